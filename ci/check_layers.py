@@ -5,7 +5,8 @@
 For each folder with sources modules.toml has a table: its purpose and what it sees. A right to see a folder covers the
 folders below it. Refused are an include without such a right, a right that no include uses, a cycle between folders,
 a header of another module that its CMakeLists.txt lists neither under HEADERS nor PROJECT_HEADERS, a target that links less or more than
-its folders see, a folder with more than 40 sources at one level, and two types of one name in one namespace.
+its folders see, a folder with more than 40 sources at one level, a namespace of another module, and two types of one
+name in one namespace.
 
 ci/check_layers.py [--edges]: --edges prints who sees whom, with the number of includes."""
 
@@ -33,6 +34,10 @@ FOREIGN = [
     (r"onnx/", ("harness/model/onnx", "suites/zoo", "harness/cli", "tests", "runners/engine")),
 ]
 HEAVY_IN_HEADERS = re.compile(r"(nlohmann/json\.hpp|toml\+\+|CLI/|onnx/|google/protobuf|(oneapi/)?dnnl|sqlite3)")
+# Modules whose namespace is not named after their folder.
+NAMESPACES = {"harness/base": "plumb"}
+# A namespace that is opened for declarations of types alone.
+FORWARD = re.compile(r"^namespace [\w:]+ \{\n+(?:(?:class|struct|enum class) [^{;]+;\n*)+\}", re.MULTILINE)
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]', re.MULTILINE)
 
 
@@ -159,6 +164,21 @@ def faults_of_headers(texts, modules):
                 yield f"{path}: '{include}' is too heavy for a public header; keep it in a .cpp"
 
 
+def namespace_of(path: str):
+    """Returns the namespace of the module that a source belongs to."""
+    parts = path.split("/")
+    module = parts[0] if parts[0] == "reporting" else "/".join(parts[:2])
+    return NAMESPACES.get(module, f"plumb::{module.rpartition('/')[2]}")
+
+
+def faults_of_namespaces(texts):
+    for path, text in texts.items():
+        own = namespace_of(path)
+        for name in sorted(set(re.findall(r"^namespace (plumb[\w:]*) \{", FORWARD.sub("", text), re.MULTILINE))):
+            if name != own and (own == "plumb" or not name.startswith(own + "::")):
+                yield f"{path}: namespace {name}; this module's is {own}"
+
+
 def faults_of_types(texts):
     defined = collections.defaultdict(set)
     for path, text in texts.items():
@@ -210,6 +230,7 @@ def main() -> int:
         *(f"a cycle of folders: {' '.join(part)}" for part in cycles(graph)),
         *faults_of_headers(texts, modules),
         *faults_of_links(edges, modules),
+        *faults_of_namespaces(texts),
         *faults_of_types(texts),
     ]
     print("\n".join(faults) if faults else f"order of folders: {len(table)} folders, {len(texts)} files, no fault")

@@ -92,7 +92,7 @@ int write_into(int descriptor, const Write& write) {
   return buffer.fault() == 0 && !out ? EIO : buffer.fault();
 }
 
-std::optional<struct stat> status_of(const std::filesystem::path& path) {
+std::optional<struct stat> read_status(const std::filesystem::path& path) {
   struct stat status {};
   return ::stat(path.c_str(), &status) == 0 ? std::optional(status) : std::nullopt;
 }
@@ -158,7 +158,7 @@ void replace(const std::filesystem::path& target,
 
 void write_whole_file(const std::filesystem::path& target,
                       const std::function<void(std::ostream&)>& write) {
-  const std::optional<struct stat> known = status_of(target);
+  const std::optional<struct stat> known = read_status(target);
   if (known && is_standard_output(*known)) {
     std::cout.flush();
     if (const int fault = write_into(STDOUT_FILENO, write); fault != 0) {

@@ -12,7 +12,7 @@
 #include "harness/session/stored/stored_comparison.hpp"
 #include "reporting/content/comparison/comparison_report.hpp"
 
-namespace plumb {
+namespace plumb::cli {
 
 void add_baseline_options(CLI::App& command, BaselineOptions& options) {
   CLI::Option* const baseline =
@@ -27,10 +27,10 @@ void add_baseline_options(CLI::App& command, BaselineOptions& options) {
                   "name; may be repeated")
       ->needs(baseline);
   command
-      .add_option(
-          "-o,--output",
-          options.outputs,
-          "a report of the comparison; may be repeated: " + format_list(comparison_formats()))
+      .add_option("-o,--output",
+                  options.outputs,
+                  "a report of the comparison; may be repeated: " +
+                      reporting::format_list(reporting::comparison_formats()))
       ->needs(baseline);
   command
       .add_flag("--gate",
@@ -54,14 +54,16 @@ void add_baseline_options(CLI::App& command, BaselineOptions& options) {
       ->needs(baseline);
 }
 
-BaselineCheck::BaselineCheck(const BaselineOptions& options, const Store& store, std::size_t runs)
+BaselineCheck::BaselineCheck(const BaselineOptions& options,
+                             const store::Store& store,
+                             std::size_t runs)
     : options_(options) {
   if (options.baseline.empty()) {
     return;
   }
   baseline_ = store.find_run(options.baseline).header.id;
   for (const std::string& file : options.outputs) {
-    static_cast<void>(format_for(comparison_formats(), file));
+    static_cast<void>(reporting::format_for(reporting::comparison_formats(), file));
   }
   if (runs > 1 && !options.outputs.empty()) {
     throw Error(Error::Kind::kUser,
@@ -70,47 +72,46 @@ BaselineCheck::BaselineCheck(const BaselineOptions& options, const Store& store,
   }
 }
 
-std::optional<RunComparisonReport> BaselineCheck::check(Store& store,
-                                                        const ModelSource& models,
-                                                        const RunId& run) const {
+std::optional<analysis::RunComparisonReport> BaselineCheck::check(
+    store::Store& store, const session::ModelSource& models, const results::RunId& run) const {
   if (!baseline_) {
     return std::nullopt;
   }
-  RunComparisonReport report =
-      compare_stored_runs({store, models}, *baseline_, run, options_.varied, {});
-  write_reports(report, comparison_formats(), options_.outputs);
-  store_comparison(store, report);
+  analysis::RunComparisonReport report =
+      session::compare_stored_runs({store, models}, *baseline_, run, options_.varied, {});
+  write_reports(report, reporting::comparison_formats(), options_.outputs);
+  session::store_comparison(store, report);
   return report;
 }
 
-std::optional<ConfirmationPlan> BaselineCheck::confirmation() const {
+std::optional<session::ConfirmationPlan> BaselineCheck::confirmation() const {
   const bool wanted = options_.confirm == "auto" ? options_.gate : options_.confirm != "never";
   if (!baseline_ || !wanted) {
     return std::nullopt;
   }
-  ConfirmationPlan plan{.baseline = *baseline_, .varied = options_.varied};
+  session::ConfirmationPlan plan{.baseline = *baseline_, .varied = options_.varied};
   if (options_.confirm != "auto") {
     plan.processes = static_cast<std::size_t>(std::stoi(options_.confirm));
   }
   return plan;
 }
 
-int BaselineCheck::status_of(const RunComparisonReport& report) const {
+int BaselineCheck::status_of(const analysis::RunComparisonReport& report) const {
   return options_.gate ? gate_status({&report.comparison.verdict, 1}) : 0;
 }
 
 void compare_with_baseline(CommandContext& context,
                            const BaselineCheck& baseline,
-                           Store& store,
-                           std::span<const RunReport> reports) {
-  std::vector<RunComparisonReport> comparisons;
+                           store::Store& store,
+                           std::span<const analysis::RunReport> reports) {
+  std::vector<analysis::RunComparisonReport> comparisons;
   const auto print = [&] {
     if (context.json) {
-      write_measured_runs(reports, comparisons, std::cout);
+      reporting::write_measured_runs(reports, comparisons, std::cout);
     }
   };
   try {
-    for (const RunReport& report : reports) {
+    for (const analysis::RunReport& report : reports) {
       auto comparison = context.stop.load()
                             ? std::nullopt
                             : baseline.check(store, context.models, report.run.header.id);
@@ -118,7 +119,7 @@ void compare_with_baseline(CommandContext& context,
         continue;
       }
       if (!context.json) {
-        write_run_comparison(*comparison, OutputMode::kText, std::cout);
+        reporting::write_run_comparison(*comparison, reporting::OutputMode::kText, std::cout);
       }
       const int gate = baseline.status_of(*comparison);
       if (gate == 1 || context.exit_status == 0) {
@@ -133,4 +134,4 @@ void compare_with_baseline(CommandContext& context,
   print();
 }
 
-}  // namespace plumb
+}  // namespace plumb::cli

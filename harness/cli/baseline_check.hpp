@@ -15,7 +15,7 @@ namespace CLI {
 class App;
 }
 
-namespace plumb {
+namespace plumb::cli {
 
 /// Options for comparing what `plumb run` measured with a baseline.
 struct BaselineOptions {
@@ -33,23 +33,22 @@ class BaselineCheck {
   /// Finds the baseline and the reports' formats, before anything is measured. `@latest` is the
   /// newest run at that time. Throws Error{kUser} if there is no such run or format, or if several
   /// runs would have one report. Keeps a reference to `options`.
-  BaselineCheck(const BaselineOptions& options, const Store& store, std::size_t runs);
+  BaselineCheck(const BaselineOptions& options, const store::Store& store, std::size_t runs);
 
   /// Returns the run to compare with. Absent: there is none.
-  [[nodiscard]] const std::optional<RunId>& baseline() const { return baseline_; }
+  [[nodiscard]] const std::optional<results::RunId>& baseline() const { return baseline_; }
   /// Compares a stored run, writes its reports, and stores the comparison. Absent: there is no
   /// baseline. Throws Error{kRefused} for unlike environments or suites.
-  [[nodiscard]] std::optional<RunComparisonReport> check(Store& store,
-                                                         const ModelSource& models,
-                                                         const RunId& run) const;
+  [[nodiscard]] std::optional<analysis::RunComparisonReport> check(
+      store::Store& store, const session::ModelSource& models, const results::RunId& run) const;
   /// Returns how suspects of a run are measured again. Absent: they are not.
-  [[nodiscard]] std::optional<ConfirmationPlan> confirmation() const;
+  [[nodiscard]] std::optional<session::ConfirmationPlan> confirmation() const;
   /// Returns the gate's exit status for a comparison; 0 without a gate.
-  [[nodiscard]] int status_of(const RunComparisonReport& report) const;
+  [[nodiscard]] int status_of(const analysis::RunComparisonReport& report) const;
 
  private:
   const BaselineOptions& options_;
-  std::optional<RunId> baseline_;
+  std::optional<results::RunId> baseline_;
 };
 
 /// Compares each run with the baseline, if there is one, and sets the gate's exit status. With
@@ -57,7 +56,7 @@ class BaselineCheck {
 /// refused. Otherwise it prints the comparisons alone. Throws as BaselineCheck::check() does.
 void compare_with_baseline(CommandContext& context,
                            const BaselineCheck& baseline,
-                           Store& store,
-                           std::span<const RunReport> reports);
+                           store::Store& store,
+                           std::span<const analysis::RunReport> reports);
 
-}  // namespace plumb
+}  // namespace plumb::cli

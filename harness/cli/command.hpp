@@ -11,27 +11,29 @@ namespace CLI {
 class App;
 }
 
-namespace plumb {
-
+namespace plumb::terminal {
 class StandardOutput;
+}
+
+namespace plumb::cli {
 
 /// Context that all commands share: the global options and the user's request to stop.
 struct CommandContext {
-  std::string version;            ///< of this program
-  std::string named_store;        ///< `--store` or PLUMB_STORE; empty: the default
-  bool json = false;              ///< one JSON document on stdout instead of text
-  const std::atomic<bool>& stop;  ///< set by Ctrl-C or TERM
-  const ModelSource& models;      ///< built in
-  ProgressDisplay& progress;
-  StandardOutput& output;  ///< behind std::cout
-  int exit_status = 0;     ///< of the command that ran
+  std::string version;                 ///< of this program
+  std::string named_store;             ///< `--store` or PLUMB_STORE; empty: the default
+  bool json = false;                   ///< one JSON document on stdout instead of text
+  const std::atomic<bool>& stop;       ///< set by Ctrl-C or TERM
+  const session::ModelSource& models;  ///< built in
+  session::ProgressDisplay& progress;
+  terminal::StandardOutput& output;  ///< behind std::cout
+  int exit_status = 0;               ///< of the command that ran
 
   /// Returns where the store is. Throws Error{kEnvironment} if nothing says where.
   [[nodiscard]] std::string store_url() const {
-    return named_store.empty() ? default_store_url() : named_store;
+    return named_store.empty() ? session::default_store_url() : named_store;
   }
 
-  [[nodiscard]] SessionContext session(Store& store) const {
+  [[nodiscard]] session::SessionContext session(store::Store& store) const {
     return {store, models, stop, progress};
   }
 };
@@ -64,4 +66,4 @@ void add_store(CLI::App& app, CommandContext& context);
 void add_serve(CLI::App& app, CommandContext& context);
 void add_suite(CLI::App& app, CommandContext& context);
 
-}  // namespace plumb
+}  // namespace plumb::cli

@@ -21,7 +21,7 @@
 #include "reporting/content/qualification/qualification_summary.hpp"
 #include "reporting/content/run/documents.hpp"
 
-namespace plumb {
+namespace plumb::cli {
 namespace {
 
 struct AnalysisOptions {
@@ -40,9 +40,10 @@ void add_run_options(CLI::App& command, AnalysisOptions& options) {
   command.add_option("--model", options.models, "only this model; may be repeated");
 }
 
-RunReport analyze(const CommandContext& context, const AnalysisOptions& options) {
-  const auto store = open_store(context.store_url());
-  return analyze_run({*store, context.models}, store->find_run(options.run), options.models);
+analysis::RunReport analyze(const CommandContext& context, const AnalysisOptions& options) {
+  const auto store = store::open_store(context.store_url());
+  return session::analyze_run(
+      {*store, context.models}, store->find_run(options.run), options.models);
 }
 
 std::string today() {
@@ -63,34 +64,39 @@ void write_report(CommandContext& context, const AnalysisOptions& options) {
           Error::Kind::kUser,
           fmt::format("a dashboard is an .html file, not '{}': name one with -o", options.output));
     }
-    const auto store = open_store(context.store_url());
-    Dashboard dashboard =
-        dashboard_of({*store, context.models}, current_time(), Seconds(options.days * 86400.0));
+    const auto store = store::open_store(context.store_url());
+    reporting::Dashboard dashboard = serve::make_dashboard(
+        {*store, context.models}, current_time(), Seconds(options.days * 86400.0));
     dashboard.version = context.version;
-    write_whole_file(options.output, [&](std::ostream& out) { write_dashboard(dashboard, out); });
+    write_whole_file(options.output,
+                     [&](std::ostream& out) { reporting::write_dashboard(dashboard, out); });
     announce_report(options.output);
-  } else if (const auto runs = compared_runs(options.run)) {
-    const auto store = open_store(context.store_url());
-    if (auto kept = kept_qualification(*store, runs->baseline, runs->candidate)) {
+  } else if (const auto runs = session::compared_runs(options.run)) {
+    const auto store = store::open_store(context.store_url());
+    if (auto kept = session::kept_qualification(*store, runs->baseline, runs->candidate)) {
       if (!options.criteria.empty()) {
-        judge_again(kept->qualification, read_criteria(options.criteria, today()));
+        analysis::judge_again(kept->qualification,
+                              session::read_criteria(options.criteria, today()));
       }
-      write_reports(*kept, qualification_formats(), {options.output});
+      write_reports(*kept, reporting::qualification_formats(), {options.output});
       if (!options.criteria.empty()) {
-        write_qualification(
-            kept->qualification, context.json ? OutputMode::kJson : OutputMode::kText, std::cout);
+        reporting::write_qualification(
+            kept->qualification,
+            context.json ? reporting::OutputMode::kJson : reporting::OutputMode::kText,
+            std::cout);
       }
     } else if (!options.criteria.empty()) {
       refuse_criteria(options.run);
     } else {
-      write_reports(
-          kept_comparison({*store, context.models}, *runs), comparison_formats(), {options.output});
+      write_reports(session::kept_comparison({*store, context.models}, *runs),
+                    reporting::comparison_formats(),
+                    {options.output});
     }
   } else if (!options.criteria.empty()) {
     refuse_criteria(options.run);
   } else {
-    static_cast<void>(format_for(report_formats(), options.output));
-    write_reports(analyze(context, options), report_formats(), {options.output});
+    static_cast<void>(reporting::format_for(reporting::report_formats(), options.output));
+    write_reports(analyze(context, options), reporting::report_formats(), {options.output});
   }
 }
 
@@ -105,10 +111,11 @@ void add_bound(CLI::App& app, CommandContext& context) {
                     options->all,
                     "every bound with its interval, completeness and age, and all findings");
   command->callback([&context, options] {
-    write_bounds(analyze(context, *options),
-                 context.json ? OutputMode::kJson : OutputMode::kText,
-                 std::cout,
-                 options->all ? Detail::kAll : Detail::kShort);
+    reporting::write_bounds(
+        analyze(context, *options),
+        context.json ? reporting::OutputMode::kJson : reporting::OutputMode::kText,
+        std::cout,
+        options->all ? reporting::Detail::kAll : reporting::Detail::kShort);
   });
 }
 
@@ -117,9 +124,10 @@ void add_whatif(CLI::App& app, CommandContext& context) {
   CLI::App* const command = app.add_subcommand("whatif", "what each optimisation would bring");
   add_run_options(*command, *options);
   command->callback([&context, options] {
-    write_what_ifs(analyze(context, *options),
-                   context.json ? OutputMode::kJson : OutputMode::kText,
-                   std::cout);
+    reporting::write_what_ifs(
+        analyze(context, *options),
+        context.json ? reporting::OutputMode::kJson : reporting::OutputMode::kText,
+        std::cout);
   });
 }
 
@@ -132,8 +140,9 @@ void add_report(CLI::App& app, CommandContext& context) {
       "a run: id, unique prefix, tag or @latest; or a comparison or qualification of two: "
       "BASE..CAND");
   command
-      ->add_option(
-          "-o,--output", options->output, "file to write: " + format_list(report_formats()))
+      ->add_option("-o,--output",
+                   options->output,
+                   "file to write: " + reporting::format_list(reporting::report_formats()))
       ->required();
   CLI::Option* const dashboard =
       command
@@ -153,4 +162,4 @@ void add_report(CLI::App& app, CommandContext& context) {
   command->callback([&context, options] { write_report(context, *options); });
 }
 
-}  // namespace plumb
+}  // namespace plumb::cli

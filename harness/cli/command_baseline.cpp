@@ -20,7 +20,7 @@
 #include "harness/terminal/messages.hpp"
 #include "reporting/content/comparison/baseline_documents.hpp"
 
-namespace plumb {
+namespace plumb::cli {
 namespace {
 
 struct BaselineSetOptions {
@@ -43,27 +43,33 @@ std::string user_name() {
 /// Measures a suite several times and returns the run in the middle (middle_run()). From each run
 /// the store learns how much runs of unchanged code differ. Throws Error{kTryAgain} if one of them
 /// is not finished.
-RunRecord measure_runs(CommandContext& context, const BaselineSetOptions& options, Store& store) {
+results::RunRecord measure_runs(CommandContext& context,
+                                const BaselineSetOptions& options,
+                                store::Store& store) {
   RunOptions run;
   run.choice = options.choice;
   run.choice.suite = options.run;
   run.reuse = "never";
   run.threads = options.threads;
-  ResolvedSuite suite = requested_suite(context.models, run);
-  const std::vector<PlannedModel> models = prepare_models(context.models, suite);
-  std::vector<RunId> ids;
-  std::vector<RunTimes> times;
+  suite::ResolvedSuite suite = requested_suite(context.models, run);
+  const std::vector<session::PlannedModel> models = session::prepare_models(context.models, suite);
+  std::vector<results::RunId> ids;
+  std::vector<analysis::RunTimes> times;
   for (std::size_t i = 1; i <= options.runs && !context.stop.load(); ++i) {
     spdlog::info("run {} of {}", i, options.runs);
-    const RunId id =
-        run_suite(context.session(store), suite_run_options(run, options.stack), suite, models).run;
-    const RunReport report = analyze_run({store, context.models}, store.find_run(id), {});
-    store_analysis(store, report);
-    if (report.run.state != RunState::kFinished) {
+    const results::RunId id =
+        session::run_suite(
+            context.session(store), suite_run_options(run, options.stack), suite, models)
+            .run;
+    const analysis::RunReport report =
+        session::analyze_run({store, context.models}, store.find_run(id), {});
+    session::store_analysis(store, report);
+    if (report.run.state != results::RunState::kFinished) {
       break;
     }
     ids.push_back(id);
-    times.push_back(run_times_from_json(store.derived(id, kRunTimesRecord).back().payload));
+    times.push_back(
+        analysis::run_times_from_json(store.derived(id, analysis::kRunTimesRecord).back().payload));
   }
   if (ids.size() < options.runs) {
     throw Error(
@@ -73,7 +79,7 @@ RunRecord measure_runs(CommandContext& context, const BaselineSetOptions& option
             ids.size(),
             options.runs));
   }
-  return store.find_run(ids[middle_run(times)]);
+  return store.find_run(ids[analysis::middle_run(times)]);
 }
 
 void set_baseline(CommandContext& context, const BaselineSetOptions& options) {
@@ -81,17 +87,17 @@ void set_baseline(CommandContext& context, const BaselineSetOptions& options) {
     throw Error(Error::Kind::kUser,
                 "name the run to accept: RUN, or --runs with a suite or --model to measure");
   }
-  const auto store = open_store(context.store_url());
-  const RunRecord run =
+  const auto store = store::open_store(context.store_url());
+  const results::RunRecord run =
       options.runs == 0 ? store->find_run(options.run) : measure_runs(context, options, *store);
   const std::string name = options.name.empty() ? "baseline/" + run.header.suite : options.name;
-  accept_baseline(*store,
-                  run,
-                  name,
-                  options.who.empty() ? user_name() : options.who,
-                  options.reason,
-                  options.partial);
-  say(fmt::format("{} is now run {}", name, run.header.id));
+  session::accept_baseline(*store,
+                           run,
+                           name,
+                           options.who.empty() ? user_name() : options.who,
+                           options.reason,
+                           options.partial);
+  terminal::say(fmt::format("{} is now run {}", name, run.header.id));
 }
 
 }  // namespace
@@ -137,10 +143,11 @@ void add_baseline(CLI::App& app, CommandContext& context) {
   CLI::App* const list =
       baseline->add_subcommand("list", "present and earlier baselines, newest first");
   list->callback([&context] {
-    write_baselines(baselines_in(*open_store(context.store_url())),
-                    context.json ? OutputMode::kJson : OutputMode::kText,
-                    std::cout);
+    reporting::write_baselines(
+        session::baselines_in(*store::open_store(context.store_url())),
+        context.json ? reporting::OutputMode::kJson : reporting::OutputMode::kText,
+        std::cout);
   });
 }
 
-}  // namespace plumb
+}  // namespace plumb::cli

@@ -12,22 +12,26 @@
 #include "harness/suite/suite.hpp"
 #include "reporting/content/comparison/bisection.hpp"
 
-namespace plumb {
+namespace plumb::cli {
 namespace {
 
 struct BisectOptions {
-  BisectionOptions search;
+  session::BisectionOptions search;
   std::string row_timeout = "60s";
 };
 
 void bisect(CommandContext& context, BisectOptions options) {
-  options.search.row_timeout = parse_duration(options.row_timeout);
-  const auto store = open_store(context.store_url());
-  const Bisection bisection = search_stacks(context.session(*store), options.search);
-  write_bisection(bisection, context.json ? OutputMode::kJson : OutputMode::kText, std::cout);
-  const bool open =
-      std::any_of(bisection.steps.begin(), bisection.steps.end(), [](const BisectionStep& step) {
-        return step.test.verdict == ComparisonVerdict::kInconclusive;
+  options.search.row_timeout = suite::parse_duration(options.row_timeout);
+  const auto store = store::open_store(context.store_url());
+  const analysis::Bisection bisection =
+      session::search_stacks(context.session(*store), options.search);
+  reporting::write_bisection(
+      bisection,
+      context.json ? reporting::OutputMode::kJson : reporting::OutputMode::kText,
+      std::cout);
+  const bool open = std::any_of(
+      bisection.steps.begin(), bisection.steps.end(), [](const analysis::BisectionStep& step) {
+        return step.test.verdict == analysis::ComparisonVerdict::kInconclusive;
       });
   if (open && !bisection.exact) {
     context.exit_status = static_cast<int>(Error::Kind::kTryAgain);
@@ -54,7 +58,7 @@ void add_bisect(CLI::App& app, CommandContext& context) {
   command
       ->add_option(
           "--pairs", options->search.pairs, "pairs of restarted processes for each stack, at most")
-      ->check(CLI::Range(kMinDesign, std::size_t{200}))
+      ->check(CLI::Range(analysis::kMinDesign, std::size_t{200}))
       ->capture_default_str();
   command
       ->add_option("--control-drift",
@@ -70,4 +74,4 @@ void add_bisect(CLI::App& app, CommandContext& context) {
   command->callback([&context, options] { bisect(context, *options); });
 }
 
-}  // namespace plumb
+}  // namespace plumb::cli

@@ -11,7 +11,7 @@
 #include "harness/session/work/suite_models.hpp"
 #include "reporting/content/comparison/noise_documents.hpp"
 
-namespace plumb {
+namespace plumb::cli {
 namespace {
 
 struct CalibrateOptions {
@@ -19,15 +19,15 @@ struct CalibrateOptions {
   std::string budget;
   std::string only;
   std::string row_timeout = "60s";
-  NoiseStudyOptions study;
+  session::NoiseStudyOptions study;
 };
 
 void calibrate(CommandContext& context, CalibrateOptions options) {
-  NoiseStudyOptions& study = options.study;
+  session::NoiseStudyOptions& study = options.study;
   if (!options.budget.empty()) {
-    study.budget = parse_duration(options.budget);
+    study.budget = suite::parse_duration(options.budget);
   }
-  study.row_timeout = parse_duration(options.row_timeout);
+  study.row_timeout = suite::parse_duration(options.row_timeout);
   study.models = options.only != "layers";
   study.command = {"plumb",
                    "calibrate",
@@ -36,11 +36,15 @@ void calibrate(CommandContext& context, CalibrateOptions options) {
                    study.stack,
                    "--pairs",
                    std::to_string(study.pairs)};
-  ResolvedSuite suite = resolve_suite(context.models, read_suite(find_suite(options.suite)));
-  const std::vector<PlannedModel> models = prepare_models(context.models, suite);
-  const auto store = open_store(context.store_url());
-  const NoiseReport report = study_noise(context.session(*store), suite, models, study);
-  write_noise(report, context.json ? OutputMode::kJson : OutputMode::kText, std::cout);
+  suite::ResolvedSuite suite =
+      session::resolve_suite(context.models, suite::read_suite(session::find_suite(options.suite)));
+  const std::vector<session::PlannedModel> models = session::prepare_models(context.models, suite);
+  const auto store = store::open_store(context.store_url());
+  const analysis::NoiseReport report =
+      session::study_noise(context.session(*store), suite, models, study);
+  reporting::write_noise(report,
+                         context.json ? reporting::OutputMode::kJson : reporting::OutputMode::kText,
+                         std::cout);
 }
 
 }  // namespace
@@ -53,7 +57,7 @@ void add_calibrate(CLI::App& app, CommandContext& context) {
   command->add_option("--stack", options->study.stack, "library version to measure with")
       ->capture_default_str();
   command->add_option("--pairs", options->study.pairs, "pairs of restarted processes")
-      ->check(CLI::Range(kMinCalibrationPairs, std::size_t{500}))
+      ->check(CLI::Range(analysis::kMinCalibrationPairs, std::size_t{500}))
       ->capture_default_str();
   command->add_option("--budget", options->budget, "no pair starts after this time, such as 30m");
   command->add_option("--only", options->only, "layers: do not measure models end to end")
@@ -71,4 +75,4 @@ void add_calibrate(CLI::App& app, CommandContext& context) {
   command->callback([&context, options] { calibrate(context, *options); });
 }
 
-}  // namespace plumb
+}  // namespace plumb::cli

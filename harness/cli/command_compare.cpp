@@ -15,7 +15,7 @@
 #include "reporting/content/comparison/comparison_report.hpp"
 #include "reporting/content/comparison/paired_report.hpp"
 
-namespace plumb {
+namespace plumb::cli {
 namespace {
 
 struct CompareOptions {
@@ -26,47 +26,49 @@ struct CompareOptions {
   std::vector<std::string> outputs;
   bool gate = false;
   bool sequential = false;
-  ComparisonLimits limits;
+  analysis::ComparisonLimits limits;
 };
 
 /// Compares the paired rounds of a file and writes the reports. Returns one verdict for each
 /// question.
-std::vector<ComparisonVerdict> compare_samples(const CompareOptions& options, OutputMode style) {
-  PairedReport report{.file = options.samples,
-                      .limits = options.limits,
-                      .sequential = options.sequential,
-                      .answers = {}};
-  const SequentialRule rule;
-  std::vector<ComparisonVerdict> verdicts;
-  for (const PairedQuestion& question : read_paired_samples(options.samples)) {
-    report.answers.push_back(options.sequential
-                                 ? compare_pairs_in_sequence(question, options.limits, rule)
-                                 : compare_pairs(question, options.limits));
+std::vector<analysis::ComparisonVerdict> compare_samples(const CompareOptions& options,
+                                                         reporting::OutputMode style) {
+  reporting::PairedReport report{.file = options.samples,
+                                 .limits = options.limits,
+                                 .sequential = options.sequential,
+                                 .answers = {}};
+  const analysis::SequentialRule rule;
+  std::vector<analysis::ComparisonVerdict> verdicts;
+  for (const analysis::PairedQuestion& question : session::read_paired_samples(options.samples)) {
+    report.answers.push_back(
+        options.sequential ? analysis::compare_pairs_in_sequence(question, options.limits, rule)
+                           : analysis::compare_pairs(question, options.limits));
     verdicts.push_back(report.answers.back().verdict);
   }
-  write_comparisons(report.answers, style, std::cout);
-  write_reports(report, paired_formats(), options.outputs);
+  reporting::write_comparisons(report.answers, style, std::cout);
+  write_reports(report, reporting::paired_formats(), options.outputs);
   return verdicts;
 }
 
-ComparisonVerdict compare_stored(const CommandContext& context,
-                                 const CompareOptions& options,
-                                 OutputMode style) {
-  const auto store = open_store(context.store_url());
-  const Archive archive{*store, context.models};
-  const bool boots = names_several_runs(options.baseline) || names_several_runs(options.candidate);
-  RunComparisonReport report =
-      boots ? compare_stored_boots(
+analysis::ComparisonVerdict compare_stored(const CommandContext& context,
+                                           const CompareOptions& options,
+                                           reporting::OutputMode style) {
+  const auto store = store::open_store(context.store_url());
+  const session::Archive archive{*store, context.models};
+  const bool boots = session::names_several_runs(options.baseline) ||
+                     session::names_several_runs(options.candidate);
+  analysis::RunComparisonReport report =
+      boots ? session::compare_stored_boots(
                   archive, options.baseline, options.candidate, options.varied, options.limits)
-            : compare_stored_runs(
+            : session::compare_stored_runs(
                   archive, options.baseline, options.candidate, options.varied, options.limits);
   if (boots) {
-    report.source = boot_source(report);
+    report.source = reporting::boot_source(report);
   }
-  write_run_comparison(report, style, std::cout);
-  write_reports(report, comparison_formats(), options.outputs);
+  reporting::write_run_comparison(report, style, std::cout);
+  write_reports(report, reporting::comparison_formats(), options.outputs);
   if (!boots) {
-    store_comparison(*store, report);
+    session::store_comparison(*store, report);
   }
   return report.comparison.verdict;
 }
@@ -99,8 +101,9 @@ void add_compare(CLI::App& app, CommandContext& context) {
   command
       ->add_option("-o,--output",
                    options->outputs,
-                   "also write this report; may be repeated: " + format_list(comparison_formats()))
-      ->each(check_format(comparison_formats()));
+                   "also write this report; may be repeated: " +
+                       reporting::format_list(reporting::comparison_formats()))
+      ->each(check_format(reporting::comparison_formats()));
   command
       ->add_flag(
           "--sequential",
@@ -111,7 +114,7 @@ void add_compare(CLI::App& app, CommandContext& context) {
       "--gate",
       options->gate,
       "exit 1 if something is broken or regressed, else 75 if something is inconclusive");
-  ComparisonLimits& limits = options->limits;
+  analysis::ComparisonLimits& limits = options->limits;
   const CLI::Range share(1e-6, 0.5);
   const CLI::Range floor(0.0, 10.0);
   command->add_option("--alpha", limits.alpha, "rate of false alarms of the end-to-end test")
@@ -138,8 +141,9 @@ void add_compare(CLI::App& app, CommandContext& context) {
     if (options->samples.empty() && options->candidate.empty()) {
       throw Error(Error::Kind::kUser, "name two runs, or a file: plumb compare --samples FILE");
     }
-    const OutputMode style = context.json ? OutputMode::kJson : OutputMode::kText;
-    const std::vector<ComparisonVerdict> verdicts =
+    const reporting::OutputMode style =
+        context.json ? reporting::OutputMode::kJson : reporting::OutputMode::kText;
+    const std::vector<analysis::ComparisonVerdict> verdicts =
         options->samples.empty() ? std::vector{compare_stored(context, *options, style)}
                                  : compare_samples(*options, style);
     if (options->gate) {
@@ -148,4 +152,4 @@ void add_compare(CLI::App& app, CommandContext& context) {
   });
 }
 
-}  // namespace plumb
+}  // namespace plumb::cli

@@ -15,71 +15,74 @@
 #include "reporting/content/comparison/evaluation_documents.hpp"
 #include "reporting/content/comparison/history_documents.hpp"
 
-namespace plumb {
+namespace plumb::cli {
 namespace {
 
 /// A state that a person may give to a change, with its option and help text.
 struct Decision {
-  ChangeState state;
+  analysis::ChangeState state;
   const char* option;
   const char* help;
 };
 constexpr std::array kDecisions{
-    Decision{ChangeState::kConfirmed, "--confirm", "a comparison confirmed this change"},
-    Decision{ChangeState::kAccepted, "--accept", "the new level is the baseline from here on"},
-    Decision{ChangeState::kInvalid, "--invalid", "this was noise"},
+    Decision{analysis::ChangeState::kConfirmed, "--confirm", "a comparison confirmed this change"},
     Decision{
-        ChangeState::kEnvironment, "--environment", "the machine changed, not what is measured"},
-    Decision{ChangeState::kFixed, "--fixed", "this was repaired"}};
+        analysis::ChangeState::kAccepted, "--accept", "the new level is the baseline from here on"},
+    Decision{analysis::ChangeState::kInvalid, "--invalid", "this was noise"},
+    Decision{analysis::ChangeState::kEnvironment,
+             "--environment",
+             "the machine changed, not what is measured"},
+    Decision{analysis::ChangeState::kFixed, "--fixed", "this was repaired"}};
 
 struct DetectOptions {
-  HistoryQuery query;
+  session::HistoryQuery query;
   std::string input;
   std::array<std::vector<std::string>, kDecisions.size()> decisions;
   std::string reason;
   std::string annotated;
-  DetectionOptions wanted;
+  stats::DetectionOptions wanted;
   bool look_only = false;
   bool gate = false;
 };
 
-SeriesDetection detect_in(const NamedSeries& series, const DetectionOptions& wanted) {
+reporting::SeriesDetection detect_in(const session::NamedSeries& series,
+                                     const stats::DetectionOptions& wanted) {
   try {
-    return {series.id, detect_changes(series.values, wanted)};
+    return {series.id, stats::detect_changes(series.values, wanted)};
   } catch (const Error& error) {
     throw Error(error.kind(), "series '" + series.id + "': " + error.what());
   }
 }
 
-void detect_in_file(const DetectOptions& options, OutputMode style) {
-  std::vector<SeriesDetection> found;
-  for (const NamedSeries& series : read_series(options.input)) {
+void detect_in_file(const DetectOptions& options, reporting::OutputMode style) {
+  std::vector<reporting::SeriesDetection> found;
+  for (const session::NamedSeries& series : session::read_series(options.input)) {
     found.push_back(detect_in(series, options.wanted));
   }
-  write_detections(found, style, std::cout);
+  reporting::write_detections(found, style, std::cout);
 }
 
-void evaluate(const std::string& file, OutputMode style) {
-  AnnotatedSet set = read_annotated_series(file);
-  Evaluation evaluation;
+void evaluate(const std::string& file, reporting::OutputMode style) {
+  session::AnnotatedSet set = session::read_annotated_series(file);
+  reporting::Evaluation evaluation;
   evaluation.skipped = std::move(set.skipped);
-  for (const AnnotatedSeries& entry : set.series) {
+  for (const session::AnnotatedSeries& entry : set.series) {
     if (entry.series.values.empty()) {
       evaluation.skipped.push_back(entry.series.id);
       continue;
     }
-    EvaluatedSeries row;
+    reporting::EvaluatedSeries row;
     row.id = entry.series.id;
     row.annotators = entry.annotators.size();
-    for (const ChangePoint& point : detect_in(entry.series, {}).detection.change_points) {
+    for (const stats::ChangePoint& point : detect_in(entry.series, {}).detection.change_points) {
       row.found.push_back(point.index);
     }
     const std::size_t length = entry.series.values.size();
-    row.score = score_segmentation(entry.annotators, row.found, length);
-    row.nothing = score_segmentation(entry.annotators, {}, length);
+    row.score = stats::score_segmentation(entry.annotators, row.found, length);
+    row.nothing = stats::score_segmentation(entry.annotators, {}, length);
     evaluation.series.push_back(std::move(row));
   }
-  write_evaluation(evaluation, style, std::cout);
+  reporting::write_evaluation(evaluation, style, std::cout);
 }
 
 /// Quotes a word for a POSIX shell.
@@ -99,7 +102,7 @@ std::string shell_word(const std::string& word) {
 }
 
 /// Returns the command that measures once more what a run did: its suite or models, on its stack.
-std::string measure_again(const RunHeader& newest) {
+std::string measure_again(const results::RunHeader& newest) {
   std::vector<std::string> words;
   for (const std::string& word : newest.command) {
     if (!word.empty()) {  // a run of models has no suite
@@ -119,30 +122,30 @@ std::string measure_again(const RunHeader& newest) {
   return fmt::format("{}", fmt::join(words, " "));
 }
 
-std::vector<SeriesFinding> judge(const StoredHistory& history,
-                                 std::span<const ChangeRecord> book,
-                                 const DetectionOptions& wanted) {
-  std::vector<SeriesFinding> findings;
-  for (const SeriesHistory& series : history.series) {
-    findings.push_back(judge_series(series, book, wanted));
+std::vector<analysis::SeriesFinding> judge(const session::StoredHistory& history,
+                                           std::span<const analysis::ChangeRecord> book,
+                                           const stats::DetectionOptions& wanted) {
+  std::vector<analysis::SeriesFinding> findings;
+  for (const analysis::SeriesHistory& series : history.series) {
+    findings.push_back(analysis::judge_series(series, book, wanted));
   }
   return findings;
 }
 
 /// Returns the entries for the changes that "SERIES@RUN" names; "@RUN" names all changes in a run.
 /// Throws Error{kUser} if there is none.
-std::vector<ChangeRecord> decided(const Store& store,
-                                  std::span<const SeriesFinding> findings,
-                                  const std::string& text,
-                                  ChangeState state,
-                                  const std::string& reason) {
+std::vector<analysis::ChangeRecord> decided(const store::Store& store,
+                                            std::span<const analysis::SeriesFinding> findings,
+                                            const std::string& text,
+                                            analysis::ChangeState state,
+                                            const std::string& reason) {
   const std::size_t at = text.rfind('@');
   const std::string series = text.substr(0, at);
-  const RunId run =
-      at == std::string::npos ? RunId() : store.find_run(text.substr(at + 1)).header.id;
-  std::vector<ChangeRecord> entries;
-  for (const SeriesFinding& finding : findings) {
-    for (const SeriesChange& change : finding.changes) {
+  const results::RunId run =
+      at == std::string::npos ? results::RunId() : store.find_run(text.substr(at + 1)).header.id;
+  std::vector<analysis::ChangeRecord> entries;
+  for (const analysis::SeriesFinding& finding : findings) {
+    for (const analysis::SeriesChange& change : finding.changes) {
       if (change.run == run &&
           (series.empty() || finding.id == series || finding.id == "layers/" + series)) {
         entries.push_back({finding.id, run, state, reason, change.before, change.after});
@@ -158,9 +161,9 @@ std::vector<ChangeRecord> decided(const Store& store,
   return entries;
 }
 
-int gate_status(std::span<const SeriesFinding> findings) {
+int gate_status(std::span<const analysis::SeriesFinding> findings) {
   bool suspicious = false;
-  for (const SeriesFinding& finding : findings) {
+  for (const analysis::SeriesFinding& finding : findings) {
     if (finding.creep || std::any_of(finding.changes.begin(),
                                      finding.changes.end(),
                                      [](const auto& change) { return change.is_open(); })) {
@@ -170,23 +173,25 @@ int gate_status(std::span<const SeriesFinding> findings) {
         finding.variance_changes->back().after > finding.variance_changes->back().before) {
       return 1;
     }
-    for (const SeriesSuspicion& suspicion : finding.suspicions) {
+    for (const analysis::SeriesSuspicion& suspicion : finding.suspicions) {
       suspicious = suspicious || suspicion.after > suspicion.before;
     }
   }
   return suspicious ? static_cast<int>(Error::Kind::kTryAgain) : 0;
 }
 
-void detect_in_store(CommandContext& context, const DetectOptions& options, OutputMode style) {
-  const auto store = open_store(context.store_url());
-  StoredHistory history = read_history(*store, options.query);
-  const RunHeader& newest = history.runs.back().header;
-  std::vector<ChangeRecord> book = read_changes(*store, history.runs);
-  std::vector<SeriesFinding> findings = judge(history, book, options.wanted);
-  std::vector<ChangeRecord> entries;
+void detect_in_store(CommandContext& context,
+                     const DetectOptions& options,
+                     reporting::OutputMode style) {
+  const auto store = store::open_store(context.store_url());
+  session::StoredHistory history = session::read_history(*store, options.query);
+  const results::RunHeader& newest = history.runs.back().header;
+  std::vector<analysis::ChangeRecord> book = session::read_changes(*store, history.runs);
+  std::vector<analysis::SeriesFinding> findings = judge(history, book, options.wanted);
+  std::vector<analysis::ChangeRecord> entries;
   for (std::size_t i = 0; i < kDecisions.size(); ++i) {
     for (const std::string& text : options.decisions.at(i)) {
-      for (ChangeRecord& entry :
+      for (analysis::ChangeRecord& entry :
            decided(*store, findings, text, kDecisions.at(i).state, options.reason)) {
         entries.push_back(std::move(entry));
       }
@@ -197,24 +202,24 @@ void detect_in_store(CommandContext& context, const DetectOptions& options, Outp
       throw Error(Error::Kind::kUser,
                   "the decision needs a reason, which is stored with it: add --reason TEXT");
     }
-    enter_changes(*store, entries, newest.id);
+    session::enter_changes(*store, entries, newest.id);
     book.insert(book.end(), entries.begin(), entries.end());
     findings = judge(history, book, options.wanted);
   }
   if (!options.look_only) {
-    for (const SeriesFinding& finding : findings) {
-      enter_changes(*store, finding.news, newest.id);
+    for (const analysis::SeriesFinding& finding : findings) {
+      session::enter_changes(*store, finding.news, newest.id);
     }
   }
   const int status = gate_status(findings);
   const std::string again = measure_again(newest);
-  write_history({std::move(history.name),
-                 std::move(history.runs),
-                 std::move(findings),
-                 again,
-                 std::move(history.excluded)},
-                style,
-                std::cout);
+  reporting::write_history({std::move(history.name),
+                            std::move(history.runs),
+                            std::move(findings),
+                            again,
+                            std::move(history.excluded)},
+                           style,
+                           std::cout);
   if (options.gate) {
     context.exit_status = status;
   }
@@ -275,7 +280,8 @@ void add_detect(CLI::App& app, CommandContext& context) {
       ->excludes(input)
       ->excludes(annotated);
   command->callback([&context, options] {
-    const OutputMode style = context.json ? OutputMode::kJson : OutputMode::kText;
+    const reporting::OutputMode style =
+        context.json ? reporting::OutputMode::kJson : reporting::OutputMode::kText;
     if (!options->annotated.empty()) {
       evaluate(options->annotated, style);
     } else if (!options->input.empty()) {
@@ -286,4 +292,4 @@ void add_detect(CLI::App& app, CommandContext& context) {
   });
 }
 
-}  // namespace plumb
+}  // namespace plumb::cli

@@ -25,7 +25,7 @@
 #include "harness/store/store.hpp"
 #include "harness/terminal/messages.hpp"
 
-namespace plumb {
+namespace plumb::cli {
 namespace {
 
 /// Result of one check by the doctor.
@@ -62,7 +62,7 @@ Finding check(const std::string& what, const std::function<Finding()>& look) {
   }
 }
 
-Finding look_at_cpu(const Environment& system) {
+Finding look_at_cpu(const results::Environment& system) {
   return {Finding::Verdict::kGood,
           "",
           fmt::format("{}, {} CPUs, {}, virtualisation: {}",
@@ -73,7 +73,7 @@ Finding look_at_cpu(const Environment& system) {
           ""};
 }
 
-Finding look_at_clocks(const Environment& system) {
+Finding look_at_clocks(const results::Environment& system) {
   const std::string& governor = system.facts.at("governor");
   Finding finding{
       Finding::Verdict::kGood,
@@ -93,7 +93,7 @@ Finding look_at_clocks(const Environment& system) {
 }
 
 Finding look_at_timer() {
-  const TimerFacts timer = measure_timer(steady_clock());
+  const measure::TimerFacts timer = measure::measure_timer(measure::steady_clock());
   Finding finding{Finding::Verdict::kGood,
                   "",
                   fmt::format("tick {:.0f} ns, reading it {:.0f} ns",
@@ -109,9 +109,10 @@ Finding look_at_timer() {
 }
 
 Finding look_at_quiet() {
-  const DisturbanceReading begin = read_disturbance();
+  const measure::DisturbanceReading begin = measure::read_disturbance();
   std::this_thread::sleep_for(std::chrono::milliseconds(500));
-  const Disturbance seen = disturbance_between(begin, read_disturbance());
+  const measure::Disturbance seen =
+      measure::disturbance_between(begin, measure::read_disturbance());
   const auto percent = [](std::optional<double> ratio) {
     return ratio ? fmt::format("{:.1f} %", *ratio * 100) : std::string("unknown");
   };
@@ -137,7 +138,7 @@ Finding look_at_cores() {
   if (count < 2) {
     return {Finding::Verdict::kGood, "", "one CPU", ""};
   }
-  const double efficiency = measure_parallel_efficiency(2);
+  const double efficiency = measure::measure_parallel_efficiency(2);
   Finding finding{
       Finding::Verdict::kGood,
       "",
@@ -151,8 +152,8 @@ Finding look_at_cores() {
 }
 
 Finding look_at_worker() {
-  WorkerProcess worker(worker_options("default", 1));
-  const Environment environment = worker.describe();
+  worker::WorkerProcess worker(session::worker_options("default", 1));
+  const results::Environment environment = worker.describe();
   std::string text;
   for (const auto& [name, value] : environment.identity) {
     text += fmt::format("{}{}={}", text.empty() ? "" : ", ", name, value);
@@ -161,7 +162,7 @@ Finding look_at_worker() {
 }
 
 Finding look_at_store(const std::string& url) {
-  const auto store = open_store(url);
+  const auto store = store::open_store(url);
   return {Finding::Verdict::kGood,
           "",
           fmt::format("{}, schema {}, {} runs", url, store->schema_version(), store->runs().size()),
@@ -169,7 +170,7 @@ Finding look_at_store(const std::string& url) {
 }
 
 Finding look_at_space() {
-  const std::filesystem::path folder = data_folder();
+  const std::filesystem::path folder = session::data_folder();
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   const std::filesystem::space_info space = std::filesystem::space(folder, error);
@@ -186,10 +187,13 @@ Finding look_at_space() {
 
 void print_text(const std::vector<Finding>& findings) {
   for (const Finding& finding : findings) {
-    std::cout << fmt::format(
-        "{:<9}  {:<10}  {}\n", to_text(finding.verdict), finding.what, message_line(finding.value));
+    std::cout << fmt::format("{:<9}  {:<10}  {}\n",
+                             to_text(finding.verdict),
+                             finding.what,
+                             terminal::message_line(finding.value));
     if (!finding.advice.empty()) {
-      std::cout << fmt::format("{:<9}  {:<10}  → {}\n", "", "", message_line(finding.advice));
+      std::cout << fmt::format(
+          "{:<9}  {:<10}  → {}\n", "", "", terminal::message_line(finding.advice));
     }
   }
 }
@@ -207,14 +211,14 @@ void print_json(const std::vector<Finding>& findings, bool fit) {
 }
 
 void examine(CommandContext& context) {
-  const Environment system = read_system();
+  const results::Environment system = session::read_system();
   const std::vector<Finding> findings{
       check("machine", [&] { return look_at_cpu(system); }),
       check("clocks", [&] { return look_at_clocks(system); }),
       check("timer", look_at_timer),
       check("cache",
             [] {
-              const CacheFacts cache = read_cache_facts();
+              const measure::CacheFacts cache = measure::read_cache_facts();
               return Finding{Finding::Verdict::kGood,
                              "",
                              fmt::format("last level {} MiB{}",
@@ -255,4 +259,4 @@ void add_doctor(CLI::App& app, CommandContext& context) {
   doctor->callback([&context] { examine(context); });
 }
 
-}  // namespace plumb
+}  // namespace plumb::cli

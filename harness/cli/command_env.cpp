@@ -8,7 +8,7 @@
 #include "harness/session/host/worker_choice.hpp"
 #include "reporting/content/run/documents.hpp"
 
-namespace plumb {
+namespace plumb::cli {
 
 void add_env(CLI::App& app, CommandContext& context) {
   struct EnvOptions {
@@ -25,13 +25,14 @@ void add_env(CLI::App& app, CommandContext& context) {
       ->capture_default_str();
   env->add_flag("--explain", options->explain, "say what each part is for");
   env->callback([&context, options] {
-    WorkerProcess worker(worker_options(options->stack, options->threads));
-    write_environment(
-        join_environment(read_system(), worker.describe(), options->threads, options->stack),
-        context.json ? OutputMode::kJson : OutputMode::kText,
+    worker::WorkerProcess worker(session::worker_options(options->stack, options->threads));
+    reporting::write_environment(
+        session::join_environment(
+            session::read_system(), worker.describe(), options->threads, options->stack),
+        context.json ? reporting::OutputMode::kJson : reporting::OutputMode::kText,
         options->explain,
         std::cout);
   });
 }
 
-}  // namespace plumb
+}  // namespace plumb::cli

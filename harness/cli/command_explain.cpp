@@ -14,16 +14,16 @@
 #include "harness/cli/command.hpp"
 #include "reporting/glossary/glossary.hpp"
 
-namespace plumb {
+namespace plumb::cli {
 namespace {
 
-const GlossaryEntry& entry_for(const std::vector<GlossaryEntry>& glossary,
-                               const std::string& word) {
-  if (const GlossaryEntry* const entry = find_entry(glossary, word)) {
+const reporting::GlossaryEntry& entry_for(const std::vector<reporting::GlossaryEntry>& glossary,
+                                          const std::string& word) {
+  if (const reporting::GlossaryEntry* const entry = reporting::find_entry(glossary, word)) {
     return *entry;
   }
   std::vector<std::string_view> known;
-  for (const GlossaryEntry& entry : glossary) {
+  for (const reporting::GlossaryEntry& entry : glossary) {
     known.insert(known.end(), entry.words.begin(), entry.words.end());
   }
   throw Error(Error::Kind::kUser,
@@ -33,7 +33,7 @@ const GlossaryEntry& entry_for(const std::vector<GlossaryEntry>& glossary,
                           nearest_name(word, known).value_or("")));
 }
 
-nlohmann::json json_of(const GlossaryEntry& entry) {
+nlohmann::json json_of(const reporting::GlossaryEntry& entry) {
   return {{"word", entry.words.front()},
           {"other_names", std::vector<std::string>(entry.words.begin() + 1, entry.words.end())},
           {"meaning", entry.meaning},
@@ -41,18 +41,19 @@ nlohmann::json json_of(const GlossaryEntry& entry) {
 }
 
 void explain(const CommandContext& context, const std::vector<std::string>& words) {
-  const std::vector<GlossaryEntry> glossary = read_glossary(glossary_markdown());
-  std::vector<const GlossaryEntry*> wanted;
+  const std::vector<reporting::GlossaryEntry> glossary =
+      reporting::read_glossary(reporting::glossary_markdown());
+  std::vector<const reporting::GlossaryEntry*> wanted;
   for (const std::string& word : words) {
     wanted.push_back(&entry_for(glossary, word));
   }
   if (words.empty()) {
-    for (const GlossaryEntry& entry : glossary) {
+    for (const reporting::GlossaryEntry& entry : glossary) {
       wanted.push_back(&entry);
     }
   }
   nlohmann::json rows = nlohmann::json::array();
-  for (const GlossaryEntry* const entry : wanted) {
+  for (const reporting::GlossaryEntry* const entry : wanted) {
     rows.push_back(json_of(*entry));
     if (!context.json) {
       std::cout << fmt::format("{}: {}\n", fmt::join(entry->words, ", "), entry->meaning);
@@ -73,4 +74,4 @@ void add_explain(CLI::App& app, CommandContext& context) {
   command->callback([&context, words] { explain(context, *words); });
 }
 
-}  // namespace plumb
+}  // namespace plumb::cli

@@ -22,7 +22,7 @@
 #include "reporting/prometheus/label_text.hpp"
 #include "reporting/prometheus/open_metrics.hpp"
 
-namespace plumb {
+namespace plumb::cli {
 namespace {
 
 struct ExportOptions {
@@ -30,7 +30,7 @@ struct ExportOptions {
   bool otava = false;
   bool asv = false;
   bool benchmark_action = false;
-  HistoryQuery query;
+  session::HistoryQuery query;
   std::string output;
   double since_days = 0.0;
   double step_seconds = 0.0;
@@ -40,8 +40,8 @@ struct ExportOptions {
 
 /// Reads NAME=VALUE pairs. Throws Error{kUser} for a name that Prometheus does not accept, or one
 /// that is there twice.
-MetricLabels parse_labels(const std::vector<std::string>& texts) {
-  MetricLabels labels;
+reporting::MetricLabels parse_labels(const std::vector<std::string>& texts) {
+  reporting::MetricLabels labels;
   for (const std::string& text : texts) {
     const std::size_t equals = text.find('=');
     const std::string name = text.substr(0, equals);
@@ -57,24 +57,24 @@ MetricLabels parse_labels(const std::vector<std::string>& texts) {
                               "has letters, digits and '_', and occurs once",
                               text));
     }
-    add_label(labels, name, label_text(text.substr(equals + 1)));
+    reporting::add_label(labels, name, reporting::label_text(text.substr(equals + 1)));
   }
   return labels;
 }
 
-OpenMetricsHistory history_of(const Archive& archive,
-                              const std::vector<RunRecord>& newest_first,
-                              const ExportOptions& options) {
+reporting::OpenMetricsHistory collect_history(const session::Archive& archive,
+                                              const std::vector<results::RunRecord>& newest_first,
+                                              const ExportOptions& options) {
   const Timestamp now = current_time();
-  std::map<RunSeries, std::vector<RunRecord>> series;
-  for (const RunRecord& run : newest_first) {
-    if (run.state == RunState::kFinished && run.finished) {
-      series[run_series_of(run.header)].push_back(run);
+  std::map<analysis::RunSeries, std::vector<results::RunRecord>> series;
+  for (const results::RunRecord& run : newest_first) {
+    if (run.state == results::RunState::kFinished && run.finished) {
+      series[analysis::run_series_of(run.header)].push_back(run);
     }
   }
-  OpenMetricsHistory result(parse_labels(options.labels));
+  reporting::OpenMetricsHistory result(parse_labels(options.labels));
   for (const auto& [name, runs] : series) {
-    RunHistory history(options.layers);
+    serve::RunHistory history(options.layers);
     for (std::size_t i = runs.size(); i-- > 0;) {
       const Timestamp from = *runs[i].finished;
       if (options.since_days > 0.0 && Seconds(now - from).count() > options.since_days * 86400.0) {
@@ -102,22 +102,22 @@ void write_to(const CommandContext& context,
 
 /// Writes the history of one suite for another tool.
 void export_exchange(const CommandContext& context,
-                     const Store& store,
+                     const store::Store& store,
                      const ExportOptions& options) {
-  StoredHistory stored = read_history(store, options.query);
+  session::StoredHistory stored = session::read_history(store, options.query);
   if (stored.series.empty()) {
     throw Error(Error::Kind::kUser,
                 fmt::format("the newest run of {} has no times", stored.name.suite));
   }
-  const ExchangedHistory history{std::move(stored.runs), std::move(stored.series)};
+  const reporting::ExchangedHistory history{std::move(stored.runs), std::move(stored.series)};
   if (!options.asv) {
     write_to(context, options.output, [&](std::ostream& out) {
-      (options.otava ? write_otava : write_benchmark_action)(history, out);
+      (options.otava ? reporting::write_otava : reporting::write_benchmark_action)(history, out);
     });
   } else if (options.output.empty()) {
     throw Error(Error::Kind::kUser, "--asv writes a folder: name it with -o");
   } else {
-    for (const ExchangedFile& file : asv_files(history)) {
+    for (const reporting::ExchangedFile& file : reporting::asv_files(history)) {
       const std::filesystem::path path = std::filesystem::path(options.output) / file.path;
       std::error_code fault;
       std::filesystem::create_directories(path.parent_path(), fault);
@@ -142,12 +142,13 @@ void export_history(const CommandContext& context, const ExportOptions& options)
                 "say what to write, one of --openmetrics, --otava, --asv, --benchmark-action (runs "
                 "themselves: plumb store export)");
   }
-  const auto store = open_store(context.store_url());
+  const auto store = store::open_store(context.store_url());
   if (!options.open_metrics) {
     export_exchange(context, *store, options);
     return;
   }
-  OpenMetricsHistory history = history_of({*store, context.models}, store->runs(), options);
+  reporting::OpenMetricsHistory history =
+      collect_history({*store, context.models}, store->runs(), options);
   std::optional<std::chrono::microseconds> step;
   if (options.step_seconds > 0.0) {
     step = std::chrono::microseconds(static_cast<std::int64_t>(options.step_seconds * 1e6));
@@ -200,4 +201,4 @@ void add_export(CLI::App& app, CommandContext& context) {
   command->callback([&context, options] { export_history(context, *options); });
 }
 
-}  // namespace plumb
+}  // namespace plumb::cli

@@ -26,19 +26,19 @@
 #include "harness/store/store.hpp"
 #include "harness/terminal/messages.hpp"
 
-namespace plumb {
+namespace plumb::cli {
 namespace {
 
 struct ImportOptions {
-  ResultFiles results;
+  importers::ResultFiles results;
   std::string at;
   std::string keys;                 ///< file
   std::string suite;                ///< whose models the rows are layers of
   std::vector<std::string> models;  ///< likewise
-  ImportedName name;
+  importers::ImportedName name;
 };
 
-std::string bytes_of(const std::filesystem::path& file, std::size_t at_most) {
+std::string read_bytes(const std::filesystem::path& file, std::size_t at_most) {
   std::error_code fault;
   const std::uintmax_t size = std::filesystem::is_regular_file(file, fault)
                                   ? std::filesystem::file_size(file, fault)
@@ -59,12 +59,12 @@ std::string bytes_of(const std::filesystem::path& file, std::size_t at_most) {
   return bytes;
 }
 
-KeyMapping read_mapping(const std::string& file) {
+importers::KeyMapping read_mapping(const std::string& file) {
   if (file.empty()) {
     return {};
   }
   try {
-    return read_key_mapping(bytes_of(file, kMaxResultFile));
+    return importers::read_key_mapping(read_bytes(file, importers::kMaxResultFile));
   } catch (const Error& error) {
     throw Error(error.kind(), fmt::format("'{}': {}", file, error.what()));
   }
@@ -72,17 +72,17 @@ KeyMapping read_mapping(const std::string& file) {
 
 /// Logs what of the files and of the mapping is not used. Throws Error{kUser} if the mapping has no
 /// name of a benchmark.
-void report_unused(const ImportOptions& options, std::span<const RunSource> sources) {
+void report_unused(const ImportOptions& options, std::span<const importers::RunSource> sources) {
   std::size_t left_out = 0;
-  for (const RunSource& source : sources) {
-    for (const ImportedResults& process : source.processes) {
+  for (const importers::RunSource& source : sources) {
+    for (const importers::ImportedResults& process : source.processes) {
       left_out += process.left_out;
     }
   }
   if (left_out > 0) {
     spdlog::warn("{} values are not times and were left out", left_out);
   }
-  const std::vector<std::string> unused = unused_names(options.name.keys, sources);
+  const std::vector<std::string> unused = importers::unused_names(options.name.keys, sources);
   if (unused.empty()) {
     return;
   }
@@ -98,10 +98,11 @@ void report_unused(const ImportOptions& options, std::span<const RunSource> sour
 }
 
 /// Returns the runs of a suite by the digest of the results that they were made of.
-std::map<std::string, RunId> imported_runs(const Store& store, const std::string& suite) {
-  std::map<std::string, RunId> known;
-  for (const RunRecord& run : store.runs()) {
-    const Facts& facts = run.header.environment.facts;
+std::map<std::string, results::RunId> imported_runs(const store::Store& store,
+                                                    const std::string& suite) {
+  std::map<std::string, results::RunId> known;
+  for (const results::RunRecord& run : store.runs()) {
+    const results::Facts& facts = run.header.environment.facts;
     const auto digest = facts.find("import.sha256");
     if (run.header.suite == suite && digest != facts.end()) {
       known.emplace(digest->second, run.header.id);
@@ -111,22 +112,22 @@ std::map<std::string, RunId> imported_runs(const Store& store, const std::string
 }
 
 /// Returns the models whose layers the rows are, as a run keeps them to compute bounds.
-std::string resolved_models(const ModelSource& source, const ImportOptions& wanted) {
-  const ResolvedSuite resolved =
+std::string resolved_models(const session::ModelSource& source, const ImportOptions& wanted) {
+  const suite::ResolvedSuite resolved =
       chosen_suite(source, {.suite = wanted.suite, .models = wanted.models});
-  return suite_for_store(resolved, load_models(source, resolved, {}));
+  return session::suite_for_store(resolved, session::load_models(source, resolved, {}));
 }
 
 /// Stores the runs that are not in the store yet. Returns their records.
-std::vector<RunRecord> store_runs(const CommandContext& context,
-                                  const ImportOptions& options,
-                                  std::span<const RunSource> sources) {
+std::vector<results::RunRecord> store_runs(const CommandContext& context,
+                                           const ImportOptions& options,
+                                           std::span<const importers::RunSource> sources) {
   const bool has_models = !options.suite.empty() || !options.models.empty();
   const std::string models = has_models ? resolved_models(context.models, options) : std::string();
-  std::vector<ImportedRun> runs;
-  for (const RunSource& source : sources) {
-    ImportedRun& run = runs.emplace_back(
-        make_imported_run(options.name, source.processes, source.files, current_time()));
+  std::vector<importers::ImportedRun> runs;
+  for (const importers::RunSource& source : sources) {
+    importers::ImportedRun& run = runs.emplace_back(
+        importers::make_imported_run(options.name, source.processes, source.files, current_time()));
     run.header.environment.facts["import.sha256"] = source.digest;
     run.header.command = {"plumb", "import", options.name.format};
     run.header.command.insert(run.header.command.end(), source.files.begin(), source.files.end());
@@ -135,11 +136,11 @@ std::vector<RunRecord> store_runs(const CommandContext& context,
       run.header.suite_hash = sha256(models);
     }
   }
-  const auto store = open_store(context.store_url());
-  std::map<std::string, RunId> known = imported_runs(*store, options.name.suite);
-  std::vector<RunRecord> records;
+  const auto store = store::open_store(context.store_url());
+  std::map<std::string, results::RunId> known = imported_runs(*store, options.name.suite);
+  std::vector<results::RunRecord> records;
   std::string there;
-  for (ImportedRun& run : runs) {
+  for (importers::ImportedRun& run : runs) {
     run.header.id = new_ulid();
     const auto [place, added] =
         known.try_emplace(run.header.environment.facts.at("import.sha256"), run.header.id);
@@ -149,7 +150,7 @@ std::vector<RunRecord> store_runs(const CommandContext& context,
     }
     store->begin_run(run.header);
     store->append(run.header.id, run.rows);
-    store->finish_run(run.header.id, RunState::kFinished, run.header.started);
+    store->finish_run(run.header.id, results::RunState::kFinished, run.header.started);
     records.push_back(store->find_run(run.header.id));
   }
   if (records.empty()) {
@@ -164,7 +165,7 @@ std::vector<RunRecord> store_runs(const CommandContext& context,
   return records;
 }
 
-nlohmann::json run_json(const RunRecord& record) {
+nlohmann::json run_json(const results::RunRecord& record) {
   return {{"run", record.header.id},
           {"suite", record.header.suite},
           {"environment", record.header.environment.id()},
@@ -178,7 +179,8 @@ void import_results(const CommandContext& context, ImportOptions options) {
   }
   options.name.format = options.results.format;
   options.name.keys = read_mapping(options.keys);
-  const std::vector<RunSource> sources = read_result_files(options.results, bytes_of);
+  const std::vector<importers::RunSource> sources =
+      importers::read_result_files(options.results, read_bytes);
   if (options.name.started && sources.size() > 1) {
     throw Error(Error::Kind::kUser,
                 fmt::format("the files have {} runs, but --at gives the time of one: leave it out; "
@@ -186,21 +188,21 @@ void import_results(const CommandContext& context, ImportOptions options) {
                             sources.size()));
   }
   report_unused(options, sources);
-  const std::vector<RunRecord> records = store_runs(context, options, sources);
+  const std::vector<results::RunRecord> records = store_runs(context, options, sources);
   if (context.json) {
     nlohmann::json document = run_json(records.back());
     document["schema_version"] = 1;
     document["runs"] = nlohmann::json::array();
-    for (const RunRecord& record : records) {
+    for (const results::RunRecord& record : records) {
       document["runs"].push_back(run_json(record));
     }
     std::cout << json_text(document, 2) << '\n';
     return;
   }
-  for (const RunRecord& record : records) {
+  for (const results::RunRecord& record : records) {
     std::cout << fmt::format("run {} of {}: {} rows with times, {} without\n",
                              record.header.id,
-                             message_line(record.header.suite),
+                             terminal::message_line(record.header.suite),
                              record.rows_ok,
                              record.rows_failed);
   }
@@ -217,7 +219,7 @@ void add_import(CLI::App& app, CommandContext& context) {
                    options->results.format,
                    "google-benchmark, nvbench, otava, asv or benchmark-action")
       ->required()
-      ->check(CLI::IsMember(result_formats()));
+      ->check(CLI::IsMember(importers::result_formats()));
   command
       ->add_option("FILE",
                    options->results.files,
@@ -264,4 +266,4 @@ void add_import(CLI::App& app, CommandContext& context) {
   command->callback([&context, options] { import_results(context, *options); });
 }
 
-}  // namespace plumb
+}  // namespace plumb::cli

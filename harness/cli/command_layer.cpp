@@ -22,7 +22,7 @@
 #include "harness/worker/protocol/worker_setup.hpp"
 #include "reporting/content/run/documents.hpp"
 
-namespace plumb {
+namespace plumb::cli {
 namespace {
 
 struct LayerOptions {
@@ -43,13 +43,13 @@ std::optional<std::vector<std::string>> metrics_of(const LayerOptions& options) 
     return std::nullopt;
   }
   return options.metrics == "true" ? std::vector<std::string>{}
-                                   : parse_metric_names(options.metrics);
+                                   : worker::parse_metric_names(options.metrics);
 }
 
 /// Throws Error{kUser} if a variant is asked for that a key does not have.
-void check_variant(const LayerOptions& options, const std::vector<Variant>& known) {
+void check_variant(const LayerOptions& options, const std::vector<worker::Variant>& known) {
   std::vector<std::string> names;
-  for (const Variant& variant : known) {
+  for (const worker::Variant& variant : known) {
     names.push_back(variant.text);
   }
   const bool there = std::find(names.begin(), names.end(), options.variant) != names.end();
@@ -65,61 +65,63 @@ void check_variant(const LayerOptions& options, const std::vector<Variant>& know
 }
 
 void measure_layer(CommandContext& context, const LayerOptions& options) {
-  const std::optional<CacheMode> cache = parse_cache_mode(options.cache);
+  const std::optional<results::CacheMode> cache = results::parse_cache_mode(options.cache);
   if (!cache) {
     throw Error(Error::Kind::kUser,
                 "'--cache " + options.cache + "' is not a cache mode: use none, weights or all");
   }
   if (!options.emit.empty()) {
-    if (*cache != CacheMode::kNone) {
+    if (*cache != results::CacheMode::kNone) {
       throw Error(Error::Kind::kUser,
                   "a reproducer times warm buffers only: --emit goes with '--cache none'");
     }
     prepare_reproducer_folder(options.emit, options.force);
   }
   const std::optional<std::vector<std::string>> metrics = metrics_of(options);
-  MeasureRequest request;
-  request.key = to_key(parse_key(LayerKey{options.key}));
+  worker::MeasureRequest request;
+  request.key = model::to_key(model::parse_key(model::LayerKey{options.key}));
   request.caches = {*cache};
   request.race_margin = 1.0;  // all variants by the full method: one key is asked for, show all
   if (!options.variant.empty()) {
     request.variants = {options.variant};
   }
 
-  const WorkerOptions worker_settings = worker_options(options.stack, options.threads);
-  std::optional<WorkerProcess> worker(std::in_place, worker_settings);
-  const Environment environment =
-      join_environment(read_system(), worker->describe(), options.threads, options.stack);
+  const worker::WorkerOptions worker_settings =
+      session::worker_options(options.stack, options.threads);
+  std::optional<worker::WorkerProcess> worker(std::in_place, worker_settings);
+  const results::Environment environment = session::join_environment(
+      session::read_system(), worker->describe(), options.threads, options.stack);
   if (!options.variant.empty()) {
     check_variant(options, worker->variants(request.key));
   }
-  std::vector<Measurement> rows;
+  std::vector<results::Measurement> rows;
   try {
-    worker->measure(request, parse_duration(options.timeout), [&](Measurement row) {
+    worker->measure(request, suite::parse_duration(options.timeout), [&](results::Measurement row) {
       rows.push_back(std::move(row));
     });
-  } catch (const WorkerDied& death) {
-    Measurement row;
+  } catch (const worker::WorkerDied& death) {
+    results::Measurement row;
     row.key = request.key;
     row.cache = *cache;
     row.outcome = death.outcome();
     rows.push_back(std::move(row));
     context.exit_status = static_cast<int>(Error::Kind::kEnvironment);
   }
-  if (environment.facts.contains(kProfilerFact)) {
+  if (environment.facts.contains(worker::kProfilerFact)) {
     worker.reset();  // a device has one worker at a time
-    look_at_kernels(worker_settings, parse_duration(options.timeout), rows);
+    session::look_at_kernels(worker_settings, suite::parse_duration(options.timeout), rows);
     if (metrics) {
-      look_at_counters(worker_settings, parse_duration(options.timeout), *metrics, rows);
+      session::look_at_counters(
+          worker_settings, suite::parse_duration(options.timeout), *metrics, rows);
     }
   } else if (metrics) {
-    miss_counters("the backend of this stack has no counters to read, or no device", rows);
+    session::miss_counters("the backend of this stack has no counters to read, or no device", rows);
   }
-  write_layer(request.key,
-              rows,
-              environment,
-              context.json ? OutputMode::kJson : OutputMode::kText,
-              std::cout);
+  reporting::write_layer(request.key,
+                         rows,
+                         environment,
+                         context.json ? reporting::OutputMode::kJson : reporting::OutputMode::kText,
+                         std::cout);
   if (!options.emit.empty()) {
     if (!worker) {
       worker.emplace(worker_settings);
@@ -161,4 +163,4 @@ void add_layer(CLI::App& app, CommandContext& context) {
   layer->callback([&context, options] { measure_layer(context, *options); });
 }
 
-}  // namespace plumb
+}  // namespace plumb::cli

@@ -18,7 +18,7 @@
 #include "reporting/content/run/documents.hpp"
 #include "suites/zoo/zoo.hpp"
 
-namespace plumb {
+namespace plumb::cli {
 namespace {
 
 struct ModelChoice {
@@ -34,8 +34,8 @@ struct ModelChoice {
 constexpr const char* kDimHelp =
     "NAME=VALUE sets an axis of a built-in model, or a file's dynamic dimension; may be repeated";
 
-ReadOptions read_options(const ModelChoice& options) {
-  ReadOptions read;
+model::ReadOptions read_options(const ModelChoice& options) {
+  model::ReadOptions read;
   if (options.batch > 0) {
     read.batch = options.batch;
   }
@@ -62,7 +62,7 @@ ReadOptions read_options(const ModelChoice& options) {
 void export_model(const ModelChoice& options) {
   onnx::ModelProto model = build_zoo_model(options.model, read_options(options));
   if (options.weights) {
-    fill_weights(model, options.seed);
+    model::fill_weights(model, options.seed);
   }
   const std::string file = options.output.empty() ? options.model + ".onnx" : options.output;
   write_whole_file(file, [&](std::ostream& out) {
@@ -70,7 +70,8 @@ void export_model(const ModelChoice& options) {
       out.setstate(std::ios::failbit);
     }
   });
-  say(fmt::format("model: {}{}",
+  terminal::say(
+      fmt::format("model: {}{}",
                   file,
                   options.weights ? "" : " (without weights; --weights adds seeded random ones)"));
 }
@@ -81,20 +82,23 @@ void add_model(CLI::App& app, CommandContext& context) {
   CLI::App* const model = app.add_subcommand("model", "list, show and export models");
   model->require_subcommand(1);
   model->add_subcommand("list", "the built-in models")->callback([&context] {
-    std::vector<ModelListing> listings;
+    std::vector<reporting::ModelListing> listings;
     for (const zoo::Entry& entry : zoo::entries()) {
-      ModelListing listing{.name = std::string(entry.name),
-                           .source = std::string(entry.source),
-                           .task = std::string(entry.task),
-                           .axes = {},
-                           .rounds = std::string(entry.rounds),
-                           .deviations = std::string(entry.deviations)};
+      reporting::ModelListing listing{.name = std::string(entry.name),
+                                      .source = std::string(entry.source),
+                                      .task = std::string(entry.task),
+                                      .axes = {},
+                                      .rounds = std::string(entry.rounds),
+                                      .deviations = std::string(entry.deviations)};
       for (const zoo::Axis& axis : entry.axes) {
         listing.axes.emplace(axis.name, axis.standard);
       }
       listings.push_back(std::move(listing));
     }
-    write_model_list(listings, context.json ? OutputMode::kJson : OutputMode::kText, std::cout);
+    reporting::write_model_list(
+        listings,
+        context.json ? reporting::OutputMode::kJson : reporting::OutputMode::kText,
+        std::cout);
   });
 
   const auto options = std::make_shared<ModelChoice>();
@@ -114,11 +118,15 @@ void add_model(CLI::App& app, CommandContext& context) {
       ->excludes(batch);
   show->add_option("--dim", options->dims, kDimHelp);
   show->callback([&context, options] {
-    const Graph graph = load_graph(context.models, options->model, read_options(*options));
+    const model::Graph graph =
+        session::load_graph(context.models, options->model, read_options(*options));
     for (const std::string& note : graph.notes) {
       spdlog::warn("{}", note);
     }
-    write_model(graph, context.json ? OutputMode::kJson : OutputMode::kText, std::cout);
+    reporting::write_model(
+        graph,
+        context.json ? reporting::OutputMode::kJson : reporting::OutputMode::kText,
+        std::cout);
   });
 
   CLI::App* const exporting = model->add_subcommand("export", "write a built-in model as ONNX");
@@ -133,4 +141,4 @@ void add_model(CLI::App& app, CommandContext& context) {
   exporting->callback([options] { export_model(*options); });
 }
 
-}  // namespace plumb
+}  // namespace plumb::cli

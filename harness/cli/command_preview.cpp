@@ -22,7 +22,7 @@
 #include "harness/stacks/stack_inquiry.hpp"
 #include "reporting/content/stack/preview_documents.hpp"
 
-namespace plumb {
+namespace plumb::cli {
 namespace {
 
 struct PreviewOptions {
@@ -38,51 +38,53 @@ struct PreviewOptions {
 
 /// Reads the suite. A type on the command line replaces the suite's types, and each model is then
 /// read once.
-ResolvedSuite suite_in(const ModelSource& models, const PreviewOptions& options) {
-  ResolvedSuite suite = resolve_suite(models, read_suite(find_suite(options.suite)));
+suite::ResolvedSuite suite_in(const session::ModelSource& models, const PreviewOptions& options) {
+  suite::ResolvedSuite suite =
+      session::resolve_suite(models, suite::read_suite(session::find_suite(options.suite)));
   if (!options.dtype.empty()) {
     std::set<std::string> seen;
-    std::erase_if(suite.models, [&](ResolvedSuite::Model& model) {
+    std::erase_if(suite.models, [&](suite::ResolvedSuite::Model& model) {
       model.dtype = options.dtype == "tf32" ? "f32" : options.dtype;
-      return !seen.insert(subject_of({model.name, model.batch, model.dtype, model.dims})).second;
+      return !seen.insert(analysis::subject_of({model.name, model.batch, model.dtype, model.dims}))
+                  .second;
     });
   }
   return suite;
 }
 
-LayerKey with_tf32(const LayerKey& key) {
-  LayerSpec spec = parse_key(key);
-  if (spec.math == MathClass::kStrict && spec.op == "conv") {
-    spec.math = MathClass::kTf32;
+model::LayerKey with_tf32(const model::LayerKey& key) {
+  model::LayerSpec spec = model::parse_key(key);
+  if (spec.math == model::MathClass::kStrict && spec.op == "conv") {
+    spec.math = model::MathClass::kTf32;
   }
-  return to_key(spec);
+  return model::to_key(spec);
 }
 
 /// Lists every key of the suite once, fused keys included, with the models that use it.
-std::vector<PreviewedLayer> layers_of(const ModelSource& models,
-                                      const PreviewOptions& options,
-                                      const ResolvedSuite& suite) {
-  std::vector<PreviewedLayer> layers;
-  std::map<LayerKey, std::size_t> places;
-  const auto add = [&](const WorkItem& item, const std::string& model) {
-    const LayerKey key = options.dtype == "tf32" ? with_tf32(item.key) : item.key;
+std::vector<analysis::PreviewedLayer> list_layers(const session::ModelSource& models,
+                                                  const PreviewOptions& options,
+                                                  const suite::ResolvedSuite& suite) {
+  std::vector<analysis::PreviewedLayer> layers;
+  std::map<model::LayerKey, std::size_t> places;
+  const auto add = [&](const session::WorkItem& item, const std::string& model) {
+    const model::LayerKey key = options.dtype == "tf32" ? with_tf32(item.key) : item.key;
     const auto [place, is_new] = places.try_emplace(key, layers.size());
     if (is_new) {
       layers.push_back({key, {}, {key, {}, {}}, {key, {}, {}}});
     }
-    std::vector<LayerUse>& uses = layers[place->second].uses;
+    std::vector<analysis::LayerUse>& uses = layers[place->second].uses;
     if (uses.empty() || uses.back().model != model) {
       uses.push_back({model, 0});
     }
     uses.back().nodes += item.occurrences;
   };
-  for (const PlannedModel& model : load_models(models, suite, options.models)) {
-    for (const WorkItem& item : work_items(std::span(&model, 1), {}, {}, {})) {
+  for (const session::PlannedModel& model : session::load_models(models, suite, options.models)) {
+    for (const session::WorkItem& item : session::work_items(std::span(&model, 1), {}, {}, {})) {
       add(item, to_text(model.instance, ", "));
     }
   }
   if (options.models.empty()) {
-    for (const WorkItem& item : work_items({}, suite.layers, {}, {})) {
+    for (const session::WorkItem& item : session::work_items({}, suite.layers, {}, {})) {
       add(item, suite.name);
     }
   }
@@ -95,18 +97,18 @@ std::vector<PreviewedLayer> layers_of(const ModelSource& models,
 }
 
 /// Asks one stack about every layer, and returns the environment that its worker describes.
-Environment ask_all(const std::string& stack,
-                    const GpuProfile& gpu,
-                    std::vector<PreviewedLayer>& layers,
-                    EngineChoices PreviewedLayer::*answer,
-                    Progress& progress,
-                    const CommandContext& context) {
+results::Environment ask_all(const std::string& stack,
+                             const session::GpuProfile& gpu,
+                             std::vector<analysis::PreviewedLayer>& layers,
+                             results::EngineChoices analysis::PreviewedLayer::*answer,
+                             session::Progress& progress,
+                             const CommandContext& context) {
   const auto begin = std::chrono::steady_clock::now();
-  StackInquiry inquiry(worker_options(stack, 1));
-  ProgressStage stage(context.progress);
+  stacks::StackInquiry inquiry(session::worker_options(stack, 1));
+  session::ProgressStage stage(context.progress);
   const std::size_t before = progress.done;
   const Seconds elapsed_before = progress.elapsed;
-  for (PreviewedLayer& layer : layers) {
+  for (analysis::PreviewedLayer& layer : layers) {
     if (context.stop) {
       throw Error(Error::Kind::kTryAgain, "stopped before the preview of all layers was complete");
     }
@@ -122,38 +124,43 @@ Environment ask_all(const std::string& stack,
   return inquiry.environment();
 }
 
-void print(const PreviewReport& report, const PreviewOptions& options, OutputMode style) {
+void print(const reporting::PreviewReport& report,
+           const PreviewOptions& options,
+           reporting::OutputMode style) {
   if (options.output.empty()) {
-    return write_preview(report, style, std::cout);
+    return reporting::write_preview(report, style, std::cout);
   }
   const bool json = std::filesystem::path(options.output).extension() == ".json";
   write_whole_file(options.output, [&](std::ostream& out) {
-    write_preview(report, json ? OutputMode::kJson : style, out);
+    reporting::write_preview(report, json ? reporting::OutputMode::kJson : style, out);
   });
 }
 
 void preview(CommandContext& context, const PreviewOptions& options) {
-  const GpuProfile gpu = read_gpu_profile(options.gpu);
-  const ResolvedSuite suite = suite_in(context.models, options);
-  std::vector<PreviewedLayer> layers = layers_of(context.models, options, suite);
-  Progress progress{.total = 2 * layers.size(), .current = "", .left = {}};
-  PreviewReport report{.suite = suite.name,
-                       .gpu = gpu.name,
-                       .profile = gpu.file,
-                       .dtype = options.dtype.empty() ? "as the suite says" : options.dtype,
-                       .from = {options.from, {}},
-                       .to = {options.to, {}},
-                       .preview = {}};
+  const session::GpuProfile gpu = session::read_gpu_profile(options.gpu);
+  const suite::ResolvedSuite suite = suite_in(context.models, options);
+  std::vector<analysis::PreviewedLayer> layers = list_layers(context.models, options, suite);
+  session::Progress progress{.total = 2 * layers.size(), .current = "", .left = {}};
+  reporting::PreviewReport report{
+      .suite = suite.name,
+      .gpu = gpu.name,
+      .profile = gpu.file,
+      .dtype = options.dtype.empty() ? "as the suite says" : options.dtype,
+      .from = {options.from, {}},
+      .to = {options.to, {}},
+      .preview = {}};
   report.from.environment =
-      ask_all(options.from, gpu, layers, &PreviewedLayer::from, progress, context);
-  report.to.environment = ask_all(options.to, gpu, layers, &PreviewedLayer::to, progress, context);
-  report.preview = preview_engines(layers);
-  print(report, options, context.json ? OutputMode::kJson : OutputMode::kText);
+      ask_all(options.from, gpu, layers, &analysis::PreviewedLayer::from, progress, context);
+  report.to.environment =
+      ask_all(options.to, gpu, layers, &analysis::PreviewedLayer::to, progress, context);
+  report.preview = analysis::preview_engines(layers);
+  print(
+      report, options, context.json ? reporting::OutputMode::kJson : reporting::OutputMode::kText);
   const bool bad = std::any_of(report.preview.comparisons.begin(),
                                report.preview.comparisons.end(),
-                               [](const EngineComparison& one) {
-                                 return one.change == EngineChange::kSupportLost ||
-                                        one.change == EngineChange::kNumerics;
+                               [](const analysis::EngineComparison& one) {
+                                 return one.change == analysis::EngineChange::kSupportLost ||
+                                        one.change == analysis::EngineChange::kNumerics;
                                });
   context.exit_status = options.gate && bad ? 1 : 0;
 }
@@ -181,4 +188,4 @@ void add_preview(CLI::App& app, CommandContext& context) {
   command->callback([&context, options] { preview(context, *options); });
 }
 
-}  // namespace plumb
+}  // namespace plumb::cli

@@ -16,7 +16,7 @@
 #include "harness/serve/push_gateway.hpp"
 #include "harness/serve/run_history.hpp"
 
-namespace plumb {
+namespace plumb::cli {
 namespace {
 
 struct PushOptions {
@@ -30,52 +30,56 @@ struct PushOptions {
 
 /// Returns the state of a run's series after that run. Throws Error{kUser} if the run is not
 /// finished.
-SuiteMetrics state_after(const Archive& archive, const std::string& name, std::size_t layers) {
-  const Store& store = archive.store;
-  const RunRecord run = store.find_run(name);
-  if (run.state != RunState::kFinished) {
+reporting::SuiteMetrics state_after(const session::Archive& archive,
+                                    const std::string& name,
+                                    std::size_t layers) {
+  const store::Store& store = archive.store;
+  const results::RunRecord run = store.find_run(name);
+  if (run.state != results::RunState::kFinished) {
     throw Error(Error::Kind::kUser,
                 fmt::format("run {} is not finished, so there is nothing to push: continue it with "
                             "plumb run --resume",
                             run.header.id));
   }
-  if (is_side_of_pairs(run.header)) {
+  if (analysis::is_side_of_pairs(run.header)) {
     throw Error(Error::Kind::kUser,
                 fmt::format("run {} is one side of a comparison in pairs ({}) and has no series; "
                             "push a run of `plumb run`",
                             run.header.id,
-                            run_kind(run.header)));
+                            analysis::run_kind(run.header)));
   }
-  const RunSeries series = run_series_of(run.header);
-  std::vector<RunRecord> runs = store.runs();
-  const auto found = std::find_if(runs.begin(), runs.end(), [&](const RunRecord& each) {
+  const analysis::RunSeries series = analysis::run_series_of(run.header);
+  std::vector<results::RunRecord> runs = store.runs();
+  const auto found = std::find_if(runs.begin(), runs.end(), [&](const results::RunRecord& each) {
     return each.header.id == run.header.id;
   });
   PLUMB_CHECK(found != runs.end());
   runs.erase(runs.begin(), found);
-  std::erase_if(runs, [&](const RunRecord& each) { return run_series_of(each.header) != series; });
-  return RunHistory(layers).suites(archive, runs).at(0);
+  std::erase_if(runs, [&](const results::RunRecord& each) {
+    return analysis::run_series_of(each.header) != series;
+  });
+  return serve::RunHistory(layers).suites(archive, runs).at(0);
 }
 
-std::string text_of(const SuiteMetrics& suite, const std::string& version) {
-  std::vector<prometheus::MetricFamily> families{build_info(version)};
-  metric_families({&suite, 1}, [&](prometheus::MetricFamily&& family) {
+std::string text_of(const reporting::SuiteMetrics& suite, const std::string& version) {
+  std::vector<prometheus::MetricFamily> families{reporting::build_info(version)};
+  reporting::metric_families({&suite, 1}, [&](prometheus::MetricFamily&& family) {
     families.push_back(std::move(family));
   });
   return prometheus::TextSerializer().Serialize(families);
 }
 
-GroupingKey grouping_of(const PushOptions& options, const RunSeries& series) {
-  GroupingKey key{{"job", options.job},
-                  {"suite", series.suite},
-                  {"backend", series.backend},
-                  {"stack", series.stack},
-                  {"threads", series.threads},
-                  {"system", series.system}};
+serve::GroupingKey grouping_of(const PushOptions& options, const analysis::RunSeries& series) {
+  serve::GroupingKey key{{"job", options.job},
+                         {"suite", series.suite},
+                         {"backend", series.backend},
+                         {"stack", series.stack},
+                         {"threads", series.threads},
+                         {"system", series.system}};
   for (const std::string& text : options.grouping) {
     const std::size_t equals = text.find('=');
     const std::string name = text.substr(0, equals);
-    if (equals == std::string::npos || !is_label_name(name)) {
+    if (equals == std::string::npos || !serve::is_label_name(name)) {
       throw Error(Error::Kind::kUser,
                   fmt::format("'{}' is not a grouping label: write --grouping NAME=VALUE", text));
     }
@@ -90,15 +94,16 @@ void push(const CommandContext& context, const PushOptions& options) {
         Error::Kind::kUser,
         "name a destination: plumb push --gateway http://HOST:9091, or --textfile FILE.prom");
   }
-  const auto store = open_store(context.store_url());
-  const SuiteMetrics suite = state_after({*store, context.models}, options.run, options.layers);
+  const auto store = store::open_store(context.store_url());
+  const reporting::SuiteMetrics suite =
+      state_after({*store, context.models}, options.run, options.layers);
   const std::string text = text_of(suite, context.version);
   if (!options.text_file.empty()) {
     write_whole_file(options.text_file, [&](std::ostream& out) { out << text; });
     spdlog::info("wrote {}", options.text_file);
   }
   if (!options.gateway.empty()) {
-    push_to_gateway(options.gateway, grouping_of(options, suite.series), text);
+    serve::push_to_gateway(options.gateway, grouping_of(options, suite.series), text);
     spdlog::info("pushed run {}", suite.newest->run.header.id);
   }
 }
@@ -126,4 +131,4 @@ void add_push(CLI::App& app, CommandContext& context) {
   command->callback([&context, options] { push(context, *options); });
 }
 
-}  // namespace plumb
+}  // namespace plumb::cli

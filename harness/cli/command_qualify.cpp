@@ -18,7 +18,7 @@
 #include "reporting/content/qualification/qualification_report.hpp"
 #include "reporting/content/qualification/qualification_summary.hpp"
 
-namespace plumb {
+namespace plumb::cli {
 namespace {
 
 struct QualifyOptions {
@@ -29,18 +29,18 @@ struct QualifyOptions {
   std::string only;
   std::vector<std::string> outputs;
   std::vector<std::string> labels;
-  UpgradeOptions upgrade;
+  session::UpgradeOptions upgrade;
   bool gate = false;
 };
 
-int gate_status(QualificationVerdict verdict) {
+int gate_status(analysis::QualificationVerdict verdict) {
   switch (verdict) {
-    case QualificationVerdict::kReject:
+    case analysis::QualificationVerdict::kReject:
       return 1;
-    case QualificationVerdict::kNotEnoughEvidence:
+    case analysis::QualificationVerdict::kNotEnoughEvidence:
       return static_cast<int>(Error::Kind::kTryAgain);
-    case QualificationVerdict::kApprove:
-    case QualificationVerdict::kApproveWithExceptions:
+    case analysis::QualificationVerdict::kApprove:
+    case analysis::QualificationVerdict::kApproveWithExceptions:
       break;
   }
   return 0;
@@ -72,20 +72,20 @@ std::vector<std::string> command_of(const QualifyOptions& options) {
 }
 
 void qualify(CommandContext& context, QualifyOptions options) {
-  QualificationCriteria criteria;
+  analysis::QualificationCriteria criteria;
   if (!options.criteria.empty()) {
-    criteria = read_criteria(options.criteria, to_text(current_time()).substr(0, 10));
+    criteria = session::read_criteria(options.criteria, to_text(current_time()).substr(0, 10));
   }
   if (!options.budget.empty()) {
-    options.upgrade.budget = parse_duration(options.budget);
+    options.upgrade.budget = suite::parse_duration(options.budget);
   }
-  options.upgrade.row_timeout = parse_duration(options.row_timeout);
+  options.upgrade.row_timeout = suite::parse_duration(options.row_timeout);
   options.upgrade.models = options.only != "layers";
   options.upgrade.command = command_of(options);
   options.upgrade.labels = labels_of_run(options.labels);
-  ResolvedSuite suite = chosen_suite(context.models, options.choice);
+  suite::ResolvedSuite suite = chosen_suite(context.models, options.choice);
   const std::string today = to_text(current_time()).substr(0, 10);
-  for (const Exclusion& each : suite.exclusions) {
+  for (const results::Exclusion& each : suite.exclusions) {
     criteria.waivers.push_back({.match = each.match,
                                 .reason = each.reason,
                                 .who = each.who.empty() ? "suite " + suite.name : each.who,
@@ -93,14 +93,18 @@ void qualify(CommandContext& context, QualifyOptions options) {
                                 .expired = !each.holds_on(today)});
   }
   const std::size_t wanted = suite.models.size();
-  const std::vector<PlannedModel> models = prepare_models(context.models, suite);
-  const auto store = open_store(context.store_url());
-  const UpgradeOutcome outcome =
-      test_upgrade(context.session(*store), suite, models, criteria, options.upgrade);
-  const Qualification& qualification = outcome.qualification;
-  write_reports(with_history(*store, qualification), qualification_formats(), options.outputs);
-  write_qualification(
-      qualification, context.json ? OutputMode::kJson : OutputMode::kText, std::cout);
+  const std::vector<session::PlannedModel> models = session::prepare_models(context.models, suite);
+  const auto store = store::open_store(context.store_url());
+  const session::UpgradeOutcome outcome =
+      session::test_upgrade(context.session(*store), suite, models, criteria, options.upgrade);
+  const analysis::Qualification& qualification = outcome.qualification;
+  write_reports(session::with_history(*store, qualification),
+                reporting::qualification_formats(),
+                options.outputs);
+  reporting::write_qualification(
+      qualification,
+      context.json ? reporting::OutputMode::kJson : reporting::OutputMode::kText,
+      std::cout);
   if (!outcome.stacks_unchanged) {
     context.exit_status = static_cast<int>(Error::Kind::kEnvironment);
   } else if (options.gate) {
@@ -129,7 +133,7 @@ void add_qualify(CLI::App& app, CommandContext& context) {
       ->add_option("--pairs",
                    options->upgrade.pairs,
                    "pairs of restarted processes, at most; fewer if everything is decided earlier")
-      ->check(CLI::Range(kMinDesign, std::size_t{200}))
+      ->check(CLI::Range(analysis::kMinDesign, std::size_t{200}))
       ->capture_default_str();
   command->add_option("--budget", options->budget, "no pair starts after this time, such as 30m");
   command->add_option("--only", options->only, "layers: do not measure models end to end")
@@ -143,12 +147,13 @@ void add_qualify(CLI::App& app, CommandContext& context) {
   command
       ->add_option("-o,--output",
                    options->outputs,
-                   "also write the report here: " + format_list(qualification_formats()))
-      ->each(check_format(qualification_formats()));
+                   "also write the report here: " +
+                       reporting::format_list(reporting::qualification_formats()))
+      ->each(check_format(reporting::qualification_formats()));
   command->add_flag("--gate",
                     options->gate,
                     "exit 1 if the upgrade is rejected, 75 if the evidence is not enough");
   command->callback([&context, options] { qualify(context, *options); });
 }
 
-}  // namespace plumb
+}  // namespace plumb::cli

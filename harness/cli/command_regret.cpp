@@ -8,7 +8,7 @@
 #include "harness/store/store.hpp"
 #include "reporting/content/stack/regret_report.hpp"
 
-namespace plumb {
+namespace plumb::cli {
 namespace {
 
 struct RegretOptions {
@@ -18,15 +18,18 @@ struct RegretOptions {
 };
 
 void report_regret(const CommandContext& context, const RegretOptions& options) {
-  const auto store = open_store(context.store_url());
-  RegretReport report;
+  const auto store = store::open_store(context.store_url());
+  reporting::RegretReport report;
   for (const std::string& name : options.runs) {
-    const RunRecord run = store->find_run(name);
-    report.runs.push_back(heuristic_regret(
-        run, store->measurements(run.header.id), parse_cache_mode(options.cache).value()));
+    const results::RunRecord run = store->find_run(name);
+    report.runs.push_back(analysis::heuristic_regret(
+        run, store->measurements(run.header.id), results::parse_cache_mode(options.cache).value()));
   }
-  write_regret(report, context.json ? OutputMode::kJson : OutputMode::kText, std::cout);
-  write_reports(report, regret_formats(), options.outputs);
+  reporting::write_regret(
+      report,
+      context.json ? reporting::OutputMode::kJson : reporting::OutputMode::kText,
+      std::cout);
+  write_reports(report, reporting::regret_formats(), options.outputs);
 }
 
 }  // namespace
@@ -43,9 +46,10 @@ void add_regret(CLI::App& app, CommandContext& context) {
   command
       ->add_option("-o,--output",
                    options->outputs,
-                   "also write this report; may be repeated: " + format_list(regret_formats()))
-      ->each(check_format(regret_formats()));
+                   "also write this report; may be repeated: " +
+                       reporting::format_list(reporting::regret_formats()))
+      ->each(check_format(reporting::regret_formats()));
   command->callback([&context, options] { report_regret(context, *options); });
 }
 
-}  // namespace plumb
+}  // namespace plumb::cli

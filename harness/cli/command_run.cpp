@@ -21,16 +21,17 @@
 #include "harness/session/work/suite_models.hpp"
 #include "reporting/content/run/documents.hpp"
 
-namespace plumb {
+namespace plumb::cli {
 namespace {
 
 /// Warns of each model that has no end-to-end time in a run.
-void warn_of_missing(const RunReport& report) {
-  for (const ModelReport& model : report.models) {
-    const std::vector<ExecutionTime>& executions = model.bounds.executions;
+void warn_of_missing(const analysis::RunReport& report) {
+  for (const analysis::ModelReport& model : report.models) {
+    const std::vector<analysis::ExecutionTime>& executions = model.bounds.executions;
     const bool timed = std::any_of(
         executions.begin(), executions.end(), [](const auto& each) { return each.samples > 0; });
-    if (!timed && model.bounds.instance.dtype != kInt8 && report.run.header.shard.empty()) {
+    if (!timed && model.bounds.instance.dtype != rewrite::kInt8 &&
+        report.run.header.shard.empty()) {
       spdlog::warn("{} has no end-to-end time in this run; --resume measures it",
                    to_text(model.bounds.instance, ", "));
     }
@@ -38,9 +39,10 @@ void warn_of_missing(const RunReport& report) {
 }
 
 /// Prints what a selection of layers leaves. Throws Error{kUser} if that is nothing.
-void check_selection(const ResolvedSuite& suite, std::span<const PlannedModel> models) {
+void check_selection(const suite::ResolvedSuite& suite,
+                     std::span<const session::PlannedModel> models) {
   if (!suite.selection.empty()) {
-    const SelectedLayers count = selected_layers(models, suite);
+    const session::SelectedLayers count = session::selected_layers(models, suite);
     spdlog::info("{} of {} unique layers are selected; no model is executed end to end",
                  count.selected,
                  count.all);
@@ -48,47 +50,49 @@ void check_selection(const ResolvedSuite& suite, std::span<const PlannedModel> m
 }
 
 void measure(CommandContext& context, RunOptions options) {
-  ResolvedSuite suite = requested_suite(context.models, options);
+  suite::ResolvedSuite suite = requested_suite(context.models, options);
   if (!options.shard.empty()) {
-    static_cast<void>(parse_shard(options.shard));
+    static_cast<void>(session::parse_shard(options.shard));
   }
   if (!options.is_of_layers()) {
-    check_loads(suite);
+    session::check_loads(suite);
   }
   const std::size_t wanted = suite.models.size();
-  const std::vector<PlannedModel> models = prepare_models(context.models, suite);
+  const std::vector<session::PlannedModel> models = session::prepare_models(context.models, suite);
   check_selection(suite, models);
-  const auto store = open_store(context.store_url());
+  const auto store = store::open_store(context.store_url());
   if (options.stacks.empty()) {
     options.stacks = {"default"};
   }
   const BaselineCheck baseline(options.baseline, *store, options.stacks.size());
-  if (const std::optional<RunId>& base = baseline.baseline()) {
+  if (const std::optional<results::RunId>& base = baseline.baseline()) {
     for (const std::string& stack : options.stacks) {
-      refuse_unlike(store->find_run(*base),
-                    options.baseline.varied,
-                    suite_run_options(options, stack),
-                    suite,
-                    models);
+      session::refuse_unlike(store->find_run(*base),
+                             options.baseline.varied,
+                             suite_run_options(options, stack),
+                             suite,
+                             models);
     }
   }
-  std::vector<RunReport> reports;
+  std::vector<analysis::RunReport> reports;
   bool cut = false;
   for (const std::string& stack : options.stacks) {
-    SuiteRunOptions run = suite_run_options(options, stack);
+    session::SuiteRunOptions run = suite_run_options(options, stack);
     run.confirmation = baseline.confirmation();
-    const SuiteRunOutcome outcome = run_suite(context.session(*store), run, suite, models);
+    const session::SuiteRunOutcome outcome =
+        session::run_suite(context.session(*store), run, suite, models);
     if (!outcome.stack_faults.empty() || !outcome.device_fault.empty()) {
       context.exit_status = static_cast<int>(Error::Kind::kEnvironment);
     }
-    cut = cut || (outcome.budget_ended && outcome.state == RunState::kInterrupted);
-    reports.push_back(analyze_run({*store, context.models}, store->find_run(outcome.run), {}));
-    store_analysis(*store, reports.back());
+    cut = cut || (outcome.budget_ended && outcome.state == results::RunState::kInterrupted);
+    reports.push_back(
+        session::analyze_run({*store, context.models}, store->find_run(outcome.run), {}));
+    session::store_analysis(*store, reports.back());
     if (context.exit_status == 0 && !options.is_of_layers() && !context.stop.load()) {
-      context.exit_status = exit_status_of(loads_of(*store, outcome.run));
+      context.exit_status = compute_exit_status(session::read_loads(*store, outcome.run));
     }
     if (!context.json) {
-      write_bounds(reports.back(), OutputMode::kText, std::cout);
+      reporting::write_bounds(reports.back(), reporting::OutputMode::kText, std::cout);
     }
     if (!options.is_of_layers() && options.loads.scenarios.empty()) {
       warn_of_missing(reports.back());
@@ -166,4 +170,4 @@ void add_run(CLI::App& app, CommandContext& context) {
   run->callback([&context, options] { measure(context, *options); });
 }
 
-}  // namespace plumb
+}  // namespace plumb::cli

@@ -10,7 +10,7 @@
 #include "harness/store/store.hpp"
 #include "reporting/content/run/documents.hpp"
 
-namespace plumb {
+namespace plumb::cli {
 
 void add_runs(CLI::App& app, CommandContext& context) {
   CLI::App* const command = app.add_subcommand("runs", "list the runs in the store, newest first");
@@ -22,13 +22,17 @@ void add_runs(CLI::App& app, CommandContext& context) {
                    "enough, such as commit=4f2a; may be repeated")
       ->allow_extra_args(false);
   command->callback([&context, labels] {
-    const RunLabels wanted = parse_labels(*labels);
-    const auto store = open_store(context.store_url());
-    std::vector<RunRecord> runs = store->runs();
-    std::erase_if(
-        runs, [&](const RunRecord& run) { return !has_labels(run.header.environment, wanted); });
-    write_runs(runs, context.json ? OutputMode::kJson : OutputMode::kText, std::cout);
+    const results::RunLabels wanted = results::parse_labels(*labels);
+    const auto store = store::open_store(context.store_url());
+    std::vector<results::RunRecord> runs = store->runs();
+    std::erase_if(runs, [&](const results::RunRecord& run) {
+      return !results::has_labels(run.header.environment, wanted);
+    });
+    reporting::write_runs(
+        runs,
+        context.json ? reporting::OutputMode::kJson : reporting::OutputMode::kText,
+        std::cout);
   });
 }
 
-}  // namespace plumb
+}  // namespace plumb::cli

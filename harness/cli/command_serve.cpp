@@ -11,7 +11,7 @@
 #include "harness/serve/web_pages.hpp"
 #include "harness/terminal/messages.hpp"
 
-namespace plumb {
+namespace plumb::cli {
 namespace {
 
 constexpr const char* kTextFormat = "text/plain; version=0.0.4; charset=utf-8";
@@ -25,19 +25,20 @@ struct ServeOptions {
   std::size_t layers = 10;
 };
 
-HttpReply metrics_reply(const MetricsSnapshot& snapshot, bool gzip) {
-  HttpReply reply;
+serve::HttpReply metrics_reply(const serve::MetricsSnapshot& snapshot, bool gzip) {
+  serve::HttpReply reply;
   reply.type = kTextFormat;
   reply.gzip = gzip;
-  reply.body = gzip ? gzip_body(snapshot.health, snapshot.results)
-                    : plain_body(snapshot.health, snapshot.results);
+  reply.body = gzip ? serve::gzip_body(snapshot.health, snapshot.results)
+                    : serve::plain_body(snapshot.health, snapshot.results);
   return reply;
 }
 
 void serve(const CommandContext& context, const ServeOptions& options) {
-  const ListenAddress address = parse_listen_address(options.listen);
-  static_cast<void>(store_identity(context.store_url()));  // A URL that names no store fails here.
-  MetricsPublisher publisher(
+  const serve::ListenAddress address = serve::parse_listen_address(options.listen);
+  static_cast<void>(
+      store::store_identity(context.store_url()));  // A URL that names no store fails here.
+  serve::MetricsPublisher publisher(
       {.store_url = context.store_url(),
        .slowest_layers = options.layers,
        .version = context.version,
@@ -45,21 +46,23 @@ void serve(const CommandContext& context, const ServeOptions& options) {
                                            : std::nullopt},
       context.models,
       std::chrono::milliseconds(static_cast<std::int64_t>(options.refresh_seconds * 1e3)));
-  WebPages* pages = nullptr;
-  HttpServer server(address, [&](const HttpRequest& request, const HttpServer::Respond& respond) {
-    const std::string path = request.target.substr(0, request.target.find('?'));
-    if (path == "/metrics") {
-      respond(metrics_reply(*publisher.snapshot(), request.accepts_gzip));
-    } else if (path == "/-/healthy" || path == "/healthz") {
-      respond(text_reply(200, "plumb is serving\n"));
-    } else if (std::optional<RequestTarget> target = parse_request_target(request.target)) {
-      pages->answer(std::move(*target), respond);
-    } else {
-      respond(text_reply(400, "the address is not valid\n"));
-    }
-  });
+  serve::WebPages* pages = nullptr;
+  serve::HttpServer server(
+      address, [&](const serve::HttpRequest& request, const serve::HttpServer::Respond& respond) {
+        const std::string path = request.target.substr(0, request.target.find('?'));
+        if (path == "/metrics") {
+          respond(metrics_reply(*publisher.snapshot(), request.accepts_gzip));
+        } else if (path == "/-/healthy" || path == "/healthz") {
+          respond(serve::text_reply(200, "plumb is serving\n"));
+        } else if (std::optional<serve::RequestTarget> target =
+                       serve::parse_request_target(request.target)) {
+          pages->answer(std::move(*target), respond);
+        } else {
+          respond(serve::text_reply(400, "the address is not valid\n"));
+        }
+      });
   // Declared after the server and destroyed before it: no page is made for a server that is gone.
-  WebPages made(context.store_url(), context.models, [&] { return publisher.snapshot(); });
+  serve::WebPages made(context.store_url(), context.models, [&] { return publisher.snapshot(); });
   pages = &made;
   if (!server.is_loopback()) {
     spdlog::warn(
@@ -68,7 +71,7 @@ void serve(const CommandContext& context, const ServeOptions& options) {
         to_text(server.address()));
   }
   publisher.wait_for_first(kFirstLook);
-  say(fmt::format("serving http://{}/ (metrics at /metrics)", to_text(server.address())));
+  terminal::say(fmt::format("serving http://{}/ (metrics at /metrics)", to_text(server.address())));
   server.run(context.stop);
 }
 
@@ -95,4 +98,4 @@ void add_serve(CLI::App& app, CommandContext& context) {
   command->callback([&context, options] { serve(context, *options); });
 }
 
-}  // namespace plumb
+}  // namespace plumb::cli

@@ -20,24 +20,24 @@
 #include "reporting/content/stack/stack_difference_documents.hpp"
 #include "reporting/content/stack/stack_documents.hpp"
 
-namespace plumb {
+namespace plumb::cli {
 namespace {
 
 constexpr std::size_t kLayersExplained = 20;  // as many as the text shows; 0.1 s for each side
 
 std::filesystem::path stacks_folder() {
-  return data_folder() / "stacks";
+  return session::data_folder() / "stacks";
 }
 
 /// Probes stacks and prints the reports. What cannot be started is a problem of its stack; a single
 /// stack throws instead. Returns whether all are sound.
-bool probe(const std::vector<std::string>& names, OutputMode style) {
-  std::vector<StackReport> reports;
+bool probe(const std::vector<std::string>& names, reporting::OutputMode style) {
+  std::vector<analysis::StackReport> reports;
   for (const std::string& name : names) {
     try {
-      const WorkerOptions options = worker_options(name, 1);
-      WorkerProcess worker(options);
-      reports.push_back(probe_worker(worker, options.stack));
+      const worker::WorkerOptions options = session::worker_options(name, 1);
+      worker::WorkerProcess worker(options);
+      reports.push_back(stacks::probe_worker(worker, options.stack));
     } catch (const Error& error) {
       if (names.size() == 1) {
         throw;
@@ -46,19 +46,24 @@ bool probe(const std::vector<std::string>& names, OutputMode style) {
           {.name = name, .backend = "", .libraries = {}, .device = "", .problems = {error.what()}});
     }
   }
-  write_stacks(reports, style, std::cout);
-  return std::all_of(reports.begin(), reports.end(), [](const StackReport& report) {
+  reporting::write_stacks(reports, style, std::cout);
+  return std::all_of(reports.begin(), reports.end(), [](const analysis::StackReport& report) {
     return report.problems.empty();
   });
 }
 
 /// Lists every key that a suite needs, fused keys included; none without a suite.
-std::vector<LayerKey> keys_of(const ModelSource& models, const std::string& suite) {
-  std::vector<LayerKey> keys;
+std::vector<model::LayerKey> list_keys(const session::ModelSource& models,
+                                       const std::string& suite) {
+  std::vector<model::LayerKey> keys;
   if (!suite.empty()) {
-    const ResolvedSuite resolved = resolve_suite(models, read_suite(find_suite(suite)));
-    for (const WorkItem& item :
-         work_items(load_models(models, resolved, {}), resolved.layers, resolved.caches, Shard{})) {
+    const suite::ResolvedSuite resolved =
+        session::resolve_suite(models, suite::read_suite(session::find_suite(suite)));
+    for (const session::WorkItem& item :
+         session::work_items(session::load_models(models, resolved, {}),
+                             resolved.layers,
+                             resolved.caches,
+                             session::Shard{})) {
       keys.push_back(item.key);
     }
   }
@@ -73,9 +78,10 @@ void add_stacks(CLI::App& app, CommandContext& context) {
 
   stacks->add_subcommand("list", "list the stacks, and what their files name")
       ->callback([&context] {
-        write_stacks(list_stacks(stacks_folder()),
-                     context.json ? OutputMode::kJson : OutputMode::kText,
-                     std::cout);
+        reporting::write_stacks(
+            stacks::list_stacks(stacks_folder()),
+            context.json ? reporting::OutputMode::kJson : reporting::OutputMode::kText,
+            std::cout);
       });
 
   CLI::App* const probing = stacks->add_subcommand(
@@ -85,11 +91,12 @@ void add_stacks(CLI::App& app, CommandContext& context) {
   probing->callback([&context, names] {
     std::vector<std::string> wanted = *names;
     if (wanted.empty()) {
-      for (const StackReport& stack : list_stacks(stacks_folder())) {
+      for (const analysis::StackReport& stack : stacks::list_stacks(stacks_folder())) {
         wanted.push_back(stack.name);
       }
     }
-    if (!probe(wanted, context.json ? OutputMode::kJson : OutputMode::kText)) {
+    if (!probe(wanted,
+               context.json ? reporting::OutputMode::kJson : reporting::OutputMode::kText)) {
       context.exit_status = static_cast<int>(Error::Kind::kEnvironment);
     }
   });
@@ -111,20 +118,23 @@ void add_stacks(CLI::App& app, CommandContext& context) {
                         sides->gpu,
                         "for CUDA stacks: count what they would offer on this GPU (see preview)");
   comparing->callback([&context, sides] {
-    const std::vector<LayerKey> keys = keys_of(context.models, sides->suite);
-    const std::string device = sides->gpu.empty() ? "" : read_gpu_profile(sides->gpu).properties;
-    const WorkerOptions from = worker_options(sides->from, 1);
-    const WorkerOptions to = worker_options(sides->to, 1);
-    StackDifference difference =
-        stack_difference(stack_contents(from, {keys, device}), stack_contents(to, {keys, device}));
-    explain_choices(from, to, kLayersExplained, difference);
-    write_stack_difference(
-        difference, context.json ? OutputMode::kJson : OutputMode::kText, std::cout);
+    const std::vector<model::LayerKey> keys = list_keys(context.models, sides->suite);
+    const std::string device =
+        sides->gpu.empty() ? "" : session::read_gpu_profile(sides->gpu).properties;
+    const worker::WorkerOptions from = session::worker_options(sides->from, 1);
+    const worker::WorkerOptions to = session::worker_options(sides->to, 1);
+    analysis::StackDifference difference = analysis::stack_difference(
+        stacks::stack_contents(from, {keys, device}), stacks::stack_contents(to, {keys, device}));
+    stacks::explain_choices(from, to, kLayersExplained, difference);
+    reporting::write_stack_difference(
+        difference,
+        context.json ? reporting::OutputMode::kJson : reporting::OutputMode::kText,
+        std::cout);
   });
 
   CLI::App* const fetching = stacks->add_subcommand(
       "fetch", "unpack wheels, or packages of a Debian release, as a stack of their own");
-  const auto request = std::make_shared<FetchRequest>();
+  const auto request = std::make_shared<stacks::FetchRequest>();
   fetching->add_option("PACKAGE==VERSION", request->packages, "such as onednn-cpu-gomp==2023.2.0")
       ->required();
   fetching->add_option(
@@ -136,13 +146,15 @@ void add_stacks(CLI::App& app, CommandContext& context) {
   fetching->add_flag("--no-deps", *alone, "leave out what the wheels depend on");
   fetching->callback([&context, request, alone] {
     request->dependencies = !*alone;
-    const std::string name =
-        fetch_stack(*request, stacks_folder(), [](const std::string& line) { say(line); });
-    say(fmt::format("the stack '{}' is in '{}'", name, (stacks_folder() / name).string()));
-    if (!probe({name}, context.json ? OutputMode::kJson : OutputMode::kText)) {
+    const std::string name = stacks::fetch_stack(
+        *request, stacks_folder(), [](const std::string& line) { terminal::say(line); });
+    terminal::say(
+        fmt::format("the stack '{}' is in '{}'", name, (stacks_folder() / name).string()));
+    if (!probe({name},
+               context.json ? reporting::OutputMode::kJson : reporting::OutputMode::kText)) {
       context.exit_status = static_cast<int>(Error::Kind::kEnvironment);
     }
   });
 }
 
-}  // namespace plumb
+}  // namespace plumb::cli

@@ -22,7 +22,7 @@
 #include "harness/terminal/standard_output.hpp"
 #include "reporting/document/quantity_text.hpp"
 
-namespace plumb {
+namespace plumb::cli {
 namespace {
 
 /// Prints what a store command did, as text or as one JSON document.
@@ -37,11 +37,11 @@ void say(const CommandContext& context, const std::string& text, nlohmann::json 
 
 /// Returns the runs of which some came from an export of format 1. A store that cannot list its
 /// runs says so among the faults.
-std::vector<RunId> unguarded_runs(const Store& store) {
-  std::vector<RunId> unguarded;
+std::vector<results::RunId> unguarded_runs(const store::Store& store) {
+  std::vector<results::RunId> unguarded;
   try {
-    for (const RunRecord& run : store.runs()) {
-      if (!store.derived(run.header.id, kUnguardedRecord).empty()) {
+    for (const results::RunRecord& run : store.runs()) {
+      if (!store.derived(run.header.id, store::kUnguardedRecord).empty()) {
         unguarded.push_back(run.header.id);
       }
     }
@@ -52,20 +52,20 @@ std::vector<RunId> unguarded_runs(const Store& store) {
 }
 
 void verify(CommandContext& context) {
-  const auto store = open_store(context.store_url());
+  const auto store = store::open_store(context.store_url());
   const std::vector<std::string> faults = store->verify();
-  const std::vector<RunId> unguarded = unguarded_runs(*store);
+  const std::vector<results::RunId> unguarded = unguarded_runs(*store);
   std::string text = faults.empty() ? "the store is sound: every checksum and reference holds"
                                     : fmt::format("{} faults:", faults.size());
   for (const std::string& fault : faults) {
-    text += "\n  " + message_line(fault);
+    text += "\n  " + terminal::message_line(fault);
   }
   if (!faults.empty()) {
     text +=
         "\nto restore, move the store and the files beside it that end in -wal and -shm away, then "
         "copy a backup to its place or import an export";
   }
-  for (const RunId& run : unguarded) {
+  for (const results::RunId& run : unguarded) {
     text += fmt::format(
         "\nrun {} is unguarded: it came from an export of format 1, whose samples and derived "
         "records have no digest",
@@ -80,8 +80,8 @@ void verify(CommandContext& context) {
 void export_runs(CommandContext& context,
                  const std::vector<std::string>& names,
                  const std::string& file) {
-  const auto store = open_store(context.store_url());
-  std::vector<RunId> runs;
+  const auto store = store::open_store(context.store_url());
+  std::vector<results::RunId> runs;
   for (const std::string& name : names) {
     runs.push_back(store->find_run(name).header.id);
   }
@@ -94,7 +94,7 @@ void export_runs(CommandContext& context,
 }
 
 void import_runs(CommandContext& context, const std::string& file) {
-  const auto store = open_store(context.store_url());
+  const auto store = store::open_store(context.store_url());
   std::ifstream in(file, std::ios::binary);
   if (!in) {
     throw Error(Error::Kind::kUser, fmt::format("cannot read '{}': check the path", file));
@@ -117,7 +117,7 @@ std::optional<std::filesystem::path> store_file(const std::string& url) {
 }
 
 /// Returns the size of a store's file with its log.
-Bytes size_of(const std::optional<std::filesystem::path>& file) {
+Bytes read_size(const std::optional<std::filesystem::path>& file) {
   Bytes total;
   for (const char* const end : {"", "-wal"}) {
     std::error_code error;
@@ -129,12 +129,12 @@ Bytes size_of(const std::optional<std::filesystem::path>& file) {
 
 void collect_garbage(CommandContext& context, const std::string& older_than) {
   const auto age =
-      std::chrono::duration_cast<std::chrono::microseconds>(parse_duration(older_than));
+      std::chrono::duration_cast<std::chrono::microseconds>(suite::parse_duration(older_than));
   const std::optional<std::filesystem::path> file = store_file(context.store_url());
-  const auto store = open_store(context.store_url());
-  const Bytes before = size_of(file);
-  const CollectedGarbage collected = store->collect_garbage(current_time() - age);
-  const Bytes after = size_of(file);
+  const auto store = store::open_store(context.store_url());
+  const Bytes before = read_size(file);
+  const store::CollectedGarbage collected = store->collect_garbage(current_time() - age);
+  const Bytes after = read_size(file);
   const std::size_t left = store->runs().size();
   say(context,
       fmt::format(
@@ -146,8 +146,8 @@ void collect_garbage(CommandContext& context, const std::string& older_than) {
           left,
           left == 1 ? "s" : "",
           collected.rows,
-          bytes_text(before),
-          bytes_text(after)),
+          reporting::bytes_text(before),
+          reporting::bytes_text(after)),
       {{"removed_runs", collected.runs},
        {"runs", left},
        {"rows", collected.rows},
@@ -162,7 +162,7 @@ void add_store(CLI::App& app, CommandContext& context) {
   store->require_subcommand(1);
   store->add_subcommand("migrate", "bring the store to this program's schema")
       ->callback([&context] {
-        const auto opened = open_store(context.store_url());
+        const auto opened = store::open_store(context.store_url());
         say(context,
             fmt::format("{} has schema version {}", context.store_url(), opened->schema_version()),
             {{"store", context.store_url()}, {"store_schema_version", opened->schema_version()}});
@@ -194,4 +194,4 @@ void add_store(CLI::App& app, CommandContext& context) {
   gc->callback([&context, age] { collect_garbage(context, *age); });
 }
 
-}  // namespace plumb
+}  // namespace plumb::cli

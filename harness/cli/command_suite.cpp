@@ -8,7 +8,7 @@
 #include "harness/cli/command.hpp"
 #include "harness/cli/run_options.hpp"
 
-namespace plumb {
+namespace plumb::cli {
 
 void add_suite(CLI::App& app, CommandContext& context) {
   CLI::App* const suite = app.add_subcommand("suite", "show suites");
@@ -19,7 +19,7 @@ void add_suite(CLI::App& app, CommandContext& context) {
   add_suite_choice(*show, *choice);
   // The resolved suite is JSON with and without --json.
   show->callback([&context, choice] {
-    const ResolvedSuite resolved = chosen_suite(context.models, *choice);
+    const suite::ResolvedSuite resolved = chosen_suite(context.models, *choice);
     nlohmann::json document = nlohmann::json::parse(to_json(resolved));
     document["schema_version"] = 1;
     if (!resolved.exclusions.empty()) {
@@ -29,4 +29,4 @@ void add_suite(CLI::App& app, CommandContext& context) {
   });
 }
 
-}  // namespace plumb
+}  // namespace plumb::cli

@@ -6,32 +6,32 @@
 #include "harness/analysis/bounds/model_load.hpp"
 #include "harness/base/error.hpp"
 
-namespace plumb {
+namespace plumb::cli {
 
-int gate_status(std::span<const ComparisonVerdict> verdicts) {
-  const auto any = [&](ComparisonVerdict verdict) {
+int gate_status(std::span<const analysis::ComparisonVerdict> verdicts) {
+  const auto any = [&](analysis::ComparisonVerdict verdict) {
     return std::find(verdicts.begin(), verdicts.end(), verdict) != verdicts.end();
   };
-  if (any(ComparisonVerdict::kBroken) || any(ComparisonVerdict::kRegressed)) {
+  if (any(analysis::ComparisonVerdict::kBroken) || any(analysis::ComparisonVerdict::kRegressed)) {
     return 1;
   }
-  return any(ComparisonVerdict::kInconclusive) || verdicts.empty()
+  return any(analysis::ComparisonVerdict::kInconclusive) || verdicts.empty()
              ? static_cast<int>(Error::Kind::kTryAgain)
              : 0;
 }
 
-int exit_status_of(const std::map<std::string, std::vector<ScenarioResult>>& loads) {
+int compute_exit_status(const std::map<std::string, std::vector<results::ScenarioResult>>& loads) {
   bool failed = false;
   bool not_executed = false;
   bool inconclusive = false;
   for (const auto& [subject, all] : loads) {
-    for (const ScenarioResult& load : newest_loads(all)) {
-      const LoadVerdict verdict = verdict_of(load);
-      const bool refused = load.outcome.kind == Outcome::Kind::kUnsupported;
-      failed = failed || verdict == LoadVerdict::kFailed ||
-               (verdict == LoadVerdict::kNotExecuted && !refused);
-      not_executed = not_executed || (verdict == LoadVerdict::kNotExecuted && refused);
-      inconclusive = inconclusive || verdict == LoadVerdict::kInconclusive;
+    for (const results::ScenarioResult& load : analysis::newest_loads(all)) {
+      const results::LoadVerdict verdict = judge_load(load);
+      const bool refused = load.outcome.kind == results::Outcome::Kind::kUnsupported;
+      failed = failed || verdict == results::LoadVerdict::kFailed ||
+               (verdict == results::LoadVerdict::kNotExecuted && !refused);
+      not_executed = not_executed || (verdict == results::LoadVerdict::kNotExecuted && refused);
+      inconclusive = inconclusive || verdict == results::LoadVerdict::kInconclusive;
     }
   }
   if (failed) {
@@ -43,4 +43,4 @@ int exit_status_of(const std::map<std::string, std::vector<ScenarioResult>>& loa
   return inconclusive ? static_cast<int>(Error::Kind::kTryAgain) : 0;
 }
 
-}  // namespace plumb
+}  // namespace plumb::cli

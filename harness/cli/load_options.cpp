@@ -10,15 +10,15 @@
 #include "harness/cli/option_checks.hpp"
 #include "harness/session/mlperf/mlperf_logs.hpp"
 
-namespace plumb {
+namespace plumb::cli {
 namespace {
 
 bool is_server(const std::string& scenario) {
   return scenario == "server" || scenario == "interactive";
 }
 
-std::optional<Seconds> duration_of(const std::string& text) {
-  return text.empty() ? std::nullopt : std::optional(parse_duration(text));
+std::optional<Seconds> read_duration(const std::string& text) {
+  return text.empty() ? std::nullopt : std::optional(suite::parse_duration(text));
 }
 
 template <typename Value>
@@ -29,15 +29,16 @@ void override_by(const std::optional<Value>& value, std::optional<Value>& settin
 }
 
 /// Returns the scenario as the model lists it, or else with MLPerf's percentile.
-Scenario scenario_for(const ResolvedSuite::Model& model, const std::string& name) {
-  const auto known = std::find_if(model.scenarios.begin(),
-                                  model.scenarios.end(),
-                                  [&](const Scenario& scenario) { return scenario.name == name; });
+suite::Scenario scenario_for(const suite::ResolvedSuite::Model& model, const std::string& name) {
+  const auto known = std::find_if(
+      model.scenarios.begin(), model.scenarios.end(), [&](const suite::Scenario& scenario) {
+        return scenario.name == name;
+      });
   if (known != model.scenarios.end()) {
     return *known;
   }
-  Scenario scenario{name, {}, {}};
-  scenario.limits.percentile = standard_percentile(name);
+  suite::Scenario scenario{name, {}, {}};
+  scenario.limits.percentile = suite::standard_percentile(name);
   return scenario;
 }
 
@@ -53,7 +54,7 @@ void check_submitter(const LoadOptions& options) {
                 "a submission needs a folder and a submitter: give both --mlperf-submission and "
                 "--mlperf-submitter, or neither");
   }
-  if (!submitter.empty() && folder_name(submitter) != submitter) {
+  if (!submitter.empty() && session::folder_name(submitter) != submitter) {
     throw Error(Error::Kind::kUser,
                 fmt::format("'{}' cannot name a submission's folder: use letters, digits, '-', '.' "
                             "and '_' for --mlperf-submitter",
@@ -61,11 +62,11 @@ void check_submitter(const LoadOptions& options) {
   }
 }
 
-void check_used(const LoadOptions& options, const ResolvedSuite& suite) {
+void check_used(const LoadOptions& options, const suite::ResolvedSuite& suite) {
   bool any = false;
   bool server = false;
-  for (const ResolvedSuite::Model& model : suite.models) {
-    for (const Scenario& scenario : model.scenarios) {
+  for (const suite::ResolvedSuite::Model& model : suite.models) {
+    for (const suite::Scenario& scenario : model.scenarios) {
       any = true;
       server = server || is_server(scenario.name);
     }
@@ -160,20 +161,20 @@ void add_load_options(CLI::App& run, LoadOptions& options) {
       ->group("Scenarios");
 }
 
-void apply(const LoadOptions& options, ResolvedSuite& suite) {
-  const std::optional<Seconds> duration = duration_of(options.duration);
-  const std::optional<Seconds> latency = duration_of(options.latency_limit);
-  const std::optional<Seconds> timeout = duration_of(options.batch_timeout);
-  for (ResolvedSuite::Model& model : suite.models) {
+void apply(const LoadOptions& options, suite::ResolvedSuite& suite) {
+  const std::optional<Seconds> duration = read_duration(options.duration);
+  const std::optional<Seconds> latency = read_duration(options.latency_limit);
+  const std::optional<Seconds> timeout = read_duration(options.batch_timeout);
+  for (suite::ResolvedSuite::Model& model : suite.models) {
     if (!options.scenarios.empty()) {
-      std::vector<Scenario> scenarios;
+      std::vector<suite::Scenario> scenarios;
       for (const std::string& name : options.scenarios) {
         scenarios.push_back(scenario_for(model, name));
       }
       model.scenarios = std::move(scenarios);
     }
-    for (Scenario& scenario : model.scenarios) {
-      ScenarioSettings& settings = scenario.settings;
+    for (suite::Scenario& scenario : model.scenarios) {
+      suite::ScenarioSettings& settings = scenario.settings;
       if (duration) {
         settings.minimum_duration.reset();
       }
@@ -190,4 +191,4 @@ void apply(const LoadOptions& options, ResolvedSuite& suite) {
   check_used(options, suite);
 }
 
-}  // namespace plumb
+}  // namespace plumb::cli

@@ -13,7 +13,7 @@ namespace CLI {
 class App;
 }
 
-namespace plumb {
+namespace plumb::cli {
 
 /// Options of the command line for scenarios.
 struct LoadOptions {
@@ -37,6 +37,6 @@ void add_load_options(CLI::App& run, LoadOptions& options);
 /// Applies the options to a suite. `--scenario` replaces the scenarios of every model, and the
 /// others change how they are executed. Throws Error{kUser} for an option without a scenario that
 /// it applies to.
-void apply(const LoadOptions& options, ResolvedSuite& suite);
+void apply(const LoadOptions& options, suite::ResolvedSuite& suite);
 
-}  // namespace plumb
+}  // namespace plumb::cli

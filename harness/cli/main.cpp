@@ -21,7 +21,7 @@
 #include "harness/terminal/standard_output.hpp"
 #include "harness/worker/client/worker_process.hpp"
 
-namespace plumb {
+namespace plumb::cli {
 namespace {
 
 std::atomic<bool> stop_wanted{false};
@@ -39,13 +39,14 @@ void on_signal(int signal) {
 
 constexpr std::chrono::seconds kCallLimit{20};
 
-int run(int argc, char** argv, StandardOutput& output) {
+int run(int argc, char** argv, terminal::StandardOutput& output) {
   CLI::App app(
       "Plumbline computes a lower bound on the latency of each deep-learning model, and shows how "
       "far a library is from it.",
       "plumb");
   app.require_subcommand(1);
-  app.set_version_flag("--version", fmt::format("plumb {} ({})", kPlumbVersion, kPlumbCommit));
+  app.set_version_flag("--version",
+                       fmt::format("plumb {} ({})", session::kPlumbVersion, session::kPlumbCommit));
   app.fallthrough();
   app.footer(
       "Exit status: 0 done, 1 a regression or a failed gate, 2 wrong input, 3 the environment "
@@ -54,8 +55,8 @@ int run(int argc, char** argv, StandardOutput& output) {
       "run saved.");
 
   const ZooModels models;
-  ProgressLine progress;
-  CommandContext context{.version = kPlumbVersion,
+  terminal::ProgressLine progress;
+  CommandContext context{.version = session::kPlumbVersion,
                          .named_store = "",
                          .json = false,
                          .stop = stop_wanted,
@@ -88,56 +89,56 @@ int run(int argc, char** argv, StandardOutput& output) {
     if (error.get_exit_code() == 0) {
       return app.exit(error);
     }
-    say(error.what());
-    say("Run with --help for more information.");
+    terminal::say(error.what());
+    terminal::say("Run with --help for more information.");
     return static_cast<int>(Error::Kind::kUser);
   }
   return stop_signal != 0 && context.exit_status == 0 ? 128 + stop_signal : context.exit_status;
 }
 
 /// Runs the program and says what ended it. Returns the exit status.
-int guarded_run(int argc, char** argv, StandardOutput& output) {
+int guarded_run(int argc, char** argv, terminal::StandardOutput& output) {
   try {
     return run(argc, argv, output);
   } catch (const Error& error) {
-    say(fmt::format("error: {}", error.what()));
+    terminal::say(fmt::format("error: {}", error.what()));
     return error.exit_status();
-  } catch (const WorkerDied& death) {
-    const Error error = lost_worker(death, "it was asked");
-    say(fmt::format("error: {}", error.what()));
+  } catch (const worker::WorkerDied& death) {
+    const Error error = worker::lost_worker(death, "it was asked");
+    terminal::say(fmt::format("error: {}", error.what()));
     return error.exit_status();
   } catch (const std::bad_alloc&) {
-    say("error: out of memory: close other programs, or measure smaller models");
+    terminal::say("error: out of memory: close other programs, or measure smaller models");
     return static_cast<int>(Error::Kind::kEnvironment);
   } catch (const std::exception& error) {
-    say(fmt::format("internal error: {}; please report this bug", error.what()));
+    terminal::say(fmt::format("internal error: {}; please report this bug", error.what()));
     return static_cast<int>(Error::Kind::kInternal);
   }
 }
 
 /// Writes what is left of standard output. Returns the exit status: that of the command, unless it
 /// was 0 and its output is lost. Whoever closes a pipe, such as `head`, wants no more of it.
-int finish_output(StandardOutput& output, int status) {
+int finish_output(terminal::StandardOutput& output, int status) {
   const int fault = output.finish();
   if (fault == 0 || fault == EPIPE) {
     return status;
   }
-  say(fmt::format("error: standard output could not be written: {}",
-                  std::generic_category().message(fault)));
+  terminal::say(fmt::format("error: standard output could not be written: {}",
+                            std::generic_category().message(fault)));
   return status == 0 ? static_cast<int>(Error::Kind::kEnvironment) : status;
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::cli
 
 int main(int argc, char** argv) {
-  plumb::hold_standard_descriptors();
-  plumb::log_to_terminal();
-  plumb::limit_calls(plumb::kCallLimit);
-  std::signal(SIGINT, plumb::on_signal);
-  std::signal(SIGTERM, plumb::on_signal);
+  plumb::terminal::hold_standard_descriptors();
+  plumb::terminal::log_to_terminal();
+  plumb::limit_calls(plumb::cli::kCallLimit);
+  std::signal(SIGINT, plumb::cli::on_signal);
+  std::signal(SIGTERM, plumb::cli::on_signal);
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);  // A write beyond `ulimit -f` fails like one to a full disk.
-  plumb::StandardOutput output;
-  return plumb::finish_output(output, plumb::guarded_run(argc, argv, output));
+  plumb::terminal::StandardOutput output;
+  return plumb::cli::finish_output(output, plumb::cli::guarded_run(argc, argv, output));
 }

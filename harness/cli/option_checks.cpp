@@ -11,16 +11,16 @@
 #include <string_view>
 #include <vector>
 
-namespace plumb {
+namespace plumb::cli {
 namespace {
 
 constexpr const char* kEmpty =
     "the value is empty: give one, or leave the option out (is a variable not set?)";
 
-std::vector<CLI::App*> commands_of(CLI::App& command) {
+std::vector<CLI::App*> list_commands(CLI::App& command) {
   std::vector<CLI::App*> all{&command};
   for (CLI::App* const below : command.get_subcommands([](CLI::App*) { return true; })) {
-    const std::vector<CLI::App*> deeper = commands_of(*below);
+    const std::vector<CLI::App*> deeper = list_commands(*below);
     all.insert(all.end(), deeper.begin(), deeper.end());
   }
   return all;
@@ -41,7 +41,7 @@ std::string refuse_infinite(const std::string& value) {
 }  // namespace
 
 void check_values(CLI::App& program) {
-  for (CLI::App* const command : commands_of(program)) {
+  for (CLI::App* const command : list_commands(program)) {
     for (CLI::Option* const option : command->get_options()) {
       if (option->get_items_expected_max() == 0) {
         continue;  // a flag
@@ -56,7 +56,7 @@ void check_values(CLI::App& program) {
 
 void refuse_empty_values(CLI::App& program, std::span<char* const> arguments) {
   std::set<std::string, std::less<>> names;
-  for (CLI::App* const command : commands_of(program)) {
+  for (CLI::App* const command : list_commands(program)) {
     for (const CLI::Option* const option : command->get_options()) {
       names.insert(option->get_lnames().begin(), option->get_lnames().end());
     }
@@ -84,4 +84,4 @@ CLI::Validator positive_number() {
           "POSITIVE"};
 }
 
-}  // namespace plumb
+}  // namespace plumb::cli

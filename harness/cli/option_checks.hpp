@@ -8,7 +8,7 @@ class App;
 class Validator;
 }  // namespace CLI
 
-namespace plumb {
+namespace plumb::cli {
 
 /// Makes every option of a program and of its commands refuse an empty value, and every number one
 /// that is not finite. Call it when the program has all its commands.
@@ -21,4 +21,4 @@ void refuse_empty_values(CLI::App& program, std::span<char* const> arguments);
 /// Returns the check of a number that must be above 0.
 [[nodiscard]] CLI::Validator positive_number();
 
-}  // namespace plumb
+}  // namespace plumb::cli

@@ -14,11 +14,11 @@
 #include "reporting/content/run/documents.hpp"
 #include "reporting/content/run/reproducer_documents.hpp"
 
-namespace plumb {
+namespace plumb::cli {
 namespace {
 
 /// Returns the lines of a worker's log that the library wrote: they begin with `prefix`.
-std::string lines_of(const std::string& log, const std::string& prefix) {
+std::string find_lines(const std::string& log, const std::string& prefix) {
   std::istringstream lines(log);
   std::string kept;
   for (std::string line; std::getline(lines, line);) {
@@ -30,15 +30,15 @@ std::string lines_of(const std::string& log, const std::string& prefix) {
 }
 
 /// Repeats the calls in a worker whose library logs them, and returns that log.
-std::string api_log(const ReproducerRequest& request,
-                    const Reproducer& reproducer,
-                    WorkerOptions options) {
+std::string api_log(const worker::ReproducerRequest& request,
+                    const worker::Reproducer& reproducer,
+                    worker::WorkerOptions options) {
   for (const auto& [name, value] : reproducer.log_variables) {
     options.stack.variables[name] = value;
   }
-  WorkerProcess worker(options);
+  worker::WorkerProcess worker(options);
   static_cast<void>(worker.reproduce(request));
-  return lines_of(worker.log_tail(), reproducer.log_prefix);
+  return find_lines(worker.log_tail(), reproducer.log_prefix);
 }
 
 }  // namespace
@@ -62,14 +62,14 @@ void prepare_reproducer_folder(const std::filesystem::path& folder, bool overwri
   }
 }
 
-std::vector<Measurement> rows_to_reproduce(const std::vector<Measurement>& rows) {
-  const auto is_ours = [](const Measurement& row) {
+std::vector<results::Measurement> rows_to_reproduce(const std::vector<results::Measurement>& rows) {
+  const auto is_ours = [](const results::Measurement& row) {
     return row.variant.starts_with("impl=plumb:");
   };
-  const Measurement* choice = nullptr;
-  const Measurement* fastest = nullptr;
-  for (const Measurement& row : rows) {
-    if (row.purpose == Purpose::kRace || !row.outcome.timed()) {
+  const results::Measurement* choice = nullptr;
+  const results::Measurement* fastest = nullptr;
+  for (const results::Measurement& row : rows) {
+    if (row.purpose == results::Purpose::kRace || !row.outcome.timed()) {
       continue;
     }
     if (row.library_choice) {
@@ -85,7 +85,7 @@ std::vector<Measurement> rows_to_reproduce(const std::vector<Measurement>& rows)
                 fmt::format("there is no time to reproduce: {}",
                             rows.empty() ? "nothing was measured" : rows.front().outcome.reason));
   }
-  std::vector<Measurement> chosen;
+  std::vector<results::Measurement> chosen;
   if (choice != nullptr) {
     chosen.push_back(*choice);
   }
@@ -96,27 +96,28 @@ std::vector<Measurement> rows_to_reproduce(const std::vector<Measurement>& rows)
 }
 
 void write_reproducer(const std::filesystem::path& folder,
-                      const ReproducerRequest& request,
-                      const Environment& environment,
-                      WorkerProcess& worker,
-                      const WorkerOptions& options) {
-  const Reproducer reproducer = worker.reproduce(request);
-  for (const Reproducer::File& file : reproducer.files) {
+                      const worker::ReproducerRequest& request,
+                      const results::Environment& environment,
+                      worker::WorkerProcess& worker,
+                      const worker::WorkerOptions& options) {
+  const worker::Reproducer reproducer = worker.reproduce(request);
+  for (const worker::Reproducer::File& file : reproducer.files) {
     write_whole_file(folder / file.name, [&](std::ostream& out) { out << file.text; });
   }
   write_whole_file(folder / "README.md", [&](std::ostream& out) {
-    write_reproducer_readme(
+    reporting::write_reproducer_readme(
         request.key, request.rows, environment, options.stack.name, reproducer.instructions, out);
   });
   write_whole_file(folder / "row.json", [&](std::ostream& out) {
-    write_layer(request.key, request.rows, environment, OutputMode::kJson, out);
+    reporting::write_layer(
+        request.key, request.rows, environment, reporting::OutputMode::kJson, out);
   });
   // If no variable makes the library log, the instructions say how the program makes a log.
   if (!reproducer.log_variables.empty()) {
     const std::string log = api_log(request, reproducer, options);
     write_whole_file(folder / "api.log", [&](std::ostream& out) { out << log; });
   }
-  say(fmt::format("reproducer: {}", std::filesystem::absolute(folder).string()));
+  terminal::say(fmt::format("reproducer: {}", std::filesystem::absolute(folder).string()));
 }
 
-}  // namespace plumb
+}  // namespace plumb::cli

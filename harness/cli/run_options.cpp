@@ -20,7 +20,7 @@
 #include "harness/session/host/user_paths.hpp"
 #include "harness/session/work/suite_models.hpp"
 
-namespace plumb {
+namespace plumb::cli {
 namespace {
 
 namespace fs = std::filesystem;
@@ -33,11 +33,11 @@ bool names_a_file(const std::string& model) {
          ((path.has_parent_path() || path.has_extension()) && fs::is_regular_file(path, none));
 }
 
-std::vector<std::int64_t> batches_of(const std::string& option,
-                                     const std::vector<std::string>& values) {
+std::vector<std::int64_t> parse_batches(const std::string& option,
+                                        const std::vector<std::string>& values) {
   std::vector<std::int64_t> batches;
   for (const std::string& value : values) {
-    for (const ExtentRange& range : parse_ranges(value, option, kMaxBatch)) {
+    for (const suite::ExtentRange& range : suite::parse_ranges(value, option, suite::kMaxBatch)) {
       const std::vector<std::int64_t> more = expand(range, option);
       batches.insert(batches.end(), more.begin(), more.end());
     }
@@ -45,8 +45,9 @@ std::vector<std::int64_t> batches_of(const std::string& option,
   return batches;
 }
 
-std::map<std::string, std::vector<ExtentRange>> dims_of(const std::vector<std::string>& values) {
-  std::map<std::string, std::vector<ExtentRange>> dims;
+std::map<std::string, std::vector<suite::ExtentRange>> parse_dims(
+    const std::vector<std::string>& values) {
+  std::map<std::string, std::vector<suite::ExtentRange>> dims;
   for (const std::string& value : values) {
     const std::size_t equals = value.find('=');
     if (equals == 0 || equals == std::string::npos) {
@@ -54,9 +55,9 @@ std::map<std::string, std::vector<ExtentRange>> dims_of(const std::vector<std::s
                   fmt::format("'--dim {}' is not NAME=VALUES, such as sequence=128,384", value));
     }
     const std::string name = value.substr(0, equals);
-    std::vector<ExtentRange>& ranges = dims[name];
-    for (ExtentRange& range :
-         parse_ranges(std::string_view(value).substr(equals + 1), "--dim " + name, kMaxExtent)) {
+    std::vector<suite::ExtentRange>& ranges = dims[name];
+    for (suite::ExtentRange& range : suite::parse_ranges(
+             std::string_view(value).substr(equals + 1), "--dim " + name, suite::kMaxExtent)) {
       ranges.push_back(std::move(range));
     }
   }
@@ -65,12 +66,12 @@ std::map<std::string, std::vector<ExtentRange>> dims_of(const std::vector<std::s
 
 /// Returns the name of a suite of models: theirs, joined by '+'. It is short and has no spaces, so
 /// that the tag `baseline/NAME` can hold it.
-std::string name_of(const std::vector<SuiteSpec::ModelEntry>& models) {
+std::string name_of(const std::vector<suite::SuiteSpec::ModelEntry>& models) {
   constexpr std::size_t kMaxName = 80;
   constexpr std::size_t kDigits = 8;
   std::vector<std::string> names;
   names.reserve(models.size());
-  for (const SuiteSpec::ModelEntry& model : models) {
+  for (const suite::SuiteSpec::ModelEntry& model : models) {
     names.push_back(model.path ? path_text(model.path->stem()) : *model.name);
   }
   std::string name = fmt::format("{}", fmt::join(names, "+"));
@@ -126,8 +127,8 @@ void refuse_beside_suite(const SuiteChoice& choice) {
 }
 
 /// Returns the layers that are chosen. Throws Error{kUser} where others than layers are measured.
-LayerSelection selection_of(const RunOptions& options) {
-  LayerSelection selection{.wanted = options.layers, .excluded = options.excluded};
+suite::LayerSelection selection_of(const RunOptions& options) {
+  suite::LayerSelection selection{.wanted = options.layers, .excluded = options.excluded};
   if (!selection.empty() && (options.only == "models" || !options.loads.scenarios.empty())) {
     throw Error(Error::Kind::kUser,
                 fmt::format("'--{}' chooses layers, and '--{}' executes whole models: leave one "
@@ -175,7 +176,8 @@ void add_model_choice(CLI::App& command, SuiteChoice& choice) {
                   "default: f32")
       ->delimiter(',')
       ->allow_extra_args(false)
-      ->check(CLI::IsMember(std::vector<std::string>(kSuiteDtypes.begin(), kSuiteDtypes.end())));
+      ->check(CLI::IsMember(
+          std::vector<std::string>(suite::kSuiteDtypes.begin(), suite::kSuiteDtypes.end())));
   command
       .add_option("--dim",
                   choice.dims,
@@ -184,21 +186,21 @@ void add_model_choice(CLI::App& command, SuiteChoice& choice) {
       ->allow_extra_args(false);
 }
 
-SuiteSpec suite_of_models(const SuiteChoice& choice) {
-  SuiteSpec spec;
+suite::SuiteSpec suite_of_models(const SuiteChoice& choice) {
+  suite::SuiteSpec spec;
   spec.file = fs::current_path() / "models.toml";
   const bool rebatch = !choice.rebatches.empty();
   if (rebatch) {
-    spec.defaults.batch = batches_of("--rebatch", choice.rebatches);
+    spec.defaults.batch = parse_batches("--rebatch", choice.rebatches);
   } else if (!choice.batches.empty()) {
-    spec.defaults.batch = batches_of("--batch", choice.batches);
+    spec.defaults.batch = parse_batches("--batch", choice.batches);
   }
   if (!choice.dtypes.empty()) {
     spec.defaults.dtype = choice.dtypes;
   }
   for (const std::string& model : choice.models) {
-    SuiteSpec::ModelEntry& entry = spec.models.emplace_back();
-    entry.dims = dims_of(choice.dims);
+    suite::SuiteSpec::ModelEntry& entry = spec.models.emplace_back();
+    entry.dims = parse_dims(choice.dims);
     if (names_a_file(model)) {
       entry.path = model;
       entry.rebatch = rebatch;
@@ -210,7 +212,7 @@ SuiteSpec suite_of_models(const SuiteChoice& choice) {
   return spec;
 }
 
-ResolvedSuite chosen_suite(const ModelSource& models, const SuiteChoice& written) {
+suite::ResolvedSuite chosen_suite(const session::ModelSource& models, const SuiteChoice& written) {
   const SuiteChoice choice = with_model_file(written);
   if (choice.suite.empty()) {
     if (choice.models.empty()) {
@@ -218,12 +220,13 @@ ResolvedSuite chosen_suite(const ModelSource& models, const SuiteChoice& written
                   "name what to measure: a suite, such as suites/quick.toml, or --model with a "
                   "built-in name or an .onnx file");
     }
-    return resolve_suite(models, suite_of_models(choice));
+    return session::resolve_suite(models, suite_of_models(choice));
   }
   refuse_beside_suite(choice);
-  ResolvedSuite suite = resolve_suite(models, read_suite(find_suite(choice.suite)));
+  suite::ResolvedSuite suite =
+      session::resolve_suite(models, suite::read_suite(session::find_suite(choice.suite)));
   if (!choice.models.empty()) {
-    keep_models(suite, choice.models);
+    session::keep_models(suite, choice.models);
   }
   return suite;
 }
@@ -248,17 +251,18 @@ bool RunOptions::is_of_layers() const {
   return only == "layers" || !layers.empty() || !excluded.empty();
 }
 
-ResolvedSuite requested_suite(const ModelSource& models, const RunOptions& options) {
-  ResolvedSuite suite = chosen_suite(models, options.choice);
+suite::ResolvedSuite requested_suite(const session::ModelSource& models,
+                                     const RunOptions& options) {
+  suite::ResolvedSuite suite = chosen_suite(models, options.choice);
   suite.selection = selection_of(options);
   if (!options.reuse.empty()) {
-    suite.reuse = parse_reuse(options.reuse);
+    suite.reuse = suite::parse_reuse(options.reuse);
   }
   if (!options.budget.empty()) {
-    suite.budget = parse_duration(options.budget);
+    suite.budget = suite::parse_duration(options.budget);
   }
   if (!options.cache.empty()) {
-    const std::optional<CacheMode> cache = parse_cache_mode(options.cache);
+    const std::optional<results::CacheMode> cache = results::parse_cache_mode(options.cache);
     if (!cache) {
       throw Error(
           Error::Kind::kUser,
@@ -279,12 +283,12 @@ void add_label_option(CLI::App& command, std::vector<std::string>& labels) {
       ->allow_extra_args(false);
 }
 
-RunLabels labels_of_run(const std::vector<std::string>& given) {
-  return parse_labels(given, labels_of_job(environment_variable));
+results::RunLabels labels_of_run(const std::vector<std::string>& given) {
+  return results::parse_labels(given, results::labels_of_job(session::environment_variable));
 }
 
-SuiteRunOptions suite_run_options(const RunOptions& options, const std::string& stack) {
-  SuiteRunOptions run;
+session::SuiteRunOptions suite_run_options(const RunOptions& options, const std::string& stack) {
+  session::SuiteRunOptions run;
   run.stack = stack;
   run.command = {"plumb", "run"};
   const std::vector<std::string> words = words_of(options.choice);
@@ -296,9 +300,9 @@ SuiteRunOptions suite_run_options(const RunOptions& options, const std::string& 
   run.models = !options.is_of_layers() && options.loads.scenarios.empty();
   run.loads = !options.is_of_layers();
   for (const std::string& mode : options.modes) {
-    run.modes.push_back(execution_mode_from(mode));
+    run.modes.push_back(results::execution_mode_from(mode));
   }
-  run.row_timeout = parse_duration(options.row_timeout);
+  run.row_timeout = suite::parse_duration(options.row_timeout);
   run.threads = options.threads;
   run.processes = options.processes;
   run.resume = options.resume;
@@ -313,4 +317,4 @@ SuiteRunOptions suite_run_options(const RunOptions& options, const std::string& 
   return run;
 }
 
-}  // namespace plumb
+}  // namespace plumb::cli

@@ -15,7 +15,7 @@ namespace CLI {
 class App;
 }
 
-namespace plumb {
+namespace plumb::cli {
 
 /// Choice of what is measured: a suite, models of it, or models without a suite. Texts are as given
 /// on the command line; empty: not given.
@@ -37,11 +37,12 @@ void add_suite_choice(CLI::App& command, SuiteChoice& choice);
 /// Makes a suite of models alone: names of the zoo, or paths relative to the working folder. The
 /// suite has their names, so that each has a baseline of its own. Throws Error{kUser} for a value
 /// that its option does not take.
-[[nodiscard]] SuiteSpec suite_of_models(const SuiteChoice& choice);
+[[nodiscard]] suite::SuiteSpec suite_of_models(const SuiteChoice& choice);
 
 /// Reads the chosen suite, or makes one of the chosen models. Throws Error{kUser} if the choice is
 /// empty or contradicts itself, or what it names cannot be read.
-[[nodiscard]] ResolvedSuite chosen_suite(const ModelSource& models, const SuiteChoice& choice);
+[[nodiscard]] suite::ResolvedSuite chosen_suite(const session::ModelSource& models,
+                                                const SuiteChoice& choice);
 
 /// Returns the choice as words of a command. The first is the suite, empty if there is none.
 [[nodiscard]] std::vector<std::string> words_of(const SuiteChoice& choice);
@@ -75,15 +76,16 @@ void add_label_option(CLI::App& command, std::vector<std::string>& labels);
 
 /// Returns the labels of a run: those of the job that the program is part of, changed by those
 /// given. Throws Error{kUser}.
-[[nodiscard]] RunLabels labels_of_run(const std::vector<std::string>& given);
+[[nodiscard]] results::RunLabels labels_of_run(const std::vector<std::string>& given);
 
 /// Reads the suite that the options choose (chosen_suite()). What the options override is applied.
 /// Throws Error{kUser} for what they choose or override wrongly.
-[[nodiscard]] ResolvedSuite requested_suite(const ModelSource& models, const RunOptions& options);
+[[nodiscard]] suite::ResolvedSuite requested_suite(const session::ModelSource& models,
+                                                   const RunOptions& options);
 
 /// Returns how the suite is measured on one of the stacks. Throws Error{kUser} for a mode that is
 /// none.
-[[nodiscard]] SuiteRunOptions suite_run_options(const RunOptions& options,
-                                                const std::string& stack);
+[[nodiscard]] session::SuiteRunOptions suite_run_options(const RunOptions& options,
+                                                         const std::string& stack);
 
-}  // namespace plumb
+}  // namespace plumb::cli

@@ -7,7 +7,7 @@
 #include "harness/base/error.hpp"
 #include "suites/zoo/zoo.hpp"
 
-namespace plumb {
+namespace plumb::cli {
 namespace {
 
 bool looks_like_a_file(const std::string& name) {
@@ -36,24 +36,24 @@ const zoo::Entry& find_entry(const std::string& name) {
 
 }  // namespace
 
-onnx::ModelProto build_zoo_model(const std::string& name, const ReadOptions& options) {
+onnx::ModelProto build_zoo_model(const std::string& name, const model::ReadOptions& options) {
   return find_entry(name).build(options.batch.value_or(1), options.dims);
 }
 
 std::map<std::string, std::int64_t> ZooModels::axes(const std::string& name,
-                                                    const ReadOptions& options) const {
+                                                    const model::ReadOptions& options) const {
   const zoo::Sizes sizes = find_entry(name).sizes(options.batch.value_or(1), options.dims);
   return {sizes.axes.begin(), sizes.axes.end()};
 }
 
-Graph ZooModels::graph(const std::string& name, const ReadOptions& options) const {
-  Graph graph = graph_of(build_zoo_model(name, options));
+model::Graph ZooModels::graph(const std::string& name, const model::ReadOptions& options) const {
+  model::Graph graph = model::read_graph(build_zoo_model(name, options));
   graph.name = name;
   return graph;
 }
 
-std::string ZooModels::onnx(const std::string& name, const ReadOptions& options) const {
+std::string ZooModels::onnx(const std::string& name, const model::ReadOptions& options) const {
   return build_zoo_model(name, options).SerializeAsString();
 }
 
-}  // namespace plumb
+}  // namespace plumb::cli

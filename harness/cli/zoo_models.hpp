@@ -9,20 +9,22 @@ namespace onnx {
 class ModelProto;
 }
 
-namespace plumb {
+namespace plumb::cli {
 
 /// Builds a model of the zoo as ONNX. Throws Error{kUser} for an unknown name or axis, with the
 /// nearest one.
-[[nodiscard]] onnx::ModelProto build_zoo_model(const std::string& name, const ReadOptions& options);
+[[nodiscard]] onnx::ModelProto build_zoo_model(const std::string& name,
+                                               const model::ReadOptions& options);
 
 /// Source of the models of the zoo.
-class ZooModels final : public ModelSource {
+class ZooModels final : public session::ModelSource {
  public:
-  [[nodiscard]] std::map<std::string, std::int64_t> axes(const std::string& name,
-                                                         const ReadOptions& options) const override;
-  [[nodiscard]] Graph graph(const std::string& name, const ReadOptions& options) const override;
+  [[nodiscard]] std::map<std::string, std::int64_t> axes(
+      const std::string& name, const model::ReadOptions& options) const override;
+  [[nodiscard]] model::Graph graph(const std::string& name,
+                                   const model::ReadOptions& options) const override;
   [[nodiscard]] std::string onnx(const std::string& name,
-                                 const ReadOptions& options) const override;
+                                 const model::ReadOptions& options) const override;
 };
 
-}  // namespace plumb
+}  // namespace plumb::cli

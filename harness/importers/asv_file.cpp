@@ -14,7 +14,7 @@
 #include "harness/results/json_object.hpp"
 #include "harness/results/sample_codec.hpp"
 
-namespace plumb {
+namespace plumb::importers {
 namespace {
 
 using Json = nlohmann::json;
@@ -103,7 +103,7 @@ class BenchmarkColumns {
 };
 
 /// Returns a text for each combination of parameters, in asv's order: the last one changes first.
-std::vector<std::string> combinations_of(const Json& parameters) {
+std::vector<std::string> list_combinations(const Json& parameters) {
   std::vector<std::string> combinations{""};
   if (!parameters.is_array() || parameters.size() > kMaxParameters) {
     return combinations;
@@ -130,7 +130,7 @@ std::vector<std::string> combinations_of(const Json& parameters) {
 /// Returns n of statistics, as asv counts it: samples, each of `stats_number` executions.
 std::size_t count_of(const BenchmarkColumns& columns, std::size_t i) {
   const double repeat = columns.number("stats_repeat", i).value_or(1.0);
-  return repeat >= 1.0 && repeat <= static_cast<double>(kMaxStoredSamples)
+  return repeat >= 1.0 && repeat <= static_cast<double>(results::kMaxStoredSamples)
              ? static_cast<std::size_t>(repeat)
              : 1;
 }
@@ -138,11 +138,11 @@ std::size_t count_of(const BenchmarkColumns& columns, std::size_t i) {
 void read_times(const BenchmarkColumns& columns, std::size_t i, ImportedBenchmark& benchmark) {
   const Json& result = columns.at("result", i);
   if (result.is_null()) {
-    benchmark.outcome = {Outcome::Kind::kUnsupported, "it failed in asv"};
+    benchmark.outcome = {results::Outcome::Kind::kUnsupported, "it failed in asv"};
     return;
   }
   if (result == kNotANumber) {
-    benchmark.outcome = {Outcome::Kind::kSkipped, "asv skipped it"};
+    benchmark.outcome = {results::Outcome::Kind::kSkipped, "asv skipped it"};
     return;
   }
   if (!result.is_number()) {
@@ -153,8 +153,9 @@ void read_times(const BenchmarkColumns& columns, std::size_t i, ImportedBenchmar
       executions >= 1.0 && executions < 1e12 ? static_cast<std::int64_t>(executions) : 1;
   const Json& samples = columns.at("samples", i);
   if (samples.is_array() && !samples.empty()) {
-    if (samples.size() > kMaxStoredSamples) {
-      refuse(fmt::format("{} samples: at most {} are read", samples.size(), kMaxStoredSamples));
+    if (samples.size() > results::kMaxStoredSamples) {
+      refuse(fmt::format(
+          "{} samples: at most {} are read", samples.size(), results::kMaxStoredSamples));
     }
     for (const Json& sample : samples) {
       const Seconds time = imported_time(
@@ -177,7 +178,7 @@ void read_times(const BenchmarkColumns& columns, std::size_t i, ImportedBenchmar
 void read_benchmark(const std::string& name,
                     const BenchmarkColumns& columns,
                     ImportedResults& results) {
-  const std::vector<std::string> combinations = combinations_of(columns.all("params"));
+  const std::vector<std::string> combinations = list_combinations(columns.all("params"));
   const Json& all = columns.all("result");
   if (!all.is_null() && (!all.is_array() || all.size() != combinations.size())) {
     refuse(
@@ -200,10 +201,10 @@ void read_benchmark(const std::string& name,
   }
 }
 
-void read_machine(const JsonObject& top, ImportedResults& results) {
+void read_machine(const results::JsonObject& top, ImportedResults& results) {
   results.identity["host"] = "";
   if (top.has("params")) {
-    const JsonObject machine = top.object("params");
+    const results::JsonObject machine = top.object("params");
     results.identity["host"] = machine.text_or_empty("machine").substr(0, kMaxImportedName);
     for (const char* const fact : {"num_cpu", "cpu", "os"}) {
       if (const std::string text = machine.text_or_empty(fact); !text.empty()) {
@@ -223,8 +224,8 @@ void read_machine(const JsonObject& top, ImportedResults& results) {
 }  // namespace
 
 ImportedResults read_asv(std::string_view text) {
-  const Json document = parse_json(quote_special_numbers(text));
-  const JsonObject top(document);
+  const Json document = results::parse_json(quote_special_numbers(text));
+  const results::JsonObject top(document);
   if (!top.has("result_columns")) {
     refuse("field 'result_columns' is missing: results of asv have it from version 2 (asv 0.4)");
   }
@@ -250,4 +251,4 @@ ImportedResults read_asv(std::string_view text) {
   return results;
 }
 
-}  // namespace plumb
+}  // namespace plumb::importers

@@ -5,7 +5,7 @@
 
 #include "harness/importers/imported_results.hpp"
 
-namespace plumb {
+namespace plumb::importers {
 
 /// Reads a result file of airspeed velocity (asv), version 2: the results of one commit. Pure.
 ///
@@ -20,4 +20,4 @@ namespace plumb {
 /// benchmark of time.
 [[nodiscard]] ImportedResults read_asv(std::string_view text);
 
-}  // namespace plumb
+}  // namespace plumb::importers

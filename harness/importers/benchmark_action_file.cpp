@@ -12,7 +12,7 @@
 #include "harness/results/json_object.hpp"
 #include "harness/results/sample_codec.hpp"
 
-namespace plumb {
+namespace plumb::importers {
 namespace {
 
 constexpr std::int64_t kLastMillisecond = 253'402'300'799'000;  // of the year 9999
@@ -60,7 +60,7 @@ struct Commit {
   std::map<std::string, std::size_t> places;  ///< of benchmarks, by name
 };
 
-void add_bench(const JsonObject& bench, const std::string& prefix, Commit& commit) {
+void add_bench(const results::JsonObject& bench, const std::string& prefix, Commit& commit) {
   const std::string name = prefix + bench.text("name");
   check_imported_name(name);
   const auto unit = seconds_of(bench.text_or_empty("unit"));
@@ -75,8 +75,8 @@ void add_bench(const JsonObject& bench, const std::string& prefix, Commit& commi
     benchmarks.emplace_back().name = name;
   }
   std::vector<Seconds>& samples = benchmarks[place->second].samples;
-  if (samples.size() == kMaxStoredSamples) {
-    refuse(fmt::format("'{}' occurs more than {} times", name, kMaxStoredSamples));
+  if (samples.size() == results::kMaxStoredSamples) {
+    refuse(fmt::format("'{}' occurs more than {} times", name, results::kMaxStoredSamples));
   }
   samples.push_back(time);
 }
@@ -84,8 +84,10 @@ void add_bench(const JsonObject& bench, const std::string& prefix, Commit& commi
 /// Collector of the runs of a file, by commit.
 class HistoryReader {
  public:
-  void add_entry(const JsonObject& entry, const std::string& prefix, std::size_t occurrence) {
-    const JsonObject commit = entry.object("commit");
+  void add_entry(const results::JsonObject& entry,
+                 const std::string& prefix,
+                 std::size_t occurrence) {
+    const results::JsonObject commit = entry.object("commit");
     const std::string id = commit.text("id").substr(0, kMaxImportedName);
     Commit& run = runs_[{id, occurrence}];
     ImportedResults& results = run.results;
@@ -102,7 +104,7 @@ class HistoryReader {
       if (++values_ > kMaxImportedRows) {
         refuse(fmt::format("more than {} values", kMaxImportedRows));
       }
-      add_bench(JsonObject(bench), prefix, run);
+      add_bench(results::JsonObject(bench), prefix, run);
     }
   }
 
@@ -131,8 +133,8 @@ class HistoryReader {
 }  // namespace
 
 ImportedHistory read_benchmark_action(std::string_view text) {
-  const nlohmann::json document = parse_json(document_in(text));
-  const JsonObject top(document);
+  const nlohmann::json document = results::parse_json(document_in(text));
+  const results::JsonObject top(document);
   static_cast<void>(top.object("entries"));
   const nlohmann::json& suites = document.at("entries");
   HistoryReader reader;
@@ -140,10 +142,10 @@ ImportedHistory read_benchmark_action(std::string_view text) {
     const std::string prefix = suites.size() > 1 ? suite + "/" : "";
     std::map<std::string, std::size_t> occurrences;
     std::size_t number = 0;
-    const JsonObject all(suites);
+    const results::JsonObject all(suites);
     for (const nlohmann::json& entry : all.array(suite.c_str(), kMaxImportedRuns)) {
       try {
-        const JsonObject object(entry);
+        const results::JsonObject object(entry);
         const std::size_t occurrence = occurrences[object.object("commit").text("id")]++;
         reader.add_entry(object, prefix, occurrence);
       } catch (const Error& error) {
@@ -156,4 +158,4 @@ ImportedHistory read_benchmark_action(std::string_view text) {
   return reader.finish();
 }
 
-}  // namespace plumb
+}  // namespace plumb::importers

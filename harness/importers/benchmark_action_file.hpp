@@ -5,7 +5,7 @@
 
 #include "harness/importers/imported_results.hpp"
 
-namespace plumb {
+namespace plumb::importers {
 
 /// Reads the `data.js` of github-action-benchmark, or the same document as JSON. Pure.
 ///
@@ -17,4 +17,4 @@ namespace plumb {
 /// Throws Error{kUser} with the place, for a text that is no such file, and if no value is a time.
 [[nodiscard]] ImportedHistory read_benchmark_action(std::string_view text);
 
-}  // namespace plumb
+}  // namespace plumb::importers

@@ -8,7 +8,7 @@
 
 #include "harness/base/error.hpp"
 
-namespace plumb {
+namespace plumb::importers {
 namespace {
 
 [[noreturn]] void refuse(const std::string& what) {
@@ -120,4 +120,4 @@ CsvTable parse_csv(std::string_view text) {
   return table;
 }
 
-}  // namespace plumb
+}  // namespace plumb::importers

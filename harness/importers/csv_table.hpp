@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-namespace plumb {
+namespace plumb::importers {
 
 /// Table of texts with a line of names.
 struct CsvTable {
@@ -27,4 +27,4 @@ inline constexpr std::size_t kMaxCsvCells = 1'000'000;
 /// more than the limits, a row of another length, or a quote without its end. Pure.
 [[nodiscard]] CsvTable parse_csv(std::string_view text);
 
-}  // namespace plumb
+}  // namespace plumb::importers

@@ -13,12 +13,12 @@
 #include "harness/importers/imported_date.hpp"
 #include "harness/results/json_object.hpp"
 
-namespace plumb {
+namespace plumb::importers {
 namespace {
 
 constexpr std::int64_t kMaxRepetitions = 100'000;
 
-double unit_in(const JsonObject& entry) {
+double unit_in(const results::JsonObject& entry) {
   const std::string& name = entry.text("time_unit");
   const auto unit = unit_seconds(name);
   if (!unit) {
@@ -60,7 +60,7 @@ class Reader {
  public:
   explicit Reader(const nlohmann::json& entries) : aggregated_(aggregated_names(entries)) {}
 
-  void read_context(const JsonObject& context) {
+  void read_context(const results::JsonObject& context) {
     results_.identity["host"] = context.text_or_empty("host_name");
     if (context.has("num_cpus")) {
       results_.identity["cpu.count"] = std::to_string(context.integer("num_cpus", 1, 1'000'000));
@@ -84,7 +84,7 @@ class Reader {
     }
   }
 
-  void read_entry(const JsonObject& entry) {
+  void read_entry(const results::JsonObject& entry) {
     const std::string& name = entry.text("name");
     if (entry.has("big_o") || entry.has("rms")) {
       return;  // a fit of complexity
@@ -153,7 +153,7 @@ class Reader {
     return place->second;
   }
 
-  void read_aggregate(const JsonObject& entry,
+  void read_aggregate(const results::JsonObject& entry,
                       const std::string& name,
                       const std::string& aggregate) {
     if (aggregate != "mean" && aggregate != "stddev") {
@@ -172,7 +172,7 @@ class Reader {
     }
   }
 
-  void read_repetition(const JsonObject& entry, const std::string& name) {
+  void read_repetition(const results::JsonObject& entry, const std::string& name) {
     Entry& known = entry_of(name);
     ImportedBenchmark& benchmark = results_.benchmarks[known.index];
     const bool numbered = entry.has("repetition_index");
@@ -201,13 +201,14 @@ class Reader {
   }
 
   /// Returns whether an entry has no time, and keeps the first reason in its benchmark.
-  static bool read_failure(const JsonObject& entry, ImportedBenchmark& benchmark) {
+  static bool read_failure(const results::JsonObject& entry, ImportedBenchmark& benchmark) {
     const bool failed = entry.has("error_occurred") && entry.boolean("error_occurred");
     const bool skipped = entry.has("skipped") && entry.boolean("skipped");
     if (benchmark.outcome.ok() && (failed || skipped)) {
-      benchmark.outcome = {failed ? Outcome::Kind::kUnsupported : Outcome::Kind::kSkipped,
-                           entry.text_or_empty(failed ? "error_message" : "skip_message")
-                               .substr(0, kMaxImportedName)};
+      benchmark.outcome = {
+          failed ? results::Outcome::Kind::kUnsupported : results::Outcome::Kind::kSkipped,
+          entry.text_or_empty(failed ? "error_message" : "skip_message")
+              .substr(0, kMaxImportedName)};
     }
     return failed || skipped;
   }
@@ -241,16 +242,16 @@ class Reader {
 }  // namespace
 
 ImportedResults read_google_benchmark(std::string_view text) {
-  const nlohmann::json document = parse_json(text);
-  const JsonObject top(document);
+  const nlohmann::json document = results::parse_json(text);
+  const results::JsonObject top(document);
   const nlohmann::json& entries = top.array("benchmarks", kMaxImportedBenchmarks);
   Reader reader(entries);
   static const nlohmann::json nothing = nlohmann::json::object();
-  reader.read_context(top.has("context") ? top.object("context") : JsonObject(nothing));
+  reader.read_context(top.has("context") ? top.object("context") : results::JsonObject(nothing));
   std::size_t number = 0;
   for (const nlohmann::json& entry : entries) {
     try {
-      reader.read_entry(JsonObject(entry));
+      reader.read_entry(results::JsonObject(entry));
     } catch (const Error& error) {
       throw Error(error.kind(), fmt::format("benchmarks/{}: {}", number, error.what()));
     }
@@ -259,4 +260,4 @@ ImportedResults read_google_benchmark(std::string_view text) {
   return reader.finish();
 }
 
-}  // namespace plumb
+}  // namespace plumb::importers

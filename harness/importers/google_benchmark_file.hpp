@@ -5,7 +5,7 @@
 
 #include "harness/importers/imported_results.hpp"
 
-namespace plumb {
+namespace plumb::importers {
 
 /// Reads a JSON result file of Google Benchmark (`--benchmark_out_format=json`), of any version.
 /// Pure.
@@ -19,4 +19,4 @@ namespace plumb {
 /// not positive, a repetition is missing or there twice, or there is no benchmark.
 [[nodiscard]] ImportedResults read_google_benchmark(std::string_view text);
 
-}  // namespace plumb
+}  // namespace plumb::importers

@@ -10,7 +10,7 @@
 
 #include "harness/base/error.hpp"
 
-namespace plumb {
+namespace plumb::importers {
 namespace {
 
 bool is_digit(char c) {
@@ -138,4 +138,4 @@ std::optional<ImportedDate> parse_imported_date(std::string_view text) {
   return date;
 }
 
-}  // namespace plumb
+}  // namespace plumb::importers

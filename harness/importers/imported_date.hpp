@@ -6,7 +6,7 @@
 
 #include "harness/base/timestamp.hpp"
 
-namespace plumb {
+namespace plumb::importers {
 
 /// Moment as another tool wrote it.
 struct ImportedDate {
@@ -19,4 +19,4 @@ struct ImportedDate {
 /// seconds or milliseconds since 1970. Absent: it is none of them. Pure.
 [[nodiscard]] std::optional<ImportedDate> parse_imported_date(std::string_view text);
 
-}  // namespace plumb
+}  // namespace plumb::importers

@@ -9,7 +9,7 @@
 
 #include "harness/base/error.hpp"
 
-namespace plumb {
+namespace plumb::importers {
 
 Seconds imported_time(double seconds) {
   constexpr double kLongest = 1e7;
@@ -38,4 +38,4 @@ void check_imported_name(const std::string& name) {
   }
 }
 
-}  // namespace plumb
+}  // namespace plumb::importers

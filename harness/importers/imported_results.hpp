@@ -11,7 +11,7 @@
 #include "harness/results/environment.hpp"
 #include "harness/results/measurement.hpp"
 
-namespace plumb {
+namespace plumb::importers {
 
 /// Result of one benchmark of another harness, from one process. It has the samples, or mean and
 /// deviation if the harness keeps no samples, or the reason why there is no time.
@@ -22,10 +22,11 @@ struct ImportedBenchmark {
     Seconds mean{};
     std::optional<Seconds> deviation;  ///< absent: too few samples for one
     std::optional<Seconds> min;
-    std::optional<Interval> interval = {};  ///< as the file gives it; else from the deviation
+    std::optional<measure::Interval> interval =
+        {};  ///< as the file gives it; else from the deviation
   };
   std::string name;
-  Outcome outcome;
+  results::Outcome outcome;
   std::vector<Seconds> samples;  ///< per execution
   std::int64_t repetitions = 1;  ///< executions in each sample
   std::optional<Statistics> statistics;
@@ -33,8 +34,8 @@ struct ImportedBenchmark {
 
 /// The contents of a result file of another harness.
 struct ImportedResults {
-  Facts identity;                             ///< what makes two files comparable: the machine
-  Facts facts;                                ///< everything else
+  results::Facts identity;                    ///< what makes two files comparable: the machine
+  results::Facts facts;                       ///< everything else
   std::optional<Timestamp> started;           ///< absent: the file does not say, or `unread_date`
   std::string unread_date;                    ///< what the file gives as its date and is no time
   std::string version;                        ///< that was measured, such as a commit; may be empty
@@ -61,4 +62,4 @@ inline constexpr std::size_t kMaxImportedRows = 1'000'000;  ///< of all files of
 /// Error{kUser}.
 void check_imported_name(const std::string& name);
 
-}  // namespace plumb
+}  // namespace plumb::importers

@@ -15,7 +15,7 @@
 #include "harness/results/external_name.hpp"
 #include "harness/stats/student_t.hpp"
 
-namespace plumb {
+namespace plumb::importers {
 namespace {
 
 constexpr std::size_t kMaxSuiteName = 100;
@@ -38,50 +38,50 @@ void check_suite_name(const std::string& name) {
 
 /// Summarizes samples of which only statistics were kept. The mean stands for the median, with
 /// Student's t interval at 95%. The 90th percentile is that of a normal distribution.
-SampleSummary summary_of(const ImportedBenchmark::Statistics& statistics) {
+measure::SampleSummary summarize_statistics(const ImportedBenchmark::Statistics& statistics) {
   const Seconds deviation = statistics.deviation.value_or(Seconds(0.0));
-  SampleSummary summary;
+  measure::SampleSummary summary;
   // A mean alone is worth one sample: nothing shows its noise.
   summary.n = statistics.deviation || statistics.interval ? statistics.n : 1;
   const double n = static_cast<double>(summary.n);
   const Seconds reach =
-      summary.n > 1 ? t_quantile(0.975, n - 1.0) / std::sqrt(n) * deviation : Seconds(0.0);
+      summary.n > 1 ? stats::t_quantile(0.975, n - 1.0) / std::sqrt(n) * deviation : Seconds(0.0);
   summary.median = summary.mean = statistics.mean;
   summary.interval = statistics.interval.value_or(
-      Interval{std::max(statistics.mean - reach, Seconds(0.0)), statistics.mean + reach});
+      measure::Interval{std::max(statistics.mean - reach, Seconds(0.0)), statistics.mean + reach});
   summary.min = std::min(statistics.min.value_or(statistics.mean), statistics.mean);
   summary.p90 = statistics.mean + kNormal90 * deviation;
   return summary;
 }
 
-Measurement row_of(const ImportedBenchmark& benchmark,
-                   const std::string& suite,
-                   const KeyMapping& keys,
-                   std::size_t process,
-                   Timestamp started) {
-  Measurement row;
+results::Measurement make_row(const ImportedBenchmark& benchmark,
+                              const std::string& suite,
+                              const KeyMapping& keys,
+                              std::size_t process,
+                              Timestamp started) {
+  results::Measurement row;
   const auto mapped = keys.find(benchmark.name);
   if (mapped == keys.end()) {
-    row.key = external_key(suite, benchmark.name);
+    row.key = results::external_key(suite, benchmark.name);
     row.variant = benchmark.statistics ? "external;statistic=mean" : "external";
     row.library_choice = true;
   } else {
     row.key = mapped->second.key;
-    row.variant = external_variant(benchmark.name);
+    row.variant = results::external_variant(benchmark.name);
     row.library_choice = mapped->second.alone;
   }
   row.outcome = benchmark.outcome;
   row.process = static_cast<std::int64_t>(process);
   row.started = started;
   if (benchmark.statistics) {
-    row.summary = summary_of(*benchmark.statistics);
+    row.summary = summarize_statistics(*benchmark.statistics);
     // A mean alone is one sample of all executions behind it.
     row.repetitions =
         benchmark.repetitions * static_cast<std::int64_t>(benchmark.statistics->n / row.summary.n);
   } else if (benchmark.outcome.ok()) {
     row.samples = benchmark.samples;
     row.repetitions = benchmark.repetitions;
-    row.summary = summarize(benchmark.samples);
+    row.summary = measure::summarize(benchmark.samples);
   }
   return row;
 }
@@ -93,7 +93,7 @@ void check_something(std::span<const ImportedResults> processes,
   std::size_t skipped = 0;
   for (const ImportedResults& process : processes) {
     for (const ImportedBenchmark& benchmark : process.benchmarks) {
-      if (benchmark.outcome.kind != Outcome::Kind::kSkipped) {
+      if (benchmark.outcome.kind != results::Outcome::Kind::kSkipped) {
         return;
       }
       ++skipped;
@@ -108,10 +108,10 @@ void check_something(std::span<const ImportedResults> processes,
 
 /// Returns when the run was measured. Throws Error{kUser} if its first file gives a date that is
 /// not a time, and the user gives none.
-Timestamp start_of(const ImportedName& name,
-                   const ImportedResults& first,
-                   const std::string& file,
-                   Timestamp now) {
+Timestamp find_start(const ImportedName& name,
+                     const ImportedResults& first,
+                     const std::string& file,
+                     Timestamp now) {
   if (!name.started && !first.unread_date.empty()) {
     refuse(
         fmt::format("'{}': its date '{}' is not a time: say when it was measured with --at; "
@@ -133,14 +133,14 @@ ImportedRun make_imported_run(const ImportedName& name,
   check_something(processes, files);
   const ImportedResults& first = processes.front();
   ImportedRun run;
-  RunHeader& header = run.header;
+  results::RunHeader& header = run.header;
   header.suite = name.suite;
   header.resolved_suite =
       json_text(nlohmann::json{{"external", name.format}, {"name", name.suite}});
   header.suite_hash = sha256(header.resolved_suite);
   header.backend = name.format;
   header.stack = "external";
-  header.started = start_of(name, first, files.front(), now);
+  header.started = find_start(name, first, files.front(), now);
   header.environment = {first.identity, first.facts};
   header.environment.identity["format"] = name.format;
   if (const std::string& version = name.version.empty() ? first.version : name.version;
@@ -160,10 +160,10 @@ ImportedRun make_imported_run(const ImportedName& name,
     }
     const Timestamp started = processes[i].started.value_or(header.started);
     for (const ImportedBenchmark& benchmark : processes[i].benchmarks) {
-      run.rows.push_back(row_of(benchmark, name.suite, name.keys, i, started));
+      run.rows.push_back(make_row(benchmark, name.suite, name.keys, i, started));
     }
   }
   return run;
 }
 
-}  // namespace plumb
+}  // namespace plumb::importers

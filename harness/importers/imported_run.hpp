@@ -10,7 +10,7 @@
 #include "harness/importers/key_mapping.hpp"
 #include "harness/results/run.hpp"
 
-namespace plumb {
+namespace plumb::importers {
 
 /// Names under which results of another harness are stored.
 struct ImportedName {
@@ -24,8 +24,8 @@ struct ImportedName {
 
 /// A run that is ready to be stored, once its header has an id.
 struct ImportedRun {
-  RunHeader header;
-  std::vector<Measurement> rows;
+  results::RunHeader header;
+  std::vector<results::Measurement> rows;
 };
 
 /// Makes one run of result files, each written by one process. Pure.
@@ -41,4 +41,4 @@ struct ImportedRun {
                                             std::span<const std::string> files,
                                             Timestamp now);
 
-}  // namespace plumb
+}  // namespace plumb::importers

@@ -8,17 +8,17 @@
 #include "harness/model/key/layer_spec.hpp"
 #include "harness/results/json_object.hpp"
 
-namespace plumb {
+namespace plumb::importers {
 
 KeyMapping read_key_mapping(std::string_view text) {
-  const nlohmann::json document = parse_json(text);
+  const nlohmann::json document = results::parse_json(text);
   KeyMapping mapping;
-  std::map<LayerKey, std::size_t> uses;
-  for (const auto& [name, key] : JsonObject(document).facts("keys")) {
+  std::map<model::LayerKey, std::size_t> uses;
+  for (const auto& [name, key] : results::JsonObject(document).facts("keys")) {
     try {
       check_imported_name(name);
       MappedKey& layer = mapping[name];
-      layer.key = to_key(parse_key({key}));
+      layer.key = model::to_key(model::parse_key({key}));
       ++uses[layer.key];
     } catch (const Error& error) {
       throw Error(Error::Kind::kUser,
@@ -34,4 +34,4 @@ KeyMapping read_key_mapping(std::string_view text) {
   return mapping;
 }
 
-}  // namespace plumb
+}  // namespace plumb::importers

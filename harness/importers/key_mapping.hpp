@@ -7,11 +7,11 @@
 
 #include "harness/model/key/layer_key.hpp"
 
-namespace plumb {
+namespace plumb::importers {
 
 /// Layer that a benchmark of another harness executes.
 struct MappedKey {
-  LayerKey key;
+  model::LayerKey key;
   bool alone = true;  ///< no other benchmark executes it: its time is what a user gets
 };
 
@@ -22,4 +22,4 @@ using KeyMapping = std::map<std::string, MappedKey>;
 /// document, a name cannot be one (check_imported_name()) or a layer key is none. Pure.
 [[nodiscard]] KeyMapping read_key_mapping(std::string_view text);
 
-}  // namespace plumb
+}  // namespace plumb::importers

@@ -14,7 +14,7 @@
 #include "harness/results/json_object.hpp"
 #include "harness/results/sample_codec.hpp"
 
-namespace plumb {
+namespace plumb::importers {
 namespace {
 
 using Json = nlohmann::json;
@@ -46,18 +46,18 @@ std::optional<double> number_in(const Json& value) {
 /// Summaries of a state by tag, with the values of each summary by name.
 class Summaries {
  public:
-  explicit Summaries(const JsonObject& state) {
+  explicit Summaries(const results::JsonObject& state) {
     if (!state.has("summaries")) {
       return;
     }
     for (const Json& entry : state.array("summaries", kMaxValues)) {
-      const JsonObject summary(entry);
+      const results::JsonObject summary(entry);
       std::map<std::string, Json>& values = by_tag_[summary.text("tag")];
       if (!summary.has("data")) {
         continue;
       }
       for (const Json& value : summary.array("data", kMaxValues)) {
-        const JsonObject named(value);
+        const results::JsonObject named(value);
         values[named.text("name")] = value.value("value", Json());
       }
     }
@@ -83,9 +83,10 @@ class Summaries {
   }
 
   [[nodiscard]] std::size_t count(const std::optional<double>& value, const char* of) const {
-    if (!value || *value < 1.0 || *value > static_cast<double>(kMaxStoredSamples) ||
+    if (!value || *value < 1.0 || *value > static_cast<double>(results::kMaxStoredSamples) ||
         *value != std::floor(*value)) {
-      refuse(fmt::format("the number of {} is not an integer from 1 to {}", of, kMaxStoredSamples));
+      refuse(fmt::format(
+          "the number of {} is not an integer from 1 to {}", of, results::kMaxStoredSamples));
     }
     return static_cast<std::size_t>(*value);
   }
@@ -146,14 +147,14 @@ void read_times(const Summaries& summaries,
   refuse("no time of isolated launches ('nv/cold/time/gpu/mean') or of the CPU");
 }
 
-void read_state(const JsonObject& state,
+void read_state(const results::JsonObject& state,
                 const std::string& benchmark,
                 const ReadSampleFile& read_file,
                 ImportedBenchmark& out) {
   out.name = benchmark + " " + state.text("name");
   check_imported_name(out.name);
   if (state.has("is_skipped") && state.boolean("is_skipped")) {
-    out.outcome = {Outcome::Kind::kSkipped,
+    out.outcome = {results::Outcome::Kind::kSkipped,
                    state.text_or_empty("skip_reason").substr(0, kMaxImportedName)};
     return;
   }
@@ -161,19 +162,20 @@ void read_state(const JsonObject& state,
 }
 
 /// Returns the names of the devices by id, and adds their properties to `facts`.
-std::map<std::int64_t, std::string> devices_in(const JsonObject& top, Facts& facts) {
+std::map<std::int64_t, std::string> devices_in(const results::JsonObject& top,
+                                               results::Facts& facts) {
   std::map<std::int64_t, std::string> names;
   if (!top.has("devices")) {
     return names;
   }
   for (const Json& entry : top.array("devices", kMaxValues)) {
-    const JsonObject device(entry);
+    const results::JsonObject device(entry);
     const std::int64_t id = device.integer("id", 0, kMaxValues);
     names[id] = device.text("name").substr(0, kMaxImportedName);
     for (const char* const fact : {"sm_version", "sm_default_clock_rate", "global_memory_size"}) {
       if (device.has(fact)) {
         facts[fmt::format("gpu.{}.{}", id, fact)] =
-            std::to_string(device.integer(fact, 0, JsonObject::kHighest));
+            std::to_string(device.integer(fact, 0, results::JsonObject::kHighest));
       }
     }
   }
@@ -183,11 +185,11 @@ std::map<std::int64_t, std::string> devices_in(const JsonObject& top, Facts& fac
 }  // namespace
 
 ImportedResults read_nvbench(std::string_view text, const ReadSampleFile& read_file) {
-  const Json document = parse_json(text);
-  const JsonObject top(document);
+  const Json document = results::parse_json(text);
+  const results::JsonObject top(document);
   ImportedResults results;
   if (top.has("meta") && top.object("meta").has("version")) {
-    const JsonObject version = top.object("meta").object("version");
+    const results::JsonObject version = top.object("meta").object("version");
     results.facts["benchmark.library_version"] =
         version.has("nvbench") ? version.object("nvbench").text_or_empty("string") : "";
   }
@@ -198,11 +200,11 @@ ImportedResults read_nvbench(std::string_view text, const ReadSampleFile& read_f
   for (const Json& entry : top.array("benchmarks", kMaxImportedBenchmarks)) {
     std::size_t state_number = 0;
     try {
-      const JsonObject benchmark(entry);
+      const results::JsonObject benchmark(entry);
       const std::string& name = benchmark.text("name");
       if (benchmark.has("states")) {
         for (const Json& state_entry : benchmark.array("states", kMaxImportedBenchmarks)) {
-          const JsonObject state(state_entry);
+          const results::JsonObject state(state_entry);
           ImportedBenchmark& out = results.benchmarks.emplace_back();
           read_state(state, name, read_file, out);
           if (!names.insert(out.name).second) {
@@ -232,4 +234,4 @@ ImportedResults read_nvbench(std::string_view text, const ReadSampleFile& read_f
   return results;
 }
 
-}  // namespace plumb
+}  // namespace plumb::importers

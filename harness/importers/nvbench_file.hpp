@@ -7,7 +7,7 @@
 
 #include "harness/importers/imported_results.hpp"
 
-namespace plumb {
+namespace plumb::importers {
 
 /// Reader of a sample file that a result file names. It returns at most so many bytes.
 using ReadSampleFile = std::function<std::string(const std::string& name, std::size_t bytes)>;
@@ -21,4 +21,4 @@ using ReadSampleFile = std::function<std::string(const std::string& name, std::s
 /// file.
 [[nodiscard]] ImportedResults read_nvbench(std::string_view text, const ReadSampleFile& read_file);
 
-}  // namespace plumb
+}  // namespace plumb::importers

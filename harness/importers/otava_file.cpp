@@ -16,7 +16,7 @@
 #include "harness/importers/csv_table.hpp"
 #include "harness/importers/imported_date.hpp"
 
-namespace plumb {
+namespace plumb::importers {
 namespace {
 
 [[noreturn]] void refuse(const std::string& what) {
@@ -70,7 +70,7 @@ bool is_numeric(const CsvTable& table, std::size_t column) {
   return any;
 }
 
-Columns columns_of(const CsvTable& table, std::span<const std::string> wanted) {
+Columns find_columns(const CsvTable& table, std::span<const std::string> wanted) {
   static const std::set<std::string> attributes{"commit", "version", "branch", "run", "build"};
   Columns columns;
   columns.time = time_column(table);
@@ -145,7 +145,7 @@ ImportedHistory read_otava(std::string_view text,
                            double unit,
                            std::span<const std::string> metrics) {
   const CsvTable table = parse_csv(text);
-  const Columns columns = columns_of(table, metrics);
+  const Columns columns = find_columns(table, metrics);
   ImportedHistory history;
   for (const CsvTable::Row& row : table.rows) {
     ImportedResults results = read_row(table, columns, row, unit);
@@ -162,4 +162,4 @@ ImportedHistory read_otava(std::string_view text,
   return history;
 }
 
-}  // namespace plumb
+}  // namespace plumb::importers

@@ -7,7 +7,7 @@
 
 #include "harness/importers/imported_results.hpp"
 
-namespace plumb {
+namespace plumb::importers {
 
 /// Reads a CSV file as Apache Otava analyses it: one line for each moment, with a column for the
 /// time, columns of attributes and columns of metrics. Pure.
@@ -25,4 +25,4 @@ namespace plumb {
                                          double unit,
                                          std::span<const std::string> metrics);
 
-}  // namespace plumb
+}  // namespace plumb::importers

@@ -17,7 +17,7 @@
 #include "harness/importers/nvbench_file.hpp"
 #include "harness/importers/otava_file.hpp"
 
-namespace plumb {
+namespace plumb::importers {
 namespace {
 
 constexpr std::size_t kMaxFiles = 1000;
@@ -90,7 +90,7 @@ constexpr std::array<ImportFormat, 5> kFormats{{
      }},
 }};
 
-const ImportFormat& format_of(const ResultFiles& options) {
+const ImportFormat& find_format(const ResultFiles& options) {
   return *std::find_if(kFormats.begin(), kFormats.end(), [&](const ImportFormat& format) {
     return options.format == format.name;
   });
@@ -129,7 +129,7 @@ std::vector<RunSource> read_result_files(const ResultFiles& options,
     throw Error(Error::Kind::kUser,
                 fmt::format("{} files: at most {} are read", options.files.size(), kMaxFiles));
   }
-  const ImportFormat& format = format_of(options);
+  const ImportFormat& format = find_format(options);
   std::vector<RunSource> runs;
   RunSource joined;
   std::string digests;
@@ -181,4 +181,4 @@ std::vector<std::string> unused_names(const KeyMapping& keys, std::span<const Ru
   return {unused.begin(), unused.end()};
 }
 
-}  // namespace plumb
+}  // namespace plumb::importers

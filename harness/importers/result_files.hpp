@@ -11,7 +11,7 @@
 #include "harness/importers/imported_results.hpp"
 #include "harness/importers/key_mapping.hpp"
 
-namespace plumb {
+namespace plumb::importers {
 
 /// Files of results in one format.
 struct ResultFiles {
@@ -45,4 +45,4 @@ inline constexpr std::size_t kMaxResultFile = std::size_t{64} << 20U;  ///< byte
 [[nodiscard]] std::vector<std::string> unused_names(const KeyMapping& keys,
                                                     std::span<const RunSource> runs);
 
-}  // namespace plumb
+}  // namespace plumb::importers

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <random>
 
-namespace plumb {
+namespace plumb::loadgen {
 
 /// Poisson schedule of Server's queries. The first arrives at 0. Gaps are exponential with mean
 /// 1/rate, each cut to whole nanoseconds.
@@ -38,4 +38,4 @@ class ArrivalSchedule {
   std::chrono::nanoseconds next_{};
 };
 
-}  // namespace plumb
+}  // namespace plumb::loadgen

@@ -9,7 +9,7 @@
 
 #include "harness/base/error.hpp"
 
-namespace plumb {
+namespace plumb::loadgen {
 
 std::vector<BucketUse> unused_buckets(const BatchExecutor& executor, std::size_t maximum_batch) {
   const std::vector<std::size_t> buckets = executor.buckets();
@@ -60,4 +60,4 @@ void answer_batch(BatchExecutor& executor, const Batch& batch, Completions& comp
   completions.complete(responses);
 }
 
-}  // namespace plumb
+}  // namespace plumb::loadgen

@@ -9,7 +9,7 @@
 
 #include "harness/loadgen/system_under_test.hpp"
 
-namespace plumb {
+namespace plumb::loadgen {
 
 /// Batch of at most `bucket` samples, which the plan for `bucket` executes.
 struct Batch {
@@ -53,4 +53,4 @@ struct BucketUse {
 /// text.
 void answer_batch(BatchExecutor& executor, const Batch& batch, Completions& completions);
 
-}  // namespace plumb
+}  // namespace plumb::loadgen

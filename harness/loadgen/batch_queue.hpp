@@ -11,7 +11,7 @@
 
 #include "harness/loadgen/system_under_test.hpp"
 
-namespace plumb {
+namespace plumb::loadgen {
 
 /// Conditions under which waiting samples make a batch.
 struct BatchPolicy {
@@ -74,4 +74,4 @@ class BatchQueue {
   std::size_t due_ = 0;  // flushed samples, at the front
 };
 
-}  // namespace plumb
+}  // namespace plumb::loadgen

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <utility>
 
-namespace plumb {
+namespace plumb::loadgen {
 namespace {
 
 using Nanoseconds = std::chrono::nanoseconds;
@@ -170,4 +170,4 @@ BudgetedLoad run_within(const RequestedLoad& asked,
   return loading.take();
 }
 
-}  // namespace plumb
+}  // namespace plumb::loadgen

@@ -9,7 +9,7 @@
 #include "harness/loadgen/load_generator.hpp"
 #include "harness/loadgen/peak_search.hpp"
 
-namespace plumb {
+namespace plumb::loadgen {
 
 /// Load as it was run within a budget, and its result.
 struct BudgetedLoad {
@@ -36,4 +36,4 @@ struct BudgetedLoad {
                                       LoadClock& clock,
                                       const std::function<void(const std::string&)>& enter);
 
-}  // namespace plumb
+}  // namespace plumb::loadgen

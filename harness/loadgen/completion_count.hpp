@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <mutex>
 
-namespace plumb {
+namespace plumb::loadgen {
 
 /// Count of completed samples, failed ones included. Any thread adds to it, and one thread waits
 /// for it.
@@ -40,4 +40,4 @@ class CompletionCount {
   std::condition_variable changed_;
 };
 
-}  // namespace plumb
+}  // namespace plumb::loadgen

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-namespace plumb {
+namespace plumb::loadgen {
 
 void CompletionRecorder::add_query(std::chrono::nanoseconds scheduled,
                                    std::span<const std::uint64_t> indices,
@@ -98,4 +98,4 @@ void CompletionRecorder::close() {
   closed_ = true;
 }
 
-}  // namespace plumb
+}  // namespace plumb::loadgen

@@ -17,7 +17,7 @@
 #include "harness/loadgen/load_clock.hpp"
 #include "harness/loadgen/system_under_test.hpp"
 
-namespace plumb {
+namespace plumb::loadgen {
 
 /// Totals of a run's completions.
 struct CompletionTally {
@@ -80,4 +80,4 @@ class CompletionRecorder final : public Completions {
   CompletionTally tally_;
 };
 
-}  // namespace plumb
+}  // namespace plumb::loadgen

@@ -8,7 +8,7 @@
 
 #include "harness/base/error.hpp"
 
-namespace plumb {
+namespace plumb::loadgen {
 
 DirectSystem::DirectSystem(BatchExecutor& executor, std::size_t maximum_batch)
     : executor_(executor),
@@ -39,4 +39,4 @@ void DirectSystem::issue(std::span<const QuerySample> samples) {
   }
 }
 
-}  // namespace plumb
+}  // namespace plumb::loadgen

@@ -9,7 +9,7 @@
 #include "harness/loadgen/batch_executor.hpp"
 #include "harness/loadgen/system_under_test.hpp"
 
-namespace plumb {
+namespace plumb::loadgen {
 
 /// System that executes each query in the thread that issues it. issue() returns when its samples
 /// are answered. It has no queue and no other thread. It fits single_stream and multi_stream, where
@@ -36,4 +36,4 @@ class DirectSystem final : public SystemUnderTest {
   std::shared_ptr<Completions> completions_;
 };
 
-}  // namespace plumb
+}  // namespace plumb::loadgen

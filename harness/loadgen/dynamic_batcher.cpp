@@ -7,7 +7,7 @@
 
 #include "harness/base/error.hpp"
 
-namespace plumb {
+namespace plumb::loadgen {
 
 DynamicBatcher::DynamicBatcher(BatchExecutor& executor,
                                const BatchPolicy& policy,
@@ -111,4 +111,4 @@ void DynamicBatcher::work(std::size_t lane) {
   }
 }
 
-}  // namespace plumb
+}  // namespace plumb::loadgen

@@ -14,7 +14,7 @@
 #include "harness/loadgen/load_clock.hpp"
 #include "harness/loadgen/system_under_test.hpp"
 
-namespace plumb {
+namespace plumb::loadgen {
 
 /// System that collects queries into batches and executes them in lanes. A batch needs a free lane,
 /// which is a thread. It starts when it is full, when its oldest sample has waited for the timeout,
@@ -55,4 +55,4 @@ class DynamicBatcher final : public SystemUnderTest {
   std::vector<std::thread> lanes_;
 };
 
-}  // namespace plumb
+}  // namespace plumb::loadgen

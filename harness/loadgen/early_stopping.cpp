@@ -6,7 +6,7 @@
 
 #include "harness/base/error.hpp"
 
-namespace plumb {
+namespace plumb::loadgen {
 namespace {
 
 /// Returns whether `over` latencies above the bound are few enough of `queries`. Needs over <
@@ -55,4 +55,4 @@ std::optional<std::uint64_t> estimate_rank(const ConfidenceRule& rule, std::uint
   return few;
 }
 
-}  // namespace plumb
+}  // namespace plumb::loadgen

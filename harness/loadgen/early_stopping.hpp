@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <optional>
 
-namespace plumb {
+namespace plumb::loadgen {
 
 /// Confidence that an end-to-end result must show, as in MLPerf Inference. At least `percentile` %
 /// of all queries must keep a bound with this confidence, as if queries were independent. The rules
@@ -29,4 +29,4 @@ struct ConfidenceRule {
 [[nodiscard]] std::optional<std::uint64_t> estimate_rank(const ConfidenceRule& rule,
                                                          std::uint64_t queries);
 
-}  // namespace plumb
+}  // namespace plumb::loadgen

@@ -7,7 +7,7 @@
 
 #include "harness/base/error.hpp"
 
-namespace plumb {
+namespace plumb::loadgen {
 
 InFlightTable::Slot& InFlightTable::at(std::uint32_t slot) {
   return visible_chunks_[slot / kSlotsAChunk].load(std::memory_order_acquire)[slot % kSlotsAChunk];
@@ -106,4 +106,4 @@ void InFlightTable::free_query(Slot& first) {
   }
 }
 
-}  // namespace plumb
+}  // namespace plumb::loadgen

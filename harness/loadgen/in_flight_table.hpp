@@ -11,7 +11,7 @@
 
 #include "harness/loadgen/system_under_test.hpp"
 
-namespace plumb {
+namespace plumb::loadgen {
 
 /// Table of the outstanding samples. Its memory grows with their number, never with the run's
 /// queries.
@@ -67,4 +67,4 @@ class InFlightTable {
   std::size_t freed_count_ = 0;
 };
 
-}  // namespace plumb
+}  // namespace plumb::loadgen

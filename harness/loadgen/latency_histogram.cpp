@@ -6,13 +6,13 @@
 
 #include "harness/loadgen/early_stopping.hpp"
 
-namespace plumb {
+namespace plumb::loadgen {
 
 LatencyHistogram::LatencyHistogram()
-    : buckets_(bucket_of(std::numeric_limits<std::int64_t>::max()) + 1),
+    : buckets_(find_bucket(std::numeric_limits<std::int64_t>::max()) + 1),
       least_(std::numeric_limits<std::uint64_t>::max()) {}
 
-std::uint64_t LatencyHistogram::highest_of(std::size_t bucket) {
+std::uint64_t LatencyHistogram::compute_highest(std::size_t bucket) {
   const std::size_t octave = bucket >> kBits;
   if (octave < 2) {
     return bucket;
@@ -39,15 +39,15 @@ LatencyHistogram::Nanoseconds LatencyHistogram::at_rank(std::uint64_t rank) cons
     return max();
   }
   std::uint64_t seen = 0;
-  std::size_t bucket = bucket_of(least_);
+  std::size_t bucket = find_bucket(least_);
   for (seen = buckets_[bucket]; seen <= rank; seen += buckets_[bucket]) {
     ++bucket;
   }
-  return Nanoseconds(static_cast<std::int64_t>(std::min(highest_of(bucket), largest_)));
+  return Nanoseconds(static_cast<std::int64_t>(std::min(compute_highest(bucket), largest_)));
 }
 
 LatencyHistogram::Nanoseconds LatencyHistogram::percentile(double percent) const {
   return at_rank(static_cast<std::uint64_t>(static_cast<double>(count_) * fraction_of(percent)));
 }
 
-}  // namespace plumb
+}  // namespace plumb::loadgen

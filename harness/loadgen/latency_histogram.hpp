@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace plumb {
+namespace plumb::loadgen {
 
 /// Histogram of latencies with buckets of bounded relative width. Its memory (440 KB) does not grow
 /// with the number of queries.
@@ -26,7 +26,7 @@ class LatencyHistogram {
   /// Counts a latency. A negative one counts as zero.
   void record(Nanoseconds latency) {
     const auto value = static_cast<std::uint64_t>(latency.count() < 0 ? 0 : latency.count());
-    ++buckets_[bucket_of(value)];
+    ++buckets_[find_bucket(value)];
     ++count_;
     sum_ += static_cast<double>(value);
     least_ = value < least_ ? value : least_;
@@ -47,13 +47,13 @@ class LatencyHistogram {
  private:
   static constexpr unsigned kBits = 10;  // 2^kBits buckets an octave
 
-  [[nodiscard]] static std::size_t bucket_of(std::uint64_t value) {
+  [[nodiscard]] static std::size_t find_bucket(std::uint64_t value) {
     const auto width = static_cast<unsigned>(std::bit_width(value));
     const unsigned shift = width > kBits + 1 ? width - (kBits + 1) : 0;
     // The leading bit of `value >> shift` moves on with each octave: buckets follow without a gap.
     return (static_cast<std::size_t>(shift) << kBits) + static_cast<std::size_t>(value >> shift);
   }
-  [[nodiscard]] static std::uint64_t highest_of(std::size_t bucket);
+  [[nodiscard]] static std::uint64_t compute_highest(std::size_t bucket);
 
   std::vector<std::uint64_t> buckets_;
   std::uint64_t count_ = 0;
@@ -62,4 +62,4 @@ class LatencyHistogram {
   double sum_ = 0.0;
 };
 
-}  // namespace plumb
+}  // namespace plumb::loadgen

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <thread>
 
-namespace plumb {
+namespace plumb::loadgen {
 namespace {
 
 using namespace std::chrono_literals;
@@ -61,4 +61,4 @@ std::unique_ptr<LoadClock> make_steady_load_clock() {
   return std::make_unique<SteadyLoadClock>();
 }
 
-}  // namespace plumb
+}  // namespace plumb::loadgen

@@ -7,7 +7,7 @@
 
 #include "harness/loadgen/completion_count.hpp"
 
-namespace plumb {
+namespace plumb::loadgen {
 
 /// Clock that a load runs by. It is injected, so that tests can script it, and outlives the system
 /// under test.
@@ -30,4 +30,4 @@ class LoadClock {
 /// The deadlines are absolute, so that waits do not add up to a drift.
 [[nodiscard]] std::unique_ptr<LoadClock> make_steady_load_clock();
 
-}  // namespace plumb
+}  // namespace plumb::loadgen

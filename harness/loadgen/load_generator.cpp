@@ -10,7 +10,7 @@
 #include "harness/loadgen/completion_recorder.hpp"
 #include "harness/loadgen/sample_picker.hpp"
 
-namespace plumb {
+namespace plumb::loadgen {
 namespace {
 
 using Nanoseconds = std::chrono::nanoseconds;
@@ -174,7 +174,7 @@ class LoadPass {
 };
 
 /// Returns the load that warms up for another one.
-EffectiveLoad warm_up_of(const EffectiveLoad& load) {
+EffectiveLoad make_warm_up(const EffectiveLoad& load) {
   EffectiveLoad warm = load;
   warm.mode = LoadMode::kPerformance;
   warm.fixed_duration = true;
@@ -196,7 +196,7 @@ LoadResult run_load(const EffectiveLoad& load,
                     LoadClock& clock,
                     ResponseLog* responses) {
   if (load.warm_up > Nanoseconds{}) {
-    const EffectiveLoad warm = warm_up_of(load);
+    const EffectiveLoad warm = make_warm_up(load);
     LoadResult result = LoadPass(warm, system, clock, nullptr).run();
     if (result.samples_dropped > 0) {
       return result;
@@ -206,4 +206,4 @@ LoadResult run_load(const EffectiveLoad& load,
   return LoadPass(load, system, clock, accuracy ? responses : nullptr).run();
 }
 
-}  // namespace plumb
+}  // namespace plumb::loadgen

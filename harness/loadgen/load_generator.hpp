@@ -6,7 +6,7 @@
 #include "harness/loadgen/load_settings.hpp"
 #include "harness/loadgen/system_under_test.hpp"
 
-namespace plumb {
+namespace plumb::loadgen {
 
 /// Loads a system by a scenario of MLPerf Inference, and judges the result.
 ///
@@ -32,4 +32,4 @@ namespace plumb {
                                   LoadClock& clock,
                                   ResponseLog* responses = nullptr);
 
-}  // namespace plumb
+}  // namespace plumb::loadgen

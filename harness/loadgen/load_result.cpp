@@ -5,7 +5,7 @@
 
 #include "harness/measure/sample_summary.hpp"
 
-namespace plumb {
+namespace plumb::loadgen {
 namespace {
 
 double per_second(std::uint64_t count, std::chrono::nanoseconds time) {
@@ -66,7 +66,7 @@ LatencySummary summarize(const LatencyHistogram& latencies) {
                  LatencySummary::kPercentiles.end(),
                  summary.percentiles.begin(),
                  [&](double percent) { return latencies.percentile(percent); });
-  const auto rank = median_interval_rank(summary.count);
+  const auto rank = measure::median_interval_rank(summary.count);
   summary.median_low = rank ? latencies.at_rank(*rank - 1) : summary.min;
   summary.median_high = rank ? latencies.at_rank(summary.count - *rank) : summary.max;
   return summary;
@@ -110,4 +110,4 @@ LoadResult make_load_result(const EffectiveLoad& load,
   return result;
 }
 
-}  // namespace plumb
+}  // namespace plumb::loadgen

@@ -12,7 +12,7 @@
 #include "harness/loadgen/completion_recorder.hpp"
 #include "harness/loadgen/load_settings.hpp"
 
-namespace plumb {
+namespace plumb::loadgen {
 
 /// Summary of latencies. Percentiles follow MLPerf's rank, within 0.1% (LatencyHistogram).
 struct LatencySummary {
@@ -120,4 +120,4 @@ struct IssueTally {
 /// "Scenarios"), and that each sample is answered once.
 [[nodiscard]] std::vector<Shortfall> find_shortfalls(const LoadResult& result);
 
-}  // namespace plumb
+}  // namespace plumb::loadgen

@@ -11,7 +11,7 @@
 
 #include "harness/base/error.hpp"
 
-namespace plumb {
+namespace plumb::loadgen {
 namespace {
 
 using Nanoseconds = std::chrono::nanoseconds;
@@ -207,4 +207,4 @@ RequestedLoad accuracy_load(const RequestedLoad& load, std::uint64_t samples) {
   return accuracy;
 }
 
-}  // namespace plumb
+}  // namespace plumb::loadgen

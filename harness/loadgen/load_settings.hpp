@@ -9,7 +9,7 @@
 #include "harness/base/units.hpp"
 #include "harness/loadgen/early_stopping.hpp"
 
-namespace plumb {
+namespace plumb::loadgen {
 
 /// Ways to load a system, as in MLPerf Inference (rules, "Scenarios").
 enum class LoadScenario {
@@ -101,4 +101,4 @@ struct EffectiveLoad {
 /// Returns the accuracy run of a load, which asks each of `samples` samples once.
 [[nodiscard]] RequestedLoad accuracy_load(const RequestedLoad& load, std::uint64_t samples);
 
-}  // namespace plumb
+}  // namespace plumb::loadgen

@@ -6,7 +6,7 @@
 
 #include "harness/loadgen/load_result.hpp"
 
-namespace plumb {
+namespace plumb::loadgen {
 namespace {
 
 using Kind = Shortfall::Kind;
@@ -188,4 +188,4 @@ std::vector<Shortfall> find_shortfalls(const LoadResult& result) {
   return found;
 }
 
-}  // namespace plumb
+}  // namespace plumb::loadgen

@@ -8,7 +8,7 @@
 
 #include "harness/base/error.hpp"
 
-namespace plumb {
+namespace plumb::loadgen {
 namespace {
 
 using Nanoseconds = std::chrono::nanoseconds;
@@ -208,4 +208,4 @@ PeakResult find_peak(const EffectiveLoad& load,
   return PeakFinder(load, search, system, clock).find();
 }
 
-}  // namespace plumb
+}  // namespace plumb::loadgen

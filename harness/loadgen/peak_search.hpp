@@ -10,7 +10,7 @@
 #include "harness/base/units.hpp"
 #include "harness/loadgen/load_generator.hpp"
 
-namespace plumb {
+namespace plumb::loadgen {
 
 /// Settings of the search for the highest rate that keeps Server's latency limit.
 struct PeakSearch {
@@ -60,4 +60,4 @@ struct PeakResult {
                                    SystemUnderTest& system,
                                    LoadClock& clock);
 
-}  // namespace plumb
+}  // namespace plumb::loadgen

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-namespace plumb {
+namespace plumb::loadgen {
 namespace {
 
 /// Returns LoadGen's generator for a seed, which takes its lower 32 bits.
@@ -25,7 +25,7 @@ std::vector<std::uint64_t> shuffled(std::uint64_t count,
 }
 
 /// Returns the distance between the first samples of queries that share no sample.
-std::uint64_t stride_of(const EffectiveLoad& load) {
+std::uint64_t compute_stride(const EffectiveLoad& load) {
   return load.scenario == LoadScenario::kMultiStream ? load.samples_per_query : 1;
 }
 
@@ -42,7 +42,7 @@ SamplePicker::SamplePicker(const EffectiveLoad& load)
       set_(sample_set(load)),
       random_(generator(load.seeds.samples)),
       draw_(0, static_cast<std::int64_t>(set_.size()) - 1) {
-  const std::uint64_t stride = stride_of(load);
+  const std::uint64_t stride = compute_stride(load);
   starts_ = shuffled(set_.size(), stride, random_);
   if (load.mode == LoadMode::kPerformance) {
     // LoadGen shuffles two lists before its first draw, whether they are used or not: queries
@@ -82,4 +82,4 @@ void SamplePicker::pick_once(std::vector<std::uint64_t>& indices) {
                  set_.begin() + static_cast<std::ptrdiff_t>(last));
 }
 
-}  // namespace plumb
+}  // namespace plumb::loadgen

@@ -7,7 +7,7 @@
 
 #include "harness/loadgen/load_settings.hpp"
 
-namespace plumb {
+namespace plumb::loadgen {
 
 /// Returns the samples that a load takes from, in the order of LoadGen's loadable set. These are
 /// the loaded samples in performance mode, and the whole data set in accuracy mode. Their order is
@@ -40,4 +40,4 @@ class SamplePicker {
   std::uint64_t next_ = 0;  // of the set, or of the starts
 };
 
-}  // namespace plumb
+}  // namespace plumb::loadgen

@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-namespace plumb {
+namespace plumb::loadgen {
 
 /// One sample of a query: its index, and the id to answer with.
 struct QuerySample {
@@ -63,4 +63,4 @@ class ResponseLog {
                       std::span<const std::byte> data) = 0;
 };
 
-}  // namespace plumb
+}  // namespace plumb::loadgen

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <system_error>
 
-namespace plumb {
+namespace plumb::measure {
 namespace {
 
 std::string first_line(const std::filesystem::path& path) {
@@ -20,7 +20,7 @@ std::string first_line(const std::filesystem::path& path) {
 }
 
 /// Parses sysfs' "107520K"; also plain bytes, M and G.
-std::optional<std::int64_t> size_of(std::string_view text) {
+std::optional<std::int64_t> parse_size(std::string_view text) {
   constexpr std::int64_t kMost = std::int64_t{16} << 30;
   std::int64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -60,7 +60,7 @@ CacheFacts read_cache_facts(const std::filesystem::path& folder) {
     const std::string level_text = first_line(index / "level");
     int level = 0;
     std::from_chars(level_text.data(), level_text.data() + level_text.size(), level);
-    const auto size = size_of(first_line(index / "size"));
+    const auto size = parse_size(first_line(index / "size"));
     if ((type == "Unified" || type == "Data") && size && level > highest && level <= kIndices) {
       highest = level;
       facts = {Bytes{*size}, false};
@@ -69,4 +69,4 @@ CacheFacts read_cache_facts(const std::filesystem::path& folder) {
   return facts;
 }
 
-}  // namespace plumb
+}  // namespace plumb::measure

@@ -5,7 +5,7 @@
 
 #include "harness/base/units.hpp"
 
-namespace plumb {
+namespace plumb::measure {
 
 /// Size of the caches that a cold measurement must exceed.
 struct CacheFacts {
@@ -22,4 +22,4 @@ inline constexpr Bytes kAssumedLastLevelCache{std::int64_t{64} << 20};
 [[nodiscard]] CacheFacts read_cache_facts(
     const std::filesystem::path& folder = "/sys/devices/system/cpu/cpu0/cache");
 
-}  // namespace plumb
+}  // namespace plumb::measure

@@ -14,11 +14,11 @@
 #include <string_view>
 #include <vector>
 
-namespace plumb {
+namespace plumb::measure {
 namespace {
 
 /// Reads the first 4 KiB. The first line has what is needed, and the rest may be long.
-std::string head_of(const std::filesystem::path& path) {
+std::string read_head(const std::filesystem::path& path) {
   const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (file < 0) {
     return {};
@@ -104,9 +104,9 @@ DisturbanceReading read_disturbance(const std::filesystem::path& proc) {
   if (::getrusage(RUSAGE_SELF, &usage) == 0) {
     reading.involuntary_switches = usage.ru_nivcsw;
   }
-  read_cpu_ticks(head_of(proc / "stat"), reading);
-  reading.pressure_microseconds = pressure_total(head_of(proc / "pressure/cpu"));
-  const std::string load = head_of(proc / "loadavg");
+  read_cpu_ticks(read_head(proc / "stat"), reading);
+  reading.pressure_microseconds = pressure_total(read_head(proc / "pressure/cpu"));
+  const std::string load = read_head(proc / "loadavg");
   if (const auto words = words_of_first_line(load); !words.empty()) {
     reading.load = number(words.front());
   }
@@ -144,4 +144,4 @@ Disturbance disturbance_between(const DisturbanceReading& begin,
   return result;
 }
 
-}  // namespace plumb
+}  // namespace plumb::measure

@@ -8,7 +8,7 @@
 
 #include "harness/base/units.hpp"
 
-namespace plumb {
+namespace plumb::measure {
 
 /// Effect of the rest of the machine on one block of measurement. The sources are Linux's
 /// getrusage, /proc/stat, /proc/loadavg and /proc/pressure/cpu. Absent: the system does not report
@@ -55,4 +55,4 @@ struct DisturbanceReading {
 /// Reader of the counters. It is injected, so that tests can script it.
 using DisturbanceSource = std::function<DisturbanceReading()>;
 
-}  // namespace plumb
+}  // namespace plumb::measure

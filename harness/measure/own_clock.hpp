@@ -5,7 +5,7 @@
 
 #include "harness/base/units.hpp"
 
-namespace plumb {
+namespace plumb::measure {
 
 /// One sample taken by a clock other than the harness's.
 struct OwnSample {
@@ -24,4 +24,4 @@ class OwnClock {
   [[nodiscard]] virtual OwnSample own_sample() = 0;
 };
 
-}  // namespace plumb
+}  // namespace plumb::measure

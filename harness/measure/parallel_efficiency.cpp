@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-namespace plumb {
+namespace plumb::measure {
 namespace {
 
 /// Computes a chain of multiplications and shifts (splitmix64's finaliser). The compiler can
@@ -24,7 +24,7 @@ Seconds now() {
   return Seconds(std::chrono::steady_clock::now().time_since_epoch());
 }
 
-Seconds time_of(int threads, std::uint64_t rounds) {
+Seconds measure_time(int threads, std::uint64_t rounds) {
   std::atomic<int> ready{0};
   std::atomic<bool> go{false};
   std::atomic<std::uint64_t> sink{0};
@@ -57,16 +57,16 @@ double measure_parallel_efficiency(int threads, Seconds work) {
     return 1.0;
   }
   constexpr std::uint64_t kProbe = 200'000;
-  const Seconds probe = time_of(1, kProbe);
+  const Seconds probe = measure_time(1, kProbe);
   const double scale = std::clamp(work / std::max(probe, Seconds(1e-6)), 1.0, 1e6);
   const auto rounds = static_cast<std::uint64_t>(static_cast<double>(kProbe) * scale);
   double best = 0.0;
   for (int attempt = 0; attempt < 3; ++attempt) {
-    const Seconds one = time_of(1, rounds);
-    const Seconds all = time_of(threads, rounds);
+    const Seconds one = measure_time(1, rounds);
+    const Seconds all = measure_time(threads, rounds);
     best = std::max(best, std::min(1.0, one / all));
   }
   return best;
 }
 
-}  // namespace plumb
+}  // namespace plumb::measure

@@ -3,7 +3,7 @@
 
 #include "harness/base/units.hpp"
 
-namespace plumb {
+namespace plumb::measure {
 
 /// Returns the speed of `threads` threads at the same arithmetic over `threads` times that of one.
 /// It is 1 where every thread has a core of its own, and 0.5 where two share one.
@@ -13,4 +13,4 @@ namespace plumb {
 /// memory, so that it shows cores and not bandwidth.
 [[nodiscard]] double measure_parallel_efficiency(int threads, Seconds work = Seconds(0.02));
 
-}  // namespace plumb
+}  // namespace plumb::measure

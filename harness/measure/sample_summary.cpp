@@ -6,7 +6,7 @@
 #include <numeric>
 #include <vector>
 
-namespace plumb {
+namespace plumb::measure {
 namespace {
 
 constexpr double kCompany = 1.02;  // how close a second sample must be to the minimum
@@ -77,4 +77,4 @@ SampleSummary summarize(std::span<const Seconds> samples) {
   return summary;
 }
 
-}  // namespace plumb
+}  // namespace plumb::measure

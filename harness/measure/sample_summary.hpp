@@ -7,7 +7,7 @@
 
 #include "harness/base/units.hpp"
 
-namespace plumb {
+namespace plumb::measure {
 
 /// Interval for an unknown value, of 95% unless stated otherwise.
 struct Interval {
@@ -50,4 +50,4 @@ struct SampleSummary {
 /// Returns half the interval's width relative to the median. Absent if the median is not positive.
 [[nodiscard]] std::optional<double> relative_half_width(const SampleSummary& summary);
 
-}  // namespace plumb
+}  // namespace plumb::measure

@@ -8,7 +8,7 @@
 
 #include "harness/measure/own_clock.hpp"
 
-namespace plumb {
+namespace plumb::measure {
 namespace {
 
 constexpr double kStillFaster =
@@ -139,4 +139,4 @@ TimerFacts measure_timer(const Clock& clock) {
   return facts;
 }
 
-}  // namespace plumb
+}  // namespace plumb::measure

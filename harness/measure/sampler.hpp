@@ -9,7 +9,7 @@
 #include "harness/base/units.hpp"
 #include "harness/measure/sample_summary.hpp"
 
-namespace plumb {
+namespace plumb::measure {
 
 /// Code that the sampler times.
 class TimedRegion {
@@ -60,4 +60,4 @@ struct TimerFacts {
 };
 [[nodiscard]] TimerFacts measure_timer(const Clock& clock);
 
-}  // namespace plumb
+}  // namespace plumb::measure

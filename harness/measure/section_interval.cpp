@@ -6,7 +6,7 @@
 
 #include "harness/stats/student_t.hpp"
 
-namespace plumb {
+namespace plumb::measure {
 
 Interval section_interval(Seconds whole, std::span<const Seconds> of_sections) {
   if (of_sections.size() < 2) {
@@ -17,8 +17,8 @@ Interval section_interval(Seconds whole, std::span<const Seconds> of_sections) {
     squares += std::pow((section - whole).count(), 2);
   }
   const auto n = static_cast<double>(of_sections.size());
-  const Seconds reach{t_quantile(0.975, n - 1.0) * std::sqrt(squares / (n - 1.0) / n)};
+  const Seconds reach{stats::t_quantile(0.975, n - 1.0) * std::sqrt(squares / (n - 1.0) / n)};
   return {std::max(whole - reach, Seconds(0.0)), whole + reach};
 }
 
-}  // namespace plumb
+}  // namespace plumb::measure

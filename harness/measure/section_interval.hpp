@@ -5,7 +5,7 @@
 
 #include "harness/measure/sample_summary.hpp"
 
-namespace plumb {
+namespace plumb::measure {
 
 /// Returns the 95% interval of a time whose samples were taken in sections, between other work.
 /// Neighbouring samples share what the machine does in that second. Sections do not.
@@ -17,4 +17,4 @@ namespace plumb {
 /// Pure.
 [[nodiscard]] Interval section_interval(Seconds whole, std::span<const Seconds> of_sections);
 
-}  // namespace plumb
+}  // namespace plumb::measure

@@ -7,9 +7,9 @@
 
 #include "harness/measure/sample_summary.hpp"
 
-namespace plumb {
+namespace plumb::results {
 
-std::optional<Reading> reading_of(std::span<const double> values) {
+std::optional<Reading> summarize_reading(std::span<const double> values) {
   if (values.empty() || !std::all_of(values.begin(), values.end(), [](double value) {
         return std::isfinite(value);
       })) {
@@ -20,7 +20,7 @@ std::optional<Reading> reading_of(std::span<const double> values) {
   for (const double value : values) {
     samples.emplace_back(value);
   }
-  const SampleSummary summary = summarize(samples);
+  const measure::SampleSummary summary = measure::summarize(samples);
   return Reading{summary.median.count(),
                  summary.interval.low.count(),
                  summary.interval.high.count(),
@@ -45,4 +45,4 @@ Attributes short_attributes(const Attributes& attributes, std::size_t most) {
   return result;
 }
 
-}  // namespace plumb
+}  // namespace plumb::results

@@ -8,7 +8,7 @@
 #include <span>
 #include <string>
 
-namespace plumb {
+namespace plumb::results {
 
 /// Facts that a backend knows about the execution of a variant, by name: "engine", "plan"…
 /// (docs/design/cuda.md). They are the same for each row of a variant in a stack on a device. What
@@ -33,7 +33,7 @@ struct Reading {
 using Readings = std::map<std::string, Reading>;
 
 /// Summarises values in any order. Empty if there are none, or one is not finite.
-[[nodiscard]] std::optional<Reading> reading_of(std::span<const double> values);
+[[nodiscard]] std::optional<Reading> summarize_reading(std::span<const double> values);
 
 /// Limits of one row.
 inline constexpr std::size_t kMaxAttributes = 64;     ///< and as many readings
@@ -48,4 +48,4 @@ inline constexpr std::size_t kMaxAttributeText = std::size_t{64} << 10;
 /// do not keep long texts.
 [[nodiscard]] Attributes short_attributes(const Attributes& attributes, std::size_t most);
 
-}  // namespace plumb
+}  // namespace plumb::results

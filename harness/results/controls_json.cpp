@@ -4,7 +4,7 @@
 #include "harness/results/json_object.hpp"
 #include "harness/results/paired_round.hpp"
 
-namespace plumb {
+namespace plumb::results {
 
 std::string to_json(const Controls& controls) {
   return nlohmann::json{{"floor_seconds", controls.floor.count()},
@@ -21,4 +21,4 @@ Controls controls_from_json(std::string_view json) {
           object.seconds("copy_seconds")};
 }
 
-}  // namespace plumb
+}  // namespace plumb::results

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/results/disturbance_json.hpp"
 
-namespace plumb {
-nlohmann::json disturbance_json(const Disturbance& disturbance) {
+namespace plumb::results {
+nlohmann::json disturbance_json(const measure::Disturbance& disturbance) {
   return {{"involuntary_switches", disturbance.involuntary_switches},
           {"steal_ratio", or_null(disturbance.steal_ratio)},
           {"load", or_null(disturbance.load)},
@@ -10,8 +10,8 @@ nlohmann::json disturbance_json(const Disturbance& disturbance) {
           {"disturbed", disturbance.disturbed}};
 }
 
-Disturbance disturbance_from(const JsonObject& object) {
-  Disturbance disturbance;
+measure::Disturbance disturbance_from(const JsonObject& object) {
+  measure::Disturbance disturbance;
   disturbance.involuntary_switches =
       object.integer("involuntary_switches", 0, JsonObject::kHighest);
   disturbance.steal_ratio = object.optional_number("steal_ratio");
@@ -21,4 +21,4 @@ Disturbance disturbance_from(const JsonObject& object) {
   return disturbance;
 }
 
-}  // namespace plumb
+}  // namespace plumb::results

@@ -6,7 +6,7 @@
 
 #include "harness/results/engine_promise.hpp"
 
-namespace plumb {
+namespace plumb::results {
 namespace {
 
 bool has(const std::vector<std::string>& notes, std::string_view note) {
@@ -15,26 +15,26 @@ bool has(const std::vector<std::string>& notes, std::string_view note) {
 
 }  // namespace
 
-bool keeps_promise(const LayerSpec& spec, const EngineConfiguration& configuration) {
+bool keeps_promise(const model::LayerSpec& spec, const EngineConfiguration& configuration) {
   const std::vector<std::string>& notes = configuration.numerical_notes;
   const bool converts =
       has(notes, "DOWN_CONVERT_INPUTS") || has(notes, "REDUCED_PRECISION_REDUCTION");
-  const bool rounds_f32 =
-      spec.inputs.at(0) && spec.inputs[0]->dtype == DataType::kF32 && has(notes, "TENSOR_CORE");
+  const bool rounds_f32 = spec.inputs.at(0) && spec.inputs[0]->dtype == model::DataType::kF32 &&
+                          has(notes, "TENSOR_CORE");
   switch (spec.math) {
-    case MathClass::kStrict:
+    case model::MathClass::kStrict:
       return !converts && !rounds_f32;
-    case MathClass::kDeterministic:
+    case model::MathClass::kDeterministic:
       return !converts && !rounds_f32 && !has(notes, "NONDETERMINISTIC");
-    case MathClass::kTf32:
+    case model::MathClass::kTf32:
       return !converts;
-    case MathClass::kDownConvert:
+    case model::MathClass::kDownConvert:
       return true;
   }
   return false;
 }
 
-const EngineConfiguration* chosen_engine(const LayerSpec& spec, const EngineOffer& offer) {
+const EngineConfiguration* chosen_engine(const model::LayerSpec& spec, const EngineOffer& offer) {
   for (const std::string_view heuristic : {"A", "FALLBACK"}) {
     for (const EngineRanking& ranking : offer.rankings) {
       if (ranking.heuristic != heuristic) {
@@ -50,4 +50,4 @@ const EngineConfiguration* chosen_engine(const LayerSpec& spec, const EngineOffe
   return nullptr;
 }
 
-}  // namespace plumb
+}  // namespace plumb::results

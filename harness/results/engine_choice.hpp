@@ -11,7 +11,7 @@
 #include "harness/model/key/layer_spec.hpp"
 #include "harness/results/outcome.hpp"
 
-namespace plumb {
+namespace plumb::results {
 
 /// One way in which a library would execute a layer on a device, which need not be present.
 struct EngineConfiguration {
@@ -49,7 +49,7 @@ struct EngineOffer {
 
 /// Choices that a library would make for a layer on a described device.
 struct EngineChoices {
-  LayerKey key;
+  model::LayerKey key;
   Outcome outcome;  ///< kUnsupported: the layer cannot be asked for without the device
   std::vector<EngineOffer> offers;
 
@@ -59,7 +59,7 @@ struct EngineChoices {
 /// Returns the plan of a program that requests only the layer's promise of precision. It is the
 /// first plan of heuristic A, then of FALLBACK, whose numerical notes keep the promise. Null if
 /// there is none.
-[[nodiscard]] const EngineConfiguration* chosen_engine(const LayerSpec& spec,
+[[nodiscard]] const EngineConfiguration* chosen_engine(const model::LayerSpec& spec,
                                                        const EngineOffer& offer);
 
-}  // namespace plumb
+}  // namespace plumb::results

@@ -4,10 +4,11 @@
 #include "harness/model/key/layer_spec.hpp"
 #include "harness/results/engine_choice.hpp"
 
-namespace plumb {
+namespace plumb::results {
 
 /// Returns whether a configuration computes as exactly as the layer promises. Its numerical notes
 /// decide: f32 strict excludes tensor cores and conversion down.
-[[nodiscard]] bool keeps_promise(const LayerSpec& spec, const EngineConfiguration& configuration);
+[[nodiscard]] bool keeps_promise(const model::LayerSpec& spec,
+                                 const EngineConfiguration& configuration);
 
-}  // namespace plumb
+}  // namespace plumb::results

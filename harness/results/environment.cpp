@@ -3,7 +3,7 @@
 
 #include "harness/base/digest.hpp"
 
-namespace plumb {
+namespace plumb::results {
 
 std::string Environment::id() const {
   std::string lines;
@@ -16,4 +16,4 @@ std::string Environment::id() const {
   return sha256(lines).substr(0, 16);
 }
 
-}  // namespace plumb
+}  // namespace plumb::results

@@ -4,7 +4,7 @@
 #include <map>
 #include <string>
 
-namespace plumb {
+namespace plumb::results {
 
 /// Facts by name, in order of name.
 using Facts = std::map<std::string, std::string>;
@@ -23,4 +23,4 @@ struct Environment {
   [[nodiscard]] std::string id() const;
 };
 
-}  // namespace plumb
+}  // namespace plumb::results

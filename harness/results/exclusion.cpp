@@ -9,7 +9,7 @@
 #include "harness/base/name_pattern.hpp"
 #include "harness/results/json_object.hpp"
 
-namespace plumb {
+namespace plumb::results {
 namespace {
 
 constexpr std::size_t kMaxExclusions = 10'000;
@@ -38,8 +38,8 @@ std::vector<std::string> case_names(const std::string& series) {
   return names;
 }
 
-const Exclusion* exclusion_of(const std::vector<Exclusion>& exclusions,
-                              const std::vector<std::string>& names) {
+const Exclusion* find_exclusion(const std::vector<Exclusion>& exclusions,
+                                const std::vector<std::string>& names) {
   const auto found =
       std::find_if(exclusions.begin(), exclusions.end(), [&](const Exclusion& exclusion) {
         return std::any_of(names.begin(), names.end(), [&](const std::string& name) {
@@ -71,4 +71,4 @@ std::vector<Exclusion> exclusions_from_json(const std::string& payload) {
   return exclusions;
 }
 
-}  // namespace plumb
+}  // namespace plumb::results

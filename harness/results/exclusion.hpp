@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-namespace plumb {
+namespace plumb::results {
 
 /// Case that a suite leaves out of gates, history and alerts for a limited time. It is measured
 /// nevertheless, and every report lists it.
@@ -33,11 +33,11 @@ inline constexpr const char* kExclusionsRecord = "exclusions";
 [[nodiscard]] std::vector<std::string> case_names(const std::string& series);
 
 /// Finds the first exclusion that matches one of the names of a case. Null: there is none.
-[[nodiscard]] const Exclusion* exclusion_of(const std::vector<Exclusion>& exclusions,
-                                            const std::vector<std::string>& names);
+[[nodiscard]] const Exclusion* find_exclusion(const std::vector<Exclusion>& exclusions,
+                                              const std::vector<std::string>& names);
 
 /// Writes exclusions as a run's record, and reads them. Throws Error{kUser} for what is none.
 [[nodiscard]] std::string to_json(const std::vector<Exclusion>& exclusions);
 [[nodiscard]] std::vector<Exclusion> exclusions_from_json(const std::string& payload);
 
-}  // namespace plumb
+}  // namespace plumb::results

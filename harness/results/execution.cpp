@@ -8,7 +8,7 @@
 #include "harness/results/json_object.hpp"
 #include "harness/results/results_json.hpp"
 
-namespace plumb {
+namespace plumb::results {
 
 namespace {
 
@@ -50,7 +50,7 @@ ExecutedLayer executed_layer_from(const nlohmann::json& value) {
       throw Error(Error::Kind::kUser,
                   "field 'layers' has an element that is not the number of a layer");
     }
-    layer.layers.push_back(id.get<LayerId>());
+    layer.layers.push_back(id.get<model::LayerId>());
   }
   layer.key.text = object.text("key");
   layer.variant = object.text("variant");
@@ -99,4 +99,4 @@ Execution execution_from_json(std::string_view text) {
   return execution;
 }
 
-}  // namespace plumb
+}  // namespace plumb::results

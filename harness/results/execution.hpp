@@ -11,7 +11,7 @@
 #include "harness/model/graph/graph.hpp"
 #include "harness/results/measurement.hpp"
 
-namespace plumb {
+namespace plumb::results {
 
 /// Time of a layer's steps in context: as each step finds the machine inside the model. Reorders
 /// are included. Each step is timed by itself, right after the step before it. Before that
@@ -19,14 +19,15 @@ namespace plumb {
 /// overhead is subtracted.
 struct TimeInContext {
   Seconds median{};
-  Interval interval{};
+  measure::Interval interval{};
 };
 
 /// Time of one layer, or of several fused into one, inside a model. Separate passes measure it, in
 /// which each step is timed by itself.
 struct ExecutedLayer {
-  std::vector<LayerId> layers;  ///< of the model's graph, ascending; none: the outputs' reorders
-  LayerKey key;
+  std::vector<model::LayerId> layers;  ///< of the model's graph, ascending; none: the outputs'
+                                       ///< reorders
+  model::LayerKey key;
   std::string variant;
   Seconds seconds{};  ///< median of the passes, reorders not counted
   Seconds reorder{};  ///< of bringing its operands into its layouts
@@ -56,4 +57,4 @@ inline constexpr const char* kExecutionRecord = "execution";
 /// Reads what to_json wrote. Throws Error{kUser} that names the field at fault.
 [[nodiscard]] Execution execution_from_json(std::string_view json);
 
-}  // namespace plumb
+}  // namespace plumb::results

@@ -8,7 +8,7 @@
 
 #include "harness/base/error.hpp"
 
-namespace plumb {
+namespace plumb::results {
 namespace {
 
 struct ModeWord {
@@ -84,4 +84,4 @@ std::vector<ExecutionMode> default_modes() {
           {.best_variant = true, .bf16 = true, .fusion = true}};
 }
 
-}  // namespace plumb
+}  // namespace plumb::results

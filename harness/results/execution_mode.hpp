@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-namespace plumb {
+namespace plumb::results {
 
 /// Mode of executing a whole model: the options that are on (docs/reference/execution.md). Without
 /// options it is "plain": each layer as the library executes it by its own choice.
@@ -31,4 +31,4 @@ struct ExecutionMode {
 /// Returns the modes that a run executes by default: one for each what-if, and all together.
 [[nodiscard]] std::vector<ExecutionMode> default_modes();
 
-}  // namespace plumb
+}  // namespace plumb::results

@@ -7,14 +7,15 @@
 
 #include "harness/results/measurement.hpp"
 
-namespace plumb {
+namespace plumb::results {
 
 inline constexpr std::string_view kExternalKey = "external:";
 inline constexpr std::string_view kExternalVariant = "external;benchmark=";
 
 /// Returns the key of an imported row whose name says nothing about what it computes
 /// (docs/adr/0006).
-[[nodiscard]] inline LayerKey external_key(const std::string& suite, const std::string& name) {
+[[nodiscard]] inline model::LayerKey external_key(const std::string& suite,
+                                                  const std::string& name) {
   return {std::string(kExternalKey) + suite + ":" + name};
 }
 
@@ -37,4 +38,4 @@ inline constexpr std::string_view kExternalVariant = "external;benchmark=";
   return std::nullopt;
 }
 
-}  // namespace plumb
+}  // namespace plumb::results

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-namespace plumb {
+namespace plumb::results {
 
 void FastestPace::take_in(const Measurement& row) {
   const auto found = row.readings.find(kHostPace);
@@ -18,4 +18,4 @@ std::optional<Seconds> FastestPace::seconds() const {
   return sorted_.empty() ? std::nullopt : std::optional(Seconds(sorted_[sorted_.size() / kShare]));
 }
 
-}  // namespace plumb
+}  // namespace plumb::results

@@ -6,7 +6,7 @@
 
 #include "harness/results/measurement.hpp"
 
-namespace plumb {
+namespace plumb::results {
 
 /// Reading of a row that shows how fast the processor was beside it, in seconds. `low` and `high`
 /// are the times of a fixed piece of work right before and after the block, and the median is their
@@ -31,4 +31,4 @@ class FastestPace {
   std::vector<double> sorted_;
 };
 
-}  // namespace plumb
+}  // namespace plumb::results

@@ -7,7 +7,7 @@
 
 #include "harness/base/error.hpp"
 
-namespace plumb {
+namespace plumb::results {
 namespace {
 
 constexpr std::size_t kMaximumText = std::size_t{64} << 20U;
@@ -180,4 +180,4 @@ Facts JsonObject::facts(const char* name) const {
   return result;
 }
 
-}  // namespace plumb
+}  // namespace plumb::results

@@ -15,7 +15,7 @@
 #include "harness/base/units.hpp"
 #include "harness/results/environment.hpp"
 
-namespace plumb {
+namespace plumb::results {
 
 /// Parses one JSON document from outside. Throws Error{kUser} if it is not JSON, nests deeper than
 /// 32 levels, has more than ten million values or is longer than 64 MiB. For .cpp files only: the
@@ -65,4 +65,4 @@ class JsonObject {
   const nlohmann::json& value_;
 };
 
-}  // namespace plumb
+}  // namespace plumb::results

@@ -7,7 +7,7 @@
 
 #include "harness/base/error.hpp"
 
-namespace plumb {
+namespace plumb::results {
 namespace {
 
 constexpr std::array<std::pair<CacheMode, std::string_view>, 3> kCacheModes{{
@@ -59,9 +59,9 @@ std::optional<Purpose> parse_purpose(std::string_view text) {
   return std::nullopt;
 }
 
-SampleSummary Measurement::corrected() const {
+measure::SampleSummary Measurement::corrected() const {
   const auto less_floor = [this](Seconds raw) { return std::max(raw - floor, Seconds{}); };
-  SampleSummary result = summary;
+  measure::SampleSummary result = summary;
   result.median = less_floor(summary.median);
   result.interval.low = less_floor(summary.interval.low);
   result.interval.high = less_floor(summary.interval.high);
@@ -71,4 +71,4 @@ SampleSummary Measurement::corrected() const {
   return result;
 }
 
-}  // namespace plumb
+}  // namespace plumb::results

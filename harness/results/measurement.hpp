@@ -15,7 +15,7 @@
 #include "harness/results/attributes.hpp"
 #include "harness/results/outcome.hpp"
 
-namespace plumb {
+namespace plumb::results {
 
 /// Cache modes: the buffers that are warm when a layer is timed (docs/reference/measurement.md).
 enum class CacheMode {
@@ -39,7 +39,7 @@ enum class Purpose {
 
 /// Row of one variant of one key in one worker process: timed, or not, and why.
 struct Measurement {
-  LayerKey key;
+  model::LayerKey key;
   std::string variant;  ///< canonical: "impl=brgconv:avx512_core;layout=any;algorithm=direct";
                         ///< empty: none tried
   bool library_choice = false;            ///< what the library picks when it is asked for nothing
@@ -52,7 +52,7 @@ struct Measurement {
   std::vector<Seconds> turns;    ///< medians of the samples of each turn beside another worker; not
                                  ///< stored
   std::int64_t repetitions = 1;  ///< executions in each sample
-  SampleSummary summary;         ///< of `samples`: raw seconds
+  measure::SampleSummary summary;  ///< of `samples`: raw seconds
   Seconds floor{};  ///< cost of the harness per execution, at these repetitions; subtracted by
                     ///< corrected()
 
@@ -62,7 +62,7 @@ struct Measurement {
   Bytes workspace;                      ///< scratchpad
   std::optional<double> maximum_error;  ///< relative to max|reference|
   std::string output_hash;              ///< of the output's bytes; empty if not computed
-  Disturbance disturbance;
+  measure::Disturbance disturbance;
   std::int64_t attempt = 1;  ///< counts repetitions of the block on a disturbed host
   std::int64_t process = 0;  ///< which worker process of the run (replication)
   Timestamp started{};
@@ -71,7 +71,7 @@ struct Measurement {
   Readings readings{};      ///< of this row's executions
 
   /// Returns the summary less the floor: median, interval, min, p90 and mean, none below zero.
-  [[nodiscard]] SampleSummary corrected() const;
+  [[nodiscard]] measure::SampleSummary corrected() const;
 };
 
-}  // namespace plumb
+}  // namespace plumb::results

@@ -6,7 +6,7 @@
 
 #include "harness/base/error.hpp"
 
-namespace plumb {
+namespace plumb::results {
 namespace {
 
 constexpr std::array<std::pair<Outcome::Kind, std::string_view>, 8> kNames{{
@@ -40,4 +40,4 @@ std::optional<Outcome::Kind> parse_outcome_kind(std::string_view text) {
   return std::nullopt;
 }
 
-}  // namespace plumb
+}  // namespace plumb::results

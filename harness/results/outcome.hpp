@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace plumb {
+namespace plumb::results {
 
 /// Outcome of an attempt to measure. A failure is a result with a reason, never a missing row.
 struct Outcome {
@@ -34,4 +34,4 @@ struct Outcome {
     Outcome::Kind kind);  ///< "ok", "unsupported", "out_of_memory", …
 [[nodiscard]] std::optional<Outcome::Kind> parse_outcome_kind(std::string_view text);
 
-}  // namespace plumb
+}  // namespace plumb::results

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <vector>
 
-namespace plumb {
+namespace plumb::results {
 namespace {
 
 constexpr std::size_t kMinTurns = 3;  // below, a middle one is none
@@ -43,4 +43,4 @@ PairTimes pair_times(const Measurement& baseline, const Measurement& candidate) 
   return {level / half, level * half};
 }
 
-}  // namespace plumb
+}  // namespace plumb::results

@@ -13,7 +13,7 @@
 #include "harness/results/measurement.hpp"
 #include "harness/results/run.hpp"
 
-namespace plumb {
+namespace plumb::results {
 
 /// Times of built-in control code, which no library under test touches. If they differ between two
 /// processes, the machine drifted. A worker measures them as layers of the keys below.
@@ -45,8 +45,8 @@ using ModelMode = std::pair<std::string, std::string>;
 
 /// Measurements of one worker process of a round. Only the store has their raw samples.
 struct RoundSide {
-  std::optional<Controls> controls;        ///< absent: the worker died before
-  std::map<LayerKey, Measurement> layers;  ///< the library's own choice, hot
+  std::optional<Controls> controls;               ///< absent: the worker died before
+  std::map<model::LayerKey, Measurement> layers;  ///< the library's own choice, hot
   std::map<ModelMode, Execution> models;
   std::int64_t crashes = 0;
   std::int64_t timeouts = 0;
@@ -74,4 +74,4 @@ struct PairTimes {
 /// A machine that is slow for part of the time then affects both sides alike. Pure.
 [[nodiscard]] PairTimes pair_times(const Measurement& baseline, const Measurement& candidate);
 
-}  // namespace plumb
+}  // namespace plumb::results

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-namespace plumb {
+namespace plumb::results {
 
 void add_readings(Readings& sum, const Readings& block) {
   for (const auto& [name, reading] : block) {
@@ -21,4 +21,4 @@ void add_readings(Readings& sum, const Readings& block) {
   }
 }
 
-}  // namespace plumb
+}  // namespace plumb::results

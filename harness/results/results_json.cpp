@@ -11,7 +11,7 @@
 #include "harness/results/json_object.hpp"
 #include "harness/results/sample_codec.hpp"
 
-namespace plumb {
+namespace plumb::results {
 namespace {
 
 using nlohmann::json;
@@ -36,7 +36,7 @@ std::optional<double> error_from(const json& value, const JsonObject& object) {
   return object.optional_number("maximum_error");
 }
 
-json to_value(const SampleSummary& summary) {
+json to_value(const measure::SampleSummary& summary) {
   return {{"n", summary.n},
           {"median_seconds", summary.median.count()},
           {"low_seconds", summary.interval.low.count()},
@@ -47,8 +47,8 @@ json to_value(const SampleSummary& summary) {
           {"min_has_company", summary.min_has_company}};
 }
 
-SampleSummary summary_from(const JsonObject& object) {
-  SampleSummary summary;
+measure::SampleSummary summary_from(const JsonObject& object) {
+  measure::SampleSummary summary;
   summary.n = static_cast<std::size_t>(object.integer("n", 0, JsonObject::kHighest));
   summary.median = object.seconds("median_seconds");
   summary.interval = {object.seconds("low_seconds"), object.seconds("high_seconds")};
@@ -102,7 +102,7 @@ void check_names(const char* field, const json& value) {
   }
 }
 
-Attributes attributes_of(const json& value) {
+Attributes read_attributes(const json& value) {
   check_names("attributes", value);
   Attributes attributes;
   for (const auto& [name, text] : value.items()) {
@@ -117,7 +117,7 @@ Attributes attributes_of(const json& value) {
   return attributes;
 }
 
-Readings readings_of(const json& value) {
+Readings read_readings(const json& value) {
   check_names("readings", value);
   Readings readings;
   for (const auto& [name, reading] : value.items()) {
@@ -166,7 +166,7 @@ std::string to_json(const Measurement& row) {
               {"disturbance", disturbance_json(row.disturbance)},
               {"attempt", row.attempt},
               {"process", row.process},
-              {"started", to_text(row.started)},
+              {"started", plumb::to_text(row.started)},
               {"wall_seconds", row.wall.count()}});
   if (!row.attributes.empty()) {
     value["attributes"] = row.attributes;
@@ -182,7 +182,7 @@ std::string to_json(const Attributes& attributes) {
 }
 
 Attributes attributes_from_json(std::string_view text) {
-  return attributes_of(parse_json(text));
+  return read_attributes(parse_json(text));
 }
 
 std::string to_json(const Readings& readings) {
@@ -190,7 +190,7 @@ std::string to_json(const Readings& readings) {
 }
 
 Readings readings_from_json(std::string_view text) {
-  return readings_of(parse_json(text));
+  return read_readings(parse_json(text));
 }
 
 Measurement measurement_from_json(std::string_view text) {
@@ -222,10 +222,10 @@ Measurement measurement_from_json(std::string_view text) {
   row.started = object.time("started");
   row.wall = object.seconds("wall_seconds");
   if (object.has("attributes")) {
-    row.attributes = attributes_of(value["attributes"]);
+    row.attributes = read_attributes(value["attributes"]);
   }
   if (object.has("readings")) {
-    row.readings = readings_of(value["readings"]);
+    row.readings = read_readings(value["readings"]);
   }
   return row;
 }
@@ -249,7 +249,7 @@ std::string to_json(const RunHeader& header) {
                {"environment", to_value(header.environment)},
                {"shard", header.shard},
                {"command", header.command},
-               {"started", to_text(header.started)}});
+               {"started", plumb::to_text(header.started)}});
 }
 
 RunHeader run_header_from_json(std::string_view text) {
@@ -306,4 +306,4 @@ Calibration calibration_from_json(std::string_view text) {
   return calibration;
 }
 
-}  // namespace plumb
+}  // namespace plumb::results

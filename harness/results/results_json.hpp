@@ -6,7 +6,7 @@
 
 #include "harness/results/run.hpp"
 
-namespace plumb {
+namespace plumb::results {
 
 /// Writes a result as one line of JSON with sorted names. Times are `*_seconds`, sizes `*_bytes`,
 /// moments RFC 3339. Doubles read back the same. Bytes that are not UTF-8 (in a worker's message,
@@ -27,4 +27,4 @@ namespace plumb {
 [[nodiscard]] Attributes attributes_from_json(std::string_view text);
 [[nodiscard]] Readings readings_from_json(std::string_view text);
 
-}  // namespace plumb
+}  // namespace plumb::results

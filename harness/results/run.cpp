@@ -6,7 +6,7 @@
 
 #include "harness/base/error.hpp"
 
-namespace plumb {
+namespace plumb::results {
 namespace {
 
 constexpr std::array<std::pair<RunState, std::string_view>, 3> kNames{{
@@ -35,4 +35,4 @@ std::optional<RunState> parse_run_state(std::string_view text) {
   return std::nullopt;
 }
 
-}  // namespace plumb
+}  // namespace plumb::results

@@ -13,7 +13,7 @@
 #include "harness/results/environment.hpp"
 #include "harness/results/measurement.hpp"
 
-namespace plumb {
+namespace plumb::results {
 
 using RunId = std::string;   ///< a ULID
 using RowId = std::int64_t;  ///< of a stored measurement, unique in its store
@@ -84,4 +84,4 @@ struct Calibration {
                                                   ///< a multiply-add; absent: not known
 };
 
-}  // namespace plumb
+}  // namespace plumb::results

@@ -10,7 +10,7 @@
 
 #include "harness/base/error.hpp"
 
-namespace plumb {
+namespace plumb::results {
 namespace {
 
 constexpr std::string_view kPrefix = "label.";
@@ -145,4 +145,4 @@ std::string to_text(const RunLabels& labels) {
   return text;
 }
 
-}  // namespace plumb
+}  // namespace plumb::results

@@ -9,7 +9,7 @@
 
 #include "harness/results/environment.hpp"
 
-namespace plumb {
+namespace plumb::results {
 
 /// Names of what a run measured, by what they name: "commit", "branch", "pr", or a word of the
 /// user's. They are facts of the run ("label.commit"), so that series go on from one to the next.
@@ -38,4 +38,4 @@ void add_labels(const RunLabels& labels, Environment& environment);
 /// Writes labels for a table. Of a commit, it has twelve digits: "branch=main commit=4f2a9c01d3b7".
 [[nodiscard]] std::string to_text(const RunLabels& labels);
 
-}  // namespace plumb
+}  // namespace plumb::results

@@ -8,7 +8,7 @@
 #include "harness/base/error.hpp"
 #include "harness/base/hash64.hpp"
 
-namespace plumb {
+namespace plumb::results {
 namespace {
 
 constexpr double kStepsPerSecondNano = 1e9;
@@ -17,7 +17,7 @@ constexpr double kMaximumProduct = 1e7;  // seconds; × 1e11 stays within 63 bit
 constexpr std::int64_t kMaximumSteps = 1'000'000'000'000'000'000;
 constexpr std::size_t kChecksumBytes = 4;
 
-std::uint32_t checksum_of(std::string_view bytes) {
+std::uint32_t compute_checksum(std::string_view bytes) {
   return static_cast<std::uint32_t>(hash64(std::as_bytes(std::span(bytes))));
 }
 
@@ -97,7 +97,7 @@ std::string encode_samples(std::span<const Seconds> samples, std::int64_t repeti
     put_varint(out, zigzag(steps - before));
     before = steps;
   }
-  const std::uint32_t checksum = checksum_of(out);
+  const std::uint32_t checksum = compute_checksum(out);
   for (unsigned shift = 0; shift < 32; shift += 8) {
     out += static_cast<char>((checksum >> shift) & 0xFFU);
   }
@@ -119,7 +119,7 @@ std::optional<std::vector<Seconds>> decode_samples(std::string_view bytes,
     checksum |= static_cast<std::uint32_t>(static_cast<unsigned char>(bytes[in.size() + i]))
                 << (8 * i);
   }
-  if (checksum != checksum_of(in) || (in.front() != 'n' && in.front() != 'p')) {
+  if (checksum != compute_checksum(in) || (in.front() != 'n' && in.front() != 'p')) {
     return std::nullopt;
   }
   const double steps_per_second = in.front() == 'n' ? kStepsPerSecondNano : kStepsPerSecondFine;
@@ -153,4 +153,4 @@ std::optional<std::vector<Seconds>> decode_samples(std::string_view bytes,
   return samples;
 }
 
-}  // namespace plumb
+}  // namespace plumb::results

@@ -11,7 +11,7 @@
 
 #include "harness/base/units.hpp"
 
-namespace plumb {
+namespace plumb::results {
 
 /// Largest number of samples in one row that is stored or read.
 inline constexpr std::size_t kMaxStoredSamples = std::size_t{1} << 20U;
@@ -38,4 +38,4 @@ inline constexpr std::size_t kMaxStoredSamples = std::size_t{1} << 20U;
 [[nodiscard]] std::optional<std::vector<Seconds>> decode_samples(std::string_view bytes,
                                                                  std::int64_t repetitions);
 
-}  // namespace plumb
+}  // namespace plumb::results

@@ -3,21 +3,21 @@
 
 #include <algorithm>
 
-namespace plumb {
+namespace plumb::results {
 namespace {
 
 /// Returns whether a shortfall is a failure, which more time would not remove.
-bool is_failure(Shortfall::Kind kind) {
-  return kind == Shortfall::Kind::kLatency || kind == Shortfall::Kind::kDropped ||
-         kind == Shortfall::Kind::kFailed || kind == Shortfall::Kind::kMiscounted;
+bool is_failure(loadgen::Shortfall::Kind kind) {
+  return kind == loadgen::Shortfall::Kind::kLatency || kind == loadgen::Shortfall::Kind::kDropped ||
+         kind == loadgen::Shortfall::Kind::kFailed || kind == loadgen::Shortfall::Kind::kMiscounted;
 }
 
 }  // namespace
 
-LoadPeak summarize(const PeakResult& peak) {
+LoadPeak summarize(const loadgen::PeakResult& peak) {
   LoadPeak summary{peak.rate, peak.highest_passed, peak.lowest_failed, peak.reason, {}};
-  for (const PeakProbe& probe : peak.probes) {
-    const LoadResult& result = probe.result;
+  for (const loadgen::PeakProbe& probe : peak.probes) {
+    const loadgen::LoadResult& result = probe.result;
     summary.probes.push_back({.purpose = probe.purpose,
                               .rate = probe.rate,
                               .valid = result.valid(),
@@ -42,14 +42,14 @@ std::string_view to_text(LoadVerdict verdict) {
   return "unknown";
 }
 
-LoadVerdict verdict_of(const ScenarioResult& load) {
+LoadVerdict judge_load(const ScenarioResult& load) {
   if (!load.outcome.ok() || !load.result) {
     return LoadVerdict::kNotExecuted;
   }
-  const std::vector<Shortfall>& shortfalls = load.result->shortfalls;
+  const std::vector<loadgen::Shortfall>& shortfalls = load.result->shortfalls;
   if (load.peak && !load.peak->rate) {
     const bool broken = std::any_of(shortfalls.begin(), shortfalls.end(), [](const auto& each) {
-      return is_failure(each.kind) && each.kind != Shortfall::Kind::kLatency;
+      return is_failure(each.kind) && each.kind != loadgen::Shortfall::Kind::kLatency;
     });
     const bool none_passed = load.peak->highest_passed <= 0.0 && load.peak->lowest_failed;
     return broken || none_passed ? LoadVerdict::kFailed : LoadVerdict::kInconclusive;
@@ -59,12 +59,12 @@ LoadVerdict verdict_of(const ScenarioResult& load) {
   }
   return std::any_of(shortfalls.begin(),
                      shortfalls.end(),
-                     [](const Shortfall& each) { return is_failure(each.kind); })
+                     [](const loadgen::Shortfall& each) { return is_failure(each.kind); })
              ? LoadVerdict::kFailed
              : LoadVerdict::kInconclusive;
 }
 
-std::vector<std::string> reasons_of(const ScenarioResult& load) {
+std::vector<std::string> list_reasons(const ScenarioResult& load) {
   std::vector<std::string> reasons;
   if (!load.outcome.ok()) {
     reasons.push_back(load.outcome.reason);
@@ -75,32 +75,32 @@ std::vector<std::string> reasons_of(const ScenarioResult& load) {
     return reasons;
   }
   if (load.result) {
-    for (const Shortfall& shortfall : load.result->shortfalls) {
+    for (const loadgen::Shortfall& shortfall : load.result->shortfalls) {
       reasons.push_back(shortfall.text);
     }
   }
   return reasons;
 }
 
-std::optional<LoadScore> score_of(const ScenarioResult& load) {
+std::optional<LoadScore> compute_score(const ScenarioResult& load) {
   if (!load.outcome.ok() || !load.result) {
     return std::nullopt;
   }
-  const LoadResult& result = *load.result;
+  const loadgen::LoadResult& result = *load.result;
   switch (load.requested.scenario) {
-    case LoadScenario::kSingleStream:
-    case LoadScenario::kMultiStream: {
+    case loadgen::LoadScenario::kSingleStream:
+    case loadgen::LoadScenario::kMultiStream: {
       const auto estimate = result.early_stopping ? result.early_stopping->estimate : std::nullopt;
       return LoadScore{"latency",
                        "seconds",
                        estimate ? std::optional(Seconds(*estimate).count()) : std::nullopt};
     }
-    case LoadScenario::kServer:
+    case loadgen::LoadScenario::kServer:
       if (load.peak) {
         return LoadScore{"queries_per_second", "per_second", load.peak->rate};
       }
       return LoadScore{"queries_per_second", "per_second", result.queries_per_second};
-    case LoadScenario::kOffline:
+    case loadgen::LoadScenario::kOffline:
       return LoadScore{"samples_per_second", "per_second", result.samples_per_second};
   }
   return std::nullopt;
@@ -110,13 +110,13 @@ std::optional<Seconds> latency_at(const ScenarioResult& load, double percent) {
   if (!load.result || load.result->query_latency.count == 0) {
     return std::nullopt;
   }
-  const LatencySummary& latency = load.result->query_latency;
+  const loadgen::LatencySummary& latency = load.result->query_latency;
   for (std::size_t i = 0; i < latency.percentiles.size(); ++i) {
-    if (LatencySummary::kPercentiles[i] == percent) {
+    if (loadgen::LatencySummary::kPercentiles[i] == percent) {
       return latency.percentiles[i];
     }
   }
   return std::nullopt;
 }
 
-}  // namespace plumb
+}  // namespace plumb::results

@@ -18,11 +18,11 @@
 #include "harness/measure/disturbance.hpp"
 #include "harness/results/outcome.hpp"
 
-namespace plumb {
+namespace plumb::results {
 
 /// Summary of one probe of a peak search, with its verdict.
 struct LoadProbe {
-  PeakProbe::Purpose purpose = PeakProbe::Purpose::kProbe;
+  loadgen::PeakProbe::Purpose purpose = loadgen::PeakProbe::Purpose::kProbe;
   double rate = 0.0;  ///< queries a second
   bool valid = false;
   std::uint64_t queries = 0;
@@ -38,7 +38,7 @@ struct LoadPeak {
   std::string reason;  ///< why there is no rate, or why the search was not precise; else empty
   std::vector<LoadProbe> probes;
 };
-[[nodiscard]] LoadPeak summarize(const PeakResult& peak);
+[[nodiscard]] LoadPeak summarize(const loadgen::PeakResult& peak);
 
 /// Difference between answers under load and the model's answers to the same samples alone.
 struct LoadAgreement {
@@ -53,20 +53,22 @@ struct ScenarioResult {
   std::string model;                 ///< its name
   std::string scenario;              ///< as the suite calls it: "interactive" is loaded as server
   Outcome outcome;                   ///< not ok: why there is no result
-  RequestedLoad requested;           ///< as the worker ran it: what it chose itself is filled in
-  std::optional<LoadResult> result;  ///< of server without a rate: the last run of the search
-  std::optional<LoadPeak> peak;      ///< of server without a rate
-  std::optional<LoadAgreement> agreement;  ///< before the load; absent: not compared
-  std::optional<LoadResult> accuracy;      ///< of the whole data set behind the load, if asked for
-  BatchPolicy batches;
+  loadgen::RequestedLoad requested;  ///< as the worker ran it: what it chose itself is filled in
+  std::optional<loadgen::LoadResult> result;    ///< of server without a rate: the last run of the
+                                                ///< search
+  std::optional<LoadPeak> peak;                 ///< of server without a rate
+  std::optional<LoadAgreement> agreement;       ///< before the load; absent: not compared
+  std::optional<loadgen::LoadResult> accuracy;  ///< of the whole data set behind the load, if asked
+                                                ///< for
+  loadgen::BatchPolicy batches;
   bool direct = false;  ///< executed by the issuing thread: no queue, no time-out
-  std::vector<BucketUse> buckets;
+  std::vector<loadgen::BucketUse> buckets;
   std::int64_t inputs_per_sample = 1;  ///< the suite's batch
   Bytes memory;                        ///< of all plans of all lanes, weights included
   std::int64_t reorders = 0;           ///< changes of layout in each execution of the first bucket
   Seconds floor{};                     ///< of the harness, a call; not subtracted
   Seconds preparation{};               ///< reading, planning, filling; before the load
-  Disturbance disturbance;             ///< of the whole load, warm-up and probes included
+  measure::Disturbance disturbance;    ///< of the whole load, warm-up and probes included
   Timestamp started{};
   Seconds wall{};
   std::int64_t process = 0;  ///< which worker process of the run
@@ -80,10 +82,10 @@ enum class LoadVerdict {
   kNotExecuted,   ///< the outcome says why
 };
 [[nodiscard]] std::string_view to_text(LoadVerdict verdict);  ///< "valid", "failed", …
-[[nodiscard]] LoadVerdict verdict_of(const ScenarioResult& load);
+[[nodiscard]] LoadVerdict judge_load(const ScenarioResult& load);
 
 /// Returns the reasons why a load is not valid, one sentence each. Empty: it is valid.
-[[nodiscard]] std::vector<std::string> reasons_of(const ScenarioResult& load);
+[[nodiscard]] std::vector<std::string> list_reasons(const ScenarioResult& load);
 
 /// Metric that a scenario is scored by.
 struct LoadScore {
@@ -96,7 +98,7 @@ struct LoadScore {
 /// - single_stream and multi_stream: the estimate of the percentile
 /// - server: the rate at which the latency limit was kept
 /// - offline: the samples a second
-[[nodiscard]] std::optional<LoadScore> score_of(const ScenarioResult& load);
+[[nodiscard]] std::optional<LoadScore> compute_score(const ScenarioResult& load);
 
 /// Returns a percentile of the queries' latencies, of those that a summary has. Absent: there is
 /// none.
@@ -107,4 +109,4 @@ struct LoadScore {
 /// Reads what to_json wrote. Throws Error{kUser} that names the field at fault.
 [[nodiscard]] ScenarioResult scenario_result_from_json(std::string_view json);
 
-}  // namespace plumb
+}  // namespace plumb::results

@@ -3,7 +3,7 @@
 
 #include <string_view>
 
-namespace plumb {
+namespace plumb::results {
 
 /// Returns whether a part of an environment's identity is a variable that the stack sets, such as
 /// "ONEDNN_MAX_CPU_ISA". These are named in capitals, and no other part is.
@@ -18,4 +18,4 @@ namespace plumb {
   return is_variable(fact) || fact == "library" || fact.starts_with("library.");
 }
 
-}  // namespace plumb
+}  // namespace plumb::results

@@ -8,7 +8,7 @@
 #include "harness/rewrite/match.hpp"
 #include "harness/rewrite/operand.hpp"
 
-namespace plumb {
+namespace plumb::rewrite {
 namespace {
 
 constexpr std::array kFusedFunctions = std::to_array<std::string_view>({"relu",
@@ -27,13 +27,13 @@ constexpr std::array kFusedFunctions = std::to_array<std::string_view>({"relu",
 
 /// Walk from a value through the layers that read it, one at a time.
 struct Walk {
-  const Graph& graph;
-  ValueId value;                  ///< start of the walk
-  std::vector<LayerId> layers{};  ///< passed so far
+  const model::Graph& graph;
+  model::ValueId value;                  ///< start of the walk
+  std::vector<model::LayerId> layers{};  ///< passed so far
 
-  [[nodiscard]] const Layer& layer(LayerId id) const { return graph.layers[id]; }
-  [[nodiscard]] ValueId end() const { return layer(layers.back()).outputs.front(); }
-  [[nodiscard]] Walk then(LayerId id) const {
+  [[nodiscard]] const model::Layer& layer(model::LayerId id) const { return graph.layers[id]; }
+  [[nodiscard]] model::ValueId end() const { return layer(layers.back()).outputs.front(); }
+  [[nodiscard]] Walk then(model::LayerId id) const {
     Walk next = *this;
     next.layers.push_back(id);
     return next;
@@ -41,23 +41,23 @@ struct Walk {
 };
 
 std::optional<Activation> finish(const Walk& walk, std::string fn) {
-  const TensorType& from = walk.graph.values[walk.value].type;
-  const TensorType& to = walk.graph.values[walk.end()].type;
+  const model::TensorType& from = walk.graph.values[walk.value].type;
+  const model::TensorType& to = walk.graph.values[walk.end()].type;
   if (from.dims != to.dims || from.dtype != to.dtype) {
     return std::nullopt;  // a constant of higher rank, or a mixed type: not an element-wise
                           // function
   }
-  return Activation{Epilogue{std::move(fn), {}, {}}, walk.layers, walk.end()};
+  return Activation{model::Epilogue{std::move(fn), {}, {}}, walk.layers, walk.end()};
 }
 
 /// Extends a walk by the product of its last value g(x) with its start x. Absent if no such product
 /// is the only reader.
 std::optional<Walk> times_start(const Walk& walk, const ValueUses& uses) {
-  const std::optional<LayerId> next = uses.only_reader(walk.end());
+  const std::optional<model::LayerId> next = uses.only_reader(walk.end());
   if (!next) {
     return std::nullopt;
   }
-  const Layer& product = walk.layer(*next);
+  const model::Layer& product = walk.layer(*next);
   const std::optional<std::size_t> other = other_operand(product, "mul", walk.end());
   if (!other || product.inputs[*other] != walk.value) {
     return std::nullopt;
@@ -70,7 +70,7 @@ std::optional<Walk> with_scalar(const Walk& walk,
                                 const ValueUses& uses,
                                 std::string_view fn,
                                 double expected) {
-  const std::optional<LayerId> next = uses.only_reader(walk.end());
+  const std::optional<model::LayerId> next = uses.only_reader(walk.end());
   if (!next || !is_with_scalar(walk.graph, walk.layer(*next), fn, walk.end(), expected)) {
     return std::nullopt;
   }
@@ -84,7 +84,7 @@ std::optional<Walk> over_six(const Walk& walk, const ValueUses& uses) {
 
 /// Matches x · hard_sigmoid(x), or x · clip(x + 3, 0, 6) ÷ 6 with the division first or last.
 std::optional<Activation> hard_swish_from(const Walk& start, const ValueUses& uses) {
-  const Layer& first = start.layer(start.layers.front());
+  const model::Layer& first = start.layer(start.layers.front());
   if (is_fn(first, "eltwise", "hard_sigmoid")) {
     const std::vector<double>& parameters = first.spec.reals("parameters");
     if (std::abs(parameters.at(0) - 1.0 / 6.0) > 1e-3 || std::abs(parameters.at(1) - 0.5) > 1e-3) {
@@ -96,7 +96,7 @@ std::optional<Activation> hard_swish_from(const Walk& start, const ValueUses& us
   if (!is_with_scalar(start.graph, first, "add", start.value, 3.0)) {
     return std::nullopt;
   }
-  const std::optional<LayerId> next = uses.only_reader(start.end());
+  const std::optional<model::LayerId> next = uses.only_reader(start.end());
   if (!next || !is_fn(start.layer(*next), "eltwise", "clip") ||
       start.layer(*next).spec.reals("parameters") != std::vector<double>{0.0, 6.0}) {
     return std::nullopt;
@@ -115,7 +115,7 @@ std::optional<Activation> hard_swish_from(const Walk& start, const ValueUses& us
 
 /// Extends a walk by (x · ½) · g, where g is its last value.
 std::optional<Walk> times_half_of_start(const Walk& walk, const ValueUses& uses) {
-  const std::optional<LayerId> next = uses.only_reader(walk.end());
+  const std::optional<model::LayerId> next = uses.only_reader(walk.end());
   if (!next) {
     return std::nullopt;
   }
@@ -123,7 +123,8 @@ std::optional<Walk> times_half_of_start(const Walk& walk, const ValueUses& uses)
   if (!other || !walk.layer(*next).inputs[*other]) {
     return std::nullopt;
   }
-  const std::optional<LayerId> half = walk.graph.values[*walk.layer(*next).inputs[*other]].producer;
+  const std::optional<model::LayerId> half =
+      walk.graph.values[*walk.layer(*next).inputs[*other]].producer;
   if (!half || !(is_with_scalar(walk.graph, walk.layer(*half), "mul", walk.value, 0.5) ||
                  is_with_scalar(walk.graph, walk.layer(*half), "div", walk.value, 2.0))) {
     return std::nullopt;
@@ -146,13 +147,13 @@ std::optional<Walk> times_half_and_start(const Walk& walk, const ValueUses& uses
 
 /// Matches x · ½ · (1 + erf(x ÷ √2)) with the products in any order (Hendrycks & Gimpel 2016, §2).
 std::optional<Activation> gelu_from(const Walk& start, const ValueUses& uses) {
-  const Layer& first = start.layer(start.layers.front());
+  const model::Layer& first = start.layer(start.layers.front());
   const double root = std::sqrt(2.0);
   if (!is_with_scalar(start.graph, first, "div", start.value, root) &&
       !is_with_scalar(start.graph, first, "mul", start.value, 1.0 / root)) {
     return std::nullopt;
   }
-  const std::optional<LayerId> error = uses.only_reader(start.end());
+  const std::optional<model::LayerId> error = uses.only_reader(start.end());
   if (!error || !is_fn(start.layer(*error), "eltwise", "erf")) {
     return std::nullopt;
   }
@@ -164,8 +165,8 @@ std::optional<Activation> gelu_from(const Walk& start, const ValueUses& uses) {
   return all ? finish(*all, "gelu_erf") : std::nullopt;
 }
 
-std::optional<Activation> single_node(const Graph& graph, LayerId id) {
-  const Layer& layer = graph.layers[id];
+std::optional<Activation> single_node(const model::Graph& graph, model::LayerId id) {
+  const model::Layer& layer = graph.layers[id];
   if (!is_op(layer, "eltwise")) {
     return std::nullopt;
   }
@@ -173,13 +174,14 @@ std::optional<Activation> single_node(const Graph& graph, LayerId id) {
   if (std::find(kFusedFunctions.begin(), kFusedFunctions.end(), fn) == kFusedFunctions.end()) {
     return std::nullopt;
   }
-  return Activation{Epilogue{fn, layer.spec.reals("parameters"), {}}, {id}, layer.outputs.front()};
+  return Activation{
+      model::Epilogue{fn, layer.spec.reals("parameters"), {}}, {id}, layer.outputs.front()};
 }
 
-std::optional<Activation> written_out(const Graph& graph,
+std::optional<Activation> written_out(const model::Graph& graph,
                                       const ValueUses& uses,
-                                      ValueId value,
-                                      LayerId reader) {
+                                      model::ValueId value,
+                                      model::LayerId reader) {
   const Walk start{graph, value, {reader}};
   if (is_fn(graph.layers[reader], "eltwise", "sigmoid")) {
     const std::optional<Walk> product = times_start(start, uses);
@@ -193,10 +195,12 @@ std::optional<Activation> written_out(const Graph& graph,
 
 }  // namespace
 
-std::vector<Activation> activations_of(const Graph& graph, const ValueUses& uses, ValueId value) {
+std::vector<Activation> find_activations(const model::Graph& graph,
+                                         const ValueUses& uses,
+                                         model::ValueId value) {
   std::vector<Activation> result;
-  std::optional<LayerId> previous;
-  for (const LayerId reader : uses.readers(value)) {
+  std::optional<model::LayerId> previous;
+  for (const model::LayerId reader : uses.readers(value)) {
     if (reader == previous) {
       continue;
     }
@@ -211,18 +215,18 @@ std::vector<Activation> activations_of(const Graph& graph, const ValueUses& uses
   return result;
 }
 
-std::vector<Match> find_written_out_activations(const Graph& graph,
+std::vector<Match> find_written_out_activations(const model::Graph& graph,
                                                 std::string_view rule,
                                                 std::string_view fn) {
   const ValueUses uses(graph);
   std::vector<Match> result;
-  for (ValueId value = 0; value < graph.values.size(); ++value) {
-    for (const Activation& activation : activations_of(graph, uses, value)) {
+  for (model::ValueId value = 0; value < graph.values.size(); ++value) {
+    for (const Activation& activation : find_activations(graph, uses, value)) {
       if (activation.step.fn != fn || activation.layers.size() < 2 ||
           !uses.closed(activation.layers, activation.result)) {
         continue;
       }
-      LayerSpec spec;
+      model::LayerSpec spec;
       spec.op = "eltwise";
       spec.inputs = {graph.values[value].type};
       spec.outputs = {graph.values[activation.result].type};
@@ -234,4 +238,4 @@ std::vector<Match> find_written_out_activations(const Graph& graph,
   return result;
 }
 
-}  // namespace plumb
+}  // namespace plumb::rewrite

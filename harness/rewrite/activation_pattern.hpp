@@ -8,26 +8,26 @@
 #include "harness/rewrite/rewrite.hpp"
 #include "harness/rewrite/value_uses.hpp"
 
-namespace plumb {
+namespace plumb::rewrite {
 
 /// Activation of a value: one node, or several that exporters write for one.
 struct Activation {
-  Epilogue step;
-  std::vector<LayerId> layers;
-  ValueId result = 0;
+  model::Epilogue step;
+  std::vector<model::LayerId> layers;
+  model::ValueId result = 0;
 };
 
 /// Finds the activations of `value` that a library fuses behind a product. They are single nodes,
 /// and SiLU, HardSwish and GELU written as several nodes. The caller checks that nothing else reads
 /// the values in between (ValueUses::closed).
-[[nodiscard]] std::vector<Activation> activations_of(const Graph& graph,
-                                                     const ValueUses& uses,
-                                                     ValueId value);
+[[nodiscard]] std::vector<Activation> find_activations(const model::Graph& graph,
+                                                       const ValueUses& uses,
+                                                       model::ValueId value);
 
 /// Finds every place where several nodes together compute the activation `fn`. A match becomes one
 /// `eltwise` layer.
-[[nodiscard]] std::vector<Match> find_written_out_activations(const Graph& graph,
+[[nodiscard]] std::vector<Match> find_written_out_activations(const model::Graph& graph,
                                                               std::string_view rule,
                                                               std::string_view fn);
 
-}  // namespace plumb
+}  // namespace plumb::rewrite

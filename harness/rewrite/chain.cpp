@@ -7,12 +7,12 @@
 #include "harness/rewrite/match.hpp"
 #include "harness/rewrite/operand.hpp"
 
-namespace plumb {
+namespace plumb::rewrite {
 namespace {
 
 /// Anchor layer with all that has been added to it.
 struct Chain : Replacement {
-  std::vector<LayerId> layers;
+  std::vector<model::LayerId> layers;
 };
 
 /// Returns the number of operands that are the operator's own. Those that an epilogue reads follow
@@ -26,7 +26,7 @@ std::size_t own_operands(std::string_view op) {
 
 class ChainFinder {
  public:
-  explicit ChainFinder(const Graph& graph) : graph_(graph), uses_(graph) {}
+  explicit ChainFinder(const model::Graph& graph) : graph_(graph), uses_(graph) {}
 
   [[nodiscard]] const ValueUses& uses() const { return uses_; }
 
@@ -51,15 +51,15 @@ class ChainFinder {
     if (chain.spec.op == "batch_norm") {
       return scaled_batch_norm(chain);
     }
-    const std::optional<TensorType>& weights = chain.spec.inputs[1];
+    const std::optional<model::TensorType>& weights = chain.spec.inputs[1];
     const bool constant_bias = !chain.spec.has_input(2) || chain.spec.inputs[2]->constant;
     if (!weights->constant || !constant_bias || !chain.spec.epilogue.empty()) {
       return {};
     }
     Chain next = chain;
     bool single_batch_norm = false;
-    while (const std::optional<LayerId> reader = uses_.only_reader(next.result)) {
-      const Layer& layer = graph_.layers[*reader];
+    while (const std::optional<model::LayerId> reader = uses_.only_reader(next.result)) {
+      const model::Layer& layer = graph_.layers[*reader];
       const bool batch_norm = folds_as_batch_norm(layer, next.result);
       if (!batch_norm && !(scale && folds_as_scale(layer, next.result))) {
         break;
@@ -79,20 +79,20 @@ class ChainFinder {
     const std::int64_t channels = chain.spec.outputs.front().dims.at(1);
     next.spec.inputs.resize(3);
     next.inputs.resize(3);
-    next.spec.inputs[2] = TensorType{weights->dtype, {channels}, true, {}};
+    next.spec.inputs[2] = model::TensorType{weights->dtype, {channels}, true, {}};
     return {std::move(next)};
   }
 
   /// Folds layers that scale and shift a BatchNorm's result into its own scale and bias. The key
   /// stays the same.
   [[nodiscard]] std::vector<Chain> scaled_batch_norm(const Chain& chain) const {
-    const Layer& anchor = graph_.layers[chain.layers.front()];
+    const model::Layer& anchor = graph_.layers[chain.layers.front()];
     if (!anchor.inputs.front() || !folds_as_batch_norm(anchor, *anchor.inputs.front())) {
       return {};
     }
     Chain next = chain;
-    while (const std::optional<LayerId> reader = uses_.only_reader(next.result)) {
-      const Layer& layer = graph_.layers[*reader];
+    while (const std::optional<model::LayerId> reader = uses_.only_reader(next.result)) {
+      const model::Layer& layer = graph_.layers[*reader];
       if (!folds_as_scale(layer, next.result)) {
         break;
       }
@@ -106,7 +106,7 @@ class ChainFinder {
     return {std::move(next)};
   }
 
-  [[nodiscard]] static bool folds_as_batch_norm(const Layer& layer, ValueId value) {
+  [[nodiscard]] static bool folds_as_batch_norm(const model::Layer& layer, model::ValueId value) {
     if (!is_op(layer, "batch_norm") || layer.inputs.front() != value ||
         layer.spec.text("mode") != "spatial") {
       return false;
@@ -119,14 +119,14 @@ class ChainFinder {
 
   /// Returns whether a layer combines `value` with a constant per channel (axis 1), or with a
   /// single one. The functions are mul, add, sub, and div by the constant.
-  [[nodiscard]] bool folds_as_scale(const Layer& layer, ValueId value) const {
+  [[nodiscard]] bool folds_as_scale(const model::Layer& layer, model::ValueId value) const {
     for (const std::string_view fn : {"mul", "add", "sub", "div"}) {
       const std::optional<std::size_t> other = other_operand(layer, fn, value);
       if (!other) {
         continue;
       }
-      const TensorType& constant = *layer.spec.inputs[*other];
-      const TensorType& result = graph_.values[value].type;
+      const model::TensorType& constant = *layer.spec.inputs[*other];
+      const model::TensorType& result = graph_.values[value].type;
       const std::size_t rank = result.dims.size();
       if (!constant.constant || (fn == "div" && *other == 0) || constant.dims.size() > rank ||
           layer.spec.outputs.front().dims != result.dims) {
@@ -144,16 +144,16 @@ class ChainFinder {
   }
 
   [[nodiscard]] std::vector<Chain> added(const Chain& chain, bool bias) const {
-    const std::optional<LayerId> reader = uses_.only_reader(chain.result);
+    const std::optional<model::LayerId> reader = uses_.only_reader(chain.result);
     if (!reader) {
       return {};
     }
-    const Layer& layer = graph_.layers[*reader];
+    const model::Layer& layer = graph_.layers[*reader];
     const std::optional<std::size_t> other = other_operand(layer, "add", chain.result);
     if (!other || layer.spec.outputs.front().dims != chain.spec.outputs.front().dims) {
       return {};
     }
-    TensorType operand = *layer.spec.inputs[*other];
+    model::TensorType operand = *layer.spec.inputs[*other];
     const std::vector<std::int64_t>& dims = chain.spec.outputs.front().dims;
     if (bias) {
       if (!operand.constant || operand.dims.empty() || dims.empty() ||
@@ -167,7 +167,7 @@ class ChainFinder {
     Chain next = chain;
     next.spec.inputs.resize(std::max(next.spec.inputs.size(), own_operands(next.spec.op)));
     next.inputs.resize(next.spec.inputs.size());
-    next.spec.epilogue.push_back(Epilogue{"add", {}, next.spec.inputs.size()});
+    next.spec.epilogue.push_back(model::Epilogue{"add", {}, next.spec.inputs.size()});
     next.spec.inputs.emplace_back(std::move(operand));
     next.inputs.push_back(layer.inputs[*other]);
     next.layers.push_back(*reader);
@@ -177,7 +177,7 @@ class ChainFinder {
 
   [[nodiscard]] std::vector<Chain> activated(const Chain& chain) const {
     std::vector<Chain> result;
-    for (const Activation& activation : activations_of(graph_, uses_, chain.result)) {
+    for (const Activation& activation : find_activations(graph_, uses_, chain.result)) {
       Chain next = chain;
       next.spec.epilogue.push_back(activation.step);
       next.layers.insert(next.layers.end(), activation.layers.begin(), activation.layers.end());
@@ -187,20 +187,20 @@ class ChainFinder {
     return result;
   }
 
-  const Graph& graph_;
+  const model::Graph& graph_;
   ValueUses uses_;
 };
 
 }  // namespace
 
-std::vector<Match> find_chains(const Graph& graph,
+std::vector<Match> find_chains(const model::Graph& graph,
                                std::string_view rule,
                                std::string_view anchor,
                                std::initializer_list<Stage> stages) {
   const ChainFinder finder(graph);
   std::vector<Match> result;
-  for (LayerId id = 0; id < graph.layers.size(); ++id) {
-    const Layer& layer = graph.layers[id];
+  for (model::LayerId id = 0; id < graph.layers.size(); ++id) {
+    const model::Layer& layer = graph.layers[id];
     if (!is_op(layer, anchor) || layer.outputs.size() != 1) {
       continue;
     }
@@ -224,4 +224,4 @@ std::vector<Match> find_chains(const Graph& graph,
   return result;
 }
 
-}  // namespace plumb
+}  // namespace plumb::rewrite

@@ -7,7 +7,7 @@
 
 #include "harness/rewrite/rewrite.hpp"
 
-namespace plumb {
+namespace plumb::rewrite {
 
 /// Stages that may follow an anchor layer and become part of it.
 enum class Stage {
@@ -22,9 +22,9 @@ enum class Stage {
 
 /// Finds every layer of operator `anchor` that the stages follow. Each stage is the only reader of
 /// the result before it.
-[[nodiscard]] std::vector<Match> find_chains(const Graph& graph,
+[[nodiscard]] std::vector<Match> find_chains(const model::Graph& graph,
                                              std::string_view rule,
                                              std::string_view anchor,
                                              std::initializer_list<Stage> stages);
 
-}  // namespace plumb
+}  // namespace plumb::rewrite

@@ -5,18 +5,20 @@
 
 #include "harness/base/error.hpp"
 
-namespace plumb {
+namespace plumb::rewrite {
 namespace {
 
 /// Adds a constant that is computed from another one before the model runs.
-ValueId add_constant(Graph& graph, const std::string& name, const TensorType& type) {
+model::ValueId add_constant(model::Graph& graph,
+                            const std::string& name,
+                            const model::TensorType& type) {
   graph.values.push_back({name, type, {}, {}});
   return graph.values.size() - 1;
 }
 
-Layer layer_of(const Graph& graph, const Match& match) {
-  const Layer& first = graph.layers[match.layers.front()];
-  Layer layer;
+model::Layer make_layer(const model::Graph& graph, const Match& match) {
+  const model::Layer& first = graph.layers[match.layers.front()];
+  model::Layer layer;
   layer.name = first.name;
   layer.onnx_op = first.onnx_op;
   layer.spec = match.spec;
@@ -29,11 +31,14 @@ Layer layer_of(const Graph& graph, const Match& match) {
 
 /// Adds weights and a bias of the layer's own, into which the match's layers are folded. Returns
 /// the folding.
-ChannelFolding fold_channels(const Graph& from, const Match& match, Layer& layer, Graph& graph) {
+ChannelFolding fold_channels(const model::Graph& from,
+                             const Match& match,
+                             model::Layer& layer,
+                             model::Graph& graph) {
   ChannelFolding folding;
   folding.weights = match.inputs.at(1).value();
   folding.bias = match.inputs.at(2);
-  for (const LayerId id : match.folded) {
+  for (const model::LayerId id : match.folded) {
     folding.layers.push_back(from.layers[id]);
   }
   folding.folded_weights = add_constant(
@@ -47,23 +52,23 @@ ChannelFolding fold_channels(const Graph& from, const Match& match, Layer& layer
 
 }  // namespace
 
-FusedGraph fused_graph(const Graph& graph, std::span<const Match> matches) {
+FusedGraph fused_graph(const model::Graph& graph, std::span<const Match> matches) {
   std::vector<const Match*> covered(graph.layers.size(), nullptr);
   for (const Match& match : matches) {
-    for (const LayerId id : match.layers) {
+    for (const model::LayerId id : match.layers) {
       PLUMB_CHECK(covered.at(id) == nullptr);
       covered[id] = &match;
     }
   }
   FusedGraph fused{graph, {}, {}, {}};
   fused.graph.layers.clear();
-  for (LayerId id = 0; id < graph.layers.size(); ++id) {
+  for (model::LayerId id = 0; id < graph.layers.size(); ++id) {
     const Match* const match = covered[id];
     if (match == nullptr) {
       fused.graph.layers.push_back(graph.layers[id]);
       fused.origins.push_back({id});
     } else if (id == match->layers.back()) {
-      Layer layer = layer_of(graph, *match);
+      model::Layer layer = make_layer(graph, *match);
       if (!match->folded.empty()) {
         fused.foldings.push_back(fold_channels(graph, *match, layer, fused.graph));
       }
@@ -71,15 +76,15 @@ FusedGraph fused_graph(const Graph& graph, std::span<const Match> matches) {
       fused.origins.push_back(match->layers);
     }
   }
-  for (Value& value : fused.graph.values) {
+  for (model::Value& value : fused.graph.values) {
     value.producer.reset();
   }
-  for (LayerId id = 0; id < fused.graph.layers.size(); ++id) {
-    for (const ValueId output : fused.graph.layers[id].outputs) {
+  for (model::LayerId id = 0; id < fused.graph.layers.size(); ++id) {
+    for (const model::ValueId output : fused.graph.layers[id].outputs) {
       fused.graph.values[output].producer = id;
     }
   }
   return fused;
 }
 
-}  // namespace plumb
+}  // namespace plumb::rewrite

@@ -8,13 +8,13 @@
 #include "harness/rewrite/operand.hpp"
 #include "harness/rewrite/value_uses.hpp"
 
-namespace plumb {
+namespace plumb::rewrite {
 namespace {
 
 using Dims = std::vector<std::int64_t>;
 
 /// Returns whether a layer is the mean over the last dimensions, keeping them as extents of one.
-bool is_last_mean(const Layer& layer) {
+bool is_last_mean(const model::Layer& layer) {
   if (!is_fn(layer, "reduce", "mean") || layer.spec.integer("keepdims") != 1) {
     return false;
   }
@@ -31,25 +31,26 @@ bool is_last_mean(const Layer& layer) {
 
 class Finder {
  public:
-  Finder(const Graph& graph, std::string_view rule) : graph_(graph), uses_(graph), rule_(rule) {}
+  Finder(const model::Graph& graph, std::string_view rule)
+      : graph_(graph), uses_(graph), rule_(rule) {}
 
-  [[nodiscard]] std::optional<Match> from_mean(LayerId mean_id) const {
-    const Layer& mean = layer(mean_id);
+  [[nodiscard]] std::optional<Match> from_mean(model::LayerId mean_id) const {
+    const model::Layer& mean = layer(mean_id);
     if (!is_last_mean(mean) || !mean.inputs.front()) {
       return std::nullopt;
     }
-    const ValueId x = *mean.inputs.front();
-    std::vector<LayerId> layers{mean_id};
-    std::vector<ValueId> centred;  // some exporters write x - mean twice
-    for (const LayerId id : uses_.readers(out(mean_id))) {
+    const model::ValueId x = *mean.inputs.front();
+    std::vector<model::LayerId> layers{mean_id};
+    std::vector<model::ValueId> centred;  // some exporters write x - mean twice
+    for (const model::LayerId id : uses_.readers(out(mean_id))) {
       if (other_operand(layer(id), "sub", x) != 1) {
         return std::nullopt;
       }
       layers.push_back(id);
       centred.push_back(out(id));
     }
-    for (const ValueId difference : centred) {
-      for (const LayerId id : uses_.readers(difference)) {
+    for (const model::ValueId difference : centred) {
+      for (const model::LayerId id : uses_.readers(difference)) {
         if (is_square(id, difference)) {
           layers.push_back(id);
           return from_square(x, mean, centred, std::move(layers));
@@ -60,27 +61,27 @@ class Finder {
   }
 
  private:
-  [[nodiscard]] const Layer& layer(LayerId id) const { return graph_.layers[id]; }
-  [[nodiscard]] ValueId out(LayerId id) const { return layer(id).outputs.front(); }
+  [[nodiscard]] const model::Layer& layer(model::LayerId id) const { return graph_.layers[id]; }
+  [[nodiscard]] model::ValueId out(model::LayerId id) const { return layer(id).outputs.front(); }
 
-  [[nodiscard]] bool is_square(LayerId id, ValueId value) const {
-    const Layer& square = layer(id);
+  [[nodiscard]] bool is_square(model::LayerId id, model::ValueId value) const {
+    const model::Layer& square = layer(id);
     return is_with_scalar(graph_, square, "pow", value, 2.0) ||
            (is_fn(square, "binary", "mul") && square.inputs[0] == value &&
             square.inputs[1] == value);
   }
 
   /// Matches the layers behind (x - mean)²: the variance, its root, the quotient, scale and bias.
-  [[nodiscard]] std::optional<Match> from_square(ValueId x,
-                                                 const Layer& mean,
-                                                 const std::vector<ValueId>& centred,
-                                                 std::vector<LayerId> layers) const {
-    const std::optional<LayerId> variance = uses_.only_reader(out(layers.back()));
+  [[nodiscard]] std::optional<Match> from_square(model::ValueId x,
+                                                 const model::Layer& mean,
+                                                 const std::vector<model::ValueId>& centred,
+                                                 std::vector<model::LayerId> layers) const {
+    const std::optional<model::LayerId> variance = uses_.only_reader(out(layers.back()));
     if (!variance || !is_last_mean(layer(*variance)) ||
         layer(*variance).spec.attributes != mean.spec.attributes) {
       return std::nullopt;
     }
-    const std::optional<LayerId> shifted = uses_.only_reader(out(*variance));
+    const std::optional<model::LayerId> shifted = uses_.only_reader(out(*variance));
     const std::optional<std::size_t> epsilon_operand =
         shifted ? other_operand(layer(*shifted), "add", out(*variance)) : std::nullopt;
     if (!epsilon_operand || !is_constant_scalar(*shifted, *epsilon_operand)) {
@@ -88,11 +89,11 @@ class Finder {
     }
     const double epsilon =
         graph_.values[*layer(*shifted).inputs[*epsilon_operand]].scalar.value_or(1e-5);
-    const std::optional<LayerId> root = uses_.only_reader(out(*shifted));
+    const std::optional<model::LayerId> root = uses_.only_reader(out(*shifted));
     if (!root || !is_fn(layer(*root), "eltwise", "sqrt")) {
       return std::nullopt;
     }
-    const std::optional<LayerId> quotient = uses_.only_reader(out(*root));
+    const std::optional<model::LayerId> quotient = uses_.only_reader(out(*root));
     const std::optional<std::size_t> numerator =
         quotient ? other_operand(layer(*quotient), "div", out(*root)) : std::nullopt;
     if (numerator != 0U || !layer(*quotient).inputs[0] ||
@@ -100,8 +101,8 @@ class Finder {
       return std::nullopt;
     }
     const Dims normalized = normalized_dims(mean);
-    const std::optional<LayerId> scaled = affine_step(*quotient, "mul", normalized);
-    const std::optional<LayerId> biased =
+    const std::optional<model::LayerId> scaled = affine_step(*quotient, "mul", normalized);
+    const std::optional<model::LayerId> biased =
         scaled ? affine_step(*scaled, "add", normalized) : std::nullopt;
     if (!biased) {
       return std::nullopt;
@@ -110,7 +111,7 @@ class Finder {
     if (!uses_.closed(layers, out(*biased))) {
       return std::nullopt;
     }
-    const auto constant_of = [&](LayerId step, LayerId before, std::string_view fn) {
+    const auto constant_of = [&](model::LayerId step, model::LayerId before, std::string_view fn) {
       return layer(step).inputs[other_operand(layer(step), fn, out(before)).value()];
     };
     return match_of(
@@ -121,12 +122,12 @@ class Finder {
         out(*biased));
   }
 
-  [[nodiscard]] bool is_constant_scalar(LayerId id, std::size_t operand) const {
-    const TensorType& type = *layer(id).spec.inputs[operand];
+  [[nodiscard]] bool is_constant_scalar(model::LayerId id, std::size_t operand) const {
+    const model::TensorType& type = *layer(id).spec.inputs[operand];
     return type.constant && element_count(type) == 1 && layer(id).inputs[operand].has_value();
   }
 
-  [[nodiscard]] static Dims normalized_dims(const Layer& mean) {
+  [[nodiscard]] static Dims normalized_dims(const model::Layer& mean) {
     const Dims& dims = mean.spec.inputs.front()->dims;
     const auto count = static_cast<std::ptrdiff_t>(mean.spec.integers("axes").size());
     return {dims.end() - count, dims.end()};
@@ -134,47 +135,47 @@ class Finder {
 
   /// Returns the only reader of a layer's result if it is `fn` with a constant of the given
   /// extents.
-  [[nodiscard]] std::optional<LayerId> affine_step(LayerId before,
-                                                   std::string_view fn,
-                                                   const Dims& normalized) const {
-    const std::optional<LayerId> next = uses_.only_reader(out(before));
+  [[nodiscard]] std::optional<model::LayerId> affine_step(model::LayerId before,
+                                                          std::string_view fn,
+                                                          const Dims& normalized) const {
+    const std::optional<model::LayerId> next = uses_.only_reader(out(before));
     const std::optional<std::size_t> other =
         next ? other_operand(layer(*next), fn, out(before)) : std::nullopt;
     if (!other) {
       return std::nullopt;
     }
-    const TensorType& operand = *layer(*next).spec.inputs[*other];
+    const model::TensorType& operand = *layer(*next).spec.inputs[*other];
     return operand.constant && operand.dims == normalized ? next : std::nullopt;
   }
 
-  [[nodiscard]] Match match_of(std::vector<std::optional<ValueId>> inputs,
+  [[nodiscard]] Match match_of(std::vector<std::optional<model::ValueId>> inputs,
                                const Dims& normalized,
                                double epsilon,
-                               std::vector<LayerId> layers,
-                               ValueId result) const {
-    const TensorType& type = graph_.values[inputs.front().value()].type;
-    LayerSpec spec;
+                               std::vector<model::LayerId> layers,
+                               model::ValueId result) const {
+    const model::TensorType& type = graph_.values[inputs.front().value()].type;
+    model::LayerSpec spec;
     spec.op = "layer_norm";
     spec.inputs = {type,
-                   TensorType{type.dtype, normalized, true, {}},
-                   TensorType{type.dtype, normalized, true, {}}};
+                   model::TensorType{type.dtype, normalized, true, {}},
+                   model::TensorType{type.dtype, normalized, true, {}}};
     spec.outputs = {graph_.values[result].type};
     const std::size_t axis = type.dims.size() - normalized.size();
     spec.attributes = {{"axis", static_cast<std::int64_t>(axis)}, {"epsilon", epsilon}};
     return make_match(rule_, std::move(layers), {std::move(spec), std::move(inputs), result, {}});
   }
 
-  const Graph& graph_;
+  const model::Graph& graph_;
   ValueUses uses_;
   std::string_view rule_;
 };
 
 }  // namespace
 
-std::vector<Match> find_layer_norms(const Graph& graph, std::string_view rule) {
+std::vector<Match> find_layer_norms(const model::Graph& graph, std::string_view rule) {
   const Finder finder(graph, rule);
   std::vector<Match> result;
-  for (LayerId id = 0; id < graph.layers.size(); ++id) {
+  for (model::LayerId id = 0; id < graph.layers.size(); ++id) {
     if (std::optional<Match> match = finder.from_mean(id)) {
       result.push_back(std::move(*match));
     }
@@ -182,4 +183,4 @@ std::vector<Match> find_layer_norms(const Graph& graph, std::string_view rule) {
   return result;
 }
 
-}  // namespace plumb
+}  // namespace plumb::rewrite

@@ -6,14 +6,16 @@
 
 #include "harness/base/error.hpp"
 
-namespace plumb {
+namespace plumb::rewrite {
 
-Match make_match(std::string_view rule, std::vector<LayerId> layers, Replacement replacement) {
+Match make_match(std::string_view rule,
+                 std::vector<model::LayerId> layers,
+                 Replacement replacement) {
   PLUMB_CHECK(replacement.inputs.size() == replacement.spec.inputs.size());
   std::sort(layers.begin(), layers.end());
-  LayerKey key = to_key(replacement.spec);
-  const LayerCost cost = cost_of(replacement.spec);
+  model::LayerKey key = model::to_key(replacement.spec);
+  const model::LayerCost cost = model::compute_cost(replacement.spec);
   return {std::move(replacement), rule, std::move(layers), std::move(key), cost};
 }
 
-}  // namespace plumb
+}  // namespace plumb::rewrite

@@ -6,11 +6,11 @@
 
 #include "harness/rewrite/rewrite.hpp"
 
-namespace plumb {
+namespace plumb::rewrite {
 
 /// Makes a match of a rule. Sorts the layers, writes the key and computes the cost of the spec.
 [[nodiscard]] Match make_match(std::string_view rule,
-                               std::vector<LayerId> layers,
+                               std::vector<model::LayerId> layers,
                                Replacement replacement);
 
-}  // namespace plumb
+}  // namespace plumb::rewrite

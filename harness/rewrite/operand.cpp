@@ -3,17 +3,19 @@
 
 #include <cmath>
 
-namespace plumb {
+namespace plumb::rewrite {
 
-bool is_op(const Layer& layer, std::string_view op) {
-  return layer.role == Layer::Role::kCompute && layer.spec.op == op;
+bool is_op(const model::Layer& layer, std::string_view op) {
+  return layer.role == model::Layer::Role::kCompute && layer.spec.op == op;
 }
 
-bool is_fn(const Layer& layer, std::string_view op, std::string_view fn) {
+bool is_fn(const model::Layer& layer, std::string_view op, std::string_view fn) {
   return is_op(layer, op) && layer.spec.text("fn") == fn;
 }
 
-std::optional<std::size_t> other_operand(const Layer& layer, std::string_view fn, ValueId value) {
+std::optional<std::size_t> other_operand(const model::Layer& layer,
+                                         std::string_view fn,
+                                         model::ValueId value) {
   if (!is_fn(layer, "binary", fn) || layer.inputs.size() < 2) {
     return std::nullopt;
   }
@@ -25,8 +27,11 @@ std::optional<std::size_t> other_operand(const Layer& layer, std::string_view fn
   return left ? 1U : 0U;
 }
 
-bool is_scalar(const Graph& graph, const Layer& layer, std::size_t operand, double expected) {
-  const std::optional<TensorType>& type = layer.spec.inputs[operand];
+bool is_scalar(const model::Graph& graph,
+               const model::Layer& layer,
+               std::size_t operand,
+               double expected) {
+  const std::optional<model::TensorType>& type = layer.spec.inputs[operand];
   if (!type || !type->constant || element_count(*type) != 1 || !layer.inputs[operand]) {
     return false;
   }
@@ -34,8 +39,11 @@ bool is_scalar(const Graph& graph, const Layer& layer, std::size_t operand, doub
   return !scalar || std::abs(*scalar - expected) <= 1e-3 * std::abs(expected);
 }
 
-bool is_with_scalar(
-    const Graph& graph, const Layer& layer, std::string_view fn, ValueId value, double expected) {
+bool is_with_scalar(const model::Graph& graph,
+                    const model::Layer& layer,
+                    std::string_view fn,
+                    model::ValueId value,
+                    double expected) {
   const std::optional<std::size_t> other = other_operand(layer, fn, value);
   if (!other || !is_scalar(graph, layer, *other, expected)) {
     return false;
@@ -44,4 +52,4 @@ bool is_with_scalar(
   return commutes || *other == 1;
 }
 
-}  // namespace plumb
+}  // namespace plumb::rewrite

@@ -2,29 +2,29 @@
 #include "harness/base/error.hpp"
 #include "harness/rewrite/rewrite.hpp"
 
-namespace plumb {
+namespace plumb::rewrite {
 namespace {
 
-void retype(TensorType& type, DataType to) {
-  if (type.dtype == DataType::kF32) {
+void retype(model::TensorType& type, model::DataType to) {
+  if (type.dtype == model::DataType::kF32) {
     type.dtype = to;
   }
 }
 
-void retype(Layer& layer, DataType to) {
-  for (std::optional<TensorType>& input : layer.spec.inputs) {
+void retype(model::Layer& layer, model::DataType to) {
+  for (std::optional<model::TensorType>& input : layer.spec.inputs) {
     if (input) {
       retype(*input, to);
     }
   }
-  for (TensorType& output : layer.spec.outputs) {
+  for (model::TensorType& output : layer.spec.outputs) {
     retype(output, to);
   }
   try {
-    layer.key = to_key(layer.spec);
-    layer.cost = cost_of(layer.spec);
+    layer.key = model::to_key(layer.spec);
+    layer.cost = model::compute_cost(layer.spec);
   } catch (const Error& error) {
-    layer.role = Layer::Role::kUnsupported;
+    layer.role = model::Layer::Role::kUnsupported;
     layer.reason = error.what();
     layer.key = {};
     layer.cost = {};
@@ -33,23 +33,24 @@ void retype(Layer& layer, DataType to) {
 
 }  // namespace
 
-Graph with_precision(const Graph& graph, DataType type) {
-  PLUMB_CHECK(is_floating(type));
-  Graph result = graph;
-  for (ValueId id = 0; id < result.values.size(); ++id) {
-    Value& value = result.values[id];
-    const Bytes before = value.type.dtype == DataType::kString ? Bytes{} : byte_size(value.type);
+model::Graph with_precision(const model::Graph& graph, model::DataType type) {
+  PLUMB_CHECK(model::is_floating(type));
+  model::Graph result = graph;
+  for (model::ValueId id = 0; id < result.values.size(); ++id) {
+    model::Value& value = result.values[id];
+    const Bytes before =
+        value.type.dtype == model::DataType::kString ? Bytes{} : model::byte_size(value.type);
     retype(value.type, type);
-    if (value.type.constant && !value.producer && value.type.dtype != DataType::kString) {
-      result.weight_bytes += Bytes{byte_size(value.type).value - before.value};
+    if (value.type.constant && !value.producer && value.type.dtype != model::DataType::kString) {
+      result.weight_bytes += Bytes{model::byte_size(value.type).value - before.value};
     }
   }
-  for (Layer& layer : result.layers) {
-    if (layer.role == Layer::Role::kCompute || layer.role == Layer::Role::kView) {
+  for (model::Layer& layer : result.layers) {
+    if (layer.role == model::Layer::Role::kCompute || layer.role == model::Layer::Role::kView) {
       retype(layer, type);
     }
   }
   return result;
 }
 
-}  // namespace plumb
+}  // namespace plumb::rewrite

@@ -9,24 +9,25 @@
 
 #include "harness/rewrite/operand.hpp"
 
-namespace plumb {
+namespace plumb::rewrite {
 namespace {
 
 struct Use {
-  LayerId layer;
+  model::LayerId layer;
   std::size_t operand;
 };
 
-bool is_f32(const std::optional<TensorType>& type) {
-  return type && type->dtype == DataType::kF32;
+bool is_f32(const std::optional<model::TensorType>& type) {
+  return type && type->dtype == model::DataType::kF32;
 }
 
 /// Returns whether a layer is a product of one activation with constant weights, all in f32.
-bool is_product(const Layer& layer) {
-  const LayerSpec& spec = layer.spec;
-  if (layer.role != Layer::Role::kCompute || spec.inputs.size() < 2 || !is_f32(spec.inputs[0]) ||
-      !is_f32(spec.inputs[1]) || spec.inputs[0]->constant || !spec.inputs[1]->constant ||
-      spec.outputs.size() != 1 || spec.outputs[0].dtype != DataType::kF32) {
+bool is_product(const model::Layer& layer) {
+  const model::LayerSpec& spec = layer.spec;
+  if (layer.role != model::Layer::Role::kCompute || spec.inputs.size() < 2 ||
+      !is_f32(spec.inputs[0]) || !is_f32(spec.inputs[1]) || spec.inputs[0]->constant ||
+      !spec.inputs[1]->constant || spec.outputs.size() != 1 ||
+      spec.outputs[0].dtype != model::DataType::kF32) {
     return false;
   }
   if (spec.op == "conv") {
@@ -40,10 +41,10 @@ bool is_product(const Layer& layer) {
 }
 
 /// Returns whether a layer only moves numbers, so that its operands and results can share a scale.
-bool is_mover(const Layer& layer) {
+bool is_mover(const model::Layer& layer) {
   constexpr std::array<std::string_view, 4> kOps{"max_pool", "concat", "transpose", "view"};
-  const LayerSpec& spec = layer.spec;
-  return (layer.role == Layer::Role::kCompute || layer.role == Layer::Role::kView) &&
+  const model::LayerSpec& spec = layer.spec;
+  return (layer.role == model::Layer::Role::kCompute || layer.role == model::Layer::Role::kView) &&
          std::find(kOps.begin(), kOps.end(), spec.op) != kOps.end() && spec.epilogue.empty() &&
          std::all_of(spec.inputs.begin(), spec.inputs.end(), [](const auto& input) {
            return is_f32(input) && !input->constant;
@@ -55,7 +56,7 @@ bool makes_no_negatives(std::string_view fn, const std::vector<double>& paramete
          fn == "exp" || (fn == "clip" && !parameters.empty() && parameters.front() >= 0.0);
 }
 
-bool makes_no_negatives(const LayerSpec& spec) {
+bool makes_no_negatives(const model::LayerSpec& spec) {
   if (!spec.epilogue.empty()) {
     return makes_no_negatives(spec.epilogue.back().fn, spec.epilogue.back().parameters);
   }
@@ -65,13 +66,13 @@ bool makes_no_negatives(const LayerSpec& spec) {
 
 class Scheme {
  public:
-  explicit Scheme(const Graph& graph) : graph_(graph), uses_(graph.values.size()) {
-    for (LayerId id = 0; id < graph.layers.size(); ++id) {
-      const Layer& layer = graph.layers[id];
+  explicit Scheme(const model::Graph& graph) : graph_(graph), uses_(graph.values.size()) {
+    for (model::LayerId id = 0; id < graph.layers.size(); ++id) {
+      const model::Layer& layer = graph.layers[id];
       result_.products.push_back(is_product(layer));
       result_.movers.push_back(is_mover(layer));
       for (std::size_t i = 0; i < layer.inputs.size(); ++i) {
-        if (layer.inputs[i] && layer.role != Layer::Role::kFolded) {
+        if (layer.inputs[i] && layer.role != model::Layer::Role::kFolded) {
           uses_[*layer.inputs[i]].push_back({id, i});
         }
       }
@@ -91,7 +92,7 @@ class Scheme {
 
  private:
   /// Returns whether all that is computed from a value could be computed from its 8-bit form.
-  [[nodiscard]] bool wanted(ValueId value) const {
+  [[nodiscard]] bool wanted(model::ValueId value) const {
     const bool is_output =
         std::find(graph_.outputs.begin(), graph_.outputs.end(), value) != graph_.outputs.end();
     return !is_output && !uses_[value].empty() &&
@@ -102,14 +103,15 @@ class Scheme {
            });
   }
 
-  [[nodiscard]] bool all_wanted(const std::vector<ValueId>& values) const {
-    return std::all_of(values.begin(), values.end(), [&](ValueId value) { return wanted_[value]; });
+  [[nodiscard]] bool all_wanted(const std::vector<model::ValueId>& values) const {
+    return std::all_of(
+        values.begin(), values.end(), [&](model::ValueId value) { return wanted_[value]; });
   }
 
   void find_wanted() {
     wanted_.assign(graph_.values.size(), false);
-    for (LayerId id = graph_.layers.size(); id-- > 0;) {
-      for (const ValueId output : graph_.layers[id].outputs) {
+    for (model::LayerId id = graph_.layers.size(); id-- > 0;) {
+      for (const model::ValueId output : graph_.layers[id].outputs) {
         wanted_[output] = wanted(output);
       }
     }
@@ -117,8 +119,8 @@ class Scheme {
 
   void find_eight_bit() {
     result_.eight_bit.assign(graph_.values.size(), false);
-    for (LayerId id = 0; id < graph_.layers.size(); ++id) {
-      for (const ValueId output : graph_.layers[id].outputs) {
+    for (model::LayerId id = 0; id < graph_.layers.size(); ++id) {
+      for (const model::ValueId output : graph_.layers[id].outputs) {
         result_.eight_bit[output] = wanted_[output] && (result_.products[id] || result_.movers[id]);
       }
     }
@@ -130,8 +132,8 @@ class Scheme {
   bool drop_movers() {
     find_eight_bit();
     bool dropped = false;
-    for (LayerId id = 0; id < graph_.layers.size(); ++id) {
-      const Layer& layer = graph_.layers[id];
+    for (model::LayerId id = 0; id < graph_.layers.size(); ++id) {
+      const model::Layer& layer = graph_.layers[id];
       if (!result_.movers[id]) {
         continue;
       }
@@ -149,21 +151,21 @@ class Scheme {
 
   void find_signs() {
     result_.non_negative.assign(graph_.values.size(), false);
-    for (const Layer& layer : graph_.layers) {
+    for (const model::Layer& layer : graph_.layers) {
       const bool keeps = is_mover(layer) || is_op(layer, "average_pool");
       const bool non_negative =
           keeps ? std::all_of(
                       layer.inputs.begin(),
                       layer.inputs.end(),
                       [&](const auto& input) { return !input || result_.non_negative[*input]; })
-                : layer.role == Layer::Role::kCompute && makes_no_negatives(layer.spec);
-      for (const ValueId output : layer.outputs) {
+                : layer.role == model::Layer::Role::kCompute && makes_no_negatives(layer.spec);
+      for (const model::ValueId output : layer.outputs) {
         result_.non_negative[output] = non_negative;
       }
     }
   }
 
-  ValueId root(ValueId value) {
+  model::ValueId root(model::ValueId value) {
     while (result_.grid[value] != value) {
       value = result_.grid[value];
     }
@@ -172,25 +174,25 @@ class Scheme {
 
   void join_grids() {
     result_.grid.resize(graph_.values.size());
-    std::iota(result_.grid.begin(), result_.grid.end(), ValueId{0});
-    for (LayerId id = 0; id < graph_.layers.size(); ++id) {
-      const Layer& layer = graph_.layers[id];
+    std::iota(result_.grid.begin(), result_.grid.end(), model::ValueId{0});
+    for (model::LayerId id = 0; id < graph_.layers.size(); ++id) {
+      const model::Layer& layer = graph_.layers[id];
       if (!result_.movers[id]) {
         continue;
       }
-      const ValueId result = layer.outputs.at(0);
+      const model::ValueId result = layer.outputs.at(0);
       for (std::size_t i = 0; i < layer.spec.inputs.size(); ++i) {
-        const ValueId left = root(*layer.inputs[i]);
-        const ValueId right = root(result);
+        const model::ValueId left = root(*layer.inputs[i]);
+        const model::ValueId right = root(result);
         result_.grid[std::max(left, right)] = std::min(left, right);
       }
     }
-    for (ValueId value = 0; value < result_.grid.size(); ++value) {
+    for (model::ValueId value = 0; value < result_.grid.size(); ++value) {
       result_.grid[value] = root(value);
     }
   }
 
-  const Graph& graph_;
+  const model::Graph& graph_;
   std::vector<std::vector<Use>> uses_;
   std::vector<bool> wanted_;
   QuantizationScheme result_;
@@ -198,8 +200,8 @@ class Scheme {
 
 }  // namespace
 
-QuantizationScheme quantization_scheme(const Graph& graph) {
+QuantizationScheme quantization_scheme(const model::Graph& graph) {
   return Scheme(graph).choose();
 }
 
-}  // namespace plumb
+}  // namespace plumb::rewrite

@@ -11,19 +11,19 @@
 #include "harness/rewrite/quantization_scheme.hpp"
 #include "harness/rewrite/rewrite.hpp"
 
-namespace plumb {
+namespace plumb::rewrite {
 namespace {
 
-TensorType constant_type(DataType type, std::vector<std::int64_t> dims) {
+model::TensorType constant_type(model::DataType type, std::vector<std::int64_t> dims) {
   return {.dtype = type, .dims = std::move(dims), .constant = true, .strides = {}};
 }
 
 /// Operands of a layer that is being made.
 struct Operands {
-  std::vector<std::optional<TensorType>> types;
-  std::vector<std::optional<ValueId>> values;
+  std::vector<std::optional<model::TensorType>> types;
+  std::vector<std::optional<model::ValueId>> values;
 
-  void add(const Graph& graph, ValueId value) {
+  void add(const model::Graph& graph, model::ValueId value) {
     types.emplace_back(graph.values[value].type);
     values.emplace_back(value);
   }
@@ -32,7 +32,7 @@ struct Operands {
     values.emplace_back();
   }
   /// Adds an operand of another layer, with the type in that layer's key. Returns its index.
-  std::size_t take(const Layer& layer, std::size_t index) {
+  std::size_t take(const model::Layer& layer, std::size_t index) {
     types.push_back(layer.spec.inputs[index]);
     values.push_back(layer.inputs[index]);
     return types.size() - 1;
@@ -54,12 +54,12 @@ class Quantizer {
   }
 
   FusedGraph run() {
-    for (ValueId value = 0; value < scheme_.eight_bit.size(); ++value) {
+    for (model::ValueId value = 0; value < scheme_.eight_bit.size(); ++value) {
       if (scheme_.eight_bit[value]) {
         graph().values[value].type.dtype = grid_type(value);
       }
     }
-    for (LayerId id = 0; id < from_.graph.layers.size(); ++id) {
+    for (model::LayerId id = 0; id < from_.graph.layers.size(); ++id) {
       if (scheme_.products[id]) {
         add(id, product(id));
       } else if (scheme_.movers[id]) {
@@ -73,41 +73,41 @@ class Quantizer {
   }
 
  private:
-  Graph& graph() { return result_.graph; }
+  model::Graph& graph() { return result_.graph; }
 
-  void add(LayerId origin, Layer layer) {
+  void add(model::LayerId origin, model::Layer layer) {
     graph().layers.push_back(std::move(layer));
     result_.origins.push_back(from_.origins[origin]);
   }
 
-  ValueId add_value(const std::string& name, const TensorType& type) {
+  model::ValueId add_value(const std::string& name, const model::TensorType& type) {
     graph().values.push_back({name, type, {}, {}});
     return graph().values.size() - 1;
   }
 
   /// Returns the type of a value in 8 bits. It is u8 only if no value with the same scale can be
   /// negative.
-  DataType grid_type(ValueId value) {
-    const ValueId first = scheme_.grid[value];
-    for (ValueId other = 0; other < scheme_.grid.size(); ++other) {
+  model::DataType grid_type(model::ValueId value) {
+    const model::ValueId first = scheme_.grid[value];
+    for (model::ValueId other = 0; other < scheme_.grid.size(); ++other) {
       if (scheme_.grid[other] == first && !scheme_.non_negative[other]) {
-        return DataType::kS8;
+        return model::DataType::kS8;
       }
     }
-    return DataType::kU8;
+    return model::DataType::kU8;
   }
 
-  ValueId scale_of(ValueId value) {
-    const ValueId first = scheme_.grid[value];
+  model::ValueId scale_of(model::ValueId value) {
+    const model::ValueId first = scheme_.grid[value];
     const auto known = scales_.find(first);
     if (known != scales_.end()) {
       return known->second;
     }
     ActivationGrid grid;
     grid.type = grid_type(value);
-    grid.scale =
-        add_value(from_.graph.values[first].name + " scale", constant_type(DataType::kF32, {}));
-    for (ValueId other = 0; other < scheme_.grid.size(); ++other) {
+    grid.scale = add_value(from_.graph.values[first].name + " scale",
+                           constant_type(model::DataType::kF32, {}));
+    for (model::ValueId other = 0; other < scheme_.grid.size(); ++other) {
       if (scheme_.grid[other] == first) {
         grid.of.push_back(other);
       }
@@ -118,19 +118,19 @@ class Quantizer {
   }
 
   /// Returns the 8-bit form of a value. One layer makes it for all readers.
-  ValueId eight_bit(ValueId value, LayerId reader) {
+  model::ValueId eight_bit(model::ValueId value, model::LayerId reader) {
     if (scheme_.eight_bit[value]) {
       return value;
     }
     if (const auto known = rounded_.find(value); known != rounded_.end()) {
       return known->second;
     }
-    TensorType type = from_.graph.values[value].type;
+    model::TensorType type = from_.graph.values[value].type;
     type.dtype = grid_type(value);
     const std::string& name = from_.graph.values[value].name;
-    const ValueId made = add_value(name + " (8-bit)", type);
+    const model::ValueId made = add_value(name + " (8-bit)", type);
     rounded_.emplace(value, made);
-    Layer layer;
+    model::Layer layer;
     layer.name = name + " (quantize)";
     layer.onnx_op = "QuantizeLinear";
     layer.spec.op = "quantize";
@@ -143,23 +143,24 @@ class Quantizer {
     return made;
   }
 
-  Layer finished(Layer layer, Operands operands) {
+  model::Layer finished(model::Layer layer, Operands operands) {
     operands.trim();
     layer.spec.inputs = std::move(operands.types);
     layer.inputs = std::move(operands.values);
     layer.spec.outputs.clear();
-    for (const ValueId output : layer.outputs) {
+    for (const model::ValueId output : layer.outputs) {
       layer.spec.outputs.push_back(graph().values[output].type);
     }
-    layer.spec.accumulate =
-        layer.spec.inputs[0]->dtype == DataType::kF32 ? DataType::kF32 : DataType::kS32;
-    layer.key = to_key(layer.spec);
-    layer.cost = cost_of(layer.spec);
+    layer.spec.accumulate = layer.spec.inputs[0]->dtype == model::DataType::kF32
+                                ? model::DataType::kF32
+                                : model::DataType::kS32;
+    layer.key = model::to_key(layer.spec);
+    layer.cost = model::compute_cost(layer.spec);
     return layer;
   }
 
-  Layer mover(LayerId id) {
-    Layer layer = from_.graph.layers[id];
+  model::Layer mover(model::LayerId id) {
+    model::Layer layer = from_.graph.layers[id];
     Operands operands;
     for (std::size_t i = 0; i < layer.spec.inputs.size(); ++i) {
       operands.add(graph(), eight_bit(*layer.inputs[i], id));
@@ -168,7 +169,7 @@ class Quantizer {
   }
 
   /// Adds the weights in 8 bits and the scales of their channels. Products of matrices have [K, N].
-  QuantizedWeights weights(const Layer& layer) {
+  QuantizedWeights weights(const model::Layer& layer) {
     const bool matrix = layer.spec.op != "conv";
     const bool turned = layer.spec.op == "gemm" && layer.spec.integer("trans_b") != 0;
     std::vector<std::int64_t> dims = layer.spec.inputs[1]->dims;
@@ -176,25 +177,26 @@ class Quantizer {
       std::swap(dims[0], dims[1]);
     }
     const std::int64_t channels = matrix ? dims[1] : dims[0];
-    const ValueId before = *layer.inputs[1];
+    const model::ValueId before = *layer.inputs[1];
     const std::string& name = from_.graph.values[before].name;
-    QuantizedWeights made{before,
-                          add_value(name + " (8-bit)", constant_type(DataType::kS8, dims)),
-                          add_value(name + " scales", constant_type(DataType::kF32, {channels})),
-                          matrix && !turned};
+    QuantizedWeights made{
+        before,
+        add_value(name + " (8-bit)", constant_type(model::DataType::kS8, dims)),
+        add_value(name + " scales", constant_type(model::DataType::kF32, {channels})),
+        matrix && !turned};
     made.turned = turned;
     graph().weight_bytes =
-        Bytes{graph().weight_bytes.value - byte_size(*layer.spec.inputs[1]).value +
-              byte_size(graph().values[made.quantized].type).value};
+        Bytes{graph().weight_bytes.value - model::byte_size(*layer.spec.inputs[1]).value +
+              model::byte_size(graph().values[made.quantized].type).value};
     result_.quantization.weights.push_back(made);
     return made;
   }
 
-  Layer product(LayerId id) {
-    const Layer& before = from_.graph.layers[id];
-    const ValueId x = *before.inputs[0];
-    const ValueId y = before.outputs.at(0);
-    Layer layer = before;
+  model::Layer product(model::LayerId id) {
+    const model::Layer& before = from_.graph.layers[id];
+    const model::ValueId x = *before.inputs[0];
+    const model::ValueId y = before.outputs.at(0);
+    model::Layer layer = before;
     Operands operands;
     operands.add(graph(), eight_bit(x, id));
     const QuantizedWeights made = weights(before);
@@ -223,7 +225,7 @@ class Quantizer {
     if (before.spec.op == "gemm" && before.spec.has_input(2)) {
       layer.spec.epilogue.push_back({"add", {}, operands.take(before, 2)});
     }
-    for (Epilogue step : before.spec.epilogue) {
+    for (model::Epilogue step : before.spec.epilogue) {
       if (step.operand) {
         step.operand = operands.take(before, *step.operand);
       }
@@ -233,11 +235,11 @@ class Quantizer {
   }
 
   void set_producers() {
-    for (Value& value : graph().values) {
+    for (model::Value& value : graph().values) {
       value.producer.reset();
     }
-    for (LayerId id = 0; id < graph().layers.size(); ++id) {
-      for (const ValueId output : graph().layers[id].outputs) {
+    for (model::LayerId id = 0; id < graph().layers.size(); ++id) {
+      for (const model::ValueId output : graph().layers[id].outputs) {
         graph().values[output].producer = id;
       }
     }
@@ -246,8 +248,8 @@ class Quantizer {
   const FusedGraph& from_;
   QuantizationScheme scheme_;
   FusedGraph result_;
-  std::map<ValueId, ValueId> scales_;   // by the first value of a grid
-  std::map<ValueId, ValueId> rounded_;  // values made by a quantize layer
+  std::map<model::ValueId, model::ValueId> scales_;   // by the first value of a grid
+  std::map<model::ValueId, model::ValueId> rounded_;  // values made by a quantize layer
 };
 
 }  // namespace
@@ -256,9 +258,9 @@ FusedGraph quantized_graph(const FusedGraph& fused) {
   return Quantizer(fused).run();
 }
 
-FusedGraph int8_graph(const Graph& graph) {
+FusedGraph int8_graph(const model::Graph& graph) {
   const std::vector<Match> all = largest_matches(graph, [](const Match&) { return true; });
   return quantized_graph(fused_graph(graph, all));
 }
 
-}  // namespace plumb
+}  // namespace plumb::rewrite

@@ -5,7 +5,7 @@
 
 #include "harness/rewrite/fused_graph.hpp"
 
-namespace plumb {
+namespace plumb::rewrite {
 
 /// Name of the type of a model's instance that int8_graph() made.
 inline constexpr std::string_view kInt8 = "int8";
@@ -25,6 +25,6 @@ inline constexpr std::string_view kInt8 = "int8";
 
 /// Returns a model's graph in 8 bits, as a mode with fusion and int8 executes it. The largest
 /// matches are fused, then the graph is quantised.
-[[nodiscard]] FusedGraph int8_graph(const Graph& graph);
+[[nodiscard]] FusedGraph int8_graph(const model::Graph& graph);
 
-}  // namespace plumb
+}  // namespace plumb::rewrite

@@ -9,7 +9,7 @@
 #include "harness/rewrite/chain.hpp"
 #include "harness/rewrite/layer_norm_pattern.hpp"
 
-namespace plumb {
+namespace plumb::rewrite {
 namespace {
 
 using enum Stage;
@@ -17,53 +17,53 @@ using Matches = std::vector<Match>;
 
 // clang-format off
 constexpr std::array kRewrites = std::to_array<Rewrite>({
-    {"conv_activation", "fusion", [](const Graph& graph) -> Matches {
+    {"conv_activation", "fusion", [](const model::Graph& graph) -> Matches {
        return find_chains(graph, "conv_activation", "conv", {kActivation}); }},
-    {"conv_add", "fusion", [](const Graph& graph) -> Matches {
+    {"conv_add", "fusion", [](const model::Graph& graph) -> Matches {
        return find_chains(graph, "conv_add", "conv", {kResidual}); }},
-    {"conv_add_activation", "fusion", [](const Graph& graph) -> Matches {
+    {"conv_add_activation", "fusion", [](const model::Graph& graph) -> Matches {
        return find_chains(graph, "conv_add_activation", "conv", {kResidual, kActivation}); }},
-    {"conv_bn", "folding", [](const Graph& graph) -> Matches {
+    {"conv_bn", "folding", [](const model::Graph& graph) -> Matches {
        return find_chains(graph, "conv_bn", "conv", {kBatchNorm}); }},
-    {"conv_bn_activation", "fusion", [](const Graph& graph) -> Matches {
+    {"conv_bn_activation", "fusion", [](const model::Graph& graph) -> Matches {
        return find_chains(graph, "conv_bn_activation", "conv", {kBatchNorm, kActivation}); }},
-    {"conv_bn_add", "fusion", [](const Graph& graph) -> Matches {
+    {"conv_bn_add", "fusion", [](const model::Graph& graph) -> Matches {
        return find_chains(graph, "conv_bn_add", "conv", {kBatchNorm, kResidual}); }},
-    {"conv_bn_add_activation", "fusion", [](const Graph& graph) -> Matches {
+    {"conv_bn_add_activation", "fusion", [](const model::Graph& graph) -> Matches {
        return find_chains(graph, "conv_bn_add_activation", "conv",
                           {kBatchNorm, kResidual, kActivation}); }},
-    {"conv_scale", "folding", [](const Graph& graph) -> Matches {
+    {"conv_scale", "folding", [](const model::Graph& graph) -> Matches {
        return find_chains(graph, "conv_scale", "conv", {kScale}); }},
-    {"conv_scale_activation", "fusion", [](const Graph& graph) -> Matches {
+    {"conv_scale_activation", "fusion", [](const model::Graph& graph) -> Matches {
        return find_chains(graph, "conv_scale_activation", "conv", {kScale, kActivation}); }},
-    {"conv_scale_add", "fusion", [](const Graph& graph) -> Matches {
+    {"conv_scale_add", "fusion", [](const model::Graph& graph) -> Matches {
        return find_chains(graph, "conv_scale_add", "conv", {kScale, kResidual}); }},
-    {"conv_scale_add_activation", "fusion", [](const Graph& graph) -> Matches {
+    {"conv_scale_add_activation", "fusion", [](const model::Graph& graph) -> Matches {
        return find_chains(graph, "conv_scale_add_activation", "conv",
                           {kScale, kResidual, kActivation}); }},
-    {"gemm_activation", "fusion", [](const Graph& graph) -> Matches {
+    {"gemm_activation", "fusion", [](const model::Graph& graph) -> Matches {
        return find_chains(graph, "gemm_activation", "gemm", {kActivation}); }},
-    {"matmul_add", "fusion", [](const Graph& graph) -> Matches {
+    {"matmul_add", "fusion", [](const model::Graph& graph) -> Matches {
        return find_chains(graph, "matmul_add", "matmul", {kBias}); }},
-    {"matmul_activation", "fusion", [](const Graph& graph) -> Matches {
+    {"matmul_activation", "fusion", [](const model::Graph& graph) -> Matches {
        return find_chains(graph, "matmul_activation", "matmul", {kActivation}); }},
-    {"matmul_add_activation", "fusion", [](const Graph& graph) -> Matches {
+    {"matmul_add_activation", "fusion", [](const model::Graph& graph) -> Matches {
        return find_chains(graph, "matmul_add_activation", "matmul", {kBias, kActivation}); }},
-    {"matmul_add_add", "fusion", [](const Graph& graph) -> Matches {
+    {"matmul_add_add", "fusion", [](const model::Graph& graph) -> Matches {
        return find_chains(graph, "matmul_add_add", "matmul", {kBias, kResidual}); }},
-    {"bn_activation", "fusion", [](const Graph& graph) -> Matches {
+    {"bn_activation", "fusion", [](const model::Graph& graph) -> Matches {
        return find_chains(graph, "bn_activation", "batch_norm", {kActivation}); }},
-    {"bn_scale", "folding", [](const Graph& graph) -> Matches {
+    {"bn_scale", "folding", [](const model::Graph& graph) -> Matches {
        return find_chains(graph, "bn_scale", "batch_norm", {kScale}); }},
-    {"bn_scale_activation", "fusion", [](const Graph& graph) -> Matches {
+    {"bn_scale_activation", "fusion", [](const model::Graph& graph) -> Matches {
        return find_chains(graph, "bn_scale_activation", "batch_norm", {kScale, kActivation}); }},
-    {"gelu", "fusion", [](const Graph& graph) -> Matches {
+    {"gelu", "fusion", [](const model::Graph& graph) -> Matches {
        return find_written_out_activations(graph, "gelu", "gelu_erf"); }},
-    {"silu", "fusion", [](const Graph& graph) -> Matches {
+    {"silu", "fusion", [](const model::Graph& graph) -> Matches {
        return find_written_out_activations(graph, "silu", "silu"); }},
-    {"hard_swish", "fusion", [](const Graph& graph) -> Matches {
+    {"hard_swish", "fusion", [](const model::Graph& graph) -> Matches {
        return find_written_out_activations(graph, "hard_swish", "hard_swish"); }},
-    {"layer_norm", "fusion", [](const Graph& graph) -> Matches {
+    {"layer_norm", "fusion", [](const model::Graph& graph) -> Matches {
        return find_layer_norms(graph, "layer_norm"); }},
 });
 // clang-format on
@@ -74,7 +74,7 @@ std::span<const Rewrite> rewrites() {
   return kRewrites;
 }
 
-std::vector<Match> matches(const Graph& graph) {
+std::vector<Match> matches(const model::Graph& graph) {
   std::vector<Match> all;
   for (const Rewrite& rule : kRewrites) {
     std::vector<Match> found = rule.find(graph);
@@ -86,7 +86,7 @@ std::vector<Match> matches(const Graph& graph) {
   return all;
 }
 
-std::vector<Match> largest_matches(const Graph& graph,
+std::vector<Match> largest_matches(const model::Graph& graph,
                                    const std::function<bool(const Match&)>& accepted) {
   std::vector<Match> found = matches(graph);
   // Stable, so that of two matches of the same size the one that begins first is chosen.
@@ -96,11 +96,11 @@ std::vector<Match> largest_matches(const Graph& graph,
   std::vector<bool> taken(graph.layers.size(), false);
   std::erase_if(found, [&](const Match& match) {
     const bool overlaps = std::any_of(
-        match.layers.begin(), match.layers.end(), [&](LayerId id) { return taken[id]; });
+        match.layers.begin(), match.layers.end(), [&](model::LayerId id) { return taken[id]; });
     if (overlaps || !accepted(match)) {
       return true;
     }
-    for (const LayerId id : match.layers) {
+    for (const model::LayerId id : match.layers) {
       taken[id] = true;
     }
     return false;
@@ -108,4 +108,4 @@ std::vector<Match> largest_matches(const Graph& graph,
   return found;
 }
 
-}  // namespace plumb
+}  // namespace plumb::rewrite

@@ -3,12 +3,12 @@
 
 #include <algorithm>
 
-namespace plumb {
+namespace plumb::rewrite {
 
-ValueUses::ValueUses(const Graph& graph)
+ValueUses::ValueUses(const model::Graph& graph)
     : graph_(&graph), first_(graph.values.size() + 1, 0), is_output_(graph.values.size(), false) {
-  for (const Layer& layer : graph.layers) {
-    for (const std::optional<ValueId>& input : layer.inputs) {
+  for (const model::Layer& layer : graph.layers) {
+    for (const std::optional<model::ValueId>& input : layer.inputs) {
       if (input) {
         ++first_[*input + 1];
       }
@@ -19,40 +19,40 @@ ValueUses::ValueUses(const Graph& graph)
   }
   readers_.resize(first_.back());
   std::vector<std::size_t> next(first_.begin(), first_.end() - 1);
-  for (LayerId id = 0; id < graph.layers.size(); ++id) {
-    for (const std::optional<ValueId>& input : graph.layers[id].inputs) {
+  for (model::LayerId id = 0; id < graph.layers.size(); ++id) {
+    for (const std::optional<model::ValueId>& input : graph.layers[id].inputs) {
       if (input) {
         readers_[next[*input]++] = id;
       }
     }
   }
-  for (const ValueId output : graph.outputs) {
+  for (const model::ValueId output : graph.outputs) {
     is_output_[output] = true;
   }
 }
 
-std::span<const LayerId> ValueUses::readers(ValueId value) const {
+std::span<const model::LayerId> ValueUses::readers(model::ValueId value) const {
   return std::span(readers_).subspan(first_[value], first_[value + 1] - first_[value]);
 }
 
-std::optional<LayerId> ValueUses::only_reader(ValueId value) const {
-  const std::span<const LayerId> all = readers(value);
+std::optional<model::LayerId> ValueUses::only_reader(model::ValueId value) const {
+  const std::span<const model::LayerId> all = readers(value);
   if (all.size() != 1 || is_output_[value]) {
     return std::nullopt;
   }
   return all.front();
 }
 
-bool ValueUses::closed(std::span<const LayerId> layers, ValueId result) const {
-  const auto inside = [&](LayerId id) {
+bool ValueUses::closed(std::span<const model::LayerId> layers, model::ValueId result) const {
+  const auto inside = [&](model::LayerId id) {
     return std::find(layers.begin(), layers.end(), id) != layers.end();
   };
-  for (const LayerId id : layers) {
-    for (const ValueId output : graph_->layers[id].outputs) {
+  for (const model::LayerId id : layers) {
+    for (const model::ValueId output : graph_->layers[id].outputs) {
       if (output == result) {
         continue;
       }
-      const std::span<const LayerId> all = readers(output);
+      const std::span<const model::LayerId> all = readers(output);
       if (is_output_[output] || !std::all_of(all.begin(), all.end(), inside)) {
         return false;
       }
@@ -61,4 +61,4 @@ bool ValueUses::closed(std::span<const LayerId> layers, ValueId result) const {
   return true;
 }
 
-}  // namespace plumb
+}  // namespace plumb::rewrite

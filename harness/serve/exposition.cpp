@@ -9,7 +9,7 @@
 
 #include "harness/base/error.hpp"
 
-namespace plumb {
+namespace plumb::serve {
 namespace {
 
 std::string little_endian(std::uint32_t value) {
@@ -95,4 +95,4 @@ BodyPieces gzip_body(const std::shared_ptr<const ExpositionPart>& first,
                                               little_endian(static_cast<std::uint32_t>(size)))};
 }
 
-}  // namespace plumb
+}  // namespace plumb::serve

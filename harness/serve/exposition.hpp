@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-namespace plumb {
+namespace plumb::serve {
 
 /// A part of a text exposition, plain and compressed. Compressed it is raw deflate that ends on a
 /// byte. Immutable: made once and sent many times.
@@ -53,4 +53,4 @@ using BodyPieces = std::vector<std::shared_ptr<const std::string>>;
 [[nodiscard]] BodyPieces gzip_body(const std::shared_ptr<const ExpositionPart>& first,
                                    const std::shared_ptr<const ExpositionPart>& last);
 
-}  // namespace plumb
+}  // namespace plumb::serve

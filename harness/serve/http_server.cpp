@@ -19,7 +19,7 @@
 
 #include "harness/base/error.hpp"
 
-namespace plumb {
+namespace plumb::serve {
 namespace {
 
 namespace asio = boost::asio;
@@ -288,4 +288,4 @@ void HttpServer::run(const std::atomic<bool>& stop) {
   listener_->context.run();
 }
 
-}  // namespace plumb
+}  // namespace plumb::serve

@@ -12,7 +12,7 @@
 #include "harness/serve/exposition.hpp"
 #include "harness/serve/listen_address.hpp"
 
-namespace plumb {
+namespace plumb::serve {
 
 /// A GET or HEAD request.
 struct HttpRequest {
@@ -69,4 +69,4 @@ class HttpServer {
   std::unique_ptr<Listener> listener_;
 };
 
-}  // namespace plumb
+}  // namespace plumb::serve

@@ -7,7 +7,7 @@
 
 #include "harness/base/error.hpp"
 
-namespace plumb {
+namespace plumb::serve {
 
 ListenAddress parse_listen_address(const std::string& text) {
   const std::size_t colon = text.rfind(':');
@@ -39,4 +39,4 @@ std::string to_text(const ListenAddress& address) {
              : fmt::format("[{}]:{}", address.host, address.port);
 }
 
-}  // namespace plumb
+}  // namespace plumb::serve

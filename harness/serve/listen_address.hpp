@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-namespace plumb {
+namespace plumb::serve {
 
 /// Address that a server listens on.
 struct ListenAddress {
@@ -15,4 +15,4 @@ struct ListenAddress {
 [[nodiscard]] ListenAddress parse_listen_address(const std::string& text);
 [[nodiscard]] std::string to_text(const ListenAddress& address);
 
-}  // namespace plumb
+}  // namespace plumb::serve

@@ -6,20 +6,20 @@
 
 #include <utility>
 
-namespace plumb {
+namespace plumb::serve {
 namespace {
 
-std::shared_ptr<const ExpositionPart> written(std::span<const SuiteMetrics> suites) {
+std::shared_ptr<const ExpositionPart> written(std::span<const reporting::SuiteMetrics> suites) {
   ExpositionWriter writer;
-  metric_families(suites,
-                  [&](prometheus::MetricFamily&& family) { writer.add(std::move(family)); });
+  reporting::metric_families(
+      suites, [&](prometheus::MetricFamily&& family) { writer.add(std::move(family)); });
   return writer.finish(true);
 }
 
 }  // namespace
 
 MetricsPublisher::MetricsPublisher(CollectorSettings settings,
-                                   const ModelSource& models,
+                                   const session::ModelSource& models,
                                    std::chrono::milliseconds interval)
     : collector_(std::move(settings), models), interval_(interval), results_(written({})) {
   publish();
@@ -46,11 +46,11 @@ void MetricsPublisher::wait_for_first(std::chrono::milliseconds most) {
 }
 
 void MetricsPublisher::publish() {
-  StoreHealth health = collector_.health();
+  reporting::StoreHealth health = collector_.health();
   health.rebuild = rebuild_;
   health.series = results_->series;
   ExpositionWriter writer;
-  for (prometheus::MetricFamily& family : health_families(health)) {
+  for (prometheus::MetricFamily& family : reporting::health_families(health)) {
     writer.add(std::move(family));
   }
   auto snapshot =
@@ -89,4 +89,4 @@ void MetricsPublisher::work() {
   }
 }
 
-}  // namespace plumb
+}  // namespace plumb::serve

@@ -9,15 +9,15 @@
 #include "harness/serve/exposition.hpp"
 #include "harness/serve/store_collector.hpp"
 
-namespace plumb {
+namespace plumb::serve {
 
 /// Data that scrapes and pages are answered with. Immutable.
 struct MetricsSnapshot {
   bool up = false;                                ///< the store could be read
   std::shared_ptr<const ExpositionPart> health;   ///< of the store and this program
   std::shared_ptr<const ExpositionPart> results;  ///< of models and runs
-  std::shared_ptr<const std::vector<SuiteMetrics>> suites;
-  std::shared_ptr<const std::vector<RunRecord>> runs;  ///< newest first
+  std::shared_ptr<const std::vector<reporting::SuiteMetrics>> suites;
+  std::shared_ptr<const std::vector<results::RunRecord>> runs;  ///< newest first
 };
 
 /// Publisher of a store's newest metrics, which it reads in a thread of its own. Text and gzip of
@@ -27,7 +27,7 @@ class MetricsPublisher {
  public:
   /// Starts to look at the store, now and then every `interval`. Keeps a reference to the models.
   MetricsPublisher(CollectorSettings settings,
-                   const ModelSource& models,
+                   const session::ModelSource& models,
                    std::chrono::milliseconds interval);
   MetricsPublisher(const MetricsPublisher&) = delete;
   MetricsPublisher& operator=(const MetricsPublisher&) = delete;
@@ -59,4 +59,4 @@ class MetricsPublisher {
   std::thread thread_;
 };
 
-}  // namespace plumb
+}  // namespace plumb::serve

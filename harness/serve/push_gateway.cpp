@@ -11,7 +11,7 @@
 #include "harness/base/error.hpp"
 #include "reporting/document/sanitized_text.hpp"
 
-namespace plumb {
+namespace plumb::serve {
 namespace {
 
 constexpr long kConnectSeconds = 10;
@@ -129,8 +129,8 @@ void push_to_gateway(const std::string& url, const GroupingKey& group, const std
                 fmt::format("the gateway '{}' refused with status {}: {}",
                             without_password(url),
                             status,
-                            sanitize_utf8(words)));
+                            reporting::sanitize_utf8(words)));
   }
 }
 
-}  // namespace plumb
+}  // namespace plumb::serve

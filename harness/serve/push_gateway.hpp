@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-namespace plumb {
+namespace plumb::serve {
 
 /// Labels that name a group of metrics in a Pushgateway, in order, the job first.
 using GroupingKey = std::vector<std::pair<std::string, std::string>>;
@@ -23,4 +23,4 @@ using GroupingKey = std::vector<std::pair<std::string, std::string>>;
 /// gateway's words if it cannot be reached or refuses.
 void push_to_gateway(const std::string& url, const GroupingKey& group, const std::string& text);
 
-}  // namespace plumb
+}  // namespace plumb::serve

@@ -5,7 +5,7 @@
 
 #include "harness/base/percent_encoding.hpp"
 
-namespace plumb {
+namespace plumb::serve {
 namespace {
 
 constexpr std::size_t kMaxBytes = 4096;
@@ -98,4 +98,4 @@ std::optional<RequestTarget> parse_request_target(std::string_view text) {
   return target;
 }
 
-}  // namespace plumb
+}  // namespace plumb::serve

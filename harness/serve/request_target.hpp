@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-namespace plumb {
+namespace plumb::serve {
 
 /// Decoded target of a request.
 struct RequestTarget {
@@ -22,4 +22,4 @@ struct RequestTarget {
 /// Absent: it is not one, or has an empty segment, control characters or a wrong escape.
 [[nodiscard]] std::optional<RequestTarget> parse_request_target(std::string_view text);
 
-}  // namespace plumb
+}  // namespace plumb::serve

@@ -6,26 +6,29 @@
 
 #include "harness/serve/run_history.hpp"
 
-namespace plumb {
+namespace plumb::serve {
 
-Dashboard dashboard_of(const Archive& archive, Timestamp now, std::optional<Seconds> max_age) {
-  std::vector<RunRecord> newest_first = archive.store.runs();
-  std::erase_if(newest_first, [&](const RunRecord& run) {
+reporting::Dashboard make_dashboard(const session::Archive& archive,
+                                    Timestamp now,
+                                    std::optional<Seconds> max_age) {
+  std::vector<results::RunRecord> newest_first = archive.store.runs();
+  std::erase_if(newest_first, [&](const results::RunRecord& run) {
     return max_age && Seconds(now - run.header.started) > *max_age;
   });
-  Dashboard dashboard;
+  reporting::Dashboard dashboard;
   dashboard.now = now;
   RunHistory history(0);
-  const std::span<const RunRecord> runs(newest_first);
+  const std::span<const results::RunRecord> runs(newest_first);
   for (std::size_t i = runs.size(); i-- > 0;) {
-    if (runs[i].state != RunState::kFinished) {
+    if (runs[i].state != results::RunState::kFinished) {
       continue;
     }
     // This run and older ones: it is judged by what was known when it finished.
-    std::vector<SuiteMetrics> suites = history.suites(archive, runs.subspan(i));
-    const auto own = std::find_if(suites.begin(), suites.end(), [&](const SuiteMetrics& suite) {
-      return suite.newest && suite.newest->run.header.id == runs[i].header.id;
-    });
+    std::vector<reporting::SuiteMetrics> suites = history.suites(archive, runs.subspan(i));
+    const auto own =
+        std::find_if(suites.begin(), suites.end(), [&](const reporting::SuiteMetrics& suite) {
+          return suite.newest && suite.newest->run.header.id == runs[i].header.id;
+        });
     if (own != suites.end()) {
       dashboard.points.push_back(*own);
     }
@@ -34,4 +37,4 @@ Dashboard dashboard_of(const Archive& archive, Timestamp now, std::optional<Seco
   return dashboard;
 }
 
-}  // namespace plumb
+}  // namespace plumb::serve

@@ -10,18 +10,18 @@
 #include "harness/analysis/report/run_kind.hpp"
 #include "harness/session/stored/run_analysis.hpp"
 
-namespace plumb {
+namespace plumb::serve {
 namespace {
 
-bool has_tag(const RunRecord& run, const std::string& tag) {
+bool has_tag(const results::RunRecord& run, const std::string& tag) {
   return std::find(run.tags.begin(), run.tags.end(), tag) != run.tags.end();
 }
 
 /// Finds the newest run that is tagged as the baseline of its suite, or else as that of all suites.
 /// The runs must be comparable.
-const RunRecord* tagged_baseline(std::span<const RunRecord* const> newest_first) {
+const results::RunRecord* tagged_baseline(std::span<const results::RunRecord* const> newest_first) {
   for (const bool for_suite : {true, false}) {
-    for (const RunRecord* run : newest_first) {
+    for (const results::RunRecord* run : newest_first) {
       if (has_tag(*run, for_suite ? "baseline/" + run->header.suite : "baseline")) {
         return run;
       }
@@ -30,13 +30,14 @@ const RunRecord* tagged_baseline(std::span<const RunRecord* const> newest_first)
   return nullptr;
 }
 
-ComparableRun comparable(const RunMetrics& run) {
+analysis::ComparableRun comparable(const reporting::RunMetrics& run) {
   return {run.models, run.deviation};
 }
 
 }  // namespace
 
-std::shared_ptr<const RunMetrics> RunHistory::analysed(const Archive& archive, const RunId& run) {
+std::shared_ptr<const reporting::RunMetrics> RunHistory::analysed(const session::Archive& archive,
+                                                                  const results::RunId& run) {
   const auto [place, added] = analysed_.try_emplace(run);
   Entry& entry = place->second;
   entry.used = true;
@@ -44,10 +45,10 @@ std::shared_ptr<const RunMetrics> RunHistory::analysed(const Archive& archive, c
     return entry.metrics;
   }
   try {
-    RunReport report;
-    const RunRecord record = archive.store.find_run(run);
+    analysis::RunReport report;
+    const results::RunRecord record = archive.store.find_run(run);
     try {
-      report = analyze_run(archive, record, {});
+      report = session::analyze_run(archive, record, {});
       entry.readable = true;
     } catch (const std::exception& error) {
       spdlog::warn("run {} has row counts only: {}", run, error.what());
@@ -55,8 +56,8 @@ std::shared_ptr<const RunMetrics> RunHistory::analysed(const Archive& archive, c
       report.run = record;
       report.rows = archive.store.measurements(run);
     }
-    entry.metrics =
-        std::make_shared<const RunMetrics>(run_metrics(std::move(report), slowest_layers_));
+    entry.metrics = std::make_shared<const reporting::RunMetrics>(
+        reporting::run_metrics(std::move(report), slowest_layers_));
   } catch (...) {
     analysed_.erase(place);  // The store is at fault, not the run: try again the next time.
     throw;
@@ -64,19 +65,19 @@ std::shared_ptr<const RunMetrics> RunHistory::analysed(const Archive& archive, c
   return entry.metrics;
 }
 
-void RunHistory::judge(const Archive& archive,
-                       std::span<const RunRecord* const> newest_first,
-                       SuiteMetrics& suite) {
-  const RunRecord& newest = *newest_first.front();
-  std::vector<const RunRecord*> alike;
-  for (const RunRecord* run : newest_first) {
-    if (are_comparable(run->header.environment, newest.header.environment)) {
+void RunHistory::judge(const session::Archive& archive,
+                       std::span<const results::RunRecord* const> newest_first,
+                       reporting::SuiteMetrics& suite) {
+  const results::RunRecord& newest = *newest_first.front();
+  std::vector<const results::RunRecord*> alike;
+  for (const results::RunRecord* run : newest_first) {
+    if (analysis::are_comparable(run->header.environment, newest.header.environment)) {
       alike.push_back(run);
     }
   }
-  std::optional<ComparableRun> baseline;
-  std::shared_ptr<const RunMetrics> kept;
-  if (const RunRecord* const tagged = tagged_baseline(alike); tagged != nullptr) {
+  std::optional<analysis::ComparableRun> baseline;
+  std::shared_ptr<const reporting::RunMetrics> kept;
+  if (const results::RunRecord* const tagged = tagged_baseline(alike); tagged != nullptr) {
     alike.erase(std::find(alike.begin(), alike.end(), tagged), alike.end());
     kept = analysed(archive, tagged->header.id);
     baseline = comparable(*kept);
@@ -84,50 +85,52 @@ void RunHistory::judge(const Archive& archive,
   if (alike.empty()) {
     return;  // The newest run is the baseline: there is nothing to judge it by.
   }
-  // After a baseline, the newest two runs confirm a regression (regressions_of()).
+  // After a baseline, the newest two runs confirm a regression (find_regressions()).
   alike.resize(std::min(alike.size(), baseline ? std::size_t{2} : kRunsLookedAt));
-  std::vector<std::shared_ptr<const RunMetrics>> runs;
-  std::vector<ComparableRun> compared;
-  for (const RunRecord* run : alike) {
+  std::vector<std::shared_ptr<const reporting::RunMetrics>> runs;
+  std::vector<analysis::ComparableRun> compared;
+  for (const results::RunRecord* run : alike) {
     runs.push_back(analysed(archive, run->header.id));
     compared.push_back(comparable(*runs.back()));
   }
-  suite.regressions = regressions_of(compared, baseline);
-  std::erase_if(suite.regressions, [&](const ModelRegression& each) {
-    const std::string subject = subject_of(each.instance);
-    return exclusion_of(suite.newest->exclusions, {subject, subject + " " + each.mode}) != nullptr;
+  suite.regressions = analysis::find_regressions(compared, baseline);
+  std::erase_if(suite.regressions, [&](const analysis::ModelRegression& each) {
+    const std::string subject = analysis::subject_of(each.instance);
+    return results::find_exclusion(suite.newest->exclusions,
+                                   {subject, subject + " " + each.mode}) != nullptr;
   });
 }
 
-std::vector<SuiteMetrics> RunHistory::suites(const Archive& archive,
-                                             std::span<const RunRecord> runs) {
+std::vector<reporting::SuiteMetrics> RunHistory::suites(const session::Archive& archive,
+                                                        std::span<const results::RunRecord> runs) {
   for (auto& [run, entry] : analysed_) {
     entry.used = false;
   }
-  std::map<RunSeries, std::vector<const RunRecord*>> series;
-  for (const RunRecord& run : runs) {
-    if (!is_side_of_pairs(run.header)) {
-      series[run_series_of(run.header)].push_back(&run);
+  std::map<analysis::RunSeries, std::vector<const results::RunRecord*>> series;
+  for (const results::RunRecord& run : runs) {
+    if (!analysis::is_side_of_pairs(run.header)) {
+      series[analysis::run_series_of(run.header)].push_back(&run);
     }
   }
-  std::vector<SuiteMetrics> suites;
+  std::vector<reporting::SuiteMetrics> suites;
   suites.reserve(series.size());
   for (auto& [name, newest_first] : series) {
-    SuiteMetrics& suite = suites.emplace_back();
+    reporting::SuiteMetrics& suite = suites.emplace_back();
     suite.series = name;
-    suite.device = device_name(newest_first.front()->header.environment);
-    if (newest_first.front()->state != RunState::kFinished) {
+    suite.device = reporting::device_name(newest_first.front()->header.environment);
+    if (newest_first.front()->state != results::RunState::kFinished) {
       suite.unfinished = newest_first.front()->header.started;
     }
-    std::erase_if(newest_first,
-                  [](const RunRecord* run) { return run->state != RunState::kFinished; });
+    std::erase_if(newest_first, [](const results::RunRecord* run) {
+      return run->state != results::RunState::kFinished;
+    });
     if (newest_first.empty()) {
       continue;
     }
     suite.newest = analysed(archive, newest_first.front()->header.id);
     if (newest_first.size() > 1) {
-      suite.environment_changed = !environment_drift(newest_first[1]->header.environment,
-                                                     newest_first[0]->header.environment)
+      suite.environment_changed = !analysis::environment_drift(newest_first[1]->header.environment,
+                                                               newest_first[0]->header.environment)
                                        .empty();
     }
     judge(archive, newest_first, suite);
@@ -143,4 +146,4 @@ std::size_t RunHistory::unreadable() const {
       }));
 }
 
-}  // namespace plumb
+}  // namespace plumb::serve

@@ -11,7 +11,7 @@
 #include "harness/session/stored/archive.hpp"
 #include "reporting/prometheus/metric_families.hpp"
 
-namespace plumb {
+namespace plumb::serve {
 
 /// History of a store's runs, as the present state of each series. A finished run never changes, so
 /// each is analysed once and remembered while it is needed. For one thread.
@@ -27,26 +27,26 @@ class RunHistory {
   /// baseline of a series is the newest comparable run of its suite tagged `baseline/SUITE`, else
   /// `baseline`. A run that cannot be analysed any more (its models changed) has its row counts
   /// only. Throws what the store throws.
-  [[nodiscard]] std::vector<SuiteMetrics> suites(const Archive& archive,
-                                                 std::span<const RunRecord> runs);
+  [[nodiscard]] std::vector<reporting::SuiteMetrics> suites(
+      const session::Archive& archive, std::span<const results::RunRecord> runs);
 
   /// Returns how many of the runs looked at last could not be analysed.
   [[nodiscard]] std::size_t unreadable() const;
 
  private:
   struct Entry {
-    std::shared_ptr<const RunMetrics> metrics;
+    std::shared_ptr<const reporting::RunMetrics> metrics;
     bool readable = false;
     bool used = false;  ///< by the call of suites() in progress
   };
-  [[nodiscard]] std::shared_ptr<const RunMetrics> analysed(const Archive& archive,
-                                                           const RunId& run);
-  void judge(const Archive& archive,
-             std::span<const RunRecord* const> newest_first,
-             SuiteMetrics& suite);
+  [[nodiscard]] std::shared_ptr<const reporting::RunMetrics> analysed(
+      const session::Archive& archive, const results::RunId& run);
+  void judge(const session::Archive& archive,
+             std::span<const results::RunRecord* const> newest_first,
+             reporting::SuiteMetrics& suite);
 
   std::size_t slowest_layers_;
-  std::map<RunId, Entry> analysed_;
+  std::map<results::RunId, Entry> analysed_;
 };
 
-}  // namespace plumb
+}  // namespace plumb::serve

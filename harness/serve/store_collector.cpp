@@ -9,14 +9,14 @@
 
 #include "harness/base/error.hpp"
 
-namespace plumb {
+namespace plumb::serve {
 namespace {
 
 constexpr std::chrono::seconds kPatience{5};
 
-std::string fingerprint_of(std::span<const RunRecord> runs) {
+std::string compute_fingerprint(std::span<const results::RunRecord> runs) {
   std::string text;
-  for (const RunRecord& run : runs) {
+  for (const results::RunRecord& run : runs) {
     text += fmt::format("{} {} {}\n", run.header.id, to_text(run.state), fmt::join(run.tags, " "));
   }
   return text;
@@ -25,7 +25,7 @@ std::string fingerprint_of(std::span<const RunRecord> runs) {
 }  // namespace
 
 void StoreCollector::connect() {
-  const std::optional<std::string> identity = store_identity(settings_.store_url);
+  const std::optional<std::string> identity = store::store_identity(settings_.store_url);
   if (!identity) {
     store_.reset();
     throw Error(Error::Kind::kEnvironment,
@@ -35,8 +35,8 @@ void StoreCollector::connect() {
   }
   if (!store_ || *identity != identity_) {
     // A reader must not migrate: the version that writes decides when.
-    store_ = open_store(settings_.store_url,
-                        {.migrate = false, .read_only = true, .patience = kPatience});
+    store_ = store::open_store(settings_.store_url,
+                               {.migrate = false, .read_only = true, .patience = kPatience});
     identity_ = *identity;
     revision_.reset();
   }
@@ -47,20 +47,21 @@ bool StoreCollector::read(Timestamp now) {
   if (revision_ == revision && (!next_to_age_ || now <= *next_to_age_)) {
     return false;
   }
-  std::vector<RunRecord> runs = store_->runs();
-  runs_ = std::make_shared<const std::vector<RunRecord>>(runs);
+  std::vector<results::RunRecord> runs = store_->runs();
+  runs_ = std::make_shared<const std::vector<results::RunRecord>>(runs);
   if (settings_.max_age) {
     const auto age = std::chrono::duration_cast<std::chrono::microseconds>(*settings_.max_age);
-    std::erase_if(runs, [&](const RunRecord& run) { return run.header.started + age < now; });
+    std::erase_if(runs,
+                  [&](const results::RunRecord& run) { return run.header.started + age < now; });
     next_to_age_.reset();
     if (!runs.empty()) {
       next_to_age_ = runs.back().header.started + age;
     }
   }
-  std::string fingerprint = fingerprint_of(runs);
+  std::string fingerprint = compute_fingerprint(runs);
   const bool changed = !last_success_ || fingerprint != fingerprint_;
   if (changed) {
-    suites_ = std::make_shared<const std::vector<SuiteMetrics>>(
+    suites_ = std::make_shared<const std::vector<reporting::SuiteMetrics>>(
         history_.suites({*store_, models_}, runs));
     fingerprint_ = std::move(fingerprint);
   }
@@ -82,8 +83,8 @@ bool StoreCollector::refresh(Timestamp now) {
   }
 }
 
-StoreHealth StoreCollector::health() const {
-  StoreHealth health;
+reporting::StoreHealth StoreCollector::health() const {
+  reporting::StoreHealth health;
   health.up = problem_.empty();
   health.last_success = last_success_;
   health.runs = runs_->size();
@@ -93,10 +94,10 @@ StoreHealth StoreCollector::health() const {
 }
 
 std::vector<prometheus::MetricFamily> StoreCollector::Collect() const {
-  std::vector<prometheus::MetricFamily> families = health_families(health());
-  metric_families(
+  std::vector<prometheus::MetricFamily> families = reporting::health_families(health());
+  reporting::metric_families(
       *suites_, [&](prometheus::MetricFamily&& family) { families.push_back(std::move(family)); });
   return families;
 }
 
-}  // namespace plumb
+}  // namespace plumb::serve

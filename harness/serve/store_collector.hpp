@@ -11,7 +11,7 @@
 
 #include "harness/serve/run_history.hpp"
 
-namespace plumb {
+namespace plumb::serve {
 
 /// Settings of a collector.
 struct CollectorSettings {
@@ -26,7 +26,7 @@ struct CollectorSettings {
 class StoreCollector final : public prometheus::Collectable {
  public:
   /// Keeps a reference to the models.
-  StoreCollector(CollectorSettings settings, const ModelSource& models)
+  StoreCollector(CollectorSettings settings, const session::ModelSource& models)
       : settings_(std::move(settings)), models_(models) {}
 
   /// Reads what changed since the last call, and returns whether the runs' metrics may have
@@ -34,13 +34,15 @@ class StoreCollector final : public prometheus::Collectable {
   /// `now` ages runs.
   bool refresh(Timestamp now);
 
-  [[nodiscard]] const std::shared_ptr<const std::vector<SuiteMetrics>>& suites() const {
+  [[nodiscard]] const std::shared_ptr<const std::vector<reporting::SuiteMetrics>>& suites() const {
     return suites_;
   }
   /// Returns all runs, newest first, as Store::runs() gives them.
-  [[nodiscard]] const std::shared_ptr<const std::vector<RunRecord>>& runs() const { return runs_; }
+  [[nodiscard]] const std::shared_ptr<const std::vector<results::RunRecord>>& runs() const {
+    return runs_;
+  }
   /// Returns the state of the store. `series` and `rebuild` are left to whoever serves the metrics.
-  [[nodiscard]] StoreHealth health() const;
+  [[nodiscard]] reporting::StoreHealth health() const;
   /// Returns why the store cannot be read; empty if it can.
   [[nodiscard]] const std::string& problem() const { return problem_; }
 
@@ -52,19 +54,19 @@ class StoreCollector final : public prometheus::Collectable {
   bool read(Timestamp now);
 
   CollectorSettings settings_;
-  const ModelSource& models_;
+  const session::ModelSource& models_;
   RunHistory history_{settings_.slowest_layers};
-  std::unique_ptr<Store> store_;
+  std::unique_ptr<store::Store> store_;
   std::string identity_;
   std::optional<std::int64_t> revision_;
   std::optional<Timestamp> next_to_age_;  ///< when the oldest run that is kept is too old
   std::string fingerprint_;               ///< of the runs that suites_ was made of
-  std::shared_ptr<const std::vector<SuiteMetrics>> suites_ =
-      std::make_shared<const std::vector<SuiteMetrics>>();
-  std::shared_ptr<const std::vector<RunRecord>> runs_ =
-      std::make_shared<const std::vector<RunRecord>>();
+  std::shared_ptr<const std::vector<reporting::SuiteMetrics>> suites_ =
+      std::make_shared<const std::vector<reporting::SuiteMetrics>>();
+  std::shared_ptr<const std::vector<results::RunRecord>> runs_ =
+      std::make_shared<const std::vector<results::RunRecord>>();
   std::optional<Timestamp> last_success_;
   std::string problem_ = "the store has not been read yet";
 };
 
-}  // namespace plumb
+}  // namespace plumb::serve

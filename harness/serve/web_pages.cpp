@@ -19,7 +19,7 @@
 #include "reporting/content/run/report.hpp"
 #include "reporting/content/store/store_pages.hpp"
 
-namespace plumb {
+namespace plumb::serve {
 namespace {
 
 constexpr std::size_t kMaxWaiting = 16;
@@ -45,36 +45,38 @@ HttpReply page_reply(unsigned status, const char* policy, std::shared_ptr<const 
 }
 
 template <typename Write>
-HttpReply page_of(unsigned status, Write&& write) {
+HttpReply make_page(unsigned status, Write&& write) {
   std::ostringstream out;
   write(out);
   return page_reply(status, kPage, std::make_shared<const std::string>(std::move(out).str()));
 }
 
 HttpReply message(unsigned status, const std::string& title, const std::string& text) {
-  return page_of(status, [&](std::ostream& out) { write_message_page(title, text, out); });
+  return make_page(status,
+                   [&](std::ostream& out) { reporting::write_message_page(title, text, out); });
 }
 
 }  // namespace
 
 struct WebPages::Worker {
-  explicit Worker(const ModelSource& source) : models(source) {}
+  explicit Worker(const session::ModelSource& source) : models(source) {}
 
   struct Kept {
-    RunId run;
+    results::RunId run;
     std::shared_ptr<const std::string> report;
   };
 
-  [[nodiscard]] std::unique_ptr<Store> open() const {
-    if (!store_identity(store_url)) {
+  [[nodiscard]] std::unique_ptr<store::Store> open() const {
+    if (!store::store_identity(store_url)) {
       throw Error(Error::Kind::kEnvironment, "there is no store");
     }
-    return open_store(store_url, {.migrate = false, .read_only = true, .patience = kPatience});
+    return store::open_store(store_url,
+                             {.migrate = false, .read_only = true, .patience = kPatience});
   }
 
   HttpReply report(const std::string& name) {
     const auto store = open();
-    const RunRecord run = store->find_run(name);
+    const results::RunRecord run = store->find_run(name);
     const auto found = std::find_if(
         kept.begin(), kept.end(), [&](const Kept& each) { return each.run == run.header.id; });
     if (found != kept.end()) {
@@ -82,9 +84,10 @@ struct WebPages::Worker {
       return page_reply(200, kReport, found->report);
     }
     std::ostringstream out;
-    format_for(report_formats(), "report.html").write(analyze_run({*store, models}, run, {}), out);
+    reporting::format_for(reporting::report_formats(), "report.html")
+        .write(session::analyze_run({*store, models}, run, {}), out);
     const auto text = std::make_shared<const std::string>(std::move(out).str());
-    if (run.state == RunState::kFinished && text->size() <= kLargestReportKept) {
+    if (run.state == results::RunState::kFinished && text->size() <= kLargestReportKept) {
       kept.push_front({run.header.id, text});
       kept.resize(std::min(kept.size(), kReportsKept));
     }
@@ -103,18 +106,19 @@ struct WebPages::Worker {
       varied.push_back(each->second);
     }
     const auto store = open();
-    const RunComparisonReport compared =
-        compare_stored_runs({*store, models}, base, candidate, varied, {});
-    return page_of(
-        200, [&](std::ostream& out) { write_comparison_page(compared, PagePlace::kServer, out); });
+    const analysis::RunComparisonReport compared =
+        session::compare_stored_runs({*store, models}, base, candidate, varied, {});
+    return make_page(200, [&](std::ostream& out) {
+      reporting::write_comparison_page(compared, reporting::PagePlace::kServer, out);
+    });
   }
 
   HttpReply page(const RequestTarget& target) {
     const auto& path = target.path;
     const std::shared_ptr<const MetricsSnapshot> now = newest();
     if (path.empty()) {
-      return page_of(200, [&](std::ostream& out) {
-        write_overview_page(*now->runs, *now->suites, now->up, out);
+      return make_page(200, [&](std::ostream& out) {
+        reporting::write_overview_page(*now->runs, *now->suites, now->up, out);
       });
     }
     if (path.size() == 2 && path[0] == "runs") {
@@ -122,8 +126,9 @@ struct WebPages::Worker {
     }
     if (path.size() == 2 && path[0] == "models") {
       bool found = false;
-      HttpReply reply = page_of(
-          200, [&](std::ostream& out) { found = write_model_page(path[1], *now->suites, out); });
+      HttpReply reply = make_page(200, [&](std::ostream& out) {
+        found = reporting::write_model_page(path[1], *now->suites, out);
+      });
       return found ? reply
                    : message(404, "No such model", "No newest run has a model of this name.");
     }
@@ -156,14 +161,14 @@ struct WebPages::Worker {
   }
 
   std::string store_url;
-  const ModelSource& models;
+  const session::ModelSource& models;
   Newest newest;
   std::list<Kept> kept;  ///< last used first
   std::atomic<std::size_t> waiting{0};
   boost::asio::thread_pool thread{1};
 };
 
-WebPages::WebPages(std::string store_url, const ModelSource& models, Newest newest)
+WebPages::WebPages(std::string store_url, const session::ModelSource& models, Newest newest)
     : worker_(std::make_unique<Worker>(models)) {
   worker_->store_url = std::move(store_url);
   worker_->newest = std::move(newest);
@@ -186,4 +191,4 @@ void WebPages::answer(RequestTarget target, const HttpServer::Respond& respond) 
   });
 }
 
-}  // namespace plumb
+}  // namespace plumb::serve

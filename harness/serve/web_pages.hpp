@@ -9,7 +9,7 @@
 #include "harness/serve/metrics_publisher.hpp"
 #include "harness/serve/request_target.hpp"
 
-namespace plumb {
+namespace plumb::serve {
 
 /// Pages of the server beside the metrics, made one after the other in a thread of their own:
 ///
@@ -24,7 +24,7 @@ class WebPages {
   using Newest = std::function<std::shared_ptr<const MetricsSnapshot>()>;
 
   /// Keeps a reference to the models.
-  WebPages(std::string store_url, const ModelSource& models, Newest newest);
+  WebPages(std::string store_url, const session::ModelSource& models, Newest newest);
   WebPages(const WebPages&) = delete;
   WebPages& operator=(const WebPages&) = delete;
   WebPages(WebPages&&) = delete;
@@ -40,4 +40,4 @@ class WebPages {
   std::unique_ptr<Worker> worker_;
 };
 
-}  // namespace plumb
+}  // namespace plumb::serve

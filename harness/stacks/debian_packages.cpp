@@ -8,7 +8,7 @@
 #include "harness/base/digest.hpp"
 #include "harness/stacks/package_source.hpp"
 
-namespace plumb {
+namespace plumb::stacks {
 namespace {
 
 namespace fs = std::filesystem;
@@ -159,4 +159,4 @@ std::vector<std::string> unpack_debian_packages(const std::string& release,
   return result;
 }
 
-}  // namespace plumb
+}  // namespace plumb::stacks

@@ -7,7 +7,7 @@
 #include <iterator>
 #include <vector>
 
-namespace plumb {
+namespace plumb::stacks {
 namespace {
 
 // Fields of a message: "create:dispatch", kind, engine, kind, implementation, propagation, memory,
@@ -55,4 +55,4 @@ std::map<std::string, std::string> dispatch_reasons(std::string_view log) {
   return result;
 }
 
-}  // namespace plumb
+}  // namespace plumb::stacks

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-namespace plumb {
+namespace plumb::stacks {
 
 /// Reads from a log with ONEDNN_VERBOSE=dispatch why oneDNN passed over implementations.
 ///
@@ -15,4 +15,4 @@ namespace plumb {
 /// more, earlier ones for nothing. Source: oneDNN developer guide, "Verbose mode".
 [[nodiscard]] std::map<std::string, std::string> dispatch_reasons(std::string_view log);
 
-}  // namespace plumb
+}  // namespace plumb::stacks

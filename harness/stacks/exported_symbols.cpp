@@ -10,7 +10,7 @@
 
 #include "harness/base/error.hpp"
 
-namespace plumb {
+namespace plumb::stacks {
 namespace {
 
 /// An ELF file that is read in parts. A part beyond the end of the file means that the file is
@@ -98,4 +98,4 @@ std::vector<std::string> exported_symbols(const std::filesystem::path& library) 
   return result;
 }
 
-}  // namespace plumb
+}  // namespace plumb::stacks

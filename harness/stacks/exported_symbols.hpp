@@ -5,11 +5,11 @@
 #include <string>
 #include <vector>
 
-namespace plumb {
+namespace plumb::stacks {
 
 /// Lists the symbols that a 64-bit ELF library exports, sorted, each once, without versions. These
 /// are defined symbols with global or weak binding. Throws Error{kUser} for a file that is not such
 /// a library or is damaged.
 [[nodiscard]] std::vector<std::string> exported_symbols(const std::filesystem::path& library);
 
-}  // namespace plumb
+}  // namespace plumb::stacks

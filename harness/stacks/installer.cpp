@@ -13,7 +13,7 @@
 
 #include "harness/worker/client/child_process.hpp"
 
-namespace plumb {
+namespace plumb::stacks {
 namespace {
 
 constexpr std::size_t kLogLines = 12;  // of a failed installer, shown
@@ -82,7 +82,7 @@ void run_installer(const std::string& program,
                    const LineSink& log,
                    Error::Kind kind,
                    const std::string& what) {
-  ChildProcess child(program, arguments, surroundings());
+  worker::ChildProcess child(program, arguments, surroundings());
   const FileDescriptor output = child.take_log();
   const std::vector<std::string> last = read_lines(output, log);
   const auto status = child.wait(Seconds(10.0));
@@ -91,4 +91,4 @@ void run_installer(const std::string& program,
   }
 }
 
-}  // namespace plumb
+}  // namespace plumb::stacks

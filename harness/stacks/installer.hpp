@@ -7,7 +7,7 @@
 
 #include "harness/base/error.hpp"
 
-namespace plumb {
+namespace plumb::stacks {
 
 /// Receiver of the lines that an installer writes.
 using LineSink = std::function<void(const std::string&)>;
@@ -24,4 +24,4 @@ void run_installer(const std::string& program,
                    Error::Kind kind,
                    const std::string& what);
 
-}  // namespace plumb
+}  // namespace plumb::stacks

@@ -7,7 +7,7 @@
 
 #include "harness/stacks/installer.hpp"
 
-namespace plumb {
+namespace plumb::stacks {
 
 /// Folders for unpacking packages: the contents, and scratch that may be deleted afterwards.
 struct UnpackTarget {
@@ -37,4 +37,4 @@ struct UnpackTarget {
     const UnpackTarget& target,
     const LineSink& log);
 
-}  // namespace plumb
+}  // namespace plumb::stacks

@@ -12,12 +12,12 @@
 #include "harness/stacks/stack_inquiry.hpp"
 #include "harness/stacks/stack_probe.hpp"
 
-namespace plumb {
+namespace plumb::stacks {
 namespace {
 
 namespace fs = std::filesystem;
 
-LibraryContents contents_of(const StackLibrary& library) {
+analysis::LibraryContents read_contents(const analysis::StackLibrary& library) {
   return {.name = library.name,
           .version = library.version,
           .path = library.path,
@@ -29,7 +29,7 @@ LibraryContents contents_of(const StackLibrary& library) {
 /// Returns whether a stack is about this library. It is about the libraries that it names and their
 /// sub-libraries ("libcudnn_ops"), or about all if it names none. So the forty files of a C library
 /// do not count.
-bool is_measured(const Stack& stack, const std::string& name) {
+bool is_measured(const worker::Stack& stack, const std::string& name) {
   return stack.libraries.empty() ||
          std::any_of(stack.libraries.begin(), stack.libraries.end(), [&](const fs::path& library) {
            const std::string file = library.filename().string();
@@ -39,9 +39,9 @@ bool is_measured(const Stack& stack, const std::string& name) {
 
 /// Adds the libraries in the stack's folders that no worker has mapped yet. Sub-libraries load
 /// late.
-void add_unmapped(const Stack& stack, std::vector<StackLibrary>& libraries) {
+void add_unmapped(const worker::Stack& stack, std::vector<analysis::StackLibrary>& libraries) {
   std::set<std::string> known;
-  for (const StackLibrary& library : libraries) {
+  for (const analysis::StackLibrary& library : libraries) {
     known.insert(library.name);
   }
   for (const fs::path& folder : stack.folders) {
@@ -69,14 +69,14 @@ std::string implementation_in(const std::string& variant) {
 /// Finds why a stack passed over variants that it does not have for a layer, by implementation. A
 /// worker of its own is started for that. Empty for backends other than oneDNN.
 std::map<std::string, std::string> reasons_against(const std::vector<std::string>& variants,
-                                                   const LayerKey& key,
-                                                   WorkerOptions options) {
+                                                   const model::LayerKey& key,
+                                                   worker::WorkerOptions options) {
   std::map<std::string, std::string> result;
   if (variants.empty() || options.stack.backend != "onednn") {
     return result;
   }
   options.stack.variables["ONEDNN_VERBOSE"] = "dispatch";
-  WorkerProcess worker(options);
+  worker::WorkerProcess worker(options);
   (void)worker.variants(key);
   const std::map<std::string, std::string> reasons = dispatch_reasons(worker.log_tail());
   for (const std::string& variant : variants) {
@@ -89,47 +89,48 @@ std::map<std::string, std::string> reasons_against(const std::vector<std::string
 
 }  // namespace
 
-StackContents stack_contents(const WorkerOptions& options, const StackQuestion& question) {
-  WorkerProcess worker(options);
-  StackReport report = probe_worker(worker, options.stack);
+analysis::StackContents stack_contents(const worker::WorkerOptions& options,
+                                       const StackQuestion& question) {
+  worker::WorkerProcess worker(options);
+  analysis::StackReport report = probe_worker(worker, options.stack);
   add_unmapped(options.stack, report.libraries);
-  StackContents contents;
+  analysis::StackContents contents;
   contents.name = options.stack.name;
-  for (const StackLibrary& library : report.libraries) {
-    contents.libraries.push_back(contents_of(library));
+  for (const analysis::StackLibrary& library : report.libraries) {
+    contents.libraries.push_back(read_contents(library));
   }
   if (!question.device.empty()) {
     StackInquiry inquiry(options);
-    for (const LayerKey& key : question.keys) {
+    for (const model::LayerKey& key : question.keys) {
       contents.choices.push_back(inquiry.ask({key, question.device}));
     }
     return contents;
   }
-  for (const LayerKey& key : question.keys) {
-    LayerOffers& offers = contents.layers.emplace_back();
+  for (const model::LayerKey& key : question.keys) {
+    analysis::LayerOffers& offers = contents.layers.emplace_back();
     offers.key = key;
-    const std::vector<Variant> variants = worker.variants(key);
-    for (const Variant& variant : variants) {
+    const std::vector<worker::Variant> variants = worker.variants(key);
+    for (const worker::Variant& variant : variants) {
       offers.variants.push_back(variant.text);
     }
     offers.reference_only =
         !variants.empty() &&
-        std::all_of(variants.begin(), variants.end(), [](const Variant& variant) {
+        std::all_of(variants.begin(), variants.end(), [](const worker::Variant& variant) {
           return variant.reference_implementation;
         });
   }
   return contents;
 }
 
-void explain_choices(const WorkerOptions& from,
-                     const WorkerOptions& to,
+void explain_choices(const worker::WorkerOptions& from,
+                     const worker::WorkerOptions& to,
                      std::size_t most,
-                     StackDifference& difference) {
-  for (LayerDifference& layer :
+                     analysis::StackDifference& difference) {
+  for (analysis::LayerDifference& layer :
        std::span(difference.layers).first(std::min(most, difference.layers.size()))) {
     layer.passed_over_by_from = reasons_against(layer.added, layer.key, from);
     layer.passed_over_by_to = reasons_against(layer.removed, layer.key, to);
   }
 }
 
-}  // namespace plumb
+}  // namespace plumb::stacks

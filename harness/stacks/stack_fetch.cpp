@@ -20,7 +20,7 @@
 #include "harness/base/error.hpp"
 #include "harness/stacks/package_source.hpp"
 
-namespace plumb {
+namespace plumb::stacks {
 namespace {
 
 namespace fs = std::filesystem;
@@ -260,4 +260,4 @@ std::string fetch_stack(const FetchRequest& request,
   return name;
 }
 
-}  // namespace plumb
+}  // namespace plumb::stacks

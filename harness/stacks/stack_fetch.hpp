@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace plumb {
+namespace plumb::stacks {
 
 /// A request to install packages as a stack.
 struct FetchRequest {
@@ -28,4 +28,4 @@ struct FetchRequest {
                                       const std::filesystem::path& stacks_folder,
                                       const std::function<void(const std::string&)>& log);
 
-}  // namespace plumb
+}  // namespace plumb::stacks

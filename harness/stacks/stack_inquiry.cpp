@@ -7,26 +7,26 @@
 
 #include "harness/base/error.hpp"
 
-namespace plumb {
+namespace plumb::stacks {
 namespace {
 
 constexpr int kMaxDeaths = 5;
 
 }  // namespace
 
-StackInquiry::StackInquiry(WorkerOptions options) : options_(std::move(options)) {
+StackInquiry::StackInquiry(worker::WorkerOptions options) : options_(std::move(options)) {
   start();
 }
 
-EngineChoices StackInquiry::ask(const PreviewRequest& request) {
+results::EngineChoices StackInquiry::ask(const worker::PreviewRequest& request) {
   if (!worker_) {
     start();
   }
   try {
-    EngineChoices choices = worker_->preview(request);
+    results::EngineChoices choices = worker_->preview(request);
     deaths_ = 0;
     return choices;
-  } catch (const WorkerDied& death) {
+  } catch (const worker::WorkerDied& death) {
     worker_.reset();
     if (++deaths_ == kMaxDeaths) {
       throw Error(Error::Kind::kEnvironment,
@@ -44,4 +44,4 @@ void StackInquiry::start() {
   environment_ = worker_->describe();
 }
 
-}  // namespace plumb
+}  // namespace plumb::stacks

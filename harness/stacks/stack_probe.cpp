@@ -13,7 +13,7 @@
 #include "harness/base/digest.hpp"
 #include "harness/base/error.hpp"
 
-namespace plumb {
+namespace plumb::stacks {
 namespace {
 
 namespace fs = std::filesystem;
@@ -30,7 +30,7 @@ bool is_below(const fs::path& path, const fs::path& folder) {
 }
 
 /// Returns whether the stack names a mapped file or has it in its folders.
-bool belongs_to(const Stack& stack, const fs::path& path) {
+bool belongs_to(const worker::Stack& stack, const fs::path& path) {
   const auto is_named = [&](const fs::path& library) {
     return fs::weakly_canonical(library) == path;
   };
@@ -42,7 +42,7 @@ bool belongs_to(const Stack& stack, const fs::path& path) {
 }
 
 /// Returns the version of a library among the facts "NAME.path" and "NAME.version" of a worker.
-std::string version_in(const Facts& facts, const fs::path& library) {
+std::string version_in(const results::Facts& facts, const fs::path& library) {
   for (const auto& [name, value] : facts) {
     constexpr std::string_view kPath = ".path";
     if (name.size() > kPath.size() && name.ends_with(kPath) && fs::path(value) == library) {
@@ -55,7 +55,7 @@ std::string version_in(const Facts& facts, const fs::path& library) {
 
 }  // namespace
 
-std::vector<MappedLibrary> mapped_libraries(int pid, const Stack& stack) {
+std::vector<MappedLibrary> mapped_libraries(int pid, const worker::Stack& stack) {
   std::ifstream maps(fmt::format("/proc/{}/maps", pid));
   std::vector<MappedLibrary> result;
   std::set<fs::path> seen;
@@ -75,9 +75,9 @@ std::vector<MappedLibrary> mapped_libraries(int pid, const Stack& stack) {
   return result;
 }
 
-StackReport probe_worker(WorkerProcess& worker, const Stack& stack) {
-  const Environment environment = worker.describe();
-  StackReport report;
+analysis::StackReport probe_worker(worker::WorkerProcess& worker, const worker::Stack& stack) {
+  const results::Environment environment = worker.describe();
+  analysis::StackReport report;
   report.name = stack.name;
   report.backend = stack.backend;
   if (const auto device = environment.identity.find("device");
@@ -110,7 +110,7 @@ StackReport probe_worker(WorkerProcess& worker, const Stack& stack) {
   return report;
 }
 
-std::vector<StackReport> list_stacks(const fs::path& stacks_folder) {
+std::vector<analysis::StackReport> list_stacks(const fs::path& stacks_folder) {
   std::vector<std::string> names{"default"};
   std::error_code error;
   for (fs::directory_iterator entry(stacks_folder, error), end; !error && entry != end;
@@ -121,12 +121,12 @@ std::vector<StackReport> list_stacks(const fs::path& stacks_folder) {
     }
   }
   std::sort(names.begin() + 1, names.end());
-  std::vector<StackReport> reports;
+  std::vector<analysis::StackReport> reports;
   for (const std::string& name : names) {
-    StackReport report;
+    analysis::StackReport report;
     report.name = name;
     try {
-      const Stack stack = load_stack(name, stacks_folder);
+      const worker::Stack stack = worker::load_stack(name, stacks_folder);
       report.backend = stack.backend;
       for (const fs::path& library : stack.libraries) {
         report.libraries.push_back({name_of(library), "", library.string(), ""});
@@ -139,4 +139,4 @@ std::vector<StackReport> list_stacks(const fs::path& stacks_folder) {
   return reports;
 }
 
-}  // namespace plumb
+}  // namespace plumb::stacks

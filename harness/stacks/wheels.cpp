@@ -5,7 +5,7 @@
 #include "harness/base/digest.hpp"
 #include "harness/stacks/package_source.hpp"
 
-namespace plumb {
+namespace plumb::stacks {
 
 namespace fs = std::filesystem;
 
@@ -56,4 +56,4 @@ std::vector<std::string> unpack_wheels(const std::vector<std::string>& packages,
   return wheels;
 }
 
-}  // namespace plumb
+}  // namespace plumb::stacks

@@ -10,7 +10,7 @@
 
 #include "harness/base/error.hpp"
 
-namespace plumb {
+namespace plumb::stats {
 namespace {
 
 constexpr std::size_t kIntervals = 160;  // of Simpson's rule: even
@@ -130,4 +130,4 @@ double AlphaSpending::total_p(std::size_t look, double p) const {
   return levels_[place - 1] * std::pow(levels_[place] / levels_[place - 1], share);
 }
 
-}  // namespace plumb
+}  // namespace plumb::stats

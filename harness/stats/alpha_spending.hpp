@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <vector>
 
-namespace plumb {
+namespace plumb::stats {
 
 /// Returns for each look the p-value below which a one-sided test with repeated looks rejects.
 /// `level` is the level of the test in all. `information` is the share of all data at each look:
@@ -34,4 +34,4 @@ class AlphaSpending {
   std::vector<std::vector<double>> limits_;  ///< by level, then look
 };
 
-}  // namespace plumb
+}  // namespace plumb::stats

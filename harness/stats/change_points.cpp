@@ -16,7 +16,7 @@
 #include "harness/stats/variance_changes.hpp"
 #include "harness/stats/wander_model.hpp"
 
-namespace plumb {
+namespace plumb::stats {
 namespace {
 
 /// Points of a series that are present.
@@ -209,4 +209,4 @@ Detection detect_changes(std::span<const double> values, const DetectionOptions&
   return result;
 }
 
-}  // namespace plumb
+}  // namespace plumb::stats

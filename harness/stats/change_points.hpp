@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-namespace plumb {
+namespace plumb::stats {
 
 /// One place where a series changes to another level.
 struct ChangePoint {
@@ -88,4 +88,4 @@ struct DetectionOptions {
 [[nodiscard]] Detection detect_changes(std::span<const double> values,
                                        const DetectionOptions& options = {});
 
-}  // namespace plumb
+}  // namespace plumb::stats

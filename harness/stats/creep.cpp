@@ -5,14 +5,14 @@
 #include <cmath>
 #include <vector>
 
-namespace plumb {
+namespace plumb::stats {
 namespace {
 
 constexpr std::size_t kWindow = 11;
 constexpr std::size_t kMinWindows = 5;
 constexpr double kErrors = 6.0;
 
-double median_of(std::vector<double> values) {
+double compute_window_median(std::vector<double> values) {
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
   std::nth_element(values.begin(), middle, values.end());
   return *middle;
@@ -20,7 +20,7 @@ double median_of(std::vector<double> values) {
 
 /// Returns the standard error of a window's median. It is the root mean square of the differences
 /// between adjacent windows, over √2. A creep that is spread over many windows hardly changes it.
-double error_of(std::span<const double> medians) {
+double compute_error(std::span<const double> medians) {
   double sum = 0.0;
   std::size_t count = 0;
   for (std::size_t i = kWindow; i < medians.size(); i += kWindow, ++count) {
@@ -43,11 +43,11 @@ std::optional<Creep> find_creep(std::span<const double> values) {
     for (const double value : values.subspan(i, kWindow)) {
       window.push_back(std::log(value));
     }
-    medians.push_back(median_of(std::move(window)));
+    medians.push_back(compute_window_median(std::move(window)));
   }
   const auto best = std::min_element(medians.begin(), medians.end());
   const double rise = medians.back() - *best;
-  if (rise < std::log1p(kMinCreep) || rise < kErrors * error_of(medians)) {
+  if (rise < std::log1p(kMinCreep) || rise < kErrors * compute_error(medians)) {
     return std::nullopt;
   }
   return Creep{static_cast<std::size_t>(best - medians.begin()) + kWindow / 2,
@@ -55,4 +55,4 @@ std::optional<Creep> find_creep(std::span<const double> values) {
                std::exp(medians.back())};
 }
 
-}  // namespace plumb
+}  // namespace plumb::stats

@@ -5,7 +5,7 @@
 #include <optional>
 #include <span>
 
-namespace plumb {
+namespace plumb::stats {
 
 /// Gradual rise of a series' level by steps that are each too small to be detected.
 struct Creep {
@@ -25,4 +25,4 @@ inline constexpr double kMinCreep = 0.05;
 /// values, oldest first. Absent: fewer values, or no creep. Pure.
 [[nodiscard]] std::optional<Creep> find_creep(std::span<const double> values);
 
-}  // namespace plumb
+}  // namespace plumb::stats

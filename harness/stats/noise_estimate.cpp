@@ -9,7 +9,7 @@
 
 #include "harness/stats/segmentation.hpp"
 
-namespace plumb {
+namespace plumb::stats {
 namespace {
 
 constexpr std::size_t kMedianReach = 5;  // the running median looks so far to both sides
@@ -147,4 +147,4 @@ std::optional<ScaledSeries> scale_series(std::span<const double> values) {
   return series;
 }
 
-}  // namespace plumb
+}  // namespace plumb::stats

@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-namespace plumb {
+namespace plumb::stats {
 
 /// Returns the median of `scratch`, which is reordered and must not be empty.
 [[nodiscard]] double compute_median(std::vector<double>& scratch);
@@ -31,4 +31,4 @@ struct ScaledSeries {
 /// side are a level and stay. So does a value that agrees with the five points on one side of it.
 [[nodiscard]] std::optional<ScaledSeries> scale_series(std::span<const double> values);
 
-}  // namespace plumb
+}  // namespace plumb::stats

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <limits>
 
-namespace plumb {
+namespace plumb::stats {
 
 SegmentCost::SegmentCost(std::span<const double> values) {
   const std::size_t n = values.size() + 1;
@@ -87,4 +87,4 @@ void settle_boundaries(Boundaries& bounds, const SegmentCost& cost) {
   }
 }
 
-}  // namespace plumb
+}  // namespace plumb::stats

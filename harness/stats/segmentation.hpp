@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-namespace plumb {
+namespace plumb::stats {
 
 /// Fewest points of a level. A shorter run at the end is a suspicion.
 inline constexpr std::size_t kMinSegment = 5;
@@ -43,4 +43,4 @@ class SegmentCost {
 /// Moves each boundary to where the error of its two segments is least, the others fixed.
 void settle_boundaries(Boundaries& bounds, const SegmentCost& cost);
 
-}  // namespace plumb
+}  // namespace plumb::stats

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <set>
 
-namespace plumb {
+namespace plumb::stats {
 namespace {
 
 using Changes = std::set<std::size_t>;
@@ -107,4 +107,4 @@ SegmentationScore score_segmentation(std::span<const MarkedChanges> annotators,
   return score;
 }
 
-}  // namespace plumb
+}  // namespace plumb::stats

@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-namespace plumb {
+namespace plumb::stats {
 
 /// Change points that one annotator marked or a detector found. Each is the first point of a new
 /// level.
@@ -30,4 +30,4 @@ struct SegmentationScore {
                                                    std::size_t length,
                                                    std::size_t margin = 5);
 
-}  // namespace plumb
+}  // namespace plumb::stats

@@ -8,7 +8,7 @@
 
 #include "harness/stats/step_model.hpp"
 
-namespace plumb {
+namespace plumb::stats {
 namespace {
 
 /// Returns the log-likelihood of the numbers of moves out of each state, by its points.
@@ -92,4 +92,4 @@ std::vector<StateChange> find_share_changes(const std::vector<char>& is_high) {
   return changes;
 }
 
-}  // namespace plumb
+}  // namespace plumb::stats

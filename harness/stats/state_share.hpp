@@ -5,11 +5,11 @@
 
 #include "harness/stats/change_points.hpp"
 
-namespace plumb {
+namespace plumb::stats {
 
 /// Finds where the share of points in the higher state changed by 0.15 or more. The method is
 /// binary segmentation of the likelihood of a Markov chain's moves. Parts have at least twenty
 /// points.
 [[nodiscard]] std::vector<StateChange> find_share_changes(const std::vector<char>& is_high);
 
-}  // namespace plumb
+}  // namespace plumb::stats

@@ -6,7 +6,7 @@
 #include <limits>
 #include <utility>
 
-namespace plumb {
+namespace plumb::stats {
 namespace {
 
 constexpr double kFinePenalty = 7.0;
@@ -126,4 +126,4 @@ StepPath find_levels(std::span<const double> values) {
   return path;
 }
 
-}  // namespace plumb
+}  // namespace plumb::stats

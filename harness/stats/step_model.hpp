@@ -7,7 +7,7 @@
 
 #include "harness/stats/segmentation.hpp"
 
-namespace plumb {
+namespace plumb::stats {
 
 /// Noise of a series around its levels, with autocorrelation of the first order.
 struct NoiseFit {
@@ -69,4 +69,4 @@ struct StepPath {
 /// Returns the boundaries without the k-th.
 [[nodiscard]] Boundaries without(const Boundaries& bounds, std::size_t k);
 
-}  // namespace plumb
+}  // namespace plumb::stats

@@ -5,7 +5,7 @@
 #include <boost/math/distributions/students_t.hpp>
 #include <cmath>
 
-namespace plumb {
+namespace plumb::stats {
 namespace {
 
 constexpr double kManyDegrees = 1e6;  // as good as infinite
@@ -26,4 +26,4 @@ double t_quantile(double probability, double freedom) {
              : boost::math::quantile(boost::math::students_t(freedom), probability);
 }
 
-}  // namespace plumb
+}  // namespace plumb::stats

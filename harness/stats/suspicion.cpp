@@ -6,7 +6,7 @@
 
 #include "harness/stats/noise_estimate.hpp"
 
-namespace plumb {
+namespace plumb::stats {
 
 std::optional<std::size_t> find_suspicion(std::span<const double> values,
                                           std::size_t begin,
@@ -51,4 +51,4 @@ std::optional<std::size_t> find_suspicion(std::span<const double> values,
   return index;
 }
 
-}  // namespace plumb
+}  // namespace plumb::stats

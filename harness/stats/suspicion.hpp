@@ -7,7 +7,7 @@
 
 #include "harness/stats/step_model.hpp"
 
-namespace plumb {
+namespace plumb::stats {
 
 /// Compares the last one to four points, too few for a level, with the points since `begin`.
 /// Returns the first of them if they are off by 3.4 standard errors, one alone by five deviations.
@@ -19,4 +19,4 @@ namespace plumb {
                                                         std::size_t begin,
                                                         const NoiseFit& noise);
 
-}  // namespace plumb
+}  // namespace plumb::stats

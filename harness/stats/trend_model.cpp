@@ -6,7 +6,7 @@
 #include <cmath>
 #include <utility>
 
-namespace plumb {
+namespace plumb::stats {
 namespace {
 
 constexpr std::array<std::size_t, 3> kDegrees{1, 3, 5};
@@ -176,4 +176,4 @@ TrendModel choose_trend(std::span<const double> values, const StepPath& levels) 
   return best;
 }
 
-}  // namespace plumb
+}  // namespace plumb::stats

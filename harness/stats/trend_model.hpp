@@ -6,7 +6,7 @@
 
 #include "harness/stats/step_model.hpp"
 
-namespace plumb {
+namespace plumb::stats {
 
 /// Levels of a series on top of a smooth trend.
 struct TrendModel {
@@ -23,4 +23,4 @@ struct TrendModel {
 /// Levels and trend are fitted alternately.
 [[nodiscard]] TrendModel choose_trend(std::span<const double> values, const StepPath& levels);
 
-}  // namespace plumb
+}  // namespace plumb::stats

@@ -10,7 +10,7 @@
 
 #include "harness/base/error.hpp"
 
-namespace plumb {
+namespace plumb::stats {
 namespace {
 
 constexpr double kTrim = 0.1;
@@ -117,4 +117,4 @@ std::vector<double> false_discovery_q(std::span<const double> p_values) {
   return q;
 }
 
-}  // namespace plumb
+}  // namespace plumb::stats

@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-namespace plumb {
+namespace plumb::stats {
 
 /// Trimmed mean with the variance and degrees of freedom that a t test needs.
 struct TrimmedMean {
@@ -41,4 +41,4 @@ struct VariancePrior {
 /// Returns the p-values adjusted by Benjamini and Hochberg (q), in the order given.
 [[nodiscard]] std::vector<double> false_discovery_q(std::span<const double> p_values);
 
-}  // namespace plumb
+}  // namespace plumb::stats

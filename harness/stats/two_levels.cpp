@@ -7,7 +7,7 @@
 #include <limits>
 #include <numeric>
 
-namespace plumb {
+namespace plumb::stats {
 namespace {
 
 constexpr std::size_t kMinProcesses = 8;
@@ -112,4 +112,4 @@ double shares_p(const LevelCount& baseline, const LevelCount& candidate) {
   return std::min(p, 1.0);
 }
 
-}  // namespace plumb
+}  // namespace plumb::stats

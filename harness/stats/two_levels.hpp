@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-namespace plumb {
+namespace plumb::stats {
 
 /// Numbers of restarted processes at the two levels of a bistable series.
 struct LevelCount {
@@ -41,4 +41,4 @@ struct TwoLevels {
 /// says that the sides' shares differ.
 [[nodiscard]] double shares_p(const LevelCount& baseline, const LevelCount& candidate);
 
-}  // namespace plumb
+}  // namespace plumb::stats

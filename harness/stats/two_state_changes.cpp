@@ -9,7 +9,7 @@
 #include "harness/stats/state_share.hpp"
 #include "harness/stats/two_state_model.hpp"
 
-namespace plumb {
+namespace plumb::stats {
 namespace {
 
 /// Returns the values less their levels, which are means of the clipped values.
@@ -212,4 +212,4 @@ std::optional<TwoStateChanges> find_two_state_changes(std::span<const double> va
   return changes;
 }
 
-}  // namespace plumb
+}  // namespace plumb::stats

@@ -9,7 +9,7 @@
 #include "harness/stats/noise_estimate.hpp"
 #include "harness/stats/step_model.hpp"
 
-namespace plumb {
+namespace plumb::stats {
 
 /// Changes of a series with two states.
 struct TwoStateChanges {
@@ -23,4 +23,4 @@ struct TwoStateChanges {
                                                                     const ScaledSeries& scaled,
                                                                     const StepPath& levels);
 
-}  // namespace plumb
+}  // namespace plumb::stats

@@ -10,7 +10,7 @@
 #include "harness/stats/noise_estimate.hpp"
 #include "harness/stats/segmentation.hpp"
 
-namespace plumb {
+namespace plumb::stats {
 namespace {
 
 constexpr double kMad = 1.4826;
@@ -237,4 +237,4 @@ double score_levels(std::span<const double> residuals, double correlation, doubl
   return -2.0 * total;
 }
 
-}  // namespace plumb
+}  // namespace plumb::stats

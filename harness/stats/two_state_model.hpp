@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-namespace plumb {
+namespace plumb::stats {
 
 /// Two levels between which a series jumps, as a hidden Markov model with one deviation.
 struct TwoStateModel {
@@ -30,4 +30,4 @@ struct TwoStateModel {
                                   double correlation,
                                   double variance);
 
-}  // namespace plumb
+}  // namespace plumb::stats

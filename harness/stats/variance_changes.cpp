@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace plumb {
+namespace plumb::stats {
 namespace {
 
 /// Returns the squares around the levels, summed up to each point.
@@ -76,4 +76,4 @@ std::vector<VarianceStep> find_variance_steps(std::span<const double> values,
   return Search(sum_squares(values, levels)).run();
 }
 
-}  // namespace plumb
+}  // namespace plumb::stats

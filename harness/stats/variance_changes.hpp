@@ -6,7 +6,7 @@
 
 #include "harness/stats/step_model.hpp"
 
-namespace plumb {
+namespace plumb::stats {
 
 /// One change of the variance of a series less its levels.
 struct VarianceStep {
@@ -22,4 +22,4 @@ struct VarianceStep {
 [[nodiscard]] std::vector<VarianceStep> find_variance_steps(std::span<const double> values,
                                                             const Boundaries& levels);
 
-}  // namespace plumb
+}  // namespace plumb::stats

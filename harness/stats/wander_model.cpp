@@ -9,7 +9,7 @@
 #include "harness/stats/segmentation.hpp"
 #include "harness/stats/step_model.hpp"
 
-namespace plumb {
+namespace plumb::stats {
 namespace {
 
 constexpr std::array kGains{0.1, 0.2, 0.35, 0.6, 1.0};
@@ -103,4 +103,4 @@ WanderModel fit_wander(std::span<const double> values) {
   return model;
 }
 
-}  // namespace plumb
+}  // namespace plumb::stats

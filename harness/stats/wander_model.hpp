@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-namespace plumb {
+namespace plumb::stats {
 
 /// One jump of a level that also wanders.
 struct Jump {
@@ -24,4 +24,4 @@ struct WanderModel {
 /// jump is at least five points from the next and from the ends.
 [[nodiscard]] WanderModel fit_wander(std::span<const double> values);
 
-}  // namespace plumb
+}  // namespace plumb::stats

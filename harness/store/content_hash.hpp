@@ -13,7 +13,7 @@
 #include "harness/base/hash64.hpp"
 #include "harness/base/units.hpp"
 
-namespace plumb {
+namespace plumb::store {
 
 /// Hash of the content of a stored row: XXH64 of its fields, one after the other. Each field is
 /// written so that neighbours cannot be confused (docs/reference/store.md). It guards against
@@ -67,4 +67,4 @@ class ContentHash {
   std::size_t used_ = 0;
 };
 
-}  // namespace plumb
+}  // namespace plumb::store

@@ -16,7 +16,7 @@
 #include "harness/results/results_json.hpp"
 #include "harness/results/scenario_result.hpp"
 
-namespace plumb {
+namespace plumb::store {
 namespace {
 
 using nlohmann::json;
@@ -24,10 +24,10 @@ using nlohmann::json;
 constexpr std::size_t kMaxEntries = 1'000'000;
 
 void check_models(const std::string& payload, const char* list) {
-  const json document = parse_json(payload);
-  for (const json& model : JsonObject(document).array("models", kMaxEntries)) {
-    for (const json& entry : JsonObject(model).array(list, kMaxEntries)) {
-      static_cast<void>(JsonObject(entry));
+  const json document = results::parse_json(payload);
+  for (const json& model : results::JsonObject(document).array("models", kMaxEntries)) {
+    for (const json& entry : results::JsonObject(model).array(list, kMaxEntries)) {
+      static_cast<void>(results::JsonObject(entry));
     }
   }
 }
@@ -41,9 +41,9 @@ void check_whatif(const std::string& payload) {
 }
 
 void check_noise(const std::string& payload) {
-  const json document = parse_json(payload);
-  for (const json& entry : JsonObject(document).array("metrics", kMaxEntries)) {
-    const JsonObject metric(entry);
+  const json document = results::parse_json(payload);
+  for (const json& entry : results::JsonObject(document).array("metrics", kMaxEntries)) {
+    const results::JsonObject metric(entry);
     static_cast<void>(metric.text("series"));
     static_cast<void>(metric.number("process"));
     static_cast<void>(metric.number("floor"));
@@ -51,10 +51,10 @@ void check_noise(const std::string& payload) {
 }
 
 void check_comparison(const std::string& payload) {
-  const json document = parse_json(payload);
-  const JsonObject comparison(document);
+  const json document = results::parse_json(payload);
+  const results::JsonObject comparison(document);
   static_cast<void>(comparison.texts("varied", kMaxEntries));
-  const JsonObject limits = comparison.object("limits");
+  const results::JsonObject limits = comparison.object("limits");
   for (const char* const name :
        {"alpha", "false_discovery_rate", "end_to_end_floor", "layer_floor"}) {
     static_cast<void>(limits.number(name));
@@ -62,20 +62,20 @@ void check_comparison(const std::string& payload) {
 }
 
 void check_confirmation(const std::string& payload) {
-  const json document = parse_json(payload);
-  const JsonObject confirmation(document);
+  const json document = results::parse_json(payload);
+  const results::JsonObject confirmation(document);
   static_cast<void>(confirmation.texts("series", kMaxEntries));
   if (confirmation.has("pairs")) {
     static_cast<void>(confirmation.object("pairs").array("metrics", kMaxEntries));
   } else {
-    static_cast<void>(confirmation.integer("after_process", 0, JsonObject::kHighest));
+    static_cast<void>(confirmation.integer("after_process", 0, results::JsonObject::kHighest));
   }
 }
 
 void check_run_times(const std::string& payload) {
-  const json document = parse_json(payload);
-  for (const json& entry : JsonObject(document).array("series", kMaxEntries)) {
-    const JsonObject series(entry);
+  const json document = results::parse_json(payload);
+  for (const json& entry : results::JsonObject(document).array("series", kMaxEntries)) {
+    const results::JsonObject series(entry);
     static_cast<void>(series.text("id"));
     for (const json& value : series.array("log_seconds", kMaxEntries)) {
       if (!value.is_number()) {
@@ -86,8 +86,8 @@ void check_run_times(const std::string& payload) {
 }
 
 void check_qualification(const std::string& payload) {
-  const json document = parse_json(payload);
-  const JsonObject qualification(document);
+  const json document = results::parse_json(payload);
+  const results::JsonObject qualification(document);
   for (const char* const name : {"baseline", "candidate", "criteria"}) {
     static_cast<void>(qualification.object(name));
   }
@@ -103,16 +103,16 @@ void check_qualification(const std::string& payload) {
 }
 
 void check_change(const std::string& payload) {
-  const json document = parse_json(payload);
-  const JsonObject change(document);
+  const json document = results::parse_json(payload);
+  const results::JsonObject change(document);
   static_cast<void>(change.text("state"));
   static_cast<void>(change.number("before_seconds"));
   static_cast<void>(change.number("after_seconds"));
 }
 
 void check_baseline(const std::string& payload) {
-  const json document = parse_json(payload);
-  const JsonObject baseline(document);
+  const json document = results::parse_json(payload);
+  const results::JsonObject baseline(document);
   static_cast<void>(baseline.time("accepted"));
   for (const char* const name : {"who", "reason", "previous"}) {
     static_cast<void>(baseline.text(name));
@@ -120,7 +120,7 @@ void check_baseline(const std::string& payload) {
 }
 
 void check_json(const std::string& payload) {
-  static_cast<void>(parse_json(payload));
+  static_cast<void>(results::parse_json(payload));
 }
 
 /// Makes a check of a function that parses a payload.
@@ -137,24 +137,24 @@ struct Kind {
 constexpr std::array kKinds{
     Kind{"baseline", check_baseline},
     Kind{"bound", check_bound},
-    Kind{"calibration", check_with<calibration_from_json>},
+    Kind{"calibration", check_with<results::calibration_from_json>},
     Kind{"change", check_change},
     Kind{"comparison", check_comparison},
     Kind{"confirmation", check_confirmation},
-    Kind{"load", check_with<scenario_result_from_json>},
-    Kind{"paired_execution", check_with<execution_from_json>},
+    Kind{"load", check_with<results::scenario_result_from_json>},
+    Kind{"paired_execution", check_with<results::execution_from_json>},
     Kind{"qualification", check_qualification},
     Kind{"whatif", check_whatif},
-    Kind{kControlsRecord, check_with<controls_from_json>},
-    Kind{kExclusionsRecord, check_with<exclusions_from_json>},
-    Kind{kExecutionRecord, check_with<execution_from_json>},
+    Kind{results::kControlsRecord, check_with<results::controls_from_json>},
+    Kind{results::kExclusionsRecord, check_with<results::exclusions_from_json>},
+    Kind{results::kExecutionRecord, check_with<results::execution_from_json>},
     Kind{"noise", check_noise},
     Kind{"run_times", check_run_times},
 };
 
 }  // namespace
 
-void check_derived_payload(const DerivedRecord& record) {
+void check_derived_payload(const results::DerivedRecord& record) {
   auto check = &check_json;
   for (const Kind& kind : kKinds) {
     check = kind.name == record.kind ? kind.check : check;
@@ -170,4 +170,4 @@ void check_derived_payload(const DerivedRecord& record) {
   }
 }
 
-}  // namespace plumb
+}  // namespace plumb::store

@@ -9,7 +9,7 @@
 #include "harness/base/error.hpp"
 #include "harness/base/hash64.hpp"
 
-namespace plumb {
+namespace plumb::store {
 namespace {
 
 constexpr std::string_view kField = R"(,"digest":")";
@@ -17,7 +17,7 @@ constexpr std::string_view kEnd = R"("})";
 constexpr std::size_t kDigits = 16;
 constexpr std::size_t kSealSize = kField.size() + kDigits + kEnd.size();
 
-std::uint64_t digest_of(std::string_view line, std::uint64_t before) {
+std::uint64_t compute_digest(std::string_view line, std::uint64_t before) {
   return hash64(std::as_bytes(std::span(line)), before);
 }
 
@@ -25,7 +25,7 @@ std::uint64_t digest_of(std::string_view line, std::uint64_t before) {
 
 std::string ExportChain::seal(std::string_view line) {
   PLUMB_CHECK(line.ends_with('}'));
-  digest_ = digest_of(line, digest_);
+  digest_ = compute_digest(line, digest_);
   return fmt::format("{}{}{:016x}{}", line.substr(0, line.size() - 1), kField, digest_, kEnd);
 }
 
@@ -40,7 +40,7 @@ std::string ExportChain::unseal(std::string_view line) {
   }
   std::string content(line.substr(0, line.size() - kSealSize));
   content += '}';
-  digest_ = digest_of(content, digest_);
+  digest_ = compute_digest(content, digest_);
   const std::string_view digits = line.substr(line.size() - kEnd.size() - kDigits, kDigits);
   if (digits != fmt::format("{:016x}", digest_)) {
     throw Error(Error::Kind::kUser,
@@ -49,4 +49,4 @@ std::string ExportChain::unseal(std::string_view line) {
   return content;
 }
 
-}  // namespace plumb
+}  // namespace plumb::store

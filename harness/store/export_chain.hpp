@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-namespace plumb {
+namespace plumb::store {
 
 /// Chain of digests through the lines of an export. The digest of a line covers it and all lines
 /// before it, so that the last one covers the whole. It guards against damage, not forgery.
@@ -24,4 +24,4 @@ class ExportChain {
   std::uint64_t digest_ = 0;
 };
 
-}  // namespace plumb
+}  // namespace plumb::store

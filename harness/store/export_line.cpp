@@ -11,7 +11,7 @@
 #include "harness/results/json_object.hpp"
 #include "harness/results/results_json.hpp"
 
-namespace plumb {
+namespace plumb::store {
 namespace {
 
 using nlohmann::json;
@@ -35,7 +35,7 @@ std::string write(const ExportedHeader& header) {
 }
 
 std::string write(const ExportedRun& run) {
-  const RunRecord& record = run.record;
+  const results::RunRecord& record = run.record;
   return fmt::format(R"({{"type":"run","state":"{}","finished":{},"tags":{},"run":{}}})",
                      to_text(record.state),
                      record.finished ? json_text(to_text(*record.finished)) : "null",
@@ -56,7 +56,7 @@ std::string write(const ExportedReuse& reuse) {
 }
 
 std::string write(const ExportedDerived& derived) {
-  const DerivedRecord& record = derived.record;
+  const results::DerivedRecord& record = derived.record;
   return json_text({{"type", "derived"},
                     {"run", record.run},
                     {"kind", record.kind},
@@ -71,7 +71,7 @@ std::string write(const ExportedEnd& end) {
   return fmt::format(R"({{"type":"end","lines":{}}})", end.lines);
 }
 
-std::vector<RowReference> references(const JsonObject& object, const char* name) {
+std::vector<RowReference> references(const results::JsonObject& object, const char* name) {
   std::vector<RowReference> rows;
   for (const json& pair : object.array(name, kMaximumReferences)) {
     const bool good = pair.is_array() && pair.size() == 2 && pair[0].is_string() &&
@@ -86,8 +86,8 @@ std::vector<RowReference> references(const JsonObject& object, const char* name)
   return rows;
 }
 
-ExportedHeader read_header(const JsonObject& object) {
-  const std::int64_t format = object.integer("format", 1, JsonObject::kHighest);
+ExportedHeader read_header(const results::JsonObject& object) {
+  const std::int64_t format = object.integer("format", 1, results::JsonObject::kHighest);
   if (format > kFormat) {
     throw Error(Error::Kind::kUser,
                 fmt::format("the export has format {}, but this program reads up to {}: use the "
@@ -98,10 +98,10 @@ ExportedHeader read_header(const JsonObject& object) {
   return {static_cast<int>(format)};
 }
 
-ExportedRun read_run(const json& value, const JsonObject& object) {
+ExportedRun read_run(const json& value, const results::JsonObject& object) {
   ExportedRun run;
   const std::string& state = object.text("state");
-  const std::optional<RunState> known = parse_run_state(state);
+  const std::optional<results::RunState> known = results::parse_run_state(state);
   if (!known) {
     throw Error(Error::Kind::kUser, fmt::format("field 'state' has the unknown value '{}'", state));
   }
@@ -111,11 +111,11 @@ ExportedRun read_run(const json& value, const JsonObject& object) {
   }
   run.record.tags = object.texts("tags", 1000);
   (void)object.object("run");
-  run.record.header = run_header_from_json(value["run"].dump());
+  run.record.header = results::run_header_from_json(value["run"].dump());
   return run;
 }
 
-ExportedRow read_row_line(const json& value, const JsonObject& object) {
+ExportedRow read_row_line(const json& value, const results::JsonObject& object) {
   ExportedRow row;
   row.place = {object.text("run"), object.integer("position", 0, kMaximumPosition)};
   const std::string& hex = object.text("checksum");
@@ -126,13 +126,13 @@ ExportedRow read_row_line(const json& value, const JsonObject& object) {
   }
   row.checksum = static_cast<std::int64_t>(checksum);
   (void)object.object("row");
-  row.row = measurement_from_json(value["row"].dump());
+  row.row = results::measurement_from_json(value["row"].dump());
   return row;
 }
 
-ExportedDerived read_derived(const JsonObject& object) {
+ExportedDerived read_derived(const results::JsonObject& object) {
   ExportedDerived derived;
-  DerivedRecord& record = derived.record;
+  results::DerivedRecord& record = derived.record;
   record.run = object.text("run");
   record.kind = object.text("kind");
   record.subject = object.text("subject");
@@ -150,8 +150,8 @@ std::string to_json(const ExportLine& line) {
 }
 
 ExportLine parse_export_line(std::string_view text) {
-  const json value = parse_json(text);
-  const JsonObject object(value);
+  const json value = results::parse_json(text);
+  const results::JsonObject object(value);
   const std::string& type = object.text("type");
   if (type == "row") {
     return read_row_line(value, object);
@@ -166,7 +166,7 @@ ExportLine parse_export_line(std::string_view text) {
     return read_derived(object);
   }
   if (type == "end") {
-    return ExportedEnd{object.integer("lines", 0, JsonObject::kHighest)};
+    return ExportedEnd{object.integer("lines", 0, results::JsonObject::kHighest)};
   }
   if (type == "plumbline_export") {
     return read_header(object);
@@ -174,4 +174,4 @@ ExportLine parse_export_line(std::string_view text) {
   throw Error(Error::Kind::kUser, fmt::format("field 'type' has the unknown value '{}'", type));
 }
 
-}  // namespace plumb
+}  // namespace plumb::store

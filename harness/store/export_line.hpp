@@ -9,11 +9,11 @@
 
 #include "harness/results/run.hpp"
 
-namespace plumb {
+namespace plumb::store {
 
 /// Identity of a row across stores: the run that measured it and its position there.
 struct RowReference {
-  RunId run;
+  results::RunId run;
   std::int64_t position = 0;
 };
 
@@ -23,22 +23,22 @@ struct ExportedHeader {
 };
 /// Run with its state and tags. It comes before its rows.
 struct ExportedRun {
-  RunRecord record;
+  results::RunRecord record;
 };
 /// One row, with its place and checksum.
 struct ExportedRow {
   RowReference place;
   std::int64_t checksum = 0;
-  Measurement row;
+  results::Measurement row;
 };
 /// Rows of earlier runs that a run reuses. A run may have several such lines.
 struct ExportedReuse {
-  RunId run;
+  results::RunId run;
   std::vector<RowReference> rows;
 };
 /// One derived record. `record.inputs` is empty. The references are in `inputs`.
 struct ExportedDerived {
-  DerivedRecord record;
+  results::DerivedRecord record;
   std::vector<RowReference> inputs;
 };
 /// Last line of an export. Without it, the export was cut off.
@@ -55,4 +55,4 @@ using ExportLine = std::
 /// Parses one line without its digest. Throws Error{kUser} that names the field at fault.
 [[nodiscard]] ExportLine parse_export_line(std::string_view text);
 
-}  // namespace plumb
+}  // namespace plumb::store

@@ -4,7 +4,7 @@
 #include <span>
 #include <string_view>
 
-namespace plumb {
+namespace plumb::store {
 
 /// Step from one version of the schema to the next: a file in harness/store/migrations.
 struct Migration {
@@ -16,4 +16,4 @@ struct Migration {
 /// Returns all migrations in order, compiled into the program.
 [[nodiscard]] std::span<const Migration> migrations();
 
-}  // namespace plumb
+}  // namespace plumb::store

@@ -12,13 +12,13 @@
 
 #include "harness/results/run.hpp"
 
-namespace plumb {
+namespace plumb::store {
 
 /// Identity of one series: one metric of one key on one system. Stack and driver are attributes of
 /// its points.
 struct SeriesQuery {
   std::string key;  ///< a layer key
-  CacheMode cache = CacheMode::kNone;
+  results::CacheMode cache = results::CacheMode::kNone;
   std::optional<std::string> environment;  ///< 16 hex digits; absent: all environments
 };
 
@@ -26,12 +26,12 @@ struct SeriesQuery {
 /// fresh process, where it was confirmed, else the fastest full row. Of a variant that several
 /// processes timed, the middle one counts.
 struct SeriesPoint {
-  RunId run;
+  results::RunId run;
   std::string environment;
   std::string stack;
   Timestamp started{};  ///< of the run
   std::string variant;
-  SampleSummary corrected;
+  measure::SampleSummary corrected;
 };
 
 /// What a garbage collection did.
@@ -56,40 +56,44 @@ class Store {
   virtual ~Store() = default;
 
   /// Begins a run, and takes it for this store as take_run() does.
-  virtual void begin_run(const RunHeader& header) = 0;
+  virtual void begin_run(const results::RunHeader& header) = 0;
   /// Takes a run that is not finished, which is then running again, so that this store may write to
   /// it. This is how a run is resumed. Returns false if it is
   /// finished, or if a live process has it: no clock judges this. Whoever had the run before can
   /// no longer write to it.
-  [[nodiscard]] virtual bool take_run(const RunId& run) = 0;
+  [[nodiscard]] virtual bool take_run(const results::RunId& run) = 0;
   /// Adds rows to a run that this store has taken, and returns their ids, in order. Many rows per
   /// call are fast. A finished run takes no more rows. Throws Error{kEnvironment} if another
   /// process took the run over: then nothing is stored.
-  virtual std::vector<RowId> append(const RunId& run, std::span<const Measurement> rows) = 0;
+  virtual std::vector<results::RowId> append(const results::RunId& run,
+                                             std::span<const results::Measurement> rows) = 0;
   /// Makes rows of earlier runs part of this one, as append() adds rows. Rows that are part of it
   /// already stay.
-  virtual void link_reused(const RunId& run, std::span<const RowId> rows) = 0;
+  virtual void link_reused(const results::RunId& run, std::span<const results::RowId> rows) = 0;
   /// Ends a run, and gives it back: who takes it next may add rows to it if it is interrupted. With
   /// `state` kRunning it only drops the time of the end, and keeps the run.
-  virtual void finish_run(const RunId& run, RunState state, Timestamp finished) = 0;
+  virtual void finish_run(const results::RunId& run,
+                          results::RunState state,
+                          Timestamp finished) = 0;
 
   /// Returns all runs, newest first, without their resolved suites: find_run() has those.
-  [[nodiscard]] virtual std::vector<RunRecord> runs() const = 0;
+  [[nodiscard]] virtual std::vector<results::RunRecord> runs() const = 0;
   /// Resolves a ULID, a unique prefix of one, a tag or "@latest". Throws Error{kUser} that lists
   /// the newest runs and tags.
-  [[nodiscard]] virtual RunRecord find_run(const std::string& name) const = 0;
+  [[nodiscard]] virtual results::RunRecord find_run(const std::string& name) const = 0;
   /// Returns a run's rows, own and reused, in order of row id.
-  [[nodiscard]] virtual std::vector<StoredMeasurement> measurements(const RunId& run) const = 0;
+  [[nodiscard]] virtual std::vector<results::StoredMeasurement> measurements(
+      const results::RunId& run) const = 0;
   /// Returns the newest complete set of rows of each key for one environment and cache mode. These
   /// are the rows that a new run may reuse. They come from the newest run that settles the key,
   /// finished or not. A key is settled where it was timed in full or confirmed, or refused for
   /// good: unsupported, wrong result or out of memory. A crash, a time-out or a skip may pass the
   /// next time. The set has that run's full and confirming rows and all its refusals, but no timed
   /// races. A set with a row older than `not_before` is left out.
-  [[nodiscard]] virtual std::vector<StoredMeasurement> reusable(
+  [[nodiscard]] virtual std::vector<results::StoredMeasurement> reusable(
       const std::string& environment_id,
-      std::span<const LayerKey> keys,
-      CacheMode cache,
+      std::span<const model::LayerKey> keys,
+      results::CacheMode cache,
       std::optional<Timestamp> not_before) const = 0;
   /// Returns one point per run, in the order in which the runs started.
   [[nodiscard]] virtual std::vector<SeriesPoint> series(const SeriesQuery& query) const = 0;
@@ -98,16 +102,16 @@ class Store {
       std::span<const SeriesQuery> queries) const = 0;
 
   /// Adds records, except those that their run has already (equal except for `computed`).
-  virtual void put_derived(std::span<const DerivedRecord> records) = 0;
-  [[nodiscard]] virtual std::vector<DerivedRecord> derived(const RunId& run,
-                                                           const std::string& kind) const = 0;
+  virtual void put_derived(std::span<const results::DerivedRecord> records) = 0;
+  [[nodiscard]] virtual std::vector<results::DerivedRecord> derived(
+      const results::RunId& run, const std::string& kind) const = 0;
   /// Returns the newest calibration of an environment.
-  [[nodiscard]] virtual std::optional<DerivedRecord> latest_calibration(
+  [[nodiscard]] virtual std::optional<results::DerivedRecord> latest_calibration(
       const std::string& environment_id) const = 0;
 
   /// Assigns a tag to a run, and takes it from another run that has it. Throws Error{kUser} for a
   /// text that cannot be a tag.
-  virtual void tag(const RunId& run, const std::string& tag) = 0;
+  virtual void tag(const results::RunId& run, const std::string& tag) = 0;
 
   [[nodiscard]] virtual int schema_version() const = 0;
   /// Returns a number that changes when any other connection has stored something. It costs almost
@@ -116,7 +120,7 @@ class Store {
   /// Checks every checksum and reference. Returns one line per fault.
   [[nodiscard]] virtual std::vector<std::string> verify() const = 0;
   /// Writes runs (all, if none are named) as JSON lines, with the runs whose rows they refer to.
-  virtual void export_to(std::ostream& out, std::span<const RunId> runs) const = 0;
+  virtual void export_to(std::ostream& out, std::span<const results::RunId> runs) const = 0;
   /// Reads what export_to() wrote. What is there already stays as it is, so that importing twice is
   /// importing once. Returns the number of new runs. Throws Error{kUser} with the wrong line; then
   /// nothing was imported.
@@ -147,4 +151,4 @@ struct StoreAccess {
 /// URL that names none.
 [[nodiscard]] std::optional<std::string> store_identity(const std::string& url);
 
-}  // namespace plumb
+}  // namespace plumb::store

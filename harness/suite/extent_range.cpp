@@ -10,7 +10,7 @@
 #include "harness/base/error.hpp"
 #include "harness/suite/toml_section.hpp"
 
-namespace plumb {
+namespace plumb::suite {
 namespace {
 
 constexpr const char* kStandardStep = "x2";
@@ -58,7 +58,7 @@ std::vector<ExtentRange> parse_toml_ranges(std::string_view text,
     const toml::table table =
         toml::parse(fmt::format("value = {}{}{}", list ? "" : "[", text, list ? "" : "]"));
     const std::filesystem::path place = name;  // messages begin with it, as with a suite's file
-    return TomlSection(place, table, name).ranges_of(name, *table.get("value"), maximum);
+    return TomlSection(place, table, name).read_ranges(name, *table.get("value"), maximum);
   } catch (const toml::parse_error& problem) {
     throw Error(
         Error::Kind::kUser,
@@ -130,4 +130,4 @@ std::vector<ExtentRange> parse_ranges(std::string_view text,
   }
 }
 
-}  // namespace plumb
+}  // namespace plumb::suite

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-namespace plumb {
+namespace plumb::suite {
 
 inline constexpr std::int64_t kMaxBatch = 1'000'000;
 inline constexpr std::int64_t kMaxExtent = std::int64_t{1} << 40U;
@@ -35,4 +35,4 @@ struct ExtentRange {
                                                     const std::string& name,
                                                     std::int64_t maximum);
 
-}  // namespace plumb
+}  // namespace plumb::suite

@@ -12,7 +12,7 @@
 #include "harness/suite/shapes_file.hpp"
 #include "harness/suite/suite.hpp"
 
-namespace plumb {
+namespace plumb::suite {
 namespace {
 
 [[noreturn]] void fail_at(const SuiteSpec& spec, int line, const std::string& problem) {
@@ -82,7 +82,7 @@ std::string describe(const ResolvedSuite::Model& model) {
 }
 
 /// Returns the scenarios of a model with their limits and settings.
-std::vector<Scenario> scenarios_of(const SuiteSpec& spec, const SuiteSpec::ModelEntry& entry) {
+std::vector<Scenario> resolve_scenarios(const SuiteSpec& spec, const SuiteSpec::ModelEntry& entry) {
   std::vector<Scenario> scenarios;
   for (const std::string& name :
        first_of(entry.overrides.scenario, spec.defaults.scenario, std::vector<std::string>{})) {
@@ -122,7 +122,7 @@ void add_models(const SuiteSpec& spec,
   const auto batches = first_of(entry.overrides.batch, spec.defaults.batch, Batches{1});
   const auto dtypes = first_of(entry.overrides.dtype, spec.defaults.dtype, Words{"f32"});
   ResolvedSuite::Model model;
-  model.scenarios = scenarios_of(spec, entry);
+  model.scenarios = resolve_scenarios(spec, entry);
   model.note = entry.note.value_or("");
   model.rebatch = entry.rebatch;
   model.open_batch = entry.path && !entry.overrides.batch && !spec.defaults.batch;
@@ -212,7 +212,7 @@ ResolvedSuite resolve(const SuiteSpec& spec, const ModelCompletion& complete) {
   if (spec.defaults.cache) {
     suite.caches.clear();
     for (const std::string& word : *spec.defaults.cache) {
-      const auto mode = parse_cache_mode(word);
+      const auto mode = results::parse_cache_mode(word);
       PLUMB_CHECK(mode.has_value());
       suite.caches.push_back(*mode);
     }
@@ -244,7 +244,7 @@ std::string to_json(const ResolvedSuite& suite) {
   if (suite.budget) {
     document["budget_seconds"] = suite.budget->count();
   }
-  for (const CacheMode mode : suite.caches) {
+  for (const results::CacheMode mode : suite.caches) {
     document["cache"].push_back(to_text(mode));
   }
   for (const auto& model : suite.models) {
@@ -274,4 +274,4 @@ std::string to_json(const ResolvedSuite& suite) {
   return json_text(document);
 }
 
-}  // namespace plumb
+}  // namespace plumb::suite

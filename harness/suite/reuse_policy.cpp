@@ -7,7 +7,7 @@
 #include "harness/base/error.hpp"
 #include "harness/suite/suite.hpp"
 
-namespace plumb {
+namespace plumb::suite {
 namespace {
 
 struct Unit {
@@ -77,4 +77,4 @@ std::string to_text(const ReusePolicy& policy) {
   return fmt::format("max_age:{}s", seconds);
 }
 
-}  // namespace plumb
+}  // namespace plumb::suite

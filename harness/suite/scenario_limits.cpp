@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-namespace plumb {
+namespace plumb::suite {
 
 std::optional<double> standard_percentile(const std::string& scenario) {
   if (scenario == "offline") {
@@ -27,4 +27,4 @@ std::string to_text(const Scenario& scenario) {
                            : scenario.name;
 }
 
-}  // namespace plumb
+}  // namespace plumb::suite

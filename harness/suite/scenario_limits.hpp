@@ -7,7 +7,7 @@
 #include "harness/base/units.hpp"
 #include "harness/suite/scenario_settings.hpp"
 
-namespace plumb {
+namespace plumb::suite {
 
 /// Limits that a scenario must keep for its result to count. An absent limit does not limit.
 struct ScenarioLimits {
@@ -35,4 +35,4 @@ struct Scenario {
 /// Writes a scenario in a few words: "server (99 %: latency 15 ms)".
 [[nodiscard]] std::string to_text(const Scenario& scenario);
 
-}  // namespace plumb
+}  // namespace plumb::suite

@@ -6,7 +6,7 @@
 
 #include "harness/base/units.hpp"
 
-namespace plumb {
+namespace plumb::suite {
 
 /// Settings for loading a model in a scenario. An absent setting takes MLPerf's value.
 struct ScenarioSettings {
@@ -20,4 +20,4 @@ struct ScenarioSettings {
   auto operator<=>(const ScenarioSettings&) const = default;
 };
 
-}  // namespace plumb
+}  // namespace plumb::suite

@@ -4,7 +4,7 @@
 #include "harness/model/key/layer_spec.hpp"
 #include "harness/suite/toml_section.hpp"
 
-namespace plumb {
+namespace plumb::suite {
 namespace {
 
 constexpr std::int64_t kMaximumOccurrences = 1'000'000'000;
@@ -17,8 +17,9 @@ std::vector<ShapesRow> read_shapes(const std::filesystem::path& file) {
   TomlSection top(file, table, "a shapes file");
   top.each("layers", [&](TomlSection& section) {
     ShapesRow row{.line = section.line(), .key = {}, .count = 1};
-    const auto key = section.text(
-        "key", [&row](const std::string& text) { row.key = to_key(parse_key({text})); });
+    const auto key = section.text("key", [&row](const std::string& text) {
+      row.key = model::to_key(model::parse_key({text}));
+    });
     if (!key) {
       section.fail("[[layers]] needs a 'key'");
     }
@@ -29,4 +30,4 @@ std::vector<ShapesRow> read_shapes(const std::filesystem::path& file) {
   return rows;
 }
 
-}  // namespace plumb
+}  // namespace plumb::suite

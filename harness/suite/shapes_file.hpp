@@ -7,12 +7,12 @@
 
 #include "harness/model/key/layer_key.hpp"
 
-namespace plumb {
+namespace plumb::suite {
 
 /// One `[[layers]]` table of a shapes file.
 struct ShapesRow {
   int line = 0;
-  LayerKey key;            ///< canonical: parsed and written again
+  model::LayerKey key;     ///< canonical: parsed and written again
   std::int64_t count = 1;  ///< occurrences
 };
 
@@ -20,4 +20,4 @@ struct ShapesRow {
 /// Error{kUser} with file and line for anything else, and for a key that does not parse.
 [[nodiscard]] std::vector<ShapesRow> read_shapes(const std::filesystem::path& file);
 
-}  // namespace plumb
+}  // namespace plumb::suite

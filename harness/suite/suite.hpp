@@ -17,7 +17,7 @@
 #include "harness/suite/extent_range.hpp"
 #include "harness/suite/scenario_limits.hpp"
 
-namespace plumb {
+namespace plumb::suite {
 
 /// Rule for when an earlier measurement may replace a new one.
 struct ReusePolicy {
@@ -70,7 +70,7 @@ struct SuiteSpec {
   Defaults defaults;
   std::vector<ModelEntry> models;
   std::vector<LayersEntry> layers;
-  std::vector<Exclusion> exclusions;  ///< [[exclude]]
+  std::vector<results::Exclusion> exclusions;  ///< [[exclude]]
 };
 
 /// Reads a suite file. Unknown keys are errors that name the line and the nearest known key. Throws
@@ -101,7 +101,7 @@ struct ResolvedSuite {
                               ///< counts, and `batch` is that of an open one
   };
   struct LayerEntry {
-    LayerKey key;
+    model::LayerKey key;
     std::int64_t count = 1;  ///< occurrences
     std::string file;        ///< the shapes file it comes from
   };
@@ -110,11 +110,12 @@ struct ResolvedSuite {
   std::int64_t version = 1;
   ReusePolicy reuse;
   std::optional<Seconds> budget;
-  std::vector<CacheMode> caches{CacheMode::kNone, CacheMode::kWeights};
+  std::vector<results::CacheMode> caches{results::CacheMode::kNone, results::CacheMode::kWeights};
   std::vector<Model> models;
   std::vector<LayerEntry> layers;
-  LayerSelection selection;           ///< part of the JSON where it is not empty
-  std::vector<Exclusion> exclusions;  ///< no part of the JSON: they change nothing that is measured
+  LayerSelection selection;                    ///< part of the JSON where it is not empty
+  std::vector<results::Exclusion> exclusions;  ///< no part of the JSON: they change nothing that is
+                                               ///< measured
 };
 
 /// Function that completes the extents of axes that the suite leaves open, which only the model's
@@ -131,4 +132,4 @@ using ModelCompletion = std::function<void(ResolvedSuite::Model& model)>;
 /// Writes the resolved suite as canonical JSON with sorted keys, which is stored and hashed.
 [[nodiscard]] std::string to_json(const ResolvedSuite& suite);
 
-}  // namespace plumb
+}  // namespace plumb::suite

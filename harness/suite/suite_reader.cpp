@@ -7,7 +7,7 @@
 #include "harness/suite/suite.hpp"
 #include "harness/suite/toml_section.hpp"
 
-namespace plumb {
+namespace plumb::suite {
 namespace {
 
 constexpr std::int64_t kMaximumVersion = 1'000'000'000;
@@ -73,12 +73,12 @@ SuiteSpec::ModelEntry read_model_entry(TomlSection& section) {
     });
   }
   section.entries("dim", [&](const std::string& name, const toml::node& node) {
-    model.dims[name] = section.ranges_of("dim." + name, node, kMaxExtent);
+    model.dims[name] = section.read_ranges("dim." + name, node, kMaxExtent);
   });
   return model;
 }
 
-Exclusion read_exclusion(TomlSection& section) {
+results::Exclusion read_exclusion(TomlSection& section) {
   const auto needed = [&](std::string_view key) {
     const auto text = section.text(key);
     if (!text || text->empty()) {
@@ -86,12 +86,12 @@ Exclusion read_exclusion(TomlSection& section) {
     }
     return *text;
   };
-  Exclusion exclusion;
+  results::Exclusion exclusion;
   exclusion.match = needed("case");
   exclusion.reason = needed("reason");
   exclusion.who = section.text("who").value_or("");
   exclusion.until = needed("expires");
-  if (!is_day(exclusion.until)) {
+  if (!results::is_day(exclusion.until)) {
     section.fail(fmt::format("'expires' is not a date such as \"2027-01-31\": '{}'",
                              exclusion.until.substr(0, 64)));
   }
@@ -135,4 +135,4 @@ SuiteSpec read_suite(const std::filesystem::path& file) {
   return spec;
 }
 
-}  // namespace plumb
+}  // namespace plumb::suite

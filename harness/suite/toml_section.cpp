@@ -11,7 +11,7 @@
 #include "harness/base/nearest_name.hpp"
 #include "harness/base/toml_nesting.hpp"
 
-namespace plumb {
+namespace plumb::suite {
 namespace {
 
 constexpr std::size_t kMaximumFile = std::size_t{1} << 20U;
@@ -80,7 +80,7 @@ const toml::node* TomlSection::find(std::string_view key) {
   return table_.get(key);
 }
 
-std::string TomlSection::text_of(std::string_view key, const toml::node& node) const {
+std::string TomlSection::read_text(std::string_view key, const toml::node& node) const {
   const auto* value = node.as_string();
   if (value == nullptr || value->get().empty()) {
     fail(node, fmt::format("'{}' in {} must be a text in quotes", key, name_));
@@ -115,7 +115,7 @@ std::optional<std::string> TomlSection::text(std::string_view key,
   if (node == nullptr) {
     return std::nullopt;
   }
-  std::string text = text_of(key, *node);
+  std::string text = read_text(key, *node);
   if (check) {
     try {
       check(text);
@@ -133,7 +133,7 @@ std::optional<std::int64_t> TomlSection::integer(std::string_view key,
   if (node == nullptr) {
     return std::nullopt;
   }
-  return integer_of(key, *node, low, high);
+  return read_integer(key, *node, low, high);
 }
 
 std::optional<bool> TomlSection::flag(std::string_view key) {
@@ -165,13 +165,13 @@ std::optional<std::vector<std::int64_t>> TomlSection::integers(std::string_view 
                                                                std::int64_t low,
                                                                std::int64_t high) {
   return list<std::int64_t>(
-      key, [&](const toml::node& node) { return integer_of(key, node, low, high); });
+      key, [&](const toml::node& node) { return read_integer(key, node, low, high); });
 }
 
 std::optional<std::vector<std::string>> TomlSection::choices(
     std::string_view key, std::span<const std::string_view> words) {
   return list<std::string>(key, [&](const toml::node& node) {
-    std::string word = text_of(key, node);
+    std::string word = read_text(key, node);
     if (std::find(words.begin(), words.end(), word) == words.end()) {
       fail(node, fmt::format("unknown {} '{}'; {}", key, shortened(word), suggestion(word, words)));
     }
@@ -224,10 +224,10 @@ void TomlSection::entries(std::string_view key,
   }
 }
 
-std::int64_t TomlSection::integer_of(std::string_view key,
-                                     const toml::node& node,
-                                     std::int64_t low,
-                                     std::int64_t high) const {
+std::int64_t TomlSection::read_integer(std::string_view key,
+                                       const toml::node& node,
+                                       std::int64_t low,
+                                       std::int64_t high) const {
   const auto* value = node.as_integer();
   if (value == nullptr) {
     fail(node, fmt::format("'{}' in {} must be an integer", key, name_));
@@ -240,11 +240,11 @@ std::int64_t TomlSection::integer_of(std::string_view key,
   return value->get();
 }
 
-ExtentRange TomlSection::range_of(const std::string& key,
-                                  const toml::node& node,
-                                  std::int64_t high) const {
+ExtentRange TomlSection::read_range(const std::string& key,
+                                    const toml::node& node,
+                                    std::int64_t high) const {
   if (!node.is_table()) {
-    const std::int64_t extent = integer_of(key, node, 1, high);
+    const std::int64_t extent = read_integer(key, node, 1, high);
     return {.from = extent, .to = extent, .step = "x2"};
   }
   TomlSection range(file_, *node.as_table(), key);
@@ -258,16 +258,16 @@ ExtentRange TomlSection::range_of(const std::string& key,
   return {.from = *from, .to = *to, .step = step.value_or("x2")};
 }
 
-std::vector<ExtentRange> TomlSection::ranges_of(const std::string& key,
-                                                const toml::node& node,
-                                                std::int64_t high) const {
+std::vector<ExtentRange> TomlSection::read_ranges(const std::string& key,
+                                                  const toml::node& node,
+                                                  std::int64_t high) const {
   const toml::array* const list = node.as_array();
   if (list == nullptr) {
-    return {range_of(key, node, high)};
+    return {read_range(key, node, high)};
   }
   std::vector<ExtentRange> ranges;
   for (const toml::node& element : *list) {
-    ranges.push_back(range_of(key, element, high));
+    ranges.push_back(read_range(key, element, high));
   }
   if (ranges.empty()) {
     fail(node, fmt::format("'{}' in {} is an empty list", key, name_));
@@ -291,4 +291,4 @@ void TomlSection::finish() const {
   }
 }
 
-}  // namespace plumb
+}  // namespace plumb::suite

@@ -14,7 +14,7 @@
 
 #include "harness/suite/extent_range.hpp"
 
-namespace plumb {
+namespace plumb::suite {
 
 /// Parses a TOML file of at most 1 MiB. `what` names the file in messages: "suite". Throws
 /// Error{kUser} with file, line and column.
@@ -58,26 +58,26 @@ class TomlSection {
   void entries(std::string_view key,
                const std::function<void(const std::string&, const toml::node&)>& read);
 
-  [[nodiscard]] std::int64_t integer_of(std::string_view key,
-                                        const toml::node& node,
-                                        std::int64_t low,
-                                        std::int64_t high) const;
+  [[nodiscard]] std::int64_t read_integer(std::string_view key,
+                                          const toml::node& node,
+                                          std::int64_t low,
+                                          std::int64_t high) const;
 
   /// Reads 128, {from = 128, to = 1024, step = "x2"}, or a list of these. Without a step it is
   /// "x2".
-  [[nodiscard]] std::vector<ExtentRange> ranges_of(const std::string& key,
-                                                   const toml::node& node,
-                                                   std::int64_t high) const;
+  [[nodiscard]] std::vector<ExtentRange> read_ranges(const std::string& key,
+                                                     const toml::node& node,
+                                                     std::int64_t high) const;
 
   /// Refuses every key that no accessor has read, and names the nearest known one.
   void finish() const;
 
  private:
-  [[nodiscard]] ExtentRange range_of(const std::string& key,
-                                     const toml::node& node,
-                                     std::int64_t high) const;
+  [[nodiscard]] ExtentRange read_range(const std::string& key,
+                                       const toml::node& node,
+                                       std::int64_t high) const;
   const toml::node* find(std::string_view key);
-  [[nodiscard]] std::string text_of(std::string_view key, const toml::node& node) const;
+  [[nodiscard]] std::string read_text(std::string_view key, const toml::node& node) const;
   template <typename T>
   std::optional<std::vector<T>> list(std::string_view key,
                                      const std::function<T(const toml::node&)>& read);
@@ -88,4 +88,4 @@ class TomlSection {
   std::vector<std::string_view> known_;
 };
 
-}  // namespace plumb
+}  // namespace plumb::suite

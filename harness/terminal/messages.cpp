@@ -12,7 +12,7 @@
 
 #include "reporting/document/sanitized_text.hpp"
 
-namespace plumb {
+namespace plumb::terminal {
 namespace {
 
 constexpr std::size_t kMaxQuoted = 500;
@@ -114,7 +114,8 @@ std::string message_line(std::string_view text) {
   std::string line(text.substr(0, text.find_last_not_of(" \t\r\n") + 1));
   std::replace_if(
       line.begin(), line.end(), [](char c) { return c == '\n' || c == '\r' || c == '\t'; }, ' ');
-  return with_short_middle(with_short_quotes(without_exception_names(sanitize_utf8(line))));
+  return with_short_middle(
+      with_short_quotes(without_exception_names(reporting::sanitize_utf8(line))));
 }
 
 void say(std::string_view text) {
@@ -127,4 +128,4 @@ void log_to_terminal() {
   spdlog::set_formatter(std::make_unique<LineFormatter>());
 }
 
-}  // namespace plumb
+}  // namespace plumb::terminal

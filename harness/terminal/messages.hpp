@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-namespace plumb {
+namespace plumb::terminal {
 
 /// Returns a message as the terminal gets it: one line, with nothing in it that drives a terminal.
 /// Of quoted text at most 500 bytes are shown, and of the whole about 4,000.
@@ -16,4 +16,4 @@ void say(std::string_view text);
 /// Makes log messages lines on standard error, each as message_line() returns it.
 void log_to_terminal();
 
-}  // namespace plumb
+}  // namespace plumb::terminal

@@ -10,7 +10,7 @@
 
 #include "harness/terminal/messages.hpp"
 
-namespace plumb {
+namespace plumb::terminal {
 namespace {
 
 constexpr Seconds kNever{-1e9};
@@ -50,7 +50,7 @@ void ProgressLine::end() {
   last_ = kNever;
 }
 
-void ProgressLine::show(const Progress& progress) {
+void ProgressLine::show(const session::Progress& progress) {
   const Seconds between = terminal_ ? Seconds(0.1) : Seconds(10.0);
   if (progress.elapsed - last_ < between && progress.done != progress.total) {
     return;
@@ -76,4 +76,4 @@ void ProgressLine::show(const Progress& progress) {
   }
 }
 
-}  // namespace plumb
+}  // namespace plumb::terminal

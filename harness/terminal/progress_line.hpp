@@ -3,15 +3,15 @@
 
 #include "harness/session/work/progress.hpp"
 
-namespace plumb {
+namespace plumb::terminal {
 
 /// Display of progress on stderr. On a terminal it is one line that rewrites itself, otherwise a
 /// plain line every ten seconds.
-class ProgressLine final : public ProgressDisplay {
+class ProgressLine final : public session::ProgressDisplay {
  public:
   ProgressLine();
 
-  void show(const Progress& progress) override;
+  void show(const session::Progress& progress) override;
   void end() override;
 
  private:
@@ -20,4 +20,4 @@ class ProgressLine final : public ProgressDisplay {
   Seconds last_;
 };
 
-}  // namespace plumb
+}  // namespace plumb::terminal

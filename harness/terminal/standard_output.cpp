@@ -11,7 +11,7 @@
 
 #include "reporting/document/sanitized_text.hpp"
 
-namespace plumb {
+namespace plumb::terminal {
 namespace {
 
 /// Makes text of many lines safe: line feeds and tabs stay.
@@ -20,7 +20,7 @@ std::string sanitize_lines(std::string_view text) {
   safe.reserve(text.size());
   while (!text.empty()) {
     const std::size_t end = std::min(text.find_first_of("\n\t"), text.size());
-    safe += sanitize_utf8(std::string(text.substr(0, end)));
+    safe += reporting::sanitize_utf8(std::string(text.substr(0, end)));
     safe += text.substr(end, 1);
     text.remove_prefix(std::min(end + 1, text.size()));
   }
@@ -97,4 +97,4 @@ void hold_standard_descriptors() {
   }
 }
 
-}  // namespace plumb
+}  // namespace plumb::terminal

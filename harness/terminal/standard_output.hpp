@@ -6,7 +6,7 @@
 
 #include "harness/base/descriptor_buffer.hpp"
 
-namespace plumb {
+namespace plumb::terminal {
 
 /// Standard output of the program. While it lives, std::cout writes to it: lines of text, in which
 /// no character drives the terminal.
@@ -36,4 +36,4 @@ class StandardOutput {
 /// What is written to a closed standard output fails.
 void hold_standard_descriptors();
 
-}  // namespace plumb
+}  // namespace plumb::terminal

@@ -7,12 +7,12 @@
 #include "harness/base/error.hpp"
 #include "reporting/document/sanitized_text.hpp"
 
-namespace plumb {
+namespace plumb::reporting {
 namespace {
 
 /// Returns the width of a text in columns. Each code point counts as one: cells hold UTF-8 such as
 /// µ and ×.
-std::size_t width_of(const std::string& text) {
+std::size_t compute_width(const std::string& text) {
   return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) {
     return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U;
   }));
@@ -32,9 +32,9 @@ void AlignedTable::write(std::ostream& out) const {
   std::vector<std::size_t> widths;
   std::vector<std::string> titles;
   for (std::size_t i = 0; i < columns_.size(); ++i) {
-    std::size_t width = width_of(columns_[i].title);
+    std::size_t width = compute_width(columns_[i].title);
     for (const auto& row : rows_) {
-      width = std::max(width, width_of(row[i]));
+      width = std::max(width, compute_width(row[i]));
     }
     widths.push_back(width);
     titles.push_back(columns_[i].title);
@@ -42,7 +42,7 @@ void AlignedTable::write(std::ostream& out) const {
   const auto write_row = [&](const std::vector<std::string>& cells) {
     std::string line;
     for (std::size_t i = 0; i < cells.size(); ++i) {
-      const std::string space(widths[i] - width_of(cells[i]), ' ');
+      const std::string space(widths[i] - compute_width(cells[i]), ' ');
       line += i == 0 ? "" : "  ";
       line += columns_[i].right ? space + cells[i] : cells[i] + space;
     }
@@ -55,4 +55,4 @@ void AlignedTable::write(std::ostream& out) const {
   }
 }
 
-}  // namespace plumb
+}  // namespace plumb::reporting

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace plumb {
+namespace plumb::reporting {
 
 /// Table for a terminal: columns as wide as their widest cell, numbers to the right.
 class AlignedTable {
@@ -25,4 +25,4 @@ class AlignedTable {
   std::vector<std::vector<std::string>> rows_;
 };
 
-}  // namespace plumb
+}  // namespace plumb::reporting

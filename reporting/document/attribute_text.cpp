@@ -5,12 +5,12 @@
 
 #include "reporting/document/sanitized_text.hpp"
 
-namespace plumb {
+namespace plumb::reporting {
 namespace {
 
 constexpr std::size_t kMaxShown = 80;
 
-std::string reading_text(const Reading& reading) {
+std::string reading_text(const results::Reading& reading) {
   return reading.n < 2
              ? fmt::format("{:.4g}", reading.median)
              : fmt::format("{:.4g} ({:.4g} to {:.4g})", reading.median, reading.low, reading.high);
@@ -18,7 +18,7 @@ std::string reading_text(const Reading& reading) {
 
 }  // namespace
 
-std::string attribute_text(const Measurement& row) {
+std::string attribute_text(const results::Measurement& row) {
   std::string text;
   const auto add = [&text](const std::string& name, const std::string& value) {
     text += fmt::format("{}{} {}", text.empty() ? "" : " · ", sanitize_utf8(name), value);
@@ -33,4 +33,4 @@ std::string attribute_text(const Measurement& row) {
   return text;
 }
 
-}  // namespace plumb
+}  // namespace plumb::reporting

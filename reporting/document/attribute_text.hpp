@@ -5,10 +5,10 @@
 
 #include "harness/results/measurement.hpp"
 
-namespace plumb {
+namespace plumb::reporting {
 
 /// Returns what a backend says of a row on one line: "engine 62 · tensor_cores yes · power_watts
 /// 310 (309 to 312)". Of long texts it has only the length. Empty: the backend says nothing.
-[[nodiscard]] std::string attribute_text(const Measurement& row);
+[[nodiscard]] std::string attribute_text(const results::Measurement& row);
 
-}  // namespace plumb
+}  // namespace plumb::reporting

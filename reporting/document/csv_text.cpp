@@ -7,7 +7,7 @@
 
 #include "reporting/document/sanitized_text.hpp"
 
-namespace plumb {
+namespace plumb::reporting {
 namespace {
 
 std::string csv_cell(const std::string& text) {
@@ -36,4 +36,4 @@ std::string csv_number(const std::optional<double>& value) {
   return value && std::isfinite(*value) ? fmt::format("{}", *value) : "";
 }
 
-}  // namespace plumb
+}  // namespace plumb::reporting

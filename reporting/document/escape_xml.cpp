@@ -3,7 +3,7 @@
 
 #include "reporting/document/sanitized_text.hpp"
 
-namespace plumb {
+namespace plumb::reporting {
 
 std::string escape_xml(const std::string& text) {
   std::string safe;
@@ -36,4 +36,4 @@ std::string escape_xml(const std::string& text) {
   return sanitize_utf8(safe);
 }
 
-}  // namespace plumb
+}  // namespace plumb::reporting

@@ -3,10 +3,10 @@
 
 #include <string>
 
-namespace plumb {
+namespace plumb::reporting {
 
 /// Escapes text for XML 1.0 and HTML, between elements or in a quoted attribute. The result is one
 /// line.
 [[nodiscard]] std::string escape_xml(const std::string& text);
 
-}  // namespace plumb
+}  // namespace plumb::reporting

@@ -5,7 +5,7 @@
 
 #include "reporting/document/sanitized_text.hpp"
 
-namespace plumb {
+namespace plumb::reporting {
 
 std::string markdown_cell(const std::string& text) {
   std::string safe;
@@ -58,4 +58,4 @@ std::string markdown_code(const std::string& text) {
   return "``" + sanitize_utf8(safe) + "``";
 }
 
-}  // namespace plumb
+}  // namespace plumb::reporting

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <string>
 
-namespace plumb {
+namespace plumb::reporting {
 
 inline constexpr std::size_t kMarkdownLimit = 60'000;  ///< bytes; GitHub allows 65,536 characters
 
@@ -16,4 +16,4 @@ inline constexpr std::size_t kMarkdownLimit = 60'000;  ///< bytes; GitHub allows
 /// spaces.
 [[nodiscard]] std::string markdown_code(const std::string& text);
 
-}  // namespace plumb
+}  // namespace plumb::reporting

@@ -3,7 +3,7 @@
 
 #include <utility>
 
-namespace plumb {
+namespace plumb::reporting {
 
 PageCell text_cell(std::string text) {
   PageCell cell;
@@ -43,4 +43,4 @@ PageCell word_cell(std::string text, Tone tone) {
   return cell;
 }
 
-}  // namespace plumb
+}  // namespace plumb::reporting

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace plumb {
+namespace plumb::reporting {
 
 /// One cell of a table on a page.
 struct PageCell {
@@ -51,4 +51,4 @@ class Page {
   [[nodiscard]] virtual std::size_t most_details() const = 0;
 };
 
-}  // namespace plumb
+}  // namespace plumb::reporting

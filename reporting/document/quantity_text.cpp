@@ -8,7 +8,7 @@
 
 #include "harness/base/work_clock.hpp"
 
-namespace plumb {
+namespace plumb::reporting {
 namespace {
 
 /// Returns four significant digits without an exponent, for values below 10,000.
@@ -80,4 +80,4 @@ std::string age_text(Timestamp begin, Timestamp end) {
   return time ? duration_text(*time) : "? (clock set back)";
 }
 
-}  // namespace plumb
+}  // namespace plumb::reporting

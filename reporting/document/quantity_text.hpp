@@ -7,7 +7,7 @@
 #include "harness/base/timestamp.hpp"
 #include "harness/base/units.hpp"
 
-namespace plumb {
+namespace plumb::reporting {
 
 /// Returns a quantity for people, with a fitting unit and three or four significant digits.
 /// Independent of the locale.
@@ -19,4 +19,4 @@ namespace plumb {
 [[nodiscard]] std::string age_text(Timestamp begin, Timestamp end);
 [[nodiscard]] std::string ratio_text(double ratio);  ///< "1.27×"
 
-}  // namespace plumb
+}  // namespace plumb::reporting

@@ -12,7 +12,7 @@
 #include "harness/measure/sample_summary.hpp"
 #include "reporting/document/quantity_text.hpp"
 
-namespace plumb {
+namespace plumb::reporting {
 namespace {
 
 constexpr double kWidth = 240.0;
@@ -72,9 +72,10 @@ struct TimeAxis {
 TimeAxis robust_axis(const std::vector<Seconds>& before, const std::vector<Seconds>& after) {
   TimeAxis axis{Seconds::max(), Seconds::min()};
   for (const std::vector<Seconds>* const times : {&before, &after}) {
-    const Seconds first = quantile(*times, 0.25);
-    const Seconds third = quantile(*times, 0.75);
-    const Seconds reach = kFence * std::max(third - first, kMinSpread * quantile(*times, 0.5));
+    const Seconds first = measure::quantile(*times, 0.25);
+    const Seconds third = measure::quantile(*times, 0.75);
+    const Seconds reach =
+        kFence * std::max(third - first, kMinSpread * measure::quantile(*times, 0.5));
     axis.low = std::min(axis.low, *std::lower_bound(times->begin(), times->end(), first - reach));
     axis.high = std::max(axis.high,
                          *std::prev(std::upper_bound(times->begin(), times->end(), third + reach)));
@@ -120,7 +121,7 @@ std::string strip(const std::vector<Seconds>& times,
       "{3:.0f}v22\"/>{4}{5}",
       name,
       lines,
-      axis.place(quantile(times, 0.5)),
+      axis.place(measure::quantile(times, 0.5)),
       top - 3.0,
       beyond_text(static_cast<std::size_t>(first - times.begin()), times.front(), false, top),
       beyond_text(static_cast<std::size_t>(times.end() - last), times.back(), true, top));
@@ -130,16 +131,17 @@ std::string summary(const char* side, const std::vector<Seconds>& times) {
   return fmt::format("{} n = {}, median {}, {} … {}",
                      side,
                      times.size(),
-                     time_text(quantile(times, 0.5)),
+                     time_text(measure::quantile(times, 0.5)),
                      time_text(times.front()),
                      time_text(times.back()));
 }
 
 }  // namespace
 
-RatioPlot::RatioPlot(std::span<const MetricComparison* const> metrics) : reach_(kMinReach) {
+RatioPlot::RatioPlot(std::span<const analysis::MetricComparison* const> metrics)
+    : reach_(kMinReach) {
   std::vector<double> extents;
-  for (const MetricComparison* metric : metrics) {
+  for (const analysis::MetricComparison* metric : metrics) {
     if (metric->ratio) {
       extents.push_back(
           std::max(std::abs(finite_log(metric->low)), std::abs(finite_log(metric->high))));
@@ -163,7 +165,7 @@ std::string RatioPlot::axis() const {
       percent_text(std::exp(reach_)));
 }
 
-std::string RatioPlot::row(const MetricComparison& metric) const {
+std::string RatioPlot::row(const analysis::MetricComparison& metric) const {
   if (!metric.ratio) {
     return {};
   }
@@ -221,4 +223,4 @@ std::string sample_strips(std::span<const Seconds> baseline, std::span<const Sec
       text);
 }
 
-}  // namespace plumb
+}  // namespace plumb::reporting

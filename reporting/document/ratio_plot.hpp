@@ -8,7 +8,7 @@
 #include "harness/analysis/compare/metric_test.hpp"
 #include "harness/base/units.hpp"
 
-namespace plumb {
+namespace plumb::reporting {
 
 /// Forest plot of ratios with their intervals: one picture for each row of a table. All share one
 /// logarithmic axis. What lies beyond the axis is drawn at its end with an arrow, and a point there
@@ -17,12 +17,12 @@ class RatioPlot {
  public:
   /// Chooses an axis, symmetric about 1, that holds `metrics` up to a factor of four. Outliers do
   /// not stretch it: what is more than three times as far from 1 as its neighbour, and all beyond.
-  explicit RatioPlot(std::span<const MetricComparison* const> metrics);
+  explicit RatioPlot(std::span<const analysis::MetricComparison* const> metrics);
 
   /// Draws the axis for the head of the column: its ends and "no change".
   [[nodiscard]] std::string axis() const;
   /// Draws one metric. Empty: it has no ratio.
-  [[nodiscard]] std::string row(const MetricComparison& metric) const;
+  [[nodiscard]] std::string row(const analysis::MetricComparison& metric) const;
 
  private:
   [[nodiscard]] double place(double ratio) const;
@@ -37,4 +37,4 @@ class RatioPlot {
 [[nodiscard]] std::string sample_strips(std::span<const Seconds> baseline,
                                         std::span<const Seconds> candidate);
 
-}  // namespace plumb
+}  // namespace plumb::reporting

@@ -6,7 +6,7 @@
 #include <optional>
 #include <string_view>
 
-namespace plumb {
+namespace plumb::reporting {
 namespace {
 
 struct CodePoint {
@@ -15,7 +15,7 @@ struct CodePoint {
 };
 
 /// Decodes the first code point. Absent: the bytes are not the shortest form of one (RFC 3629).
-std::optional<CodePoint> first_of(std::string_view text) {
+std::optional<CodePoint> decode_first(std::string_view text) {
   const auto byte = [&](std::size_t i) -> std::uint32_t {
     return static_cast<unsigned char>(text[i]);
   };
@@ -56,7 +56,7 @@ std::string sanitize_utf8(const std::string& text) {
   std::string result;
   result.reserve(text.size());
   for (std::string_view rest = text; !rest.empty();) {
-    const std::optional<CodePoint> next = first_of(rest);
+    const std::optional<CodePoint> next = decode_first(rest);
     const std::size_t bytes = next ? next->bytes : 1;
     if (!next || (next->value & 0xFFFEU) == 0xFFFEU) {
       result += kReplacement;
@@ -70,4 +70,4 @@ std::string sanitize_utf8(const std::string& text) {
   return result;
 }
 
-}  // namespace plumb
+}  // namespace plumb::reporting

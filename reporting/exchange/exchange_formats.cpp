@@ -13,7 +13,7 @@
 
 #include "harness/analysis/history/run_series.hpp"
 
-namespace plumb {
+namespace plumb::reporting {
 namespace {
 
 using Json = nlohmann::json;
@@ -21,10 +21,10 @@ using Json = nlohmann::json;
 /// Seconds of each series in one run, by the series' place.
 using RunValues = std::map<std::size_t, double>;
 
-std::map<RunId, RunValues> values_by_run(const ExchangedHistory& history) {
-  std::map<RunId, RunValues> values;
+std::map<results::RunId, RunValues> values_by_run(const ExchangedHistory& history) {
+  std::map<results::RunId, RunValues> values;
   for (std::size_t i = 0; i < history.series.size(); ++i) {
-    for (const SeriesHistory::Point& point : history.series[i].points) {
+    for (const analysis::SeriesHistory::Point& point : history.series[i].points) {
       values[point.run][i] = point.seconds;
     }
   }
@@ -32,13 +32,13 @@ std::map<RunId, RunValues> values_by_run(const ExchangedHistory& history) {
 }
 
 /// Returns what was measured: a commit or a version. Empty: the run does not say.
-std::string version_of(const RunRecord& run) {
-  const Facts& facts = run.header.environment.facts;
+std::string version_of(const results::RunRecord& run) {
+  const results::Facts& facts = run.header.environment.facts;
   const auto found = facts.find("version");
   return found == facts.end() ? "" : found->second;
 }
 
-std::string commit_of(const RunRecord& run) {
+std::string commit_of(const results::RunRecord& run) {
   const std::string version = version_of(run);
   return version.empty() ? run.header.id : version;
 }
@@ -74,7 +74,7 @@ std::string dumped(const Json& document) {
 }
 
 Json asv_results(const ExchangedHistory& history,
-                 const RunRecord& run,
+                 const results::RunRecord& run,
                  const RunValues& values,
                  const std::string& machine,
                  const std::string& environment) {
@@ -98,7 +98,7 @@ Json asv_results(const ExchangedHistory& history,
 
 Json asv_benchmarks(const ExchangedHistory& history) {
   Json benchmarks = Json::object();
-  for (const SeriesHistory& series : history.series) {
+  for (const analysis::SeriesHistory& series : history.series) {
     const std::string name = "time_" + exchanged_name(series.id);
     benchmarks[name] = {{"code", ""},
                         {"name", name},
@@ -123,12 +123,12 @@ std::string exchanged_name(const std::string& series) {
 
 void write_otava(const ExchangedHistory& history, std::ostream& out) {
   out << "time,run,version";
-  for (const SeriesHistory& series : history.series) {
+  for (const analysis::SeriesHistory& series : history.series) {
     out << ',' << csv_cell(exchanged_name(series.id));
   }
   out << '\n';
-  const std::map<RunId, RunValues> values = values_by_run(history);
-  for (const RunRecord& run : history.runs) {
+  const std::map<results::RunId, RunValues> values = values_by_run(history);
+  for (const results::RunRecord& run : history.runs) {
     const auto measured = values.find(run.header.id);
     if (measured == values.end()) {
       continue;
@@ -146,9 +146,9 @@ void write_otava(const ExchangedHistory& history, std::ostream& out) {
 }
 
 void write_benchmark_action(const ExchangedHistory& history, std::ostream& out) {
-  const std::map<RunId, RunValues> values = values_by_run(history);
+  const std::map<results::RunId, RunValues> values = values_by_run(history);
   Json entries = Json::array();
-  for (const RunRecord& run : history.runs) {
+  for (const results::RunRecord& run : history.runs) {
     const auto measured = values.find(run.header.id);
     if (measured == values.end()) {
       continue;
@@ -168,7 +168,7 @@ void write_benchmark_action(const ExchangedHistory& history, std::ostream& out) 
                        {"tool", "customSmallerIsBetter"},
                        {"benches", std::move(benches)}});
   }
-  const RunHeader& newest = history.runs.back().header;
+  const results::RunHeader& newest = history.runs.back().header;
   out << "window.BENCHMARK_DATA = "
       << dumped({{"lastUpdate", milliseconds(newest.started)},
                  {"repoUrl", ""},
@@ -177,12 +177,12 @@ void write_benchmark_action(const ExchangedHistory& history, std::ostream& out) 
 
 std::vector<ExchangedFile> asv_files(const ExchangedHistory& history) {
   constexpr std::size_t kHashDigits = 8;  // of a commit, in the names of asv's files
-  const RunHeader& newest = history.runs.back().header;
-  const std::string machine = "plumb-" + run_series_of(newest).system;
+  const results::RunHeader& newest = history.runs.back().header;
+  const std::string machine = "plumb-" + analysis::run_series_of(newest).system;
   const std::string environment = file_name(newest.backend + "-" + newest.stack);
-  const std::map<RunId, RunValues> values = values_by_run(history);
+  const std::map<results::RunId, RunValues> values = values_by_run(history);
   std::map<std::string, std::string> results;
-  for (const RunRecord& run : history.runs) {
+  for (const results::RunRecord& run : history.runs) {
     const auto measured = values.find(run.header.id);
     if (measured == values.end()) {
       continue;
@@ -203,4 +203,4 @@ std::vector<ExchangedFile> asv_files(const ExchangedHistory& history) {
   return files;
 }
 
-}  // namespace plumb
+}  // namespace plumb::reporting

@@ -8,12 +8,12 @@
 #include "harness/analysis/history/series_history.hpp"
 #include "harness/results/run.hpp"
 
-namespace plumb {
+namespace plumb::reporting {
 
 /// History of one suite as other tools read it.
 struct ExchangedHistory {
-  std::vector<RunRecord> runs;        ///< oldest first, at least one
-  std::vector<SeriesHistory> series;  ///< points are of these runs
+  std::vector<results::RunRecord> runs;         ///< oldest first, at least one
+  std::vector<analysis::SeriesHistory> series;  ///< points are of these runs
 };
 
 /// File of a folder of results, with a path below that folder.
@@ -38,4 +38,4 @@ void write_benchmark_action(const ExchangedHistory& history, std::ostream& out);
 /// each commit. Of runs of one commit the last is taken. Names begin with "time_", as asv's do.
 [[nodiscard]] std::vector<ExchangedFile> asv_files(const ExchangedHistory& history);
 
-}  // namespace plumb
+}  // namespace plumb::reporting

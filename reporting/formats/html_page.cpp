@@ -8,7 +8,7 @@
 #include "reporting/document/escape_xml.hpp"
 #include "reporting/html/embedded_page.hpp"
 
-namespace plumb {
+namespace plumb::reporting {
 namespace {
 
 const char* tone_class(Tone tone) {
@@ -111,4 +111,4 @@ void HtmlPage::write(std::ostream& out) const {
       << body_ << "</main>\n</body>\n</html>\n";
 }
 
-}  // namespace plumb
+}  // namespace plumb::reporting

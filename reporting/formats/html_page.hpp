@@ -7,7 +7,7 @@
 
 #include "reporting/document/page.hpp"
 
-namespace plumb {
+namespace plumb::reporting {
 
 /// HTML page without scripts, in the style of the HTML report. All text is escaped.
 class HtmlPage : public Page {
@@ -39,4 +39,4 @@ class HtmlPage : public Page {
   std::string body_;
 };
 
-}  // namespace plumb
+}  // namespace plumb::reporting

@@ -8,7 +8,7 @@
 
 #include "reporting/document/markdown_text.hpp"
 
-namespace plumb {
+namespace plumb::reporting {
 namespace {
 
 constexpr std::size_t kForHeadings = kMarkdownLimit - 200;
@@ -88,4 +88,4 @@ void MarkdownPage::write(std::ostream& out) const {
   }
 }
 
-}  // namespace plumb
+}  // namespace plumb::reporting

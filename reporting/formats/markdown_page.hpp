@@ -7,7 +7,7 @@
 
 #include "reporting/document/page.hpp"
 
-namespace plumb {
+namespace plumb::reporting {
 
 /// Page of GitHub-flavoured Markdown below kMarkdownLimit, so that it fits a comment. A table is
 /// cut after its first rows with "and 37 more". Parts that do not fit are counted at the end.
@@ -35,4 +35,4 @@ class MarkdownPage : public Page {
   std::size_t left_out_ = 0;
 };
 
-}  // namespace plumb
+}  // namespace plumb::reporting

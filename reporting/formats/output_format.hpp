@@ -8,7 +8,7 @@
 
 #include "harness/base/error.hpp"
 
-namespace plumb {
+namespace plumb::reporting {
 
 /// One output format of one kind of report. A new format is one file and one row of a table.
 template <typename Report>
@@ -46,4 +46,4 @@ template <typename Report>
   return text;
 }
 
-}  // namespace plumb
+}  // namespace plumb::reporting

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-namespace plumb {
+namespace plumb::reporting {
 namespace {
 
 std::string_view trimmed(std::string_view text) {
@@ -50,7 +50,7 @@ std::vector<std::string> other_names(std::string_view meaning) {
 }
 
 /// Returns the cells of a table's row: "| a | b |" has two.
-std::vector<std::string_view> cells_of(std::string_view line) {
+std::vector<std::string_view> split_cells(std::string_view line) {
   std::vector<std::string_view> cells;
   if (!line.starts_with("| ")) {
     return cells;
@@ -71,9 +71,9 @@ std::string normalized(std::string_view word) {
   return text;
 }
 
-GlossaryEntry entry_of(std::string_view words,
-                       std::string_view meaning,
-                       const std::string& section) {
+GlossaryEntry parse_entry(std::string_view words,
+                          std::string_view meaning,
+                          const std::string& section) {
   GlossaryEntry entry{{}, plain_text(meaning), section};
   while (!words.empty()) {
     const std::size_t comma = std::min(words.find(", "), words.size());
@@ -98,9 +98,9 @@ std::vector<GlossaryEntry> read_glossary(std::string_view markdown) {
     if (line.starts_with("## ")) {
       section = line.substr(3);
     }
-    const std::vector<std::string_view> cells = cells_of(line);
+    const std::vector<std::string_view> cells = split_cells(line);
     if (cells.size() == 2 && cells[0] != "word" && !cells[0].starts_with("---")) {
-      entries.push_back(entry_of(cells[0], cells[1], section));
+      entries.push_back(parse_entry(cells[0], cells[1], section));
     }
   }
   return entries;
@@ -122,4 +122,4 @@ const GlossaryEntry* find_entry(const std::vector<GlossaryEntry>& glossary, std:
   return nullptr;
 }
 
-}  // namespace plumb
+}  // namespace plumb::reporting

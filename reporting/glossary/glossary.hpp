@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-namespace plumb {
+namespace plumb::reporting {
 
 /// Entry of the glossary: a word, its other names and what it means.
 struct GlossaryEntry {
@@ -26,4 +26,4 @@ struct GlossaryEntry {
 /// Returns docs/GLOSSARY.md as it was when the program was built.
 [[nodiscard]] std::string_view glossary_markdown();
 
-}  // namespace plumb
+}  // namespace plumb::reporting

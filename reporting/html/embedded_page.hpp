@@ -3,7 +3,7 @@
 
 #include <string_view>
 
-namespace plumb {
+namespace plumb::reporting {
 
 /// Files that pages are made of, embedded at build time.
 struct EmbeddedPage {
@@ -17,4 +17,4 @@ struct EmbeddedPage {
 };
 [[nodiscard]] EmbeddedPage embedded_page();
 
-}  // namespace plumb
+}  // namespace plumb::reporting

@@ -8,7 +8,7 @@
 
 #include "reporting/html/embedded_page.hpp"
 
-namespace plumb {
+namespace plumb::reporting {
 namespace {
 
 /// Returns JSON that is safe inside <script>. It has no '<', '>' or '&', and no line separator that
@@ -66,4 +66,4 @@ void write_page(const nlohmann::ordered_json& data, std::string_view script, std
        out);
 }
 
-}  // namespace plumb
+}  // namespace plumb::reporting

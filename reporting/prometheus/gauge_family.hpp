@@ -11,7 +11,7 @@
 
 #include "harness/base/timestamp.hpp"
 
-namespace plumb {
+namespace plumb::reporting {
 
 /// Returns a moment as Prometheus writes it: seconds since 1970 UTC.
 [[nodiscard]] inline double unix_seconds(Timestamp time) {
@@ -60,4 +60,4 @@ struct MetricRow {
   void (*add)(const Entry& entry, GaugeFamily& family);
 };
 
-}  // namespace plumb
+}  // namespace plumb::reporting

@@ -4,7 +4,7 @@
 #include "harness/base/digest.hpp"
 #include "reporting/document/sanitized_text.hpp"
 
-namespace plumb {
+namespace plumb::reporting {
 
 std::string label_text(const std::string& text, std::size_t most) {
   std::string label = sanitize_utf8(text);
@@ -19,4 +19,4 @@ std::string label_text(const std::string& text, std::size_t most) {
   return label.substr(0, end) + hash;
 }
 
-}  // namespace plumb
+}  // namespace plumb::reporting

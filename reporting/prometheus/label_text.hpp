@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <string>
 
-namespace plumb {
+namespace plumb::reporting {
 
 inline constexpr std::size_t kLabelBytes = 100;
 
@@ -13,4 +13,4 @@ inline constexpr std::size_t kLabelBytes = 100;
 /// whole, so that different texts stay different.
 [[nodiscard]] std::string label_text(const std::string& text, std::size_t most = kLabelBytes);
 
-}  // namespace plumb
+}  // namespace plumb::reporting

@@ -7,7 +7,7 @@
 #include "reporting/prometheus/model_metrics.hpp"
 #include "reporting/prometheus/suite_metrics.hpp"
 
-namespace plumb {
+namespace plumb::reporting {
 namespace {
 
 constexpr std::size_t kDeviceBytes = 64;
@@ -39,7 +39,7 @@ std::vector<const SuiteMetrics*> with_distinct_labels(std::span<const SuiteMetri
 
 }  // namespace
 
-std::string device_name(const Environment& environment) {
+std::string device_name(const results::Environment& environment) {
   for (const char* const name : {"gpu.model", "cpu.model"}) {
     if (const auto found = environment.identity.find(name); found != environment.identity.end()) {
       return label_text(found->second.substr(0, found->second.find(", family ")), kDeviceBytes);
@@ -49,7 +49,7 @@ std::string device_name(const Environment& environment) {
 }
 
 void metric_families(std::span<const SuiteMetrics> suites, const FamilySink& sink) {
-  const std::vector<ModelMetrics> models = model_metrics_of(suites);
+  const std::vector<ModelMetrics> models = list_model_metrics(suites);
   for (const MetricRow<ModelMetrics>& row : model_metric_table()) {
     GaugeFamily family(row.name, row.help);
     for (const ModelMetrics& model : models) {
@@ -103,4 +103,4 @@ std::vector<prometheus::MetricFamily> health_families(const StoreHealth& health)
   return families;
 }
 
-}  // namespace plumb
+}  // namespace plumb::reporting

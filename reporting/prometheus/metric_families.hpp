@@ -14,20 +14,20 @@
 #include "harness/analysis/history/run_series.hpp"
 #include "reporting/prometheus/run_metrics.hpp"
 
-namespace plumb {
+namespace plumb::reporting {
 
 /// Present state of one series of runs.
 struct SuiteMetrics {
-  RunSeries series;
-  std::string device;                        ///< see device_name()
-  std::shared_ptr<const RunMetrics> newest;  ///< newest finished run; null: none
-  std::vector<ModelRegression> regressions;  ///< of the newest run's models
-  std::optional<bool> environment_changed;   ///< against the run before; absent: there is none
-  std::optional<Timestamp> unfinished;       ///< start of a later run that has not finished
+  analysis::RunSeries series;
+  std::string device;                                  ///< see device_name()
+  std::shared_ptr<const RunMetrics> newest;            ///< newest finished run; null: none
+  std::vector<analysis::ModelRegression> regressions;  ///< of the newest run's models
+  std::optional<bool> environment_changed;  ///< against the run before; absent: there is none
+  std::optional<Timestamp> unfinished;      ///< start of a later run that has not finished
 };
 
 /// Returns the model name of the GPU, or else of the CPU, short enough for a label.
-[[nodiscard]] std::string device_name(const Environment& environment);
+[[nodiscard]] std::string device_name(const results::Environment& environment);
 
 /// State of the exporter itself.
 struct StoreHealth {
@@ -55,4 +55,4 @@ void metric_families(std::span<const SuiteMetrics> suites, const FamilySink& sin
 /// Makes the metrics about the store and this program. Pure.
 [[nodiscard]] std::vector<prometheus::MetricFamily> health_families(const StoreHealth& health);
 
-}  // namespace plumb
+}  // namespace plumb::reporting

@@ -12,13 +12,13 @@
 #include "reporting/prometheus/label_text.hpp"
 #include "reporting/prometheus/suite_metrics.hpp"
 
-namespace plumb {
+namespace plumb::reporting {
 namespace {
 
 constexpr std::size_t kLayerNameBytes = 80;
 constexpr std::size_t kAlgorithmBytes = 160;
 
-std::string dims_text(const ModelInstance& instance) {
+std::string dims_text(const analysis::ModelInstance& instance) {
   std::string text;
   for (const auto& [name, extent] : instance.dims) {
     text += fmt::format("{}{}={}", text.empty() ? "" : ",", name, extent);
@@ -26,7 +26,7 @@ std::string dims_text(const ModelInstance& instance) {
   return text;
 }
 
-MetricLabels labels_of(const SuiteMetrics& suite, const ModelInstance& instance) {
+MetricLabels make_labels(const SuiteMetrics& suite, const analysis::ModelInstance& instance) {
   MetricLabels labels;
   labels.reserve(9);
   add_label(labels, "model", label_text(instance.model));
@@ -42,7 +42,7 @@ MetricLabels labels_of(const SuiteMetrics& suite, const ModelInstance& instance)
 }
 
 void add_latency(const ModelMetrics& model, GaugeFamily& family) {
-  for (const ExecutionTime& execution : model.bounds->executions) {
+  for (const analysis::ExecutionTime& execution : model.bounds->executions) {
     if (execution.samples == 0) {
       continue;
     }
@@ -59,7 +59,7 @@ void add_latency(const ModelMetrics& model, GaugeFamily& family) {
 }
 
 void add_bound(const ModelMetrics& model, GaugeFamily& family) {
-  for (const Bound& bound : model.bounds->bounds) {
+  for (const analysis::Bound& bound : model.bounds->bounds) {
     if (!bound.complete) {
       continue;  // The sum of some layers would look like a better bound.
     }
@@ -73,7 +73,7 @@ void add_bound(const ModelMetrics& model, GaugeFamily& family) {
 }
 
 void add_complete(const ModelMetrics& model, GaugeFamily& family) {
-  for (const Bound& bound : model.bounds->bounds) {
+  for (const analysis::Bound& bound : model.bounds->bounds) {
     family.add(
         model.labels, {{"mode", bound.mode}, {"kind", bound.kind}}, bound.complete ? 1.0 : 0.0);
   }
@@ -82,7 +82,7 @@ void add_complete(const ModelMetrics& model, GaugeFamily& family) {
 void add_layers(const ModelMetrics& model, GaugeFamily& family) {
   const auto& without = model.bounds->unsupported;
   const auto failed = std::count_if(without.begin(), without.end(), [](const auto& layer) {
-    return layer.outcome && *layer.outcome != Outcome::Kind::kSkipped;
+    return layer.outcome && *layer.outcome != results::Outcome::Kind::kSkipped;
   });
   const auto total = static_cast<double>(without.size());
   family.add(
@@ -94,13 +94,13 @@ void add_layers(const ModelMetrics& model, GaugeFamily& family) {
 /// Calls `use` for each execution with each complete bound that it cannot beat.
 template <typename Use>
 void with_limits(const ModelMetrics& model, Use&& use) {
-  for (const ExecutionTime& execution : model.bounds->executions) {
+  for (const analysis::ExecutionTime& execution : model.bounds->executions) {
     if (execution.samples == 0 || execution.scenario != "single_stream" ||
         execution.median <= Seconds(0.0)) {
       continue;
     }
-    for (const Bound& bound : model.bounds->bounds) {
-      if (must_not_exceed(bound, execution)) {
+    for (const analysis::Bound& bound : model.bounds->bounds) {
+      if (analysis::must_not_exceed(bound, execution)) {
         use(execution, bound);
       }
     }
@@ -108,7 +108,7 @@ void with_limits(const ModelMetrics& model, Use&& use) {
 }
 
 void add_normalized(const ModelMetrics& model, GaugeFamily& family) {
-  with_limits(model, [&](const ExecutionTime& execution, const Bound& bound) {
+  with_limits(model, [&](const analysis::ExecutionTime& execution, const analysis::Bound& bound) {
     family.add(model.labels,
                {{"mode", execution.mode}, {"kind", bound.kind}},
                bound.seconds / execution.median);
@@ -116,7 +116,7 @@ void add_normalized(const ModelMetrics& model, GaugeFamily& family) {
 }
 
 void add_violated(const ModelMetrics& model, GaugeFamily& family) {
-  with_limits(model, [&](const ExecutionTime& execution, const Bound& bound) {
+  with_limits(model, [&](const analysis::ExecutionTime& execution, const analysis::Bound& bound) {
     family.add(model.labels,
                {{"mode", execution.mode}, {"kind", bound.kind}},
                bound.interval.low > execution.interval.high ? 1.0 : 0.0);
@@ -124,7 +124,7 @@ void add_violated(const ModelMetrics& model, GaugeFamily& family) {
 }
 
 void add_speedup(const ModelMetrics& model, GaugeFamily& family) {
-  for (const WhatIfResult& whatif : model.whatifs->whatifs) {
+  for (const analysis::WhatIfResult& whatif : model.whatifs->whatifs) {
     if (whatif.predicted_speedup) {
       family.add(model.labels,
                  {{"whatif", whatif.name}, {"result", "predicted"}},
@@ -139,7 +139,7 @@ void add_speedup(const ModelMetrics& model, GaugeFamily& family) {
 }
 
 void add_prediction_error(const ModelMetrics& model, GaugeFamily& family) {
-  for (const WhatIfResult& whatif : model.whatifs->whatifs) {
+  for (const analysis::WhatIfResult& whatif : model.whatifs->whatifs) {
     if (whatif.prediction_error) {
       const auto add = [&](const char* stat, double value) {
         family.add(model.labels, {{"whatif", whatif.name}, {"stat", stat}}, value);
@@ -175,8 +175,8 @@ void add_slowest(const ModelMetrics& model, GaugeFamily& family) {
 }
 
 void add_states(const ModelMetrics& model, GaugeFamily& family) {
-  for (const ModelRegression* regression : model.regressions) {
-    for (const RegressionState state : kRegressionStates) {
+  for (const analysis::ModelRegression* regression : model.regressions) {
+    for (const analysis::RegressionState state : analysis::kRegressionStates) {
       family.add(model.labels,
                  {{"mode", regression->mode},
                   {"metric", regression->metric},
@@ -187,7 +187,7 @@ void add_states(const ModelMetrics& model, GaugeFamily& family) {
 }
 
 void add_ratio(const ModelMetrics& model, GaugeFamily& family) {
-  for (const ModelRegression* regression : model.regressions) {
+  for (const analysis::ModelRegression* regression : model.regressions) {
     if (regression->ratio) {
       family.add(model.labels,
                  {{"mode", regression->mode}, {"metric", regression->metric}},
@@ -223,18 +223,18 @@ std::span<const MetricRow<ModelMetrics>> model_metric_table() {
   return kTable;
 }
 
-std::vector<ModelMetrics> model_metrics_of(std::span<const SuiteMetrics> suites) {
+std::vector<ModelMetrics> list_model_metrics(std::span<const SuiteMetrics> suites) {
   std::map<MetricLabels, ModelMetrics> models;
   for (const SuiteMetrics* suite : newest_first(suites)) {
     const RunMetrics& run = *suite->newest;
     for (std::size_t i = 0; i < run.models.size(); ++i) {
-      MetricLabels labels = labels_of(*suite, run.models[i].instance);
+      MetricLabels labels = make_labels(*suite, run.models[i].instance);
       const auto [place, added] = models.try_emplace(labels);
       if (!added) {
         continue;
       }
       place->second = {std::move(labels), &run.models[i], &run.whatifs.at(i), &run.times.at(i), {}};
-      for (const ModelRegression& regression : suite->regressions) {
+      for (const analysis::ModelRegression& regression : suite->regressions) {
         if (regression.instance == run.models[i].instance) {
           place->second.regressions.push_back(&regression);
         }
@@ -249,4 +249,4 @@ std::vector<ModelMetrics> model_metrics_of(std::span<const SuiteMetrics> suites)
   return result;
 }
 
-}  // namespace plumb
+}  // namespace plumb::reporting

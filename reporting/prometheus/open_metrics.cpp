@@ -8,7 +8,7 @@
 
 #include "harness/base/error.hpp"
 
-namespace plumb {
+namespace plumb::reporting {
 namespace {
 
 std::string escaped(const std::string& text) {
@@ -97,4 +97,4 @@ std::size_t OpenMetricsHistory::write(std::ostream& out,
   return samples;
 }
 
-}  // namespace plumb
+}  // namespace plumb::reporting

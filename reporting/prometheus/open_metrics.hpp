@@ -14,7 +14,7 @@
 #include "reporting/prometheus/gauge_family.hpp"
 #include "reporting/prometheus/metric_families.hpp"
 
-namespace plumb {
+namespace plumb::reporting {
 
 /// History of metrics that is written as one OpenMetrics document, every series in order of time.
 /// `promtool tsdb create-blocks-from openmetrics` reads it.
@@ -47,4 +47,4 @@ class OpenMetricsHistory {
   std::unordered_map<std::string, Family> families_;
 };
 
-}  // namespace plumb
+}  // namespace plumb::reporting

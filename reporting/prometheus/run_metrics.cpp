@@ -6,23 +6,25 @@
 
 #include "harness/results/external_name.hpp"
 
-namespace plumb {
+namespace plumb::reporting {
 namespace {
 
-ModelTimes times_of(const ModelReport& model, const ResultSet& results, std::size_t slowest) {
+ModelTimes collect_times(const analysis::ModelReport& model,
+                         const analysis::ResultSet& results,
+                         std::size_t slowest) {
   std::map<std::string, Seconds> plain;
   std::map<std::string, Seconds> fused;
   ModelTimes times;
-  for (const Layer& layer : model.graph.layers) {
-    if (layer.role != Layer::Role::kCompute) {
+  for (const model::Layer& layer : model.graph.layers) {
+    if (layer.role != model::Layer::Role::kCompute) {
       continue;
     }
-    if (const auto time = results.best(layer.key, CacheMode::kNone)) {
+    if (const auto time = results.best(layer.key, results::CacheMode::kNone)) {
       plain[layer.onnx_op] += time->time.median;
       times.slowest.push_back({layer.name, layer.onnx_op, time->variant, time->time.median});
     }
   }
-  for (const PartitionStep& step : model.bounds.cover) {
+  for (const analysis::PartitionStep& step : model.bounds.cover) {
     if (step.time && !step.layers.empty()) {
       fused[model.graph.layers[step.layers.front()].onnx_op] += step.time->time.median;
     }
@@ -40,17 +42,17 @@ ModelTimes times_of(const ModelReport& model, const ResultSet& results, std::siz
 }
 
 /// Collects the times of imported benchmarks, in order of name.
-void add_benchmarks(const ResultSet& results, RunMetrics& metrics) {
-  std::map<std::string, const Measurement*> benchmarks;
-  for (const StoredMeasurement& row : results.rows()) {
-    if (auto name = external_name(row.measurement)) {
+void add_benchmarks(const analysis::ResultSet& results, RunMetrics& metrics) {
+  std::map<std::string, const results::Measurement*> benchmarks;
+  for (const results::StoredMeasurement& row : results.rows()) {
+    if (auto name = results::external_name(row.measurement)) {
       benchmarks.emplace(*std::move(name), &row.measurement);
     }
   }
   for (const auto& [name, row] : benchmarks) {
-    const auto time = row->key.text.starts_with(kExternalKey)
-                          ? results.best(row->key, CacheMode::kNone)
-                          : results.of_variant(row->key, row->variant, CacheMode::kNone);
+    const auto time = row->key.text.starts_with(results::kExternalKey)
+                          ? results.best(row->key, results::CacheMode::kNone)
+                          : results.of_variant(row->key, row->variant, results::CacheMode::kNone);
     ++(time ? metrics.benchmarks_timed : metrics.benchmarks_failed);
     if (time && metrics.benchmarks.size() < kMaxBenchmarkTimes) {
       metrics.benchmarks.push_back({name, time->time});
@@ -58,32 +60,34 @@ void add_benchmarks(const ResultSet& results, RunMetrics& metrics) {
   }
 }
 
-void slim(ModelBounds& model) {
+void slim(analysis::ModelBounds& model) {
   model.cover.clear();
   model.critical_steps.clear();
   model.critical_path.clear();
   model.findings.clear();
   model.disturbances.clear();
-  for (Bound& bound : model.bounds) {
+  for (analysis::Bound& bound : model.bounds) {
     bound.inputs.clear();
   }
 }
 
 }  // namespace
 
-RunMetrics run_metrics(RunReport report, std::size_t slowest) {
+RunMetrics run_metrics(analysis::RunReport report, std::size_t slowest) {
   RunMetrics metrics;
-  metrics.deviation = process_deviation(report.rows);
+  metrics.deviation = analysis::process_deviation(report.rows);
   metrics.exclusions = std::move(report.exclusions);
-  std::erase_if(metrics.exclusions, [day = day_of(report.run.header)](const Exclusion& each) {
-    return !each.holds_on(day);
-  });
-  for (const StoredMeasurement& row : report.rows) {
+  std::erase_if(metrics.exclusions,
+                [day = analysis::day_of(report.run.header)](const results::Exclusion& each) {
+                  return !each.holds_on(day);
+                });
+  for (const results::StoredMeasurement& row : report.rows) {
     if (row.reused) {
       ++metrics.reused;
       continue;
     }
-    if (exclusion_of(metrics.exclusions, case_names("layers/" + row.measurement.key.text)) !=
+    if (results::find_exclusion(metrics.exclusions,
+                                results::case_names("layers/" + row.measurement.key.text)) !=
         nullptr) {
       continue;
     }
@@ -93,13 +97,13 @@ RunMetrics run_metrics(RunReport report, std::size_t slowest) {
       metrics.disturbed += row.measurement.disturbance.disturbed ? 1 : 0;
     }
   }
-  const ResultSet results(std::move(report.rows), report.calibration);
+  const analysis::ResultSet results(std::move(report.rows), report.calibration);
   add_benchmarks(results, metrics);
-  for (ModelReport& model : report.models) {
-    metrics.times.push_back(times_of(model, results, slowest));
+  for (analysis::ModelReport& model : report.models) {
+    metrics.times.push_back(collect_times(model, results, slowest));
     slim(model.bounds);
     metrics.models.push_back(std::move(model.bounds));
-    for (WhatIfResult& whatif : model.whatifs.whatifs) {
+    for (analysis::WhatIfResult& whatif : model.whatifs.whatifs) {
       whatif.layers.clear();
     }
     metrics.whatifs.push_back(std::move(model.whatifs));
@@ -109,4 +113,4 @@ RunMetrics run_metrics(RunReport report, std::size_t slowest) {
   return metrics;
 }
 
-}  // namespace plumb
+}  // namespace plumb::reporting

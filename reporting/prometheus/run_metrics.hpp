@@ -10,7 +10,7 @@
 #include "harness/analysis/compare/process_deviation.hpp"
 #include "reporting/content/run/report.hpp"
 
-namespace plumb {
+namespace plumb::reporting {
 
 /// Breakdown of one model's time.
 struct ModelTimes {
@@ -32,29 +32,31 @@ struct ModelTimes {
 /// Time of one benchmark of another harness.
 struct BenchmarkTime {
   std::string name;
-  SampleSummary time;  ///< over the processes that measured it
+  measure::SampleSummary time;  ///< over the processes that measured it
 };
 inline constexpr std::size_t kMaxBenchmarkTimes = 1000;  ///< of a run, as metrics
 
 /// Part of an analysed run from which metrics are made: a few kilobytes for each model. `models`,
 /// `whatifs` and `times` are parallel.
 struct RunMetrics {
-  RunRecord run;  ///< without its resolved suite
-  ProcessDeviation deviation;
-  std::vector<ModelBounds> models;    ///< without partitions, paths, findings and input rows
-  std::vector<ModelWhatIfs> whatifs;  ///< without their layers
+  results::RunRecord run;  ///< without its resolved suite
+  analysis::ProcessDeviation deviation;
+  std::vector<analysis::ModelBounds> models;    ///< without partitions, paths, findings and input
+                                                ///< rows
+  std::vector<analysis::ModelWhatIfs> whatifs;  ///< without their layers
   std::vector<ModelTimes> times;
   std::vector<BenchmarkTime> benchmarks;  ///< of an imported run, by name; the first ones
   std::size_t benchmarks_timed = 0;
   std::size_t benchmarks_failed = 0;
-  std::map<Outcome::Kind, std::int64_t> rows;  ///< own rows by outcome, but for excluded keys
-  std::vector<Exclusion> exclusions;           ///< that hold: their rows are not counted
+  std::map<results::Outcome::Kind, std::int64_t> rows;  ///< own rows by outcome, but for excluded
+                                                        ///< keys
+  std::vector<results::Exclusion> exclusions;           ///< that hold: their rows are not counted
   std::int64_t reused = 0;
   std::int64_t timed = 0;      ///< own rows with a time
   std::int64_t disturbed = 0;  ///< of those
 };
 
 /// Reduces a report; keeps the `slowest` slowest layers of each model. Pure.
-[[nodiscard]] RunMetrics run_metrics(RunReport report, std::size_t slowest);
+[[nodiscard]] RunMetrics run_metrics(analysis::RunReport report, std::size_t slowest);
 
-}  // namespace plumb
+}  // namespace plumb::reporting

@@ -11,10 +11,10 @@
 #include "harness/base/work_clock.hpp"
 #include "reporting/prometheus/label_text.hpp"
 
-namespace plumb {
+namespace plumb::reporting {
 namespace {
 
-std::string fact(const Facts& facts, const std::string& name) {
+std::string fact(const results::Facts& facts, const std::string& name) {
   const auto found = facts.find(name);
   return found == facts.end() || found->second == "unknown" ? "" : label_text(found->second);
 }
@@ -23,7 +23,7 @@ void add_timestamp(const SuiteMetrics& suite, GaugeFamily& family) {
   if (!suite.newest) {
     return;
   }
-  const RunRecord& run = suite.newest->run;
+  const results::RunRecord& run = suite.newest->run;
   const MetricLabels labels = suite_labels(suite);
   family.add(labels, {{"event", "started"}}, unix_seconds(run.header.started));
   if (run.finished) {
@@ -51,14 +51,14 @@ void add_rows(const SuiteMetrics& suite, GaugeFamily& family) {
     return;
   }
   const MetricLabels labels = suite_labels(suite);
-  for (const Outcome::Kind kind : {Outcome::Kind::kOk,
-                                   Outcome::Kind::kUnsupported,
-                                   Outcome::Kind::kWrongResult,
-                                   Outcome::Kind::kCrashed,
-                                   Outcome::Kind::kTimedOut,
-                                   Outcome::Kind::kOutOfMemory,
-                                   Outcome::Kind::kUnstable,
-                                   Outcome::Kind::kSkipped}) {
+  for (const results::Outcome::Kind kind : {results::Outcome::Kind::kOk,
+                                            results::Outcome::Kind::kUnsupported,
+                                            results::Outcome::Kind::kWrongResult,
+                                            results::Outcome::Kind::kCrashed,
+                                            results::Outcome::Kind::kTimedOut,
+                                            results::Outcome::Kind::kOutOfMemory,
+                                            results::Outcome::Kind::kUnstable,
+                                            results::Outcome::Kind::kSkipped}) {
     const auto count = suite.newest->rows.find(kind);
     family.add(labels,
                {{"outcome", std::string(to_text(kind))}},
@@ -72,9 +72,10 @@ void add_models(const SuiteMetrics& suite, GaugeFamily& family) {
   if (!suite.newest || (suite.newest->rows.empty() && suite.newest->reused == 0)) {
     return;
   }
-  std::vector<ModelBounds> models = suite.newest->models;
-  std::erase_if(models, [&](const ModelBounds& model) {
-    return exclusion_of(suite.newest->exclusions, {subject_of(model.instance)}) != nullptr;
+  std::vector<analysis::ModelBounds> models = suite.newest->models;
+  std::erase_if(models, [&](const analysis::ModelBounds& model) {
+    return results::find_exclusion(suite.newest->exclusions,
+                                   {analysis::subject_of(model.instance)}) != nullptr;
   });
   const auto complete = std::count_if(models.begin(), models.end(), [](const auto& model) {
     return model.measured_layers == model.total_layers;
@@ -109,7 +110,7 @@ void add_clock(const SuiteMetrics& suite, GaugeFamily& family) {
 
 void add_info(const SuiteMetrics& suite, GaugeFamily& family) {
   if (suite.newest) {
-    const RunRecord& run = suite.newest->run;
+    const results::RunRecord& run = suite.newest->run;
     family.add(suite_labels(suite),
                {{"suite_hash", label_text(run.header.suite_hash).substr(0, 12)},
                 {"environment", run.header.environment.id()},
@@ -133,7 +134,7 @@ void add_benchmark_times(const SuiteMetrics& suite, GaugeFamily& family) {
       family.add(labels, {{"benchmark", name}, {"stat", stat}}, time.count());
     };
     add("median", benchmark.time.median);
-    if (has_interval(benchmark.time)) {
+    if (measure::has_interval(benchmark.time)) {
       add("low", benchmark.time.interval.low);
       add("high", benchmark.time.interval.high);
     }
@@ -164,7 +165,7 @@ void add_exclusions(const SuiteMetrics& suite, GaugeFamily& family) {
     return;
   }
   std::set<std::string> seen;
-  for (const Exclusion& each : suite.newest->exclusions) {
+  for (const results::Exclusion& each : suite.newest->exclusions) {
     const std::string name = label_text(each.match);
     if (seen.insert(name).second) {
       family.add(suite_labels(suite),
@@ -234,7 +235,7 @@ GaugeFamily environment_info(std::span<const SuiteMetrics> suites) {
   GaugeFamily family("plumb_environment_info", "Describes the environments of the newest runs.");
   std::set<std::string> seen;
   for (const SuiteMetrics* suite : newest_first(suites)) {
-    const Environment& environment = suite->newest->run.header.environment;
+    const results::Environment& environment = suite->newest->run.header.environment;
     const std::string id = environment.id();
     if (seen.insert(id).second) {
       family.add({},
@@ -260,8 +261,8 @@ GaugeFamily stack_info(std::span<const SuiteMetrics> suites) {
   GaugeFamily family("plumb_stack_info", "Names the library behind a stack.");
   std::set<std::tuple<std::string, std::string, std::string>> seen;
   for (const SuiteMetrics* suite : newest_first(suites)) {
-    const RunSeries& series = suite->series;
-    const Environment& environment = suite->newest->run.header.environment;
+    const analysis::RunSeries& series = suite->series;
+    const results::Environment& environment = suite->newest->run.header.environment;
     const std::string stack = label_text(series.stack);
     const std::string backend = label_text(series.backend);
     if (seen.emplace(stack, backend, series.system).second) {
@@ -277,4 +278,4 @@ GaugeFamily stack_info(std::span<const SuiteMetrics> suites) {
   return family;
 }
 
-}  // namespace plumb
+}  // namespace plumb::reporting

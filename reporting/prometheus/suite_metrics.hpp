@@ -7,7 +7,7 @@
 #include "reporting/prometheus/gauge_family.hpp"
 #include "reporting/prometheus/metric_families.hpp"
 
-namespace plumb {
+namespace plumb::reporting {
 
 /// Adds the labels that all metrics of a series of runs have.
 [[nodiscard]] MetricLabels suite_labels(const SuiteMetrics& suite);
@@ -23,4 +23,4 @@ namespace plumb {
 [[nodiscard]] GaugeFamily environment_info(std::span<const SuiteMetrics> suites);
 [[nodiscard]] GaugeFamily stack_info(std::span<const SuiteMetrics> suites);
 
-}  // namespace plumb
+}  // namespace plumb::reporting

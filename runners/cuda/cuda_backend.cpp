@@ -21,10 +21,10 @@ namespace {
 constexpr std::size_t kMaxStreams = 4;
 
 /// Returns a layer that stands for a model in its program, with the model's outputs.
-LayerSpec interface_of(const Graph& graph) {
-  LayerSpec spec;
+model::LayerSpec interface_of(const model::Graph& graph) {
+  model::LayerSpec spec;
   spec.op = "model";
-  for (const ValueId output : graph.outputs) {
+  for (const model::ValueId output : graph.outputs) {
     spec.outputs.push_back(graph.values[output].type);
   }
   return spec;
@@ -61,8 +61,8 @@ CudaBackend::CudaBackend(const CudnnLibrary& library,
   }
 }
 
-Environment CudaBackend::describe() const {
-  Environment environment = library_.describe();
+results::Environment CudaBackend::describe() const {
+  results::Environment environment = library_.describe();
   context_.device().describe(environment);
   environment.identity["execution"] = to_text(mode_);
   environment.facts["gpu.free_memory_bytes"] = fmt::format("{}", context_.free_memory().value);
@@ -71,24 +71,24 @@ Environment CudaBackend::describe() const {
   return environment;
 }
 
-Outcome CudaBackend::outcome_of(const std::function<void()>& attempt) const {
+results::Outcome CudaBackend::outcome_of(const std::function<void()>& attempt) const {
   try {
     context_.use();
     attempt();
     return {};
   } catch (const Unsupported& refusal) {
-    return {Outcome::Kind::kUnsupported, refusal.what()};
+    return {results::Outcome::Kind::kUnsupported, refusal.what()};
   } catch (const CudnnRefusal& refusal) {
-    return {Outcome::Kind::kUnsupported, fmt::format("cuDNN: {}", refusal.what())};
+    return {results::Outcome::Kind::kUnsupported, fmt::format("cuDNN: {}", refusal.what())};
   } catch (const CublasRefusal& refusal) {
-    return {Outcome::Kind::kUnsupported, refusal.what()};
+    return {results::Outcome::Kind::kUnsupported, refusal.what()};
   } catch (const DriverRefusal& refusal) {
     if (!says_unsupported(refusal.status())) {
       throw;
     }
-    return {Outcome::Kind::kUnsupported, refusal.what()};
+    return {results::Outcome::Kind::kUnsupported, refusal.what()};
   } catch (const std::bad_alloc&) {
-    return {Outcome::Kind::kOutOfMemory,
+    return {results::Outcome::Kind::kOutOfMemory,
             fmt::format("the GPU's memory is too small: {} bytes are free",
                         context_.free_memory().value)};
   }
@@ -104,23 +104,23 @@ BuilderSources CudaBackend::sources() const {
 
 /// Returns the variants of a key. Listing takes up to seconds and is requested once per variant, so
 /// the list of the last key is kept.
-const std::vector<VariantBuilder>& CudaBackend::builders(const LayerKey& key) const {
+const std::vector<VariantBuilder>& CudaBackend::builders(const model::LayerKey& key) const {
   if (!listed_ || !(*listed_ == key)) {
     listed_.reset();
     const auto begin = std::chrono::steady_clock::now();
-    builders_ = layer_variants(parse_key(key), sources());
+    builders_ = layer_variants(model::parse_key(key), sources());
     listing_ = std::chrono::steady_clock::now() - begin;
     listed_ = key;
   }
   return builders_;
 }
 
-Outcome CudaBackend::supports(const LayerKey& key) const {
+results::Outcome CudaBackend::supports(const model::LayerKey& key) const {
   return outcome_of([&] { static_cast<void>(builders(key)); });
 }
 
-std::vector<Variant> CudaBackend::variants(const LayerKey& key) const {
-  std::vector<Variant> variants;
+std::vector<worker::Variant> CudaBackend::variants(const model::LayerKey& key) const {
+  std::vector<worker::Variant> variants;
   static_cast<void>(outcome_of([&] {
     for (const VariantBuilder& builder : builders(key)) {
       const bool channels_last =
@@ -132,8 +132,8 @@ std::vector<Variant> CudaBackend::variants(const LayerKey& key) const {
   return variants;
 }
 
-Prepared CudaBackend::prepare(const LayerKey& key, const std::string& variant) {
-  Prepared prepared;
+worker::Prepared CudaBackend::prepare(const model::LayerKey& key, const std::string& variant) {
+  worker::Prepared prepared;
   prepared.outcome = outcome_of([&] {
     const std::vector<VariantBuilder>& list = builders(key);
     const auto builder = std::find_if(
@@ -148,11 +148,11 @@ Prepared CudaBackend::prepare(const LayerKey& key, const std::string& variant) {
     if (memory_needed(plan) > context_.free_memory()) {
       throw std::bad_alloc();
     }
-    plan.attributes.merge(Attributes(builder->attributes));
+    plan.attributes.merge(results::Attributes(builder->attributes));
     plan.listing = listing_;
     auto program = std::make_unique<LayerProgram>(
         context_,
-        parse_key(key),
+        model::parse_key(key),
         std::move(plan),
         observers_,
         [this](Bytes bytes, const DeviceStream& stream) { enqueue_sweep(bytes, stream); });
@@ -162,11 +162,12 @@ Prepared CudaBackend::prepare(const LayerKey& key, const std::string& variant) {
   return prepared;
 }
 
-PreparedModel CudaBackend::prepare_model(const Graph& graph, const ModelOptions& options) {
-  PreparedModel prepared;
+worker::PreparedModel CudaBackend::prepare_model(const model::Graph& graph,
+                                                 const worker::ModelOptions& options) {
+  worker::PreparedModel prepared;
   prepared.outcome = outcome_of([&] {
     const LayerSource source{
-        [this](const LayerSpec& spec) { return layer_variants(spec, sources()); },
+        [this](const model::LayerSpec& spec) { return layer_variants(spec, sources()); },
         kernel_step(kernels_)};
     const ModelMode mode = options.parallel_branches ? ModelMode::kStreams : mode_;
     const bool side_by_side = mode == ModelMode::kStreams;

@@ -23,7 +23,7 @@ namespace plumb::cuda {
 
 /// Backend that executes layers and models on one GPU. cuDNN and cuBLASLt execute what they have
 /// calls for, built-in kernels the rest. It reserves the GPU while it lives.
-class CudaBackend final : public Backend {
+class CudaBackend final : public worker::Backend {
  public:
   /// Throws DriverRefusal or CudnnRefusal if the GPU or a library does not start. Throws as
   /// DeviceContext does if the GPU is taken. All must outlive the backend. `observers` collect more
@@ -35,15 +35,16 @@ class CudaBackend final : public Backend {
 
   [[nodiscard]] const DeviceContext& context() const { return context_; }
 
-  [[nodiscard]] Environment describe() const override;
+  [[nodiscard]] results::Environment describe() const override;
   [[nodiscard]] std::optional<Bytes> free_memory() const override { return context_.free_memory(); }
-  [[nodiscard]] Outcome supports(const LayerKey& key) const override;
-  [[nodiscard]] std::vector<Variant> variants(const LayerKey& key) const override;
-  [[nodiscard]] Prepared prepare(const LayerKey& key, const std::string& variant) override;
+  [[nodiscard]] results::Outcome supports(const model::LayerKey& key) const override;
+  [[nodiscard]] std::vector<worker::Variant> variants(const model::LayerKey& key) const override;
+  [[nodiscard]] worker::Prepared prepare(const model::LayerKey& key,
+                                         const std::string& variant) override;
   /// Prepares a model for the backend's mode, or for ModelMode::kStreams with `parallel_branches`.
   /// With `parallel_branches`, a model that has no branches is unsupported.
-  [[nodiscard]] PreparedModel prepare_model(const Graph& graph,
-                                            const ModelOptions& options) override;
+  [[nodiscard]] worker::PreparedModel prepare_model(const model::Graph& graph,
+                                                    const worker::ModelOptions& options) override;
 
   /// Overwrites `bytes` of the GPU's memory, so that its caches hold nothing else, and waits.
   void sweep(Bytes bytes);
@@ -55,8 +56,8 @@ class CudaBackend final : public Backend {
 
  private:
   [[nodiscard]] BuilderSources sources() const;
-  [[nodiscard]] const std::vector<VariantBuilder>& builders(const LayerKey& key) const;
-  [[nodiscard]] Outcome outcome_of(const std::function<void()>& attempt) const;
+  [[nodiscard]] const std::vector<VariantBuilder>& builders(const model::LayerKey& key) const;
+  [[nodiscard]] results::Outcome outcome_of(const std::function<void()>& attempt) const;
   void enqueue_sweep(Bytes bytes, const DeviceStream& stream);
 
   const CudnnLibrary& library_;
@@ -71,8 +72,8 @@ class CudaBackend final : public Backend {
   std::optional<BlasHandle> plain_products_;
   mutable KernelLibrary kernels_;
   DeviceStream stream_;
-  DeviceMemory swept_;                      // any stream may still write to it
-  mutable std::optional<LayerKey> listed_;  // the key that `builders_` is of
+  DeviceMemory swept_;                             // any stream may still write to it
+  mutable std::optional<model::LayerKey> listed_;  // the key that `builders_` is of
   mutable std::vector<VariantBuilder> builders_;
   mutable Seconds listing_{};  // time that the list took
 };

@@ -23,7 +23,7 @@ std::unique_ptr<ManagedDevice> managed(const std::string& uuid) {
   }
 }
 
-std::unique_ptr<DeviceMonitor> monitor_of(ManagedDevice* management) {
+std::unique_ptr<DeviceMonitor> make_monitor(ManagedDevice* management) {
   if (management == nullptr) {
     return nullptr;
   }
@@ -32,10 +32,10 @@ std::unique_ptr<DeviceMonitor> monitor_of(ManagedDevice* management) {
                                          kLookEvery);
 }
 
-BackendServiceOptions options_for(CudaBackend& backend,
-                                  const Device& device,
-                                  BlockMonitor* monitor) {
-  BackendServiceOptions options;
+engine::BackendServiceOptions options_for(CudaBackend& backend,
+                                          const Device& device,
+                                          engine::BlockMonitor* monitor) {
+  engine::BackendServiceOptions options;
   options.monitor = monitor;
   options.last_level_cache = device.l2_cache();
   options.sweep = [&backend](Bytes bytes) { backend.sweep(bytes); };
@@ -49,15 +49,15 @@ BackendServiceOptions options_for(CudaBackend& backend,
 CudaService::Measuring::Measuring(const CudnnLibrary& library,
                                   const Device& device,
                                   ModelMode mode,
-                                  const WorkerObservation& observe)
+                                  const worker::WorkerObservation& observe)
     : tracer(observe.kernels ? std::make_unique<KernelTracer>() : nullptr),
       counters(observe.metrics ? std::make_unique<CounterReader>(*observe.metrics) : nullptr),
       management(managed(device.uuid())),
-      monitor(monitor_of(management.get())),
+      monitor(make_monitor(management.get())),
       backend(library, device, mode, {management.get(), tracer.get(), counters.get()}),
       service(backend, options_for(backend, device, monitor.get())) {}
 
-CudaService::CudaService(const WorkerSetup& setup, ModelMode mode)
+CudaService::CudaService(const worker::WorkerSetup& setup, ModelMode mode)
     : library_(setup.libraries), mode_(mode), observe_(setup.observe) {}
 
 const Device& CudaService::device() {
@@ -89,13 +89,13 @@ CudaService::Measuring& CudaService::measuring() {
   return *measuring_;
 }
 
-Environment CudaService::describe() {
-  Environment environment = library_.describe();
+results::Environment CudaService::describe() {
+  results::Environment environment = library_.describe();
   environment.identity["execution"] = to_text(mode_);
   try {
     device().describe(environment);
-    environment.facts.merge(Facts(timer_facts()));
-    environment.facts[kProfilerFact] = "CUPTI";
+    environment.facts.merge(results::Facts(timer_facts()));
+    environment.facts[worker::kProfilerFact] = "CUPTI";
   } catch (const Error& missing) {
     environment.facts["gpu.missing"] = missing.what();
   } catch (const DriverRefusal& refusal) {
@@ -104,50 +104,51 @@ Environment CudaService::describe() {
   return environment;
 }
 
-const Facts& CudaService::timer_facts() {
+const results::Facts& CudaService::timer_facts() {
   if (!timer_facts_) {
     try {
       timer_facts_ = measuring_ ? event_timer_facts(measuring_->backend.context())
                                 : event_timer_facts(DeviceContext(device()));
     } catch (const Error& busy) {
-      timer_facts_ = Facts{{"measure.event_timer", busy.what()}};
+      timer_facts_ = results::Facts{{"measure.event_timer", busy.what()}};
     } catch (const DriverRefusal& refusal) {
-      timer_facts_ = Facts{{"measure.event_timer", refusal.what()}};
+      timer_facts_ = results::Facts{{"measure.event_timer", refusal.what()}};
     }
   }
   return *timer_facts_;
 }
 
-std::vector<Variant> CudaService::variants(const LayerKey& key) {
+std::vector<worker::Variant> CudaService::variants(const model::LayerKey& key) {
   return measuring().service.variants(key);
 }
 
-void CudaService::measure(const MeasureRequest& request,
-                          const std::function<void(Measurement)>& emit,
-                          const AwaitTurn& await_turn) {
+void CudaService::measure(const worker::MeasureRequest& request,
+                          const std::function<void(results::Measurement)>& emit,
+                          const worker::AwaitTurn& await_turn) {
   measuring().service.measure(request, emit, await_turn);
 }
 
-Calibration CudaService::calibrate() {
-  Calibration calibration = measuring().service.calibrate();
+results::Calibration CudaService::calibrate() {
+  results::Calibration calibration = measuring().service.calibrate();
   calibration.memory_bandwidth = measuring().backend.copy_rate(kArrays);
   return calibration;
 }
 
-void CudaService::execute(const ExecuteRequest& request,
-                          const std::function<void(Execution)>& emit,
-                          const ExecuteReport& report,
-                          const AwaitTurn& await_turn) {
+void CudaService::execute(const worker::ExecuteRequest& request,
+                          const std::function<void(results::Execution)>& emit,
+                          const worker::ExecuteReport& report,
+                          const worker::AwaitTurn& await_turn) {
   measuring().service.execute(request, emit, report, await_turn);
 }
 
-ScenarioResult CudaService::load(const LoadRequest& request, const LoadReport& report) {
+results::ScenarioResult CudaService::load(const worker::LoadRequest& request,
+                                          const worker::LoadReport& report) {
   return measuring().service.load(request, report);
 }
 
-Reproducer CudaService::reproduce(const ReproducerRequest& request) {
-  const Environment environment = describe();
-  const auto fact = [&](const Facts& facts, const char* name) {
+worker::Reproducer CudaService::reproduce(const worker::ReproducerRequest& request) {
+  const results::Environment environment = describe();
+  const auto fact = [&](const results::Facts& facts, const char* name) {
     const auto found = facts.find(name);
     return found == facts.end() ? std::string("unknown") : found->second;
   };
@@ -158,7 +159,7 @@ Reproducer CudaService::reproduce(const ReproducerRequest& request) {
                                      fact(environment.identity, "driver")));
 }
 
-EngineChoices CudaService::preview(const PreviewRequest& request) {
+results::EngineChoices CudaService::preview(const worker::PreviewRequest& request) {
   if (!query_ || query_->device() != request.device) {
     query_.reset();
     query_.emplace(library_, request.device);

@@ -24,26 +24,27 @@ namespace plumb::cuda {
 /// Worker that measures on the GPU and previews cuDNN's choices for a described GPU. A preview asks
 /// the stack's own cuDNN and needs no GPU. Without a GPU, a request that needs one throws
 /// Error{kEnvironment}, which says what is missing. Not thread-safe.
-class CudaService final : public WorkerService {
+class CudaService final : public worker::WorkerService {
  public:
   /// Loads the stack's cuDNN, and throws as CudnnLibrary does. Needs no driver.
-  CudaService(const WorkerSetup& setup, ModelMode mode);
+  CudaService(const worker::WorkerSetup& setup, ModelMode mode);
 
   /// Describes the stack and the GPU. The first call reserves the GPU for a moment, to measure its
   /// timer. Without a GPU, the fact "gpu.missing" says why.
-  [[nodiscard]] Environment describe() override;
-  [[nodiscard]] std::vector<Variant> variants(const LayerKey& key) override;
-  void measure(const MeasureRequest& request,
-               const std::function<void(Measurement)>& emit,
-               const AwaitTurn& await_turn) override;
-  [[nodiscard]] Calibration calibrate() override;
-  void execute(const ExecuteRequest& request,
-               const std::function<void(Execution)>& emit,
-               const ExecuteReport& report,
-               const AwaitTurn& await_turn) override;
-  [[nodiscard]] ScenarioResult load(const LoadRequest& request, const LoadReport& report) override;
-  [[nodiscard]] Reproducer reproduce(const ReproducerRequest& request) override;
-  [[nodiscard]] EngineChoices preview(const PreviewRequest& request) override;
+  [[nodiscard]] results::Environment describe() override;
+  [[nodiscard]] std::vector<worker::Variant> variants(const model::LayerKey& key) override;
+  void measure(const worker::MeasureRequest& request,
+               const std::function<void(results::Measurement)>& emit,
+               const worker::AwaitTurn& await_turn) override;
+  [[nodiscard]] results::Calibration calibrate() override;
+  void execute(const worker::ExecuteRequest& request,
+               const std::function<void(results::Execution)>& emit,
+               const worker::ExecuteReport& report,
+               const worker::AwaitTurn& await_turn) override;
+  [[nodiscard]] results::ScenarioResult load(const worker::LoadRequest& request,
+                                             const worker::LoadReport& report) override;
+  [[nodiscard]] worker::Reproducer reproduce(const worker::ReproducerRequest& request) override;
+  [[nodiscard]] results::EngineChoices preview(const worker::PreviewRequest& request) override;
 
  private:
   /// State for measuring, kept from the first request that needs the GPU.
@@ -51,28 +52,28 @@ class CudaService final : public WorkerService {
     Measuring(const CudnnLibrary& library,
               const Device& device,
               ModelMode mode,
-              const WorkerObservation& observe);
+              const worker::WorkerObservation& observe);
     std::unique_ptr<KernelTracer> tracer;       ///< null: this worker does not profile
     std::unique_ptr<CounterReader> counters;    ///< null: this worker reads no counters
     std::unique_ptr<ManagedDevice> management;  ///< null: there is no NVML
     std::unique_ptr<DeviceMonitor> monitor;     ///< null: there is no NVML
     CudaBackend backend;
-    BackendService service;
+    engine::BackendService service;
   };
 
   /// Finds the GPU at the first call. Throws Error{kEnvironment} that says what is missing.
   const Device& device();
   /// Measures the GPU's timer at the first call. If another worker has the GPU, a fact says so.
-  const Facts& timer_facts();
+  const results::Facts& timer_facts();
   /// Returns the state for measuring, and reserves the GPU at the first call.
   Measuring& measuring();
 
   CudnnLibrary library_;
   ModelMode mode_;
-  WorkerObservation observe_;
+  worker::WorkerObservation observe_;
   std::optional<Driver> driver_;
   std::optional<Device> device_;
-  std::optional<Facts> timer_facts_;
+  std::optional<results::Facts> timer_facts_;
   std::optional<Measuring> measuring_;
   std::optional<EngineQuery> query_;  ///< for the device of the last preview
 };

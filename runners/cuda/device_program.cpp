@@ -27,14 +27,14 @@ constexpr std::size_t kTraced = 50;  // executions under the profiler
 
 }  // namespace
 
-std::vector<std::byte> laid_out(const TensorType& type,
+std::vector<std::byte> laid_out(const model::TensorType& type,
                                 std::span<const std::byte> bytes,
                                 TensorLayout layout,
                                 bool back) {
   std::vector<std::byte> result(bytes.begin(), bytes.end());
-  const Dimensions dense = strides_of(type.dims, TensorLayout::kChannelsFirst);
-  const Dimensions laid = strides_of(type.dims, layout);
-  const auto size = static_cast<std::size_t>(element_bytes(type.dtype));
+  const Dimensions dense = compute_strides(type.dims, TensorLayout::kChannelsFirst);
+  const Dimensions laid = compute_strides(type.dims, layout);
+  const auto size = static_cast<std::size_t>(model::element_bytes(type.dtype));
   if (dense == laid || size == 0) {
     return result;
   }
@@ -53,7 +53,7 @@ std::vector<std::byte> laid_out(const TensorType& type,
 }
 
 DeviceProgram::DeviceProgram(const DeviceContext& context,
-                             LayerSpec spec,
+                             model::LayerSpec spec,
                              ExecutionPlan plan,
                              Observers observers)
     : context_(context),
@@ -81,8 +81,8 @@ void DeviceProgram::finish() noexcept {
   }
 }
 
-ProgramFacts DeviceProgram::facts() const {
-  ProgramFacts facts;
+worker::ProgramFacts DeviceProgram::facts() const {
+  worker::ProgramFacts facts;
   facts.implementation = plan_.implementation;
   facts.creation = plan_.creation;
   facts.workspace = Bytes{static_cast<std::int64_t>(plan_.workspace_bytes)};
@@ -116,14 +116,16 @@ void DeviceProgram::give_memory(Slot& slot, const Slot* shared) {
   }
 }
 
-void DeviceProgram::fill(const Slot& slot, std::span<const Tensor> operands, bool weights_only) {
+void DeviceProgram::fill(const Slot& slot,
+                         std::span<const model::Tensor> operands,
+                         bool weights_only) {
   for (std::size_t i = 0; i < plan_.buffers.size(); ++i) {
     const DeviceBuffer& buffer = plan_.buffers[i];
     if (buffer.role != DeviceBuffer::Role::kInput || buffer.bytes == 0 ||
         (weights_only && !buffer.weight)) {
       continue;
     }
-    const Tensor& operand = operands[buffer.operand];
+    const model::Tensor& operand = operands[buffer.operand];
     PLUMB_CHECK(operand.data.size() == buffer.bytes);
     upload(context_.driver(),
            slot.buffers[i],
@@ -131,7 +133,7 @@ void DeviceProgram::fill(const Slot& slot, std::span<const Tensor> operands, boo
   }
 }
 
-void DeviceProgram::bind(std::size_t slot, std::span<const Tensor> operands, bool shared) {
+void DeviceProgram::bind(std::size_t slot, std::span<const model::Tensor> operands, bool shared) {
   PLUMB_CHECK(slot <= slots_.size());
   context_.use();
   synchronize();
@@ -185,8 +187,8 @@ void DeviceProgram::synchronize() {
   stream_.synchronize();
 }
 
-std::vector<Tensor> DeviceProgram::outputs(std::size_t slot) {
-  std::vector<Tensor> results;
+std::vector<model::Tensor> DeviceProgram::outputs(std::size_t slot) {
+  std::vector<model::Tensor> results;
   for (std::size_t i = 0; i < plan_.outputs.size(); ++i) {
     const std::size_t index = plan_.outputs[i];
     std::vector<std::byte> bytes(plan_.buffers[index].bytes);
@@ -229,7 +231,7 @@ std::vector<EnergyMark> DeviceProgram::energy_marks(std::size_t slot, Seconds at
   return marks;
 }
 
-Observation DeviceProgram::traced(std::size_t slot) {
+worker::Observation DeviceProgram::traced(std::size_t slot) {
   return trace_observation(observers_.tracer->record([&] {
     for (std::size_t i = 0; i < kTraced; ++i) {
       put(slot);
@@ -239,7 +241,7 @@ Observation DeviceProgram::traced(std::size_t slot) {
                            kTraced);
 }
 
-Observation DeviceProgram::counted(std::size_t slot) {
+worker::Observation DeviceProgram::counted(std::size_t slot) {
   return observers_.counters->read(context_, [&](std::size_t executions) {
     for (std::size_t i = 0; i < executions; ++i) {
       put(slot);
@@ -248,13 +250,13 @@ Observation DeviceProgram::counted(std::size_t slot) {
   });
 }
 
-Attributes DeviceProgram::launched(std::size_t slot) {
+results::Attributes DeviceProgram::launched(std::size_t slot) {
   const CapturedGraph graph(context_.driver(), stream_, [&] { put(slot); });
-  return graph_attributes(contents_of(context_.driver().graph_calls(), graph.get()));
+  return graph_attributes(read_contents(context_.driver().graph_calls(), graph.get()));
 }
 
-Observation DeviceProgram::collect_counters(std::size_t slot, Seconds budget) {
-  Observation seen;
+worker::Observation DeviceProgram::collect_counters(std::size_t slot, Seconds budget) {
+  worker::Observation seen;
   const char* const missing =
       observers_.counters != nullptr ? "metrics_missing" : "kernels_missing";
   const auto attempt = [&seen, missing](const std::function<void()>& look) {
@@ -281,7 +283,7 @@ Observation DeviceProgram::collect_counters(std::size_t slot, Seconds budget) {
     if (observers_.management != nullptr && observers_.management->energy()) {
       attempt([&] {
         const std::vector<EnergyMark> marks = energy_marks(slot, budget * kEnergyBudgets);
-        if (const std::optional<Reading> joules = energy_per_execution(marks)) {
+        if (const std::optional<results::Reading> joules = energy_per_execution(marks)) {
           seen.readings["energy_joules"] = *joules;
         }
       });
@@ -292,7 +294,7 @@ Observation DeviceProgram::collect_counters(std::size_t slot, Seconds budget) {
 }
 
 LayerProgram::LayerProgram(const DeviceContext& context,
-                           LayerSpec spec,
+                           model::LayerSpec spec,
                            ExecutionPlan plan,
                            Observers observers,
                            Sweep sweep)
@@ -300,18 +302,18 @@ LayerProgram::LayerProgram(const DeviceContext& context,
       sweep_(std::move(sweep)),
       clock_(context.driver(), stream(), [this](std::size_t slot) { enqueue(slot); }) {}
 
-void LayerProgram::bind(std::size_t slot, std::span<const Tensor> operands, bool shared) {
+void LayerProgram::bind(std::size_t slot, std::span<const model::Tensor> operands, bool shared) {
   clock_.clear();
   DeviceProgram::bind(slot, operands, shared);
 }
 
-DeviceSample LayerProgram::sample(std::span<const std::size_t> slots) {
+worker::DeviceSample LayerProgram::sample(std::span<const std::size_t> slots) {
   return clock_.sample(slots);
 }
 
-DeviceSample LayerProgram::sample_cold(std::size_t slot,
-                                       Bytes swept,
-                                       std::optional<std::size_t> warm) {
+worker::DeviceSample LayerProgram::sample_cold(std::size_t slot,
+                                               Bytes swept,
+                                               std::optional<std::size_t> warm) {
   return clock_.sample_once(slot, [&] {
     sweep_(swept, stream());
     if (warm) {

@@ -33,10 +33,10 @@ struct Observers {
 /// layouts, and its own bound launches. All slots share the workspace. bind() throws
 /// std::bad_alloc. An error that the GPU cannot recover from, such as an illegal address, ends the
 /// process, so that the harness starts another.
-class DeviceProgram : public Program {
+class DeviceProgram : public worker::Program {
  public:
   DeviceProgram(const DeviceContext& context,
-                LayerSpec spec,
+                model::LayerSpec spec,
                 ExecutionPlan plan,
                 Observers observers);
   /// Waits for the GPU, which may still work where a measurement ended early.
@@ -50,13 +50,15 @@ class DeviceProgram : public Program {
   /// called is then known before anything is measured. Throws LibraryRefusal and std::bad_alloc.
   void rehearse();
 
-  [[nodiscard]] ProgramFacts facts() const override;
+  [[nodiscard]] worker::ProgramFacts facts() const override;
   /// Binds operands to a slot, after dropping it and all later slots. With `shared_activations`,
   /// its buffers other than weights are those of slot 0.
-  void bind(std::size_t slot, std::span<const Tensor> operands, bool shared_activations) override;
+  void bind(std::size_t slot,
+            std::span<const model::Tensor> operands,
+            bool shared_activations) override;
   void enqueue(std::size_t slot) override;
   void synchronize() override;
-  [[nodiscard]] std::vector<Tensor> outputs(std::size_t slot) override;
+  [[nodiscard]] std::vector<model::Tensor> outputs(std::size_t slot) override;
   /// Times the steps within one graph (StepClock). Empty: they cannot be captured.
   [[nodiscard]] std::vector<Seconds> profile(std::size_t slot) override;
   /// Observes one execution beside its time. Without tracer and counters, it captures the execution
@@ -65,7 +67,7 @@ class DeviceProgram : public Program {
   /// it gives the kernels that the tracer saw (trace_observation()). With a reader of counters, it
   /// gives what those counted. "kernels_missing" says why kernels or energy could not be observed,
   /// "metrics_missing" why counters could not.
-  [[nodiscard]] Observation collect_counters(std::size_t slot, Seconds budget) override;
+  [[nodiscard]] worker::Observation collect_counters(std::size_t slot, Seconds budget) override;
 
  protected:
   /// Enqueues the launches of one execution in a form that can be captured.
@@ -92,16 +94,16 @@ class DeviceProgram : public Program {
   void give_memory(Slot& slot, const Slot* shared);
   /// Makes what is made once, and binds the launches to a slot's memory.
   void make_launches(Slot& slot);
-  void fill(const Slot& slot, std::span<const Tensor> operands, bool weights_only);
-  [[nodiscard]] Observation traced(std::size_t slot);
-  [[nodiscard]] Observation counted(std::size_t slot);
-  [[nodiscard]] Attributes launched(std::size_t slot);
+  void fill(const Slot& slot, std::span<const model::Tensor> operands, bool weights_only);
+  [[nodiscard]] worker::Observation traced(std::size_t slot);
+  [[nodiscard]] worker::Observation counted(std::size_t slot);
+  [[nodiscard]] results::Attributes launched(std::size_t slot);
   [[nodiscard]] std::vector<EnergyMark> energy_marks(std::size_t slot, Seconds at_most);
 
   const DeviceContext& context_;
   Observers observers_;
   DeviceStream stream_;
-  LayerSpec spec_;
+  model::LayerSpec spec_;
   ExecutionPlan plan_;
   std::vector<DeviceMemory> workspaces_;  // by stream
   std::vector<std::unique_ptr<Slot>> slots_;
@@ -111,19 +113,21 @@ class DeviceProgram : public Program {
 using Sweep = std::function<void(Bytes, const DeviceStream&)>;
 
 /// Program that runs the plan of a layer and times it by the GPU's own clock.
-class LayerProgram final : public DeviceProgram, public DeviceClock {
+class LayerProgram final : public DeviceProgram, public worker::DeviceClock {
  public:
   LayerProgram(const DeviceContext& context,
-               LayerSpec spec,
+               model::LayerSpec spec,
                ExecutionPlan plan,
                Observers observers,
                Sweep sweep);
 
-  void bind(std::size_t slot, std::span<const Tensor> operands, bool shared_activations) override;
-  [[nodiscard]] DeviceSample sample(std::span<const std::size_t> slots) override;
-  [[nodiscard]] DeviceSample sample_cold(std::size_t slot,
-                                         Bytes swept,
-                                         std::optional<std::size_t> warm) override;
+  void bind(std::size_t slot,
+            std::span<const model::Tensor> operands,
+            bool shared_activations) override;
+  [[nodiscard]] worker::DeviceSample sample(std::span<const std::size_t> slots) override;
+  [[nodiscard]] worker::DeviceSample sample_cold(std::size_t slot,
+                                                 Bytes swept,
+                                                 std::optional<std::size_t> warm) override;
 
  protected:
   std::size_t repeat(std::size_t slot) override { return clock_.replay(std::span(&slot, 1)); }
@@ -134,7 +138,7 @@ class LayerProgram final : public DeviceProgram, public DeviceClock {
 };
 
 /// Returns a dense tensor's bytes in another layout or, with `back`, its dense bytes from there.
-[[nodiscard]] std::vector<std::byte> laid_out(const TensorType& type,
+[[nodiscard]] std::vector<std::byte> laid_out(const model::TensorType& type,
                                               std::span<const std::byte> bytes,
                                               TensorLayout layout,
                                               bool back);

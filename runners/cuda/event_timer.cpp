@@ -60,7 +60,8 @@ std::vector<Seconds> null_graph_times(const DeviceContext& context,
                                       std::size_t nodes,
                                       std::size_t samples) {
   const Driver& driver = context.driver();
-  const LayerSpec spec = parse_key({"v1:view;in=f32[1];out=f32[1];acc=f32;math=strict"});
+  const model::LayerSpec spec =
+      model::parse_key({"v1:view;in=f32[1];out=f32[1];acc=f32;math=strict"});
   const BuiltinLayer layer = builtin_layer(spec, TensorLayout::kChannelsFirst);
   const DeviceMemory from(driver, 4);
   const DeviceMemory to(driver, 4);
@@ -88,18 +89,18 @@ std::vector<Seconds> null_graph_times(const DeviceContext& context,
   return times;
 }
 
-Facts event_timer_facts(const DeviceContext& context) {
-  Facts facts;
+results::Facts event_timer_facts(const DeviceContext& context) {
+  results::Facts facts;
   const DeviceStream stream(context.driver());
   const std::vector<Seconds> pairs = empty_event_pairs(stream, context.driver(), kPairs);
-  facts["measure.event_pair_seconds"] = text(summarize(pairs).median);
+  facts["measure.event_pair_seconds"] = text(measure::summarize(pairs).median);
   if (const std::optional<Seconds> tick = smallest_step(pairs)) {
     facts["measure.event_tick_seconds"] = text(*tick);
   }
   try {
     KernelLibrary kernels(context);
     const auto median = [&](std::size_t nodes) {
-      return summarize(null_graph_times(context, stream, kernels, nodes, kGraphs)).median;
+      return measure::summarize(null_graph_times(context, stream, kernels, nodes, kGraphs)).median;
     };
     const Seconds one = median(1);
     facts["measure.null_graph_seconds"] = text(one);

@@ -34,6 +34,6 @@ namespace plumb::cuda {
 /// is its step, "measure.event_pair_seconds" the median of an empty pair of events.
 /// "measure.null_graph_seconds" is the median of a graph of one null kernel, and
 /// "measure.null_graph_node_seconds" the slope to graphs of many. Takes some tens of milliseconds.
-[[nodiscard]] Facts event_timer_facts(const DeviceContext& context);
+[[nodiscard]] results::Facts event_timer_facts(const DeviceContext& context);
 
 }  // namespace plumb::cuda

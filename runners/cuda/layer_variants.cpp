@@ -27,9 +27,9 @@ namespace plumb::cuda {
 namespace {
 
 /// Throws Unsupported for extents so large that later sums and products of them could overflow.
-void check_numbers(const LayerSpec& spec) {
+void check_numbers(const model::LayerSpec& spec) {
   static constexpr std::int64_t kMost = std::int64_t{1} << 31;
-  const auto check = [](const TensorType& type) {
+  const auto check = [](const model::TensorType& type) {
     static_cast<void>(element_count(type));
     for (const std::int64_t extent : type.dims) {
       if (extent > kMost) {
@@ -38,15 +38,15 @@ void check_numbers(const LayerSpec& spec) {
     }
   };
   for (const auto& operand : spec.inputs) {
-    check(operand.value_or(TensorType{}));
+    check(operand.value_or(model::TensorType{}));
   }
-  for (const TensorType& result : spec.outputs) {
+  for (const model::TensorType& result : spec.outputs) {
     check(result);
   }
 }
 
 /// Lists the built-in kernels for a layer, in each layout that it can have.
-std::vector<VariantBuilder> builtin_variants(const LayerSpec& spec, KernelLibrary& kernels) {
+std::vector<VariantBuilder> builtin_variants(const model::LayerSpec& spec, KernelLibrary& kernels) {
   std::vector<VariantBuilder> builders;
   std::string refusal;
   for (const TensorLayout layout : {TensorLayout::kChannelsFirst, TensorLayout::kChannelsLast}) {
@@ -77,44 +77,46 @@ std::vector<VariantBuilder> builtin_variants(const LayerSpec& spec, KernelLibrar
   return builders;
 }
 
-bool is_product(const LayerSpec& spec) {
+bool is_product(const model::LayerSpec& spec) {
   return spec.op == "gemm" || spec.op == "matmul" || spec.op == "matmul_integer" ||
          spec.op == "gemm_bias_gradient";
 }
 
-std::vector<VariantBuilder> products_of(const LayerSpec& spec, const BuilderSources& sources) {
+std::vector<VariantBuilder> collect_products(const model::LayerSpec& spec,
+                                             const BuilderSources& sources) {
   if (sources.products == nullptr) {
     throw Unsupported(sources.no_products);
   }
   check_capability(spec, sources.kernels.architecture());
   const KernelStep kernel = kernel_step(sources.kernels);
-  const auto list = [&](const LayerSpec& product) {
+  const auto list = [&](const model::LayerSpec& product) {
     return gemm_variants(product, *sources.products, kernel);
   };
-  return is_integer_product(spec) ? integer_variants(spec, list, kernel) : list(spec);
+  return model::is_integer_product(spec) ? integer_variants(spec, list, kernel) : list(spec);
 }
 
-std::vector<VariantBuilder> plain_products_of(const LayerSpec& spec,
-                                              const BuilderSources& sources) {
+std::vector<VariantBuilder> collect_plain_products(const model::LayerSpec& spec,
+                                                   const BuilderSources& sources) {
   const KernelStep kernel = kernel_step(sources.kernels);
-  const auto list = [&](const LayerSpec& product) {
+  const auto list = [&](const model::LayerSpec& product) {
     return blas_variants(product, *sources.plain_products, kernel);
   };
-  return is_integer_product(spec) ? integer_variants(spec, list, kernel) : list(spec);
+  return model::is_integer_product(spec) ? integer_variants(spec, list, kernel) : list(spec);
 }
 
 /// Lists the variants of the library that is made for a layer. Empty: there is no such library.
-std::vector<VariantBuilder> library_offers(const LayerSpec& spec, const BuilderSources& sources) {
-  if (spec.op == "conv" || spec.op == "conv_transpose" || is_convolution_gradient(spec)) {
+std::vector<VariantBuilder> library_offers(const model::LayerSpec& spec,
+                                           const BuilderSources& sources) {
+  if (spec.op == "conv" || spec.op == "conv_transpose" || model::is_convolution_gradient(spec)) {
     return convolution_variants(spec, sources.cudnn, kernel_step(sources.kernels));
   }
   if (spec.op == "conv_integer") {
     return integer_convolution_offers(spec, sources.cudnn, kernel_step(sources.kernels));
   }
   if (is_product(spec)) {
-    return products_of(spec, sources);
+    return collect_products(spec, sources);
   }
-  if (is_recurrent(spec)) {
+  if (model::is_recurrent(spec)) {
     return recurrent_variants(spec, sources.cudnn, kernel_step(sources.kernels));
   }
   if (spec.op == "attention") {
@@ -138,7 +140,8 @@ KernelStep kernel_step(KernelLibrary& kernels) {
   };
 }
 
-std::vector<VariantBuilder> layer_variants(const LayerSpec& spec, const BuilderSources& sources) {
+std::vector<VariantBuilder> layer_variants(const model::LayerSpec& spec,
+                                           const BuilderSources& sources) {
   check_numbers(spec);
   std::vector<VariantBuilder> builders;
   std::string refusal;
@@ -155,7 +158,7 @@ std::vector<VariantBuilder> layer_variants(const LayerSpec& spec, const BuilderS
     add([&] { return builtin_variants(spec, sources.kernels); });
   }
   if (is_product(spec) && sources.plain_products != nullptr) {
-    add([&] { return plain_products_of(spec, sources); });
+    add([&] { return collect_plain_products(spec, sources); });
   }
   add([&] { return legacy_variants(spec, sources.cudnn, kernel_step(sources.kernels)); });
   if (builders.empty()) {

@@ -27,7 +27,7 @@ struct BuilderSources {
 /// Lists the variants of a layer, the first choice first. The variants of the library made for the
 /// layer stand first, then built-in kernels, then the older calls of cuBLAS and cuDNN. Throws
 /// Unsupported with the reason if there is none.
-[[nodiscard]] std::vector<VariantBuilder> layer_variants(const LayerSpec& spec,
+[[nodiscard]] std::vector<VariantBuilder> layer_variants(const model::LayerSpec& spec,
                                                          const BuilderSources& sources);
 
 }  // namespace plumb::cuda

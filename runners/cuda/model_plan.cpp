@@ -27,8 +27,8 @@ struct ValueLayout {
 /// Planner of one model. It visits the layers in order and collects buffers, steps and lifetimes.
 class GraphPlanner {
  public:
-  GraphPlanner(const Graph& graph,
-               const LayerVariants& variants,
+  GraphPlanner(const model::Graph& graph,
+               const worker::LayerVariants& variants,
                const LayerSource& source,
                bool apart)
       : graph_(graph), variants_(variants), source_(source), apart_(apart) {
@@ -37,10 +37,10 @@ class GraphPlanner {
   }
 
   DeviceModelPlan compose() {
-    for (const ValueId input : graph_.inputs) {
+    for (const model::ValueId input : graph_.inputs) {
       hold(input, {add_operand(input, TensorLayout::kChannelsFirst), TensorLayout::kChannelsFirst});
     }
-    for (LayerId id = 0; id < graph_.layers.size(); ++id) {
+    for (model::LayerId id = 0; id < graph_.layers.size(); ++id) {
       layer_ = id;
       try {
         add(graph_.layers[id]);
@@ -49,7 +49,7 @@ class GraphPlanner {
       }
     }
     layer_.reset();
-    for (const ValueId output : graph_.outputs) {
+    for (const model::ValueId output : graph_.outputs) {
       model_.plan.outputs.push_back(in_layout(output, TensorLayout::kChannelsFirst));
     }
     place_buffers();
@@ -58,20 +58,20 @@ class GraphPlanner {
   }
 
  private:
-  void add(const Layer& layer) {
-    if (layer.role == Layer::Role::kUnsupported) {
+  void add(const model::Layer& layer) {
+    if (layer.role == model::Layer::Role::kUnsupported) {
       throw Unsupported(layer.reason);
     }
-    if (layer.role == Layer::Role::kView) {
+    if (layer.role == model::Layer::Role::kView) {
       // A view gives the same bytes other extents, so they must lie in the order of the extents.
       const std::size_t buffer = in_layout(operand_of(layer, 0), TensorLayout::kChannelsFirst);
       hold(layer.outputs.at(0), {buffer, TensorLayout::kChannelsFirst});
-    } else if (layer.role == Layer::Role::kCompute) {
+    } else if (layer.role == model::Layer::Role::kCompute) {
       add_computation(layer);
     }
   }
 
-  void add_computation(const Layer& layer) {
+  void add_computation(const model::Layer& layer) {
     if (layer.outputs.size() != layer.spec.outputs.size()) {
       throw Unsupported("the layer's outputs are not those of its key");
     }
@@ -95,7 +95,7 @@ class GraphPlanner {
 
   /// Returns the plan of the chosen variant or, if the library refuses it, of the first other that
   /// it builds. Throws Unsupported with the refusal of the chosen one.
-  const ExecutionPlan& built(const Layer& layer, const VariantBuilder& chosen) {
+  const ExecutionPlan& built(const model::Layer& layer, const VariantBuilder& chosen) {
     std::string refusal;
     if (const ExecutionPlan* part = built_or_refused(layer, chosen, refusal)) {
       return *part;
@@ -109,7 +109,7 @@ class GraphPlanner {
     throw Unsupported(refusal);
   }
 
-  const ExecutionPlan* built_or_refused(const Layer& layer,
+  const ExecutionPlan* built_or_refused(const model::Layer& layer,
                                         const VariantBuilder& builder,
                                         std::string& refusal) {
     const std::pair<std::string, std::string> name(layer.key.text, builder.text);
@@ -134,7 +134,7 @@ class GraphPlanner {
     return &built_.at(name);
   }
 
-  const VariantBuilder& choose(const Layer& layer) {
+  const VariantBuilder& choose(const model::Layer& layer) {
     const std::vector<VariantBuilder>& list = builders(layer);
     if (const auto named = variants_.find(layer.key); named != variants_.end()) {
       for (const VariantBuilder& builder : list) {
@@ -154,13 +154,13 @@ class GraphPlanner {
   }
 
   /// Counts the activations that already lie in the layout that a variant wants.
-  std::size_t matches(const Layer& layer, const VariantBuilder& builder) const {
+  std::size_t matches(const model::Layer& layer, const VariantBuilder& builder) const {
     std::size_t count = 0;
     for (std::size_t i = 0; i < builder.inputs.size(); ++i) {
       if (!layer.spec.has_input(i)) {
         continue;
       }
-      const ValueId value = operand_of(layer, i);
+      const model::ValueId value = operand_of(layer, i);
       const auto& places = held_[value];
       count +=
           std::any_of(places.begin(),
@@ -173,7 +173,7 @@ class GraphPlanner {
     return count;
   }
 
-  std::size_t buffer_for(const Layer& layer, const DeviceBuffer& buffer) {
+  std::size_t buffer_for(const model::Layer& layer, const DeviceBuffer& buffer) {
     if (buffer.role == DeviceBuffer::Role::kInput && buffer.bytes > 0) {
       return in_layout(operand_of(layer, buffer.operand), buffer.layout);
     }
@@ -187,7 +187,7 @@ class GraphPlanner {
     return model_.plan.buffers.size() - 1;
   }
 
-  std::size_t add_operand(ValueId value, TensorLayout layout) {
+  std::size_t add_operand(model::ValueId value, TensorLayout layout) {
     const auto [at, added] = operands_.try_emplace(value, model_.operands.size());
     if (added) {
       model_.operands.push_back(value);
@@ -197,14 +197,14 @@ class GraphPlanner {
     buffer.weight = is_constant(value);
     buffer.type = graph_.values[value].type;
     buffer.layout = layout;
-    buffer.bytes = static_cast<std::size_t>(byte_size(buffer.type).value);
+    buffer.bytes = static_cast<std::size_t>(model::byte_size(buffer.type).value);
     return add_buffer(std::move(buffer));
   }
 
   /// Returns the buffer of a value in a layout. If there is none yet, a weight gets one before the
   /// run, and a step makes that of any other value.
-  std::size_t in_layout(ValueId value, TensorLayout layout) {
-    const TensorType& type = graph_.values[value].type;
+  std::size_t in_layout(model::ValueId value, TensorLayout layout) {
+    const model::TensorType& type = graph_.values[value].type;
     for (const ValueLayout& held : held_.at(value)) {
       if (same_order(type.dims, held.layout, layout)) {
         return held.buffer;
@@ -223,12 +223,12 @@ class GraphPlanner {
     buffer.role = DeviceBuffer::Role::kIntermediate;
     buffer.type = type;
     buffer.layout = layout;
-    buffer.bytes = static_cast<std::size_t>(byte_size(type).value);
+    buffer.bytes = static_cast<std::size_t>(model::byte_size(type).value);
     const std::size_t made = add_buffer(std::move(buffer));
     append(source_.step(layout_change(type, first.layout, layout, 0, 1), {first.buffer, made}),
            true);
     ++model_.reorders;
-    model_.reordered += Bytes{2 * byte_size(type).value};
+    model_.reordered += Bytes{2 * model::byte_size(type).value};
     hold(value, {made, layout});
     return made;
   }
@@ -237,7 +237,7 @@ class GraphPlanner {
     for (const auto* const buffers : {&step.buffers.reads, &step.buffers.writes}) {
       for (const std::size_t buffer : *buffers) {
         const std::size_t now = model_.plan.steps.size();
-        lives_.try_emplace(buffer, Lifetime{0, now, now}).first->second.last = now;
+        lives_.try_emplace(buffer, engine::Lifetime{0, now, now}).first->second.last = now;
       }
     }
     model_.plan.steps.push_back(std::move(step));
@@ -247,66 +247,67 @@ class GraphPlanner {
   void place_buffers() {
     const std::size_t end = model_.plan.steps.size();
     for (const std::size_t output : model_.plan.outputs) {
-      lives_.try_emplace(output, Lifetime{0, 0, 0}).first->second.last = end;
+      lives_.try_emplace(output, engine::Lifetime{0, 0, 0}).first->second.last = end;
     }
     std::vector<std::size_t> placed;
-    std::vector<Lifetime> lifetimes;
+    std::vector<engine::Lifetime> lifetimes;
     for (auto& [number, life] : lives_) {
       const DeviceBuffer& buffer = model_.plan.buffers[number];
       if (buffer.role == DeviceBuffer::Role::kIntermediate && !buffer.weight && buffer.bytes > 0) {
         placed.push_back(number);
         // Steps on other streams may run at any time, so then each buffer lives to the end.
-        lifetimes.push_back(apart_ ? Lifetime{buffer.bytes, 0, end}
-                                   : Lifetime{buffer.bytes, life.first, life.last});
+        lifetimes.push_back(apart_ ? engine::Lifetime{buffer.bytes, 0, end}
+                                   : engine::Lifetime{buffer.bytes, life.first, life.last});
       }
     }
-    const MemoryPlan memory = plan_memory(lifetimes, MemoryPlan::kDeviceAlignment);
+    const engine::MemoryPlan memory =
+        engine::plan_memory(lifetimes, engine::MemoryPlan::kDeviceAlignment);
     for (std::size_t i = 0; i < placed.size(); ++i) {
       model_.plan.buffers[placed[i]].arena = memory.offsets[i];
     }
     model_.plan.arena_bytes = memory.bytes;
   }
 
-  [[nodiscard]] static ValueId operand_of(const Layer& layer, std::size_t index) {
+  [[nodiscard]] static model::ValueId operand_of(const model::Layer& layer, std::size_t index) {
     PLUMB_CHECK(index < layer.inputs.size() && layer.inputs[index].has_value());
     return *layer.inputs[index];
   }
 
-  [[nodiscard]] bool is_constant(ValueId value) const {
-    const std::optional<LayerId> producer = graph_.values[value].producer;
+  [[nodiscard]] bool is_constant(model::ValueId value) const {
+    const std::optional<model::LayerId> producer = graph_.values[value].producer;
     if (producer) {
-      return graph_.layers[*producer].role == Layer::Role::kFolded;
+      return graph_.layers[*producer].role == model::Layer::Role::kFolded;
     }
     return std::find(graph_.inputs.begin(), graph_.inputs.end(), value) == graph_.inputs.end();
   }
 
-  void hold(ValueId value, ValueLayout held) { held_.at(value).push_back(held); }
+  void hold(model::ValueId value, ValueLayout held) { held_.at(value).push_back(held); }
 
-  const std::vector<VariantBuilder>& builders(const Layer& layer) {
+  const std::vector<VariantBuilder>& builders(const model::Layer& layer) {
     const auto found = builders_.find(layer.key);
     return found != builders_.end()
                ? found->second
                : builders_.emplace(layer.key, source_.builders(layer.spec)).first->second;
   }
 
-  const Graph& graph_;
-  const LayerVariants& variants_;
+  const model::Graph& graph_;
+  const worker::LayerVariants& variants_;
   const LayerSource& source_;
   bool apart_;
   DeviceModelPlan model_;
-  std::optional<LayerId> layer_;
-  std::vector<std::vector<ValueLayout>> held_;  // by value; first: as it was made
-  std::map<ValueId, std::size_t> operands_;     // index into model_.operands
-  std::map<std::size_t, Lifetime> lives_;       // of buffers, in steps
-  std::unordered_map<LayerKey, std::vector<VariantBuilder>> builders_;
+  std::optional<model::LayerId> layer_;
+  std::vector<std::vector<ValueLayout>> held_;      // by value; first: as it was made
+  std::map<model::ValueId, std::size_t> operands_;  // index into model_.operands
+  std::map<std::size_t, engine::Lifetime> lives_;   // of buffers, in steps
+  std::unordered_map<model::LayerKey, std::vector<VariantBuilder>> builders_;
   std::map<std::pair<std::string, std::string>, ExecutionPlan> built_;
   std::map<std::pair<std::string, std::string>, std::string> refused_;  // why, by the same names
 };
 
 }  // namespace
 
-DeviceModelPlan plan_model(const Graph& graph,
-                           const LayerVariants& variants,
+DeviceModelPlan plan_model(const model::Graph& graph,
+                           const worker::LayerVariants& variants,
                            const LayerSource& source,
                            bool apart) {
   return GraphPlanner(graph, variants, source, apart).compose();

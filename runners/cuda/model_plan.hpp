@@ -15,10 +15,10 @@ namespace plumb::cuda {
 
 /// Execution plan of a whole model.
 struct DeviceModelPlan {
-  ExecutionPlan plan;                 ///< its buffers' operands are indices into `operands`
-  std::vector<StepOrigin> origins;    ///< of plan.steps, one to one
-  std::vector<std::string> variants;  ///< of the graph's layers, one to one; empty: no step
-  std::vector<ValueId> operands;
+  ExecutionPlan plan;                       ///< its buffers' operands are indices into `operands`
+  std::vector<worker::StepOrigin> origins;  ///< of plan.steps, one to one
+  std::vector<std::string> variants;        ///< of the graph's layers, one to one; empty: no step
+  std::vector<model::ValueId> operands;
   std::size_t reorders = 0;  ///< steps that only change a layout
   Bytes reordered;           ///< bytes that these steps read and write
 };
@@ -26,7 +26,7 @@ struct DeviceModelPlan {
 /// Callbacks that turn layers into steps while a model is planned.
 struct LayerSource {
   /// Lists the variants of a layer, the library's first choice first. Throws Unsupported.
-  std::function<std::vector<VariantBuilder>(const LayerSpec&)> builders;
+  std::function<std::vector<VariantBuilder>(const model::LayerSpec&)> builders;
   /// Makes the step of a launch of a built-in kernel on some of the plan's buffers.
   KernelStep step;
 };
@@ -39,8 +39,8 @@ struct LayerSource {
 /// builds is taken. Where a layer wants another layout than it finds, one step makes it for all
 /// layers that want the same. Results share one block of memory by their lifetimes, unless they are
 /// to be `apart`, for steps that run side by side. Throws Unsupported, naming the layer.
-[[nodiscard]] DeviceModelPlan plan_model(const Graph& graph,
-                                         const LayerVariants& variants,
+[[nodiscard]] DeviceModelPlan plan_model(const model::Graph& graph,
+                                         const worker::LayerVariants& variants,
                                          const LayerSource& source,
                                          bool apart);
 

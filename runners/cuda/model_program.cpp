@@ -12,7 +12,7 @@
 namespace plumb::cuda {
 
 ModelProgram::ModelProgram(const DeviceContext& context,
-                           LayerSpec spec,
+                           model::LayerSpec spec,
                            ExecutionPlan plan,
                            ModelMode mode,
                            StreamPlan branches,
@@ -41,8 +41,8 @@ ModelProgram::ModelProgram(const DeviceContext& context,
   }
 }
 
-ProgramFacts ModelProgram::facts() const {
-  ProgramFacts facts = DeviceProgram::facts();
+worker::ProgramFacts ModelProgram::facts() const {
+  worker::ProgramFacts facts = DeviceProgram::facts();
   facts.implementation += fmt::format(";execution={}", to_text(mode_));
   if (!refusal_.empty()) {
     facts.implementation = fmt::format("plumb:model;execution=eager: {}", refusal_);
@@ -52,7 +52,7 @@ ProgramFacts ModelProgram::facts() const {
   return facts;
 }
 
-void ModelProgram::bind(std::size_t slot, std::span<const Tensor> operands, bool shared) {
+void ModelProgram::bind(std::size_t slot, std::span<const model::Tensor> operands, bool shared) {
   std::optional<DeviceGraph> before(graphs_.size() > slot ? std::move(graphs_[slot])
                                                           : std::nullopt);
   graphs_.resize(slot);
@@ -92,7 +92,7 @@ void ModelProgram::spoil(std::size_t slot) {
   synchronize();
 }
 
-std::vector<Tensor> ModelProgram::outputs_launch_by_launch(std::size_t slot) {
+std::vector<model::Tensor> ModelProgram::outputs_launch_by_launch(std::size_t slot) {
   if (!graphs_.at(slot)) {
     return {};
   }

@@ -24,7 +24,7 @@ class ModelProgram final : public DeviceProgram {
   /// Makes a program of the plan. Only ModelMode::kStreams uses `branches`. Its steps share no
   /// memory except where `branches` orders them.
   ModelProgram(const DeviceContext& context,
-               LayerSpec spec,
+               model::LayerSpec spec,
                ExecutionPlan plan,
                ModelMode mode,
                StreamPlan branches,
@@ -36,11 +36,13 @@ class ModelProgram final : public DeviceProgram {
   ModelProgram(ModelProgram&&) = delete;
   ModelProgram& operator=(ModelProgram&&) = delete;
 
-  [[nodiscard]] ProgramFacts facts() const override;
-  void bind(std::size_t slot, std::span<const Tensor> operands, bool shared_activations) override;
+  [[nodiscard]] worker::ProgramFacts facts() const override;
+  void bind(std::size_t slot,
+            std::span<const model::Tensor> operands,
+            bool shared_activations) override;
   void enqueue(std::size_t slot) override;
   /// Empty unless a graph was captured.
-  [[nodiscard]] std::vector<Tensor> outputs_launch_by_launch(std::size_t slot) override;
+  [[nodiscard]] std::vector<model::Tensor> outputs_launch_by_launch(std::size_t slot) override;
   /// Returns the host memory from which every later execution of slot 0 copies its input. Empty for
   /// other slots, and for inputs that are not dense in a single buffer.
   [[nodiscard]] std::span<std::byte> input_bytes(std::size_t slot, std::size_t operand) override;

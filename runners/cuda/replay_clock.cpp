@@ -63,7 +63,7 @@ ReplayClock::Replay ReplayClock::prepared(std::span<const std::size_t> slots) {
   capture(slots, replay);
   // Outside of a graph small kernels wait for their launches, so that this N may be too small.
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
-    const DeviceSample found = timed_replay(slots, replay);
+    const worker::DeviceSample found = timed_replay(slots, replay);
     const std::size_t wanted = executions_for(found.each, kReplay, slots.size(), kMaxInReplay);
     if (wanted <= replay.executions) {
       break;
@@ -107,7 +107,7 @@ void ReplayClock::clear() {
   }
 }
 
-const ReplayClock::Replay& ReplayClock::replay_of(std::span<const std::size_t> slots) {
+const ReplayClock::Replay& ReplayClock::find_replay(std::span<const std::size_t> slots) {
   const std::vector<std::size_t> name(slots.begin(), slots.end());
   auto found = replays_.find(name);
   if (found == replays_.end()) {
@@ -121,7 +121,7 @@ const ReplayClock::Replay& ReplayClock::replay_of(std::span<const std::size_t> s
 }
 
 std::size_t ReplayClock::replay(std::span<const std::size_t> slots) {
-  const Replay& replay = replay_of(slots);
+  const Replay& replay = find_replay(slots);
   if (replay.twice) {
     replay.twice->launch(stream_.get());
   } else {
@@ -131,11 +131,12 @@ std::size_t ReplayClock::replay(std::span<const std::size_t> slots) {
   return 2 * replay.executions;
 }
 
-DeviceSample ReplayClock::sample(std::span<const std::size_t> slots) {
-  return timed_replay(slots, replay_of(slots));
+worker::DeviceSample ReplayClock::sample(std::span<const std::size_t> slots) {
+  return timed_replay(slots, find_replay(slots));
 }
 
-DeviceSample ReplayClock::timed_replay(std::span<const std::size_t> slots, const Replay& replay) {
+worker::DeviceSample ReplayClock::timed_replay(std::span<const std::size_t> slots,
+                                               const Replay& replay) {
   const auto count = static_cast<double>(replay.executions);
   if (!replay.twice) {
     const Seconds whole = timed([&] { enqueue_in_turn(slots, replay.executions); });
@@ -149,7 +150,8 @@ DeviceSample ReplayClock::timed_replay(std::span<const std::size_t> slots, const
   return {twice > once ? (twice - once) / count : at_most, at_most, replay.executions};
 }
 
-DeviceSample ReplayClock::sample_once(std::size_t slot, const std::function<void()>& before) {
+worker::DeviceSample ReplayClock::sample_once(std::size_t slot,
+                                              const std::function<void()>& before) {
   before();
   const Seconds time = timed([&] { enqueue_(slot); });
   return {time, time, 1};

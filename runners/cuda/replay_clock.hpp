@@ -29,12 +29,13 @@ class ReplayClock {
   /// executions last at least a millisecond, within a limit on N, and captures the graphs. What
   /// cannot be captured is put into the stream N times between two events instead, and refusal()
   /// says why.
-  [[nodiscard]] DeviceSample sample(std::span<const std::size_t> slots);
+  [[nodiscard]] worker::DeviceSample sample(std::span<const std::size_t> slots);
 
   /// Times one execution between two events, for caches that are cold only once. `before` puts
   /// work into the stream that is not timed. While the GPU does it, the execution is put behind it,
   /// so that waiting for a launch is not timed either.
-  [[nodiscard]] DeviceSample sample_once(std::size_t slot, const std::function<void()>& before);
+  [[nodiscard]] worker::DeviceSample sample_once(std::size_t slot,
+                                                 const std::function<void()>& before);
 
   /// Executes the slots in turn as a sample does, without timing. Returns the number of executions.
   [[nodiscard]] std::size_t replay(std::span<const std::size_t> slots);
@@ -52,10 +53,11 @@ class ReplayClock {
     bool outdated = false;  // captured with addresses that have changed
   };
 
-  const Replay& replay_of(std::span<const std::size_t> slots);
+  const Replay& find_replay(std::span<const std::size_t> slots);
   [[nodiscard]] Replay prepared(std::span<const std::size_t> slots);
   void capture(std::span<const std::size_t> slots, Replay& replay);
-  [[nodiscard]] DeviceSample timed_replay(std::span<const std::size_t> slots, const Replay& replay);
+  [[nodiscard]] worker::DeviceSample timed_replay(std::span<const std::size_t> slots,
+                                                  const Replay& replay);
   [[nodiscard]] Seconds timed(const std::function<void()>& work);
   void enqueue_in_turn(std::span<const std::size_t> slots, std::size_t executions);
 

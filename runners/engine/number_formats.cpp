@@ -12,7 +12,7 @@
 #include "harness/base/error.hpp"
 #include "harness/model/key/float8.hpp"
 
-namespace plumb {
+namespace plumb::engine {
 namespace {
 
 struct Bf16 {
@@ -21,12 +21,12 @@ struct Bf16 {
 struct F16 {
   std::uint16_t bits;
 };
-template <DataType Type>
+template <model::DataType Type>
 struct F8 {
   std::uint8_t bits;
 };
-using F8E4M3 = F8<DataType::kF8E4M3>;
-using F8E5M2 = F8<DataType::kF8E5M2>;
+using F8E4M3 = F8<model::DataType::kF8E4M3>;
+using F8E5M2 = F8<model::DataType::kF8E5M2>;
 struct Bool {
   std::uint8_t bits;
 };
@@ -38,9 +38,9 @@ struct F8Format {
   float largest;
 };
 
-F8Format f8_format(DataType type) {
-  PLUMB_CHECK(is_f8(type));
-  return type == DataType::kF8E4M3 ? F8Format{3, 7, 448.0F} : F8Format{2, 15, 57344.0F};
+F8Format f8_format(model::DataType type) {
+  PLUMB_CHECK(model::is_f8(type));
+  return type == model::DataType::kF8E4M3 ? F8Format{3, 7, 448.0F} : F8Format{2, 15, 57344.0F};
 }
 
 template <typename T>
@@ -60,7 +60,7 @@ double to_number(Bf16 value) {
 double to_number(F16 value) {
   return static_cast<double>(float_from_f16(value.bits));
 }
-template <DataType Type>
+template <model::DataType Type>
 double to_number(F8<Type> value) {
   return static_cast<double>(float_from_f8(Type, value.bits));
 }
@@ -105,18 +105,18 @@ F16 from_number<F16>(double number) {
 }
 template <>
 F8E4M3 from_number<F8E4M3>(double number) {
-  return {f8_from(DataType::kF8E4M3, float_rounded_to_odd(number))};
+  return {f8_from(model::DataType::kF8E4M3, float_rounded_to_odd(number))};
 }
 template <>
 F8E5M2 from_number<F8E5M2>(double number) {
-  return {f8_from(DataType::kF8E5M2, float_rounded_to_odd(number))};
+  return {f8_from(model::DataType::kF8E5M2, float_rounded_to_odd(number))};
 }
 template <>
 Bool from_number<Bool>(double number) {
   return {number != 0.0 ? std::uint8_t{1} : std::uint8_t{0}};
 }
 
-[[noreturn]] void refuse(DataType type) {
+[[noreturn]] void refuse(model::DataType type) {
   throw Error(
       Error::Kind::kUser,
       fmt::format("elements of type {} cannot be computed with here: use f64, f32, f16, bf16, "
@@ -126,39 +126,39 @@ Bool from_number<Bool>(double number) {
 
 /// Calls `visit` with a value of the C++ type that stores elements of `type`.
 template <typename Visitor>
-auto with_storage(DataType type, Visitor&& visit) {
+auto with_storage(model::DataType type, Visitor&& visit) {
   switch (type) {
-    case DataType::kF64:
+    case model::DataType::kF64:
       return visit(double{});
-    case DataType::kF32:
+    case model::DataType::kF32:
       return visit(float{});
-    case DataType::kF16:
+    case model::DataType::kF16:
       return visit(F16{});
-    case DataType::kBf16:
+    case model::DataType::kBf16:
       return visit(Bf16{});
-    case DataType::kS64:
+    case model::DataType::kS64:
       return visit(std::int64_t{});
-    case DataType::kS32:
+    case model::DataType::kS32:
       return visit(std::int32_t{});
-    case DataType::kS16:
+    case model::DataType::kS16:
       return visit(std::int16_t{});
-    case DataType::kS8:
+    case model::DataType::kS8:
       return visit(std::int8_t{});
-    case DataType::kU64:
+    case model::DataType::kU64:
       return visit(std::uint64_t{});
-    case DataType::kU32:
+    case model::DataType::kU32:
       return visit(std::uint32_t{});
-    case DataType::kU16:
+    case model::DataType::kU16:
       return visit(std::uint16_t{});
-    case DataType::kU8:
+    case model::DataType::kU8:
       return visit(std::uint8_t{});
-    case DataType::kBool:
+    case model::DataType::kBool:
       return visit(Bool{});
-    case DataType::kF8E4M3:
+    case model::DataType::kF8E4M3:
       return visit(F8E4M3{});
-    case DataType::kF8E5M2:
+    case model::DataType::kF8E5M2:
       return visit(F8E5M2{});
-    case DataType::kString:
+    case model::DataType::kString:
       break;
   }
   refuse(type);
@@ -214,7 +214,7 @@ float float_from_f16(std::uint16_t bits) {
   return std::bit_cast<float>(sign | (rebased << 23U) | (mantissa << 13U));
 }
 
-std::uint8_t f8_from(DataType type, float value) {
+std::uint8_t f8_from(model::DataType type, float value) {
   constexpr std::uint8_t kNan = 0x7F;
   constexpr unsigned kFraction32 = 23;
   constexpr unsigned kBias32 = 127;
@@ -239,8 +239,8 @@ std::uint8_t f8_from(DataType type, float value) {
   return static_cast<std::uint8_t>(sign | (rebased >> dropped));
 }
 
-float float_from_f8(DataType type, std::uint8_t bits) {
-  if (type == DataType::kF8E5M2) {  // a half without the last eight bits of its fraction
+float float_from_f8(model::DataType type, std::uint8_t bits) {
+  if (type == model::DataType::kF8E5M2) {  // a half without the last eight bits of its fraction
     return float_from_f16(static_cast<std::uint16_t>(bits << 8U));
   }
   const F8Format format = f8_format(type);
@@ -270,11 +270,11 @@ float float_rounded_to_odd(double value) {
   return std::bit_cast<float>(bits | 1U);
 }
 
-bool is_number(DataType type) {
-  return type != DataType::kString;
+bool is_number(model::DataType type) {
+  return type != model::DataType::kString;
 }
 
-ElementReader reader_of(DataType type) {
+ElementReader reader_of(model::DataType type) {
   return with_storage(type, [](auto storage) -> ElementReader {
     return [](const std::byte* data, std::size_t element) {
       return to_number(read<decltype(storage)>(data, element));
@@ -282,11 +282,11 @@ ElementReader reader_of(DataType type) {
   });
 }
 
-double number_at(const Tensor& tensor, std::size_t element) {
+double number_at(const model::Tensor& tensor, std::size_t element) {
   return reader_of(tensor.type.dtype)(tensor.data.data(), element);
 }
 
-std::vector<double> numbers_of(const Tensor& tensor) {
+std::vector<double> read_numbers(const model::Tensor& tensor) {
   const auto count = static_cast<std::size_t>(element_count(tensor.type));
   return with_storage(tensor.type.dtype, [&](auto storage) {
     using Storage = decltype(storage);
@@ -305,7 +305,7 @@ std::vector<double> numbers_of(const Tensor& tensor) {
   });
 }
 
-void write_numbers(Tensor& tensor, std::size_t first, std::span<const double> numbers) {
+void write_numbers(model::Tensor& tensor, std::size_t first, std::span<const double> numbers) {
   with_storage(tensor.type.dtype, [&](auto storage) {
     using Storage = decltype(storage);
     PLUMB_CHECK(first + numbers.size() <= tensor.data.size() / sizeof(Storage));
@@ -317,11 +317,12 @@ void write_numbers(Tensor& tensor, std::size_t first, std::span<const double> nu
   });
 }
 
-Tensor tensor_from(const TensorType& type, std::span<const double> numbers) {
+model::Tensor tensor_from(const model::TensorType& type, std::span<const double> numbers) {
   PLUMB_CHECK(static_cast<std::size_t>(element_count(type)) == numbers.size());
-  Tensor tensor{type, std::vector<std::byte>(static_cast<std::size_t>(byte_size(type).value))};
+  model::Tensor tensor{
+      type, std::vector<std::byte>(static_cast<std::size_t>(model::byte_size(type).value))};
   write_numbers(tensor, 0, numbers);
   return tensor;
 }
 
-}  // namespace plumb
+}  // namespace plumb::engine

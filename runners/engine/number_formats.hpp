@@ -8,7 +8,7 @@
 
 #include "harness/model/key/tensor.hpp"
 
-namespace plumb {
+namespace plumb::engine {
 
 /// Rounds to bfloat16, to the nearest, ties to even. NaN stays a quiet NaN. Numbers beyond the
 /// largest value become infinity.
@@ -23,8 +23,8 @@ namespace plumb {
 /// Rounds to an 8-bit float (OFP8), to the nearest, ties to even, with subnormals. Numbers beyond
 /// the largest one, infinity too, become that number (ONNX's Cast with saturate). NaN stays NaN.
 /// Throws Error{kInternal} for another type.
-[[nodiscard]] std::uint8_t f8_from(DataType type, float value);
-[[nodiscard]] float float_from_f8(DataType type, std::uint8_t bits);
+[[nodiscard]] std::uint8_t f8_from(model::DataType type, float value);
+[[nodiscard]] float float_from_f8(model::DataType type, std::uint8_t bits);
 
 /// Rounds to a float by round to odd, so that a second rounding, to at most 22 bits, is exact. Its
 /// result is then the one of rounding `value` once (Boldo and Melquiond, "Emulation of FMA and
@@ -32,21 +32,21 @@ namespace plumb {
 [[nodiscard]] float float_rounded_to_odd(double value);
 
 /// Returns whether elements of the type can be read and written as numbers: all types but string.
-[[nodiscard]] bool is_number(DataType type);
+[[nodiscard]] bool is_number(model::DataType type);
 
 /// Function that reads one element of a tensor's data as a double. Elements count from the start of
 /// the data. Integers beyond 2^53 are rounded. A bool is 0 or 1.
 using ElementReader = double (*)(const std::byte* data, std::size_t element);
 
 /// Returns the reader of a type. Throws Error{kUser} for string.
-[[nodiscard]] ElementReader reader_of(DataType type);
+[[nodiscard]] ElementReader reader_of(model::DataType type);
 
 /// Reads one element with the reader of the tensor's type. Throws as reader_of() does.
-[[nodiscard]] double number_at(const Tensor& tensor, std::size_t element);
+[[nodiscard]] double number_at(const model::Tensor& tensor, std::size_t element);
 
 /// Reads all elements. Throws Error{kUser} as number_at() does, and if the data is shorter than the
 /// type says.
-[[nodiscard]] std::vector<double> numbers_of(const Tensor& tensor);
+[[nodiscard]] std::vector<double> read_numbers(const model::Tensor& tensor);
 
 /// Writes numbers over a tensor's elements from `first` on, in the tensor's type.
 ///
@@ -56,10 +56,11 @@ using ElementReader = double (*)(const std::byte* data, std::size_t element);
 /// - A bool says whether the number differs from 0.
 ///
 /// Throws Error{kInternal} if the tensor is too short.
-void write_numbers(Tensor& tensor, std::size_t first, std::span<const double> numbers);
+void write_numbers(model::Tensor& tensor, std::size_t first, std::span<const double> numbers);
 
 /// Makes a tensor from numbers as write_numbers() writes them. Throws Error{kInternal} unless there
 /// are element_count(type) numbers.
-[[nodiscard]] Tensor tensor_from(const TensorType& type, std::span<const double> numbers);
+[[nodiscard]] model::Tensor tensor_from(const model::TensorType& type,
+                                        std::span<const double> numbers);
 
-}  // namespace plumb
+}  // namespace plumb::engine

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-namespace plumb {
+namespace plumb::engine {
 
 /// Random sequence addressed by position, with the same numbers on every machine in any order.
 /// SplitMix64 (Steele, Lea and Flood, "Fast Splittable Pseudorandom Number Generators", 2014, Fig.
@@ -34,4 +34,4 @@ class RandomStream {
   std::uint64_t seed_;
 };
 
-}  // namespace plumb
+}  // namespace plumb::engine

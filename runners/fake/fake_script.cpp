@@ -81,14 +81,14 @@ class ScriptReader {
     }
   }
 
-  void read_facts(const toml::table& entries, Facts& facts) const {
+  void read_facts(const toml::table& entries, results::Facts& facts) const {
     for (const auto& [key, node] : entries) {
       facts[std::string(key.str())] = value<std::string>(key.str(), node);
     }
   }
 
   void read_calibration(const toml::table& entries) {
-    Calibration& calibration = script_.calibration;
+    results::Calibration& calibration = script_.calibration;
     for (const auto& [key, node] : entries) {
       const auto number = value<double>(key.str(), node);
       if (key == "peak_f32_flops_per_second") {
@@ -149,8 +149,8 @@ class ScriptReader {
     return rule;
   }
 
-  Readings read_readings(const toml::table& entries) const {
-    Readings readings;
+  results::Readings read_readings(const toml::table& entries) const {
+    results::Readings readings;
     for (const auto& [key, node] : entries) {
       std::vector<double> values;
       if (const toml::array* const list = node.as_array()) {
@@ -158,7 +158,7 @@ class ScriptReader {
           values.push_back(value<double>(key.str(), one));
         }
       }
-      const std::optional<Reading> reading = reading_of(values);
+      const std::optional<results::Reading> reading = results::summarize_reading(values);
       if (!reading) {
         fail(node.source(), fmt::format("the reading '{}' is not a list of numbers", key.str()));
       }
@@ -167,9 +167,9 @@ class ScriptReader {
     return readings;
   }
 
-  Outcome::Kind read_outcome(const toml::node& node) const {
+  results::Outcome::Kind read_outcome(const toml::node& node) const {
     const auto name = value<std::string>("outcome", node);
-    const std::optional<Outcome::Kind> kind = parse_outcome_kind(name);
+    const std::optional<results::Outcome::Kind> kind = results::parse_outcome_kind(name);
     if (!kind) {
       fail(node.source(), fmt::format("'{}' is not an outcome", name));
     }

@@ -31,7 +31,7 @@ struct Rule {
   std::string match = "*";  ///< the key's text; '*' matches any characters
   std::string variant =
       "*";  ///< the variant's text; "*" with an outcome without a time refuses the whole key
-  Outcome outcome{};
+  results::Outcome outcome{};
   Action action = Action::kNone;
   std::filesystem::path once{};   ///< made by the first worker that acts; then no other does
   std::optional<Seconds> time{};  ///< instead of the computed time
@@ -39,16 +39,16 @@ struct Rule {
   std::string log{};              ///< text that is written to stderr
   std::string output{};           ///< text that decides the output's bits
   std::optional<double> error{};  ///< the maximum error, instead of 0
-  Attributes attributes{};
-  Readings readings{};
-  Attributes profiled{};  ///< attributes that only a worker that profiles sees
-  Readings counted{};     ///< readings that only a worker that counts sees
+  results::Attributes attributes{};
+  results::Readings readings{};
+  results::Attributes profiled{};  ///< attributes that only a worker that profiles sees
+  results::Readings counted{};     ///< readings that only a worker that counts sees
 };
 
 /// Script of a fake worker. docs/reference/fake-backend.md describes the file.
 struct Script {
-  Environment environment;  ///< the answer of describe()
-  Calibration calibration;
+  results::Environment environment;  ///< the answer of describe()
+  results::Calibration calibration;
   std::vector<Rule> rules;
   double slowness = 1.0;  ///< factor of every time (PLUMB_FAKE_SLOWNESS)
 

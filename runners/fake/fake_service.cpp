@@ -39,7 +39,7 @@ bool refuses_key(const Rule* rule) {
 }
 
 /// Adds the readings that the script has for the requested metrics; none: all.
-void count(const Rule& rule, const std::vector<std::string>& metrics, Measurement& row) {
+void count(const Rule& rule, const std::vector<std::string>& metrics, results::Measurement& row) {
   row.readings = rule.counted;
   if (!metrics.empty()) {
     row.readings.clear();
@@ -54,9 +54,9 @@ void count(const Rule& rule, const std::vector<std::string>& metrics, Measuremen
   }
 }
 
-Graph graph_in(const ExecuteRequest& request) {
-  return request.model.empty() ? read_model(request.path, {request.batch, request.dims})
-                               : graph_of_bytes(request.model);
+model::Graph graph_in(const worker::ExecuteRequest& request) {
+  return request.model.empty() ? model::read_model(request.path, {request.batch, request.dims})
+                               : model::graph_of_bytes(request.model);
 }
 
 }  // namespace
@@ -101,33 +101,35 @@ void act(const Rule& rule) {
   }
 }
 
-Seconds fake_time(const LayerKey& key, const std::string& variant, CacheMode cache) {
-  LayerCost cost;
+Seconds fake_time(const model::LayerKey& key,
+                  const std::string& variant,
+                  results::CacheMode cache) {
+  model::LayerCost cost;
   cost.flops = Flops{1e6};
   double rate = 5e10;
   try {
-    const LayerSpec spec = parse_key(key);
-    cost = cost_of(spec);
-    if (spec.has_input(0) && spec.inputs[0]->dtype == DataType::kBf16) {
+    const model::LayerSpec spec = model::parse_key(key);
+    cost = model::compute_cost(spec);
+    if (spec.has_input(0) && spec.inputs[0]->dtype == model::DataType::kBf16) {
       rate *= 2;
     }
   } catch (const Error&) {
     // Scripts may use any text as a key.
   }
   Bytes bytes = cost.input_bytes + cost.weight_bytes + cost.output_bytes;
-  if (cache != CacheMode::kNone) {
+  if (cache != results::CacheMode::kNone) {
     bytes += cost.weight_bytes;
   }
   const Seconds ideal = std::max(cost.flops / FlopsPerSecond{rate}, bytes / BytesPerSecond{1e10});
   return (ideal + Seconds(1e-6)) * (1.0 + 0.5 * fraction_of_hash(key.text + "|" + variant));
 }
 
-Environment FakeService::describe() {
+results::Environment FakeService::describe() {
   act_on("request:describe");
   return script_.environment;
 }
 
-Calibration FakeService::calibrate() {
+results::Calibration FakeService::calibrate() {
   act_on("request:calibrate");
   return script_.calibration;
 }
@@ -140,7 +142,7 @@ void FakeService::act_on(const std::string& request) const {
   }
 }
 
-std::vector<Variant> FakeService::variants(const LayerKey& key) {
+std::vector<worker::Variant> FakeService::variants(const model::LayerKey& key) {
   if (refuses_key(script_.rule_for(key.text, ""))) {
     return {};
   }
@@ -150,11 +152,11 @@ std::vector<Variant> FakeService::variants(const LayerKey& key) {
       {.text = "algorithm=winograd", .library_choice = false, .reference_implementation = false}};
 }
 
-Measurement FakeService::row(const MeasureRequest& request,
-                             CacheMode cache,
-                             const Variant& variant,
-                             Purpose purpose) const {
-  Measurement row;
+results::Measurement FakeService::row(const worker::MeasureRequest& request,
+                                      results::CacheMode cache,
+                                      const worker::Variant& variant,
+                                      results::Purpose purpose) const {
+  results::Measurement row;
   row.key = request.key;
   row.variant = variant.text;
   row.library_choice = variant.library_choice;
@@ -165,14 +167,14 @@ Measurement FakeService::row(const MeasureRequest& request,
   if (rule != nullptr) {
     act(*rule);
     row.outcome = rule->outcome;
-    if (purpose != Purpose::kRace) {
+    if (purpose != results::Purpose::kRace) {
       row.attributes = observe_.kernels ? rule->profiled : rule->attributes;
       row.readings = rule->readings;
       if (observe_.metrics) {
         count(*rule, *observe_.metrics, row);
       }
     }
-    if (row.outcome.timed() || row.outcome.kind == Outcome::Kind::kWrongResult) {
+    if (row.outcome.timed() || row.outcome.kind == results::Outcome::Kind::kWrongResult) {
       row.output_hash = sha256(request.key.text + rule->output);
       row.maximum_error = rule->error;
     }
@@ -183,12 +185,12 @@ Measurement FakeService::row(const MeasureRequest& request,
   const Seconds time =
       (rule != nullptr && rule->time ? *rule->time : fake_time(request.key, variant.text, cache)) *
       script_.slowness;
-  const std::size_t count = purpose == Purpose::kRace ? 3 : kSpread.size();
+  const std::size_t count = purpose == results::Purpose::kRace ? 3 : kSpread.size();
   for (std::size_t i = 0; i < count; ++i) {
     row.samples.push_back(time * kSpread[i]);
     row.wall += row.samples.back();
   }
-  row.summary = summarize(row.samples);
+  row.summary = measure::summarize(row.samples);
   row.floor = kFloor;
   row.creation = time * 10.0;
   row.first_call = time * 2.0;
@@ -203,25 +205,25 @@ Measurement FakeService::row(const MeasureRequest& request,
   return row;
 }
 
-void FakeService::measure(const MeasureRequest& request,
-                          const std::function<void(Measurement)>& emit,
-                          const AwaitTurn& await_turn) {
-  for (const CacheMode cache : request.caches) {
+void FakeService::measure(const worker::MeasureRequest& request,
+                          const std::function<void(results::Measurement)>& emit,
+                          const worker::AwaitTurn& await_turn) {
+  for (const results::CacheMode cache : request.caches) {
     if (refuses_key(script_.rule_for(request.key.text, ""))) {
       emit(row(request, cache, {}, request.purpose));
       continue;
     }
-    std::vector<Variant> chosen = variants(request.key);
+    std::vector<worker::Variant> chosen = variants(request.key);
     if (!request.variants.empty()) {
-      std::erase_if(chosen, [&](const Variant& variant) {
+      std::erase_if(chosen, [&](const worker::Variant& variant) {
         return std::find(request.variants.begin(), request.variants.end(), variant.text) ==
                request.variants.end();
       });
     } else {
-      std::vector<Measurement> races;
+      std::vector<results::Measurement> races;
       Seconds best = Seconds::max();
-      for (const Variant& variant : chosen) {
-        races.push_back(row(request, cache, variant, Purpose::kRace));
+      for (const worker::Variant& variant : chosen) {
+        races.push_back(row(request, cache, variant, results::Purpose::kRace));
         if (!races.back().outcome.timed()) {
           races.back().purpose = request.purpose;  // a failure is the row's result, not a race
         }
@@ -239,7 +241,7 @@ void FakeService::measure(const MeasureRequest& request,
         }
       }
     }
-    for (const Variant& variant : chosen) {
+    for (const worker::Variant& variant : chosen) {
       if (request.in_turns) {
         await_turn();
       }
@@ -248,11 +250,12 @@ void FakeService::measure(const MeasureRequest& request,
   }
 }
 
-Seconds FakeService::model_time(const ExecuteRequest& request, const ExecutionMode& mode) {
+Seconds FakeService::model_time(const worker::ExecuteRequest& request,
+                                const results::ExecutionMode& mode) {
   Seconds time{};
-  for (const Layer& layer : graph_in(request).layers) {
-    if (layer.role == Layer::Role::kCompute) {
-      time += fake_time(layer.key, "algorithm=direct", CacheMode::kWeights);
+  for (const model::Layer& layer : graph_in(request).layers) {
+    if (layer.role == model::Layer::Role::kCompute) {
+      time += fake_time(layer.key, "algorithm=direct", results::CacheMode::kWeights);
     }
   }
   for (const bool option : {mode.best_variant, mode.bf16, mode.fusion}) {
@@ -261,12 +264,14 @@ Seconds FakeService::model_time(const ExecuteRequest& request, const ExecutionMo
   return time;
 }
 
-Execution FakeService::execution(const ExecuteRequest& request, const ModeRequest& mode) const {
-  Execution execution;
+results::Execution FakeService::execution(const worker::ExecuteRequest& request,
+                                          const worker::ModeRequest& mode) const {
+  results::Execution execution;
   execution.mode = to_text(mode.mode);
-  MeasureRequest measure;
+  worker::MeasureRequest measure;
   measure.key.text = "model:" + request.name;
-  execution.row = row(measure, CacheMode::kNone, {.text = execution.mode}, Purpose::kFull);
+  execution.row =
+      row(measure, results::CacheMode::kNone, {.text = execution.mode}, results::Purpose::kFull);
   const Rule* rule = script_.rule_for(measure.key.text, execution.mode);
   if (!execution.row.outcome.timed() || (rule != nullptr && rule->time)) {
     return execution;
@@ -275,16 +280,16 @@ Execution FakeService::execution(const ExecuteRequest& request, const ModeReques
   for (std::size_t i = 0; i < execution.row.samples.size(); ++i) {
     execution.row.samples[i] = time * kSpread[i];
   }
-  execution.row.summary = summarize(execution.row.samples);
+  execution.row.summary = measure::summarize(execution.row.samples);
   return execution;
 }
 
-void FakeService::execute(const ExecuteRequest& request,
-                          const std::function<void(Execution)>& emit,
-                          const ExecuteReport& report,
-                          const AwaitTurn& await_turn) {
+void FakeService::execute(const worker::ExecuteRequest& request,
+                          const std::function<void(results::Execution)>& emit,
+                          const worker::ExecuteReport& report,
+                          const worker::AwaitTurn& await_turn) {
   report({});
-  for (const ModeRequest& mode : request.modes) {
+  for (const worker::ModeRequest& mode : request.modes) {
     if (request.in_turns) {
       await_turn();
     }

@@ -18,47 +18,50 @@ namespace plumb::fake {
 ///
 /// Every time is computed from the key, and every moment is fixed. So two runs on any two machines
 /// give the same rows, bit for bit.
-class FakeService : public WorkerService {
+class FakeService : public worker::WorkerService {
  public:
-  explicit FakeService(Script script, WorkerObservation observe = {})
+  explicit FakeService(Script script, worker::WorkerObservation observe = {})
       : script_(std::move(script)), observe_(std::move(observe)) {}
 
-  [[nodiscard]] Environment describe() override;
+  [[nodiscard]] results::Environment describe() override;
   /// Lists three variants: "algorithm=direct" (the library's choice), "algorithm=gemm" and
   /// "algorithm=winograd". Lists none if a rule refuses the whole key.
-  [[nodiscard]] std::vector<Variant> variants(const LayerKey& key) override;
-  void measure(const MeasureRequest& request,
-               const std::function<void(Measurement)>& emit,
-               const AwaitTurn& await_turn) override;
-  [[nodiscard]] Calibration calibrate() override;
+  [[nodiscard]] std::vector<worker::Variant> variants(const model::LayerKey& key) override;
+  void measure(const worker::MeasureRequest& request,
+               const std::function<void(results::Measurement)>& emit,
+               const worker::AwaitTurn& await_turn) override;
+  [[nodiscard]] results::Calibration calibrate() override;
   /// Emits one execution of the model for each mode. It takes as long as the layers with cold
   /// weights, one after the other, by "algorithm=direct". Each of best_variant, bf16 and fusion
   /// saves a tenth. A rule with the key "model:NAME" and the mode as variant takes precedence.
-  void execute(const ExecuteRequest& request,
-               const std::function<void(Execution)>& emit,
-               const ExecuteReport& report,
-               const AwaitTurn& await_turn) override;
+  void execute(const worker::ExecuteRequest& request,
+               const std::function<void(results::Execution)>& emit,
+               const worker::ExecuteReport& report,
+               const worker::AwaitTurn& await_turn) override;
   /// Runs a load scenario in time that passes only while the load waits for it.
   ///
   /// Batches run one after the other. Each takes as long as execute() says of the smallest bucket
   /// that holds it. A rule with the key "model:NAME" and the scenario as variant ("server") may
   /// refuse the load, fail every answer ("wrong_result"), drop every query ("timed_out"), set the
   /// time of a sample, or act.
-  [[nodiscard]] ScenarioResult load(const LoadRequest& request, const LoadReport& report) override;
+  [[nodiscard]] results::ScenarioResult load(const worker::LoadRequest& request,
+                                             const worker::LoadReport& report) override;
 
  private:
   void act_on(const std::string& request) const;
-  [[nodiscard]] Execution execution(const ExecuteRequest& request, const ModeRequest& mode) const;
+  [[nodiscard]] results::Execution execution(const worker::ExecuteRequest& request,
+                                             const worker::ModeRequest& mode) const;
   /// Executes the script's rule for this row and returns the resulting row.
-  [[nodiscard]] Measurement row(const MeasureRequest& request,
-                                CacheMode cache,
-                                const Variant& variant,
-                                Purpose purpose) const;
+  [[nodiscard]] results::Measurement row(const worker::MeasureRequest& request,
+                                         results::CacheMode cache,
+                                         const worker::Variant& variant,
+                                         results::Purpose purpose) const;
   /// Computes the time of one execution of a model where no rule sets it.
-  [[nodiscard]] static Seconds model_time(const ExecuteRequest& request, const ExecutionMode& mode);
+  [[nodiscard]] static Seconds model_time(const worker::ExecuteRequest& request,
+                                          const results::ExecutionMode& mode);
 
   Script script_;
-  WorkerObservation observe_;
+  worker::WorkerObservation observe_;
 };
 
 /// Start time of every row.
@@ -72,6 +75,8 @@ void act(const Rule& rule);
 /// It is one microsecond plus the longer of its operations at 50 GFLOP/s (bf16: 100) and its bytes
 /// at 10 GB/s. Weights count twice when they are cold. A variant adds up to half, by a hash of its
 /// name and the key. Keys that cannot be parsed count as a million operations.
-[[nodiscard]] Seconds fake_time(const LayerKey& key, const std::string& variant, CacheMode cache);
+[[nodiscard]] Seconds fake_time(const model::LayerKey& key,
+                                const std::string& variant,
+                                results::CacheMode cache);
 
 }  // namespace plumb::fake

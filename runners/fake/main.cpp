@@ -7,7 +7,7 @@
 #include "runners/fake/fake_service.hpp"
 
 int main(int argc, char** argv) {
-  const auto make_service = [](const plumb::WorkerSetup& setup) {
+  const auto make_service = [](const plumb::worker::WorkerSetup& setup) {
     const char* script = std::getenv("PLUMB_FAKE_SCRIPT");
     plumb::fake::Script what =
         script == nullptr ? plumb::fake::default_script() : plumb::fake::read_script(script);
@@ -17,5 +17,5 @@ int main(int argc, char** argv) {
     return std::make_unique<plumb::fake::FakeService>(std::move(what), setup.observe);
   };
   const char* const backend = std::getenv("PLUMB_FAKE_BACKEND");
-  return plumb::run_worker(backend == nullptr ? "fake" : backend, make_service, argc, argv);
+  return plumb::worker::run_worker(backend == nullptr ? "fake" : backend, make_service, argc, argv);
 }

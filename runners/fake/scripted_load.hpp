@@ -14,12 +14,12 @@
 #include "harness/loadgen/load_clock.hpp"
 #include "harness/loadgen/system_under_test.hpp"
 
-namespace plumb {
+namespace plumb::fake {
 
 using Nanoseconds = std::chrono::nanoseconds;
 
 /// Clock whose time passes only while the load waits for it. Planned events happen at their time.
-class ScriptedClock final : public LoadClock {
+class ScriptedClock final : public loadgen::LoadClock {
  public:
   explicit ScriptedClock(Nanoseconds start = std::chrono::hours(7)) : time_(start) {}
 
@@ -37,7 +37,9 @@ class ScriptedClock final : public LoadClock {
     time_ = std::max(time_, deadline);
     return time_;
   }
-  bool wait_for(CompletionCount& count, std::uint64_t target, Nanoseconds deadline) override {
+  bool wait_for(loadgen::CompletionCount& count,
+                std::uint64_t target,
+                Nanoseconds deadline) override {
     while (count.value() < target && !events_.empty() && events_.begin()->first <= deadline) {
       play_next();
     }
@@ -61,11 +63,11 @@ class ScriptedClock final : public LoadClock {
 };
 
 /// System that answers each query as a function decides: after a latency, or never.
-class ScriptedSystem final : public SystemUnderTest {
+class ScriptedSystem final : public loadgen::SystemUnderTest {
  public:
   struct Issue {
     Nanoseconds time{};  ///< after the first issue of the run
-    std::vector<QuerySample> samples;
+    std::vector<loadgen::QuerySample> samples;
   };
   using OnIssue = std::function<void(ScriptedSystem& system, const Issue& query)>;
 
@@ -80,12 +82,12 @@ class ScriptedSystem final : public SystemUnderTest {
   }
 
   [[nodiscard]] std::string describe() const override { return "scripted"; }
-  void start(std::shared_ptr<Completions> completions) override {
+  void start(std::shared_ptr<loadgen::Completions> completions) override {
     answers = std::move(completions);
     issues.clear();
     ++starts;
   }
-  void issue(std::span<const QuerySample> samples) override {
+  void issue(std::span<const loadgen::QuerySample> samples) override {
     if (issues.empty()) {
       first_ = clock.now();
     }
@@ -97,9 +99,9 @@ class ScriptedSystem final : public SystemUnderTest {
 
   void answer(const Issue& query, Nanoseconds after) {
     clock.plan(after, [answers = answers, samples = query.samples] {
-      std::vector<SampleResponse> responses;
+      std::vector<loadgen::SampleResponse> responses;
       responses.reserve(samples.size());
-      for (const QuerySample& sample : samples) {
+      for (const loadgen::QuerySample& sample : samples) {
         responses.push_back({sample.id, {}});
       }
       answers->complete(responses);
@@ -107,7 +109,7 @@ class ScriptedSystem final : public SystemUnderTest {
   }
 
   ScriptedClock& clock;
-  std::shared_ptr<Completions> answers;
+  std::shared_ptr<loadgen::Completions> answers;
   std::vector<Issue> issues;  ///< since start()
   int starts = 0;
   int flushes = 0;
@@ -117,4 +119,4 @@ class ScriptedSystem final : public SystemUnderTest {
   Nanoseconds first_{};
 };
 
-}  // namespace plumb
+}  // namespace plumb::fake

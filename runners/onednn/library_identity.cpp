@@ -31,14 +31,14 @@ std::string runtime_text(unsigned runtime) {
   }
 }
 
-void add_openmp(Facts& facts) {
+void add_openmp(results::Facts& facts) {
   using ThreadCount = int (*)();
   void* const symbol = dlsym(RTLD_DEFAULT, "omp_get_max_threads");
   if (symbol == nullptr) {
     return;
   }
   facts["openmp.threads"] = std::to_string(reinterpret_cast<ThreadCount>(symbol)());
-  const std::filesystem::path path = mapped_file(symbol);
+  const std::filesystem::path path = engine::mapped_file(symbol);
   if (!path.empty()) {
     facts["openmp.path"] = path.string();
     facts["openmp.sha256"] = sha256_of_file(path);
@@ -47,15 +47,15 @@ void add_openmp(Facts& facts) {
 
 }  // namespace
 
-Environment describe_library() {
+results::Environment describe_library() {
   const dnnl_version_t& version = *dnnl_version();
   // dlsym() returns the function in the library itself, wherever a caller's stub for it may lie.
   const void* const inside = dlsym(RTLD_DEFAULT, "dnnl_version");
   const std::string number = fmt::format("{}.{}.{}", version.major, version.minor, version.patch);
-  const std::filesystem::path path = mapped_file(inside);
+  const std::filesystem::path path = engine::mapped_file(inside);
   const std::string digest = path.empty() ? "unknown" : sha256_of_file(path);
 
-  Environment environment;
+  results::Environment environment;
   environment.identity["backend"] = "onednn";
   environment.identity["library"] = fmt::format("onednn-{}-{}", number, digest.substr(0, 16));
   environment.identity["library.runtime"] = runtime_text(version.cpu_runtime);
@@ -68,11 +68,11 @@ Environment describe_library() {
   environment.facts["library.commit"] = version.hash != nullptr ? version.hash : "";
   environment.facts["library.path"] = path.string();
   environment.facts["library.sha256"] = digest;
-  environment.facts["library.build_id"] = build_id(inside);
+  environment.facts["library.build_id"] = engine::build_id(inside);
   environment.facts["library.headers"] =
       fmt::format("{}.{}.{}", DNNL_VERSION_MAJOR, DNNL_VERSION_MINOR, DNNL_VERSION_PATCH);
   environment.facts["backend.sha256"] =
-      sha256_of_file(mapped_file(reinterpret_cast<const void*>(&describe_library)));
+      sha256_of_file(engine::mapped_file(reinterpret_cast<const void*>(&describe_library)));
   add_openmp(environment.facts);
   return environment;
 }

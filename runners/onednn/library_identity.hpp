@@ -7,6 +7,6 @@ namespace plumb::onednn {
 
 /// Describes the oneDNN library that is mapped. Its identity is what a series must not mix:
 /// library, instruction set and threading runtime. Its facts say where it came from.
-[[nodiscard]] Environment describe_library();
+[[nodiscard]] results::Environment describe_library();
 
 }  // namespace plumb::onednn

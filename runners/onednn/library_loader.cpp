@@ -64,8 +64,8 @@ void check_is_version_3() {
 
 }  // namespace
 
-std::unique_ptr<Backend> load_backend(const std::vector<std::filesystem::path>& libraries,
-                                      const std::filesystem::path& module) {
+std::unique_ptr<worker::Backend> load_backend(const std::vector<std::filesystem::path>& libraries,
+                                              const std::filesystem::path& module) {
   for (const std::filesystem::path& path : libraries) {
     load_library(path);
   }
@@ -80,7 +80,7 @@ std::unique_ptr<Backend> load_backend(const std::vector<std::filesystem::path>& 
             module.string(),
             last_error()));
   }
-  return std::unique_ptr<Backend>(reinterpret_cast<ModuleEntry>(symbol)());
+  return std::unique_ptr<worker::Backend>(reinterpret_cast<ModuleEntry>(symbol)());
 }
 
 std::filesystem::path default_module() {

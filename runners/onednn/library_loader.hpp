@@ -14,7 +14,7 @@ namespace plumb::onednn {
 /// The libraries resolve the module's undefined oneDNN symbols, so that one binary runs with every
 /// 3.x whatever its soname. Nothing is unloaded again. Throws Error{kEnvironment}, with how to get
 /// a library, if a file is missing, cannot be loaded or is no oneDNN 3.x.
-[[nodiscard]] std::unique_ptr<Backend> load_backend(
+[[nodiscard]] std::unique_ptr<worker::Backend> load_backend(
     const std::vector<std::filesystem::path>& libraries, const std::filesystem::path& module);
 
 /// Returns the path of the module, which lies beside this executable.

@@ -17,55 +17,55 @@ namespace {
 /// The backend of this process, perhaps with slowed layers.
 class LoadedBackend {
  public:
-  plumb::Backend& load(const plumb::WorkerSetup& setup) {
+  plumb::worker::Backend& load(const plumb::worker::WorkerSetup& setup) {
     backend_ = plumb::onednn::load_backend(setup.libraries, plumb::onednn::default_module());
     if (const char* const slowing = std::getenv("PLUMB_TEST_SLOW_LAYERS")) {
-      slowed_ = std::make_unique<plumb::SlowedBackend>(*backend_, slowing);
+      slowed_ = std::make_unique<plumb::engine::SlowedBackend>(*backend_, slowing);
     }
     return slowed_ ? *slowed_ : *backend_;
   }
 
   /// Loads as `plumb` would have a worker load: the libraries asked for, or the default stack's.
-  plumb::Backend& load_by_hand(plumb::WorkerSetup setup) {
-    for (const auto& [name, value] : plumb::thread_variables(setup.threads)) {
+  plumb::worker::Backend& load_by_hand(plumb::worker::WorkerSetup setup) {
+    for (const auto& [name, value] : plumb::worker::thread_variables(setup.threads)) {
       ::setenv(name.c_str(), value.c_str(), 1);
     }
     if (setup.libraries.empty()) {
-      setup.libraries = plumb::default_stack().libraries;
+      setup.libraries = plumb::worker::default_stack().libraries;
     }
     return load(setup);
   }
 
  private:
-  std::unique_ptr<plumb::Backend> backend_;
-  std::unique_ptr<plumb::Backend> slowed_;
+  std::unique_ptr<plumb::worker::Backend> backend_;
+  std::unique_ptr<plumb::worker::Backend> slowed_;
 };
 
 }  // namespace
 
 int main(int argc, const char* const* argv) {
-  if (const auto memory = plumb::available_memory()) {
-    plumb::limit_memory(*memory);
+  if (const auto memory = plumb::engine::available_memory()) {
+    plumb::engine::limit_memory(*memory);
   }
   LoadedBackend backend;  // outlives the service, which refers to it
-  const auto make_service = [&backend](const plumb::WorkerSetup& setup) {
-    plumb::BackendServiceOptions options;
+  const auto make_service = [&backend](const plumb::worker::WorkerSetup& setup) {
+    plumb::engine::BackendServiceOptions options;
     options.on_processor = true;
     options.threads = setup.threads;
-    options.pace = plumb::host_pace_source();
+    options.pace = plumb::engine::host_pace_source();
     if (setup.place && setup.threads == 1) {
-      plumb::stay_on_processor(*setup.place);  // before libraries start threads
+      plumb::engine::stay_on_processor(*setup.place);  // before libraries start threads
     }
-    return std::make_unique<plumb::BackendService>(backend.load(setup), options);
+    return std::make_unique<plumb::engine::BackendService>(backend.load(setup), options);
   };
-  const auto open = [&backend](const plumb::WorkerSetup& setup) -> plumb::Backend& {
+  const auto open = [&backend](const plumb::worker::WorkerSetup& setup) -> plumb::worker::Backend& {
     return backend.load_by_hand(setup);
   };
-  const std::array by_hand{plumb::HandCommand{plumb::kLayersOption,
-                                              plumb::kBenchmarkUsage,
-                                              [&open](std::span<const char* const> arguments) {
-                                                return plumb::run_benchmark_program(open,
-                                                                                    arguments);
-                                              }}};
-  return plumb::run_worker("onednn", make_service, argc, argv, by_hand);
+  const std::array by_hand{
+      plumb::worker::HandCommand{plumb::engine::kLayersOption,
+                                 plumb::engine::kBenchmarkUsage,
+                                 [&open](std::span<const char* const> arguments) {
+                                   return plumb::engine::run_benchmark_program(open, arguments);
+                                 }}};
+  return plumb::worker::run_worker("onednn", make_service, argc, argv, by_hand);
 }

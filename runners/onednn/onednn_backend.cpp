@@ -25,17 +25,17 @@ namespace {
 
 /// Runs `attempt` and turns every refusal of the library into an outcome.
 template <typename Attempt>
-Outcome outcome_of(Attempt attempt) {
+results::Outcome outcome_of(Attempt attempt) {
   try {
     attempt();
     return {};
   } catch (const Unsupported& refusal) {
-    return {Outcome::Kind::kUnsupported, refusal.what()};
+    return {results::Outcome::Kind::kUnsupported, refusal.what()};
   } catch (const std::bad_alloc&) {
-    return {Outcome::Kind::kOutOfMemory, "the layer's operands do not fit into memory"};
+    return {results::Outcome::Kind::kOutOfMemory, "the layer's operands do not fit into memory"};
   } catch (const dnnl::error& error) {
     const bool memory = error.status == dnnl_out_of_memory;
-    return {memory ? Outcome::Kind::kOutOfMemory : Outcome::Kind::kUnsupported,
+    return {memory ? results::Outcome::Kind::kOutOfMemory : results::Outcome::Kind::kUnsupported,
             fmt::format("oneDNN: {} ({})", status_text(error.status), error.what())};
   }
 }
@@ -47,30 +47,30 @@ void check_memory(const ExecutionPlan& plan) {
 }
 
 /// Describes a model to its program as if it were one layer.
-LayerSpec interface_of(const Graph& graph) {
-  LayerSpec spec;
+model::LayerSpec interface_of(const model::Graph& graph) {
+  model::LayerSpec spec;
   spec.op = "model";
-  for (const ValueId output : graph.outputs) {
+  for (const model::ValueId output : graph.outputs) {
     spec.outputs.push_back(graph.values[output].type);
   }
   return spec;
 }
 
-class OnednnBackend : public Backend {
+class OnednnBackend : public worker::Backend {
  public:
   OnednnBackend() : device_{dnnl::engine(dnnl::engine::kind::cpu, 0)} {
     dnnl::set_primitive_cache_capacity(0);
   }
 
-  [[nodiscard]] Environment describe() const override { return describe_library(); }
+  [[nodiscard]] results::Environment describe() const override { return describe_library(); }
 
-  [[nodiscard]] Outcome supports(const LayerKey& key) const override {
-    return outcome_of([&] { static_cast<void>(builders(key, parse_key(key))); });
+  [[nodiscard]] results::Outcome supports(const model::LayerKey& key) const override {
+    return outcome_of([&] { static_cast<void>(builders(key, model::parse_key(key))); });
   }
 
-  [[nodiscard]] std::vector<Variant> variants(const LayerKey& key) const override {
-    const LayerSpec spec = parse_key(key);
-    std::vector<Variant> variants;
+  [[nodiscard]] std::vector<worker::Variant> variants(const model::LayerKey& key) const override {
+    const model::LayerSpec spec = model::parse_key(key);
+    std::vector<worker::Variant> variants;
     static_cast<void>(outcome_of([&] {
       const BuilderList& list = builders(key, spec);
       for (const VariantBuilder& builder : list.builders()) {
@@ -78,16 +78,17 @@ class OnednnBackend : public Backend {
         // products.
         variants.push_back({builder.text(),
                             variants.empty(),
-                            builder.is_reference() && !is_recurrent(spec),
+                            builder.is_reference() && !model::is_recurrent(spec),
                             builder.has_channels_last()});
       }
     }));
     return variants;
   }
 
-  [[nodiscard]] Prepared prepare(const LayerKey& key, const std::string& variant) override {
-    const LayerSpec spec = parse_key(key);
-    Prepared prepared;
+  [[nodiscard]] worker::Prepared prepare(const model::LayerKey& key,
+                                         const std::string& variant) override {
+    const model::LayerSpec spec = model::parse_key(key);
+    worker::Prepared prepared;
     prepared.outcome = outcome_of([&] {
       const BuilderList& list = builders(key, spec);
       for (const VariantBuilder& builder : list.builders()) {
@@ -122,17 +123,17 @@ class OnednnBackend : public Backend {
     }
   }
 
-  [[nodiscard]] PreparedModel prepare_model(const Graph& graph,
-                                            const ModelOptions& options) override {
-    PreparedModel prepared;
-    std::optional<Outcome> too_large;
+  [[nodiscard]] worker::PreparedModel prepare_model(const model::Graph& graph,
+                                                    const worker::ModelOptions& options) override {
+    worker::PreparedModel prepared;
+    std::optional<results::Outcome> too_large;
     prepared.outcome = outcome_of([&] {
       ModelPlan model = options.parallel_branches
                             ? plan_branches(graph, options.variants, device_)
                             : plan_model(graph, options.variants, device_, *parts_);
       prepared.memory = memory_needed(model.plan);
       if (prepared.memory > physical_memory()) {
-        too_large = {Outcome::Kind::kOutOfMemory,
+        too_large = {results::Outcome::Kind::kOutOfMemory,
                      fmt::format("the model needs {} bytes of memory, and the machine has {}",
                                  prepared.memory.value,
                                  physical_memory().value)};
@@ -153,11 +154,11 @@ class OnednnBackend : public Backend {
     return prepared;
   }
 
-  [[nodiscard]] Reproducer reproduce(const ReproducerRequest& request) override {
-    Reproducer reproducer;
-    const Outcome outcome = outcome_of([&] {
+  [[nodiscard]] worker::Reproducer reproduce(const worker::ReproducerRequest& request) override {
+    worker::Reproducer reproducer;
+    const results::Outcome outcome = outcome_of([&] {
       reproducer =
-          onednn::reproduce(request, builders(request.key, parse_key(request.key)), device_);
+          onednn::reproduce(request, builders(request.key, model::parse_key(request.key)), device_);
     });
     if (!outcome.ok()) {
       throw Error(Error::Kind::kUser,
@@ -169,10 +170,10 @@ class OnednnBackend : public Backend {
  private:
   /// Lists a layer's variants. The last layer's list is kept, because listing takes milliseconds
   /// and is needed once for each variant.
-  const BuilderList& builders(const LayerKey& key, const LayerSpec& spec) const {
+  const BuilderList& builders(const model::LayerKey& key, const model::LayerSpec& spec) const {
     if (!listed_ || !(*listed_ == key)) {
       listed_.reset();
-      builders_ = builders_of(spec, device_);
+      builders_ = collect_builders(spec, device_);
       listed_ = key;
     }
     return builders_;
@@ -182,18 +183,18 @@ class OnednnBackend : public Backend {
   [[nodiscard]] std::uint64_t placement() { return placements_.bits(drawn_++); }
 
   Device device_;
-  RandomStream placements_{std::random_device{}()};
+  engine::RandomStream placements_{std::random_device{}()};
   std::uint64_t drawn_ = 0;
   std::optional<int> threads_ = openmp_threads();  // absent: not OpenMP's
   int share_ = threads_.value_or(1);               // number of threads of each lane
   std::optional<LayerParts> parts_{device_};       // of the models prepared so far
-  mutable std::optional<LayerKey> listed_;         // the key of `builders_`
+  mutable std::optional<model::LayerKey> listed_;  // the key of `builders_`
   mutable BuilderList builders_;
 };
 
 }  // namespace
 
-std::unique_ptr<Backend> make_onednn_backend() {
+std::unique_ptr<worker::Backend> make_onednn_backend() {
   try {
     return std::make_unique<OnednnBackend>();
   } catch (const dnnl::error& error) {

@@ -105,9 +105,9 @@ Wire encode(GraphBuilder& net, const Sizes& sizes, const Encoder& encoder) {
   const std::int64_t sequence = sizes["sequence"];
   const std::int64_t hidden = encoder.hidden;
   const Shape tokens{sizes.batch, sequence};
-  const Wire ids = net.input("input_ids", tokens, DataType::kS64);
-  const Wire attention_mask = net.input("attention_mask", tokens, DataType::kS64);
-  const Wire types = net.input("token_type_ids", tokens, DataType::kS64);
+  const Wire ids = net.input("input_ids", tokens, model::DataType::kS64);
+  const Wire attention_mask = net.input("attention_mask", tokens, model::DataType::kS64);
+  const Wire types = net.input("token_type_ids", tokens, model::DataType::kS64);
   const Shared shared{encoder.heads,
                       net.scalar("score_scale", 8.0F),  // √64: both models have heads of 64
                       net.scalar("root_two", 1.41421356F),

@@ -65,7 +65,7 @@ onnx::ModelProto dlrm_dcnv2(const Sizes& sizes) {
   std::vector<Wire> pooled;
   for (std::size_t i = 0; i < kFeatures.size(); ++i) {
     const std::string name = "sparse" + std::to_string(i);
-    const Wire indices = net.input(name, {sizes.batch, kFeatures[i].hot}, DataType::kS64);
+    const Wire indices = net.input(name, {sizes.batch, kFeatures[i].hot}, model::DataType::kS64);
     net.enter(name + "_");
     pooled.push_back(embedding_bag(net, indices, std::min(kFeatures[i].rows, sizes["rows"]), bag));
   }

@@ -12,15 +12,15 @@ namespace {
 /// The oldest IR whose initializers need not be graph inputs as well.
 constexpr std::int64_t kIrVersion = 4;
 
-onnx::TensorProto::DataType onnx_type(DataType type) {
-  PLUMB_CHECK(type == DataType::kF32 || type == DataType::kS64);
-  return type == DataType::kF32 ? onnx::TensorProto::FLOAT : onnx::TensorProto::INT64;
+onnx::TensorProto::DataType onnx_type(model::DataType type) {
+  PLUMB_CHECK(type == model::DataType::kF32 || type == model::DataType::kS64);
+  return type == model::DataType::kF32 ? onnx::TensorProto::FLOAT : onnx::TensorProto::INT64;
 }
 
 void describe(onnx::ValueInfoProto& value,
               const std::string& name,
               const Shape& shape,
-              DataType type) {
+              model::DataType type) {
   value.set_name(name);
   auto& tensor = *value.mutable_type()->mutable_tensor_type();
   tensor.set_elem_type(onnx_type(type));
@@ -80,7 +80,7 @@ GraphBuilder::GraphBuilder(std::string_view model_name, std::int64_t opset)
 
 GraphBuilder::~GraphBuilder() = default;
 
-Wire GraphBuilder::input(std::string_view name, Shape shape, DataType type) {
+Wire GraphBuilder::input(std::string_view name, Shape shape, model::DataType type) {
   describe(*model_->mutable_graph()->add_input(), std::string(name), shape, type);
   return {*this, std::string(name), std::move(shape)};
 }
@@ -165,7 +165,7 @@ Wire GraphBuilder::concat(const std::vector<Wire>& inputs, std::int64_t axis) {
   return node("Concat", inputs, std::move(out), {{"axis", axis}});
 }
 
-void GraphBuilder::output(const Wire& wire, DataType type) {
+void GraphBuilder::output(const Wire& wire, model::DataType type) {
   describe(*model_->mutable_graph()->add_output(), wire.name(), wire.shape(), type);
 }
 

@@ -40,7 +40,7 @@ class GraphBuilder {
 
   [[nodiscard]] std::int64_t opset() const { return opset_; }
 
-  Wire input(std::string_view name, Shape shape, DataType type = DataType::kF32);
+  Wire input(std::string_view name, Shape shape, model::DataType type = model::DataType::kF32);
   /// Adds an initializer without data.
   Wire weight(std::string_view name, Shape shape);
   /// Adds a constant with data: integers of the given shape (empty: a scalar), one real, or a list
@@ -57,7 +57,7 @@ class GraphBuilder {
             std::string name = {},
             const std::vector<std::string>& more_outputs = {});
   Wire concat(const std::vector<Wire>& inputs, std::int64_t axis);
-  void output(const Wire& wire, DataType type = DataType::kF32);
+  void output(const Wire& wire, model::DataType type = model::DataType::kF32);
 
   /// Sets the prefix of the names that follow. Each prefix numbers its own nodes.
   void enter(std::string prefix);

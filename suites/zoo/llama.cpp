@@ -35,8 +35,8 @@ class Llama {
   explicit Llama(const Call& call)
       : call_(call),
         net_(call.name, 17),
-        ids_(net_.input("input_ids", {call.batch, call.tokens}, DataType::kS64)),
-        positions_(net_.input("position_ids", {call.batch, call.tokens}, DataType::kS64)),
+        ids_(net_.input("input_ids", {call.batch, call.tokens}, model::DataType::kS64)),
+        positions_(net_.input("position_ids", {call.batch, call.tokens}, model::DataType::kS64)),
         mask_(net_.input("attention_mask", {call.batch, 1, call.tokens, call.past + call.tokens})),
         two_(net_.scalar("two", 2.0F)),
         one_(net_.scalar("one", 1.0F)),

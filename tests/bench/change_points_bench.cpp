@@ -19,7 +19,7 @@
 #include "tests/support/noise_series.hpp"
 #include "tests/support/series_family.hpp"
 
-namespace plumb {
+namespace plumb::stats {
 namespace {
 
 constexpr int kSeries = 1000;
@@ -335,7 +335,7 @@ int run() {
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::stats
 
 int main(int count, char** arguments) {
   const std::span<char*> words(arguments, static_cast<std::size_t>(count));

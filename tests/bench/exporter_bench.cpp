@@ -24,7 +24,7 @@
 #include "harness/serve/http_server.hpp"
 #include "reporting/prometheus/metric_families.hpp"
 
-namespace plumb {
+namespace plumb::serve {
 namespace {
 
 namespace http = boost::beast::http;
@@ -49,13 +49,13 @@ double resident_megabytes() {
 }
 
 /// Makes a model as an analysed run has it: nine bounds, six executions, ten layers.
-void add_model(int suite, int number, SuiteMetrics& state, RunMetrics& run) {
-  ModelBounds model;
+void add_model(int suite, int number, reporting::SuiteMetrics& state, reporting::RunMetrics& run) {
+  analysis::ModelBounds model;
   model.instance = {fmt::format("model-{}-{}", suite, number), 1, "f32", {{"image", 224}}};
   model.measured_layers = model.total_layers = 175;
   const auto time = [&](int i) { return Seconds(1e-3 * (1.0 + 0.0137 * (suite + number + i))); };
   for (int i = 0; i < 9; ++i) {
-    Bound bound;
+    analysis::Bound bound;
     bound.kind = fmt::format("library_{}", i);
     bound.mode = "fusion";
     bound.seconds = time(i);
@@ -63,9 +63,9 @@ void add_model(int suite, int number, SuiteMetrics& state, RunMetrics& run) {
     bound.complete = true;
     model.bounds.push_back(bound);
   }
-  ModelTimes times;
+  reporting::ModelTimes times;
   for (int i = 0; i < 5; ++i) {
-    ExecutionTime execution;
+    analysis::ExecutionTime execution;
     execution.mode =
         std::vector{"plain", "fusion", "best_variant", "bf16", "best_variant+fusion"}.at(
             static_cast<std::size_t>(i));
@@ -82,23 +82,23 @@ void add_model(int suite, int number, SuiteMetrics& state, RunMetrics& run) {
                              "impl=brgconv:avx512_core;layout=any;algorithm=direct",
                              time(i)});
   }
-  ModelWhatIfs whatifs{model.instance, {}};
+  analysis::ModelWhatIfs whatifs{model.instance, {}};
   for (const char* const metric : {"latency", "bound_library"}) {
     state.regressions.push_back(
-        {model.instance, metric, "plain", RegressionState::kEquivalent, 1.001});
+        {model.instance, metric, "plain", analysis::RegressionState::kEquivalent, 1.001});
   }
   run.models.push_back(std::move(model));
   run.whatifs.push_back(std::move(whatifs));
   run.times.push_back(std::move(times));
 }
 
-std::vector<SuiteMetrics> many_suites() {
-  std::vector<SuiteMetrics> suites(kSuites);
+std::vector<reporting::SuiteMetrics> many_suites() {
+  std::vector<reporting::SuiteMetrics> suites(kSuites);
   for (int i = 0; i < kSuites; ++i) {
-    SuiteMetrics& suite = suites[static_cast<std::size_t>(i)];
+    reporting::SuiteMetrics& suite = suites[static_cast<std::size_t>(i)];
     suite.series = {"nightly", "onednn", fmt::format("onednn-3.{}", i), "1", "fed90b786303cebd"};
     suite.device = "Intel(R) Xeon(R) Processor @ 2.70GHz";
-    const auto run = std::make_shared<RunMetrics>();
+    const auto run = std::make_shared<reporting::RunMetrics>();
     run->run.header.environment.identity = {{"cpu.model", suite.device},
                                             {"library", suite.series.stack}};
     for (int model = 0; model < kModels; ++model) {
@@ -109,10 +109,10 @@ std::vector<SuiteMetrics> many_suites() {
   return suites;
 }
 
-std::shared_ptr<const ExpositionPart> written(const std::vector<SuiteMetrics>& suites) {
+std::shared_ptr<const ExpositionPart> written(const std::vector<reporting::SuiteMetrics>& suites) {
   ExpositionWriter writer;
-  metric_families(suites,
-                  [&](prometheus::MetricFamily&& family) { writer.add(std::move(family)); });
+  reporting::metric_families(
+      suites, [&](prometheus::MetricFamily&& family) { writer.add(std::move(family)); });
   return writer.finish(true);
 }
 
@@ -160,7 +160,7 @@ bool report(const char* what, double value, double limit, const char* unit) {
 }
 
 bool measure() {
-  const std::vector<SuiteMetrics> suites = many_suites();
+  const std::vector<reporting::SuiteMetrics> suites = many_suites();
   const auto nothing = ExpositionWriter().finish(false);
   std::vector<double> times;
   std::shared_ptr<const ExpositionPart> part;
@@ -202,7 +202,7 @@ bool measure() {
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::serve
 
 int main() {
   return plumb::measure() ? 0 : 1;

@@ -9,7 +9,7 @@
 
 #include "tests/support/noise_pairs.hpp"
 
-namespace plumb {
+namespace plumb::analysis {
 namespace {
 
 constexpr std::size_t kMost = 20;
@@ -104,7 +104,7 @@ int run() {
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::analysis
 
 int main() {
   return plumb::run();

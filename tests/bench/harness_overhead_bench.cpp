@@ -14,42 +14,48 @@
 #include "harness/model/key/layer_spec.hpp"
 #include "runners/engine/service/backend_service.hpp"
 
-namespace plumb {
+namespace plumb::engine {
 namespace {
 
-class EmptyProgram final : public Program {
+class EmptyProgram final : public worker::Program {
  public:
-  [[nodiscard]] ProgramFacts facts() const override { return {}; }
-  void bind(std::size_t /*slot*/, std::span<const Tensor> /*operands*/, bool /*shared*/) override {}
+  [[nodiscard]] worker::ProgramFacts facts() const override { return {}; }
+  void bind(std::size_t /*slot*/,
+            std::span<const model::Tensor> /*operands*/,
+            bool /*shared*/) override {}
   void enqueue(std::size_t slot) override { last_ = slot; }
   void synchronize() override { last_ = 0; }
-  [[nodiscard]] std::vector<Tensor> outputs(std::size_t /*slot*/) override { return {}; }
+  [[nodiscard]] std::vector<model::Tensor> outputs(std::size_t /*slot*/) override { return {}; }
 
  private:
   std::size_t last_ = 0;
 };
 
-class EmptyBackend final : public Backend {
+class EmptyBackend final : public worker::Backend {
  public:
-  [[nodiscard]] Environment describe() const override { return {}; }
-  [[nodiscard]] Outcome supports(const LayerKey& /*key*/) const override { return {}; }
-  [[nodiscard]] std::vector<Variant> variants(const LayerKey& /*key*/) const override {
+  [[nodiscard]] results::Environment describe() const override { return {}; }
+  [[nodiscard]] results::Outcome supports(const model::LayerKey& /*key*/) const override {
+    return {};
+  }
+  [[nodiscard]] std::vector<worker::Variant> variants(
+      const model::LayerKey& /*key*/) const override {
     return {{"impl=empty", true, false}};
   }
-  [[nodiscard]] Prepared prepare(const LayerKey& /*key*/, const std::string& /*variant*/) override {
+  [[nodiscard]] worker::Prepared prepare(const model::LayerKey& /*key*/,
+                                         const std::string& /*variant*/) override {
     return {std::make_unique<EmptyProgram>(), {}};
   }
 };
 
-MeasureRequest request_for(std::size_t samples) {
-  LayerSpec spec;
+worker::MeasureRequest request_for(std::size_t samples) {
+  model::LayerSpec spec;
   spec.op = "eltwise";
-  spec.inputs = {TensorType{DataType::kF32, {1}, false, {}}};
-  spec.outputs = {TensorType{DataType::kF32, {1}, false, {}}};
+  spec.inputs = {model::TensorType{model::DataType::kF32, {1}, false, {}}};
+  spec.outputs = {model::TensorType{model::DataType::kF32, {1}, false, {}}};
   spec.attributes["fn"] = std::string("relu");
   spec.attributes["parameters"] = std::vector<double>{};
-  MeasureRequest request;
-  request.key = to_key(spec);
+  worker::MeasureRequest request;
+  request.key = model::to_key(spec);
   request.verify = false;  // the reference is the layer's cost, not the harness's
   request.disturbed_attempts = 1;
   request.sampling.warm_up_at_most = Seconds(0.0);
@@ -61,15 +67,17 @@ MeasureRequest request_for(std::size_t samples) {
 
 /// Returns the median wall time of one measured layer with so many samples.
 Seconds wall_of(BackendService& service, std::size_t samples) {
-  const MeasureRequest request = request_for(samples);
+  const worker::MeasureRequest request = request_for(samples);
   std::vector<Seconds> walls;
   for (int i = 0; i < 51; ++i) {
     const auto begin = std::chrono::steady_clock::now();
     service.measure(
-        request, [](const Measurement& row) { benchmark::DoNotOptimize(row.summary.n); }, [] {});
+        request,
+        [](const results::Measurement& row) { benchmark::DoNotOptimize(row.summary.n); },
+        [] {});
     walls.emplace_back(std::chrono::steady_clock::now() - begin);
   }
-  return summarize(walls).median;
+  return measure::summarize(walls).median;
 }
 
 int print_overhead() {
@@ -92,7 +100,7 @@ int print_overhead() {
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::engine
 
 int main() {
   return plumb::print_overhead();

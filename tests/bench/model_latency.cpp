@@ -32,7 +32,7 @@ struct Loaded {
   std::optional<plumb::cuda::CudnnLibrary> library;
   std::optional<plumb::cuda::Driver> driver;
   std::optional<plumb::cuda::Device> device;
-  std::unique_ptr<plumb::Backend> backend;
+  std::unique_ptr<plumb::worker::Backend> backend;
 };
 
 Loaded& load(Loaded& loaded, const std::string& backend, const char* library) {
@@ -51,8 +51,8 @@ Loaded& load(Loaded& loaded, const std::string& backend, const char* library) {
 }
 
 /// Makes the request for a mode; throws if it needs times that the store does not have.
-plumb::ModeRequest request_for(const char* name, const plumb::Graph& graph) {
-  const plumb::ExecutionMode mode = plumb::execution_mode_from(name);
+plumb::worker::ModeRequest request_for(const char* name, const plumb::model::Graph& graph) {
+  const plumb::results::ExecutionMode mode = plumb::results::execution_mode_from(name);
   if (!mode.best_variant) {
     return {mode, {}, {}};
   }
@@ -61,10 +61,10 @@ plumb::ModeRequest request_for(const char* name, const plumb::Graph& graph) {
     throw std::runtime_error(
         fmt::format("{}: PLUMB_STORE names no store of measured layers", name));
   }
-  const auto store = plumb::open_store(url);
-  const plumb::RunId run = store->find_run("@latest").header.id;
-  std::vector<plumb::ModeRequest> requests =
-      plumb::mode_requests({{}, graph}, plumb::results_of(*store, run), {mode});
+  const auto store = plumb::store::open_store(url);
+  const plumb::results::RunId run = store->find_run("@latest").header.id;
+  std::vector<plumb::worker::ModeRequest> requests = plumb::session::mode_requests(
+      {{}, graph}, plumb::session::read_result_set(*store, run), {mode});
   if (requests.empty()) {
     throw std::runtime_error(
         fmt::format("{}: the newest run in {} has not a time for every layer", name, url));
@@ -75,7 +75,7 @@ plumb::ModeRequest request_for(const char* name, const plumb::Graph& graph) {
 /// Writes tensors and lists them: "input_0 f32 1x3x224x224".
 void write(const std::filesystem::path& folder,
            const char* role,
-           const std::vector<plumb::Tensor>& tensors,
+           const std::vector<plumb::model::Tensor>& tensors,
            std::ofstream& list) {
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     const std::string name = fmt::format("{}_{}", role, i);
@@ -84,7 +84,7 @@ void write(const std::filesystem::path& folder,
     const std::string shape = fmt::format("{}", fmt::join(tensors[i].type.dims, "x"));
     list << fmt::format("{} {} {}\n",
                         name,
-                        plumb::to_text(tensors[i].type.dtype),
+                        plumb::model::to_text(tensors[i].type.dtype),
                         shape.empty() ? "scalar" : shape);
   }
 }
@@ -98,25 +98,26 @@ int main(int argc, const char* const* argv) {
   }
   try {
     Loaded loaded;
-    plumb::Backend& backend = *load(loaded, argv[1], argv[2]).backend;
-    plumb::ExecuteRequest request;
+    plumb::worker::Backend& backend = *load(loaded, argv[1], argv[2]).backend;
+    plumb::worker::ExecuteRequest request;
     request.path = std::filesystem::absolute(argv[3]);
-    const auto dtype = plumb::parse_data_type(argv[4]);
+    const auto dtype = plumb::model::parse_data_type(argv[4]);
     if (!dtype) {
       throw std::runtime_error(fmt::format("'{}' is not a type", argv[4]));
     }
     request.dtype = *dtype;
     const std::filesystem::path folder = argv[5];
-    plumb::RequestedModel model(request);
+    plumb::engine::RequestedModel model(request);
     model.fill();
     std::ofstream list(folder / "operands");
     write(folder, "input", model.inputs(), list);
-    const plumb::Clock clock = plumb::steady_clock();
-    std::vector<plumb::ReadyModel> modes;
+    const plumb::measure::Clock clock = plumb::measure::steady_clock();
+    std::vector<plumb::engine::ReadyModel> modes;
     for (int i = 6; i < argc; ++i) {
-      modes.push_back(prepare_mode(backend, model, request_for(argv[i], model.graph())));
+      modes.push_back(
+          plumb::engine::prepare_mode(backend, model, request_for(argv[i], model.graph())));
       if (modes.back().outcome.ok()) {
-        make_ready(model, clock, modes.back());
+        plumb::engine::make_ready(model, clock, modes.back());
       }
       if (!modes.back().outcome.ok()) {
         throw std::runtime_error(modes.back().outcome.reason);
@@ -128,7 +129,7 @@ int main(int argc, const char* const* argv) {
     std::fflush(stdout);
     std::vector<double> seconds;
     for (std::size_t mode = 0, count = 0; std::cin >> mode >> count;) {
-      plumb::Program& program = *modes.at(mode).prepared.program;
+      plumb::worker::Program& program = *modes.at(mode).prepared.program;
       seconds.clear();
       for (std::size_t i = 0; i < count; ++i) {
         const plumb::Seconds begin = clock();

@@ -18,7 +18,7 @@
 #include "harness/suite/suite.hpp"
 #include "suites/zoo/zoo.hpp"
 
-namespace plumb {
+namespace plumb::model {
 namespace {
 
 onnx::ModelProto densenet() {
@@ -56,7 +56,7 @@ void build_from_memory(benchmark::State& state) {
   const onnx::ModelProto model = densenet();
   Graph graph;
   for (auto _ : state) {
-    graph = graph_of(model);
+    graph = read_graph(model);
     benchmark::DoNotOptimize(graph);
   }
   count(state, graph);
@@ -65,13 +65,13 @@ BENCHMARK(build_from_memory)->Unit(benchmark::kMillisecond);
 
 /// Returns the fastest of five times: others may use the machine.
 double thirty_models_milliseconds() {
-  const ResolvedSuite suite =
-      resolve(read_suite(std::filesystem::path(PLUMB_SUITES) / "vision30.toml"));
+  const suite::ResolvedSuite suite =
+      suite::resolve(suite::read_suite(std::filesystem::path(PLUMB_SUITES) / "vision30.toml"));
   double best = 1e9;
   for (int repetition = 0; repetition < 5; ++repetition) {
     const auto start = std::chrono::steady_clock::now();
-    for (const ResolvedSuite::Model& model : suite.models) {
-      const Graph graph = graph_of(zoo::find(model.name)->build(1));
+    for (const suite::ResolvedSuite::Model& model : suite.models) {
+      const Graph graph = read_graph(zoo::find(model.name)->build(1));
       benchmark::DoNotOptimize(graph.layers.data());
     }
     const std::chrono::duration<double, std::milli> elapsed =
@@ -82,7 +82,7 @@ double thirty_models_milliseconds() {
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::model
 
 int main(int argc, char** argv) {
   benchmark::Initialize(&argc, argv);

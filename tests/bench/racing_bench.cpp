@@ -22,7 +22,7 @@
 #include "runners/engine/service/backend_service.hpp"
 #include "runners/onednn/library_loader.hpp"
 
-namespace plumb {
+namespace plumb::engine {
 namespace {
 
 struct Shape {
@@ -46,24 +46,26 @@ constexpr Shape kShapes[] = {
     {256, 56, 256, 3, 1, 1},   {512, 14, 512, 3, 1, 1},
 };
 
-LayerKey key_of(const Shape& shape) {
+model::LayerKey key_of(const Shape& shape) {
   const std::int64_t pad = shape.kernel / 2;
   const std::int64_t out = (shape.extent + 2 * pad - shape.kernel) / shape.stride + 1;
-  LayerSpec spec;
+  model::LayerSpec spec;
   spec.op = "conv";
   spec.inputs = {
-      TensorType{DataType::kF32, {1, shape.channels, shape.extent, shape.extent}, false, {}},
-      TensorType{DataType::kF32,
-                 {shape.filters, shape.channels / shape.group, shape.kernel, shape.kernel},
-                 true,
-                 {}},
-      TensorType{DataType::kF32, {shape.filters}, true, {}}};
-  spec.outputs = {TensorType{DataType::kF32, {1, shape.filters, out, out}, false, {}}};
+      model::TensorType{
+          model::DataType::kF32, {1, shape.channels, shape.extent, shape.extent}, false, {}},
+      model::TensorType{model::DataType::kF32,
+                        {shape.filters, shape.channels / shape.group, shape.kernel, shape.kernel},
+                        true,
+                        {}},
+      model::TensorType{model::DataType::kF32, {shape.filters}, true, {}}};
+  spec.outputs = {
+      model::TensorType{model::DataType::kF32, {1, shape.filters, out, out}, false, {}}};
   spec.attributes["dilations"] = std::vector<std::int64_t>{1, 1};
   spec.attributes["group"] = shape.group;
   spec.attributes["pads"] = std::vector<std::int64_t>{pad, pad, pad, pad};
   spec.attributes["strides"] = std::vector<std::int64_t>{shape.stride, shape.stride};
-  return to_key(spec);
+  return model::to_key(spec);
 }
 
 struct Run {
@@ -81,10 +83,11 @@ struct Run {
 };
 
 Run measure(BackendService& service,
-            const LayerKey& key,
+            const model::LayerKey& key,
             std::vector<std::string> variants,
-            std::vector<CacheMode> caches = {CacheMode::kNone, CacheMode::kWeights}) {
-  MeasureRequest request;
+            std::vector<results::CacheMode> caches = {results::CacheMode::kNone,
+                                                      results::CacheMode::kWeights}) {
+  worker::MeasureRequest request;
   request.key = key;
   request.variants = std::move(variants);
   request.caches = std::move(caches);
@@ -93,8 +96,9 @@ Run measure(BackendService& service,
   const auto begin = std::chrono::steady_clock::now();
   service.measure(
       request,
-      [&](const Measurement& row) {
-        if (row.purpose == Purpose::kFull && row.cache == CacheMode::kNone && row.outcome.timed()) {
+      [&](const results::Measurement& row) {
+        if (row.purpose == results::Purpose::kFull && row.cache == results::CacheMode::kNone &&
+            row.outcome.timed()) {
           run.medians[row.variant] = row.corrected().median;
         }
       },
@@ -106,13 +110,13 @@ Run measure(BackendService& service,
 /// Measures two variants in full, in turn, and returns the median of left ÷ right: what the machine
 /// does meanwhile meets both alike.
 double ratio_in_context(BackendService& service,
-                        const LayerKey& key,
+                        const model::LayerKey& key,
                         const std::string& left,
                         const std::string& right) {
   constexpr int kRounds = 7;
   std::vector<double> ratios;
   for (int round = 0; round < kRounds; ++round) {
-    const Run both = measure(service, key, {left, right}, {CacheMode::kNone});
+    const Run both = measure(service, key, {left, right}, {results::CacheMode::kNone});
     ratios.push_back(both.medians.at(left) / both.medians.at(right));
   }
   std::sort(ratios.begin(), ratios.end());
@@ -131,9 +135,9 @@ int compare() {
   int keys = 0;
   int agree = 0;
   for (const Shape& shape : kShapes) {
-    const LayerKey key = key_of(shape);
+    const model::LayerKey key = key_of(shape);
     std::vector<std::string> fast;
-    for (const Variant& variant : service.variants(key)) {
+    for (const worker::Variant& variant : service.variants(key)) {
       if (!variant.reference_implementation) {
         fast.push_back(variant.text);
       }
@@ -172,7 +176,7 @@ int compare() {
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::engine
 
 int main() {
   try {

@@ -16,7 +16,7 @@
 
 #include "harness/loadgen/load_generator.hpp"
 
-namespace plumb {
+namespace plumb::loadgen {
 namespace {
 
 constexpr std::size_t kRuns = 11;
@@ -143,7 +143,7 @@ int print_figures() {
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::loadgen
 
 int main() {
   return plumb::print_figures();

@@ -23,7 +23,7 @@
 #include "harness/serve/store_collector.hpp"
 #include "harness/store/store.hpp"
 
-namespace plumb {
+namespace plumb::store {
 namespace {
 
 constexpr std::int64_t kSeries = 1000;
@@ -52,7 +52,7 @@ double processor_seconds() {
   return seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
 
-LayerKey key_of(std::int64_t series) {
+model::LayerKey key_of(std::int64_t series) {
   return {
       fmt::format("v1:conv;in=f32[1,{0},56,56],f32[64,{0},3,3]c,f32[64]c;out=f32[1,64,56,56];"
                   "acc=f32;math=strict;dilations=[1,1];group=1;pads=[1,1,1,1];strides=[1,1]",
@@ -60,19 +60,19 @@ LayerKey key_of(std::int64_t series) {
 }
 
 /// Makes one run's rows: each series some ten times, as several variants.
-std::vector<Measurement> rows_of_run(std::mt19937_64& random) {
-  std::vector<Measurement> rows;
+std::vector<results::Measurement> rows_of_run(std::mt19937_64& random) {
+  std::vector<results::Measurement> rows;
   rows.reserve(kRowsPerRun);
   std::normal_distribution<double> noise(0.0, 0.01);
   for (std::int64_t i = 0; i < kRowsPerRun; ++i) {
-    Measurement row;
+    results::Measurement row;
     row.key = key_of(i * kSeries / kRowsPerRun);
     row.variant = fmt::format("impl=brgconv:avx512_core;layout={};algorithm=direct", i % 10);
     const double nanoseconds = 20'000.0 + static_cast<double>(i % 997) * 1'000.0;
     for (int sample = 0; sample < 20; ++sample) {
       row.samples.emplace_back(std::round(nanoseconds * (1.0 + noise(random))) * 1e-9);
     }
-    row.summary = summarize(row.samples);
+    row.summary = measure::summarize(row.samples);
     row.floor = Seconds(3.1e-8);
     row.creation = Seconds(0.0012345);
     row.first_call = Seconds(0.0000456);
@@ -96,10 +96,10 @@ Figures append_runs(Store& store, std::int64_t rows_wanted) {
   double wall = 0.0;
   double processor = 0.0;
   const Timestamp first = parse_timestamp("2026-01-01T00:00:00Z");
-  const std::vector<Measurement> rows = rows_of_run(random);
+  const std::vector<results::Measurement> rows = rows_of_run(random);
   std::int64_t stored = 0;
   for (std::int64_t number = 0; stored < rows_wanted; ++number) {
-    RunHeader header;
+    results::RunHeader header;
     header.id = fmt::format("01J{:023}", number);
     header.suite = "bench";
     header.backend = "onednn";
@@ -113,7 +113,7 @@ Figures append_runs(Store& store, std::int64_t rows_wanted) {
       store.append(header.id,
                    std::span(rows).subspan(at, std::min(kRowsPerBatch, rows.size() - at)));
     }
-    store.finish_run(header.id, RunState::kFinished, header.started);
+    store.finish_run(header.id, results::RunState::kFinished, header.started);
     wall += watch.seconds();
     processor += processor_seconds() - before;
     stored += kRowsPerRun;
@@ -133,7 +133,7 @@ struct Latest {
 Latest find_latest(const std::string& url) {
   std::vector<SeriesQuery> queries;
   for (std::int64_t series = 0; series < kSeries; ++series) {
-    queries.push_back({key_of(series).text, CacheMode::kNone, {}});
+    queries.push_back({key_of(series).text, results::CacheMode::kNone, {}});
   }
   std::vector<double> times;
   std::vector<double> processor_times;
@@ -158,8 +158,8 @@ Latest find_latest(const std::string& url) {
 /// Returns how long an exporter needs from opening the store to its metrics.
 double first_look(const std::string& url) {
   const Stopwatch watch;
-  const ZooModels models;
-  StoreCollector collector({.store_url = url, .version = "bench", .max_age = {}}, models);
+  const cli::ZooModels models;
+  serve::StoreCollector collector({.store_url = url, .version = "bench", .max_age = {}}, models);
   if (!collector.refresh(current_time()) || !collector.health().up) {
     throw std::runtime_error("the exporter cannot read the store: " + collector.problem());
   }
@@ -202,7 +202,7 @@ int measure(const std::filesystem::path& folder) {
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::store
 
 int main() {
   const std::filesystem::path folder =

@@ -33,14 +33,14 @@ constexpr const char* kConvolution =
     "v1:conv;in=f32[1,8,6,6],f32[16,8,3,3]c,f32[16]c;out=f32[1,16,6,6];acc=f32;math=strict;"
     "dilations=[1,1];group=1;pads=[1,1,1,1];strides=[1,1]";
 
-std::vector<Tensor> executed(Program& program, std::size_t slot) {
+std::vector<model::Tensor> executed(worker::Program& program, std::size_t slot) {
   program.enqueue(slot);
   program.synchronize();
   return program.outputs(slot);
 }
 
-std::string library_choice(const Backend& backend, const LayerKey& key) {
-  for (const Variant& variant : backend.variants(key)) {
+std::string library_choice(const worker::Backend& backend, const model::LayerKey& key) {
+  for (const worker::Variant& variant : backend.variants(key)) {
     if (variant.library_choice) {
       return variant.text;
     }
@@ -71,15 +71,15 @@ class BackendTest : public ::testing::Test {
     }
   }
 
-  std::unique_ptr<Backend> backend_;
+  std::unique_ptr<worker::Backend> backend_;
 };
 
 class BackendContract : public BackendTest, public ::testing::WithParamInterface<BackendEntry> {
  protected:
   void SetUp() override { use(GetParam()); }
 
-  std::unique_ptr<Program> prepared(const char* key) {
-    Prepared result = backend_->prepare({key}, library_choice(*backend_, {key}));
+  std::unique_ptr<worker::Program> prepared(const char* key) {
+    worker::Prepared result = backend_->prepare({key}, library_choice(*backend_, {key}));
     EXPECT_TRUE(result.outcome.ok()) << result.outcome.reason;
     return std::move(result.program);
   }
@@ -94,20 +94,20 @@ class BackendLayers : public BackendTest,
 /// One set of a layer's operands with the reference's results.
 class Trial {
  public:
-  Trial(const LayerSpec& spec, std::vector<Tensor> operands)
+  Trial(const model::LayerSpec& spec, std::vector<model::Tensor> operands)
       : operands_(std::move(operands)), verifier_(spec, operands_) {}
 
-  [[nodiscard]] std::vector<Tensor> outputs(Program& program) const {
+  [[nodiscard]] std::vector<model::Tensor> outputs(worker::Program& program) const {
     program.bind(0, operands_, false);
     return executed(program, 0);
   }
-  [[nodiscard]] Outcome outcome(Program& program) const {
+  [[nodiscard]] results::Outcome outcome(worker::Program& program) const {
     return verifier_.verify(outputs(program)).outcome;
   }
 
  private:
-  std::vector<Tensor> operands_;
-  Verifier verifier_;
+  std::vector<model::Tensor> operands_;
+  engine::Verifier verifier_;
 };
 
 /// Prints what a test met, and keeps it in the test's report.
@@ -120,35 +120,35 @@ void tell(const std::string& name, const std::vector<std::string>& variants) {
   ::testing::Test::RecordProperty(name, text);
 }
 
-std::size_t distinct_numbers(const Tensor& tensor) {
-  const std::vector<double> numbers = numbers_of(tensor);
+std::size_t distinct_numbers(const model::Tensor& tensor) {
+  const std::vector<double> numbers = engine::read_numbers(tensor);
   return std::set<double>(numbers.begin(), numbers.end()).size();
 }
 
 TEST_P(BackendLayers, computes_every_variant_as_the_reference_does) {
   const BackendEntry& entry = std::get<0>(GetParam());
-  const LayerKey key{std::string(std::get<1>(GetParam()).key)};
-  const LayerSpec spec = parse_key(key);
-  const Outcome support = backend_->supports(key);
-  const std::vector<Variant> variants = backend_->variants(key);
+  const model::LayerKey key{std::string(std::get<1>(GetParam()).key)};
+  const model::LayerSpec spec = model::parse_key(key);
+  const results::Outcome support = backend_->supports(key);
+  const std::vector<worker::Variant> variants = backend_->variants(key);
   if (!support.ok()) {
     EXPECT_THAT(support.reason, Not(IsEmpty()));
     EXPECT_THAT(variants, IsEmpty());
     GTEST_SKIP() << "unsupported: " << support.reason;
   }
-  const Trial trial(spec, random_operands(spec, 11));
+  const Trial trial(spec, engine::random_operands(spec, 11));
   std::optional<Trial> small;
-  if (is_integer_product(spec)) {
+  if (model::is_integer_product(spec)) {
     small.emplace(spec, small_operands(spec, 11));
   }
   std::set<std::string> texts;
   std::vector<std::string> right;
   std::vector<std::string> saturating;
   std::size_t choices = 0;
-  for (const Variant& variant : variants) {
+  for (const worker::Variant& variant : variants) {
     EXPECT_TRUE(texts.insert(variant.text).second) << "twice: " << variant.text;
     choices += variant.library_choice ? 1 : 0;
-    const Prepared prepared = backend_->prepare(key, variant.text);
+    const worker::Prepared prepared = backend_->prepare(key, variant.text);
     if (!prepared.outcome.ok()) {
       EXPECT_THAT(prepared.outcome.reason, Not(IsEmpty())) << variant.text;
       EXPECT_EQ(prepared.program, nullptr) << variant.text;
@@ -156,12 +156,12 @@ TEST_P(BackendLayers, computes_every_variant_as_the_reference_does) {
     }
     ASSERT_NE(prepared.program, nullptr) << variant.text;
     EXPECT_THAT(prepared.program->facts().implementation, Not(IsEmpty())) << variant.text;
-    const Outcome outcome = trial.outcome(*prepared.program);
+    const results::Outcome outcome = trial.outcome(*prepared.program);
     const bool excused = small && !variant.library_choice && entry.may_saturate(variant);
     EXPECT_TRUE(outcome.ok() || excused) << variant.text << ": " << outcome.reason;
     (outcome.ok() ? right : saturating).push_back(variant.text);
     if (small) {
-      const Outcome of_small = small->outcome(*prepared.program);
+      const results::Outcome of_small = small->outcome(*prepared.program);
       EXPECT_TRUE(of_small.ok()) << "small operands, " << variant.text << ": " << of_small.reason;
       EXPECT_GT(distinct_numbers(small->outputs(*prepared.program).at(0)), 8U) << "tells nothing";
     }
@@ -177,65 +177,66 @@ TEST_P(BackendContract, says_what_it_is) {
 }
 
 TEST_P(BackendContract, refuses_unknown_types_with_a_reason) {
-  const LayerKey key{"v1:matmul;in=f8e4m3[4,4],f8e4m3[4,4];out=f64[4,4];acc=f32;math=strict"};
-  const Outcome support = backend_->supports(key);
-  EXPECT_EQ(support.kind, Outcome::Kind::kUnsupported);
+  const model::LayerKey key{
+      "v1:matmul;in=f8e4m3[4,4],f8e4m3[4,4];out=f64[4,4];acc=f32;math=strict"};
+  const results::Outcome support = backend_->supports(key);
+  EXPECT_EQ(support.kind, results::Outcome::Kind::kUnsupported);
   EXPECT_THAT(support.reason, Not(IsEmpty()));
   EXPECT_THAT(backend_->variants(key), IsEmpty());
-  const Prepared prepared = backend_->prepare(key, "");
+  const worker::Prepared prepared = backend_->prepare(key, "");
   EXPECT_FALSE(prepared.outcome.ok());
   EXPECT_EQ(prepared.program, nullptr);
 }
 
 TEST_P(BackendContract, keeps_slots_apart) {
-  const LayerSpec spec = parse_key({kConvolution});
-  const std::unique_ptr<Program> program = prepared(kConvolution);
+  const model::LayerSpec spec = model::parse_key({kConvolution});
+  const std::unique_ptr<worker::Program> program = prepared(kConvolution);
   ASSERT_NE(program, nullptr);
-  const std::vector<Tensor> first = random_operands(spec, 1);
-  const std::vector<Tensor> second = random_operands(spec, 2);
+  const std::vector<model::Tensor> first = engine::random_operands(spec, 1);
+  const std::vector<model::Tensor> second = engine::random_operands(spec, 2);
   program->bind(0, first, false);
   program->bind(1, second, false);
   program->enqueue(0);
   program->enqueue(1);
   program->synchronize();
-  EXPECT_TRUE(verify(spec, first, program->outputs(0)).outcome.ok());
-  EXPECT_TRUE(verify(spec, second, program->outputs(1)).outcome.ok());
+  EXPECT_TRUE(engine::verify(spec, first, program->outputs(0)).outcome.ok());
+  EXPECT_TRUE(engine::verify(spec, second, program->outputs(1)).outcome.ok());
 }
 
 TEST_P(BackendContract, copies_its_operands) {
-  const LayerSpec spec = parse_key({kConvolution});
-  const std::unique_ptr<Program> program = prepared(kConvolution);
+  const model::LayerSpec spec = model::parse_key({kConvolution});
+  const std::unique_ptr<worker::Program> program = prepared(kConvolution);
   ASSERT_NE(program, nullptr);
-  const std::vector<Tensor> operands = random_operands(spec, 1);
-  std::vector<Tensor> passed = operands;
+  const std::vector<model::Tensor> operands = engine::random_operands(spec, 1);
+  std::vector<model::Tensor> passed = operands;
   program->bind(0, passed, false);
-  for (Tensor& tensor : passed) {
+  for (model::Tensor& tensor : passed) {
     std::fill(tensor.data.begin(), tensor.data.end(), std::byte{0});
   }
-  EXPECT_TRUE(verify(spec, operands, executed(*program, 0)).outcome.ok());
+  EXPECT_TRUE(engine::verify(spec, operands, executed(*program, 0)).outcome.ok());
 }
 
 TEST_P(BackendContract, shares_activations_but_not_weights) {
-  const LayerSpec spec = parse_key({kConvolution});
-  const std::unique_ptr<Program> program = prepared(kConvolution);
+  const model::LayerSpec spec = model::parse_key({kConvolution});
+  const std::unique_ptr<worker::Program> program = prepared(kConvolution);
   ASSERT_NE(program, nullptr);
-  const std::vector<Tensor> first = random_operands(spec, 1);
-  const std::vector<Tensor> second = random_operands(spec, 2);
+  const std::vector<model::Tensor> first = engine::random_operands(spec, 1);
+  const std::vector<model::Tensor> second = engine::random_operands(spec, 2);
   program->bind(0, first, true);
   program->bind(1, second, true);
-  std::vector<Tensor> mixed = second;
+  std::vector<model::Tensor> mixed = second;
   mixed[0] = first[0];  // slot 0's activation with slot 1's weights and bias
-  EXPECT_TRUE(verify(spec, mixed, executed(*program, 1)).outcome.ok());
-  EXPECT_TRUE(verify(spec, first, executed(*program, 0)).outcome.ok());
+  EXPECT_TRUE(engine::verify(spec, mixed, executed(*program, 1)).outcome.ok());
+  EXPECT_TRUE(engine::verify(spec, first, executed(*program, 0)).outcome.ok());
 }
 
 TEST_P(BackendContract, repeats_its_results) {
-  const LayerSpec spec = parse_key({kConvolution});
-  const std::unique_ptr<Program> program = prepared(kConvolution);
+  const model::LayerSpec spec = model::parse_key({kConvolution});
+  const std::unique_ptr<worker::Program> program = prepared(kConvolution);
   ASSERT_NE(program, nullptr);
-  program->bind(0, random_operands(spec, 1), false);
-  const std::string hash = output_hash(executed(*program, 0));
-  EXPECT_EQ(output_hash(executed(*program, 0)), hash);
+  program->bind(0, engine::random_operands(spec, 1), false);
+  const std::string hash = engine::output_hash(executed(*program, 0));
+  EXPECT_EQ(engine::output_hash(executed(*program, 0)), hash);
 }
 
 TEST_P(BackendContract, passes_onnx_operator_tests) {
@@ -245,28 +246,30 @@ TEST_P(BackendContract, passes_onnx_operator_tests) {
   }
   const test_support::NodeTestTally tally = test_support::run_node_tests(
       folder,
-      {[&](const LayerSpec& spec,
-           const std::vector<Tensor>& operands,
-           std::vector<Tensor>& outputs) {
-         const LayerKey key = to_key(spec);
-         const Outcome support = backend_->supports(key);
+      {[&](const model::LayerSpec& spec,
+           const std::vector<model::Tensor>& operands,
+           std::vector<model::Tensor>& outputs) {
+         const model::LayerKey key = model::to_key(spec);
+         const results::Outcome support = backend_->supports(key);
          if (!support.ok()) {
            return support;
          }
-         const Prepared prepared = backend_->prepare(key, library_choice(*backend_, key));
+         const worker::Prepared prepared = backend_->prepare(key, library_choice(*backend_, key));
          if (prepared.outcome.ok()) {
            prepared.program->bind(0, operands, false);
            outputs = executed(*prepared.program, 0);
          }
          return prepared.outcome;
        },
-       [&](const Graph& graph, std::map<ValueId, Tensor>& values, std::vector<Tensor>& outputs) {
-         const PreparedModel prepared = backend_->prepare_model(graph, {});
+       [&](const model::Graph& graph,
+           std::map<model::ValueId, model::Tensor>& values,
+           std::vector<model::Tensor>& outputs) {
+         const worker::PreparedModel prepared = backend_->prepare_model(graph, {});
          if (prepared.outcome.ok()) {
-           std::vector<Tensor> operands;
-           for (const ValueId operand : prepared.operands) {
+           std::vector<model::Tensor> operands;
+           for (const model::ValueId operand : prepared.operands) {
              if (!values.contains(operand)) {
-               return unknown_value(graph, operand);
+               return engine::unknown_value(graph, operand);
              }
              operands.push_back(values.at(operand));
            }
@@ -280,8 +283,8 @@ TEST_P(BackendContract, passes_onnx_operator_tests) {
   EXPECT_THAT(tally.failed, IsEmpty());
 }
 
-ExecuteRequest lenet(std::int64_t batch) {
-  ExecuteRequest request;
+worker::ExecuteRequest lenet(std::int64_t batch) {
+  worker::ExecuteRequest request;
   request.name = "lenet";
   request.model = zoo::find("lenet")->build(batch, {}).SerializeAsString();
   request.sampling.budget = Seconds(0.02);
@@ -289,15 +292,14 @@ ExecuteRequest lenet(std::int64_t batch) {
 }
 
 TEST_P(BackendContract, executes_a_model_alike_in_every_mode) {
-  ExecuteRequest request = lenet(1);
+  worker::ExecuteRequest request = lenet(1);
   request.modes = {{}, {{.fusion = true}, {}, {}}, {{.channels_last = true}, {}, {}}};
-  LayerTiming timing;
-  std::vector<Execution> executions;
-  ModelBenchmark(*backend_, timing, Bytes{1 << 20}, request).run([&](Execution execution) {
-    executions.push_back(std::move(execution));
-  });
+  engine::LayerTiming timing;
+  std::vector<results::Execution> executions;
+  engine::ModelBenchmark(*backend_, timing, Bytes{1 << 20}, request)
+      .run([&](results::Execution execution) { executions.push_back(std::move(execution)); });
   ASSERT_EQ(executions.size(), request.modes.size());
-  for (const Execution& execution : executions) {
+  for (const results::Execution& execution : executions) {
     EXPECT_TRUE(execution.row.outcome.timed())
         << execution.mode << ": " << execution.row.outcome.reason;
     EXPECT_FALSE(execution.row.output_hash.empty());
@@ -306,19 +308,18 @@ TEST_P(BackendContract, executes_a_model_alike_in_every_mode) {
 }
 
 TEST_P(BackendContract, executes_a_model_in_eight_bits_nearly_alike) {
-  ExecuteRequest request = lenet(2);
+  worker::ExecuteRequest request = lenet(2);
   request.modes = {{}, {{.int8 = true}, {}, {}}, {{.fusion = true, .int8 = true}, {}, {}}};
-  LayerTiming timing;
-  std::vector<Execution> executions;
-  ModelBenchmark(*backend_, timing, Bytes{1 << 20}, request).run([&](Execution execution) {
-    executions.push_back(std::move(execution));
-  });
+  engine::LayerTiming timing;
+  std::vector<results::Execution> executions;
+  engine::ModelBenchmark(*backend_, timing, Bytes{1 << 20}, request)
+      .run([&](results::Execution execution) { executions.push_back(std::move(execution)); });
   ASSERT_EQ(executions.size(), request.modes.size());
-  if (executions[1].row.outcome.kind == Outcome::Kind::kUnsupported) {
+  if (executions[1].row.outcome.kind == results::Outcome::Kind::kUnsupported) {
     GTEST_SKIP() << executions[1].row.outcome.reason;
   }
   for (std::size_t i = 1; i < executions.size(); ++i) {
-    const Execution& execution = executions[i];
+    const results::Execution& execution = executions[i];
     EXPECT_TRUE(execution.row.outcome.timed())
         << execution.mode << ": " << execution.row.outcome.reason;
     ASSERT_TRUE(execution.row.maximum_error) << execution.mode;
@@ -328,33 +329,33 @@ TEST_P(BackendContract, executes_a_model_in_eight_bits_nearly_alike) {
 }
 
 TEST_P(BackendContract, answers_under_load_as_it_does_alone) {
-  for (const LoadScenario scenario : {LoadScenario::kSingleStream,
-                                      LoadScenario::kMultiStream,
-                                      LoadScenario::kServer,
-                                      LoadScenario::kOffline}) {
-    LoadRequest request;
+  for (const loadgen::LoadScenario scenario : {loadgen::LoadScenario::kSingleStream,
+                                               loadgen::LoadScenario::kMultiStream,
+                                               loadgen::LoadScenario::kServer,
+                                               loadgen::LoadScenario::kOffline}) {
+    worker::LoadRequest request;
     request.buckets = {{1, lenet(1)}, {4, lenet(4)}};
     request.batches = {.maximum_batch = 4, .timeout = {}, .lanes = 1};
     request.load.scenario = scenario;
     request.load.fixed_duration = Seconds(0.1);
     request.load.stall_limit = Seconds(30.0);
-    if (scenario == LoadScenario::kMultiStream) {
+    if (scenario == loadgen::LoadScenario::kMultiStream) {
       request.load.samples_per_query = 4;
     }
-    if (scenario == LoadScenario::kServer) {
+    if (scenario == loadgen::LoadScenario::kServer) {
       request.load.latency_limit = Seconds(10.0);
       request.load.target_rate = 100.0;
     }
-    LayerTiming timing;
-    const auto clock = make_steady_load_clock();
-    const ScenarioResult load = load_model(
+    engine::LayerTiming timing;
+    const auto clock = loadgen::make_steady_load_clock();
+    const results::ScenarioResult load = load_model(
         *backend_,
         timing,
-        [] { return read_disturbance(); },
+        [] { return measure::read_disturbance(); },
         *clock,
         request,
-        [](const LoadProgress& /*progress*/) {});
-    if (load.outcome.kind == Outcome::Kind::kUnsupported) {
+        [](const worker::LoadProgress& /*progress*/) {});
+    if (load.outcome.kind == results::Outcome::Kind::kUnsupported) {
       GTEST_SKIP() << load.outcome.reason;
     }
     ASSERT_TRUE(load.outcome.ok()) << load.outcome.reason;

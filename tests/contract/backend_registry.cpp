@@ -16,25 +16,26 @@ namespace plumb::contract {
 namespace {
 
 /// Is the CUDA backend with what it refers to.
-class WholeCudaBackend final : public Backend {
+class WholeCudaBackend final : public worker::Backend {
  public:
   WholeCudaBackend()
       : device_(driver_),
         library_({cudnn()}),
         backend_(library_, device_, cuda::ModelMode::kCaptured) {}
 
-  [[nodiscard]] Environment describe() const override { return backend_.describe(); }
-  [[nodiscard]] Outcome supports(const LayerKey& key) const override {
+  [[nodiscard]] results::Environment describe() const override { return backend_.describe(); }
+  [[nodiscard]] results::Outcome supports(const model::LayerKey& key) const override {
     return backend_.supports(key);
   }
-  [[nodiscard]] std::vector<Variant> variants(const LayerKey& key) const override {
+  [[nodiscard]] std::vector<worker::Variant> variants(const model::LayerKey& key) const override {
     return backend_.variants(key);
   }
-  [[nodiscard]] Prepared prepare(const LayerKey& key, const std::string& variant) override {
+  [[nodiscard]] worker::Prepared prepare(const model::LayerKey& key,
+                                         const std::string& variant) override {
     return backend_.prepare(key, variant);
   }
-  [[nodiscard]] PreparedModel prepare_model(const Graph& graph,
-                                            const ModelOptions& options) override {
+  [[nodiscard]] worker::PreparedModel prepare_model(const model::Graph& graph,
+                                                    const worker::ModelOptions& options) override {
     return backend_.prepare_model(graph, options);
   }
 
@@ -55,14 +56,14 @@ std::vector<BackendEntry> built_backends() {
   // Without a driver, a GPU or a cuDNN its tests are skipped and say what is missing.
   entries.push_back(
       {"cuda",
-       []() -> std::unique_ptr<Backend> { return std::make_unique<WholeCudaBackend>(); },
-       [](const Variant& /*variant*/) { return false; }});
+       []() -> std::unique_ptr<worker::Backend> { return std::make_unique<WholeCudaBackend>(); },
+       [](const worker::Variant& /*variant*/) { return false; }});
 #ifdef PLUMB_CONTRACT_ONEDNN
   entries.push_back(
       {"onednn",
        [] { return onednn::load_backend({PLUMB_ONEDNN_LIBRARY}, PLUMB_ONEDNN_MODULE); },
-       [](const Variant& variant) {
-         return onednn::is_before_vnni(implementation_name(variant.text).instruction_set);
+       [](const worker::Variant& variant) {
+         return onednn::is_before_vnni(analysis::implementation_name(variant.text).instruction_set);
        }});
 #endif
   return entries;

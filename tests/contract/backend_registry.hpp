@@ -14,10 +14,10 @@ namespace plumb::contract {
 struct BackendEntry {
   std::string_view name;
   /// Makes the backend. Throws Error{kEnvironment} where its library or device is missing.
-  std::unique_ptr<Backend> (*make)();
+  std::unique_ptr<worker::Backend> (*make)();
   /// Returns whether the library documents that a variant of 8-bit products loses digits. Such a
   /// variant may be wrong for operands over their whole range, never for small even ones.
-  bool (*may_saturate)(const Variant& variant);
+  bool (*may_saturate)(const worker::Variant& variant);
 };
 
 inline void PrintTo(const BackendEntry& entry, std::ostream* out) {

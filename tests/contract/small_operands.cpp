@@ -20,25 +20,25 @@ double root_mean_square(const std::vector<double>& numbers) {
 
 }  // namespace
 
-std::vector<Tensor> small_operands(const LayerSpec& spec, std::uint64_t seed) {
+std::vector<model::Tensor> small_operands(const model::LayerSpec& spec, std::uint64_t seed) {
   constexpr int kMagnitudes = 7;
-  std::vector<Tensor> operands = random_operands(spec, seed);
+  std::vector<model::Tensor> operands = engine::random_operands(spec, seed);
   double shrunk = 1.0;
-  for (Tensor* const factor : {&operands.at(0), &operands.at(1)}) {
-    std::vector<double> numbers = numbers_of(*factor);
+  for (model::Tensor* const factor : {&operands.at(0), &operands.at(1)}) {
+    std::vector<double> numbers = engine::read_numbers(*factor);
     shrunk /= root_mean_square(numbers);
     for (double& number : numbers) {
       number = std::copysign(2.0 * (1.0 + std::fmod(std::fabs(number), kMagnitudes)), number);
     }
     shrunk *= root_mean_square(numbers);
-    write_numbers(*factor, 0, numbers);
+    engine::write_numbers(*factor, 0, numbers);
   }
-  if (const std::size_t at = quantized_product(spec).y_scale; spec.has_input(at)) {
-    std::vector<double> steps = numbers_of(operands[at]);
+  if (const std::size_t at = model::quantized_product(spec).y_scale; spec.has_input(at)) {
+    std::vector<double> steps = engine::read_numbers(operands[at]);
     for (double& step : steps) {
       step *= shrunk;
     }
-    write_numbers(operands[at], 0, steps);
+    engine::write_numbers(operands[at], 0, steps);
   }
   return operands;
 }

@@ -27,9 +27,9 @@ inline void PrintTo(const StoreKind& kind, std::ostream* out) {
 /// Is the fixture of every contract suite over stores.
 class StoreContract : public testing::TestWithParam<StoreKind> {
  protected:
-  [[nodiscard]] std::unique_ptr<Store> open(const std::string& name = "store") const {
+  [[nodiscard]] std::unique_ptr<store::Store> open(const std::string& name = "store") const {
     std::filesystem::create_directories(folder_.path() / name);
-    return open_store(GetParam().url(folder_.path() / name));
+    return store::open_store(GetParam().url(folder_.path() / name));
   }
   /// Returns what a call says when it fails, and checks whose move it is.
   template <typename Call>

@@ -20,7 +20,8 @@ INSTANTIATE_TEST_SUITE_P(Stores,
                          [](const auto& tested) { return tested.param.name; });
 
 TEST_P(StoreContract, rows_read_back_the_same_after_reopening) {
-  Measurement full = row(key(8), 12.5, "impl=jit:avx2", Purpose::kConfirm, CacheMode::kWeights);
+  results::Measurement full =
+      row(key(8), 12.5, "impl=jit:avx2", results::Purpose::kConfirm, results::CacheMode::kWeights);
   full.library_choice = true;
   full.reference_implementation = true;
   full.summary.min_has_company = true;
@@ -36,15 +37,16 @@ TEST_P(StoreContract, rows_read_back_the_same_after_reopening) {
   full.attributes = {{"engine", "62"}, {"notes", "ü"}};
   full.readings = {{"energy_joules", {1.0 / 3.0, 0.25, 0.5, 7}}};
   full.started = at(1.000001);
-  const Measurement refused = failure(key(9), Outcome::Kind::kUnsupported, "no bf16 here: ±∞");
+  const results::Measurement refused =
+      failure(key(9), results::Outcome::Kind::kUnsupported, "no bf16 here: ±∞");
   {
     const auto store = open();
     store->begin_run(header(kFirst));
-    const std::vector<Measurement> rows{full, refused};
+    const std::vector<results::Measurement> rows{full, refused};
     EXPECT_THAT(store->append(kFirst, rows), SizeIs(2));
   }
   const auto store = open();
-  const std::vector<StoredMeasurement> read = store->measurements(kFirst);
+  const std::vector<results::StoredMeasurement> read = store->measurements(kFirst);
   ASSERT_THAT(read, SizeIs(2));
   EXPECT_EQ(read[0].run, kFirst);
   EXPECT_FALSE(read[0].reused);
@@ -62,30 +64,31 @@ TEST_P(StoreContract, runs_keep_their_header_state_counts_and_tags) {
   const auto store = open();
   store->begin_run(header(kFirst, 0));
   store->begin_run(header(kSecond, 60));
-  const std::vector<Measurement> rows{row(key(1), 5),
-                                      failure(key(2), Outcome::Kind::kCrashed, "signal 11"),
-                                      failure(key(3), Outcome::Kind::kSkipped, "no time left"),
-                                      failure(key(4), Outcome::Kind::kUnstable, "±9%")};
-  const std::vector<RowId> ids = store->append(kFirst, rows);
-  store->finish_run(kFirst, RunState::kFinished, at(30));
+  const std::vector<results::Measurement> rows{
+      row(key(1), 5),
+      failure(key(2), results::Outcome::Kind::kCrashed, "signal 11"),
+      failure(key(3), results::Outcome::Kind::kSkipped, "no time left"),
+      failure(key(4), results::Outcome::Kind::kUnstable, "±9%")};
+  const std::vector<results::RowId> ids = store->append(kFirst, rows);
+  store->finish_run(kFirst, results::RunState::kFinished, at(30));
   store->tag(kFirst, "main");
-  store->link_reused(kSecond, std::vector<RowId>{ids[0], ids[1], ids[0]});
+  store->link_reused(kSecond, std::vector<results::RowId>{ids[0], ids[1], ids[0]});
 
-  const std::vector<RunRecord> runs = store->runs();
+  const std::vector<results::RunRecord> runs = store->runs();
   ASSERT_THAT(runs, SizeIs(2));
   EXPECT_EQ(runs[0].header.id, kSecond) << "newest first";
-  EXPECT_EQ(runs[0].state, RunState::kRunning);
+  EXPECT_EQ(runs[0].state, results::RunState::kRunning);
   EXPECT_EQ(runs[0].finished, std::nullopt);
   EXPECT_EQ(runs[0].rows_reused, 2);
   EXPECT_EQ(runs[0].rows_ok, 0);
-  EXPECT_EQ(runs[1].state, RunState::kFinished);
+  EXPECT_EQ(runs[1].state, results::RunState::kFinished);
   EXPECT_EQ(runs[1].finished, at(30));
   EXPECT_EQ(runs[1].rows_ok, 2) << "unstable rows have a time";
   EXPECT_EQ(runs[1].rows_failed, 1) << "a skip is no failure";
   EXPECT_THAT(runs[1].tags, ElementsAre("main"));
   EXPECT_EQ(runs[1].header.resolved_suite, "");
 
-  const RunRecord found = store->find_run(kFirst);
+  const results::RunRecord found = store->find_run(kFirst);
   EXPECT_EQ(to_json(found.header), to_json(header(kFirst, 0)));
   EXPECT_THAT(store->verify(), IsEmpty());
 }
@@ -128,16 +131,16 @@ TEST_P(StoreContract, tags_that_read_as_something_else_are_refused) {
 TEST_P(StoreContract, an_interrupted_run_goes_on_and_a_finished_one_does_not) {
   const auto store = open();
   store->begin_run(header(kFirst));
-  const std::vector<Measurement> rows{row(key(1), 5)};
+  const std::vector<results::Measurement> rows{row(key(1), 5)};
   store->append(kFirst, rows);
-  store->finish_run(kFirst, RunState::kInterrupted, at(10));
-  EXPECT_EQ(store->find_run(kFirst).state, RunState::kInterrupted);
+  store->finish_run(kFirst, results::RunState::kInterrupted, at(10));
+  EXPECT_EQ(store->find_run(kFirst).state, results::RunState::kInterrupted);
   ASSERT_TRUE(store->take_run(kFirst));
-  EXPECT_EQ(store->find_run(kFirst).state, RunState::kRunning);
+  EXPECT_EQ(store->find_run(kFirst).state, results::RunState::kRunning);
   store->append(kFirst, rows);
-  EXPECT_EQ(store->find_run(kFirst).state, RunState::kRunning);
+  EXPECT_EQ(store->find_run(kFirst).state, results::RunState::kRunning);
   EXPECT_EQ(store->find_run(kFirst).finished, std::nullopt);
-  store->finish_run(kFirst, RunState::kFinished, at(20));
+  store->finish_run(kFirst, results::RunState::kFinished, at(20));
   EXPECT_THAT(error_of(Error::Kind::kInternal, [&] { store->append(kFirst, rows); }),
               HasSubstr("finished"));
   EXPECT_THAT(store->measurements(kFirst), SizeIs(2));
@@ -152,14 +155,14 @@ TEST_P(StoreContract, a_run_id_is_used_once_and_must_exist) {
   EXPECT_THAT(error_of(Error::Kind::kInternal, [&] { (void)store->measurements(kSecond); }),
               HasSubstr(kSecond));
   EXPECT_THAT(error_of(Error::Kind::kInternal,
-                       [&] { store->link_reused(kFirst, std::vector<RowId>{12345}); }),
+                       [&] { store->link_reused(kFirst, std::vector<results::RowId>{12345}); }),
               HasSubstr("12345"));
 }
 
 TEST_P(StoreContract, a_bad_row_keeps_the_whole_batch_out) {
   const auto store = open();
   store->begin_run(header(kFirst));
-  std::vector<Measurement> rows{row(key(1), 5), row(key(2), 5)};
+  std::vector<results::Measurement> rows{row(key(1), 5), row(key(2), 5)};
   rows[1].summary.median = Seconds(std::numeric_limits<double>::quiet_NaN());
   EXPECT_THAT(error_of(Error::Kind::kInternal, [&] { store->append(kFirst, rows); }),
               HasSubstr(key(2).text));
@@ -173,16 +176,17 @@ TEST_P(StoreContract, a_bad_row_keeps_the_whole_batch_out) {
 TEST_P(StoreContract, a_workers_odd_bytes_and_nan_errors_can_be_stored) {
   const auto store = open();
   store->begin_run(header(kFirst));
-  Measurement wrong = failure(key(1), Outcome::Kind::kWrongResult, "said \xFF\xFE");
+  results::Measurement wrong =
+      failure(key(1), results::Outcome::Kind::kWrongResult, "said \xFF\xFE");
   wrong.maximum_error = std::numeric_limits<double>::quiet_NaN();
   wrong.attributes = {{"words", "\xFF"}, {"no name", "x"}};
   wrong.readings = {{"power_watts", {wrong.maximum_error.value(), 0.0, 0.0, 1}}};
-  store->append(kFirst, std::vector<Measurement>{wrong});
-  const std::vector<StoredMeasurement> read = store->measurements(kFirst);
+  store->append(kFirst, std::vector<results::Measurement>{wrong});
+  const std::vector<results::StoredMeasurement> read = store->measurements(kFirst);
   ASSERT_THAT(read, SizeIs(1));
   EXPECT_EQ(read[0].measurement.maximum_error, std::numeric_limits<double>::infinity());
   EXPECT_THAT(read[0].measurement.outcome.reason, HasSubstr("said "));
-  EXPECT_EQ(read[0].measurement.attributes, (Attributes{{"words", "\uFFFD"}}));
+  EXPECT_EQ(read[0].measurement.attributes, (results::Attributes{{"words", "\uFFFD"}}));
   EXPECT_THAT(read[0].measurement.readings, IsEmpty());
   EXPECT_THAT(store->verify(), IsEmpty());
 }
@@ -190,12 +194,12 @@ TEST_P(StoreContract, a_workers_odd_bytes_and_nan_errors_can_be_stored) {
 TEST_P(StoreContract, reused_rows_come_with_the_run_and_say_so) {
   const auto store = open();
   store->begin_run(header(kFirst, 0));
-  const std::vector<RowId> old =
-      store->append(kFirst, std::vector<Measurement>{row(key(1), 5), row(key(2), 6)});
+  const std::vector<results::RowId> old =
+      store->append(kFirst, std::vector<results::Measurement>{row(key(1), 5), row(key(2), 6)});
   store->begin_run(header(kSecond, 60));
-  store->append(kSecond, std::vector<Measurement>{row(key(3), 7)});
-  store->link_reused(kSecond, std::vector<RowId>{old[1]});
-  const std::vector<StoredMeasurement> rows = store->measurements(kSecond);
+  store->append(kSecond, std::vector<results::Measurement>{row(key(3), 7)});
+  store->link_reused(kSecond, std::vector<results::RowId>{old[1]});
+  const std::vector<results::StoredMeasurement> rows = store->measurements(kSecond);
   ASSERT_THAT(rows, SizeIs(2));
   EXPECT_EQ(rows[0].row, old[1]);
   EXPECT_TRUE(rows[0].reused);
@@ -209,15 +213,16 @@ TEST_P(StoreContract, derived_records_read_back_once_each) {
   const auto store = open();
   store->begin_run(header(kFirst, 0));
   store->begin_run(header(kSecond, 60));
-  const std::vector<RowId> rows =
-      store->append(kFirst, std::vector<Measurement>{row(key(1), 5), row(key(2), 6)});
-  DerivedRecord bound{kFirst, "bound", "lenet|1|f32", "1", {rows[1], rows[0]}, R"({"s":1})", at(5)};
-  store->put_derived(std::vector<DerivedRecord>{bound});
+  const std::vector<results::RowId> rows =
+      store->append(kFirst, std::vector<results::Measurement>{row(key(1), 5), row(key(2), 6)});
+  results::DerivedRecord bound{
+      kFirst, "bound", "lenet|1|f32", "1", {rows[1], rows[0]}, R"({"s":1})", at(5)};
+  store->put_derived(std::vector<results::DerivedRecord>{bound});
   bound.computed = at(6);
-  store->put_derived(std::vector<DerivedRecord>{bound});
+  store->put_derived(std::vector<results::DerivedRecord>{bound});
   bound.analysis_version = "2";
-  store->put_derived(std::vector<DerivedRecord>{bound});
-  const std::vector<DerivedRecord> read = store->derived(kFirst, "bound");
+  store->put_derived(std::vector<results::DerivedRecord>{bound});
+  const std::vector<results::DerivedRecord> read = store->derived(kFirst, "bound");
   ASSERT_THAT(read, SizeIs(2)) << "the same again but for the time is not stored";
   EXPECT_EQ(read[0].analysis_version, "1");
   EXPECT_EQ(read[0].computed, at(5));
@@ -235,8 +240,8 @@ TEST_P(StoreContract, the_newest_calibration_of_an_environment_is_found) {
   store->begin_run(header(kSecond, 60));
   store->begin_run(header(kThird, 90, "Epyc"));
   const auto put = [&](const char* run, const char* payload, double seconds) {
-    store->put_derived(
-        std::vector<DerivedRecord>{{run, "calibration", "", "1", {}, payload, at(seconds)}});
+    store->put_derived(std::vector<results::DerivedRecord>{
+        {run, "calibration", "", "1", {}, payload, at(seconds)}});
   };
   put(kFirst, R"({"peak":1})", 10);
   put(kSecond, R"({"peak":2})", 70);
@@ -250,7 +255,7 @@ TEST_P(StoreContract, the_newest_calibration_of_an_environment_is_found) {
 TEST_P(StoreContract, a_reader_sees_that_something_was_stored) {
   const auto writer = open();
   const std::string url = GetParam().url(folder_.path() / "store");
-  const auto reader = open_store(url, {.migrate = false, .read_only = true});
+  const auto reader = store::open_store(url, {.migrate = false, .read_only = true});
   const std::int64_t before = reader->revision();
   EXPECT_EQ(reader->revision(), before);
   writer->begin_run(header(kFirst));

@@ -22,10 +22,12 @@ std::string epyc() {
   return header("x", 0, "Epyc").environment.id();
 }
 
-void add_run(Store& store, const RunHeader& run, const std::vector<Measurement>& rows) {
+void add_run(store::Store& store,
+             const results::RunHeader& run,
+             const std::vector<results::Measurement>& rows) {
   store.begin_run(run);
   store.append(run.id, rows);
-  store.finish_run(run.id, RunState::kFinished, run.started);
+  store.finish_run(run.id, results::RunState::kFinished, run.started);
 }
 
 TEST_P(StoreSeries, a_series_has_one_point_a_run_oldest_first) {
@@ -34,7 +36,8 @@ TEST_P(StoreSeries, a_series_has_one_point_a_run_oldest_first) {
   add_run(*store, header(kSecond, 200), {row(key(1), 30), row(key(2), 1)});
   add_run(*store, header(kFirst, 100), {row(key(1), 20)});
   add_run(*store, header(kThird, 300, "Epyc"), {row(key(1), 10)});
-  const std::vector<SeriesPoint> all = store->series({key(1).text, CacheMode::kNone, {}});
+  const std::vector<store::SeriesPoint> all =
+      store->series({key(1).text, results::CacheMode::kNone, {}});
   ASSERT_THAT(all, SizeIs(3));
   EXPECT_EQ(all[0].run, kFirst);
   EXPECT_EQ(all[1].run, kSecond);
@@ -45,26 +48,27 @@ TEST_P(StoreSeries, a_series_has_one_point_a_run_oldest_first) {
   EXPECT_EQ(all[0].corrected.n, 3U);
   EXPECT_NEAR(all[0].corrected.median.count(), 19.9e-6, 1e-12) << "less the floor of 0.1 µs";
   EXPECT_NEAR(all[0].corrected.interval.high.count(), 21.9e-6, 1e-12);
-  EXPECT_THAT(store->series({key(1).text, CacheMode::kNone, xeon()}), SizeIs(2));
-  EXPECT_THAT(store->series({key(1).text, CacheMode::kWeights, {}}), IsEmpty());
-  EXPECT_THAT(store->series({key(7).text, CacheMode::kNone, {}}), IsEmpty());
+  EXPECT_THAT(store->series({key(1).text, results::CacheMode::kNone, xeon()}), SizeIs(2));
+  EXPECT_THAT(store->series({key(1).text, results::CacheMode::kWeights, {}}), IsEmpty());
+  EXPECT_THAT(store->series({key(7).text, results::CacheMode::kNone, {}}), IsEmpty());
 }
 
 TEST_P(StoreSeries, a_point_is_the_confirmed_best_else_the_fastest_full_row) {
   const auto store = open();
   add_run(*store,
           header(kFirst, 0),
-          {row(key(1), 5, "race", Purpose::kRace),
+          {row(key(1), 5, "race", results::Purpose::kRace),
            row(key(1), 12, "slow"),
            row(key(1), 9, "fast"),
-           failure(key(1), Outcome::Kind::kCrashed, "signal 11")});
+           failure(key(1), results::Outcome::Kind::kCrashed, "signal 11")});
   add_run(*store,
           header(kSecond, 60),
           {row(key(1), 9, "fast"),
            row(key(1), 10, "slow"),
-           row(key(1), 11, "fast", Purpose::kConfirm),
-           row(key(1), 10.5, "slow", Purpose::kConfirm)});
-  const std::vector<SeriesPoint> points = store->series({key(1).text, CacheMode::kNone, {}});
+           row(key(1), 11, "fast", results::Purpose::kConfirm),
+           row(key(1), 10.5, "slow", results::Purpose::kConfirm)});
+  const std::vector<store::SeriesPoint> points =
+      store->series({key(1).text, results::CacheMode::kNone, {}});
   ASSERT_THAT(points, SizeIs(2));
   EXPECT_EQ(points[0].variant, "fast");
   EXPECT_NEAR(points[0].corrected.median.count(), 8.9e-6, 1e-12);
@@ -74,13 +78,14 @@ TEST_P(StoreSeries, a_point_is_the_confirmed_best_else_the_fastest_full_row) {
 
 TEST_P(StoreSeries, of_several_processes_the_middle_one_is_the_point) {
   const auto store = open();
-  std::vector<Measurement> rows{
+  std::vector<results::Measurement> rows{
       row(key(1), 14), row(key(1), 10), row(key(1), 12), row(key(1), 13, "other")};
   for (std::size_t process = 0; process < rows.size(); ++process) {
     rows[process].process = static_cast<std::int64_t>(process);
   }
   add_run(*store, header(kFirst, 0), rows);
-  const std::vector<SeriesPoint> points = store->series({key(1).text, CacheMode::kNone, {}});
+  const std::vector<store::SeriesPoint> points =
+      store->series({key(1).text, results::CacheMode::kNone, {}});
   ASSERT_THAT(points, SizeIs(1));
   EXPECT_NEAR(points[0].corrected.median.count(), 11.9e-6, 1e-12) << "not the luckiest process";
 }
@@ -91,13 +96,13 @@ TEST_P(StoreSeries, latest_is_the_point_of_the_run_that_started_last) {
   add_run(*store, header(kFirst, 100), {row(key(1), 10), row(key(2), 15)});
   add_run(*store,
           header(kThird, 150, "Epyc"),
-          {row(key(1), 30), failure(key(2), Outcome::Kind::kUnsupported, "no")});
-  const std::vector<SeriesQuery> queries{{key(1).text, CacheMode::kNone, {}},
-                                         {key(1).text, CacheMode::kNone, epyc()},
-                                         {key(2).text, CacheMode::kNone, {}},
-                                         {key(2).text, CacheMode::kNone, epyc()},
-                                         {key(1).text, CacheMode::kAll, {}},
-                                         {"nothing", CacheMode::kNone, {}}};
+          {row(key(1), 30), failure(key(2), results::Outcome::Kind::kUnsupported, "no")});
+  const std::vector<store::SeriesQuery> queries{{key(1).text, results::CacheMode::kNone, {}},
+                                                {key(1).text, results::CacheMode::kNone, epyc()},
+                                                {key(2).text, results::CacheMode::kNone, {}},
+                                                {key(2).text, results::CacheMode::kNone, epyc()},
+                                                {key(1).text, results::CacheMode::kAll, {}},
+                                                {"nothing", results::CacheMode::kNone, {}}};
   const auto points = store->latest(queries);
   ASSERT_THAT(points, SizeIs(6));
   EXPECT_EQ(points[0]->run, kSecond);
@@ -114,7 +119,7 @@ TEST_P(StoreSeries, latest_agrees_with_the_end_of_each_series) {
   const auto store = open();
   for (int run = 0; run < 12; ++run) {
     const int when = (run * 7) % 12;
-    std::vector<Measurement> rows;
+    std::vector<results::Measurement> rows;
     for (int layer = 1; layer <= 5; ++layer) {
       if ((run + layer) % 3 != 0) {
         rows.push_back(row(key(layer), 10 + run));
@@ -126,9 +131,9 @@ TEST_P(StoreSeries, latest_agrees_with_the_end_of_each_series) {
             rows);
   }
   for (int layer = 1; layer <= 5; ++layer) {
-    const SeriesQuery query{key(layer).text, CacheMode::kNone, {}};
+    const store::SeriesQuery query{key(layer).text, results::CacheMode::kNone, {}};
     const auto points = store->series(query);
-    const auto newest = store->latest(std::vector<SeriesQuery>{query}).front();
+    const auto newest = store->latest(std::vector<store::SeriesQuery>{query}).front();
     ASSERT_FALSE(points.empty());
     EXPECT_EQ(points.back().run, newest->run) << layer;
   }
@@ -137,45 +142,46 @@ TEST_P(StoreSeries, latest_agrees_with_the_end_of_each_series) {
 
 TEST_P(StoreSeries, reusable_rows_are_the_newest_complete_set_of_each_key) {
   const auto store = open();
-  const LayerKey refused = key(3);
-  add_run(
-      *store,
-      header(kFirst, 0),
-      {row(key(1), 5, "old"), row(key(2), 6), failure(refused, Outcome::Kind::kUnsupported, "no")});
+  const model::LayerKey refused = key(3);
+  add_run(*store,
+          header(kFirst, 0),
+          {row(key(1), 5, "old"),
+           row(key(2), 6),
+           failure(refused, results::Outcome::Kind::kUnsupported, "no")});
   add_run(*store,
           header(kSecond, 60),
-          {row(key(1), 5, "race", Purpose::kRace),
+          {row(key(1), 5, "race", results::Purpose::kRace),
            row(key(1), 5, "a"),
-           row(key(1), 5, "a", Purpose::kConfirm),
-           failure(key(1), Outcome::Kind::kUnsupported, "b", Purpose::kRace),
-           failure(key(2), Outcome::Kind::kTimedOut, "60 s"),
-           row(key(4), 5, "race", Purpose::kRace)});
-  const std::vector<LayerKey> keys{key(1), key(2), refused, key(4), key(5)};
-  const auto rows = store->reusable(xeon(), keys, CacheMode::kNone, {});
+           row(key(1), 5, "a", results::Purpose::kConfirm),
+           failure(key(1), results::Outcome::Kind::kUnsupported, "b", results::Purpose::kRace),
+           failure(key(2), results::Outcome::Kind::kTimedOut, "60 s"),
+           row(key(4), 5, "race", results::Purpose::kRace)});
+  const std::vector<model::LayerKey> keys{key(1), key(2), refused, key(4), key(5)};
+  const auto rows = store->reusable(xeon(), keys, results::CacheMode::kNone, {});
   ASSERT_THAT(rows, SizeIs(5));
   EXPECT_EQ(rows[0].measurement.variant, "a");
-  EXPECT_EQ(rows[1].measurement.purpose, Purpose::kConfirm);
+  EXPECT_EQ(rows[1].measurement.purpose, results::Purpose::kConfirm);
   EXPECT_EQ(rows[2].measurement.outcome.reason, "b") << "a variant's refusal comes along";
   EXPECT_EQ(rows[3].run, kFirst) << "a time-out does not settle a key";
   EXPECT_EQ(rows[3].measurement.key, key(2));
   EXPECT_EQ(rows[4].measurement.key, refused);
-  EXPECT_THAT(store->reusable(epyc(), keys, CacheMode::kNone, {}), IsEmpty());
-  EXPECT_THAT(store->reusable(xeon(), keys, CacheMode::kWeights, {}), IsEmpty());
-  EXPECT_THAT(store->reusable(xeon(), {}, CacheMode::kNone, {}), IsEmpty());
+  EXPECT_THAT(store->reusable(epyc(), keys, results::CacheMode::kNone, {}), IsEmpty());
+  EXPECT_THAT(store->reusable(xeon(), keys, results::CacheMode::kWeights, {}), IsEmpty());
+  EXPECT_THAT(store->reusable(xeon(), {}, results::CacheMode::kNone, {}), IsEmpty());
 }
 
 TEST_P(StoreSeries, rows_that_are_too_old_are_not_reusable) {
   const auto store = open();
-  Measurement early = row(key(1), 5, "a");
+  results::Measurement early = row(key(1), 5, "a");
   early.started = at(1000);
-  Measurement late = row(key(1), 6, "b");
+  results::Measurement late = row(key(1), 6, "b");
   late.started = at(2000);
-  Measurement other = row(key(2), 6);
+  results::Measurement other = row(key(2), 6);
   other.started = at(2000);
   add_run(*store, header(kFirst, 1000), {early, late, other});
-  const std::vector<LayerKey> keys{key(1), key(2)};
-  EXPECT_THAT(store->reusable(xeon(), keys, CacheMode::kNone, at(1000)), SizeIs(3));
-  const auto rows = store->reusable(xeon(), keys, CacheMode::kNone, at(1500));
+  const std::vector<model::LayerKey> keys{key(1), key(2)};
+  EXPECT_THAT(store->reusable(xeon(), keys, results::CacheMode::kNone, at(1000)), SizeIs(3));
+  const auto rows = store->reusable(xeon(), keys, results::CacheMode::kNone, at(1500));
   ASSERT_THAT(rows, SizeIs(1)) << "one old row makes its key's set too old";
   EXPECT_EQ(rows[0].measurement.key, key(2));
 }

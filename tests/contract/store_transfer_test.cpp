@@ -28,36 +28,37 @@ constexpr const char* kOld = "01J00000000000000000000001";
 constexpr const char* kNew = "01J00000000000000000000002";
 
 /// Fills a store with two runs: the newer one reuses a row of the older and has a bound.
-std::vector<RowId> fill(Store& store) {
+std::vector<results::RowId> fill(store::Store& store) {
   store.begin_run(header(kOld, 0));
-  std::vector<RowId> rows = store.append(
-      kOld,
-      std::vector<Measurement>{row(key(1), 5, "a", Purpose::kRace),
-                               row(key(1), 5, "a"),
-                               row(key(1), 5, "a"),  // equal rows are two rows
-                               failure(key(2), Outcome::Kind::kCrashed, "signal 11 ±")});
-  store.finish_run(kOld, RunState::kFinished, at(30));
+  std::vector<results::RowId> rows =
+      store.append(kOld,
+                   std::vector<results::Measurement>{
+                       row(key(1), 5, "a", results::Purpose::kRace),
+                       row(key(1), 5, "a"),
+                       row(key(1), 5, "a"),  // equal rows are two rows
+                       failure(key(2), results::Outcome::Kind::kCrashed, "signal 11 ±")});
+  store.finish_run(kOld, results::RunState::kFinished, at(30));
   store.begin_run(header(kNew, 60));
-  rows.push_back(store.append(kNew, std::vector<Measurement>{row(key(3), 7)}).front());
-  store.link_reused(kNew, std::vector<RowId>{rows[1]});
-  store.put_derived(std::vector<DerivedRecord>{{kNew,
-                                                "bound",
-                                                "lenet|1|f32",
-                                                "1",
-                                                {rows[1], rows[4]},
-                                                R"({"models":[],"text":"\"ü\""})",
-                                                at(70)}});
+  rows.push_back(store.append(kNew, std::vector<results::Measurement>{row(key(3), 7)}).front());
+  store.link_reused(kNew, std::vector<results::RowId>{rows[1]});
+  store.put_derived(std::vector<results::DerivedRecord>{{kNew,
+                                                         "bound",
+                                                         "lenet|1|f32",
+                                                         "1",
+                                                         {rows[1], rows[4]},
+                                                         R"({"models":[],"text":"\"ü\""})",
+                                                         at(70)}});
   store.tag(kNew, "main");
   return rows;
 }
 
-std::string exported(const Store& store, const std::vector<RunId>& runs = {}) {
+std::string exported(const store::Store& store, const std::vector<results::RunId>& runs = {}) {
   std::ostringstream out;
   store.export_to(out, runs);
   return out.str();
 }
 
-std::size_t import(Store& store, const std::string& text) {
+std::size_t import(store::Store& store, const std::string& text) {
   std::istringstream in(text);
   return store.import_from(in);
 }
@@ -73,18 +74,21 @@ TEST_P(StoreTransfer, an_export_imports_whole_and_only_once) {
   EXPECT_EQ(exported(*target), text) << "the second time changes nothing";
   EXPECT_THAT(target->verify(), IsEmpty());
 
-  const RunRecord run = target->find_run("main");
+  const results::RunRecord run = target->find_run("main");
   EXPECT_EQ(run.header.id, kNew);
   EXPECT_EQ(run.rows_reused, 1);
   EXPECT_EQ(target->find_run(kOld).finished, at(30));
-  EXPECT_EQ(target->find_run(kOld).state, RunState::kFinished);
+  EXPECT_EQ(target->find_run(kOld).state, results::RunState::kFinished);
   EXPECT_THAT(target->measurements(kOld), SizeIs(4));
-  const std::vector<DerivedRecord> bounds = target->derived(kNew, "bound");
+  const std::vector<results::DerivedRecord> bounds = target->derived(kNew, "bound");
   ASSERT_THAT(bounds, SizeIs(1));
   EXPECT_EQ(bounds[0].payload, R"({"models":[],"text":"\"ü\""})");
   EXPECT_THAT(bounds[0].inputs, SizeIs(2));
-  EXPECT_EQ(target->latest(std::vector<SeriesQuery>{{key(3).text, CacheMode::kNone, {}}})[0]->run,
-            kNew);
+  EXPECT_EQ(
+      target
+          ->latest(std::vector<store::SeriesQuery>{{key(3).text, results::CacheMode::kNone, {}}})[0]
+          ->run,
+      kNew);
 }
 
 TEST_P(StoreTransfer, an_export_of_one_run_brings_the_runs_it_refers_to) {
@@ -100,13 +104,13 @@ TEST_P(StoreTransfer, a_run_that_went_on_imports_its_new_rows_only) {
   const auto source = open("source");
   const auto target = open("target");
   source->begin_run(header(kOld));
-  source->append(kOld, std::vector<Measurement>{row(key(1), 5)});
+  source->append(kOld, std::vector<results::Measurement>{row(key(1), 5)});
   import(*target, exported(*source));
-  source->append(kOld, std::vector<Measurement>{row(key(1), 5), row(key(2), 6)});
-  source->finish_run(kOld, RunState::kFinished, at(30));
+  source->append(kOld, std::vector<results::Measurement>{row(key(1), 5), row(key(2), 6)});
+  source->finish_run(kOld, results::RunState::kFinished, at(30));
   EXPECT_EQ(import(*target, exported(*source)), 0U);
   EXPECT_THAT(target->measurements(kOld), SizeIs(3));
-  EXPECT_EQ(target->find_run(kOld).state, RunState::kFinished);
+  EXPECT_EQ(target->find_run(kOld).state, results::RunState::kFinished);
   EXPECT_EQ(target->find_run(kOld).rows_ok, 3);
   EXPECT_THAT(target->verify(), IsEmpty());
 }
@@ -116,7 +120,7 @@ TEST_P(StoreTransfer, an_import_keeps_what_the_store_has_of_its_own) {
   fill(*source);
   const auto target = open("target");
   target->begin_run(header("01J00000000000000000000005", 10));
-  target->append("01J00000000000000000000005", std::vector<Measurement>{row(key(9), 1)});
+  target->append("01J00000000000000000000005", std::vector<results::Measurement>{row(key(9), 1)});
   target->tag("01J00000000000000000000005", "main");
   EXPECT_EQ(import(*target, exported(*source)), 2U);
   EXPECT_EQ(target->find_run("main").header.id, "01J00000000000000000000005");
@@ -126,7 +130,7 @@ TEST_P(StoreTransfer, an_import_keeps_what_the_store_has_of_its_own) {
 
 /// Returns the lines of an export without their digests.
 std::string unsealed(const std::string& text) {
-  ExportChain chain;
+  store::ExportChain chain;
   std::istringstream lines(text);
   std::string result;
   for (std::string line; std::getline(lines, line);) {
@@ -137,7 +141,7 @@ std::string unsealed(const std::string& text) {
 
 /// Returns lines with digests.
 std::string sealed(const std::string& text) {
-  ExportChain chain;
+  store::ExportChain chain;
   std::istringstream lines(text);
   std::string result;
   for (std::string line; std::getline(lines, line);) {
@@ -219,8 +223,8 @@ TEST_P(StoreTransfer, what_comes_from_format_1_is_marked_as_unguarded_for_good) 
   const auto source = open("source");
   fill(*source);
   const std::string old = replaced(unsealed(exported(*source)), R"("format":2)", R"("format":1)");
-  const auto unguarded = [](const Store& store, const RunId& run) {
-    return store.derived(run, kUnguardedRecord).size() == 1;
+  const auto unguarded = [](const store::Store& store, const results::RunId& run) {
+    return store.derived(run, store::kUnguardedRecord).size() == 1;
   };
   const auto target = open("target");
   target->begin_run(header("01J00000000000000000000005", 10));
@@ -272,24 +276,26 @@ TEST_P(StoreTransfer, random_damage_never_gets_into_the_store) {
 TEST_P(StoreTransfer, garbage_collection_removes_old_runs_and_what_is_theirs) {
   const auto store = open();
   store->begin_run(header(kOld, 0));
-  store->append(kOld, std::vector<Measurement>{row(key(1), 5, "a"), row(key(2), 5, "a")});
-  store->put_derived(std::vector<DerivedRecord>{
+  store->append(kOld, std::vector<results::Measurement>{row(key(1), 5, "a"), row(key(2), 5, "a")});
+  store->put_derived(std::vector<results::DerivedRecord>{
       {kOld, "bound", "lenet|1|f32", "1", {}, R"({"models":[]})", at(3)}});
-  store->finish_run(kOld, RunState::kFinished, at(3));
+  store->finish_run(kOld, results::RunState::kFinished, at(3));
   store->begin_run(header(kNew, 60));
-  const std::vector<RowId> kept =
-      store->append(kNew, std::vector<Measurement>{row(key(1), 7, "a")});
-  const CollectedGarbage collected = store->collect_garbage(at(20));
+  const std::vector<results::RowId> kept =
+      store->append(kNew, std::vector<results::Measurement>{row(key(1), 7, "a")});
+  const store::CollectedGarbage collected = store->collect_garbage(at(20));
   EXPECT_EQ(collected.runs, 1U);
   ASSERT_THAT(store->runs(), SizeIs(1));
   EXPECT_EQ(store->runs()[0].header.id, kNew);
   EXPECT_THROW((void)store->find_run(kOld), Error);
   EXPECT_THAT(store->verify(), IsEmpty());
   // The newest points are those of what is left.
-  EXPECT_TRUE(store->latest(std::vector<SeriesQuery>{{.key = key(1).text, .environment = {}}})[0]
-                  .has_value());
-  EXPECT_FALSE(store->latest(std::vector<SeriesQuery>{{.key = key(2).text, .environment = {}}})[0]
-                   .has_value());
+  EXPECT_TRUE(
+      store->latest(std::vector<store::SeriesQuery>{{.key = key(1).text, .environment = {}}})[0]
+          .has_value());
+  EXPECT_FALSE(
+      store->latest(std::vector<store::SeriesQuery>{{.key = key(2).text, .environment = {}}})[0]
+          .has_value());
   EXPECT_EQ(store->collect_garbage(at(20)).runs, 0U);
   EXPECT_EQ(store->measurements(kNew)[0].row, kept[0]);
 }
@@ -301,18 +307,18 @@ TEST_P(StoreTransfer, garbage_collection_keeps_baselines_and_what_staying_runs_n
   constexpr const char* kRunning = "01J00000000000000000000006";
   for (const char* const id : {kOld, kAccepted, kCalibrated, kRunning}) {
     store->begin_run(header(id, 0));
-    store->append(id, std::vector<Measurement>{row(key(1), 5, "a")});
+    store->append(id, std::vector<results::Measurement>{row(key(1), 5, "a")});
     if (id != kRunning) {
-      store->finish_run(id, RunState::kFinished, at(3));
+      store->finish_run(id, results::RunState::kFinished, at(3));
     }
   }
   const std::string environment = store->find_run(kOld).header.environment.id();
-  store->put_derived(std::vector<DerivedRecord>{
+  store->put_derived(std::vector<results::DerivedRecord>{
       {kAccepted, "baseline", "baseline/models", "1", {}, R"({"reason":"first"})", at(3)},
       {kOld, "calibration", environment, "1", {}, "{}", at(1)},
       {kCalibrated, "calibration", environment, "1", {}, "{}", at(3)}});
   store->begin_run(header(kNew, 60));
-  store->finish_run(kNew, RunState::kFinished, at(70));
+  store->finish_run(kNew, results::RunState::kFinished, at(70));
   EXPECT_EQ(store->collect_garbage(at(20)).runs, 1U) << "kOld: an older calibration";
   EXPECT_THAT(store->runs(), SizeIs(4));
   EXPECT_EQ(store->latest_calibration(environment)->run, kCalibrated);
@@ -323,13 +329,13 @@ TEST_P(StoreTransfer, garbage_collection_keeps_baselines_and_what_staying_runs_n
 TEST_P(StoreTransfer, garbage_collection_gives_its_room_back) {
   const auto store = open();
   store->begin_run(header(kOld, 0));
-  std::vector<Measurement> rows;
+  std::vector<results::Measurement> rows;
   for (int i = 0; i < 2000; ++i) {
     rows.push_back(row(key(i % 50), 5, "a"));
     rows.back().samples.assign(200, Seconds(1e-3 * (i + 1)));
   }
   store->append(kOld, rows);
-  store->finish_run(kOld, RunState::kFinished, at(3));
+  store->finish_run(kOld, results::RunState::kFinished, at(3));
   store->begin_run(header(kNew, 60));
   const auto size = [&] {
     std::uintmax_t bytes = 0;
@@ -345,21 +351,22 @@ TEST_P(StoreTransfer, garbage_collection_gives_its_room_back) {
 
 TEST_P(StoreTransfer, garbage_collection_drops_samples_and_races_and_keeps_the_rest) {
   const auto store = open();
-  const std::vector<RowId> rows = fill(*store);
+  const std::vector<results::RowId> rows = fill(*store);
   store->begin_run(header("01J00000000000000000000003", 30));
   store->append("01J00000000000000000000003",
-                std::vector<Measurement>{row(key(5), 5, "a", Purpose::kRace), row(key(5), 5)});
+                std::vector<results::Measurement>{row(key(5), 5, "a", results::Purpose::kRace),
+                                                  row(key(5), 5)});
   // The two of kOld with samples that the tagged run does not reuse, one of them a race.
-  const CollectedGarbage collected = store->collect_garbage(at(20));
+  const store::CollectedGarbage collected = store->collect_garbage(at(20));
   EXPECT_EQ(collected.rows, 2U);
   EXPECT_EQ(collected.runs, 0U) << "a staying run reuses one of its rows";
-  const std::vector<StoredMeasurement> old = store->measurements(kOld);
+  const std::vector<results::StoredMeasurement> old = store->measurements(kOld);
   ASSERT_THAT(old, SizeIs(3));
   EXPECT_EQ(old[0].row, rows[1]);
   EXPECT_THAT(old[0].measurement.samples, SizeIs(3)) << "a tagged run reuses this one";
   EXPECT_THAT(old[1].measurement.samples, IsEmpty());
   EXPECT_EQ(old[1].measurement.summary.n, 3U);
-  EXPECT_EQ(old[2].measurement.outcome.kind, Outcome::Kind::kCrashed);
+  EXPECT_EQ(old[2].measurement.outcome.kind, results::Outcome::Kind::kCrashed);
   EXPECT_EQ(store->find_run(kOld).rows_ok, 2);
   EXPECT_THAT(store->measurements("01J00000000000000000000003"), SizeIs(2)) << "too young";
   EXPECT_THAT(store->measurements(kNew)[1].measurement.samples, SizeIs(3)) << "tagged";
@@ -370,11 +377,12 @@ TEST_P(StoreTransfer, garbage_collection_drops_samples_and_races_and_keeps_the_r
 TEST_P(StoreTransfer, new_rows_never_take_the_id_of_a_collected_one) {
   const auto store = open();
   store->begin_run(header(kOld, 0));
-  const std::vector<RowId> first =
-      store->append(kOld, std::vector<Measurement>{row(key(1), 5, "a", Purpose::kRace)});
+  const std::vector<results::RowId> first = store->append(
+      kOld, std::vector<results::Measurement>{row(key(1), 5, "a", results::Purpose::kRace)});
   static_cast<void>(store->collect_garbage(at(10)));
   EXPECT_THAT(store->measurements(kOld), IsEmpty());
-  const std::vector<RowId> second = store->append(kOld, std::vector<Measurement>{row(key(1), 6)});
+  const std::vector<results::RowId> second =
+      store->append(kOld, std::vector<results::Measurement>{row(key(1), 6)});
   EXPECT_NE(first, second);
 }
 

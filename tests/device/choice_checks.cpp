@@ -26,11 +26,11 @@ std::string described_device(const std::string& file) {
   return profile.value("properties", profile).dump();
 }
 
-std::vector<LayerKey> read_keys(const std::string& file) {
+std::vector<model::LayerKey> read_keys(const std::string& file) {
   std::ifstream in(file);
-  std::vector<LayerKey> keys;
+  std::vector<model::LayerKey> keys;
   for (std::string line; std::getline(in, line);) {
-    keys.push_back(to_key(parse_key(LayerKey{line})));
+    keys.push_back(model::to_key(model::parse_key(model::LayerKey{line})));
   }
   if (keys.empty()) {
     throw Error(Error::Kind::kUser, fmt::format("'{}' has no keys", file));
@@ -39,16 +39,17 @@ std::vector<LayerKey> read_keys(const std::string& file) {
 }
 
 /// Finds what a program that asks for the layer's promise only would take. Null: no engine.
-const EngineConfiguration* choice_of(const EngineChoices& choices, const std::string& layout) {
-  for (const EngineOffer& offer : choices.offers) {
+const results::EngineConfiguration* choice_of(const results::EngineChoices& choices,
+                                              const std::string& layout) {
+  for (const results::EngineOffer& offer : choices.offers) {
     if (offer.layout == layout) {
-      return chosen_engine(parse_key(choices.key), offer);
+      return results::chosen_engine(model::parse_key(choices.key), offer);
     }
   }
   return nullptr;
 }
 
-json engine_json(const EngineConfiguration* engine) {
+json engine_json(const results::EngineConfiguration* engine) {
   return engine != nullptr ? json(cuda::engine_text(*engine)) : json(nullptr);
 }
 
@@ -59,7 +60,7 @@ json check_choices(const std::string& cudnn,
                    const std::string& file,
                    Seconds limit) {
   const auto begin = std::chrono::steady_clock::now();
-  const std::vector<LayerKey> keys = read_keys(file);
+  const std::vector<model::LayerKey> keys = read_keys(file);
   const cuda::CudnnLibrary library({cudnn});
   std::optional<cuda::EngineQuery> described;
   std::string refusal;
@@ -76,18 +77,18 @@ json check_choices(const std::string& cudnn,
   const cuda::EngineQuery present(handle);
   json rows = json::array();
   std::size_t asked = 0;
-  for (const LayerKey& key : keys) {
+  for (const model::LayerKey& key : keys) {
     if (Seconds(std::chrono::steady_clock::now() - begin) > limit) {
       break;
     }
     ++asked;
-    const EngineChoices here = present.choices(key, cuda::RankingDepth::kToFirstChoice);
-    const EngineChoices there = described
-                                    ? described->choices(key, cuda::RankingDepth::kToFirstChoice)
-                                    : EngineChoices{key, {}, {}};
-    for (const EngineOffer& offer : here.offers) {
-      const EngineConfiguration* const live = choice_of(here, offer.layout);
-      const EngineConfiguration* const preview = choice_of(there, offer.layout);
+    const results::EngineChoices here = present.choices(key, cuda::RankingDepth::kToFirstChoice);
+    const results::EngineChoices there =
+        described ? described->choices(key, cuda::RankingDepth::kToFirstChoice)
+                  : results::EngineChoices{key, {}, {}};
+    for (const results::EngineOffer& offer : here.offers) {
+      const results::EngineConfiguration* const live = choice_of(here, offer.layout);
+      const results::EngineConfiguration* const preview = choice_of(there, offer.layout);
       const bool alike = live != nullptr && preview != nullptr && !live->plan_digest.empty() &&
                          live->plan_digest == preview->plan_digest;
       rows.push_back({{"key", key.text},

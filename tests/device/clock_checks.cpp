@@ -68,7 +68,7 @@ json slopes(const DeviceContext& context, const DeviceStream& stream, const Chec
     std::vector<Seconds> single;
     std::size_t executions = 0;
     for (int i = 0; i < sizes.samples; ++i) {
-      const DeviceSample sample = clock.sample(std::span(&slot, 1));
+      const worker::DeviceSample sample = clock.sample(std::span(&slot, 1));
       executions = sample.executions;
       replayed.push_back(sample.each);
       single.push_back(clock.sample_once(slot, [] {}).each);
@@ -88,8 +88,8 @@ struct Copy {
   Copy(const Driver& driver, KernelLibrary& kernels, std::int64_t elements)
       : from(driver, static_cast<std::size_t>(elements) * sizeof(float)),
         to(driver, static_cast<std::size_t>(elements) * sizeof(float)) {
-    const LayerSpec spec =
-        parse_key({fmt::format("v1:view;in=f32[{0}];out=f32[{0}];acc=f32;math=strict", elements)});
+    const model::LayerSpec spec = model::parse_key(
+        {fmt::format("v1:view;in=f32[{0}];out=f32[{0}];acc=f32;math=strict", elements)});
     const BuiltinLayer layer = builtin_layer(spec, TensorLayout::kChannelsFirst);
     const std::vector<abi::DevicePointer> buffers{from.address(), to.address()};
     launch = kernels.step(layer.launches.at(0), {0, 1}).bind(buffers, 0);
@@ -130,13 +130,13 @@ json profiled_slopes(const Driver& driver,
   try {
     KernelTracer tracer;
     for (std::size_t i = 0; i < copies.size(); ++i) {
-      const Observation seen = trace_observation(tracer.record([&] {
+      const worker::Observation seen = trace_observation(tracer.record([&] {
         for (std::size_t launch = 0; launch < kLaunches; ++launch) {
           copies[i]->launch(stream.get());
         }
         stream.synchronize();
       }),
-                                                 kLaunches);
+                                                         kLaunches);
       for (const auto& [name, reading] : seen.readings) {
         rows[i][name] = {{"median", reading.median}, {"low", reading.low}, {"high", reading.high}};
       }
@@ -151,7 +151,7 @@ json profiled_slopes(const Driver& driver,
 }  // namespace
 
 json summary_json(std::span<const Seconds> samples) {
-  const SampleSummary summary = summarize(samples);
+  const measure::SampleSummary summary = measure::summarize(samples);
   return {{"median_seconds", summary.median.count()},
           {"low_seconds", summary.interval.low.count()},
           {"high_seconds", summary.interval.high.count()},
@@ -164,7 +164,7 @@ json check_clocks(const CheckSizes& sizes) {
   const Device device(driver);
   const DeviceContext context(device);
   const DeviceStream stream(driver);
-  Environment environment;
+  results::Environment environment;
   device.describe(environment);
   json document{{"schema_version", 1},
                 {"identity", environment.identity},

@@ -74,31 +74,34 @@ json copy_rate(const cuda::Driver& driver, const CheckSizes& sizes) {
   return {{"array_bytes", sizes.largest}, {"seconds", summary_json(times)}};
 }
 
-LayerSpec product(DataType type, std::int64_t rows, std::int64_t depth, MathClass math) {
-  LayerSpec spec;
+model::LayerSpec product(model::DataType type,
+                         std::int64_t rows,
+                         std::int64_t depth,
+                         model::MathClass math) {
+  model::LayerSpec spec;
   spec.op = "matmul";
   spec.math = math;
-  spec.inputs = {TensorType{type, {rows, depth}, false, {}},
-                 TensorType{type, {depth, rows}, true, {}}};
-  spec.outputs = {TensorType{type, {rows, rows}, false, {}}};
+  spec.inputs = {model::TensorType{type, {rows, depth}, false, {}},
+                 model::TensorType{type, {depth, rows}, true, {}}};
+  spec.outputs = {model::TensorType{type, {rows, rows}, false, {}}};
   return spec;
 }
 
 /// Executes the library's first variants of a product, each compared with the reference of
 /// `promised`, and timed if `samples` is not 0. An outcome that is not ok says why.
 json product_rows(cuda::CudaBackend& backend,
-                  const LayerSpec& asked,
-                  const LayerSpec& promised,
+                  const model::LayerSpec& asked,
+                  const model::LayerSpec& promised,
                   int samples) {
-  const LayerKey key = to_key(asked);
-  const std::vector<Tensor> operands = random_operands(promised, 1);
-  const Verifier verifier(promised, operands);
+  const model::LayerKey key = model::to_key(asked);
+  const std::vector<model::Tensor> operands = engine::random_operands(promised, 1);
+  const engine::Verifier verifier(promised, operands);
   json rows = json::array();
-  for (const Variant& variant : backend.variants(key)) {
+  for (const worker::Variant& variant : backend.variants(key)) {
     if (rows.size() == kVariants) {
       break;
     }
-    const Prepared prepared = backend.prepare(key, variant.text);
+    const worker::Prepared prepared = backend.prepare(key, variant.text);
     const auto cores = variant.attributes.find("tensor_cores");
     json row{{"variant", variant.text},
              {"tensor_cores", cores == variant.attributes.end() ? "unknown" : cores->second},
@@ -107,15 +110,15 @@ json product_rows(cuda::CudaBackend& backend,
              {"maximum_error", nullptr},
              {"seconds", nullptr}};
     if (prepared.outcome.ok()) {
-      Program& program = *prepared.program;
+      worker::Program& program = *prepared.program;
       program.bind(0, operands, false);
       program.enqueue(0);
       program.synchronize();
-      const Verdict verdict = verifier.verify(program.outputs(0));
+      const engine::Verdict verdict = verifier.verify(program.outputs(0));
       row["outcome"] = to_text(verdict.outcome.kind);
       row["reason"] = verdict.outcome.reason;
       row["maximum_error"] = verdict.maximum_error ? json(*verdict.maximum_error) : json(nullptr);
-      auto* const clock = dynamic_cast<DeviceClock*>(&program);
+      auto* const clock = dynamic_cast<worker::DeviceClock*>(&program);
       std::vector<Seconds> times;
       const std::size_t slot = 0;
       for (int i = 0; i < samples && clock != nullptr; ++i) {
@@ -137,23 +140,25 @@ json check_truths(const std::string& cudnn, const CheckSizes& sizes) {
   const cuda::Device device(driver);
   const cuda::CudnnLibrary library({cudnn});
   cuda::CudaBackend backend(library, device, cuda::ModelMode::kCaptured);
-  const LayerSpec large = product(DataType::kBf16, sizes.extent, sizes.extent, MathClass::kStrict);
+  const model::LayerSpec large =
+      product(model::DataType::kBf16, sizes.extent, sizes.extent, model::MathClass::kStrict);
   const std::int64_t rows = std::min<std::int64_t>(256, sizes.extent);
-  const LayerSpec strict = product(DataType::kF32, rows, kDepth, MathClass::kStrict);
-  LayerSpec tf32 = strict;
-  tf32.math = MathClass::kTf32;
-  const Environment environment = backend.describe();
+  const model::LayerSpec strict =
+      product(model::DataType::kF32, rows, kDepth, model::MathClass::kStrict);
+  model::LayerSpec tf32 = strict;
+  tf32.math = model::MathClass::kTf32;
+  const results::Environment environment = backend.describe();
   return {{"schema_version", 1},
           {"identity", environment.identity},
           {"facts", environment.facts},
           {"properties", properties(driver, device)},
           {"copy", copy_rate(driver, sizes)},
           {"product",
-           {{"key", to_key(large).text},
+           {{"key", model::to_key(large).text},
             {"flops", 2.0 * std::pow(static_cast<double>(sizes.extent), 3)},
             {"rows", product_rows(backend, large, large, sizes.samples)}}},
           {"strict_f32",
-           {{"tolerance", tolerance_of(strict)},
+           {{"tolerance", engine::compute_tolerance(strict)},
             {"f32", product_rows(backend, strict, strict, 0)},
             {"tf32", product_rows(backend, tf32, strict, 0)}}}};
 }

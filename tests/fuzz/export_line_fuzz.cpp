@@ -17,13 +17,13 @@ using plumb::test::require;
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace plumb;
   try {
-    const ExportLine line =
-        parse_export_line(std::string_view(reinterpret_cast<const char*>(data), size));
+    const store::ExportLine line =
+        store::parse_export_line(std::string_view(reinterpret_cast<const char*>(data), size));
     const std::string text = to_json(line);
     require(text.find('\n') == std::string::npos);
-    require(to_json(parse_export_line(text)) == text);
-    if (const auto* const derived = std::get_if<ExportedDerived>(&line)) {
-      check_derived_payload(derived->record);
+    require(to_json(store::parse_export_line(text)) == text);
+    if (const auto* const derived = std::get_if<store::ExportedDerived>(&line)) {
+      store::check_derived_payload(derived->record);
     }
   } catch (const Error& error) {
     require(error.kind() == Error::Kind::kUser);

@@ -17,7 +17,7 @@
 #include "harness/worker/protocol/protocol_conversion.hpp"
 #include "harness/worker/protocol/protocol_error.hpp"
 
-namespace plumb {
+namespace plumb::worker {
 namespace {
 
 /// Converts a message, and the value that came of it there and back again.
@@ -78,7 +78,7 @@ void receive_all(std::string_view bytes) {
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::worker
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   // protobuf reports unreadable text on stderr, which would drown the fuzzer's own words.

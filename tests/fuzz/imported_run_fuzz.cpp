@@ -22,7 +22,7 @@ using plumb::test::require;
 
 namespace {
 
-void check_row(const plumb::Measurement& row) {
+void check_row(const plumb::results::Measurement& row) {
   using namespace plumb;
   require(row.key.text.starts_with("external:s:"));
   require(row.outcome.ok() == (row.summary.n > 0));
@@ -31,43 +31,44 @@ void check_row(const plumb::Measurement& row) {
            std::isfinite(row.summary.interval.high.count())));
   if (!row.samples.empty()) {
     require(row.summary.n == row.samples.size());
-    require(
-        decode_samples(encode_samples(row.samples, row.repetitions), row.repetitions).has_value());
+    require(results::decode_samples(results::encode_samples(row.samples, row.repetitions),
+                                    row.repetitions)
+                .has_value());
   }
 }
 
-void check(const plumb::ImportedHistory& history) {
+void check(const plumb::importers::ImportedHistory& history) {
   using namespace plumb;
-  for (const ImportedResults& results : history) {
-    const ImportedRun run = make_imported_run(
+  for (const importers::ImportedResults& results : history) {
+    const importers::ImportedRun run = importers::make_imported_run(
         {.format = "any", .suite = "s", .version = "", .system = "", .started = {}},
         {{results}},
         {{std::string("file")}},
         Timestamp{});
     require(run.rows.size() == results.benchmarks.size());
-    for (const Measurement& row : run.rows) {
+    for (const results::Measurement& row : run.rows) {
       check_row(row);
     }
   }
 }
 
-plumb::ImportedHistory read(int format, std::string_view text) {
+plumb::importers::ImportedHistory read(int format, std::string_view text) {
   using namespace plumb;
   switch (format) {
     case 0:
-      return {read_google_benchmark(text)};
+      return {importers::read_google_benchmark(text)};
     case 1:
-      return {read_nvbench(text, [](const std::string& name, std::size_t bytes) {
+      return {importers::read_nvbench(text, [](const std::string& name, std::size_t bytes) {
         return std::string(bytes, name.empty() ? '\0' : name.front());
       })};
     case 2:
-      return read_otava(text, 1e-6, {});
+      return importers::read_otava(text, 1e-6, {});
     case 3:
-      return {read_asv(text)};
+      return {importers::read_asv(text)};
     case 4:
-      return read_benchmark_action(text);
+      return importers::read_benchmark_action(text);
     default:
-      static_cast<void>(read_key_mapping(text));
+      static_cast<void>(importers::read_key_mapping(text));
       return {};
   }
 }

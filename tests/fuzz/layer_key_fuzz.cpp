@@ -17,11 +17,12 @@ using plumb::test::require;
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace plumb;
   try {
-    const LayerSpec spec = parse_key({std::string(reinterpret_cast<const char*>(data), size)});
-    const LayerKey key = to_key(spec);
-    require(to_key(parse_key(key)) == key);
-    if (!check_spec(spec)) {
-      const LayerCost cost = cost_of(spec);
+    const model::LayerSpec spec =
+        model::parse_key({std::string(reinterpret_cast<const char*>(data), size)});
+    const model::LayerKey key = model::to_key(spec);
+    require(model::to_key(model::parse_key(key)) == key);
+    if (!model::check_spec(spec)) {
+      const model::LayerCost cost = model::compute_cost(spec);
       require(cost.macs >= 0 && cost.flops.value >= 0 && cost.minimum_flops.value >= 0);
       require(cost.input_bytes.value >= 0 && cost.weight_bytes.value >= 0 &&
               cost.output_bytes.value >= 0);

@@ -11,7 +11,7 @@
 #include "harness/base/error.hpp"
 #include "harness/model/onnx/onnx_reader.hpp"
 
-namespace plumb {
+namespace plumb::model {
 namespace {
 
 void check_keys(const Graph& graph) {
@@ -23,16 +23,16 @@ void check_keys(const Graph& graph) {
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::model
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   onnx::ModelProto model;
   if (!model.ParseFromArray(data, static_cast<int>(size))) {
     return 0;
   }
-  plumb::Graph graph;
+  plumb::model::Graph graph;
   try {
-    graph = plumb::graph_of(std::move(model));
+    graph = plumb::model::read_graph(std::move(model));
   } catch (const plumb::Error& error) {
     if (error.kind() != plumb::Error::Kind::kUser) {
       std::abort();

@@ -20,7 +20,7 @@ int main(int argc, char** argv) {
   for (int i = 2; i < argc; ++i) {
     const fs::path source = argv[i];
     std::ofstream file(folder / source.stem(), std::ios::binary);
-    if (!plumb::load_onnx_file(source).SerializeToOstream(&file)) {
+    if (!plumb::model::load_onnx_file(source).SerializeToOstream(&file)) {
       std::cerr << "cannot write the seed of " << source << '\n';
       return 1;
     }

@@ -12,7 +12,7 @@
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace plumb;
   const auto target =
-      parse_request_target(std::string_view(reinterpret_cast<const char*>(data), size));
+      serve::parse_request_target(std::string_view(reinterpret_cast<const char*>(data), size));
   if (!target) {
     return 0;
   }
@@ -26,7 +26,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     again += separator + percent_encoded(name) + "=" + percent_encoded(value);
     separator = '&';
   }
-  const auto read = parse_request_target(again);
+  const auto read = serve::parse_request_target(again);
   // Escapes are three times as long: what no longer fits is refused, and nothing else is.
   if (read ? read->path != target->path || read->query != target->query : again.size() <= 4096) {
     std::abort();

@@ -33,14 +33,14 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   using namespace plumb;
   static test::ScratchFile file("samples");
   const std::filesystem::path& path = file.write(data, size);
-  check([&] { static_cast<void>(read_paired_samples(path)); });
+  check([&] { static_cast<void>(session::read_paired_samples(path)); });
   check([&] {
-    for (const NamedSeries& series : read_series(path)) {
+    for (const session::NamedSeries& series : session::read_series(path)) {
       require(series.values.size() <= kMaxValues);
     }
   });
   check([&] {
-    for (const AnnotatedSeries& annotated : read_annotated_series(path).series) {
+    for (const session::AnnotatedSeries& annotated : session::read_annotated_series(path).series) {
       require(!annotated.annotators.empty());
       for (const auto& marks : annotated.annotators) {
         for (const auto mark : marks) {
@@ -49,6 +49,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       }
     }
   });
-  check([&] { static_cast<void>(read_criteria(path, "2026-11-21")); });
+  check([&] { static_cast<void>(session::read_criteria(path, "2026-11-21")); });
   return 0;
 }

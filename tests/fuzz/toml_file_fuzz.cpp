@@ -33,9 +33,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   using namespace plumb;
   static test::ScratchFile file("stack.toml");
   const std::filesystem::path& path = file.write(data, size);
-  check([&] { static_cast<void>(to_json(resolve(read_suite(path)))); }, false);
-  check([&] { static_cast<void>(read_shapes(path)); }, false);
+  check([&] { static_cast<void>(to_json(suite::resolve(suite::read_suite(path)))); }, false);
+  check([&] { static_cast<void>(suite::read_shapes(path)); }, false);
   const std::filesystem::path folder = file.folder();
-  check([&] { static_cast<void>(load_stack(folder.filename(), folder.parent_path())); }, true);
+  check([&] { static_cast<void>(worker::load_stack(folder.filename(), folder.parent_path())); },
+        true);
   return 0;
 }

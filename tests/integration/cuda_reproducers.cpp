@@ -34,17 +34,17 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t kRows = 6;
 
-Measurement row_of(const std::string& variant) {
-  Measurement row;
+results::Measurement row_of(const std::string& variant) {
+  results::Measurement row;
   row.variant = variant;
   row.samples = {Seconds(1e-5), Seconds(1.1e-5), Seconds(1.2e-5)};
-  row.summary = summarize(row.samples);
+  row.summary = measure::summarize(row.samples);
   return row;
 }
 
-void write(const fs::path& folder, const ReproducerRequest& request) {
+void write(const fs::path& folder, const worker::ReproducerRequest& request) {
   fs::create_directories(folder);
-  for (const Reproducer::File& file : reproduce(request, "a \"described\" GPU").files) {
+  for (const worker::Reproducer::File& file : reproduce(request, "a \"described\" GPU").files) {
     std::ofstream(folder / file.name) << file.text;
   }
 }
@@ -56,23 +56,23 @@ void write_engines(const fs::path& folder,
                    bool apart,
                    const CudnnLibrary& library,
                    const Descriptor& properties) {
-  const LayerSpec spec = parse_key({key});
+  const model::LayerSpec spec = model::parse_key({key});
   const bool attention = spec.op == "attention_backward";
   const bool compiled =
       attention || spec.op.find("norm") != std::string::npos;  // by cuDNN: all engines of these
   const EngineTarget target{&properties, nullptr};
-  ReproducerRequest request{{key}, {}, 7};
+  worker::ReproducerRequest request{{key}, {}, 7};
   for (const GraphForm& form : attention  ? std::vector{attention_gradient_form(spec)}
                                : compiled ? norm_forms(spec)
                                           : convolution_forms(spec, apart)) {
     const OperationGraph graph = operation_graph(library, form.graph);
     std::size_t rows = 0;
     for (const FoundEngine& engine : find_engines(library, graph, target)) {
-      if (rows == kRows || !keeps_promise(spec, engine.facts)) {
+      if (rows == kRows || !results::keeps_promise(spec, engine.facts)) {
         continue;
       }
       try {
-        Measurement row =
+        results::Measurement row =
             row_of(fmt::format("impl=cudnn;{};{}", form.text, engine_text(engine.facts)));
         if (!compiled) {
           add_plan(row.attributes, execution_plan(library, engine.configuration, target));
@@ -89,8 +89,8 @@ void write_engines(const fs::path& folder,
 
 /// Writes the program of every form of a product.
 void write_product(const fs::path& folder, const char* key) {
-  ReproducerRequest request{{key}, {}, 7};
-  for (const GemmProblem& form : gemm_forms(parse_key({key}))) {
+  worker::ReproducerRequest request{{key}, {}, 7};
+  for (const GemmProblem& form : gemm_forms(model::parse_key({key}))) {
     request.rows.push_back(row_of("impl=cublaslt;algo=66;tile=18" + form_text(form)));
   }
   write(folder, request);
@@ -175,7 +175,7 @@ int run(const fs::path& folder,
   write_product(folder / "bias_gradient",
                 "v1:gemm_bias_gradient;in=f16[64,128],f16[64,256];out=f16[128,256],f16[256];"
                 "acc=f32;math=strict;alpha=1.0;of=b;trans_a=1;trans_b=0");
-  Measurement algorithm = row_of("impl=cublaslt;algo=66;tile=18");
+  results::Measurement algorithm = row_of("impl=cublaslt;algo=66;tile=18");
   algorithm.attributes["algorithm"] = std::string(128, '0');
   write(folder / "product",
         {{"v1:gemm;in=f16[64,256],f16[256,128]c,f16[128]c;out=f16[64,128];acc=f32;math=strict;"

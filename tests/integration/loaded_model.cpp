@@ -17,10 +17,10 @@
 
 namespace {
 
-char execute(plumb::BatchRunner& executor, std::uint64_t index) {
+char execute(plumb::engine::BatchRunner& executor, std::uint64_t index) {
   try {
-    const plumb::QuerySample sample{1, index};
-    plumb::SampleResponse response{1, {}};
+    const plumb::loadgen::QuerySample sample{1, index};
+    plumb::loadgen::SampleResponse response{1, {}};
     executor.execute({0, 1, {&sample, 1}}, {&response, 1});
     return 0;
   } catch (const plumb::Error& problem) {
@@ -38,11 +38,12 @@ int main(int argc, const char* const* argv) {
   }
   try {
     const auto backend = plumb::onednn::load_backend({argv[2]}, argv[1]);
-    plumb::LoadRequest::Bucket bucket;
+    plumb::worker::LoadRequest::Bucket bucket;
     bucket.model.path = std::filesystem::absolute(argv[3]);
     bucket.model.name = bucket.model.path.stem();
-    plumb::BatchRunner executor(bucket.model.name, plumb::LoadRequest{}.data_set);
-    const plumb::Outcome outcome = executor.add(*backend, bucket, 1, plumb::steady_clock());
+    plumb::engine::BatchRunner executor(bucket.model.name, plumb::worker::LoadRequest{}.data_set);
+    const plumb::results::Outcome outcome =
+        executor.add(*backend, bucket, 1, plumb::measure::steady_clock());
     if (!outcome.ok()) {
       fmt::print(stderr, "{}: {}\n", to_text(outcome.kind), outcome.reason);
       return 1;

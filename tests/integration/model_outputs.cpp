@@ -23,7 +23,7 @@ namespace {
 
 void write_all(const std::filesystem::path& folder,
                const char* name,
-               const std::vector<plumb::Tensor>& tensors) {
+               const std::vector<plumb::model::Tensor>& tensors) {
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     std::ofstream out(folder / fmt::format("{}_{}", name, i), std::ios::binary);
     const char* const data = tensors[i].as<char>();
@@ -33,52 +33,53 @@ void write_all(const std::filesystem::path& folder,
 
 /// Makes the graph of a mode and computes it by the reference; scales of activations come from an
 /// execution on the backend.
-std::vector<plumb::Tensor> reference_outputs(plumb::Backend& backend,
-                                             const plumb::RequestedModel& model,
-                                             const plumb::ExecutionMode& mode) {
-  const plumb::ModeGraph plan = graph_of_mode(model.graph(), {mode, {}, {}}, backend);
-  plumb::Magnitudes magnitudes;
-  const auto require = [](const plumb::Outcome& outcome) {
+std::vector<plumb::model::Tensor> reference_outputs(plumb::worker::Backend& backend,
+                                                    const plumb::engine::RequestedModel& model,
+                                                    const plumb::results::ExecutionMode& mode) {
+  const plumb::engine::ModeGraph plan =
+      plumb::engine::graph_of_mode(model.graph(), {mode, {}, {}}, backend);
+  plumb::engine::Magnitudes magnitudes;
+  const auto require = [](const plumb::results::Outcome& outcome) {
     if (!outcome.ok()) {
       throw plumb::Error(plumb::Error::Kind::kEnvironment, outcome.reason);
     }
   };
-  std::vector<plumb::Tensor> operands;
+  std::vector<plumb::model::Tensor> operands;
   if (plan.observed) {
-    const plumb::PreparedModel observed = backend.prepare_model(plan.observed->graph, {});
+    const plumb::worker::PreparedModel observed = backend.prepare_model(plan.observed->graph, {});
     require(observed.outcome);
     require(model.operands(*plan.observed, observed.operands, operands));
     observed.program->bind(0, operands, false);
     observed.program->enqueue(0);
     observed.program->synchronize();
-    const std::vector<plumb::Tensor> values = observed.program->outputs(0);
+    const std::vector<plumb::model::Tensor> values = observed.program->outputs(0);
     for (std::size_t i = 0; i < values.size(); ++i) {
-      magnitudes[plan.observed->graph.outputs[i]] = plumb::magnitude_of(values[i]);
+      magnitudes[plan.observed->graph.outputs[i]] = plumb::engine::compute_magnitude(values[i]);
     }
   }
-  const plumb::Graph& graph = plan.fused.graph;
-  const auto is_given = [&](plumb::ValueId id) {
+  const plumb::model::Graph& graph = plan.fused.graph;
+  const auto is_given = [&](plumb::model::ValueId id) {
     const auto producer = graph.values[id].producer;
-    return !producer || graph.layers[*producer].role == plumb::Layer::Role::kFolded;
+    return !producer || graph.layers[*producer].role == plumb::model::Layer::Role::kFolded;
   };
-  std::set<plumb::ValueId> wanted;
-  for (const plumb::Layer& layer : graph.layers) {
+  std::set<plumb::model::ValueId> wanted;
+  for (const plumb::model::Layer& layer : graph.layers) {
     for (std::size_t i = 0; i < layer.spec.inputs.size(); ++i) {
-      if (layer.role != plumb::Layer::Role::kFolded && layer.spec.has_input(i) &&
+      if (layer.role != plumb::model::Layer::Role::kFolded && layer.spec.has_input(i) &&
           is_given(*layer.inputs[i])) {
         wanted.insert(*layer.inputs[i]);
       }
     }
   }
-  const std::vector<plumb::ValueId> ids(wanted.begin(), wanted.end());
+  const std::vector<plumb::model::ValueId> ids(wanted.begin(), wanted.end());
   operands.clear();
   require(model.operands(plan.fused, ids, operands, magnitudes));
-  std::map<plumb::ValueId, plumb::Tensor> values;
+  std::map<plumb::model::ValueId, plumb::model::Tensor> values;
   for (std::size_t i = 0; i < ids.size(); ++i) {
     values[ids[i]] = std::move(operands[i]);
   }
-  std::vector<plumb::Tensor> outputs;
-  require(plumb::reference_model_outputs(graph, values, outputs));
+  std::vector<plumb::model::Tensor> outputs;
+  require(plumb::engine::reference_model_outputs(graph, values, outputs));
   return outputs;
 }
 
@@ -91,11 +92,11 @@ int main(int argc, const char* const* argv) {
   }
   try {
     const auto backend = plumb::onednn::load_backend({argv[2]}, argv[1]);
-    plumb::ExecuteRequest request;
+    plumb::worker::ExecuteRequest request;
     request.path = std::filesystem::absolute(argv[3]);
     request.name = request.path.filename();
     const std::filesystem::path folder = argv[4];
-    plumb::RequestedModel model(request);
+    plumb::engine::RequestedModel model(request);
     model.fill();
     write_all(folder, "input", model.inputs());
     constexpr std::string_view kReference = "reference:";
@@ -103,17 +104,17 @@ int main(int argc, const char* const* argv) {
       const std::string_view name = argv[i];
       std::filesystem::create_directories(folder / name);
       if (name.substr(0, kReference.size()) == kReference) {
-        const auto mode = plumb::execution_mode_from(name.substr(kReference.size()));
+        const auto mode = plumb::results::execution_mode_from(name.substr(kReference.size()));
         write_all(folder / name, "output", reference_outputs(*backend, model, mode));
         fmt::print("{{\"mode\": \"{}\"}}\n", name);
         continue;
       }
-      const plumb::ExecutionMode mode = plumb::execution_mode_from(name);
-      plumb::ReadyModel ready = prepare_mode(*backend, model, {mode, {}});
+      const plumb::results::ExecutionMode mode = plumb::results::execution_mode_from(name);
+      plumb::engine::ReadyModel ready = plumb::engine::prepare_mode(*backend, model, {mode, {}});
       if (ready.outcome.ok()) {
-        make_ready(model, plumb::steady_clock(), ready);
+        plumb::engine::make_ready(model, plumb::measure::steady_clock(), ready);
       }
-      if (ready.outcome.kind == plumb::Outcome::Kind::kUnsupported) {
+      if (ready.outcome.kind == plumb::results::Outcome::Kind::kUnsupported) {
         fmt::print(stderr, "{}: {}\n", name, ready.outcome.reason);
         fmt::print("{{\"mode\": \"{}\", \"unsupported\": true}}\n", name);
         continue;

@@ -27,9 +27,9 @@ namespace {
 /// Is what a misbehaviour gets to work with: the channel, and the first request after hello.
 struct Scene {
   int socket;
-  FrameChannel& channel;
+  worker::FrameChannel& channel;
   protocol::Request request;
-  WorkerSetup setup;
+  worker::WorkerSetup setup;
 
   void send(const protocol::Reply& reply) const {
     channel.send(reply.SerializeAsString(), std::nullopt);
@@ -37,12 +37,12 @@ struct Scene {
   void send_raw(const std::string& bytes) const {
     ::send(socket, bytes.data(), bytes.size(), MSG_NOSIGNAL);
   }
-  void send_row(const LayerKey& key, Seconds sample) const {
-    Measurement row;
+  void send_row(const model::LayerKey& key, Seconds sample) const {
+    results::Measurement row;
     row.key = key;
     row.samples = {sample};
     protocol::Reply reply;
-    *reply.mutable_row() = to_protocol(row);
+    *reply.mutable_row() = worker::to_protocol(row);
     send(reply);
   }
   void send_done() const {
@@ -86,7 +86,8 @@ void trickle(const Scene& scene) {
 /// Says that it lives, and that nothing goes on.
 void beat_idly(const Scene& scene) {
   protocol::Reply reply;
-  *reply.mutable_load_progress() = to_protocol(LoadProgress{"running", 1, Seconds(1)});
+  *reply.mutable_load_progress() =
+      worker::to_protocol(worker::LoadProgress{"running", 1, Seconds(1)});
   while (true) {
     scene.send(reply);
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
@@ -97,7 +98,8 @@ void beat_idly(const Scene& scene) {
 void stall_at_half(const Scene& scene) {
   for (double share = 0.0;; share = std::min(0.5, share + 0.125)) {
     protocol::Reply reply;
-    *reply.mutable_execute_progress() = to_protocol(ExecuteProgress{share, Seconds(1)});
+    *reply.mutable_execute_progress() =
+        worker::to_protocol(worker::ExecuteProgress{share, Seconds(1)});
     scene.send(reply);
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }
@@ -125,7 +127,7 @@ void abandon_child(const Scene& scene) {
 /// Answers describe with what this process sees: its environment, its open descriptors, and the
 /// setup that the hello had.
 void tell_surroundings(const Scene& scene) {
-  Environment environment;
+  results::Environment environment;
   for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
     std::error_code error;
     const auto target = std::filesystem::read_symlink(entry.path(), error);
@@ -138,9 +140,9 @@ void tell_surroundings(const Scene& scene) {
     const std::string text = *variable;
     environment.facts[text.substr(0, text.find('='))] = text.substr(text.find('=') + 1);
   }
-  environment.facts["setup"] = to_protocol(scene.setup).ShortDebugString();
+  environment.facts["setup"] = worker::to_protocol(scene.setup).ShortDebugString();
   protocol::Reply reply;
-  *reply.mutable_environment() = to_protocol(environment);
+  *reply.mutable_environment() = worker::to_protocol(environment);
   scene.send(reply);
 }
 
@@ -211,10 +213,10 @@ int run(const std::string& name) {
   if (name == "silent") {
     hang();
   }
-  FrameChannel channel{FileDescriptor(socket)};
+  worker::FrameChannel channel{FileDescriptor(socket)};
   Scene scene{socket, channel, {}, {}};
   protocol::Reply hello;
-  hello.mutable_hello()->set_version(kProtocolVersion + (name == "wrong_version" ? 1 : 0));
+  hello.mutable_hello()->set_version(worker::kProtocolVersion + (name == "wrong_version" ? 1 : 0));
   hello.mutable_hello()->set_backend(name == "wrong_backend" ? "other" : "misbehaving");
   for (bool first = true;; first = false) {
     const std::optional<std::string> frame = channel.receive(std::nullopt);
@@ -222,7 +224,7 @@ int run(const std::string& name) {
       return 0;
     }
     if (first) {
-      scene.setup = from_protocol(scene.request.hello().setup());
+      scene.setup = worker::from_protocol(scene.request.hello().setup());
       scene.send(hello);
     } else {
       misbehaviours().at(name)(scene);

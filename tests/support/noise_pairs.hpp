@@ -17,9 +17,12 @@ class NoisePairs {
  public:
   explicit NoisePairs(std::uint64_t seed) : random_(seed) {}
 
-  PairedSamples make(const std::string& name, double time, double change, std::size_t pairs = 10) {
+  analysis::PairedSamples make(const std::string& name,
+                               double time,
+                               double change,
+                               std::size_t pairs = 10) {
     constexpr double kSide = 0.01 / 1.41421356;
-    PairedSamples samples;
+    analysis::PairedSamples samples;
     samples.name = name;
     for (std::size_t i = 0; i < pairs; ++i) {
       samples.baseline.push_back(time * (1.0 + kSide * normal_(random_)));
@@ -29,11 +32,11 @@ class NoisePairs {
   }
 
   /// One metric, each side of each pair with an offset of its process.
-  StagedPairs staged(const std::string& name,
-                     double change,
-                     std::size_t screening,
-                     std::size_t pairs) {
-    StagedPairs result{make(name, 1e-3, change, pairs), screening};
+  analysis::StagedPairs staged(const std::string& name,
+                               double change,
+                               std::size_t screening,
+                               std::size_t pairs) {
+    analysis::StagedPairs result{make(name, 1e-3, change, pairs), screening};
     for (std::size_t i = 0; i < pairs; ++i) {
       result.pairs.baseline[i] *= 1.0 + kOffset * normal_(random_);
       result.pairs.candidate[i] *= 1.0 + kOffset * normal_(random_);
@@ -42,10 +45,10 @@ class NoisePairs {
   }
 
   /// `layers` layers of 0.1 ms, the first changed, and their sums, each process with an offset.
-  PairedQuestion question(std::size_t layers, double change, std::size_t pairs = 10) {
-    PairedQuestion question;
+  analysis::PairedQuestion question(std::size_t layers, double change, std::size_t pairs = 10) {
+    analysis::PairedQuestion question;
     question.id = "q";
-    question.end_to_end = PairedSamples{
+    question.end_to_end = analysis::PairedSamples{
         "end_to_end", std::vector<double>(pairs, 0.0), std::vector<double>(pairs, 0.0)};
     for (std::size_t i = 0; i < layers; ++i) {
       question.layers.push_back(

@@ -90,9 +90,9 @@ void drop_optional_outputs(onnx::GraphProto& graph) {
 }
 
 struct NodeTest {
-  LayerSpec spec;
-  std::vector<Tensor> operands;
-  std::vector<Tensor> expected;
+  model::LayerSpec spec;
+  std::vector<model::Tensor> operands;
+  std::vector<model::Tensor> expected;
 };
 
 /// Reads the files of inputs or outputs ("input", "output").
@@ -113,19 +113,19 @@ NodeTest read_node_test(const fs::path& folder, onnx::ModelProto model) {
   const NamedTensors outputs = read_values(folder, "output", model.graph().output());
   fix_configuration(*model.mutable_graph(), inputs);
 
-  const Graph graph = graph_of(std::move(model));
+  const model::Graph graph = model::read_graph(std::move(model));
   if (graph.layers.size() != 1) {
     throw Unsupported{"it is no single layer"};
   }
-  const Layer& layer = graph.layers[0];
-  if (layer.role != Layer::Role::kCompute && layer.role != Layer::Role::kView) {
-    throw Unsupported{layer.role == Layer::Role::kFolded ? "it acts on constants only"
-                                                         : layer.reason};
+  const model::Layer& layer = graph.layers[0];
+  if (layer.role != model::Layer::Role::kCompute && layer.role != model::Layer::Role::kView) {
+    throw Unsupported{layer.role == model::Layer::Role::kFolded ? "it acts on constants only"
+                                                                : layer.reason};
   }
   NodeTest test;
   test.spec = layer.spec;
   for (std::size_t i = 0; i < layer.spec.inputs.size(); ++i) {
-    Tensor& operand = test.operands.emplace_back();
+    model::Tensor& operand = test.operands.emplace_back();
     if (layer.spec.has_input(i)) {
       operand = tensor_of(inputs.at(graph.values.at(layer.inputs.at(i).value()).name));
     }
@@ -149,45 +149,45 @@ void fix_small_inputs(onnx::GraphProto& graph, const NamedTensors& inputs) {
 
 /// Is a test of several nodes: a function of ONNX written out.
 struct GraphTest {
-  Graph graph;
-  std::map<ValueId, Tensor> values;
-  std::vector<Tensor> expected;
+  model::Graph graph;
+  std::map<model::ValueId, model::Tensor> values;
+  std::vector<model::Tensor> expected;
 };
 
 GraphTest read_graph_test(const fs::path& folder, onnx::ModelProto model) {
   const NamedTensors inputs = read_values(folder, "input", model.graph().input());
   const NamedTensors outputs = read_values(folder, "output", model.graph().output());
   fix_small_inputs(*model.mutable_graph(), inputs);
-  LoadedModel loaded = load_model(model);
+  model::LoadedModel loaded = model::load_model(model);
   GraphTest test{std::move(loaded.graph), std::move(loaded.constants), {}};
   bool computes = false;
-  for (const Layer& layer : test.graph.layers) {
-    if (layer.role == Layer::Role::kUnsupported) {
+  for (const model::Layer& layer : test.graph.layers) {
+    if (layer.role == model::Layer::Role::kUnsupported) {
       throw Unsupported{layer.reason};
     }
-    computes = computes || layer.role == Layer::Role::kCompute;
+    computes = computes || layer.role == model::Layer::Role::kCompute;
   }
   if (!computes) {
     throw Unsupported{"it acts on constants only"};
   }
-  fold_constants(test.graph, test.values);
-  for (const ValueId input : test.graph.inputs) {
+  engine::fold_constants(test.graph, test.values);
+  for (const model::ValueId input : test.graph.inputs) {
     test.values[input] = tensor_of(inputs.at(test.graph.values.at(input).name));
   }
-  for (const ValueId output : test.graph.outputs) {
+  for (const model::ValueId output : test.graph.outputs) {
     test.expected.push_back(tensor_of(outputs.at(test.graph.values.at(output).name)));
   }
   return test;
 }
 
 /// Returns what several layers one after the other may differ by, relative to the largest value.
-double graph_tolerance(const Tensor& expected) {
+double graph_tolerance(const model::Tensor& expected) {
   switch (expected.type.dtype) {
-    case DataType::kF64:
-    case DataType::kF32:
+    case model::DataType::kF64:
+    case model::DataType::kF32:
       return 1e-4;
-    case DataType::kF16:
-    case DataType::kBf16:
+    case model::DataType::kF16:
+    case model::DataType::kBf16:
       return 2e-2;
     default:
       return 0.0;
@@ -203,8 +203,8 @@ bool is_rounded(std::string_view test) {
 std::string problem_of(const fs::path& folder,
                        const onnx::ModelProto& model,
                        const NodeTestExecutor& executor) {
-  std::vector<Tensor> outputs;
-  const auto must = [](const Outcome& outcome) {
+  std::vector<model::Tensor> outputs;
+  const auto must = [](const results::Outcome& outcome) {
     if (!outcome.ok()) {
       throw Unsupported{outcome.reason};
     }
@@ -219,9 +219,9 @@ std::string problem_of(const fs::path& folder,
   must(executor.layer(test.spec, test.operands, outputs));
   const bool rounded = is_rounded(folder.filename().string());
   const std::string problem = difference(test.expected, outputs, [&](std::size_t i) {
-    return rounded ? 1e-3 : tolerance_of(test.spec, i);
+    return rounded ? 1e-3 : engine::compute_tolerance(test.spec, i);
   });
-  return problem.empty() ? "" : fmt::format("{}; key: {}", problem, to_key(test.spec).text);
+  return problem.empty() ? "" : fmt::format("{}; key: {}", problem, model::to_key(test.spec).text);
 }
 
 }  // namespace

@@ -14,12 +14,15 @@
 namespace plumb::test_support {
 
 /// Computes one layer; an outcome that is not ok means it was not computed.
-using LayerExecutor = std::function<Outcome(
-    const LayerSpec& spec, const std::vector<Tensor>& operands, std::vector<Tensor>& outputs)>;
+using LayerExecutor = std::function<results::Outcome(const model::LayerSpec& spec,
+                                                     const std::vector<model::Tensor>& operands,
+                                                     std::vector<model::Tensor>& outputs)>;
 
 /// Computes a model of several layers: `values` holds its inputs and constants; it may be changed.
-using GraphExecutor = std::function<Outcome(
-    const Graph& graph, std::map<ValueId, Tensor>& values, std::vector<Tensor>& outputs)>;
+using GraphExecutor =
+    std::function<results::Outcome(const model::Graph& graph,
+                                   std::map<model::ValueId, model::Tensor>& values,
+                                   std::vector<model::Tensor>& outputs)>;
 
 /// Is what computes the tests.
 struct NodeTestExecutor {

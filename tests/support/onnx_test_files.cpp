@@ -44,15 +44,15 @@ onnx::ModelProto read_test_model(const fs::path& folder) {
   return model;
 }
 
-Tensor tensor_of(const onnx::TensorProto& proto) {
-  Tensor tensor;
-  const std::optional<DataType> type = data_type_of(proto.data_type());
-  if (!type || !is_number(*type)) {
+model::Tensor tensor_of(const onnx::TensorProto& proto) {
+  model::Tensor tensor;
+  const std::optional<model::DataType> type = model::data_type_of(proto.data_type());
+  if (!type || !engine::is_number(*type)) {
     throw Unsupported{"its data are of a type that is no number here"};
   }
   tensor.type.dtype = *type;
   tensor.type.dims.assign(proto.dims().begin(), proto.dims().end());
-  const auto bytes = static_cast<std::size_t>(byte_size(tensor.type).value);
+  const auto bytes = static_cast<std::size_t>(model::byte_size(tensor.type).value);
   tensor.data.resize(bytes);
   const auto copy = [&](const void* from, std::size_t size) {
     if (size != bytes) {
@@ -64,15 +64,15 @@ Tensor tensor_of(const onnx::TensorProto& proto) {
   };
   if (proto.has_raw_data()) {
     copy(proto.raw_data().data(), proto.raw_data().size());
-  } else if (tensor.type.dtype == DataType::kF32) {
+  } else if (tensor.type.dtype == model::DataType::kF32) {
     copy(proto.float_data().data(), static_cast<std::size_t>(proto.float_data_size()) * 4);
-  } else if (tensor.type.dtype == DataType::kF64) {
+  } else if (tensor.type.dtype == model::DataType::kF64) {
     copy(proto.double_data().data(), static_cast<std::size_t>(proto.double_data_size()) * 8);
-  } else if (tensor.type.dtype == DataType::kS64) {
+  } else if (tensor.type.dtype == model::DataType::kS64) {
     copy(proto.int64_data().data(), static_cast<std::size_t>(proto.int64_data_size()) * 8);
   } else if (bytes > 0) {
     // All types below 64 bits stand in int32_data, 16-bit floats as their bits.
-    const auto size = static_cast<std::size_t>(element_bytes(tensor.type.dtype));
+    const auto size = static_cast<std::size_t>(model::element_bytes(tensor.type.dtype));
     if (static_cast<std::size_t>(proto.int32_data_size()) != bytes / size) {
       throw Unsupported{"its data do not fit its shape"};
     }
@@ -98,16 +98,16 @@ onnx::TensorProto read_tensor(const fs::path& path, const onnx::ValueInfoProto& 
   return proto;
 }
 
-std::string difference(const std::vector<Tensor>& expected,
-                       const std::vector<Tensor>& actual,
+std::string difference(const std::vector<model::Tensor>& expected,
+                       const std::vector<model::Tensor>& actual,
                        const std::function<double(std::size_t)>& allowed) {
   for (std::size_t i = 0; i < expected.size(); ++i) {
     if (i >= actual.size() || actual[i].type.dims != expected[i].type.dims ||
         actual[i].type.dtype != expected[i].type.dtype) {
       return fmt::format("output {} has another shape or type", i);
     }
-    const std::vector<double> right = numbers_of(expected[i]);
-    const std::vector<double> got = numbers_of(actual[i]);
+    const std::vector<double> right = engine::read_numbers(expected[i]);
+    const std::vector<double> got = engine::read_numbers(actual[i]);
     double largest = 0.0;
     for (const double value : right) {
       largest = std::isfinite(value) ? std::max(largest, std::fabs(value)) : largest;

@@ -26,12 +26,12 @@ struct Unsupported {
                                             const onnx::ValueInfoProto& value);
 
 /// Returns a tensor of numbers, dense. Throws Unsupported for other types.
-[[nodiscard]] Tensor tensor_of(const onnx::TensorProto& proto);
+[[nodiscard]] model::Tensor tensor_of(const onnx::TensorProto& proto);
 
 /// Says what differs, in words; empty if nothing. `allowed` returns the tolerance of an output
 /// relative to its largest value: NumPy computed the expected outputs in the tensors' own types.
-[[nodiscard]] std::string difference(const std::vector<Tensor>& expected,
-                                     const std::vector<Tensor>& actual,
+[[nodiscard]] std::string difference(const std::vector<model::Tensor>& expected,
+                                     const std::vector<model::Tensor>& actual,
                                      const std::function<double(std::size_t)>& allowed);
 
 }  // namespace plumb::test_support

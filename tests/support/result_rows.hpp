@@ -15,10 +15,10 @@ inline Timestamp at(double seconds) {
 }
 
 /// Returns the header of a run that started `seconds` after 2026-01-01, on the named processor.
-inline RunHeader header(const std::string& id,
-                        double seconds = 0.0,
-                        const std::string& cpu = "Xeon") {
-  RunHeader result;
+inline results::RunHeader header(const std::string& id,
+                                 double seconds = 0.0,
+                                 const std::string& cpu = "Xeon") {
+  results::RunHeader result;
   result.id = id;
   result.suite = "quick";
   result.suite_hash = "5f";
@@ -32,19 +32,19 @@ inline RunHeader header(const std::string& id,
 }
 
 /// Returns the key of an element-wise layer over `n` numbers.
-inline LayerKey key(int n) {
+inline model::LayerKey key(int n) {
   return {"v1:eltwise;in=f32[" + std::to_string(n) + "];out=f32[" + std::to_string(n) +
           "];acc=f32;math=strict;fn=relu;parameters=[]"};
 }
 
 /// Returns a row whose samples are 0.9, 1 and 1.1 times `median_microseconds`.
-inline Measurement row(const LayerKey& layer,
-                       double median_microseconds,
-                       const std::string& variant = "impl=jit:avx2",
-                       Purpose purpose = Purpose::kFull,
-                       CacheMode cache = CacheMode::kNone) {
+inline results::Measurement row(const model::LayerKey& layer,
+                                double median_microseconds,
+                                const std::string& variant = "impl=jit:avx2",
+                                results::Purpose purpose = results::Purpose::kFull,
+                                results::CacheMode cache = results::CacheMode::kNone) {
   const Seconds median(median_microseconds * 1e-6);
-  Measurement result;
+  results::Measurement result;
   result.key = layer;
   result.variant = variant;
   result.purpose = purpose;
@@ -60,12 +60,12 @@ inline Measurement row(const LayerKey& layer,
 }
 
 /// Returns a row that has no time, and why.
-inline Measurement failure(const LayerKey& layer,
-                           Outcome::Kind kind,
-                           const std::string& reason,
-                           Purpose purpose = Purpose::kFull,
-                           CacheMode cache = CacheMode::kNone) {
-  Measurement result;
+inline results::Measurement failure(const model::LayerKey& layer,
+                                    results::Outcome::Kind kind,
+                                    const std::string& reason,
+                                    results::Purpose purpose = results::Purpose::kFull,
+                                    results::CacheMode cache = results::CacheMode::kNone) {
+  results::Measurement result;
   result.key = layer;
   result.purpose = purpose;
   result.cache = cache;

@@ -17,22 +17,22 @@ class RoundBuilder {
   explicit RoundBuilder(std::uint64_t seed = 1) : random_(seed) {}
 
   /// Appends a round with quiet controls.
-  PairedRound& add() {
-    PairedRound& round = rounds_.emplace_back();
+  results::PairedRound& add() {
+    results::PairedRound& round = rounds_.emplace_back();
     round.number = rounds_.size();
     round.baseline_first = round.number % 2 == 1;
-    for (RoundSide* side : {&round.baseline, &round.candidate}) {
-      side->controls = Controls{Seconds(1e-7), noisy(1e-3), noisy(5e-3)};
+    for (results::RoundSide* side : {&round.baseline, &round.candidate}) {
+      side->controls = results::Controls{Seconds(1e-7), noisy(1e-3), noisy(5e-3)};
     }
     return round;
   }
 
   /// Puts a layer, timed by `variant`, into one side.
-  Measurement& layer(RoundSide& side,
-                     const std::string& key,
-                     const std::string& variant,
-                     double seconds) {
-    Measurement& row = side.layers[LayerKey{key}];
+  results::Measurement& layer(results::RoundSide& side,
+                              const std::string& key,
+                              const std::string& variant,
+                              double seconds) {
+    results::Measurement& row = side.layers[model::LayerKey{key}];
     row.key.text = key;
     row.variant = variant;
     row.library_choice = true;
@@ -42,16 +42,16 @@ class RoundBuilder {
   }
 
   /// Puts a model, executed in the mode plain, into one side; `layers` with their seconds.
-  Execution& model(RoundSide& side,
-                   const std::string& subject,
-                   double seconds,
-                   const std::vector<std::pair<std::string, double>>& layers) {
-    Execution& execution = side.models[{subject, "plain"}];
+  results::Execution& model(results::RoundSide& side,
+                            const std::string& subject,
+                            double seconds,
+                            const std::vector<std::pair<std::string, double>>& layers) {
+    results::Execution& execution = side.models[{subject, "plain"}];
     execution.mode = "plain";
     execution.memory = Bytes{1000};
     time(execution.row, seconds);
     for (std::size_t i = 0; i < layers.size(); ++i) {
-      ExecutedLayer& layer = execution.layers.emplace_back();
+      results::ExecutedLayer& layer = execution.layers.emplace_back();
       layer.layers = {i};
       layer.key.text = layers[i].first;
       layer.seconds = noisy(layers[i].second);
@@ -59,19 +59,19 @@ class RoundBuilder {
     return execution;
   }
 
-  [[nodiscard]] const std::vector<PairedRound>& rounds() const { return rounds_; }
+  [[nodiscard]] const std::vector<results::PairedRound>& rounds() const { return rounds_; }
 
  private:
   Seconds noisy(double seconds) { return Seconds(seconds * (1.0 + 0.003 * normal_(random_))); }
 
-  void time(Measurement& row, double seconds) {
+  void time(results::Measurement& row, double seconds) {
     const Seconds median = noisy(seconds);
     row.summary = {30, median, {median, median}, median, median, median, true};
   }
 
   std::mt19937_64 random_;
   std::normal_distribution<double> normal_;
-  std::vector<PairedRound> rounds_;
+  std::vector<results::PairedRound> rounds_;
 };
 
 }  // namespace plumb

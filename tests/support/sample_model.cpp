@@ -26,8 +26,8 @@ onnx::ModelProto Sample::model() const {
   return model;
 }
 
-ExecuteRequest Sample::request(const ModeRequest& mode) const {
-  ExecuteRequest request;
+worker::ExecuteRequest Sample::request(const worker::ModeRequest& mode) const {
+  worker::ExecuteRequest request;
   request.name = "sample";
   request.model = model().SerializeAsString();
   request.modes = {mode};

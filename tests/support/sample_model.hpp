@@ -22,7 +22,7 @@ struct Sample {
   /// Returns it as ONNX has it; the weights have no elements.
   [[nodiscard]] onnx::ModelProto model() const;
   /// Asks for it in one mode.
-  [[nodiscard]] ExecuteRequest request(const ModeRequest& mode = {}) const;
+  [[nodiscard]] worker::ExecuteRequest request(const worker::ModeRequest& mode = {}) const;
 };
 
 /// Returns two branches of fused convolutions, joined and pooled in 8 bits, a residual sum and a

@@ -7,29 +7,30 @@
 #include "harness/analysis/bounds/hardware_bound.hpp"
 #include "harness/analysis/bounds/model_partition.hpp"
 
-namespace plumb {
+namespace plumb::analysis {
 namespace {
 
-void count_layers(const Graph& graph, const ResultSet& results, ModelBounds& model) {
+void count_layers(const model::Graph& graph, const ResultSet& results, ModelBounds& model) {
   model.total_layers = graph.layers.size();
-  for (const Layer& layer : graph.layers) {
-    const bool costs = layer.role == Layer::Role::kCompute;
-    const bool keyed = layer.role != Layer::Role::kUnsupported;
-    if (keyed && (!costs || results.best(layer.key, CacheMode::kNone))) {
+  for (const model::Layer& layer : graph.layers) {
+    const bool costs = layer.role == model::Layer::Role::kCompute;
+    const bool keyed = layer.role != model::Layer::Role::kUnsupported;
+    if (keyed && (!costs || results.best(layer.key, results::CacheMode::kNone))) {
       ++model.measured_layers;
     } else {
-      std::optional<Outcome::Kind> outcome;
+      std::optional<results::Outcome::Kind> outcome;
       if (!keyed) {
-        outcome = Outcome::Kind::kUnsupported;
-      } else if (const std::optional<Outcome> failure = results.failure(layer.key)) {
+        outcome = results::Outcome::Kind::kUnsupported;
+      } else if (const std::optional<results::Outcome> failure = results.failure(layer.key)) {
         outcome = failure->kind;
       }
-      model.unsupported.push_back({layer.name, layer.key.text, reason_of(layer, results), outcome});
+      model.unsupported.push_back(
+          {layer.name, layer.key.text, find_reason(layer, results), outcome});
     }
   }
 }
 
-std::optional<Bound> hardware_of(const Graph& graph, const ResultSet& results) {
+std::optional<Bound> compute_hardware_bound(const model::Graph& graph, const ResultSet& results) {
   if (!results.calibration()) {
     return std::nullopt;
   }
@@ -45,8 +46,8 @@ std::optional<Bound> hardware_of(const Graph& graph, const ResultSet& results) {
   bound.seconds = known.value_or(Seconds{});
   bound.interval = {bound.seconds, bound.seconds};
   bound.complete = known && floor->complete;
-  for (const Layer& layer : graph.layers) {
-    bound.complete = bound.complete && layer.role != Layer::Role::kUnsupported;
+  for (const model::Layer& layer : graph.layers) {
+    bound.complete = bound.complete && layer.role != model::Layer::Role::kUnsupported;
   }
   return bound;
 }
@@ -57,9 +58,9 @@ std::vector<PartitionStep> in_network(std::vector<PartitionStep> steps, const Re
     if (step.key.text.empty()) {
       continue;
     }
-    step.time = results.library_choice(step.key, CacheMode::kWeights);
+    step.time = results.library_choice(step.key, results::CacheMode::kWeights);
     if (!step.time) {
-      step.time = results.best(step.key, CacheMode::kWeights);
+      step.time = results.best(step.key, results::CacheMode::kWeights);
     }
   }
   return steps;
@@ -67,15 +68,15 @@ std::vector<PartitionStep> in_network(std::vector<PartitionStep> steps, const Re
 
 /// Returns the bound along the critical path. It is complete if the partition is.
 Bound parallel_bound(std::string_view kind, PartitionMode mode, const ModelPartition& cover) {
-  Bound bound = bound_of(kind, to_text(mode), cover.critical);
-  bound.complete = sum_of(cover.steps).missing == 0;
+  Bound bound = make_bound(kind, to_text(mode), cover.critical);
+  bound.complete = sum_steps(cover.steps).missing == 0;
   return bound;
 }
 
 bool measured_cold(const ResultSet& results) {
   return std::any_of(
-      results.rows().begin(), results.rows().end(), [](const StoredMeasurement& row) {
-        return row.measurement.cache == CacheMode::kWeights;
+      results.rows().begin(), results.rows().end(), [](const results::StoredMeasurement& row) {
+        return row.measurement.cache == results::CacheMode::kWeights;
       });
 }
 
@@ -92,11 +93,13 @@ std::vector<std::string> all_findings(const ModelBounds& model) {
   return all;
 }
 
-ModelBounds bounds_of(const ModelInstance& instance, const Graph& graph, const ResultSet& results) {
+ModelBounds compute_bounds(const ModelInstance& instance,
+                           const model::Graph& graph,
+                           const ResultSet& results) {
   ModelBounds model;
   model.instance = instance;
   count_layers(graph, results, model);
-  if (std::optional<Bound> hardware = hardware_of(graph, results)) {
+  if (std::optional<Bound> hardware = compute_hardware_bound(graph, results)) {
     model.bounds.push_back(std::move(*hardware));
   }
   ModelPartition plain = partition_model(graph, results, PartitionMode::kPlain);
@@ -106,16 +109,16 @@ ModelBounds bounds_of(const ModelInstance& instance, const Graph& graph, const R
   const bool cold = measured_cold(results);
   for (const auto& [mode, cover] :
        {std::pair(PartitionMode::kFusion, &fusion), std::pair(PartitionMode::kPlain, &plain)}) {
-    model.bounds.push_back(bound_of("library", to_text(mode), cover->steps));
+    model.bounds.push_back(make_bound("library", to_text(mode), cover->steps));
     model.bounds.push_back(parallel_bound("library_parallel", mode, *cover));
     if (cold) {
       model.bounds.push_back(
-          bound_of("layer_sum", to_text(mode), in_network(cover->steps, results)));
+          make_bound("layer_sum", to_text(mode), in_network(cover->steps, results)));
       model.bounds.back().lacks = {
           "reorders between layouts", "gaps between steps", "parallel branches"};
     }
   }
-  model.bounds.push_back(bound_of("benanza_sequential", "plain", plain.steps));
+  model.bounds.push_back(make_bound("benanza_sequential", "plain", plain.steps));
   model.bounds.push_back(parallel_bound("benanza_parallel", PartitionMode::kPlain, plain));
 
   model.cover = std::move(fusion.steps);
@@ -123,8 +126,8 @@ ModelBounds bounds_of(const ModelInstance& instance, const Graph& graph, const R
   for (const PartitionStep& step : model.critical_steps) {
     model.critical_path.insert(model.critical_path.end(), step.layers.begin(), step.layers.end());
   }
-  model.findings = findings_of(graph, results, model);
-  model.disturbances = disturbances_of(results, model);
+  model.findings = list_findings(graph, results, model);
+  model.disturbances = list_disturbances(results, model);
   if (!fusion.optimal) {
     model.findings.emplace_back(
         "the fusions overlap too much to prove which partition is the cheapest: library may be too "
@@ -133,4 +136,4 @@ ModelBounds bounds_of(const ModelInstance& instance, const Graph& graph, const R
   return model;
 }
 
-}  // namespace plumb
+}  // namespace plumb::analysis

@@ -13,7 +13,7 @@
 #include "harness/model/graph/graph.hpp"
 #include "harness/rewrite/rewrite.hpp"
 
-namespace plumb {
+namespace plumb::analysis {
 
 inline constexpr std::string_view kAnalysisVersion = "1";
 
@@ -23,10 +23,10 @@ struct Bound {
                      ///< benanza_sequential, benanza_parallel
   std::string mode;  ///< "plain", "fusion"
   Seconds seconds{};
-  Interval interval{};
+  measure::Interval interval{};
   bool complete = false;  ///< every layer has a time; else the sum of those that have one
   std::optional<Timestamp> oldest_row;
-  std::vector<RowId> inputs;
+  std::vector<results::RowId> inputs;
   std::vector<std::string> lacks = {};  ///< what an estimate leaves out, in words
 };
 
@@ -36,9 +36,9 @@ struct Bound {
 
 /// Step of a partition or of the critical path: a layer, or several fused into one.
 struct PartitionStep {
-  std::vector<LayerId> layers;
+  std::vector<model::LayerId> layers;
   std::string rewrite;  ///< empty: the plain layer
-  LayerKey key;
+  model::LayerKey key;
   std::optional<KeyTime> time;  ///< absent: not measured
   bool critical = false;        ///< one of its layers lies on the critical path
 };
@@ -53,16 +53,17 @@ struct ModelBounds {
     std::string layer;
     std::string key;
     std::string reason;
-    std::optional<Outcome::Kind> outcome = {};  ///< absent: nothing was attempted
+    std::optional<results::Outcome::Kind> outcome = {};  ///< absent: nothing was attempted
   };
   std::vector<Unsupported> unsupported;
   std::vector<Bound> bounds;
   std::vector<PartitionStep> cover;           ///< of `library`, mode fusion: topological order
   std::vector<PartitionStep> critical_steps;  ///< of `library_parallel`, mode fusion: source to
                                               ///< sink; their times add up to it
-  std::vector<LayerId> critical_path;         ///< the layers of critical_steps, source to sink
+  std::vector<model::LayerId> critical_path;  ///< the layers of critical_steps, source to sink
   std::vector<ExecutionTime> executions;      ///< end to end, in the same run; see add_executions()
-  std::vector<ScenarioResult> loads;  ///< by MLPerf's scenarios, in that run; see add_loads()
+  std::vector<results::ScenarioResult> loads;  ///< by MLPerf's scenarios, in that run; see
+                                               ///< add_loads()
   std::vector<std::string>
       findings;  ///< fell back to a reference; a bound above another it must not exceed…
   std::vector<std::string> disturbances;  ///< rows and executions that were disturbed or unstable
@@ -72,8 +73,8 @@ struct ModelBounds {
 [[nodiscard]] std::vector<std::string> all_findings(const ModelBounds& model);
 
 /// Computes all bounds of one model from one run's rows. Pure.
-[[nodiscard]] ModelBounds bounds_of(const ModelInstance& instance,
-                                    const Graph& graph,
-                                    const ResultSet& results);
+[[nodiscard]] ModelBounds compute_bounds(const ModelInstance& instance,
+                                         const model::Graph& graph,
+                                         const ResultSet& results);
 
-}  // namespace plumb
+}  // namespace plumb::analysis

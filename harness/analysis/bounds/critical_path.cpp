@@ -7,28 +7,28 @@
 
 #include "harness/base/error.hpp"
 
-namespace plumb {
+namespace plumb::analysis {
 namespace {
 
 /// Finish time of a layer's results, the option that computes them, and the last layer waited for.
 struct Finish {
   double seconds = std::numeric_limits<double>::infinity();
   std::optional<std::size_t> option;  ///< absent: nothing is executed (a view)
-  std::optional<LayerId> waited_for;
+  std::optional<model::LayerId> waited_for;
 };
 
 /// Returns the layer outside `inside` whose finish the layers wait for last. Of equal ones, the
 /// first.
-std::optional<LayerId> last_awaited(const Graph& graph,
-                                    std::span<const LayerId> inside,
-                                    const std::vector<Finish>& finishes) {
-  std::optional<LayerId> last;
-  for (const LayerId layer : inside) {
-    for (const std::optional<ValueId>& input : graph.layers[layer].inputs) {
+std::optional<model::LayerId> last_awaited(const model::Graph& graph,
+                                           std::span<const model::LayerId> inside,
+                                           const std::vector<Finish>& finishes) {
+  std::optional<model::LayerId> last;
+  for (const model::LayerId layer : inside) {
+    for (const std::optional<model::ValueId>& input : graph.layers[layer].inputs) {
       if (!input || !graph.values[*input].producer) {
         continue;
       }
-      const LayerId producer = *graph.values[*input].producer;
+      const model::LayerId producer = *graph.values[*input].producer;
       if (std::find(inside.begin(), inside.end(), producer) != inside.end()) {
         continue;
       }
@@ -41,22 +41,22 @@ std::optional<LayerId> last_awaited(const Graph& graph,
 }
 
 /// Lists the layers whose results no other layer reads, or that the model returns.
-std::vector<LayerId> sinks(const Graph& graph) {
+std::vector<model::LayerId> sinks(const model::Graph& graph) {
   std::vector<bool> read(graph.layers.size(), false);
-  for (const Layer& layer : graph.layers) {
-    for (const std::optional<ValueId>& input : layer.inputs) {
+  for (const model::Layer& layer : graph.layers) {
+    for (const std::optional<model::ValueId>& input : layer.inputs) {
       if (input && graph.values[*input].producer) {
         read[*graph.values[*input].producer] = true;
       }
     }
   }
-  for (const ValueId output : graph.outputs) {
+  for (const model::ValueId output : graph.outputs) {
     if (graph.values[output].producer) {
       read[*graph.values[output].producer] = false;
     }
   }
-  std::vector<LayerId> result;
-  for (LayerId layer = 0; layer < read.size(); ++layer) {
+  std::vector<model::LayerId> result;
+  for (model::LayerId layer = 0; layer < read.size(); ++layer) {
     if (!read[layer]) {
       result.push_back(layer);
     }
@@ -66,7 +66,7 @@ std::vector<LayerId> sinks(const Graph& graph) {
 
 }  // namespace
 
-CriticalPath shortest_critical_path(const Graph& graph,
+CriticalPath shortest_critical_path(const model::Graph& graph,
                                     std::span<const PartitionOption> options,
                                     const Partition& cover) {
   std::vector<bool> free(options.size(), false);
@@ -78,10 +78,11 @@ CriticalPath shortest_critical_path(const Graph& graph,
     by_last[options[i].layers.back()].push_back(i);
   }
   std::vector<Finish> finishes(graph.layers.size());
-  for (LayerId layer = 0; layer < graph.layers.size(); ++layer) {
+  for (model::LayerId layer = 0; layer < graph.layers.size(); ++layer) {
     Finish& best = finishes[layer];
     if (by_last[layer].empty()) {
-      const std::optional<LayerId> last = last_awaited(graph, std::span(&layer, 1), finishes);
+      const std::optional<model::LayerId> last =
+          last_awaited(graph, std::span(&layer, 1), finishes);
       best = {last ? finishes[*last].seconds : 0.0, std::nullopt, last};
     }
     for (const std::size_t index : by_last[layer]) {
@@ -91,7 +92,7 @@ CriticalPath shortest_critical_path(const Graph& graph,
       if (!option.seconds && !free[index]) {
         continue;
       }
-      const std::optional<LayerId> last = last_awaited(graph, option.layers, finishes);
+      const std::optional<model::LayerId> last = last_awaited(graph, option.layers, finishes);
       const double begin = last ? finishes[*last].seconds : 0.0;
       const double end = begin + option.seconds.value_or(Seconds{}).count();
       if (end < best.seconds) {
@@ -100,8 +101,8 @@ CriticalPath shortest_critical_path(const Graph& graph,
     }
   }
   CriticalPath path;
-  std::optional<LayerId> at;
-  for (const LayerId sink : sinks(graph)) {
+  std::optional<model::LayerId> at;
+  for (const model::LayerId sink : sinks(graph)) {
     if (!at || finishes[sink].seconds > finishes[*at].seconds) {
       at = sink;
     }
@@ -119,4 +120,4 @@ CriticalPath shortest_critical_path(const Graph& graph,
   return path;
 }
 
-}  // namespace plumb
+}  // namespace plumb::analysis

@@ -7,7 +7,7 @@
 #include "harness/analysis/bounds/partition.hpp"
 #include "harness/model/graph/graph.hpp"
 
-namespace plumb {
+namespace plumb::analysis {
 
 /// Longest chain of options that wait for each other.
 struct CriticalPath {
@@ -24,8 +24,8 @@ struct CriticalPath {
 /// partition, so that the result is attained and not only a relaxation. A layer without a time is
 /// free only where it is in `cover`, the cheapest partition, too. So the result never exceeds the
 /// sum over `cover`.
-[[nodiscard]] CriticalPath shortest_critical_path(const Graph& graph,
+[[nodiscard]] CriticalPath shortest_critical_path(const model::Graph& graph,
                                                   std::span<const PartitionOption> options,
                                                   const Partition& cover);
 
-}  // namespace plumb
+}  // namespace plumb::analysis

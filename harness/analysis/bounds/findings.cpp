@@ -8,7 +8,7 @@
 #include <string_view>
 #include <unordered_map>
 
-namespace plumb {
+namespace plumb::analysis {
 namespace {
 
 struct Order {
@@ -52,14 +52,14 @@ void add_order_findings(const ModelBounds& model, std::vector<std::string>& find
   }
 }
 
-void add_reference_findings(const Graph& graph,
+void add_reference_findings(const model::Graph& graph,
                             const ResultSet& results,
                             std::vector<std::string>& findings) {
-  std::map<LayerKey, std::vector<LayerId>> fallen;
-  std::unordered_map<LayerKey, bool> known;
-  for (LayerId id = 0; id < graph.layers.size(); ++id) {
-    const Layer& layer = graph.layers[id];
-    if (layer.role != Layer::Role::kCompute) {
+  std::map<model::LayerKey, std::vector<model::LayerId>> fallen;
+  std::unordered_map<model::LayerKey, bool> known;
+  for (model::LayerId id = 0; id < graph.layers.size(); ++id) {
+    const model::Layer& layer = graph.layers[id];
+    if (layer.role != model::Layer::Role::kCompute) {
       continue;
     }
     const auto [at, added] = known.try_emplace(layer.key, false);
@@ -82,22 +82,22 @@ void add_reference_findings(const Graph& graph,
 
 }  // namespace
 
-std::vector<std::string> disturbances_of(const ResultSet& results, const ModelBounds& model) {
+std::vector<std::string> list_disturbances(const ResultSet& results, const ModelBounds& model) {
   std::vector<std::string> found;
-  std::map<RowId, bool> used;
+  std::map<results::RowId, bool> used;
   for (const Bound& bound : model.bounds) {
-    for (const RowId row : bound.inputs) {
+    for (const results::RowId row : bound.inputs) {
       used.emplace(row, true);
     }
   }
   std::size_t disturbed = 0;
   std::size_t unstable = 0;
-  for (const StoredMeasurement& row : results.rows()) {
+  for (const results::StoredMeasurement& row : results.rows()) {
     if (!used.contains(row.row)) {
       continue;
     }
     disturbed += row.measurement.disturbance.disturbed ? 1U : 0U;
-    unstable += row.measurement.outcome.kind == Outcome::Kind::kUnstable ? 1U : 0U;
+    unstable += row.measurement.outcome.kind == results::Outcome::Kind::kUnstable ? 1U : 0U;
   }
   if (disturbed > 0) {
     found.push_back(
@@ -113,9 +113,9 @@ std::vector<std::string> disturbances_of(const ResultSet& results, const ModelBo
   return found;
 }
 
-std::vector<std::string> findings_of(const Graph& graph,
-                                     const ResultSet& results,
-                                     const ModelBounds& bounds) {
+std::vector<std::string> list_findings(const model::Graph& graph,
+                                       const ResultSet& results,
+                                       const ModelBounds& bounds) {
   std::vector<std::string> findings;
   add_order_findings(bounds, findings);
   add_reference_findings(graph, results, findings);
@@ -126,4 +126,4 @@ std::vector<std::string> findings_of(const Graph& graph,
   return findings;
 }
 
-}  // namespace plumb
+}  // namespace plumb::analysis

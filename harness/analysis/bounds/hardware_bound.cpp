@@ -11,17 +11,17 @@
 #include "harness/model/key/layer_spec.hpp"
 #include "harness/model/key/quantized_product.hpp"
 
-namespace plumb {
+namespace plumb::analysis {
 namespace {
 
-bool is_low_precision(const LayerSpec& spec) {
-  const DataType type = spec.outputs.front().dtype;
-  return type == DataType::kBf16 || type == DataType::kF16;
+bool is_low_precision(const model::LayerSpec& spec) {
+  const model::DataType type = spec.outputs.front().dtype;
+  return type == model::DataType::kBf16 || type == model::DataType::kF16;
 }
 
-bool reads_f8(const LayerSpec& spec) {
+bool reads_f8(const model::LayerSpec& spec) {
   return std::any_of(spec.inputs.begin(), spec.inputs.end(), [](const auto& input) {
-    return input.has_value() && is_f8(input->dtype);
+    return input.has_value() && model::is_f8(input->dtype);
   });
 }
 
@@ -30,14 +30,14 @@ enum class ProductKind { kNone, kF32, kLowPrecision, kInt8, kOther };
 
 /// Returns the kind of a layer's products. Other: the peak of 8-bit floats and of wider integers is
 /// not measured.
-ProductKind product_kind(const LayerSpec& spec, const LayerCost& cost) {
+ProductKind product_kind(const model::LayerSpec& spec, const model::LayerCost& cost) {
   if (cost.macs <= 0) {
     return ProductKind::kNone;
   }
-  if (is_integer_product(spec)) {
+  if (model::is_integer_product(spec)) {
     return ProductKind::kInt8;
   }
-  if (!is_floating(spec.outputs.front().dtype) || reads_f8(spec)) {
+  if (!model::is_floating(spec.outputs.front().dtype) || reads_f8(spec)) {
     return ProductKind::kOther;
   }
   return is_low_precision(spec) ? ProductKind::kLowPrecision : ProductKind::kF32;
@@ -49,7 +49,7 @@ struct ProductPeaks {
   double low_precision = 0.0;
   std::optional<FlopsPerSecond> int8;
 
-  explicit ProductPeaks(const Calibration& calibration)
+  explicit ProductPeaks(const results::Calibration& calibration)
       : f32(std::max(calibration.peak_f32.value,
                      calibration.theoretical_f32.value_or(FlopsPerSecond{}).value)),
         low_precision(std::max(f32, calibration.peak_bf16.value)),
@@ -75,23 +75,23 @@ struct ProductPeaks {
 
 /// Counts the operations of a layer's products by the cheapest algorithm class. Other operations do
 /// not count, since a rewrite may make them disappear.
-Flops minimum_of_products(const LayerCost& cost) {
+Flops minimum_of_products(const model::LayerCost& cost) {
   const double rest = cost.flops.value - 2.0 * static_cast<double>(cost.macs);
   return Flops{cost.minimum_flops.value - rest};
 }
 
-bool counts(const Measurement& row) {
-  return row.purpose != Purpose::kRace && row.outcome.timed() && row.summary.n > 0 &&
+bool counts(const results::Measurement& row) {
+  return row.purpose != results::Purpose::kRace && row.outcome.timed() && row.summary.n > 0 &&
          row.corrected().median > Seconds(0.0);
 }
 
 /// Returns how many bytes of its i-th operand a layer must read. `whole` is the operand's size.
 /// `passed_on` is how many bytes of the layer's result its readers read.
-std::int64_t demand(const Layer& layer, std::size_t i, Bytes whole, std::int64_t passed_on) {
-  if (layer.role == Layer::Role::kView) {
+std::int64_t demand(const model::Layer& layer, std::size_t i, Bytes whole, std::int64_t passed_on) {
+  if (layer.role == model::Layer::Role::kView) {
     return i == 0 ? std::min(whole.value, passed_on) : 0;
   }
-  if (layer.role != Layer::Role::kCompute || i >= layer.spec.inputs.size()) {
+  if (layer.role != model::Layer::Role::kCompute || i >= layer.spec.inputs.size()) {
     return 0;  // folded, unknown, or an operand that only configures
   }
   const std::string& op = layer.spec.op;
@@ -100,8 +100,8 @@ std::int64_t demand(const Layer& layer, std::size_t i, Bytes whole, std::int64_t
   }
   if (i == 0 && (op == "gather" || op == "slice" || op == "split")) {
     std::int64_t taken = 0;
-    for (const TensorType& output : layer.spec.outputs) {
-      taken += byte_size(output).value;
+    for (const model::TensorType& output : layer.spec.outputs) {
+      taken += model::byte_size(output).value;
     }
     return std::min(whole.value, taken);
   }
@@ -110,17 +110,17 @@ std::int64_t demand(const Layer& layer, std::size_t i, Bytes whole, std::int64_t
 
 /// Returns how many bytes of each value must be read. Computed from the end of the model to its
 /// beginning.
-std::vector<std::int64_t> bytes_read(const Graph& graph) {
+std::vector<std::int64_t> bytes_read(const model::Graph& graph) {
   std::vector<std::int64_t> read(graph.values.size(), 0);
   for (auto layer = graph.layers.rbegin(); layer != graph.layers.rend(); ++layer) {
     std::int64_t passed_on = 0;
-    for (const ValueId output : layer->outputs) {
+    for (const model::ValueId output : layer->outputs) {
       passed_on = std::max(passed_on, read[output]);
     }
     for (std::size_t i = 0; i < layer->inputs.size(); ++i) {
       if (layer->inputs[i]) {
-        const ValueId input = *layer->inputs[i];
-        const Bytes whole = byte_size(graph.values[input].type);
+        const model::ValueId input = *layer->inputs[i];
+        const Bytes whole = model::byte_size(graph.values[input].type);
         read[input] = std::max(read[input], demand(*layer, i, whole, passed_on));
       }
     }
@@ -130,31 +130,32 @@ std::vector<std::int64_t> bytes_read(const Graph& graph) {
 
 }  // namespace
 
-Bytes compulsory_bytes(const Graph& graph) {
+Bytes compulsory_bytes(const model::Graph& graph) {
   const std::vector<std::int64_t> read = bytes_read(graph);
   std::vector<bool> produced_by_run(graph.values.size(), false);
-  for (const Layer& layer : graph.layers) {
-    for (const ValueId output : layer.outputs) {
-      produced_by_run[output] = layer.role != Layer::Role::kFolded;
+  for (const model::Layer& layer : graph.layers) {
+    for (const model::ValueId output : layer.outputs) {
+      produced_by_run[output] = layer.role != model::Layer::Role::kFolded;
     }
   }
   Bytes total;
-  for (ValueId value = 0; value < graph.values.size(); ++value) {
+  for (model::ValueId value = 0; value < graph.values.size(); ++value) {
     if (!produced_by_run[value]) {
       total += Bytes{read[value]};
     }
   }
-  for (const ValueId output : graph.outputs) {
+  for (const model::ValueId output : graph.outputs) {
     if (produced_by_run[output]) {
-      total += byte_size(graph.values[output].type);
+      total += model::byte_size(graph.values[output].type);
     }
   }
   return total;
 }
 
-Calibration with_reached_peaks(Calibration calibration, std::span<const StoredMeasurement> rows) {
-  std::unordered_map<LayerKey, Seconds> fastest;
-  for (const StoredMeasurement& row : rows) {
+results::Calibration with_reached_peaks(results::Calibration calibration,
+                                        std::span<const results::StoredMeasurement> rows) {
+  std::unordered_map<model::LayerKey, Seconds> fastest;
+  for (const results::StoredMeasurement& row : rows) {
     if (counts(row.measurement)) {
       const Seconds median = row.measurement.corrected().median;
       const auto [at, added] = fastest.try_emplace(row.measurement.key, median);
@@ -163,8 +164,8 @@ Calibration with_reached_peaks(Calibration calibration, std::span<const StoredMe
   }
   for (const auto& [key, time] : fastest) {
     try {
-      const LayerSpec spec = parse_key(key);
-      const LayerCost cost = cost_of(spec);
+      const model::LayerSpec spec = model::parse_key(key);
+      const model::LayerCost cost = model::compute_cost(spec);
       const FlopsPerSecond reached{minimum_of_products(cost).value / time.count()};
       switch (product_kind(spec, cost)) {
         case ProductKind::kF32:
@@ -189,7 +190,8 @@ Calibration with_reached_peaks(Calibration calibration, std::span<const StoredMe
   return calibration;
 }
 
-std::optional<HardwareBound> hardware_floor(const Graph& graph, const Calibration& calibration) {
+std::optional<HardwareBound> hardware_floor(const model::Graph& graph,
+                                            const results::Calibration& calibration) {
   const ProductPeaks peaks(calibration);
   if (calibration.memory_bandwidth.value <= 0.0 || peaks.f32 <= 0.0) {
     return std::nullopt;
@@ -201,8 +203,8 @@ std::optional<HardwareBound> hardware_floor(const Graph& graph, const Calibratio
   if (beyond.value > 0) {
     floor.transfer = beyond / calibration.memory_bandwidth;
   }
-  for (const Layer& layer : graph.layers) {
-    if (layer.role != Layer::Role::kCompute || layer.cost.macs == 0) {
+  for (const model::Layer& layer : graph.layers) {
+    if (layer.role != model::Layer::Role::kCompute || layer.cost.macs == 0) {
       continue;
     }
     const auto peak = peaks.of(product_kind(layer.spec, layer.cost));
@@ -215,4 +217,4 @@ std::optional<HardwareBound> hardware_floor(const Graph& graph, const Calibratio
   return floor;
 }
 
-}  // namespace plumb
+}  // namespace plumb::analysis

@@ -8,7 +8,7 @@
 #include "harness/model/graph/graph.hpp"
 #include "harness/results/run.hpp"
 
-namespace plumb {
+namespace plumb::analysis {
 
 /// Transfers and computation that no execution of a model on a machine can avoid.
 struct HardwareBound {
@@ -26,16 +26,16 @@ struct HardwareBound {
 /// Counts the bytes that every execution must read or write at least once. These are the outputs,
 /// and the model's inputs and weights as far as they are read: a Gather reads its rows, not the
 /// table.
-[[nodiscard]] Bytes compulsory_bytes(const Graph& graph);
+[[nodiscard]] Bytes compulsory_bytes(const model::Graph& graph);
 
 /// Raises the peaks to those that products of the run reached, since the calibration may have met a
 /// slow moment. That is minimum operations ÷ median of full rows with right results.
-[[nodiscard]] Calibration with_reached_peaks(Calibration calibration,
-                                             std::span<const StoredMeasurement> rows);
+[[nodiscard]] results::Calibration with_reached_peaks(
+    results::Calibration calibration, std::span<const results::StoredMeasurement> rows);
 
 /// Computes the bound `hardware` of docs/reference/bounds.md. Empty: the calibration lacks a
 /// bandwidth or a peak.
-[[nodiscard]] std::optional<HardwareBound> hardware_floor(const Graph& graph,
-                                                          const Calibration& calibration);
+[[nodiscard]] std::optional<HardwareBound> hardware_floor(const model::Graph& graph,
+                                                          const results::Calibration& calibration);
 
-}  // namespace plumb
+}  // namespace plumb::analysis

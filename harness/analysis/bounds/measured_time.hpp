@@ -4,12 +4,12 @@
 #include "harness/base/units.hpp"
 #include "harness/measure/sample_summary.hpp"
 
-namespace plumb {
+namespace plumb::analysis {
 
 /// Positive time with its 95% interval.
 struct MeasuredTime {
   Seconds median{};
-  Interval interval{};
+  measure::Interval interval{};
 };
 
-}  // namespace plumb
+}  // namespace plumb::analysis

@@ -11,7 +11,7 @@
 #include "harness/analysis/bounds/plan_estimate.hpp"
 #include "harness/results/execution_mode.hpp"
 
-namespace plumb {
+namespace plumb::analysis {
 namespace {
 
 constexpr std::size_t kMaxDifferences = 20;
@@ -45,7 +45,7 @@ void add_findings(const ExecutionTime& time, ModelBounds& model) {
         fmt::format("the execution end to end ({}) was disturbed: run again when the host is quiet",
                     time.mode));
   }
-  if (time.outcome.kind == Outcome::Kind::kUnstable) {
+  if (time.outcome.kind == results::Outcome::Kind::kUnstable) {
     model.disturbances.push_back(fmt::format(
         "the execution end to end ({}) is unstable: {}", time.mode, time.outcome.reason));
   }
@@ -70,7 +70,7 @@ void add_findings(const ExecutionTime& time, ModelBounds& model) {
 
 // The bounds are of the model's own type. They do not hold for a mode in another type.
 bool must_not_exceed(const Bound& bound, const ExecutionTime& execution) {
-  const ExecutionMode mode = execution_mode_from(execution.mode);
+  const results::ExecutionMode mode = results::execution_mode_from(execution.mode);
   const std::string_view library = mode.parallel_branches ? "library_parallel" : "library";
   return bound.complete && !mode.bf16 && !mode.int8 &&
          (bound.kind == "hardware" ||
@@ -78,7 +78,7 @@ bool must_not_exceed(const Bound& bound, const ExecutionTime& execution) {
 }
 
 ExecutionTime execution_time(const ReplicatedExecution& execution) {
-  const Execution& told = *execution.told;
+  const results::Execution& told = *execution.told;
   ExecutionTime time;
   time.mode = told.mode;
   time.scenario = told.scenario;
@@ -90,11 +90,11 @@ ExecutionTime execution_time(const ReplicatedExecution& execution) {
   if (!time.outcome.timed()) {
     return time;
   }
-  std::vector<SampleSummary> corrected;
+  std::vector<measure::SampleSummary> corrected;
   std::vector<Seconds> sorted;
   time.disturbed = true;
-  for (const Execution* const process : execution.processes) {
-    const Measurement& row = process->row;
+  for (const results::Execution* const process : execution.processes) {
+    const results::Measurement& row = process->row;
     corrected.push_back(row.corrected());
     for (const Seconds sample : row.samples) {
       sorted.push_back(std::max(sample - row.floor, Seconds(0.0)));
@@ -105,21 +105,21 @@ ExecutionTime execution_time(const ReplicatedExecution& execution) {
     time.disturbed = time.disturbed && row.disturbance.disturbed;
   }
   std::sort(sorted.begin(), sorted.end());
-  const SampleSummary pooled = pool_processes(corrected);
+  const measure::SampleSummary pooled = pool_processes(corrected);
   time.samples = sorted.size();
   time.median = pooled.median;
   time.interval = pooled.interval;
-  time.p90 = quantile(sorted, 0.90);
-  time.p99 = quantile(sorted, 0.99);
+  time.p90 = measure::quantile(sorted, 0.90);
+  time.p99 = measure::quantile(sorted, 0.99);
   return time;
 }
 
-void add_executions(std::span<const Execution> executions,
-                    const Graph& graph,
+void add_executions(std::span<const results::Execution> executions,
+                    const model::Graph& graph,
                     const ResultSet& results,
                     ModelBounds& model) {
   for (const ReplicatedExecution& execution : replicated_executions(executions)) {
-    const Execution& told = *execution.told;
+    const results::Execution& told = *execution.told;
     model.executions.push_back(execution_time(execution));
     model.executions.back().differences =
         largest_differences(told, graph, results, kMaxDifferences);
@@ -130,4 +130,4 @@ void add_executions(std::span<const Execution> executions,
   }
 }
 
-}  // namespace plumb
+}  // namespace plumb::analysis

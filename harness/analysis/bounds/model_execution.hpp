@@ -9,7 +9,7 @@
 #include "harness/analysis/bounds/process_pool.hpp"
 #include "harness/results/execution.hpp"
 
-namespace plumb {
+namespace plumb::analysis {
 
 struct Bound;
 class ResultSet;
@@ -18,7 +18,7 @@ struct ModelBounds;
 /// Time of a layer inside an executed model, beside that of the same variant alone.
 struct LayerInModel {
   std::string name;
-  LayerKey key;
+  model::LayerKey key;
   std::string variant;
   Seconds inside{};  ///< in the passes that time each step by itself
   Seconds alone{};   ///< its own row in this run: activations refreshed, weights cold
@@ -29,9 +29,9 @@ struct LayerInModel {
 struct ExecutionTime {
   std::string mode;
   std::string scenario;
-  Outcome outcome;
+  results::Outcome outcome;
   Seconds median{};
-  Interval interval{};
+  measure::Interval interval{};
   Seconds p90{};
   Seconds p99{};
   std::size_t samples = 0;           ///< of all processes; 0: there is no time
@@ -56,9 +56,9 @@ struct ExecutionTime {
 /// (with the reason) and a bound of the same mode above the measured time. A disturbed host and an
 /// unstable time are disturbances. Bound and time are compared by the ends of their intervals
 /// (docs/reference/bounds.md). Pure.
-void add_executions(std::span<const Execution> executions,
-                    const Graph& graph,
+void add_executions(std::span<const results::Execution> executions,
+                    const model::Graph& graph,
                     const ResultSet& results,
                     ModelBounds& model);
 
-}  // namespace plumb
+}  // namespace plumb::analysis

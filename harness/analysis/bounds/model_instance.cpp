@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-namespace plumb {
+namespace plumb::analysis {
 
 std::string to_text(const ModelInstance& instance, std::string_view separator) {
   std::string text = fmt::format(
@@ -22,4 +22,4 @@ std::string subject_of(const ModelInstance& instance) {
   return text;
 }
 
-}  // namespace plumb
+}  // namespace plumb::analysis

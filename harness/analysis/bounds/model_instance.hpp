@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace plumb {
+namespace plumb::analysis {
 
 /// Identity of one analysed instance of a model. Results of different instances are never mixed.
 struct ModelInstance {
@@ -25,4 +25,4 @@ struct ModelInstance {
 /// Returns the subject of an instance's derived records: "bert-base|1|f32|sequence=128".
 [[nodiscard]] std::string subject_of(const ModelInstance& instance);
 
-}  // namespace plumb
+}  // namespace plumb::analysis

@@ -7,14 +7,15 @@
 
 #include "harness/analysis/bounds/bounds.hpp"
 
-namespace plumb {
+namespace plumb::analysis {
 
-std::vector<ScenarioResult> newest_loads(std::span<const ScenarioResult> loads) {
-  std::vector<ScenarioResult> newest;
-  for (const ScenarioResult& load : loads) {
-    const auto same = std::find_if(newest.begin(), newest.end(), [&](const ScenarioResult& other) {
-      return other.mode == load.mode && other.scenario == load.scenario;
-    });
+std::vector<results::ScenarioResult> newest_loads(std::span<const results::ScenarioResult> loads) {
+  std::vector<results::ScenarioResult> newest;
+  for (const results::ScenarioResult& load : loads) {
+    const auto same =
+        std::find_if(newest.begin(), newest.end(), [&](const results::ScenarioResult& other) {
+          return other.mode == load.mode && other.scenario == load.scenario;
+        });
     if (same == newest.end()) {
       newest.push_back(load);
     } else if (same->started <= load.started) {
@@ -24,13 +25,13 @@ std::vector<ScenarioResult> newest_loads(std::span<const ScenarioResult> loads) 
   return newest;
 }
 
-void add_loads(std::span<const ScenarioResult> loads, ModelBounds& model) {
+void add_loads(std::span<const results::ScenarioResult> loads, ModelBounds& model) {
   model.loads = newest_loads(loads);
-  for (const ScenarioResult& load : model.loads) {
-    const LoadVerdict verdict = verdict_of(load);
-    for (const std::string& reason : reasons_of(load)) {
+  for (const results::ScenarioResult& load : model.loads) {
+    const results::LoadVerdict verdict = judge_load(load);
+    for (const std::string& reason : results::list_reasons(load)) {
       model.findings.push_back(
-          verdict == LoadVerdict::kNotExecuted
+          verdict == results::LoadVerdict::kNotExecuted
               ? fmt::format("scenario {} ({}) was not executed: {}: {}",
                             load.scenario,
                             load.mode,
@@ -47,4 +48,4 @@ void add_loads(std::span<const ScenarioResult> loads, ModelBounds& model) {
   }
 }
 
-}  // namespace plumb
+}  // namespace plumb::analysis

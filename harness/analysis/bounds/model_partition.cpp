@@ -10,26 +10,27 @@
 
 #include "harness/analysis/bounds/critical_path.hpp"
 
-namespace plumb {
+namespace plumb::analysis {
 namespace {
 
-std::vector<PartitionStep> possible_steps(const Graph& graph,
+std::vector<PartitionStep> possible_steps(const model::Graph& graph,
                                           const ResultSet& results,
                                           PartitionMode mode) {
   std::vector<PartitionStep> steps;
-  for (LayerId id = 0; id < graph.layers.size(); ++id) {
-    const Layer& layer = graph.layers[id];
-    if (layer.role == Layer::Role::kCompute) {
-      steps.push_back({{id}, {}, layer.key, results.best(layer.key, CacheMode::kNone), false});
-    } else if (layer.role == Layer::Role::kUnsupported) {
+  for (model::LayerId id = 0; id < graph.layers.size(); ++id) {
+    const model::Layer& layer = graph.layers[id];
+    if (layer.role == model::Layer::Role::kCompute) {
+      steps.push_back(
+          {{id}, {}, layer.key, results.best(layer.key, results::CacheMode::kNone), false});
+    } else if (layer.role == model::Layer::Role::kUnsupported) {
       steps.push_back({{id}, {}, layer.key, std::nullopt, false});
     }
   }
   if (mode == PartitionMode::kPlain) {
     return steps;
   }
-  for (Match& match : matches(graph)) {
-    if (std::optional<KeyTime> time = results.best(match.key, CacheMode::kNone)) {
+  for (rewrite::Match& match : rewrite::matches(graph)) {
+    if (std::optional<KeyTime> time = results.best(match.key, results::CacheMode::kNone)) {
       steps.push_back({std::move(match.layers),
                        std::string(match.rewrite),
                        std::move(match.key),
@@ -53,7 +54,9 @@ std::string_view to_text(PartitionMode mode) {
   return mode == PartitionMode::kPlain ? "plain" : "fusion";
 }
 
-ModelPartition partition_model(const Graph& graph, const ResultSet& results, PartitionMode mode) {
+ModelPartition partition_model(const model::Graph& graph,
+                               const ResultSet& results,
+                               PartitionMode mode) {
   const std::vector<PartitionStep> steps = possible_steps(graph, results, mode);
   std::vector<PartitionOption> options;
   options.reserve(steps.size());
@@ -67,7 +70,7 @@ ModelPartition partition_model(const Graph& graph, const ResultSet& results, Par
   ModelPartition result;
   result.optimal = cover.optimal;
   result.critical_length = path.length;
-  std::set<LayerId> critical;
+  std::set<model::LayerId> critical;
   for (const std::size_t index : path.options) {
     result.critical.push_back(steps[index]);
     result.critical.back().critical = true;
@@ -75,7 +78,7 @@ ModelPartition partition_model(const Graph& graph, const ResultSet& results, Par
   }
   for (const std::size_t index : cover.chosen) {
     PartitionStep step = steps[index];
-    step.critical = std::any_of(step.layers.begin(), step.layers.end(), [&](LayerId layer) {
+    step.critical = std::any_of(step.layers.begin(), step.layers.end(), [&](model::LayerId layer) {
       return critical.contains(layer);
     });
     result.steps.push_back(std::move(step));
@@ -83,15 +86,15 @@ ModelPartition partition_model(const Graph& graph, const ResultSet& results, Par
   return result;
 }
 
-StepSum sum_of(const std::vector<PartitionStep>& steps) {
+StepSum sum_steps(const std::vector<PartitionStep>& steps) {
   StepSum sum;
-  std::map<RowId, RowUse> uses;
+  std::map<results::RowId, RowUse> uses;
   for (const PartitionStep& step : steps) {
     if (!step.time) {
       ++sum.missing;
       continue;
     }
-    const SampleSummary& time = step.time->time;
+    const measure::SampleSummary& time = step.time->time;
     sum.seconds += time.median;
     RowUse& use = uses[step.time->row];
     use.count += 1.0;
@@ -114,10 +117,10 @@ StepSum sum_of(const std::vector<PartitionStep>& steps) {
   return sum;
 }
 
-Bound bound_of(std::string_view kind,
-               std::string_view mode,
-               const std::vector<PartitionStep>& steps) {
-  StepSum sum = sum_of(steps);
+Bound make_bound(std::string_view kind,
+                 std::string_view mode,
+                 const std::vector<PartitionStep>& steps) {
+  StepSum sum = sum_steps(steps);
   Bound bound;
   bound.kind = kind;
   bound.mode = mode;
@@ -129,7 +132,7 @@ Bound bound_of(std::string_view kind,
   return bound;
 }
 
-std::string name_of(const Graph& graph, const std::vector<LayerId>& layers) {
+std::string name_of(const model::Graph& graph, const std::vector<model::LayerId>& layers) {
   constexpr std::size_t kNamed = 4;
   if (layers.size() > kNamed) {
     return fmt::format("{} … {} ({} layers)",
@@ -138,43 +141,43 @@ std::string name_of(const Graph& graph, const std::vector<LayerId>& layers) {
                        layers.size());
   }
   std::string names;
-  for (const LayerId layer : layers) {
+  for (const model::LayerId layer : layers) {
     names += names.empty() ? "" : " + ";
     names += graph.layers[layer].name;
   }
   return names;
 }
 
-std::string reason_of(const Layer& layer, const ResultSet& results) {
-  if (layer.role == Layer::Role::kUnsupported) {
+std::string find_reason(const model::Layer& layer, const ResultSet& results) {
+  if (layer.role == model::Layer::Role::kUnsupported) {
     return layer.reason;
   }
-  if (const std::optional<Outcome> failure = results.failure(layer.key)) {
+  if (const std::optional<results::Outcome> failure = results.failure(layer.key)) {
     return fmt::format("{}: {}", to_text(failure->kind), failure->reason);
   }
   return "not measured in this run";
 }
 
-PricedPartition priced_partition(const Graph& graph,
+PricedPartition priced_partition(const model::Graph& graph,
                                  const ResultSet& results,
                                  PartitionMode mode,
                                  std::string_view precision) {
   PricedPartition priced;
   priced.steps = partition_model(graph, results, mode).steps;
-  priced.sum = sum_of(priced.steps);
+  priced.sum = sum_steps(priced.steps);
   const auto first = std::find_if(priced.steps.begin(),
                                   priced.steps.end(),
                                   [](const PartitionStep& step) { return !step.time; });
   if (first != priced.steps.end()) {
-    const Layer& layer = graph.layers[first->layers.front()];
+    const model::Layer& layer = graph.layers[first->layers.front()];
     priced.why_not = fmt::format("no {} time for {} of {} layers, first {}: {}",
                                  precision,
                                  priced.sum.missing,
                                  priced.steps.size(),
                                  layer.name,
-                                 reason_of(layer, results));
+                                 find_reason(layer, results));
   }
   return priced;
 }
 
-}  // namespace plumb
+}  // namespace plumb::analysis

@@ -7,7 +7,7 @@
 #include "harness/analysis/bounds/bounds.hpp"
 #include "harness/analysis/bounds/measured_time.hpp"
 
-namespace plumb {
+namespace plumb::analysis {
 
 /// Steps that a mode allows.
 enum class PartitionMode {
@@ -24,24 +24,24 @@ struct ModelPartition {
   Seconds critical_length{};
   bool optimal = true;  ///< see Partition::optimal
 };
-[[nodiscard]] ModelPartition partition_model(const Graph& graph,
+[[nodiscard]] ModelPartition partition_model(const model::Graph& graph,
                                              const ResultSet& results,
                                              PartitionMode mode);
 
 /// Sum over steps, with the rows from which it is computed.
 struct StepSum {
   Seconds seconds{};
-  Interval interval{};
+  measure::Interval interval{};
   std::size_t missing = 0;  ///< steps without a time: they add nothing
   std::optional<Timestamp> oldest_row;
-  std::vector<RowId> inputs;  ///< ascending, each once
+  std::vector<results::RowId> inputs;  ///< ascending, each once
   [[nodiscard]] MeasuredTime time() const { return {seconds, interval}; }
 };
 
 /// Adds up the medians. Different rows are independent: their half intervals add as the root of the
 /// sum of squares, lower and upper separately. One row used n times is one measurement, with n
 /// times its half (docs/reference/bounds.md).
-[[nodiscard]] StepSum sum_of(const std::vector<PartitionStep>& steps);
+[[nodiscard]] StepSum sum_steps(const std::vector<PartitionStep>& steps);
 
 /// Steps of a partition with their sum.
 struct PricedPartition {
@@ -52,21 +52,22 @@ struct PricedPartition {
 
 /// Prices a model in a precision. `why_not` says how many steps have no time in it, and why the
 /// first has none.
-[[nodiscard]] PricedPartition priced_partition(const Graph& graph,
+[[nodiscard]] PricedPartition priced_partition(const model::Graph& graph,
                                                const ResultSet& results,
                                                PartitionMode mode,
                                                std::string_view precision);
 
 /// Returns a bound or estimate from the sum over steps. It is complete if every step has a time.
-[[nodiscard]] Bound bound_of(std::string_view kind,
-                             std::string_view mode,
-                             const std::vector<PartitionStep>& steps);
+[[nodiscard]] Bound make_bound(std::string_view kind,
+                               std::string_view mode,
+                               const std::vector<PartitionStep>& steps);
 
 /// Returns the names of a step's layers: "conv1 + relu1", or the first and last of many.
-[[nodiscard]] std::string name_of(const Graph& graph, const std::vector<LayerId>& layers);
+[[nodiscard]] std::string name_of(const model::Graph& graph,
+                                  const std::vector<model::LayerId>& layers);
 
 /// Returns why a layer has no time: its own reason, the worst outcome, or that nothing was
 /// measured.
-[[nodiscard]] std::string reason_of(const Layer& layer, const ResultSet& results);
+[[nodiscard]] std::string find_reason(const model::Layer& layer, const ResultSet& results);
 
-}  // namespace plumb
+}  // namespace plumb::analysis

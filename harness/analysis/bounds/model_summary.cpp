@@ -6,7 +6,7 @@
 
 #include "harness/results/execution_mode.hpp"
 
-namespace plumb {
+namespace plumb::analysis {
 namespace {
 
 std::optional<Seconds> complete_time(const ModelBounds& model,
@@ -20,12 +20,12 @@ std::optional<Seconds> complete_time(const ModelBounds& model,
   return std::nullopt;
 }
 
-bool in_own_type(const ExecutionMode& mode) {
+bool in_own_type(const results::ExecutionMode& mode) {
   return !mode.bf16 && !mode.int8;
 }
 
 /// Returns the library's bound on executions in a mode. The bounds are of the model's own type.
-std::optional<Seconds> library_bound(const ModelBounds& model, const ExecutionMode& mode) {
+std::optional<Seconds> library_bound(const ModelBounds& model, const results::ExecutionMode& mode) {
   if (!in_own_type(mode)) {
     return std::nullopt;
   }
@@ -37,7 +37,7 @@ std::optional<Seconds> library_bound(const ModelBounds& model, const ExecutionMo
 ModeSummary mode_summary(const ModelBounds& model, const std::string& name) {
   ModeSummary mode;
   mode.mode = name;
-  mode.bound = library_bound(model, execution_mode_from(name));
+  mode.bound = library_bound(model, results::execution_mode_from(name));
   mode.predicted = complete_time(model, "predicted", name);
   const auto execution = std::find_if(model.executions.begin(),
                                       model.executions.end(),
@@ -75,7 +75,8 @@ ModelSummary summarize(const ModelBounds& model) {
   std::optional<Seconds> least = summary.now;
   for (const ModeSummary& mode : summary.modes) {
     const std::optional<Seconds> time = mode.measured();
-    if (time && in_own_type(execution_mode_from(mode.mode)) && (!least || *time < *least)) {
+    if (time && in_own_type(results::execution_mode_from(mode.mode)) &&
+        (!least || *time < *least)) {
       least = time;
       summary.fastest = &mode;
     }
@@ -90,4 +91,4 @@ ModelSummary summarize(const ModelBounds& model) {
   return summary;
 }
 
-}  // namespace plumb
+}  // namespace plumb::analysis

@@ -7,7 +7,7 @@
 
 #include "harness/analysis/bounds/bounds.hpp"
 
-namespace plumb {
+namespace plumb::analysis {
 
 /// One mode of a model: its bound, its estimate and its measured time.
 struct ModeSummary {
@@ -40,4 +40,4 @@ struct ModelSummary {
 
 [[nodiscard]] ModelSummary summarize(const ModelBounds& model);
 
-}  // namespace plumb
+}  // namespace plumb::analysis

@@ -10,7 +10,7 @@
 
 #include "harness/base/error.hpp"
 
-namespace plumb {
+namespace plumb::analysis {
 namespace {
 
 constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
@@ -53,7 +53,7 @@ struct Partial {
 };
 
 /// Cheapest partial partition for each set of later layers that are already taken.
-using States = std::map<std::vector<LayerId>, Partial>;
+using States = std::map<std::vector<model::LayerId>, Partial>;
 
 /// Solver for the layers of one group, by dynamic programming over them in order.
 class GroupPartition {
@@ -63,9 +63,9 @@ class GroupPartition {
       : options_(options), by_first_(by_first) {}
 
   /// Adds the options chosen for these layers (ascending) to `cover`.
-  void solve(const std::vector<LayerId>& layers, Partition& cover) {
+  void solve(const std::vector<model::LayerId>& layers, Partition& cover) {
     States states{{{}, {}}};
-    for (const LayerId layer : layers) {
+    for (const model::LayerId layer : layers) {
       States next;
       for (const auto& [taken, partial] : states) {
         advance(layer, taken, partial, next);
@@ -84,8 +84,8 @@ class GroupPartition {
   }
 
  private:
-  void advance(LayerId layer,
-               const std::vector<LayerId>& taken,
+  void advance(model::LayerId layer,
+               const std::vector<model::LayerId>& taken,
                const Partial& partial,
                States& next) {
     if (!taken.empty() && taken.front() == layer) {
@@ -94,8 +94,8 @@ class GroupPartition {
     }
     for (const std::size_t index : by_first_[layer]) {
       const PartitionOption& option = options_[index];
-      std::vector<LayerId> rest(option.layers.begin() + 1, option.layers.end());
-      std::vector<LayerId> both;
+      std::vector<model::LayerId> rest(option.layers.begin() + 1, option.layers.end());
+      std::vector<model::LayerId> both;
       std::set_union(
           taken.begin(), taken.end(), rest.begin(), rest.end(), std::back_inserter(both));
       if (both.size() != taken.size() + rest.size()) {
@@ -109,7 +109,10 @@ class GroupPartition {
     }
   }
 
-  static void offer(States& states, std::vector<LayerId> taken, Cost cost, std::size_t decision) {
+  static void offer(States& states,
+                    std::vector<model::LayerId> taken,
+                    Cost cost,
+                    std::size_t decision) {
     const auto [at, added] = states.try_emplace(std::move(taken), Partial{cost, decision});
     if (!added && cost < at->second.cost) {
       at->second = {cost, decision};
@@ -149,18 +152,18 @@ Partition cheapest_partition(std::size_t layers, std::span<const PartitionOption
       continue;
     }
     by_first[option.layers.front()].push_back(i);
-    for (const LayerId layer : option.layers) {
+    for (const model::LayerId layer : option.layers) {
       groups.join(option.layers.front(), layer);
     }
   }
-  std::map<std::size_t, std::vector<LayerId>> members;
+  std::map<std::size_t, std::vector<model::LayerId>> members;
   std::vector<bool> coverable(layers, false);
   for (const PartitionOption& option : options) {
     if (option.layers.size() == 1) {
       coverable[option.layers.front()] = true;
     }
   }
-  for (LayerId layer = 0; layer < layers; ++layer) {
+  for (model::LayerId layer = 0; layer < layers; ++layer) {
     if (coverable[layer]) {
       members[groups.root(layer)].push_back(layer);
     }
@@ -178,4 +181,4 @@ Partition cheapest_partition(std::size_t layers, std::span<const PartitionOption
   return cover;
 }
 
-}  // namespace plumb
+}  // namespace plumb::analysis

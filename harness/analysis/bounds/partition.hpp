@@ -9,12 +9,12 @@
 #include "harness/base/units.hpp"
 #include "harness/model/graph/graph.hpp"
 
-namespace plumb {
+namespace plumb::analysis {
 
 /// One way to execute some layers: a single layer, or several fused.
 struct PartitionOption {
-  std::vector<LayerId> layers;     ///< ascending; only the last one's result is read outside
-  std::optional<Seconds> seconds;  ///< absent: not measured
+  std::vector<model::LayerId> layers;  ///< ascending; only the last one's result is read outside
+  std::optional<Seconds> seconds;      ///< absent: not measured
 };
 
 /// Choice of options that executes every layer exactly once.
@@ -37,4 +37,4 @@ inline constexpr std::size_t kMaxPartitionStates = 4096;
 [[nodiscard]] Partition cheapest_partition(std::size_t layers,
                                            std::span<const PartitionOption> options);
 
-}  // namespace plumb
+}  // namespace plumb::analysis

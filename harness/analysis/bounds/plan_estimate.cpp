@@ -8,24 +8,25 @@
 #include "harness/analysis/bounds/model_partition.hpp"
 #include "harness/results/execution_mode.hpp"
 
-namespace plumb {
+namespace plumb::analysis {
 namespace {
 
 /// Returns whether a layer only gives its operand's bytes other extents, or stands for the reorders
 /// of the outputs.
-bool costs_nothing(const ExecutedLayer& layer) {
+bool costs_nothing(const results::ExecutedLayer& layer) {
   return layer.layers.empty() || layer.key.text.find(":view;") != std::string::npos;
 }
 
-std::optional<KeyTime> alone(const ExecutedLayer& layer, const ResultSet& results) {
-  std::optional<KeyTime> time = results.of_variant(layer.key, layer.variant, CacheMode::kWeights);
+std::optional<KeyTime> alone(const results::ExecutedLayer& layer, const ResultSet& results) {
+  std::optional<KeyTime> time =
+      results.of_variant(layer.key, layer.variant, results::CacheMode::kWeights);
   if (!time) {
-    time = results.best(layer.key, CacheMode::kWeights);
+    time = results.best(layer.key, results::CacheMode::kWeights);
   }
   return time;
 }
 
-Bound estimate_in_context(const Execution& execution, const TimeInContext& time) {
+Bound estimate_in_context(const results::Execution& execution, const results::TimeInContext& time) {
   Bound estimate;
   estimate.kind = "predicted";
   estimate.mode = execution.mode;
@@ -38,14 +39,15 @@ Bound estimate_in_context(const Execution& execution, const TimeInContext& time)
 
 bool has_cold_rows(const ResultSet& results) {
   return std::any_of(
-      results.rows().begin(), results.rows().end(), [](const StoredMeasurement& row) {
-        return row.measurement.cache == CacheMode::kWeights;
+      results.rows().begin(), results.rows().end(), [](const results::StoredMeasurement& row) {
+        return row.measurement.cache == results::CacheMode::kWeights;
       });
 }
 
 }  // namespace
 
-std::optional<Bound> estimate_of_plan(const Execution& execution, const ResultSet& results) {
+std::optional<Bound> estimate_of_plan(const results::Execution& execution,
+                                      const ResultSet& results) {
   if (execution.in_context) {
     return estimate_in_context(execution, *execution.in_context);
   }
@@ -54,29 +56,30 @@ std::optional<Bound> estimate_of_plan(const Execution& execution, const ResultSe
   }
   std::vector<PartitionStep> steps;
   Seconds reorders{};
-  for (const ExecutedLayer& layer : execution.layers) {
+  for (const results::ExecutedLayer& layer : execution.layers) {
     reorders += layer.reorder;
     if (!costs_nothing(layer)) {
       steps.push_back({layer.layers, {}, layer.key, alone(layer, results), false});
     }
   }
-  Bound estimate = bound_of("predicted", execution.mode, steps);
+  Bound estimate = make_bound("predicted", execution.mode, steps);
   estimate.seconds += reorders;
   estimate.interval.low += reorders;
   estimate.interval.high += reorders;
   estimate.lacks = {"the caches as the step before leaves them", "gaps between steps"};
-  if (execution_mode_from(execution.mode).parallel_branches) {
+  if (results::execution_mode_from(execution.mode).parallel_branches) {
     estimate.lacks.emplace_back("parallel branches");
   }
   return estimate;
 }
 
-std::vector<PricedStep> priced_steps(const Execution& execution, const ResultSet& results) {
-  if (execution_mode_from(execution.mode).parallel_branches) {
+std::vector<PricedStep> priced_steps(const results::Execution& execution,
+                                     const ResultSet& results) {
+  if (results::execution_mode_from(execution.mode).parallel_branches) {
     return {};
   }
   std::vector<PricedStep> steps;
-  for (const ExecutedLayer& layer : execution.layers) {
+  for (const results::ExecutedLayer& layer : execution.layers) {
     PricedStep step{layer.layers, layer.key, layer.variant, layer.reorder};
     if (execution.in_context) {
       if (!layer.in_context) {
@@ -95,17 +98,17 @@ std::vector<PricedStep> priced_steps(const Execution& execution, const ResultSet
   return steps;
 }
 
-std::vector<LayerInModel> largest_differences(const Execution& execution,
-                                              const Graph& graph,
+std::vector<LayerInModel> largest_differences(const results::Execution& execution,
+                                              const model::Graph& graph,
                                               const ResultSet& results,
                                               std::size_t most) {
   std::vector<LayerInModel> layers;
-  for (const ExecutedLayer& layer : execution.layers) {
-    const bool known = std::all_of(layer.layers.begin(), layer.layers.end(), [&](LayerId id) {
-      return id < graph.layers.size();
-    });
+  for (const results::ExecutedLayer& layer : execution.layers) {
+    const bool known = std::all_of(layer.layers.begin(),
+                                   layer.layers.end(),
+                                   [&](model::LayerId id) { return id < graph.layers.size(); });
     const std::optional<KeyTime> time =
-        results.of_variant(layer.key, layer.variant, CacheMode::kWeights);
+        results.of_variant(layer.key, layer.variant, results::CacheMode::kWeights);
     if (known && !costs_nothing(layer) && time) {
       layers.push_back({name_of(graph, layer.layers),
                         layer.key,
@@ -122,4 +125,4 @@ std::vector<LayerInModel> largest_differences(const Execution& execution,
   return layers;
 }
 
-}  // namespace plumb
+}  // namespace plumb::analysis

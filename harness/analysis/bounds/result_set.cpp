@@ -10,11 +10,11 @@
 
 #include "harness/analysis/bounds/process_pool.hpp"
 
-namespace plumb {
+namespace plumb::analysis {
 namespace {
 
 /// Returns whether a key has a constant operand, which its text shows by a `c` behind the extents.
-bool has_weights(const LayerKey& key) {
+bool has_weights(const model::LayerKey& key) {
   const std::string_view text = key.text;
   const std::size_t begin = text.find(";in=");
   const std::size_t end = text.find(";out=");
@@ -25,18 +25,18 @@ bool has_weights(const LayerKey& key) {
 }
 
 /// Combines the rows of one variant, one per deciding process. Needs at least one row.
-KeyTime time_of(const std::vector<const StoredMeasurement*>& rows) {
-  std::vector<SampleSummary> corrected;
-  std::vector<SampleSummary> raw;
-  std::vector<const StoredMeasurement*> order(rows);
-  for (const StoredMeasurement* row : rows) {
+KeyTime combine_rows(const std::vector<const results::StoredMeasurement*>& rows) {
+  std::vector<measure::SampleSummary> corrected;
+  std::vector<measure::SampleSummary> raw;
+  std::vector<const results::StoredMeasurement*> order(rows);
+  for (const results::StoredMeasurement* row : rows) {
     corrected.push_back(row->measurement.corrected());
     raw.push_back(row->measurement.summary);
   }
   std::stable_sort(order.begin(), order.end(), [](const auto* one, const auto* other) {
     return one->measurement.summary.median < other->measurement.summary.median;
   });
-  const StoredMeasurement& middle = *order[(order.size() - 1) / 2];
+  const results::StoredMeasurement& middle = *order[(order.size() - 1) / 2];
   KeyTime time;
   time.time = pool_processes(corrected);
   time.raw = pool_processes(raw);
@@ -51,11 +51,11 @@ KeyTime time_of(const std::vector<const StoredMeasurement*>& rows) {
 /// Returns the fastest variant among the rows that `wanted` accepts. A reference implementation
 /// counts only where nothing else was timed. An unconfirmed winner counts only where no variant was
 /// confirmed.
-std::optional<KeyTime> fastest(const std::vector<const StoredMeasurement*>& rows,
-                               CacheMode cache,
-                               const std::function<bool(const Measurement&)>& wanted) {
+std::optional<KeyTime> fastest(const std::vector<const results::StoredMeasurement*>& rows,
+                               results::CacheMode cache,
+                               const std::function<bool(const results::Measurement&)>& wanted) {
   std::set<std::string> variants;
-  for (const StoredMeasurement* row : rows) {
+  for (const results::StoredMeasurement* row : rows) {
     if (wanted(row->measurement)) {
       variants.insert(row->measurement.variant);
     }
@@ -63,14 +63,15 @@ std::optional<KeyTime> fastest(const std::vector<const StoredMeasurement*>& rows
   std::optional<KeyTime> best;
   std::tuple<bool, bool, Seconds> best_order;
   for (const std::string& variant : variants) {
-    const std::vector<const StoredMeasurement*> deciding = deciding_rows(rows, variant, cache);
+    const std::vector<const results::StoredMeasurement*> deciding =
+        deciding_rows(rows, variant, cache);
     if (deciding.empty()) {
       continue;
     }
-    KeyTime time = time_of(deciding);
-    const Measurement& measurement = deciding.front()->measurement;
+    KeyTime time = combine_rows(deciding);
+    const results::Measurement& measurement = deciding.front()->measurement;
     const std::tuple order(measurement.reference_implementation,
-                           measurement.purpose != Purpose::kConfirm,
+                           measurement.purpose != results::Purpose::kConfirm,
                            time.time.median);
     if (!best || order < best_order) {
       best = std::move(time);
@@ -82,75 +83,82 @@ std::optional<KeyTime> fastest(const std::vector<const StoredMeasurement*>& rows
 
 }  // namespace
 
-int severity(Outcome::Kind kind) {
+int severity(results::Outcome::Kind kind) {
   switch (kind) {
-    case Outcome::Kind::kCrashed:
+    case results::Outcome::Kind::kCrashed:
       return 7;
-    case Outcome::Kind::kWrongResult:
+    case results::Outcome::Kind::kWrongResult:
       return 6;
-    case Outcome::Kind::kTimedOut:
+    case results::Outcome::Kind::kTimedOut:
       return 5;
-    case Outcome::Kind::kOutOfMemory:
+    case results::Outcome::Kind::kOutOfMemory:
       return 4;
-    case Outcome::Kind::kUnsupported:
+    case results::Outcome::Kind::kUnsupported:
       return 3;
-    case Outcome::Kind::kSkipped:
+    case results::Outcome::Kind::kSkipped:
       return 2;
-    case Outcome::Kind::kUnstable:
+    case results::Outcome::Kind::kUnstable:
       return 1;
-    case Outcome::Kind::kOk:
+    case results::Outcome::Kind::kOk:
       return 0;
   }
   return 0;
 }
 
-ResultSet::ResultSet(std::vector<StoredMeasurement> rows, std::optional<Calibration> calibration)
+ResultSet::ResultSet(std::vector<results::StoredMeasurement> rows,
+                     std::optional<results::Calibration> calibration)
     : rows_(std::move(rows)), calibration_(calibration) {
   for (std::size_t i = 0; i < rows_.size(); ++i) {
     by_key_[rows_[i].measurement.key].push_back(i);
   }
 }
 
-std::optional<KeyTime> ResultSet::best(const LayerKey& key, CacheMode cache) const {
-  const auto any = [](const Measurement&) { return true; };
+std::optional<KeyTime> ResultSet::best(const model::LayerKey& key, results::CacheMode cache) const {
+  const auto any = [](const results::Measurement&) { return true; };
   std::optional<KeyTime> time = fastest(rows_of(key), cache, any);
-  if (!time && cache == CacheMode::kWeights && !has_weights(key)) {
-    time = fastest(rows_of(key), CacheMode::kNone, any);
+  if (!time && cache == results::CacheMode::kWeights && !has_weights(key)) {
+    time = fastest(rows_of(key), results::CacheMode::kNone, any);
   }
   return time;
 }
 
-std::optional<KeyTime> ResultSet::of_variant(const LayerKey& key,
+std::optional<KeyTime> ResultSet::of_variant(const model::LayerKey& key,
                                              const std::string& variant,
-                                             CacheMode cache) const {
-  const auto named = [&](const Measurement& measurement) { return measurement.variant == variant; };
+                                             results::CacheMode cache) const {
+  const auto named = [&](const results::Measurement& measurement) {
+    return measurement.variant == variant;
+  };
   std::optional<KeyTime> time = fastest(rows_of(key), cache, named);
-  if (!time && cache == CacheMode::kWeights && !has_weights(key)) {
-    time = fastest(rows_of(key), CacheMode::kNone, named);
+  if (!time && cache == results::CacheMode::kWeights && !has_weights(key)) {
+    time = fastest(rows_of(key), results::CacheMode::kNone, named);
   }
-  for (const StoredMeasurement* row : rows_of(key)) {
+  for (const results::StoredMeasurement* row : rows_of(key)) {
     if (!time && named(row->measurement) && row->measurement.outcome.timed() &&
         row->measurement.summary.n > 0) {
-      time = time_of({row});
+      time = combine_rows({row});
     }
   }
   return time;
 }
 
-std::optional<KeyTime> ResultSet::library_choice(const LayerKey& key, CacheMode cache) const {
-  const auto chosen = [](const Measurement& measurement) { return measurement.library_choice; };
+std::optional<KeyTime> ResultSet::library_choice(const model::LayerKey& key,
+                                                 results::CacheMode cache) const {
+  const auto chosen = [](const results::Measurement& measurement) {
+    return measurement.library_choice;
+  };
   std::optional<KeyTime> time = fastest(rows_of(key), cache, chosen);
-  if (!time && cache == CacheMode::kWeights && !has_weights(key)) {
-    time = fastest(rows_of(key), CacheMode::kNone, chosen);
+  if (!time && cache == results::CacheMode::kWeights && !has_weights(key)) {
+    time = fastest(rows_of(key), results::CacheMode::kNone, chosen);
   }
   return time;
 }
 
-std::vector<KeyTime> ResultSet::variant_times(const LayerKey& key, CacheMode cache) const {
+std::vector<KeyTime> ResultSet::variant_times(const model::LayerKey& key,
+                                              results::CacheMode cache) const {
   const bool references = fell_back_to_reference(key);
   std::set<std::string_view> variants;
-  for (const StoredMeasurement* row : rows_of(key)) {
-    const Measurement& measurement = row->measurement;
+  for (const results::StoredMeasurement* row : rows_of(key)) {
+    const results::Measurement& measurement = row->measurement;
     if (measurement.cache == cache && measurement.outcome.timed() && measurement.summary.n > 0 &&
         (references || !measurement.reference_implementation)) {
       variants.insert(measurement.variant);
@@ -168,12 +176,12 @@ std::vector<KeyTime> ResultSet::variant_times(const LayerKey& key, CacheMode cac
   return times;
 }
 
-std::optional<Outcome> ResultSet::failure(const LayerKey& key) const {
-  std::optional<Outcome> worst;
-  for (const StoredMeasurement* row : rows_of(key)) {
-    const Measurement& measurement = row->measurement;
+std::optional<results::Outcome> ResultSet::failure(const model::LayerKey& key) const {
+  std::optional<results::Outcome> worst;
+  for (const results::StoredMeasurement* row : rows_of(key)) {
+    const results::Measurement& measurement = row->measurement;
     if (measurement.outcome.timed()) {
-      if (measurement.purpose == Purpose::kRace) {
+      if (measurement.purpose == results::Purpose::kRace) {
         continue;
       }
       return std::nullopt;
@@ -185,10 +193,10 @@ std::optional<Outcome> ResultSet::failure(const LayerKey& key) const {
   return worst;
 }
 
-bool ResultSet::fell_back_to_reference(const LayerKey& key) const {
-  const std::vector<const StoredMeasurement*> rows = rows_of(key);
+bool ResultSet::fell_back_to_reference(const model::LayerKey& key) const {
+  const std::vector<const results::StoredMeasurement*> rows = rows_of(key);
   bool reference = false;
-  for (const StoredMeasurement* row : rows) {
+  for (const results::StoredMeasurement* row : rows) {
     if (row->measurement.outcome.timed()) {
       if (!row->measurement.reference_implementation) {
         return false;
@@ -199,8 +207,9 @@ bool ResultSet::fell_back_to_reference(const LayerKey& key) const {
   return reference;
 }
 
-std::vector<const StoredMeasurement*> ResultSet::rows_of(const LayerKey& key) const {
-  std::vector<const StoredMeasurement*> result;
+std::vector<const results::StoredMeasurement*> ResultSet::rows_of(
+    const model::LayerKey& key) const {
+  std::vector<const results::StoredMeasurement*> result;
   if (const auto found = by_key_.find(key); found != by_key_.end()) {
     for (const std::size_t index : found->second) {
       result.push_back(&rows_[index]);
@@ -209,4 +218,4 @@ std::vector<const StoredMeasurement*> ResultSet::rows_of(const LayerKey& key) co
   return result;
 }
 
-}  // namespace plumb
+}  // namespace plumb::analysis

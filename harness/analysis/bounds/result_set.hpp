@@ -9,56 +9,62 @@
 
 #include "harness/results/run.hpp"
 
-namespace plumb {
+namespace plumb::analysis {
 
 /// Time of one key in one cache mode, as analyses use it. It is over the processes that decide
 /// (process_pool.hpp), with the harness overhead subtracted.
 struct KeyTime {
-  SampleSummary time;  ///< corrected
-  SampleSummary raw;
+  measure::SampleSummary time;  ///< corrected
+  measure::SampleSummary raw;
   std::string variant;
-  RowId row = 0;  ///< of the middle process
+  results::RowId row = 0;  ///< of the middle process
   std::size_t processes = 1;
   Timestamp measured{};
   std::optional<Seconds> reorder;
 };
 
 /// Returns how grave an outcome is: zero for ok, the highest for a crash.
-[[nodiscard]] int severity(Outcome::Kind kind);
+[[nodiscard]] int severity(results::Outcome::Kind kind);
 
 /// Index of the rows of one run, for analysis. Pure: no store, no clock.
 class ResultSet {
  public:
-  explicit ResultSet(std::vector<StoredMeasurement> rows,
-                     std::optional<Calibration> calibration = {});
+  explicit ResultSet(std::vector<results::StoredMeasurement> rows,
+                     std::optional<results::Calibration> calibration = {});
 
   /// Returns the time of the fastest variant, among the confirmed ones if any was confirmed in a
   /// fresh process. Falls back from kWeights to kNone where the layer has no weights. Absent:
   /// nothing was timed.
-  [[nodiscard]] std::optional<KeyTime> best(const LayerKey& key, CacheMode cache) const;
+  [[nodiscard]] std::optional<KeyTime> best(const model::LayerKey& key,
+                                            results::CacheMode cache) const;
   /// Returns the time of one variant by its full or confirming rows. Falls back from kWeights to
   /// kNone where the layer has no weights, then to any timed row of the variant, such as its race.
-  [[nodiscard]] std::optional<KeyTime> of_variant(const LayerKey& key,
+  [[nodiscard]] std::optional<KeyTime> of_variant(const model::LayerKey& key,
                                                   const std::string& variant,
-                                                  CacheMode cache) const;
+                                                  results::CacheMode cache) const;
   /// Returns the time of the variant that the library picks by default.
-  [[nodiscard]] std::optional<KeyTime> library_choice(const LayerKey& key, CacheMode cache) const;
+  [[nodiscard]] std::optional<KeyTime> library_choice(const model::LayerKey& key,
+                                                      results::CacheMode cache) const;
   /// Returns the time of every variant, each as of_variant(), fastest first. Reference
   /// implementations are included only where nothing else was timed.
-  [[nodiscard]] std::vector<KeyTime> variant_times(const LayerKey& key, CacheMode cache) const;
+  [[nodiscard]] std::vector<KeyTime> variant_times(const model::LayerKey& key,
+                                                   results::CacheMode cache) const;
   /// Returns why there is no time: the worst outcome of the key's rows. Absent: there is a time
   /// that is not a race's, or there is no failed row.
-  [[nodiscard]] std::optional<Outcome> failure(const LayerKey& key) const;
-  [[nodiscard]] bool fell_back_to_reference(const LayerKey& key) const;
-  [[nodiscard]] const std::optional<Calibration>& calibration() const { return calibration_; }
-  [[nodiscard]] std::span<const StoredMeasurement> rows() const { return rows_; }
+  [[nodiscard]] std::optional<results::Outcome> failure(const model::LayerKey& key) const;
+  [[nodiscard]] bool fell_back_to_reference(const model::LayerKey& key) const;
+  [[nodiscard]] const std::optional<results::Calibration>& calibration() const {
+    return calibration_;
+  }
+  [[nodiscard]] std::span<const results::StoredMeasurement> rows() const { return rows_; }
   /// Returns all rows of a key.
-  [[nodiscard]] std::vector<const StoredMeasurement*> rows_of(const LayerKey& key) const;
+  [[nodiscard]] std::vector<const results::StoredMeasurement*> rows_of(
+      const model::LayerKey& key) const;
 
  private:
-  std::vector<StoredMeasurement> rows_;
-  std::unordered_map<LayerKey, std::vector<std::size_t>> by_key_;
-  std::optional<Calibration> calibration_;
+  std::vector<results::StoredMeasurement> rows_;
+  std::unordered_map<model::LayerKey, std::vector<std::size_t>> by_key_;
+  std::optional<results::Calibration> calibration_;
 };
 
-}  // namespace plumb
+}  // namespace plumb::analysis

@@ -5,26 +5,26 @@
 
 #include "harness/analysis/bounds/hardware_bound.hpp"
 
-namespace plumb {
+namespace plumb::analysis {
 namespace {
 
 /// Returns a model that has this one layer.
-Graph graph_of_layer(const LayerSpec& spec, const LayerCost& cost) {
-  Graph graph;
-  Layer layer;
+model::Graph graph_of_layer(const model::LayerSpec& spec, const model::LayerCost& cost) {
+  model::Graph graph;
+  model::Layer layer;
   layer.spec = spec;
   layer.cost = cost;
-  layer.role = spec.op == "view" ? Layer::Role::kView : Layer::Role::kCompute;
-  for (const std::optional<TensorType>& input : spec.inputs) {
+  layer.role = spec.op == "view" ? model::Layer::Role::kView : model::Layer::Role::kCompute;
+  for (const std::optional<model::TensorType>& input : spec.inputs) {
     layer.inputs.push_back(input ? std::optional(graph.values.size()) : std::nullopt);
     if (input) {
       graph.values.push_back({"", *input, std::nullopt, std::nullopt});
     }
   }
-  for (const TensorType& output : spec.outputs) {
+  for (const model::TensorType& output : spec.outputs) {
     layer.outputs.push_back(graph.values.size());
     graph.outputs.push_back(graph.values.size());
-    graph.values.push_back({"", output, LayerId{0}, std::nullopt});
+    graph.values.push_back({"", output, model::LayerId{0}, std::nullopt});
   }
   graph.layers.push_back(std::move(layer));
   return graph;
@@ -38,9 +38,10 @@ std::vector<SingleLayerResult> single_layer_results(std::span<const SingleLayer>
   for (const SingleLayer& layer : layers) {
     SingleLayerResult& result = all.emplace_back();
     result.layer = layer;
-    const LayerSpec spec = parse_key(layer.key);
-    result.cost = cost_of(spec);
-    for (const CacheMode cache : {CacheMode::kNone, CacheMode::kWeights, CacheMode::kAll}) {
+    const model::LayerSpec spec = model::parse_key(layer.key);
+    result.cost = model::compute_cost(spec);
+    for (const results::CacheMode cache :
+         {results::CacheMode::kNone, results::CacheMode::kWeights, results::CacheMode::kAll}) {
       if (!result.time) {
         result.cache = cache;
         result.time = results.best(layer.key, cache);
@@ -52,7 +53,7 @@ std::vector<SingleLayerResult> single_layer_results(std::span<const SingleLayer>
       result.hardware = floor ? floor->seconds() : std::nullopt;
     }
     if (!result.time) {
-      const std::optional<Outcome> failure = results.failure(layer.key);
+      const std::optional<results::Outcome> failure = results.failure(layer.key);
       result.reason = failure ? fmt::format("{}: {}", to_text(failure->kind), failure->reason)
                               : std::string("not measured");
     }
@@ -60,4 +61,4 @@ std::vector<SingleLayerResult> single_layer_results(std::span<const SingleLayer>
   return all;
 }
 
-}  // namespace plumb
+}  // namespace plumb::analysis

@@ -10,11 +10,11 @@
 #include "harness/analysis/bounds/result_set.hpp"
 #include "harness/model/key/layer_cost.hpp"
 
-namespace plumb {
+namespace plumb::analysis {
 
 /// Layer that a suite lists by itself, in a shapes file.
 struct SingleLayer {
-  LayerKey key;
+  model::LayerKey key;
   std::int64_t count = 1;  ///< occurrences where it comes from
   std::string file;        ///< the shapes file
 
@@ -24,15 +24,16 @@ struct SingleLayer {
 /// Results of a run for one layer that its suite lists.
 struct SingleLayerResult {
   SingleLayer layer;
-  LayerCost cost;
-  CacheMode cache = CacheMode::kNone;  ///< of `time`: hot, or the first mode that was measured
-  std::optional<KeyTime> time;         ///< of the fastest variant
-  std::optional<Seconds> hardware;     ///< the hardware bound of this layer alone
-  std::string reason;                  ///< why there is no time; empty if there is one
+  model::LayerCost cost;
+  results::CacheMode cache =
+      results::CacheMode::kNone;    ///< of `time`: hot, or the first mode that was measured
+  std::optional<KeyTime> time;      ///< of the fastest variant
+  std::optional<Seconds> hardware;  ///< the hardware bound of this layer alone
+  std::string reason;               ///< why there is no time; empty if there is one
 };
 
 /// Returns the results of each layer, in the order in which they are listed.
 [[nodiscard]] std::vector<SingleLayerResult> single_layer_results(
     std::span<const SingleLayer> layers, const ResultSet& results);
 
-}  // namespace plumb
+}  // namespace plumb::analysis

@@ -3,30 +3,30 @@
 
 #include "harness/results/host_pace.hpp"
 
-namespace plumb {
+namespace plumb::analysis {
 namespace {
 
-const Reading* pace_of(const Measurement& row) {
-  const auto found = row.readings.find(kHostPace);
+const results::Reading* find_pace(const results::Measurement& row) {
+  const auto found = row.readings.find(results::kHostPace);
   return found == row.readings.end() ? nullptr : &found->second;
 }
 
-void mark(double fastest, Measurement& row) {
-  const Reading* const pace = pace_of(row);
+void mark(double fastest, results::Measurement& row) {
+  const results::Reading* const pace = find_pace(row);
   row.disturbance.disturbed =
-      row.disturbance.disturbed || (pace != nullptr && pace->median > kSlowPace * fastest);
+      row.disturbance.disturbed || (pace != nullptr && pace->median > results::kSlowPace * fastest);
 }
 
 }  // namespace
 
-std::optional<double> fastest_pace(std::span<const StoredMeasurement> rows,
+std::optional<double> fastest_pace(std::span<const results::StoredMeasurement> rows,
                                    const ModelExecutions& executions) {
-  FastestPace fastest;
-  for (const StoredMeasurement& row : rows) {
+  results::FastestPace fastest;
+  for (const results::StoredMeasurement& row : rows) {
     fastest.take_in(row.measurement);
   }
   for (const auto& [subject, of_model] : executions) {
-    for (const Execution& execution : of_model) {
+    for (const results::Execution& execution : of_model) {
       fastest.take_in(execution.row);
     }
   }
@@ -34,16 +34,16 @@ std::optional<double> fastest_pace(std::span<const StoredMeasurement> rows,
 }
 
 void mark_slow_host(double fastest,
-                    std::span<StoredMeasurement> rows,
+                    std::span<results::StoredMeasurement> rows,
                     ModelExecutions& executions) {
-  for (StoredMeasurement& row : rows) {
+  for (results::StoredMeasurement& row : rows) {
     mark(fastest, row.measurement);
   }
   for (auto& [subject, of_model] : executions) {
-    for (Execution& execution : of_model) {
+    for (results::Execution& execution : of_model) {
       mark(fastest, execution.row);
     }
   }
 }
 
-}  // namespace plumb
+}  // namespace plumb::analysis

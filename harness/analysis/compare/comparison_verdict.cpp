@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace plumb {
+namespace plumb::analysis {
 
 void choose_what_decides(std::span<MetricComparison* const> metrics) {
   const auto any = [&](const auto& wanted) {
@@ -94,7 +94,7 @@ std::optional<OverallChange> overall_change(std::span<const MetricComparison> me
   metric.p = metric.q = test_change(
       metric, {.mean = mean, .variance = variance, .kept = 1.0, .freedom = freedom}, limits.alpha);
   metric.floor = {std::max(limits.end_to_end_floor, kEndToEndFloor), FloorSource::kFixed};
-  metric.verdict = verdict_of(metric, limits.alpha, metric.floor->relative, limits.run_margin);
+  metric.verdict = judge_change(metric, limits.alpha, metric.floor->relative, limits.run_margin);
   return change;
 }
 
@@ -110,4 +110,4 @@ void put_changes_first(std::vector<MetricComparison>& metrics) {
   });
 }
 
-}  // namespace plumb
+}  // namespace plumb::analysis

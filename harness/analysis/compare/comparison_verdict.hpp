@@ -8,7 +8,7 @@
 
 #include "harness/analysis/compare/metric_test.hpp"
 
-namespace plumb {
+namespace plumb::analysis {
 
 /// Chooses the metrics that decide, unless some do already. These are the models' end-to-end times,
 /// else their bounds, else, without models, the layers.
@@ -41,4 +41,4 @@ struct OverallChange {
 /// Sorts stably: broken, regressed, improved, then the rest.
 void put_changes_first(std::vector<MetricComparison>& metrics);
 
-}  // namespace plumb
+}  // namespace plumb::analysis

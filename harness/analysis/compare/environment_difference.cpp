@@ -8,7 +8,7 @@
 
 #include "harness/results/stack_fact.hpp"
 
-namespace plumb {
+namespace plumb::analysis {
 namespace {
 
 constexpr const char* kWorkerDigest = "worker.sha256";
@@ -33,12 +33,12 @@ bool is_name(const std::string& fact) {
 
 }  // namespace
 
-std::vector<EnvironmentDifference> environment_diff(const Environment& baseline,
-                                                    const Environment& candidate) {
+std::vector<EnvironmentDifference> environment_diff(const results::Environment& baseline,
+                                                    const results::Environment& candidate) {
   std::vector<EnvironmentDifference> result;
-  const auto add = [&](const Facts& left, const Facts& right, bool identity) {
+  const auto add = [&](const results::Facts& left, const results::Facts& right, bool identity) {
     std::set<std::string> names;
-    for (const Facts* facts : {&left, &right}) {
+    for (const results::Facts* facts : {&left, &right}) {
       for (const auto& [name, value] : *facts) {
         names.insert(name);
       }
@@ -60,7 +60,8 @@ std::vector<EnvironmentDifference> environment_diff(const Environment& baseline,
 
 bool is_varied(const std::string& fact, std::span<const std::string> varied) {
   return std::any_of(varied.begin(), varied.end(), [&](const std::string& name) {
-    return (name == "stack" && is_of_stack(fact)) || fact == name || fact.starts_with(name + ".");
+    return (name == "stack" && results::is_of_stack(fact)) || fact == name ||
+           fact.starts_with(name + ".");
   });
 }
 
@@ -69,7 +70,7 @@ bool is_reading(const std::string& fact) {
          std::find(kReadings.begin(), kReadings.end(), fact) != kReadings.end();
 }
 
-bool is_same_software(const Environment& baseline, const Environment& candidate) {
+bool is_same_software(const results::Environment& baseline, const results::Environment& candidate) {
   const std::vector<EnvironmentDifference> all = environment_diff(baseline, candidate);
   return baseline.facts.contains(kWorkerDigest) && candidate.facts.contains(kWorkerDigest) &&
          std::all_of(all.begin(), all.end(), [](const EnvironmentDifference& each) {
@@ -77,4 +78,4 @@ bool is_same_software(const Environment& baseline, const Environment& candidate)
          });
 }
 
-}  // namespace plumb
+}  // namespace plumb::analysis

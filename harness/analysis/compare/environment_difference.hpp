@@ -7,7 +7,7 @@
 
 #include "harness/results/environment.hpp"
 
-namespace plumb {
+namespace plumb::analysis {
 
 /// Fact in which two environments differ.
 struct EnvironmentDifference {
@@ -19,8 +19,8 @@ struct EnvironmentDifference {
 
 /// Lists the facts in which two environments differ. Those of the identity come first, each part in
 /// order of name.
-[[nodiscard]] std::vector<EnvironmentDifference> environment_diff(const Environment& baseline,
-                                                                  const Environment& candidate);
+[[nodiscard]] std::vector<EnvironmentDifference> environment_diff(
+    const results::Environment& baseline, const results::Environment& candidate);
 
 /// Returns whether `--vary` names a fact. It may give the fact's own name, "stack" (all of
 /// `library…`) or a prefix that ends before a dot.
@@ -33,6 +33,7 @@ struct EnvironmentDifference {
 /// Returns whether two environments execute the same files with the same settings on the same
 /// machine. Recorded facts decide: they may differ only in readings of the moment, names and paths.
 /// False where either does not record its worker's file.
-[[nodiscard]] bool is_same_software(const Environment& baseline, const Environment& candidate);
+[[nodiscard]] bool is_same_software(const results::Environment& baseline,
+                                    const results::Environment& candidate);
 
-}  // namespace plumb
+}  // namespace plumb::analysis

@@ -10,7 +10,7 @@
 
 #include "harness/analysis/bounds/result_set.hpp"
 
-namespace plumb {
+namespace plumb::analysis {
 namespace {
 
 /// Returns the words of a reason that are alike from run to run: those of letters alone.
@@ -30,19 +30,21 @@ std::vector<std::string> constant_words(const std::string& reason) {
   return words;
 }
 
-std::string failure_text(const Outcome& outcome) {
+std::string failure_text(const results::Outcome& outcome) {
   return outcome.reason.empty() ? std::string(to_text(outcome.kind))
                                 : fmt::format("{}: {}", to_text(outcome.kind), outcome.reason);
 }
 
 }  // namespace
 
-bool failed_alike(const Outcome& baseline, const Outcome& candidate) {
+bool failed_alike(const results::Outcome& baseline, const results::Outcome& candidate) {
   return baseline.kind == candidate.kind &&
          constant_words(baseline.reason) == constant_words(candidate.reason);
 }
 
-void judge_failures(const Outcome& baseline, const Outcome& candidate, MetricComparison& metric) {
+void judge_failures(const results::Outcome& baseline,
+                    const results::Outcome& candidate,
+                    MetricComparison& metric) {
   metric.verdict = severity(candidate.kind) > severity(baseline.kind)
                        ? ComparisonVerdict::kBroken
                        : ComparisonVerdict::kInconclusive;
@@ -51,4 +53,4 @@ void judge_failures(const Outcome& baseline, const Outcome& candidate, MetricCom
                               failure_text(candidate));
 }
 
-}  // namespace plumb
+}  // namespace plumb::analysis

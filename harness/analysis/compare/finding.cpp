@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/analysis/compare/finding.hpp"
 
-namespace plumb {
+namespace plumb::analysis {
 
 std::string_view to_text(BoundChange change) {
   switch (change) {
@@ -35,4 +35,4 @@ std::string_view to_text(ReplayFinding finding) {
   return "not_tested";
 }
 
-}  // namespace plumb
+}  // namespace plumb::analysis

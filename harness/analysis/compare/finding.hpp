@@ -8,7 +8,7 @@
 
 #include "harness/analysis/compare/metric_test.hpp"
 
-namespace plumb {
+namespace plumb::analysis {
 
 /// Change of a regressed layer's bound.
 enum class BoundChange {
@@ -73,4 +73,4 @@ struct QualificationFinding {
   double delta_seconds = 0.0;       ///< summed over the layers, each once
 };
 
-}  // namespace plumb
+}  // namespace plumb::analysis

@@ -8,7 +8,7 @@
 
 #include "harness/analysis/compare/implementation_name.hpp"
 
-namespace plumb {
+namespace plumb::analysis {
 namespace {
 
 constexpr double kShownFrom = 2.0;  // standard errors from which a term of a model is a cause
@@ -39,7 +39,7 @@ Cause implementation_cause(const std::string& baseline_variant,
   return {"the same implementation is slower: " + before.family, 1.0, baseline_variant};
 }
 
-std::vector<Cause> causes_of(const ModelAttribution& attribution) {
+std::vector<Cause> find_causes(const ModelAttribution& attribution) {
   std::vector<Cause> causes;
   const double whole = std::abs(attribution.delta_seconds);
   if (whole == 0.0) {
@@ -93,4 +93,4 @@ std::vector<QualificationFinding> FindingGroups::findings() const {
   return result;
 }
 
-}  // namespace plumb
+}  // namespace plumb::analysis

@@ -7,7 +7,7 @@
 
 #include "harness/analysis/compare/finding.hpp"
 
-namespace plumb {
+namespace plumb::analysis {
 
 /// Returns the cause that the texts of a layer's variants suggest for a change of its time. The
 /// first that differs counts: instruction set, family, implementation. If none differs, the same
@@ -18,7 +18,7 @@ namespace plumb {
 /// Lists the causes in an attribution, as shares of |delta| with the sign of the change. First come
 /// layers of at least two standard errors, then reorders, layers that only one side executes, and
 /// the unexplained rest.
-[[nodiscard]] std::vector<Cause> causes_of(const ModelAttribution& attribution);
+[[nodiscard]] std::vector<Cause> find_causes(const ModelAttribution& attribution);
 
 /// Layers grouped by what made them slower. One cause is one finding, however many layers show it.
 class FindingGroups {
@@ -35,4 +35,4 @@ class FindingGroups {
   std::map<std::string, QualificationFinding> by_cause_;
 };
 
-}  // namespace plumb
+}  // namespace plumb::analysis

@@ -5,7 +5,7 @@
 #include <array>
 #include <utility>
 
-namespace plumb {
+namespace plumb::analysis {
 namespace {
 
 /// Parts of a name and the families that they indicate. The first part that fits counts.
@@ -53,4 +53,4 @@ ImplementationName implementation_name(std::string_view variant) {
   return result;
 }
 
-}  // namespace plumb
+}  // namespace plumb::analysis

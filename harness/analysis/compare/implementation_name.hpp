@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-namespace plumb {
+namespace plumb::analysis {
 
 /// Family and instruction set of an implementation, as far as its name shows them. Between versions
 /// of a library, names change while the implementation stays. Family and instruction set change
@@ -21,4 +21,4 @@ struct ImplementationName {
 /// text without a known family is its own family.
 [[nodiscard]] ImplementationName implementation_name(std::string_view variant);
 
-}  // namespace plumb
+}  // namespace plumb::analysis

@@ -13,7 +13,7 @@
 
 #include "harness/analysis/compare/run_comparison.hpp"
 
-namespace plumb {
+namespace plumb::analysis {
 namespace {
 
 constexpr std::int64_t kNotableBytes = std::int64_t{1} << 20;
@@ -22,14 +22,14 @@ constexpr double kMaxDisturbed = 0.1;  // of the layers; beyond it, the host shi
 
 /// Rows of one layer in both runs, each of the library's choice.
 struct Pair {
-  LayerKey key;
-  const Measurement* before = nullptr;
-  const Measurement* after = nullptr;
+  model::LayerKey key;
+  const results::Measurement* before = nullptr;
+  const results::Measurement* after = nullptr;
 };
 
-const Measurement* served_row(const ResultSet& results, const LayerKey& key) {
+const results::Measurement* served_row(const ResultSet& results, const model::LayerKey& key) {
   const auto time = served_time(results, key);
-  for (const StoredMeasurement* row : results.rows_of(key)) {
+  for (const results::StoredMeasurement* row : results.rows_of(key)) {
     if (time && row->row == time->row) {
       return &row->measurement;
     }
@@ -37,13 +37,13 @@ const Measurement* served_row(const ResultSet& results, const LayerKey& key) {
   return nullptr;
 }
 
-std::vector<Pair> pairs_of(const ResultSet& baseline, const ResultSet& candidate) {
-  std::set<LayerKey> keys;
-  for (const StoredMeasurement& row : baseline.rows()) {
+std::vector<Pair> pair_keys(const ResultSet& baseline, const ResultSet& candidate) {
+  std::set<model::LayerKey> keys;
+  for (const results::StoredMeasurement& row : baseline.rows()) {
     keys.insert(row.measurement.key);
   }
   std::vector<Pair> pairs;
-  for (const LayerKey& key : keys) {
+  for (const model::LayerKey& key : keys) {
     const Pair pair{key, served_row(baseline, key), served_row(candidate, key)};
     if (pair.before != nullptr && pair.after != nullptr) {
       pairs.push_back(pair);
@@ -58,7 +58,7 @@ bool is_disturbed(const Pair& pair) {
 
 /// Growth of one layer's cost, with its evidence.
 struct Growth {
-  LayerKey key;
+  model::LayerKey key;
   double amount = 0.0;
   std::string evidence;
 };
@@ -87,7 +87,7 @@ void add_causes(MetricComparison& metric, std::vector<Growth> growths) {
 
 std::optional<MetricComparison> compare_times(const std::vector<Pair>& pairs,
                                               const std::string& name,
-                                              std::optional<Seconds> Measurement::*time,
+                                              std::optional<Seconds> results::Measurement::*time,
                                               double alpha) {
   std::vector<double> log_ratios;
   std::vector<Growth> growths;
@@ -115,13 +115,13 @@ std::optional<MetricComparison> compare_times(const std::vector<Pair>& pairs,
   metric.series = "costs/" + name;
   metric.kind = "cost";
   metric.baseline = std::exp(log_before / static_cast<double>(log_ratios.size()));
-  metric.q = test_change(metric, trimmed_mean(std::move(log_ratios)), alpha);
+  metric.q = test_change(metric, stats::trimmed_mean(std::move(log_ratios)), alpha);
   metric.candidate = metric.baseline * *metric.ratio;
   const double all = static_cast<double>(growths.size() + disturbed);
   if (static_cast<double>(disturbed) > kMaxDisturbed * all) {
     metric.reason = fmt::format("the host was disturbed during {} of {} layers", disturbed, all);
   } else {
-    metric.verdict = verdict_of(metric, alpha, kCostGrowth, kCostGrowth);
+    metric.verdict = judge_change(metric, alpha, kCostGrowth, kCostGrowth);
   }
   add_causes(metric, std::move(growths));
   return metric;
@@ -170,11 +170,12 @@ std::optional<MetricComparison> compare_workspace(const std::vector<Pair>& pairs
 std::vector<MetricComparison> compare_layer_costs(const ResultSet& baseline,
                                                   const ResultSet& candidate,
                                                   const ComparisonLimits& limits) {
-  const std::vector<Pair> pairs = pairs_of(baseline, candidate);
+  const std::vector<Pair> pairs = pair_keys(baseline, candidate);
   std::vector<MetricComparison> metrics;
-  for (auto metric : {compare_times(pairs, "creation", &Measurement::creation, limits.alpha),
-                      compare_times(pairs, "first_call", &Measurement::first_call, limits.alpha),
-                      compare_workspace(pairs)}) {
+  for (auto metric :
+       {compare_times(pairs, "creation", &results::Measurement::creation, limits.alpha),
+        compare_times(pairs, "first_call", &results::Measurement::first_call, limits.alpha),
+        compare_workspace(pairs)}) {
     if (metric) {
       metrics.push_back(std::move(*metric));
     }
@@ -182,4 +183,4 @@ std::vector<MetricComparison> compare_layer_costs(const ResultSet& baseline,
   return metrics;
 }
 
-}  // namespace plumb
+}  // namespace plumb::analysis

@@ -6,7 +6,7 @@
 #include "harness/analysis/bounds/result_set.hpp"
 #include "harness/analysis/compare/metric_test.hpp"
 
-namespace plumb {
+namespace plumb::analysis {
 
 /// Compares costs of a library other than the time of a call, over the layers as each run's library
 /// chose them. All are of kind "cost": making the primitive ("costs/creation"), the first call
@@ -26,4 +26,4 @@ namespace plumb {
 inline constexpr std::size_t kMinCostLayers = 5;
 inline constexpr double kCostGrowth = 0.20;
 
-}  // namespace plumb
+}  // namespace plumb::analysis

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <utility>
 
-namespace plumb {
+namespace plumb::analysis {
 namespace {
 
 constexpr std::size_t kMinProcesses = 3;
@@ -20,7 +20,7 @@ constexpr double kMedianChiSquare = 0.4549364;  // median of chi-square with one
 constexpr double kMedianEfficiency = 0.37;      // of that median, against the mean square
 constexpr double kVarianceOfMedian = 1.5708;    // of n normal values, times n: pi/2
 
-double median_of(std::vector<double> values) {
+double compute_median(std::vector<double> values) {
   std::sort(values.begin(), values.end());
   const std::size_t half = values.size() / 2;
   return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2.0;
@@ -36,8 +36,8 @@ struct RunCentre {
   double variance = 0.0;
 };
 
-RunCentre centre_of(const std::vector<double>& logs) {
-  RunCentre result{median_of(logs), 0.0};
+RunCentre compute_centre(const std::vector<double>& logs) {
+  RunCentre result{compute_median(logs), 0.0};
   const auto n = static_cast<double>(logs.size());
   for (const double log : logs) {
     result.variance += (log - result.centre) * (log - result.centre) / (n - 1.0) / n;
@@ -71,7 +71,7 @@ LearnedNoise::LearnedNoise(std::span<const RunTimes> runs) : runs_(runs.size()) 
   for (const RunTimes& run : runs) {
     for (const auto& [id, logs] : run.logs) {
       if (logs.size() >= kMinProcesses) {
-        centres[id].push_back(centre_of(logs));
+        centres[id].push_back(compute_centre(logs));
         processes_[id].push_back(logs);
       }
     }
@@ -97,13 +97,13 @@ LearnedNoise::LearnedNoise(std::span<const RunTimes> runs) : runs_(runs.size()) 
     for (const double square : squares) {
       of_kinds[kind_of(id)].push_back((square / kMedianChiSquare - scatter / n) / 2.0);
     }
-    const double variance = (median_of(squares) / kMedianChiSquare - scatter / n) / 2.0;
+    const double variance = (compute_median(squares) / kMedianChiSquare - scatter / n) / 2.0;
     series_[id] = {std::max(variance, tail_variance(of_series)),
                    kMedianEfficiency * static_cast<double>(of_series.size() - 1)};
   }
   for (const auto& [kind, variances] : of_kinds) {
     const auto differences = static_cast<double>(runs_ > 0 ? runs_ - 1 : 0);
-    kinds_[kind] = {std::max(median_of(variances), 0.0), kMedianEfficiency * differences};
+    kinds_[kind] = {std::max(compute_median(variances), 0.0), kMedianEfficiency * differences};
   }
 }
 
@@ -137,4 +137,4 @@ RunDeviation LearnedNoise::of(const std::string& series) const {
   return {std::sqrt(result.variance), known ? result.freedom : kGiven, known && runs_ >= kMinRuns};
 }
 
-}  // namespace plumb
+}  // namespace plumb::analysis

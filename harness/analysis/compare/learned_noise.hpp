@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace plumb {
+namespace plumb::analysis {
 
 /// Times of a run's restarted processes, by series.
 struct RunTimes {
@@ -58,4 +58,4 @@ class LearnedNoise {
   std::map<std::string, Estimate> kinds_;  ///< "layers", "models"
 };
 
-}  // namespace plumb
+}  // namespace plumb::analysis

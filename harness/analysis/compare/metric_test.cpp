@@ -6,7 +6,7 @@
 
 #include "harness/stats/student_t.hpp"
 
-namespace plumb {
+namespace plumb::analysis {
 namespace {
 
 constexpr double kPower = 0.8;  // at which the minimal detectable effect is found
@@ -29,25 +29,25 @@ std::string_view to_text(ComparisonVerdict verdict) {
   return "inconclusive";
 }
 
-double test_change(MetricComparison& metric, const TrimmedMean& log_ratio, double alpha) {
+double test_change(MetricComparison& metric, const stats::TrimmedMean& log_ratio, double alpha) {
   const double error = std::sqrt(log_ratio.variance / log_ratio.kept);
-  const double reach = t_quantile(0.975, log_ratio.freedom) * error;
+  const double reach = stats::t_quantile(0.975, log_ratio.freedom) * error;
   metric.ratio = std::exp(log_ratio.mean);
   metric.low = std::exp(log_ratio.mean - reach);
   metric.high = std::exp(log_ratio.mean + reach);
-  metric.mde = std::expm1(
-      (t_quantile(1.0 - alpha / 2.0, log_ratio.freedom) + t_quantile(kPower, log_ratio.freedom)) *
-      error);
+  metric.mde = std::expm1((stats::t_quantile(1.0 - alpha / 2.0, log_ratio.freedom) +
+                           stats::t_quantile(kPower, log_ratio.freedom)) *
+                          error);
   if (error <= 0.0) {
     return log_ratio.mean == 0.0 ? 1.0 : 0.0;
   }
-  return two_sided_p(log_ratio.mean / error, log_ratio.freedom);
+  return stats::two_sided_p(log_ratio.mean / error, log_ratio.freedom);
 }
 
-ComparisonVerdict verdict_of(const MetricComparison& metric,
-                             double significance,
-                             double floor,
-                             double margin) {
+ComparisonVerdict judge_change(const MetricComparison& metric,
+                               double significance,
+                               double floor,
+                               double margin) {
   const double change = *metric.ratio - 1.0;
   if (*metric.q < significance && std::abs(change) >= floor && change != 0.0) {
     return change > 0.0 ? ComparisonVerdict::kRegressed : ComparisonVerdict::kImproved;
@@ -66,4 +66,4 @@ bool is_detail(const MetricComparison& metric) {
   return metric.kind == "layer" || metric.kind == "capability" || metric.kind == "accuracy";
 }
 
-}  // namespace plumb
+}  // namespace plumb::analysis

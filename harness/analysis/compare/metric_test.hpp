@@ -10,7 +10,7 @@
 #include "harness/stats/trimmed_mean.hpp"
 #include "harness/stats/two_levels.hpp"
 
-namespace plumb {
+namespace plumb::analysis {
 
 /// Conclusion of a comparison about one metric, or as a whole.
 enum class ComparisonVerdict { kBroken, kRegressed, kImproved, kEquivalent, kInconclusive };
@@ -49,9 +49,9 @@ struct OutputChange {
 struct LevelChange {
   double low_seconds = 0.0;
   double high_seconds = 0.0;
-  LevelCount known;  ///< processes of all known runs, both sides included
-  LevelCount baseline;
-  LevelCount candidate;
+  stats::LevelCount known;  ///< processes of all known runs, both sides included
+  stats::LevelCount baseline;
+  stats::LevelCount candidate;
   std::string suspected_cause = "unknown";
 };
 
@@ -87,18 +87,18 @@ struct MetricComparison {
 
 /// Fills in ratio, interval and minimal detectable effect from the mean of ln(candidate ÷
 /// baseline). Returns its two-sided p.
-double test_change(MetricComparison& metric, const TrimmedMean& log_ratio, double alpha);
+double test_change(MetricComparison& metric, const stats::TrimmedMean& log_ratio, double alpha);
 
 /// Concludes from ratio, interval and q of a metric. Changed: q is below `significance` and the
 /// change at least `floor`. Equivalent: the interval lies within the larger of floor and margin.
-[[nodiscard]] ComparisonVerdict verdict_of(const MetricComparison& metric,
-                                           double significance,
-                                           double floor,
-                                           double margin);
+[[nodiscard]] ComparisonVerdict judge_change(const MetricComparison& metric,
+                                             double significance,
+                                             double floor,
+                                             double margin);
 
 /// Returns whether a metric is one of many of its kind: of a layer, or an output.
 [[nodiscard]] bool is_detail(const MetricComparison& metric);
 /// Returns the layer key that a metric is about; empty: it is about a model.
 [[nodiscard]] std::string layer_key_of(const MetricComparison& metric);
 
-}  // namespace plumb
+}  // namespace plumb::analysis

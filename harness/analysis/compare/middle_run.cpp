@@ -10,7 +10,7 @@
 #include "harness/analysis/compare/paired_metric.hpp"
 #include "harness/base/error.hpp"
 
-namespace plumb {
+namespace plumb::analysis {
 namespace {
 
 /// Scores of runs by one kind of series. The score is the sum of median ln(time) over the series
@@ -20,7 +20,7 @@ struct KindScores {
   std::size_t series = 0;
 };
 
-KindScores scores_of(std::span<const RunTimes> runs, std::string_view kind) {
+KindScores compute_scores(std::span<const RunTimes> runs, std::string_view kind) {
   KindScores scores{std::vector<double>(runs.size(), 0.0), 0};
   for (const auto& entry : runs.front().logs) {
     const std::string& series = entry.first;
@@ -34,7 +34,7 @@ KindScores scores_of(std::span<const RunTimes> runs, std::string_view kind) {
     }
     ++scores.series;
     for (std::size_t i = 0; i < runs.size(); ++i) {
-      scores.of_runs[i] += median_of(runs[i].logs.at(series));
+      scores.of_runs[i] += compute_median(runs[i].logs.at(series));
     }
   }
   return scores;
@@ -44,9 +44,9 @@ KindScores scores_of(std::span<const RunTimes> runs, std::string_view kind) {
 
 std::size_t middle_run(std::span<const RunTimes> runs) {
   PLUMB_CHECK(!runs.empty());
-  KindScores scores = scores_of(runs, "models/");
+  KindScores scores = compute_scores(runs, "models/");
   if (scores.series == 0) {
-    scores = scores_of(runs, "layers/");
+    scores = compute_scores(runs, "layers/");
   }
   std::vector<std::size_t> order(runs.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
@@ -56,4 +56,4 @@ std::size_t middle_run(std::span<const RunTimes> runs) {
   return order[order.size() / 2];
 }
 
-}  // namespace plumb
+}  // namespace plumb::analysis

@@ -6,7 +6,7 @@
 
 #include "harness/analysis/compare/learned_noise.hpp"
 
-namespace plumb {
+namespace plumb::analysis {
 
 /// Returns the index of the run in the middle of several. Runs are ordered by the mean of ln(time)
 /// over the models' series, or without models over the layers'. Only series that every run has
@@ -14,4 +14,4 @@ namespace plumb {
 /// Pure.
 [[nodiscard]] std::size_t middle_run(std::span<const RunTimes> runs);
 
-}  // namespace plumb
+}  // namespace plumb::analysis

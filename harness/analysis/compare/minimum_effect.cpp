@@ -5,7 +5,7 @@
 #include <cmath>
 #include <set>
 
-namespace plumb {
+namespace plumb::analysis {
 namespace {
 
 constexpr double kDeviations = 3.0;
@@ -65,4 +65,4 @@ MinimumEffect layer_floor(const CalibratedFloors& floors,
                              FloorSource::kAssumed};
 }
 
-}  // namespace plumb
+}  // namespace plumb::analysis

@@ -8,7 +8,7 @@
 
 #include "harness/analysis/compare/learned_noise.hpp"
 
-namespace plumb {
+namespace plumb::analysis {
 
 /// Source of a minimum effect, the size below which a change counts as none.
 enum class FloorSource {
@@ -57,4 +57,4 @@ inline constexpr double kEndToEndFloor = 0.01;
                                         double least,
                                         double assumed);
 
-}  // namespace plumb
+}  // namespace plumb::analysis

@@ -10,7 +10,7 @@
 
 #include "harness/analysis/compare/paired_metric.hpp"
 
-namespace plumb {
+namespace plumb::analysis {
 namespace {
 
 /// Time of one layer key in one execution of a model, over all its occurrences.
@@ -18,11 +18,11 @@ struct KeyShare {
   double seconds = 0.0;
   std::string variant;
 };
-using KeyShares = std::map<LayerKey, KeyShare>;
+using KeyShares = std::map<model::LayerKey, KeyShare>;
 
-KeyShares shares_of(const Execution& execution, double& reorders) {
+KeyShares compute_shares(const results::Execution& execution, double& reorders) {
   KeyShares shares;
-  for (const ExecutedLayer& layer : execution.layers) {
+  for (const results::ExecutedLayer& layer : execution.layers) {
     reorders += layer.reorder.count();
     if (!layer.layers.empty()) {
       KeyShare& share = shares[layer.key];
@@ -45,7 +45,7 @@ struct Split {
   };
   double delta = 0.0;
   double delta_scale = 0.0;
-  std::map<LayerKey, Layer> matched;
+  std::map<model::LayerKey, Layer> matched;
   double reorders = 0.0;
   double reorder_scale = 0.0;
   double unmatched = 0.0;
@@ -60,17 +60,17 @@ struct Split {
   }
 };
 
-bool can_split(const Execution& before, const Execution& after) {
+bool can_split(const results::Execution& before, const results::Execution& after) {
   return !before.layers.empty() && !after.layers.empty() && before.row.outcome.timed() &&
          after.row.outcome.timed();
 }
 
-Split split_of(const Execution& before, const Execution& after) {
+Split compute_split(const results::Execution& before, const results::Execution& after) {
   Split split;
   double left_reorders = 0.0;
   double right_reorders = 0.0;
-  const KeyShares left = shares_of(before, left_reorders);
-  const KeyShares right = shares_of(after, right_reorders);
+  const KeyShares left = compute_shares(before, left_reorders);
+  const KeyShares right = compute_shares(after, right_reorders);
   const double old_time = before.row.corrected().median.count();
   const double new_time = after.row.corrected().median.count();
   split.delta = new_time - old_time;
@@ -109,33 +109,33 @@ struct Differences {
   std::vector<double> values;
 
   [[nodiscard]] std::pair<double, double> mean_and_error() const {
-    const TrimmedMean mean = trimmed_mean(values);
+    const stats::TrimmedMean mean = stats::trimmed_mean(values);
     return {mean.mean, std::sqrt(mean.variance / mean.kept)};
   }
 };
 
 }  // namespace
 
-std::optional<ModelAttribution> attribute_model(std::span<const PairedRound* const> rounds,
-                                                const ModelMode& model) {
+std::optional<ModelAttribution> attribute_model(std::span<const results::PairedRound* const> rounds,
+                                                const results::ModelMode& model) {
   ModelAttribution result;
   result.subject = model.first;
   result.mode = model.second;
-  std::map<LayerKey, Differences> layers;
-  std::map<LayerKey, std::pair<std::string, std::string>> variants;
+  std::map<model::LayerKey, Differences> layers;
+  std::map<model::LayerKey, std::pair<std::string, std::string>> variants;
   Differences whole;
   Differences reorders;
   Differences unmatched;
   Differences unexplained;
-  for (const PairedRound* const each : rounds) {
-    const PairedRound& round = *each;
+  for (const results::PairedRound* const each : rounds) {
+    const results::PairedRound& round = *each;
     const auto before = round.baseline.models.find(model);
     const auto after = round.candidate.models.find(model);
     if (before == round.baseline.models.end() || after == round.candidate.models.end() ||
         !can_split(before->second, after->second)) {
       continue;
     }
-    const Split split = split_of(before->second, after->second);
+    const Split split = compute_split(before->second, after->second);
     for (const auto& [key, layer] : split.matched) {
       layers[key].values.push_back(layer.difference);
       variants[key] = {layer.before, layer.after};
@@ -165,13 +165,13 @@ std::optional<ModelAttribution> attribute_model(std::span<const PairedRound* con
 }
 
 std::optional<ModelAttribution> attribute_model(const std::string& subject,
-                                                const Execution& before,
-                                                const Execution& after,
+                                                const results::Execution& before,
+                                                const results::Execution& after,
                                                 double deviation) {
   if (!can_split(before, after)) {
     return std::nullopt;
   }
-  const Split split = split_of(before, after);
+  const Split split = compute_split(before, after);
   ModelAttribution result;
   result.subject = subject;
   result.mode = before.mode;
@@ -194,4 +194,4 @@ std::optional<ModelAttribution> attribute_model(const std::string& subject,
   return result;
 }
 
-}  // namespace plumb
+}  // namespace plumb::analysis

@@ -8,7 +8,7 @@
 
 #include "harness/results/execution_mode.hpp"
 
-namespace plumb {
+namespace plumb::analysis {
 namespace {
 
 MinimumEffect end_to_end_floor(const ComparisonLimits& limits) {
@@ -21,10 +21,10 @@ void conclude(MetricComparison& metric,
               const MinimumEffect& floor) {
   metric.q = metric.p;
   metric.floor = floor;
-  metric.verdict = verdict_of(metric,
-                              limits.alpha,
-                              metric.floor->relative,
-                              metric.by_processes ? limits.run_margin : limits.end_to_end_margin);
+  metric.verdict = judge_change(metric,
+                                limits.alpha,
+                                metric.floor->relative,
+                                metric.by_processes ? limits.run_margin : limits.end_to_end_margin);
 }
 
 MetricComparison compare_bound(const Bound& before,
@@ -60,8 +60,9 @@ MetricComparison compare_execution(const ExecutionTime& before,
                                    const MinimumEffect& floor) {
   MetricComparison metric;
   metric.kind = "end_to_end";
-  metric.decides = !execution_mode_from(before.mode).best_variant;
-  if (before.samples > 0 && after.samples == 0 && after.outcome.kind != Outcome::Kind::kSkipped) {
+  metric.decides = !results::execution_mode_from(before.mode).best_variant;
+  if (before.samples > 0 && after.samples == 0 &&
+      after.outcome.kind != results::Outcome::Kind::kSkipped) {
     metric.verdict = ComparisonVerdict::kBroken;
     metric.reason = fmt::format(
         "worked before, and now {}: {}", to_text(after.outcome.kind), after.outcome.reason);
@@ -93,7 +94,7 @@ MetricComparison compare_execution(const ExecutionTime& before,
 MetricComparison missing(const ExecutionTime& execution) {
   MetricComparison metric;
   metric.kind = "end_to_end";
-  metric.decides = !execution_mode_from(execution.mode).best_variant;
+  metric.decides = !results::execution_mode_from(execution.mode).best_variant;
   metric.reason = "the candidate did not execute it";
   return metric;
 }
@@ -124,7 +125,7 @@ void compare_bounds(const ModelBounds& before,
 void compare_executions(const ModelBounds& before,
                         const ModelBounds& after,
                         const ProcessDeviation& deviation,
-                        const VariancePrior& prior,
+                        const stats::VariancePrior& prior,
                         const CalibratedFloors& floors,
                         const ComparisonLimits& limits,
                         std::vector<ModelChange>& changes) {
@@ -173,25 +174,26 @@ void compare_executions(const ModelBounds& before,
 }
 
 /// Returns a prior for the variance between processes, fitted to all models.
-VariancePrior prior_of(std::span<const ModelBounds> baseline,
-                       std::span<const ModelBounds> candidate) {
-  std::vector<TrimmedMean> samples;
+stats::VariancePrior fit_prior(std::span<const ModelBounds> baseline,
+                               std::span<const ModelBounds> candidate) {
+  std::vector<stats::TrimmedMean> samples;
   for (const auto& side : {baseline, candidate}) {
     for (const ModelBounds& model : side) {
       for (const ExecutionTime& execution : model.executions) {
         if (execution.process_logs.size() >= kMinProcesses) {
-          samples.push_back(trimmed_mean(execution.process_logs));
+          samples.push_back(stats::trimmed_mean(execution.process_logs));
         }
       }
     }
   }
-  return variance_prior(samples);
+  return stats::variance_prior(samples);
 }
 
 /// Returns the figure of a scenario before and after, as text.
-std::string score_change(const ScenarioResult& before, const ScenarioResult& after) {
-  const std::optional<LoadScore> old_score = score_of(before);
-  const std::optional<LoadScore> new_score = score_of(after);
+std::string score_change(const results::ScenarioResult& before,
+                         const results::ScenarioResult& after) {
+  const std::optional<results::LoadScore> old_score = results::compute_score(before);
+  const std::optional<results::LoadScore> new_score = results::compute_score(after);
   if (!old_score || !new_score || !old_score->value || !new_score->value) {
     return "at least one run has no score";
   }
@@ -202,22 +204,23 @@ std::string score_change(const ScenarioResult& before, const ScenarioResult& aft
                      new_score->unit);
 }
 
-MetricComparison compare_load(const ScenarioResult& before, const ScenarioResult& after) {
+MetricComparison compare_load(const results::ScenarioResult& before,
+                              const results::ScenarioResult& after) {
   MetricComparison metric;
   metric.kind = "load";
-  const LoadVerdict was = verdict_of(before);
-  const LoadVerdict is = verdict_of(after);
+  const results::LoadVerdict was = judge_load(before);
+  const results::LoadVerdict is = judge_load(after);
   const std::string figures = score_change(before, after);
-  const std::vector<std::string> reasons = reasons_of(after);
+  const std::vector<std::string> reasons = results::list_reasons(after);
   const std::string why = reasons.empty() ? figures : reasons.front() + "; " + figures;
-  if (was != LoadVerdict::kNotExecuted && is == LoadVerdict::kNotExecuted &&
-      after.outcome.kind != Outcome::Kind::kSkipped) {
+  if (was != results::LoadVerdict::kNotExecuted && is == results::LoadVerdict::kNotExecuted &&
+      after.outcome.kind != results::Outcome::Kind::kSkipped) {
     metric.verdict = ComparisonVerdict::kBroken;
     metric.reason = fmt::format("worked before, and now {}: {}", to_text(after.outcome.kind), why);
-  } else if (was == LoadVerdict::kValid && is == LoadVerdict::kFailed) {
+  } else if (was == results::LoadVerdict::kValid && is == results::LoadVerdict::kFailed) {
     metric.verdict = ComparisonVerdict::kRegressed;
     metric.reason = "valid before, and not valid now: " + why;
-  } else if (was == LoadVerdict::kFailed && is == LoadVerdict::kValid) {
+  } else if (was == results::LoadVerdict::kFailed && is == results::LoadVerdict::kValid) {
     metric.verdict = ComparisonVerdict::kImproved;
     metric.reason = "valid now: " + figures;
   } else {
@@ -230,9 +233,9 @@ MetricComparison compare_load(const ScenarioResult& before, const ScenarioResult
 void compare_loads(const ModelBounds& before,
                    const ModelBounds& after,
                    std::vector<ModelChange>& changes) {
-  for (const ScenarioResult& load : before.loads) {
-    const auto other =
-        std::find_if(after.loads.begin(), after.loads.end(), [&](const ScenarioResult& each) {
+  for (const results::ScenarioResult& load : before.loads) {
+    const auto other = std::find_if(
+        after.loads.begin(), after.loads.end(), [&](const results::ScenarioResult& each) {
           return each.mode == load.mode && each.scenario == load.scenario;
         });
     if (other != after.loads.end()) {
@@ -258,7 +261,7 @@ std::vector<ModelChange> compare_models(std::span<const ModelBounds> baseline,
                                         const CalibratedFloors& floors,
                                         const ComparisonLimits& limits) {
   std::vector<ModelChange> changes;
-  const VariancePrior prior = prior_of(baseline, candidate);
+  const stats::VariancePrior prior = fit_prior(baseline, candidate);
   for (const ModelBounds& before : baseline) {
     for (const ModelBounds& after : candidate) {
       if (before.instance == after.instance) {
@@ -275,4 +278,4 @@ std::vector<ModelChange> compare_models(std::span<const ModelBounds> baseline,
   return changes;
 }
 
-}  // namespace plumb
+}  // namespace plumb::analysis

@@ -8,7 +8,7 @@
 #include "harness/analysis/bounds/bounds.hpp"
 #include "harness/analysis/compare/process_deviation.hpp"
 
-namespace plumb {
+namespace plumb::analysis {
 
 /// Change of one bound, one end-to-end time or one load of a model between two runs.
 struct ModelChange {
@@ -42,4 +42,4 @@ struct ModelChange {
                                                       const CalibratedFloors& floors,
                                                       const ComparisonLimits& limits);
 
-}  // namespace plumb
+}  // namespace plumb::analysis

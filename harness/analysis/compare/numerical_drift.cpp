@@ -8,7 +8,7 @@
 #include <string>
 #include <utility>
 
-namespace plumb {
+namespace plumb::analysis {
 namespace {
 
 /// Hashes, error and correctness of one output in one run.
@@ -22,22 +22,22 @@ struct Output {
 void add(Output& output,
          const std::string& hash,
          const std::optional<double>& error,
-         const Outcome& outcome) {
+         const results::Outcome& outcome) {
   output.hashes.insert(hash);
   if (error) {
     output.error = std::max(output.error.value_or(0.0), *error);
   }
-  if (outcome.kind == Outcome::Kind::kWrongResult) {
+  if (outcome.kind == results::Outcome::Kind::kWrongResult) {
     output.wrong = true;
     output.reason = outcome.reason;
   }
 }
 
 /// Returns the output of the library's choice. Absent: none was hashed.
-std::optional<Output> chosen_output(const ResultSet& results, const LayerKey& key) {
+std::optional<Output> chosen_output(const ResultSet& results, const model::LayerKey& key) {
   std::optional<Output> output;
-  for (const StoredMeasurement* row : results.rows_of(key)) {
-    const Measurement& m = row->measurement;
+  for (const results::StoredMeasurement* row : results.rows_of(key)) {
+    const results::Measurement& m = row->measurement;
     if (m.library_choice && !m.output_hash.empty()) {
       add(output ? *output : output.emplace(), m.output_hash, m.maximum_error, m.outcome);
     }
@@ -105,12 +105,12 @@ std::optional<MetricComparison> judged(const std::optional<Output>& before,
 
 std::vector<MetricComparison> compare_layer_outputs(const ResultSet& baseline,
                                                     const ResultSet& candidate) {
-  std::set<LayerKey> keys;
-  for (const StoredMeasurement& row : baseline.rows()) {
+  std::set<model::LayerKey> keys;
+  for (const results::StoredMeasurement& row : baseline.rows()) {
     keys.insert(row.measurement.key);
   }
   std::vector<MetricComparison> metrics;
-  for (const LayerKey& key : keys) {
+  for (const model::LayerKey& key : keys) {
     if (candidate.rows_of(key).empty()) {
       continue;
     }
@@ -152,4 +152,4 @@ std::vector<MetricComparison> compare_model_outputs(std::span<const ModelBounds>
   return metrics;
 }
 
-}  // namespace plumb
+}  // namespace plumb::analysis

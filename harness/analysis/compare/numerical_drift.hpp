@@ -7,7 +7,7 @@
 #include "harness/analysis/bounds/bounds.hpp"
 #include "harness/analysis/compare/metric_test.hpp"
 
-namespace plumb {
+namespace plumb::analysis {
 
 /// Compares the outputs of the library's choice, one metric of kind "accuracy" for each key in both
 /// runs. A key that neither run hashed has none.
@@ -27,4 +27,4 @@ namespace plumb {
 [[nodiscard]] std::vector<MetricComparison> compare_model_outputs(
     std::span<const ModelBounds> baseline, std::span<const ModelBounds> candidate);
 
-}  // namespace plumb
+}  // namespace plumb::analysis

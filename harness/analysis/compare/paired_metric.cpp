@@ -9,10 +9,10 @@
 
 #include "harness/base/error.hpp"
 
-namespace plumb {
+namespace plumb::analysis {
 namespace {
 
-std::string fault_of(const PairedSamples& samples) {
+std::string find_fault(const PairedSamples& samples) {
   if (samples.baseline.size() != samples.candidate.size()) {
     return fmt::format(
         "{} rounds of the baseline and {} of the candidate do not form pairs: give both the same "
@@ -37,7 +37,7 @@ std::string fault_of(const PairedSamples& samples) {
 
 }  // namespace
 
-double median_of(std::vector<double> values) {
+double compute_median(std::vector<double> values) {
   PLUMB_CHECK(!values.empty());
   std::sort(values.begin(), values.end());
   const std::size_t half = values.size() / 2;
@@ -48,7 +48,7 @@ PairedMetric paired_metric(const PairedSamples& samples, std::string series, std
   PairedMetric metric;
   metric.result.series = std::move(series);
   metric.result.kind = std::move(kind);
-  metric.result.reason = fault_of(samples);
+  metric.result.reason = find_fault(samples);
   if (!metric.result.reason.empty()) {
     return metric;
   }
@@ -58,13 +58,13 @@ PairedMetric paired_metric(const PairedSamples& samples, std::string series, std
     logs.push_back(std::log(samples.candidate[i] / samples.baseline[i]));
     differences.push_back(samples.candidate[i] - samples.baseline[i]);
   }
-  metric.result.baseline = median_of(samples.baseline);
-  metric.result.candidate = median_of(samples.candidate);
-  metric.log_ratio = trimmed_mean(std::move(logs));
-  const TrimmedMean difference = trimmed_mean(std::move(differences));
+  metric.result.baseline = compute_median(samples.baseline);
+  metric.result.candidate = compute_median(samples.candidate);
+  metric.log_ratio = stats::trimmed_mean(std::move(logs));
+  const stats::TrimmedMean difference = stats::trimmed_mean(std::move(differences));
   metric.result.delta = difference.mean;
   metric.result.error = std::sqrt(difference.variance / difference.kept);
   return metric;
 }
 
-}  // namespace plumb
+}  // namespace plumb::analysis

@@ -7,7 +7,7 @@
 
 #include "harness/analysis/compare/metric_test.hpp"
 
-namespace plumb {
+namespace plumb::analysis {
 
 inline constexpr std::size_t kMinPairs = 3;  ///< fewest that can show a change
 
@@ -22,7 +22,7 @@ struct PairedSamples {
 /// Statistics of one metric's pairs, before corrections for its family.
 struct PairedMetric {
   MetricComparison result;  ///< times and delta; a reason where they cannot be compared
-  std::optional<TrimmedMean> log_ratio;  ///< of candidate ÷ baseline; absent with a reason
+  std::optional<stats::TrimmedMean> log_ratio;  ///< of candidate ÷ baseline; absent with a reason
 };
 
 /// Computes the statistics of one metric's pairs. Fewer than three pairs, sides of different
@@ -32,6 +32,6 @@ struct PairedMetric {
                                          std::string kind);
 
 /// Returns the median of at least one value, in any order.
-[[nodiscard]] double median_of(std::vector<double> values);
+[[nodiscard]] double compute_median(std::vector<double> values);
 
-}  // namespace plumb
+}  // namespace plumb::analysis

@@ -11,7 +11,7 @@
 
 #include "harness/analysis/bounds/process_pool.hpp"
 
-namespace plumb {
+namespace plumb::analysis {
 namespace {
 
 constexpr double kMad = 1.4826;
@@ -27,8 +27,10 @@ double test_sides(MetricComparison& metric,
                   std::span<const double> after,
                   double alpha,
                   const KnownNoise& known) {
-  const TrimmedMean left = moderated(trimmed_mean({before.begin(), before.end()}), known.processes);
-  const TrimmedMean right = moderated(trimmed_mean({after.begin(), after.end()}), known.processes);
+  const stats::TrimmedMean left =
+      stats::moderated(stats::trimmed_mean({before.begin(), before.end()}), known.processes);
+  const stats::TrimmedMean right =
+      stats::moderated(stats::trimmed_mean({after.begin(), after.end()}), known.processes);
   double error = 0.0;
   double squares = 0.0;  // of each part, over its degrees of freedom
   const auto add = [&](double variance, double freedom) {
@@ -51,7 +53,9 @@ double test_sides(MetricComparison& metric,
       alpha);
 }
 
-std::vector<double> values_at(std::span<const double> logs, const TwoLevels& levels, bool high) {
+std::vector<double> values_at(std::span<const double> logs,
+                              const stats::TwoLevels& levels,
+                              bool high) {
   std::vector<double> values;
   std::copy_if(logs.begin(), logs.end(), std::back_inserter(values), [&](double log) {
     return (log >= levels.between) == high;
@@ -60,7 +64,7 @@ std::vector<double> values_at(std::span<const double> logs, const TwoLevels& lev
 }
 
 double test_levels(MetricComparison& metric,
-                   const TwoLevels& levels,
+                   const stats::TwoLevels& levels,
                    std::span<const double> before,
                    std::span<const double> after,
                    double alpha,
@@ -74,7 +78,7 @@ double test_levels(MetricComparison& metric,
                               levels.processes,
                               levels.count(before),
                               levels.count(after)};
-  double least = shares_p(metric.levels->baseline, metric.levels->candidate);
+  double least = stats::shares_p(metric.levels->baseline, metric.levels->candidate);
   double tests = 1.0;
   for (const bool high : {false, true}) {
     const std::vector<double> left = values_at(before, levels, high);
@@ -109,7 +113,7 @@ double test_times(MetricComparison& metric,
   metric.baseline = before.median.count();
   metric.candidate = after.median.count();
   metric.delta = metric.candidate - metric.baseline;
-  const TrimmedMean log_ratio{
+  const stats::TrimmedMean log_ratio{
       .mean = std::log(metric.candidate / metric.baseline),
       .variance = left * left + right * right + 2.0 * deviation.relative * deviation.relative,
       .kept = 1.0,
@@ -119,13 +123,14 @@ double test_times(MetricComparison& metric,
   return p;
 }
 
-ProcessDeviation process_deviation(std::span<const StoredMeasurement> rows) {
-  std::map<std::pair<std::string, std::string>, std::map<std::pair<Purpose, std::int64_t>, double>>
+ProcessDeviation process_deviation(std::span<const results::StoredMeasurement> rows) {
+  std::map<std::pair<std::string, std::string>,
+           std::map<std::pair<results::Purpose, std::int64_t>, double>>
       times;
-  for (const StoredMeasurement& row : rows) {
-    const Measurement& measurement = row.measurement;
-    if (measurement.cache != CacheMode::kNone || !measurement.outcome.ok() ||
-        measurement.disturbance.disturbed || measurement.purpose == Purpose::kRace) {
+  for (const results::StoredMeasurement& row : rows) {
+    const results::Measurement& measurement = row.measurement;
+    if (measurement.cache != results::CacheMode::kNone || !measurement.outcome.ok() ||
+        measurement.disturbance.disturbed || measurement.purpose == results::Purpose::kRace) {
       continue;
     }
     times[{measurement.key.text, measurement.variant}][{measurement.purpose, measurement.process}] =
@@ -151,10 +156,11 @@ ProcessDeviation process_deviation(std::span<const StoredMeasurement> rows) {
   return result;
 }
 
-std::vector<double> process_log_times(std::span<const StoredMeasurement* const> rows,
+std::vector<double> process_log_times(std::span<const results::StoredMeasurement* const> rows,
                                       const std::string& variant) {
   std::vector<double> result;
-  for (const StoredMeasurement* const row : deciding_rows(rows, variant, CacheMode::kNone)) {
+  for (const results::StoredMeasurement* const row :
+       deciding_rows(rows, variant, results::CacheMode::kNone)) {
     const double median = row->measurement.corrected().median.count();
     if (!row->measurement.disturbance.disturbed && median > 0.0) {
       result.push_back(std::log(median));
@@ -175,8 +181,8 @@ double test_processes(MetricComparison& metric,
     runs.push_back(baseline);
   }
   runs.emplace_back(after.begin(), after.end());
-  const auto levels = find_two_levels(runs);
+  const auto levels = stats::find_two_levels(runs);
   return levels ? test_levels(metric, *levels, before, after, alpha, known) : p;
 }
 
-}  // namespace plumb
+}  // namespace plumb::analysis

@@ -10,7 +10,7 @@
 #include "harness/analysis/compare/metric_test.hpp"
 #include "harness/results/run.hpp"
 
-namespace plumb {
+namespace plumb::analysis {
 
 /// Deviation of a time between two processes, estimated from a run itself. It compares the times of
 /// one variant in several processes: the one that raced it and the fresh one that confirmed it, or
@@ -21,7 +21,7 @@ struct ProcessDeviation {
 };
 inline constexpr std::size_t kMinDeviationPairs = 8;
 inline constexpr double kAssumedProcessDeviation = 0.01;
-[[nodiscard]] ProcessDeviation process_deviation(std::span<const StoredMeasurement> rows);
+[[nodiscard]] ProcessDeviation process_deviation(std::span<const results::StoredMeasurement> rows);
 
 /// Returns the deviation for a comparison of two runs: the larger one, with the fewer pairs.
 [[nodiscard]] ProcessDeviation joined(const ProcessDeviation& one, const ProcessDeviation& other);
@@ -40,13 +40,13 @@ inline constexpr std::size_t kMinProcesses = 3;
 
 /// Returns ln(median) of one variant in each process of a run that timed it hot, undisturbed and
 /// above zero.
-[[nodiscard]] std::vector<double> process_log_times(std::span<const StoredMeasurement* const> rows,
-                                                    const std::string& variant);
+[[nodiscard]] std::vector<double> process_log_times(
+    std::span<const results::StoredMeasurement* const> rows, const std::string& variant);
 
 /// Knowledge about the noise of a metric other than its processes.
 struct KnownNoise {
-  VariancePrior processes = {};  ///< of its scatter, from other metrics of the comparison
-  RunDeviation runs = {};        ///< noise between its runs
+  stats::VariancePrior processes = {};  ///< of its scatter, from other metrics of the comparison
+  RunDeviation runs = {};               ///< noise between its runs
   /// ln(time) of its processes in earlier runs, one vector per run.
   std::span<const std::vector<double>> history = {};
 };
@@ -66,4 +66,4 @@ double test_processes(MetricComparison& metric,
                       double alpha,
                       const KnownNoise& known = {});
 
-}  // namespace plumb
+}  // namespace plumb::analysis

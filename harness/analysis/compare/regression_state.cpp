@@ -6,7 +6,7 @@
 #include <tuple>
 #include <utility>
 
-namespace plumb {
+namespace plumb::analysis {
 namespace {
 
 constexpr std::string_view kWatchedScenario = "single_stream";
@@ -43,7 +43,7 @@ bool is_broken(const ModelBounds& before, const ModelBounds& after, const std::s
   const Bound* const is = library_bound(after, mode);
   return was != nullptr && is != nullptr && was->complete && !is->complete &&
          std::any_of(after.unsupported.begin(), after.unsupported.end(), [](const auto& layer) {
-           return layer.outcome && *layer.outcome != Outcome::Kind::kSkipped;
+           return layer.outcome && *layer.outcome != results::Outcome::Kind::kSkipped;
          });
 }
 
@@ -115,7 +115,7 @@ RegressionState state_of(const Finding& finding, bool confirmed) {
   return RegressionState::kInconclusive;
 }
 
-/// Returns the index of the run to compare with, see regressions_of().
+/// Returns the index of the run to compare with, see find_regressions().
 std::size_t baseline_for(const MetricName& name, PairedFindings& findings, std::size_t runs) {
   for (std::size_t run = 2; run < runs; ++run) {
     if (findings.all_bad(name, run)) {
@@ -125,7 +125,7 @@ std::size_t baseline_for(const MetricName& name, PairedFindings& findings, std::
   return 1;
 }
 
-std::vector<MetricName> metrics_of(const ComparableRun& run) {
+std::vector<MetricName> list_metrics(const ComparableRun& run) {
   std::vector<MetricName> names;
   for (const ModelBounds& model : run.models) {
     for (const ExecutionTime& execution : model.executions) {
@@ -150,8 +150,8 @@ std::string_view to_text(RegressionState state) {
   return kTexts.at(static_cast<std::size_t>(state));
 }
 
-std::vector<ModelRegression> regressions_of(std::span<const ComparableRun> newest_first,
-                                            const std::optional<ComparableRun>& baseline) {
+std::vector<ModelRegression> find_regressions(std::span<const ComparableRun> newest_first,
+                                              const std::optional<ComparableRun>& baseline) {
   std::vector<ModelRegression> regressions;
   if (newest_first.empty()) {
     return regressions;
@@ -161,7 +161,7 @@ std::vector<ModelRegression> regressions_of(std::span<const ComparableRun> newes
     runs.push_back(*baseline);
   }
   PairedFindings findings(runs);
-  for (const MetricName& name : metrics_of(runs.front())) {
+  for (const MetricName& name : list_metrics(runs.front())) {
     ModelRegression regression{
         std::get<0>(name), std::get<1>(name), std::get<2>(name), RegressionState::kNoBaseline, {}};
     if (runs.size() > 1) {
@@ -179,4 +179,4 @@ std::vector<ModelRegression> regressions_of(std::span<const ComparableRun> newes
   return regressions;
 }
 
-}  // namespace plumb
+}  // namespace plumb::analysis

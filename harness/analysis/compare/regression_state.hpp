@@ -10,7 +10,7 @@
 
 #include "harness/analysis/compare/model_comparison.hpp"
 
-namespace plumb {
+namespace plumb::analysis {
 
 /// State of a model's metric over the newest runs.
 enum class RegressionState {
@@ -53,7 +53,7 @@ struct ModelRegression {
 /// which all later ones, at least two, are worse; where there is none, the run before the newest. A
 /// confirmed regression therefore stays until a run is better, a baseline is set, or the list no
 /// longer reaches back far enough. Pure.
-[[nodiscard]] std::vector<ModelRegression> regressions_of(
+[[nodiscard]] std::vector<ModelRegression> find_regressions(
     std::span<const ComparableRun> newest_first, const std::optional<ComparableRun>& baseline);
 
-}  // namespace plumb
+}  // namespace plumb::analysis

@@ -11,7 +11,7 @@
 #include "harness/analysis/compare/model_attribution.hpp"
 #include "harness/analysis/compare/model_comparison.hpp"
 
-namespace plumb {
+namespace plumb::analysis {
 namespace {
 
 /// Lists the models that execute a layer.
@@ -19,9 +19,10 @@ std::vector<std::string> models_with(const RunSide& side, const std::string& key
   std::vector<std::string> models;
   for (const auto& [subject, executions] : side.executions) {
     const bool there = std::any_of(executions.begin(), executions.end(), [&](const auto& each) {
-      return std::any_of(each.layers.begin(), each.layers.end(), [&](const ExecutedLayer& layer) {
-        return layer.key.text == key;
-      });
+      return std::any_of(
+          each.layers.begin(), each.layers.end(), [&](const results::ExecutedLayer& layer) {
+            return layer.key.text == key;
+          });
     });
     if (there) {
       models.push_back(subject);
@@ -40,7 +41,7 @@ void attribute_models(const RunSide& baseline, const RunSide& candidate, RunComp
     }
     const std::vector<ReplicatedExecution> after = replicated_executions(others->second);
     for (const ReplicatedExecution& before : replicated_executions(executions)) {
-      const Execution& each = *before.told;
+      const results::Execution& each = *before.told;
       const auto same = std::find_if(after.begin(), after.end(), [&](const auto& other) {
         return other.told->mode == each.mode && other.told->scenario == each.scenario;
       });
@@ -56,7 +57,7 @@ void attribute_models(const RunSide& baseline, const RunSide& candidate, RunComp
         const bool changed = metric.verdict == ComparisonVerdict::kRegressed ||
                              metric.verdict == ComparisonVerdict::kImproved;
         if (changed && metric.series == series) {
-          metric.causes = causes_of(*split);
+          metric.causes = find_causes(*split);
         }
       }
       result.attributions.push_back(std::move(*split));
@@ -64,8 +65,8 @@ void attribute_models(const RunSide& baseline, const RunSide& candidate, RunComp
   }
 }
 
-std::vector<QualificationFinding> findings_of(const RunSide& baseline,
-                                              const std::vector<ComparedLayer>& layers) {
+std::vector<QualificationFinding> group_findings(const RunSide& baseline,
+                                                 const std::vector<ComparedLayer>& layers) {
   FindingGroups groups;
   for (const ComparedLayer& test : layers) {
     const bool broken = test.metric.verdict == ComparisonVerdict::kBroken;
@@ -85,4 +86,4 @@ std::vector<QualificationFinding> findings_of(const RunSide& baseline,
   return groups.findings();
 }
 
-}  // namespace plumb
+}  // namespace plumb::analysis

@@ -7,7 +7,7 @@
 
 #include "harness/analysis/compare/run_comparison.hpp"
 
-namespace plumb {
+namespace plumb::analysis {
 
 /// Comparison of one layer between two runs, with the variant that each executed.
 struct ComparedLayer {
@@ -24,7 +24,7 @@ void attribute_models(const RunSide& baseline, const RunSide& candidate, RunComp
 
 /// Groups the layers that got worse by their cause, with the models of the baseline that execute
 /// them. Pure.
-[[nodiscard]] std::vector<QualificationFinding> findings_of(
+[[nodiscard]] std::vector<QualificationFinding> group_findings(
     const RunSide& baseline, const std::vector<ComparedLayer>& layers);
 
-}  // namespace plumb
+}  // namespace plumb::analysis

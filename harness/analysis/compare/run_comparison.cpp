@@ -15,7 +15,7 @@
 #include "harness/analysis/compare/run_attribution.hpp"
 #include "harness/results/host_pace.hpp"
 
-namespace plumb {
+namespace plumb::analysis {
 namespace {
 
 constexpr double kSameSpeed = 0.02;  // fastest variant changed by less: the choice is the cause
@@ -23,7 +23,7 @@ constexpr double kSameSpeed = 0.02;  // fastest variant changed by less: the cho
 /// Noise and limits that the tests of all layers share.
 struct LayerNoise {
   ProcessDeviation deviation;
-  VariancePrior prior;
+  stats::VariancePrior prior;
   const CalibratedFloors& floors;
   const ComparisonLimits& limits;
 };
@@ -32,8 +32,10 @@ MeasuredTime time_of(const KeyTime& time) {
   return {time.time.median, time.time.interval};
 }
 
-const Measurement* row_of(const ResultSet& results, const LayerKey& key, const KeyTime& time) {
-  for (const StoredMeasurement* row : results.rows_of(key)) {
+const results::Measurement* find_row(const ResultSet& results,
+                                     const model::LayerKey& key,
+                                     const KeyTime& time) {
+  for (const results::StoredMeasurement* row : results.rows_of(key)) {
     if (row->row == time.row) {
       return &row->measurement;
     }
@@ -43,29 +45,29 @@ const Measurement* row_of(const ResultSet& results, const LayerKey& key, const K
 
 /// Returns whether a row has a reading of the host's pace. A slow host would then have marked it as
 /// disturbed.
-bool is_paced(const Measurement* row) {
-  return row != nullptr && row->readings.contains(kHostPace);
+bool is_paced(const results::Measurement* row) {
+  return row != nullptr && row->readings.contains(results::kHostPace);
 }
 
 void mark_disturbed(MetricComparison& metric,
                     const ResultSet& results,
-                    const LayerKey& key,
+                    const model::LayerKey& key,
                     const KeyTime& time,
                     const std::string& side) {
-  const Measurement* row = row_of(results, key, time);
+  const results::Measurement* row = find_row(results, key, time);
   if (row != nullptr && row->disturbance.disturbed && metric.reason.empty()) {
     metric.reason = "the host was disturbed during the " + side;
   }
 }
 
-std::vector<Cause> causes_of(const RunSide& baseline,
-                             const RunSide& candidate,
-                             const LayerKey& key,
-                             const KeyTime& before,
-                             const KeyTime& after) {
+std::vector<Cause> find_causes(const RunSide& baseline,
+                               const RunSide& candidate,
+                               const model::LayerKey& key,
+                               const KeyTime& before,
+                               const KeyTime& after) {
   std::vector<Cause> causes;
-  const auto best_before = baseline.results.best(key, CacheMode::kNone);
-  const auto best_after = candidate.results.best(key, CacheMode::kNone);
+  const auto best_before = baseline.results.best(key, results::CacheMode::kNone);
+  const auto best_after = candidate.results.best(key, results::CacheMode::kNone);
   const double served_delta = (after.time.median - before.time.median).count();
   const double best_delta = (best_after->time.median - best_before->time.median).count();
   if (before.variant != after.variant) {
@@ -86,8 +88,8 @@ std::vector<Cause> causes_of(const RunSide& baseline,
                                   best_before->variant,
                                   best_after->variant)});
   }
-  const Measurement* left = row_of(baseline.results, key, before);
-  const Measurement* right = row_of(candidate.results, key, after);
+  const results::Measurement* left = find_row(baseline.results, key, before);
+  const results::Measurement* right = find_row(candidate.results, key, after);
   if (left != nullptr && right != nullptr && left->workspace.value != right->workspace.value) {
     causes.push_back({"workspace changed",
                       0.0,
@@ -109,15 +111,16 @@ void set_ratio(MetricComparison& metric, const KeyTime& before, const KeyTime& a
   metric.delta = metric.candidate - metric.baseline;
   metric.ratio = metric.low = metric.high = metric.candidate / metric.baseline;
   metric.has_interval = false;
-  metric.reason = fmt::format("only one sample in the {}, so its noise is not known",
-                              has_interval(after.time)    ? "baseline"
-                              : has_interval(before.time) ? "candidate"
-                                                          : "baseline and in the candidate");
+  metric.reason =
+      fmt::format("only one sample in the {}, so its noise is not known",
+                  measure::has_interval(after.time)    ? "baseline"
+                  : measure::has_interval(before.time) ? "candidate"
+                                                       : "baseline and in the candidate");
 }
 
 /// Concludes about a layer that neither run has a time of.
 void judge_untimed(ComparedLayer& test, const RunSide& baseline, const RunSide& candidate) {
-  const LayerKey key{test.key};
+  const model::LayerKey key{test.key};
   const auto before = baseline.results.failure(key);
   const auto after = candidate.results.failure(key);
   test.metric.reason = "neither run has a time for it";
@@ -133,7 +136,7 @@ void judge_untimed(ComparedLayer& test, const RunSide& baseline, const RunSide& 
 void test_variant(MetricComparison& metric,
                   const RunSide& baseline,
                   const RunSide& candidate,
-                  const LayerKey& key,
+                  const model::LayerKey& key,
                   const KeyTime& before,
                   const KeyTime& after,
                   const LayerNoise& noise) {
@@ -149,12 +152,12 @@ void test_variant(MetricComparison& metric,
         right,
         noise.limits.alpha,
         {noise.prior, noise.floors.learned.of(series), noise.floors.learned.processes(series)});
-    if (metric.levels && is_paced(row_of(baseline.results, key, before)) &&
-        is_paced(row_of(candidate.results, key, after))) {
+    if (metric.levels && is_paced(find_row(baseline.results, key, before)) &&
+        is_paced(find_row(candidate.results, key, after))) {
       metric.levels->suspected_cause = "placement in memory";
     }
     metric.floor = run_floor(noise.floors, series, least);
-  } else if (!has_interval(before.time) || !has_interval(after.time)) {
+  } else if (!measure::has_interval(before.time) || !measure::has_interval(after.time)) {
     set_ratio(metric, before, after);
   } else {
     metric.p =
@@ -168,10 +171,10 @@ void test_variant(MetricComparison& metric,
 /// bound may have got worse, though no user notices it yet.
 std::optional<ComparedLayer> test_capability(const RunSide& baseline,
                                              const RunSide& candidate,
-                                             const LayerKey& key,
+                                             const model::LayerKey& key,
                                              const LayerNoise& noise) {
-  const auto before = baseline.results.best(key, CacheMode::kNone);
-  const auto after = candidate.results.best(key, CacheMode::kNone);
+  const auto before = baseline.results.best(key, results::CacheMode::kNone);
+  const auto after = candidate.results.best(key, results::CacheMode::kNone);
   if (!before || !after || before->time.median <= Seconds(0.0) ||
       after->time.median <= Seconds(0.0) ||
       (before->row == served_time(baseline.results, key)->row &&
@@ -193,7 +196,7 @@ std::optional<ComparedLayer> test_capability(const RunSide& baseline,
 
 ComparedLayer test_layer(const RunSide& baseline,
                          const RunSide& candidate,
-                         const LayerKey& key,
+                         const model::LayerKey& key,
                          const LayerNoise& noise) {
   ComparedLayer test;
   test.metric.series = "layers/" + key.text;
@@ -203,7 +206,7 @@ ComparedLayer test_layer(const RunSide& baseline,
   const auto after = served_time(candidate.results, key);
   if (before && !after) {
     const auto failure = candidate.results.failure(key);
-    test.metric.verdict = failure && failure->kind != Outcome::Kind::kSkipped
+    test.metric.verdict = failure && failure->kind != results::Outcome::Kind::kSkipped
                               ? ComparisonVerdict::kBroken
                               : ComparisonVerdict::kInconclusive;
     test.metric.reason =
@@ -233,29 +236,29 @@ ComparedLayer test_layer(const RunSide& baseline,
     test.metric.verdict = ComparisonVerdict::kBroken;
     test.metric.reason = "fell back to a reference implementation";
   }
-  test.metric.causes = causes_of(baseline, candidate, key, *before, *after);
+  test.metric.causes = find_causes(baseline, candidate, key, *before, *after);
   mark_disturbed(test.metric, baseline.results, key, *before, "baseline");
   mark_disturbed(test.metric, candidate.results, key, *after, "candidate");
   return test;
 }
 
 /// Returns a prior for the variance between processes, fitted to all layers.
-VariancePrior prior_of(const RunSide& baseline,
-                       const RunSide& candidate,
-                       const std::set<LayerKey>& keys) {
-  std::vector<TrimmedMean> samples;
+stats::VariancePrior fit_prior(const RunSide& baseline,
+                               const RunSide& candidate,
+                               const std::set<model::LayerKey>& keys) {
+  std::vector<stats::TrimmedMean> samples;
   for (const RunSide* const side : {&baseline, &candidate}) {
-    for (const LayerKey& key : keys) {
+    for (const model::LayerKey& key : keys) {
       if (const auto time = served_time(side->results, key)) {
         const std::vector<double> logs =
             process_log_times(side->results.rows_of(key), time->variant);
         if (logs.size() >= kMinProcesses) {
-          samples.push_back(trimmed_mean(logs));
+          samples.push_back(stats::trimmed_mean(logs));
         }
       }
     }
   }
-  return variance_prior(samples);
+  return stats::variance_prior(samples);
 }
 
 std::vector<ComparedLayer> test_layers(const RunSide& baseline,
@@ -263,15 +266,15 @@ std::vector<ComparedLayer> test_layers(const RunSide& baseline,
                                        const ProcessDeviation& deviation,
                                        const CalibratedFloors& floors,
                                        const ComparisonLimits& limits) {
-  std::set<LayerKey> keys;
+  std::set<model::LayerKey> keys;
   for (const ResultSet* results : {&baseline.results, &candidate.results}) {
-    for (const StoredMeasurement& row : results->rows()) {
+    for (const results::StoredMeasurement& row : results->rows()) {
       keys.insert(row.measurement.key);
     }
   }
-  const LayerNoise noise{deviation, prior_of(baseline, candidate, keys), floors, limits};
+  const LayerNoise noise{deviation, fit_prior(baseline, candidate, keys), floors, limits};
   std::vector<ComparedLayer> tests;
-  for (const LayerKey& key : keys) {
+  for (const model::LayerKey& key : keys) {
     if (auto test = test_capability(baseline, candidate, key, noise)) {
       tests.push_back(std::move(*test));
     }
@@ -301,7 +304,7 @@ void judge_family(std::span<MetricComparison* const> metrics, const ComparisonLi
     const double members = metric->decides ? deciding : count - deciding;
     weighted.push_back(two_parts ? std::min(*metric->p * 2.0 * members / count, 1.0) : *metric->p);
   }
-  const std::vector<double> q = false_discovery_q(weighted);
+  const std::vector<double> q = stats::false_discovery_q(weighted);
   for (std::size_t i = 0; i < metrics.size(); ++i) {
     MetricComparison& metric = *metrics[i];
     metric.q = q[i];
@@ -311,16 +314,16 @@ void judge_family(std::span<MetricComparison* const> metrics, const ComparisonLi
     const bool layer = metric.kind == "layer" || metric.kind == "capability";
     const double alone = layer ? limits.layer_margin : limits.end_to_end_margin;
     const double of_processes = layer ? limits.run_layer_margin : limits.run_margin;
-    metric.verdict = verdict_of(
+    metric.verdict = judge_change(
         metric, limits.alpha, metric.floor->relative, metric.by_processes ? of_processes : alone);
   }
 }
 
 }  // namespace
 
-std::optional<KeyTime> served_time(const ResultSet& results, const LayerKey& key) {
-  auto time = results.library_choice(key, CacheMode::kNone);
-  return time ? time : results.best(key, CacheMode::kNone);
+std::optional<KeyTime> served_time(const ResultSet& results, const model::LayerKey& key) {
+  auto time = results.library_choice(key, results::CacheMode::kNone);
+  return time ? time : results.best(key, results::CacheMode::kNone);
 }
 
 RunComparison compare_runs(const RunSide& baseline,
@@ -359,7 +362,7 @@ RunComparison compare_runs(const RunSide& baseline,
       layer.metric.causes.clear();
     }
   }
-  result.findings = findings_of(baseline, layers);
+  result.findings = group_findings(baseline, layers);
   for (ModelChange& change : models) {
     result.metrics.push_back(std::move(change.metric));
   }
@@ -380,4 +383,4 @@ RunComparison compare_runs(const RunSide& baseline,
   return result;
 }
 
-}  // namespace plumb
+}  // namespace plumb::analysis

@@ -16,18 +16,20 @@
 #include "harness/analysis/compare/process_deviation.hpp"
 #include "harness/results/execution.hpp"
 
-namespace plumb {
+namespace plumb::analysis {
 
 /// Side of a comparison of runs.
 struct RunSide {
   const ResultSet& results;
   std::span<const ModelBounds> models;
-  std::map<std::string, std::vector<Execution>> executions = {};  ///< by subject_of() the model
+  std::map<std::string, std::vector<results::Execution>> executions =
+      {};  ///< by subject_of() the model
 };
 
 /// Returns the hot time that a user gets of a key. It is that of the library's choice where it was
 /// timed, else of the fastest variant.
-[[nodiscard]] std::optional<KeyTime> served_time(const ResultSet& results, const LayerKey& key);
+[[nodiscard]] std::optional<KeyTime> served_time(const ResultSet& results,
+                                                 const model::LayerKey& key);
 
 /// Differences between two runs, metric by metric. Broken metrics come first, then changed ones,
 /// then the rest; bounds come before layers.
@@ -70,4 +72,4 @@ struct RunComparison {
                                          const CalibratedFloors& floors,
                                          const ComparisonLimits& limits);
 
-}  // namespace plumb
+}  // namespace plumb::analysis

@@ -12,7 +12,7 @@
 #include "harness/base/json_text.hpp"
 #include "harness/results/json_object.hpp"
 
-namespace plumb {
+namespace plumb::analysis {
 namespace {
 
 constexpr std::size_t kMaxSeries = 1'000'000;
@@ -22,13 +22,13 @@ constexpr std::size_t kMaxProcesses = 1'000;
 
 RunTimes collect_run_times(const ResultSet& results, std::span<const ModelBounds> models) {
   RunTimes times;
-  std::set<LayerKey> keys;
-  for (const StoredMeasurement& row : results.rows()) {
+  std::set<model::LayerKey> keys;
+  for (const results::StoredMeasurement& row : results.rows()) {
     if (!row.reused) {
       keys.insert(row.measurement.key);
     }
   }
-  for (const LayerKey& key : keys) {
+  for (const model::LayerKey& key : keys) {
     if (const auto served = served_time(results, key)) {
       std::vector<double> logs = process_log_times(results.rows_of(key), served->variant);
       if (logs.size() >= kMinProcesses) {
@@ -58,9 +58,9 @@ std::string to_json(const RunTimes& times) {
 
 RunTimes run_times_from_json(std::string_view json) {
   RunTimes times;
-  const nlohmann::json document = parse_json(json);
-  for (const nlohmann::json& entry : JsonObject(document).array("series", kMaxSeries)) {
-    const JsonObject series(entry);
+  const nlohmann::json document = results::parse_json(json);
+  for (const nlohmann::json& entry : results::JsonObject(document).array("series", kMaxSeries)) {
+    const results::JsonObject series(entry);
     std::vector<double>& logs = times.logs[series.text("id")];
     for (const nlohmann::json& value : series.array("log_seconds", kMaxProcesses)) {
       if (!value.is_number()) {
@@ -72,4 +72,4 @@ RunTimes run_times_from_json(std::string_view json) {
   return times;
 }
 
-}  // namespace plumb
+}  // namespace plumb::analysis

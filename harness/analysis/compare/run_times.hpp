@@ -9,7 +9,7 @@
 #include "harness/analysis/bounds/result_set.hpp"
 #include "harness/analysis/compare/learned_noise.hpp"
 
-namespace plumb {
+namespace plumb::analysis {
 
 /// Collects the times of a run's processes from its rows and its models' executions.
 [[nodiscard]] RunTimes collect_run_times(const ResultSet& results,
@@ -22,4 +22,4 @@ inline constexpr const char* kRunTimesRecord = "run_times";
 /// Parses what to_json() wrote. Throws Error{kUser} that names the field at fault.
 [[nodiscard]] RunTimes run_times_from_json(std::string_view json);
 
-}  // namespace plumb
+}  // namespace plumb::analysis

@@ -8,7 +8,7 @@
 
 #include "harness/results/stack_fact.hpp"
 
-namespace plumb {
+namespace plumb::analysis {
 namespace {
 
 /// Returns whether a fact is one of `names` or below one ("driver" covers "driver.model").
@@ -26,10 +26,11 @@ constexpr std::array<std::string_view, 6> kNoDrift{
     "stack", "plumb", "boot", "worker", "backend", "label"};
 
 /// Returns the identity without what is of the stack, and without these names.
-Environment without_stack(const Environment& environment, std::span<const std::string_view> names) {
-  Environment rest;
+results::Environment without_stack(const results::Environment& environment,
+                                   std::span<const std::string_view> names) {
+  results::Environment rest;
   for (const auto& [name, value] : environment.identity) {
-    if (!is_of_stack(name) && !is_among(name, names)) {
+    if (!results::is_of_stack(name) && !is_among(name, names)) {
       rest.identity.emplace(name, value);
     }
   }
@@ -38,12 +39,12 @@ Environment without_stack(const Environment& environment, std::span<const std::s
 
 }  // namespace
 
-std::string system_id(const Environment& environment) {
+std::string system_id(const results::Environment& environment) {
   return without_stack(environment, kNotTheMachine).id();
 }
 
-RunSeries run_series_of(const RunHeader& header) {
-  const Facts& identity = header.environment.identity;
+RunSeries run_series_of(const results::RunHeader& header) {
+  const results::Facts& identity = header.environment.identity;
   const auto threads = identity.find("threads");
   return {header.suite,
           header.backend,
@@ -52,25 +53,25 @@ RunSeries run_series_of(const RunHeader& header) {
           system_id(header.environment)};
 }
 
-bool are_comparable(const Environment& one, const Environment& other) {
+bool are_comparable(const results::Environment& one, const results::Environment& other) {
   return without_stack(one, kUpgraded).identity == without_stack(other, kUpgraded).identity;
 }
 
-std::vector<EnvironmentDifference> environment_drift(const Environment& before,
-                                                     const Environment& after) {
+std::vector<EnvironmentDifference> environment_drift(const results::Environment& before,
+                                                     const results::Environment& after) {
   std::vector<EnvironmentDifference> drift = environment_changes(before, after);
   std::erase_if(drift, [](const EnvironmentDifference& difference) {
-    return is_of_stack(difference.name) || is_among(difference.name, kNoDrift);
+    return results::is_of_stack(difference.name) || is_among(difference.name, kNoDrift);
   });
   return drift;
 }
 
-std::vector<EnvironmentDifference> environment_changes(const Environment& before,
-                                                       const Environment& after) {
+std::vector<EnvironmentDifference> environment_changes(const results::Environment& before,
+                                                       const results::Environment& after) {
   std::vector<EnvironmentDifference> changes = environment_diff(before, after);
   std::erase_if(
       changes, [](const EnvironmentDifference& difference) { return is_reading(difference.name); });
   return changes;
 }
 
-}  // namespace plumb
+}  // namespace plumb::analysis

@@ -8,7 +8,7 @@
 #include "harness/analysis/compare/run_comparison.hpp"
 #include "harness/results/run.hpp"
 
-namespace plumb {
+namespace plumb::analysis {
 
 /// Identity of the series to which a run belongs: one suite with one stack on one machine. `stack`
 /// is the stack's name, so that the series continues when the library behind it is upgraded.
@@ -21,25 +21,26 @@ struct RunSeries {
 
   auto operator<=>(const RunSeries&) const = default;
 };
-[[nodiscard]] RunSeries run_series_of(const RunHeader& header);
+[[nodiscard]] RunSeries run_series_of(const results::RunHeader& header);
 
 /// Returns the identity of the machine as 16 hex digits. It leaves out of the environment's
 /// identity the stack, the driver, the backend, the thread count, the method and the cache.
-[[nodiscard]] std::string system_id(const Environment& environment);
+[[nodiscard]] std::string system_id(const results::Environment& environment);
 
 /// Returns whether two runs of one series may be compared. Their identities may differ only in the
 /// stack and the driver, whose changes a series is meant to show.
-[[nodiscard]] bool are_comparable(const Environment& one, const Environment& other);
+[[nodiscard]] bool are_comparable(const results::Environment& one,
+                                  const results::Environment& other);
 
 /// Lists the facts that changed between two runs, without those that environment_changes() leaves
 /// out. Changes of the library, the stack, the boot, the worker, the backend and Plumbline itself
 /// are left out too.
-[[nodiscard]] std::vector<EnvironmentDifference> environment_drift(const Environment& before,
-                                                                   const Environment& after);
+[[nodiscard]] std::vector<EnvironmentDifference> environment_drift(
+    const results::Environment& before, const results::Environment& after);
 
 /// Lists every fact that changed between two runs, except readings of the moment (is_reading()):
 /// load, clocks and the harness overhead. Where a series changes, one of these facts may be why.
-[[nodiscard]] std::vector<EnvironmentDifference> environment_changes(const Environment& before,
-                                                                     const Environment& after);
+[[nodiscard]] std::vector<EnvironmentDifference> environment_changes(
+    const results::Environment& before, const results::Environment& after);
 
-}  // namespace plumb
+}  // namespace plumb::analysis

@@ -6,7 +6,7 @@
 #include <map>
 #include <utility>
 
-namespace plumb {
+namespace plumb::analysis {
 namespace {
 
 constexpr std::size_t kNear = 5;    // points that a change may move by as history grows
@@ -30,8 +30,8 @@ struct Entry {
 };
 
 /// Returns the last entry of each run, in order of the runs.
-std::vector<Entry> entries_of(const SeriesHistory& history, std::span<const ChangeRecord> book) {
-  std::map<RunId, ChangeRecord> last;
+std::vector<Entry> list_entries(const SeriesHistory& history, std::span<const ChangeRecord> book) {
+  std::map<results::RunId, ChangeRecord> last;
   for (const ChangeRecord& record : book) {
     if (record.series == history.id) {
       last[record.run] = record;
@@ -51,7 +51,7 @@ std::size_t distance(std::size_t one, std::size_t other) {
 }
 
 /// Returns the nearest entry that may be this change point. Null: there is none.
-Entry* entry_of(std::vector<Entry>& entries, const ChangePoint& point) {
+Entry* find_entry(std::vector<Entry>& entries, const stats::ChangePoint& point) {
   Entry* nearest = nullptr;
   for (Entry& entry : entries) {
     const bool same_way =
@@ -69,7 +69,7 @@ Entry* entry_of(std::vector<Entry>& entries, const ChangePoint& point) {
 class Judgement {
  public:
   Judgement(const SeriesHistory& history, std::span<const ChangeRecord> book)
-      : history_(history), entries_(entries_of(history, book)) {
+      : history_(history), entries_(list_entries(history, book)) {
     finding_.id = history.id;
     finding_.points = history.points.size();
     for (const SeriesHistory::Point& point : history.points) {
@@ -77,17 +77,17 @@ class Judgement {
     }
   }
 
-  SeriesFinding judge(const DetectionOptions& options) {
-    const Detection detection = detect_changes(values_, options);
+  SeriesFinding judge(const stats::DetectionOptions& options) {
+    const stats::Detection detection = stats::detect_changes(values_, options);
     finding_.two_states = detection.two_states;
     finding_.state_changes = detection.state_changes;
     finding_.trend = detection.creep;
     finding_.variance_changes = detection.variance_changes;
-    for (const Suspicion& suspicion : detection.suspicions) {
+    for (const stats::Suspicion& suspicion : detection.suspicions) {
       finding_.suspicions.push_back(
           {history_.points[suspicion.index].run, suspicion.before, suspicion.after});
     }
-    for (const ChangePoint& point : detection.change_points) {
+    for (const stats::ChangePoint& point : detection.change_points) {
       take(point);
     }
     take_unmatched();
@@ -104,16 +104,16 @@ class Judgement {
     SeriesChange change;
     change.index = index;
     change.run = history_.points[index].run;
-    change.run_before = index == 0 ? RunId() : history_.points[index - 1].run;
+    change.run_before = index == 0 ? results::RunId() : history_.points[index - 1].run;
     change.before = before;
     change.after = after;
     return change;
   }
 
-  void take(const ChangePoint& point) {
+  void take(const stats::ChangePoint& point) {
     SeriesChange change = change_at(point.index, point.before, point.after);
     change.confidence = point.confidence;
-    Entry* const entry = entry_of(entries_, point);
+    Entry* const entry = find_entry(entries_, point);
     if (entry != nullptr) {
       entry->matched = true;
       // The book's run identifies the change from then on, even if more points would move it.
@@ -165,12 +165,12 @@ class Judgement {
     for (const SeriesChange& change : finding_.changes) {
       begin = starts_segment(change.state) ? change.index : begin;
     }
-    const auto creep = find_creep(std::span(values_).subspan(begin));
+    const auto creep = stats::find_creep(std::span(values_).subspan(begin));
     // An open step in the segment explains the rise, so it is not reported again as creep.
     const bool explained = std::any_of(
         finding_.changes.begin(), finding_.changes.end(), [&](const SeriesChange& change) {
           return change.index >= begin && change.is_open() &&
-                 change.after >= change.before * (1.0 + kMinCreep);
+                 change.after >= change.before * (1.0 + stats::kMinCreep);
         });
     if (creep && !explained && !finding_.two_states) {
       finding_.creep = creep;
@@ -208,8 +208,8 @@ bool SeriesChange::is_open() const {
 
 SeriesFinding judge_series(const SeriesHistory& history,
                            std::span<const ChangeRecord> book,
-                           const DetectionOptions& options) {
+                           const stats::DetectionOptions& options) {
   return Judgement(history, book).judge(options);
 }
 
-}  // namespace plumb
+}  // namespace plumb::analysis

@@ -14,7 +14,7 @@
 #include "harness/stats/change_points.hpp"
 #include "harness/stats/creep.hpp"
 
-namespace plumb {
+namespace plumb::analysis {
 
 /// States of a change in a series.
 enum class ChangeState {
@@ -39,7 +39,7 @@ inline constexpr std::array kChangeStates{ChangeState::kDetected,
 /// One metric over the runs: seconds, oldest first.
 struct SeriesHistory {
   struct Point {
-    RunId run;
+    results::RunId run;
     double seconds = 0.0;
   };
   std::string
@@ -50,13 +50,13 @@ struct SeriesHistory {
 /// Series that the newest run's suite excludes: it is not judged.
 struct ExcludedSeries {
   std::string id;
-  Exclusion exclusion;
+  results::Exclusion exclusion;
 };
 
 /// Entry of the book of changes. The last entry of a run and series applies.
 struct ChangeRecord {
   std::string series;
-  RunId run;  ///< first run of the new level
+  results::RunId run;  ///< first run of the new level
   ChangeState state = ChangeState::kDetected;
   std::string reason;  ///< a person's words
   double before = 0.0;
@@ -66,8 +66,8 @@ struct ChangeRecord {
 /// Change of a series in its current state.
 struct SeriesChange {
   std::size_t index = 0;  ///< first point of the new level
-  RunId run;
-  RunId run_before;  ///< the last run of the old level
+  results::RunId run;
+  results::RunId run_before;  ///< the last run of the old level
   double before = 0.0;
   double after = 0.0;
   std::optional<double>
@@ -81,7 +81,7 @@ struct SeriesChange {
 
 /// Step that too few runs show yet: a reason to measure again.
 struct SeriesSuspicion {
-  RunId run;
+  results::RunId run;
   double before = 0.0;
   double after = 0.0;
 };
@@ -92,13 +92,14 @@ struct SeriesFinding {
   std::size_t points = 0;
   std::vector<SeriesChange> changes;  ///< oldest first
   std::vector<SeriesSuspicion> suspicions;
-  std::optional<Creep> creep;  ///< since the last accepted change
-  RunId creep_since;           ///< the run of the best level
-  std::optional<Trend> trend;  ///< with its slope; also one that is smaller than creep
+  std::optional<stats::Creep> creep;  ///< since the last accepted change
+  results::RunId creep_since;         ///< the run of the best level
+  std::optional<stats::Trend> trend;  ///< with its slope; also one that is smaller than creep
   bool two_states = false;
-  std::vector<StateChange> state_changes;  ///< of the two states; shown, not kept in the book
-  std::optional<std::vector<VarianceChange>> variance_changes;  ///< if requested
-  std::vector<ChangeRecord> news;                               ///< to be entered into the book
+  std::vector<stats::StateChange> state_changes;  ///< of the two states; shown, not kept in the
+                                                  ///< book
+  std::optional<std::vector<stats::VarianceChange>> variance_changes;  ///< if requested
+  std::vector<ChangeRecord> news;  ///< to be entered into the book
 };
 
 /// Judges a history with its book of changes (oldest first; entries of other series are skipped).
@@ -113,6 +114,6 @@ struct SeriesFinding {
 /// Pure.
 [[nodiscard]] SeriesFinding judge_series(const SeriesHistory& history,
                                          std::span<const ChangeRecord> book,
-                                         const DetectionOptions& options = {});
+                                         const stats::DetectionOptions& options = {});
 
-}  // namespace plumb
+}  // namespace plumb::analysis

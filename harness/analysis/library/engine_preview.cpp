@@ -12,7 +12,7 @@
 
 #include "harness/model/key/layer_spec.hpp"
 
-namespace plumb {
+namespace plumb::analysis {
 namespace {
 
 constexpr std::string_view kNone = "–";
@@ -25,8 +25,8 @@ std::string bytes_or_none(const std::optional<Bytes>& bytes) {
   return bytes ? std::to_string(bytes->value) : std::string(kNone);
 }
 
-std::vector<EngineDifference> knob_differences(const EngineConfiguration& from,
-                                               const EngineConfiguration& to) {
+std::vector<EngineDifference> knob_differences(const results::EngineConfiguration& from,
+                                               const results::EngineConfiguration& to) {
   std::set<std::string> names;
   for (const auto* const knobs : {&from.knobs, &to.knobs}) {
     for (const auto& [name, value] : *knobs) {
@@ -35,7 +35,7 @@ std::vector<EngineDifference> knob_differences(const EngineConfiguration& from,
   }
   std::vector<EngineDifference> differences;
   for (const std::string& name : names) {
-    const auto value = [&](const EngineConfiguration& configuration) {
+    const auto value = [&](const results::EngineConfiguration& configuration) {
       const auto found = configuration.knobs.find(name);
       return found == configuration.knobs.end() ? std::string(kNone)
                                                 : std::to_string(found->second);
@@ -49,8 +49,8 @@ std::vector<EngineDifference> knob_differences(const EngineConfiguration& from,
 
 /// Fills in how two engines differ. The worst kind of difference is the change of the whole.
 void compare_configurations(EngineComparison& result) {
-  const EngineConfiguration& from = *result.from;
-  const EngineConfiguration& to = *result.to;
+  const results::EngineConfiguration& from = *result.from;
+  const results::EngineConfiguration& to = *result.to;
   const auto note = [&](EngineChange change, const char* what, std::string old, std::string now) {
     if (old != now) {
       result.differences.push_back({what, std::move(old), std::move(now)});
@@ -82,13 +82,14 @@ void compare_configurations(EngineComparison& result) {
   note(EngineChange::kUnknown, "engine", std::to_string(from.engine), std::to_string(to.engine));
 }
 
-std::optional<std::size_t> rank_of(const EngineConfiguration& wanted, const EngineOffer& offer) {
-  for (const EngineRanking& ranking : offer.rankings) {
+std::optional<std::size_t> find_rank(const results::EngineConfiguration& wanted,
+                                     const results::EngineOffer& offer) {
+  for (const results::EngineRanking& ranking : offer.rankings) {
     if (ranking.heuristic != "A") {
       continue;
     }
     for (std::size_t index = 0; index < ranking.configurations.size(); ++index) {
-      const EngineConfiguration& one = ranking.configurations[index];
+      const results::EngineConfiguration& one = ranking.configurations[index];
       if (one.knobs == wanted.knobs && one.numerical_notes == wanted.numerical_notes) {
         return index + 1;
       }
@@ -98,7 +99,7 @@ std::optional<std::size_t> rank_of(const EngineConfiguration& wanted, const Engi
 }
 
 /// Returns why there is no engine for an offer.
-std::string reason_of(const EngineChoices& choices, const EngineOffer* offer) {
+std::string find_reason(const results::EngineChoices& choices, const results::EngineOffer* offer) {
   if (!choices.outcome.ok()) {
     return choices.outcome.reason;
   }
@@ -109,7 +110,7 @@ std::string reason_of(const EngineChoices& choices, const EngineOffer* offer) {
     return offer->refusal;
   }
   std::size_t offered = 0;
-  for (const EngineRanking& ranking : offer->rankings) {
+  for (const results::EngineRanking& ranking : offer->rankings) {
     offered += ranking.configurations.size();
     if (!ranking.refusal.empty()) {
       return ranking.refusal;
@@ -119,16 +120,19 @@ std::string reason_of(const EngineChoices& choices, const EngineOffer* offer) {
                       : "no configuration keeps the layer's precision";
 }
 
-const EngineOffer* offer_in(const EngineChoices& choices, const std::string& layout) {
-  const auto found = std::find_if(choices.offers.begin(),
-                                  choices.offers.end(),
-                                  [&](const EngineOffer& offer) { return offer.layout == layout; });
+const results::EngineOffer* offer_in(const results::EngineChoices& choices,
+                                     const std::string& layout) {
+  const auto found = std::find_if(
+      choices.offers.begin(), choices.offers.end(), [&](const results::EngineOffer& offer) {
+        return offer.layout == layout;
+      });
   return found == choices.offers.end() ? nullptr : &*found;
 }
 
-std::optional<EngineConfiguration> choice_in(const LayerKey& key, const EngineOffer* offer) {
-  const EngineConfiguration* const choice =
-      offer == nullptr ? nullptr : chosen_engine(parse_key(key), *offer);
+std::optional<results::EngineConfiguration> choice_in(const model::LayerKey& key,
+                                                      const results::EngineOffer* offer) {
+  const results::EngineConfiguration* const choice =
+      offer == nullptr ? nullptr : results::chosen_engine(model::parse_key(key), *offer);
   return choice == nullptr ? std::nullopt : std::optional(*choice);
 }
 
@@ -140,28 +144,28 @@ EngineComparison compare(const PreviewedLayer& layer, const std::string& layout)
   for (const LayerUse& use : layer.uses) {
     result.nodes += use.nodes;
   }
-  const EngineOffer* const from = offer_in(layer.from, layout);
-  const EngineOffer* const to = offer_in(layer.to, layout);
+  const results::EngineOffer* const from = offer_in(layer.from, layout);
+  const results::EngineOffer* const to = offer_in(layer.to, layout);
   result.from = choice_in(layer.key, from);
   result.to = choice_in(layer.key, to);
   if (result.from && result.to) {
     compare_configurations(result);
     if (result.change != EngineChange::kSame) {
-      result.earlier_rank = rank_of(*result.to, *from);
+      result.earlier_rank = find_rank(*result.to, *from);
     }
   } else if (result.from) {
     result.change = EngineChange::kSupportLost;
-    result.reason = reason_of(layer.to, to);
+    result.reason = find_reason(layer.to, to);
   } else {
     result.change = result.to ? EngineChange::kSupportGained : EngineChange::kNoEngine;
-    result.reason = reason_of(layer.from, from);
+    result.reason = find_reason(layer.from, from);
   }
   return result;
 }
 
 bool was_not_asked(const PreviewedLayer& layer) {
-  return layer.from.outcome.kind == Outcome::Kind::kUnsupported ||
-         layer.to.outcome.kind == Outcome::Kind::kUnsupported;
+  return layer.from.outcome.kind == results::Outcome::Kind::kUnsupported ||
+         layer.to.outcome.kind == results::Outcome::Kind::kUnsupported;
 }
 
 }  // namespace
@@ -193,8 +197,9 @@ EnginePreview preview_engines(std::span<const PreviewedLayer> layers) {
   std::map<std::pair<std::string, std::string>, NotCovered> not_covered;
   for (const PreviewedLayer& layer : layers) {
     if (was_not_asked(layer)) {
-      const std::string op = parse_key(layer.key).op;
-      const Outcome& outcome = layer.from.outcome.ok() ? layer.to.outcome : layer.from.outcome;
+      const std::string op = model::parse_key(layer.key).op;
+      const results::Outcome& outcome =
+          layer.from.outcome.ok() ? layer.to.outcome : layer.from.outcome;
       NotCovered& entry = not_covered[{op, outcome.reason}];
       entry.op = op;
       entry.reason = outcome.reason;
@@ -205,8 +210,8 @@ EnginePreview preview_engines(std::span<const PreviewedLayer> layers) {
       continue;
     }
     std::set<std::string> layouts;
-    for (const EngineChoices* const choices : {&layer.from, &layer.to}) {
-      for (const EngineOffer& offer : choices->offers) {
+    for (const results::EngineChoices* const choices : {&layer.from, &layer.to}) {
+      for (const results::EngineOffer& offer : choices->offers) {
         layouts.insert(offer.layout);
       }
     }
@@ -230,4 +235,4 @@ EnginePreview preview_engines(std::span<const PreviewedLayer> layers) {
   return preview;
 }
 
-}  // namespace plumb
+}  // namespace plumb::analysis

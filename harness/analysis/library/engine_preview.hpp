@@ -10,7 +10,7 @@
 
 #include "harness/results/engine_choice.hpp"
 
-namespace plumb {
+namespace plumb::analysis {
 
 /// Number of nodes of a model that are one layer.
 struct LayerUse {
@@ -20,10 +20,10 @@ struct LayerUse {
 
 /// Layer with the engines that two versions of a library would choose for it.
 struct PreviewedLayer {
-  LayerKey key;
+  model::LayerKey key;
   std::vector<LayerUse> uses;
-  EngineChoices from;
-  EngineChoices to;
+  results::EngineChoices from;
+  results::EngineChoices to;
 };
 
 /// Effects of an upgrade on a layer's engine, worst first.
@@ -50,13 +50,13 @@ struct EngineDifference {
 
 /// Comparison of the engines that two versions would choose for one layer in one layout.
 struct EngineComparison {
-  LayerKey key;
+  model::LayerKey key;
   std::string layout;
   std::vector<LayerUse> uses;
   std::int64_t nodes = 0;  ///< over all models
   EngineChange change = EngineChange::kSame;
-  std::optional<EngineConfiguration> from;  ///< absent: no engine
-  std::optional<EngineConfiguration> to;
+  std::optional<results::EngineConfiguration> from;  ///< absent: no engine
+  std::optional<results::EngineConfiguration> to;
   std::vector<EngineDifference> differences;
   std::optional<std::size_t> earlier_rank;  ///< of the new choice in the old version's ranking,
                                             ///< counted from 1; absent: it is not there
@@ -80,4 +80,4 @@ struct EnginePreview {
 /// Compares what two versions would choose, by layer and layout.
 [[nodiscard]] EnginePreview preview_engines(std::span<const PreviewedLayer> layers);
 
-}  // namespace plumb
+}  // namespace plumb::analysis

@@ -12,23 +12,23 @@
 #include "harness/model/key/layer_spec.hpp"
 #include "harness/stats/student_t.hpp"
 
-namespace plumb {
+namespace plumb::analysis {
 namespace {
 
 constexpr std::string_view kOurs = "impl=plumb:";
 constexpr std::string_view kLayerKey = "v1:";
 
-std::string value_of(const Facts& facts, const char* name) {
+std::string find_value(const results::Facts& facts, const char* name) {
   const auto found = facts.find(name);
   return found == facts.end() ? "" : found->second;
 }
 
-bool overlap(const Interval& a, const Interval& b) {
+bool overlap(const measure::Interval& a, const measure::Interval& b) {
   return a.low <= b.high && b.low <= a.high;
 }
 
-std::string dtype_of(const LayerKey& key) {
-  for (const auto& input : parse_key(key).inputs) {
+std::string dtype_of(const model::LayerKey& key) {
+  for (const auto& input : model::parse_key(key).inputs) {
     if (input) {
       return std::string(to_text(input->dtype));
     }
@@ -49,17 +49,17 @@ std::string_view layout_of(std::string_view variant) {
 }
 
 /// Returns the library's own rows of one cache mode that have the layout of its choice.
-std::vector<StoredMeasurement> comparable_rows(const std::vector<StoredMeasurement>& rows,
-                                               CacheMode cache) {
-  std::map<LayerKey, std::string> layouts;
-  for (const StoredMeasurement& row : rows) {
+std::vector<results::StoredMeasurement> comparable_rows(
+    const std::vector<results::StoredMeasurement>& rows, results::CacheMode cache) {
+  std::map<model::LayerKey, std::string> layouts;
+  for (const results::StoredMeasurement& row : rows) {
     if (row.measurement.library_choice) {
       layouts[row.measurement.key] = layout_of(row.measurement.variant);
     }
   }
-  std::vector<StoredMeasurement> kept;
-  for (const StoredMeasurement& row : rows) {
-    const Measurement& measurement = row.measurement;
+  std::vector<results::StoredMeasurement> kept;
+  for (const results::StoredMeasurement& row : rows) {
+    const results::Measurement& measurement = row.measurement;
     const auto layout = layouts.find(measurement.key);
     if (measurement.cache == cache && measurement.key.text.starts_with(kLayerKey) &&
         !measurement.variant.starts_with(kOurs) &&
@@ -71,9 +71,9 @@ std::vector<StoredMeasurement> comparable_rows(const std::vector<StoredMeasureme
 }
 
 /// Counts the variants of a key that have a time, of a race or in full.
-std::size_t timed_variants(const ResultSet& results, const LayerKey& key) {
+std::size_t timed_variants(const ResultSet& results, const model::LayerKey& key) {
   std::set<std::string_view> names;
-  for (const StoredMeasurement* row : results.rows_of(key)) {
+  for (const results::StoredMeasurement* row : results.rows_of(key)) {
     if (row->measurement.outcome.timed() && !row->measurement.reference_implementation) {
       names.insert(row->measurement.variant);
     }
@@ -82,7 +82,7 @@ std::size_t timed_variants(const ResultSet& results, const LayerKey& key) {
 }
 
 /// Returns a quantile by linear interpolation between the values beside p · (n − 1).
-double quantile_of(const std::vector<double>& sorted, double p) {
+double compute_quantile(const std::vector<double>& sorted, double p) {
   const double place = p * static_cast<double>(sorted.size() - 1);
   const auto below = static_cast<std::size_t>(place);
   const std::size_t above = std::min(below + 1, sorted.size() - 1);
@@ -113,13 +113,13 @@ void sum_up(RegretGroup& group) {
     for (const double ratio : ratios) {
       squares += (std::log(ratio) - mean) * (std::log(ratio) - mean);
     }
-    const double reach = t_quantile(0.975, n - 1.0) * std::sqrt(squares / (n - 1.0) / n);
+    const double reach = stats::t_quantile(0.975, n - 1.0) * std::sqrt(squares / (n - 1.0) / n);
     group.low = std::exp(mean - reach);
     group.high = std::exp(mean + reach);
   }
-  group.p50 = quantile_of(ratios, 0.50);
-  group.p90 = quantile_of(ratios, 0.90);
-  group.p99 = quantile_of(ratios, 0.99);
+  group.p50 = compute_quantile(ratios, 0.50);
+  group.p90 = compute_quantile(ratios, 0.90);
+  group.p99 = compute_quantile(ratios, 0.99);
   group.share_above =
       static_cast<double>(std::count_if(
           ratios.begin(), ratios.end(), [](double ratio) { return ratio > kNotableRegret; })) /
@@ -128,28 +128,28 @@ void sum_up(RegretGroup& group) {
 
 }  // namespace
 
-HeuristicRegret heuristic_regret(const RunRecord& run,
-                                 const std::vector<StoredMeasurement>& rows,
-                                 CacheMode cache) {
-  const Facts& identity = run.header.environment.identity;
+HeuristicRegret heuristic_regret(const results::RunRecord& run,
+                                 const std::vector<results::StoredMeasurement>& rows,
+                                 results::CacheMode cache) {
+  const results::Facts& identity = run.header.environment.identity;
   HeuristicRegret regret{.run = run.header.id,
                          .suite = run.header.suite,
                          .stack = run.header.stack,
-                         .library = value_of(identity, "library"),
-                         .device = value_of(identity, "gpu"),
-                         .threads = value_of(identity, "threads"),
+                         .library = find_value(identity, "library"),
+                         .device = find_value(identity, "gpu"),
+                         .threads = find_value(identity, "threads"),
                          .cache = cache,
                          .groups = {}};
   if (regret.device.empty()) {
-    regret.device = value_of(identity, "cpu.model");
+    regret.device = find_value(identity, "cpu.model");
   }
   const ResultSet results(comparable_rows(rows, cache));
-  std::set<LayerKey> keys;
-  for (const StoredMeasurement& row : results.rows()) {
+  std::set<model::LayerKey> keys;
+  for (const results::StoredMeasurement& row : results.rows()) {
     keys.insert(row.measurement.key);
   }
   std::map<std::string, RegretGroup> groups;
-  for (const LayerKey& key : keys) {
+  for (const model::LayerKey& key : keys) {
     const std::string dtype = dtype_of(key);
     RegretGroup& group = groups[dtype];
     group.dtype = dtype;
@@ -178,4 +178,4 @@ HeuristicRegret heuristic_regret(const RunRecord& run,
   return regret;
 }
 
-}  // namespace plumb
+}  // namespace plumb::analysis

@@ -9,11 +9,11 @@
 #include "harness/analysis/bounds/result_set.hpp"
 #include "harness/results/run.hpp"
 
-namespace plumb {
+namespace plumb::analysis {
 
 /// Regret of one key: the time it loses through the library's choice of variant.
 struct KeyRegret {
-  LayerKey key;
+  model::LayerKey key;
   KeyTime choice;      ///< the library's, harness overhead subtracted
   KeyTime best;        ///< the fastest of the library's variants in its layout, the choice included
   double ratio = 1.0;  ///< choice ÷ best; 1 where both are one variant, or intervals overlap
@@ -39,13 +39,13 @@ inline constexpr double kNotableRegret = 1.05;
 
 /// Regret of one run: of one library version on one device.
 struct HeuristicRegret {
-  RunId run;
+  results::RunId run;
   std::string suite;
   std::string stack;
   std::string library;  ///< of the environment's identity: name, version, hash
   std::string device;   ///< the GPU, or the CPU's model
   std::string threads;
-  CacheMode cache = CacheMode::kNone;
+  results::CacheMode cache = results::CacheMode::kNone;
   std::vector<RegretGroup> groups;  ///< by type
 };
 
@@ -56,8 +56,8 @@ struct HeuristicRegret {
 ///
 /// The interval of the mean is Student's over the logarithms of the ratios. It shows what another
 /// draw of such keys might give. Pure.
-[[nodiscard]] HeuristicRegret heuristic_regret(const RunRecord& run,
-                                               const std::vector<StoredMeasurement>& rows,
-                                               CacheMode cache);
+[[nodiscard]] HeuristicRegret heuristic_regret(const results::RunRecord& run,
+                                               const std::vector<results::StoredMeasurement>& rows,
+                                               results::CacheMode cache);
 
-}  // namespace plumb
+}  // namespace plumb::analysis

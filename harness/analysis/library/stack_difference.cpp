@@ -6,7 +6,7 @@
 #include <tuple>
 #include <utility>
 
-namespace plumb {
+namespace plumb::analysis {
 namespace {
 
 /// Returns what `these` have and `those` lack, in the order of `these`.
@@ -27,7 +27,7 @@ std::string choice_of(const LayerOffers& offers) {
 }
 
 /// Returns the kind of a layer: "conv" for "v1:conv;in=…".
-std::string kind_of(const LayerKey& key) {
+std::string kind_of(const model::LayerKey& key) {
   const std::size_t begin = key.text.find(':') + 1;
   return key.text.substr(begin, key.text.find(';') - begin);
 }
@@ -63,15 +63,15 @@ void compare_libraries(const StackContents& from,
 }
 
 /// Adds what one side offers for a layer to the counts of its kind.
-void count(const EngineChoices& choices, bool is_from, EngineCounts& counts) {
-  const LayerSpec spec = parse_key(choices.key);
-  for (const EngineOffer& offer : choices.offers) {
+void count(const results::EngineChoices& choices, bool is_from, EngineCounts& counts) {
+  const model::LayerSpec spec = model::parse_key(choices.key);
+  for (const results::EngineOffer& offer : choices.offers) {
     counts.asked += is_from ? 1U : 0U;
     (is_from ? counts.without_engine_from : counts.without_engine_to) +=
-        chosen_engine(spec, offer) == nullptr ? 1U : 0U;
+        results::chosen_engine(spec, offer) == nullptr ? 1U : 0U;
     (is_from ? counts.engines_from : counts.engines_to) +=
         static_cast<std::size_t>(offer.engines.value_or(0));
-    for (const EngineRanking& ranking : offer.rankings) {
+    for (const results::EngineRanking& ranking : offer.rankings) {
       auto& [from, to] = counts.offers[ranking.heuristic];
       (is_from ? from : to) += ranking.configurations.size();
     }
@@ -79,11 +79,11 @@ void count(const EngineChoices& choices, bool is_from, EngineCounts& counts) {
 }
 
 void compare_engines(const StackContents& from, const StackContents& to, StackDifference& result) {
-  std::map<LayerKey, const EngineChoices*> others;
-  for (const EngineChoices& choices : to.choices) {
+  std::map<model::LayerKey, const results::EngineChoices*> others;
+  for (const results::EngineChoices& choices : to.choices) {
     others[choices.key] = &choices;
   }
-  for (const EngineChoices& before : from.choices) {
+  for (const results::EngineChoices& before : from.choices) {
     const auto found = others.find(before.key);
     if (found != others.end() && !before.offers.empty() && !found->second->offers.empty()) {
       EngineCounts& counts = result.engines[kind_of(before.key)];
@@ -109,7 +109,7 @@ StackDifference stack_difference(const StackContents& from, const StackContents&
   result.to = to.name;
   compare_libraries(from, to, result);
   compare_engines(from, to, result);
-  std::map<LayerKey, const LayerOffers*> others;
+  std::map<model::LayerKey, const LayerOffers*> others;
   for (const LayerOffers& layer : to.layers) {
     others[layer.key] = &layer;
   }
@@ -144,4 +144,4 @@ StackDifference stack_difference(const StackContents& from, const StackContents&
   return result;
 }
 
-}  // namespace plumb
+}  // namespace plumb::analysis

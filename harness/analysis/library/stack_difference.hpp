@@ -12,7 +12,7 @@
 #include "harness/model/key/layer_key.hpp"
 #include "harness/results/engine_choice.hpp"
 
-namespace plumb {
+namespace plumb::analysis {
 
 /// Library file of a stack, and the symbols that it exports.
 struct LibraryContents {
@@ -26,7 +26,7 @@ struct LibraryContents {
 
 /// Variants that a stack offers for a layer, in the library's own order.
 struct LayerOffers {
-  LayerKey key;
+  model::LayerKey key;
   std::vector<std::string> variants;  ///< the first is the library's choice; none: unsupported
   bool reference_only = false;        ///< nothing but the slow reference implementation
 };
@@ -36,7 +36,7 @@ struct StackContents {
   std::string name;
   std::vector<LibraryContents> libraries;
   std::vector<LayerOffers> layers;
-  std::vector<EngineChoices> choices;  ///< on a described device
+  std::vector<results::EngineChoices> choices;  ///< on a described device
 };
 
 /// Library that one of two stacks has, or both in different files.
@@ -49,7 +49,7 @@ struct LibraryDifference {
 
 /// Layer that two stacks treat differently.
 struct LayerDifference {
-  LayerKey key;
+  model::LayerKey key;
   std::string from_choice;  ///< empty: unsupported
   std::string to_choice;    ///< empty: unsupported
   bool fell_back = false;   ///< only the reference implementation is left
@@ -99,4 +99,4 @@ struct StackDifference {
 /// is left out. Pure.
 [[nodiscard]] StackDifference stack_difference(const StackContents& from, const StackContents& to);
 
-}  // namespace plumb
+}  // namespace plumb::analysis

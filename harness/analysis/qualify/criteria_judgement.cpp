@@ -9,7 +9,7 @@
 
 #include "harness/base/name_pattern.hpp"
 
-namespace plumb {
+namespace plumb::analysis {
 namespace {
 
 bool slower(const MetricComparison& metric, double limit) {
@@ -377,4 +377,4 @@ void judge_again(Qualification& qualification, QualificationCriteria criteria) {
   judge_criteria(qualification);
 }
 
-}  // namespace plumb
+}  // namespace plumb::analysis

@@ -3,7 +3,7 @@
 
 #include "harness/analysis/qualify/qualification.hpp"
 
-namespace plumb {
+namespace plumb::analysis {
 
 /// Applies a qualification's criteria and waivers. Fills in `results`, which waivers applied,
 /// `verdict` and `reason`. All other fields except `findings` must be filled in already.
@@ -26,4 +26,4 @@ void judge_criteria(Qualification& qualification);
 /// rounds by it. Pure.
 void judge_again(Qualification& qualification, QualificationCriteria criteria);
 
-}  // namespace plumb
+}  // namespace plumb::analysis

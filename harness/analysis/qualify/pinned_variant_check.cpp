@@ -9,7 +9,7 @@
 
 #include "harness/analysis/compare/implementation_name.hpp"
 
-namespace plumb {
+namespace plumb::analysis {
 namespace {
 
 constexpr double kLevel = 0.05;
@@ -100,4 +100,4 @@ PinnedVariantCheck judge_replay(const ReplayTimes& times, const MetricComparison
   return result;
 }
 
-}  // namespace plumb
+}  // namespace plumb::analysis

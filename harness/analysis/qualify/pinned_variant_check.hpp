@@ -6,7 +6,7 @@
 #include "harness/analysis/compare/paired_metric.hpp"
 #include "harness/analysis/qualify/qualification.hpp"
 
-namespace plumb {
+namespace plumb::analysis {
 
 /// Times of one regressed layer, measured by fresh processes of both sides.
 struct ReplayTimes {
@@ -33,4 +33,4 @@ struct ReplayTimes {
 [[nodiscard]] PinnedVariantCheck judge_replay(const ReplayTimes& times,
                                               const MetricComparison& regression);
 
-}  // namespace plumb
+}  // namespace plumb::analysis

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/analysis/qualify/qualification.hpp"
 
-namespace plumb {
+namespace plumb::analysis {
 
 std::string_view to_text(QualificationVerdict verdict) {
   switch (verdict) {
@@ -33,4 +33,4 @@ std::string_view to_text(CriterionState state) {
   return "open";
 }
 
-}  // namespace plumb
+}  // namespace plumb::analysis

@@ -13,7 +13,7 @@
 #include "harness/analysis/qualify/qualification_criteria.hpp"
 #include "harness/results/run.hpp"
 
-namespace plumb {
+namespace plumb::analysis {
 
 /// Answer to "may we upgrade?".
 enum class QualificationVerdict { kApprove, kApproveWithExceptions, kReject, kNotEnoughEvidence };
@@ -22,9 +22,9 @@ enum class QualificationVerdict { kApprove, kApproveWithExceptions, kReject, kNo
 /// Side of a qualification: a stack and what was really loaded from it.
 struct QualifiedStack {
   std::string name;
-  RunId run;                  ///< holds all its rows
+  results::RunId run;         ///< holds all its rows
   std::string environment;    ///< 16 hex digits
-  Facts libraries;            ///< versions, paths and hashes of what was mapped
+  results::Facts libraries;   ///< versions, paths and hashes of what was mapped
   std::int64_t crashes = 0;   ///< of workers
   std::int64_t timeouts = 0;  ///< likewise
 };
@@ -112,4 +112,4 @@ struct Qualification {
 /// Parses what to_json() wrote. Throws Error{kUser} that names what is wrong.
 [[nodiscard]] Qualification qualification_from_json(std::string_view json);
 
-}  // namespace plumb
+}  // namespace plumb::analysis

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-namespace plumb {
+namespace plumb::analysis {
 
 /// Excuse for one case, for a limited time.
 struct Waiver {
@@ -58,4 +58,4 @@ struct CriterionResult {
   std::vector<std::string> cases;  ///< that fail it, or stay open
 };
 
-}  // namespace plumb
+}  // namespace plumb::analysis

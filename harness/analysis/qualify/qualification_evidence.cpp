@@ -10,16 +10,16 @@
 #include "harness/analysis/compare/model_attribution.hpp"
 #include "harness/analysis/compare/rounds/alarm_control.hpp"
 
-namespace plumb {
+namespace plumb::analysis {
 namespace {
 
 constexpr double kNormal95 = 1.959964;
 constexpr double kWorseError = 2.0;  // times the baseline's: no longer rounding alike
 
-std::vector<const PairedRound*> valid_rounds(std::span<const PairedRound> rounds,
-                                             const std::vector<InvalidRound>& invalid) {
-  std::vector<const PairedRound*> valid;
-  for (const PairedRound& round : rounds) {
+std::vector<const results::PairedRound*> valid_rounds(std::span<const results::PairedRound> rounds,
+                                                      const std::vector<InvalidRound>& invalid) {
+  std::vector<const results::PairedRound*> valid;
+  for (const results::PairedRound& round : rounds) {
     if (std::none_of(invalid.begin(), invalid.end(), [&](const InvalidRound& each) {
           return each.round == round.number;
         })) {
@@ -61,8 +61,8 @@ struct Outputs {
   std::string hash;
   bool wrong = false;
 
-  void add(const Measurement& row) {
-    wrong = wrong || row.outcome.kind == Outcome::Kind::kWrongResult;
+  void add(const results::Measurement& row) {
+    wrong = wrong || row.outcome.kind == results::Outcome::Kind::kWrongResult;
     error = error ? error : row.maximum_error;
     hash = hash.empty() ? row.output_hash : hash;
   }
@@ -93,10 +93,10 @@ QualifiedAccuracy compared(const std::string& subject,
   return result;
 }
 
-void add_accuracy(std::span<const PairedRound> rounds, Qualification& q) {
+void add_accuracy(std::span<const results::PairedRound> rounds, Qualification& q) {
   std::map<std::string, std::pair<Outputs, Outputs>> layers;
   std::map<std::string, std::pair<Outputs, Outputs>> models;
-  for (const PairedRound& round : rounds) {
+  for (const results::PairedRound& round : rounds) {
     for (const auto& [key, row] : round.baseline.layers) {
       layers[key.text].first.add(row);
     }
@@ -135,12 +135,12 @@ void add_cost(const std::string& subject,
 }
 
 /// Adds the sum of one optional time over the layers for which both sides of a round have it.
-void add_layers_cost(std::span<const PairedRound* const> rounds,
+void add_layers_cost(std::span<const results::PairedRound* const> rounds,
                      const std::string& name,
-                     std::optional<Seconds> Measurement::*time,
+                     std::optional<Seconds> results::Measurement::*time,
                      Qualification& q) {
   PairedSamples samples;
-  for (const PairedRound* round : rounds) {
+  for (const results::PairedRound* round : rounds) {
     double before = 0.0;
     double after = 0.0;
     for (const auto& [key, row] : round->baseline.layers) {
@@ -158,22 +158,22 @@ void add_layers_cost(std::span<const PairedRound* const> rounds,
   add_cost("all layers", name, "seconds", std::move(samples), q);
 }
 
-void add_costs(std::span<const PairedRound* const> rounds,
+void add_costs(std::span<const results::PairedRound* const> rounds,
                std::size_t screening,
                Qualification& q) {
   // Later rounds measure fewer layers, so their sums are not comparable.
   const auto all = rounds.first(std::min(screening, rounds.size()));
-  add_layers_cost(all, "creation", &Measurement::creation, q);
-  add_layers_cost(all, "first_call", &Measurement::first_call, q);
-  std::set<ModelMode> names;
-  for (const PairedRound* round : all) {
+  add_layers_cost(all, "creation", &results::Measurement::creation, q);
+  add_layers_cost(all, "first_call", &results::Measurement::first_call, q);
+  std::set<results::ModelMode> names;
+  for (const results::PairedRound* round : all) {
     for (const auto& [name, execution] : round->baseline.models) {
       names.insert(name);
     }
   }
-  for (const ModelMode& name : names) {
+  for (const results::ModelMode& name : names) {
     PairedSamples memory;
-    for (const PairedRound* round : all) {
+    for (const results::PairedRound* round : all) {
       const auto before = round->baseline.models.find(name);
       const auto after = round->candidate.models.find(name);
       if (before != round->baseline.models.end() && after != round->candidate.models.end()) {
@@ -187,7 +187,7 @@ void add_costs(std::span<const PairedRound* const> rounds,
 
 }  // namespace
 
-void add_evidence(std::span<const PairedRound> rounds,
+void add_evidence(std::span<const results::PairedRound> rounds,
                   RoundComparison comparison,
                   Qualification& q) {
   q.rounds = rounds.size();
@@ -195,7 +195,7 @@ void add_evidence(std::span<const PairedRound> rounds,
   q.layers = std::move(comparison.layers);
   q.controls = std::move(comparison.drift.controls);
   q.invalid_rounds = std::move(comparison.drift.invalid);
-  const std::vector<const PairedRound*> valid = valid_rounds(rounds, q.invalid_rounds);
+  const std::vector<const results::PairedRound*> valid = valid_rounds(rounds, q.invalid_rounds);
   std::size_t screening = 0;
   for (const QualifiedMetric& metric : q.models) {
     screening = std::max(screening, metric.screening_pairs);
@@ -212,7 +212,7 @@ void add_evidence(std::span<const PairedRound> rounds,
   add_accuracy(rounds, q);
   add_costs(valid, screening, q);
   q.alarms = alarm_control(std::span(valid).first(std::min(screening, valid.size())));
-  for (const PairedRound& round : rounds) {
+  for (const results::PairedRound& round : rounds) {
     q.baseline.crashes += round.baseline.crashes;
     q.baseline.timeouts += round.baseline.timeouts;
     q.candidate.crashes += round.candidate.crashes;
@@ -220,4 +220,4 @@ void add_evidence(std::span<const PairedRound> rounds,
   }
 }
 
-}  // namespace plumb
+}  // namespace plumb::analysis

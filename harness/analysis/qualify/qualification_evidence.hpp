@@ -6,13 +6,13 @@
 #include "harness/analysis/compare/rounds/round_comparison.hpp"
 #include "harness/analysis/qualify/qualification.hpp"
 
-namespace plumb {
+namespace plumb::analysis {
 
 /// Fills in the evidence of the rounds other than the metrics. These are geometric means,
 /// attributions, accuracy, costs, controls, this run's own alarms, invalid rounds and deaths of
 /// workers. Takes over the metrics of `comparison`. Pure.
-void add_evidence(std::span<const PairedRound> rounds,
+void add_evidence(std::span<const results::PairedRound> rounds,
                   RoundComparison comparison,
                   Qualification& qualification);
 
-}  // namespace plumb
+}  // namespace plumb::analysis

@@ -3,7 +3,7 @@
 
 #include "harness/analysis/compare/finding_groups.hpp"
 
-namespace plumb {
+namespace plumb::analysis {
 namespace {
 
 bool worse(const QualifiedMetric& metric) {
@@ -71,11 +71,11 @@ void add_findings(Qualification& qualification) {
       const bool changed = model.test.verdict == ComparisonVerdict::kRegressed ||
                            model.test.verdict == ComparisonVerdict::kImproved;
       if (changed && attribution.subject == model.subject && attribution.mode == model.mode) {
-        model.test.causes = causes_of(attribution);
+        model.test.causes = find_causes(attribution);
       }
     }
   }
   qualification.findings = groups.findings();
 }
 
-}  // namespace plumb
+}  // namespace plumb::analysis

@@ -3,7 +3,7 @@
 
 #include "harness/analysis/qualify/qualification.hpp"
 
-namespace plumb {
+namespace plumb::analysis {
 
 /// Fills in causes and `findings`. The causes of a regressed or broken layer come from the names of
 /// its variants and from the pinned variant check: instruction set, implementation family,
@@ -11,4 +11,4 @@ namespace plumb {
 /// cause is one finding, with all its layers and models, largest first. Pure.
 void add_findings(Qualification& qualification);
 
-}  // namespace plumb
+}  // namespace plumb::analysis

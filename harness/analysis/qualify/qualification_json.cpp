@@ -33,7 +33,7 @@ struct nlohmann::adl_serializer<plumb::Timestamp> {
   }
 };
 
-namespace plumb {
+namespace plumb::analysis {
 namespace {
 
 template <typename Word, std::size_t count>
@@ -265,7 +265,7 @@ void complete_places(nlohmann::json& metrics) {
 }  // namespace
 
 PairedConfirmation paired_confirmation_from_json(std::string_view json) {
-  nlohmann::json document = parse_json(json);
+  nlohmann::json document = results::parse_json(json);
   try {
     complete_places(document.at("metrics"));
     return document.get<PairedConfirmation>();
@@ -301,7 +301,7 @@ void complete_earlier(nlohmann::json& document) {
 }  // namespace
 
 Qualification qualification_from_json(std::string_view json) {
-  nlohmann::json document = parse_json(json);
+  nlohmann::json document = results::parse_json(json);
   try {
     complete_earlier(document);
     return document.get<Qualification>();
@@ -311,4 +311,4 @@ Qualification qualification_from_json(std::string_view json) {
   }
 }
 
-}  // namespace plumb
+}  // namespace plumb::analysis

@@ -6,17 +6,17 @@
 
 #include "harness/results/run.hpp"
 
-namespace plumb {
+namespace plumb::analysis {
 
 /// One acceptance of a run as a baseline.
 struct BaselineEntry {
   std::string name;  ///< the tag that names it
-  RunHeader run;
+  results::RunHeader run;
   bool current = false;               ///< the run still has the tag
   std::optional<Timestamp> accepted;  ///< absent: tagged without a record
   std::string who;                    ///< empty: not known
   std::string reason;
-  RunId previous;  ///< the baseline before it; empty: none
+  results::RunId previous;  ///< the baseline before it; empty: none
 };
 
-}  // namespace plumb
+}  // namespace plumb::analysis

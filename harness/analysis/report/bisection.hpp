@@ -7,7 +7,7 @@
 #include "harness/analysis/compare/metric_test.hpp"
 #include "harness/results/run.hpp"
 
-namespace plumb {
+namespace plumb::analysis {
 
 /// Comparison of one stack with the good one.
 struct BisectionStep {
@@ -17,8 +17,8 @@ struct BisectionStep {
   std::string candidate_variant;
   MetricComparison test;
   std::size_t pairs = 0;
-  RunId baseline_run;
-  RunId run;
+  results::RunId baseline_run;
+  results::RunId run;
 };
 
 /// Search for the first stack on which a layer got worse.
@@ -32,4 +32,4 @@ struct Bisection {
   std::string reason;     ///< a sentence
 };
 
-}  // namespace plumb
+}  // namespace plumb::analysis

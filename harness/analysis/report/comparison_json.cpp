@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/analysis/report/comparison_json.hpp"
 
-namespace plumb {
+namespace plumb::analysis {
 namespace {
 
 Json number_or_null(const std::optional<double>& value) {
@@ -120,7 +120,7 @@ Json metric_json(const MetricComparison& metric) {
     row["reason"] = metric.reason;
   }
   if (metric.levels) {
-    const auto count_json = [](const LevelCount& count) {
+    const auto count_json = [](const stats::LevelCount& count) {
       return Json{{"low", count.low}, {"high", count.high}};
     };
     row["levels"] = {{"low_seconds", metric.levels->low_seconds},
@@ -196,4 +196,4 @@ Json comparison_document(const RunComparisonReport& report) {
   return document;
 }
 
-}  // namespace plumb
+}  // namespace plumb::analysis

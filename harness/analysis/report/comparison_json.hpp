@@ -7,7 +7,7 @@
 #include "harness/analysis/report/comparison_report.hpp"
 #include "harness/analysis/report/run_json.hpp"
 
-namespace plumb {
+namespace plumb::analysis {
 
 [[nodiscard]] Json metric_json(const MetricComparison& metric);
 [[nodiscard]] Json overall_json(const OverallChange& overall);
@@ -18,4 +18,4 @@ namespace plumb {
 /// Returns a comparison of two runs. The store keeps it, and `plumb compare --json` prints it.
 [[nodiscard]] Json comparison_document(const RunComparisonReport& report);
 
-}  // namespace plumb
+}  // namespace plumb::analysis

@@ -11,7 +11,7 @@
 #include "harness/analysis/report/excluded_metrics.hpp"
 #include "harness/results/run.hpp"
 
-namespace plumb {
+namespace plumb::analysis {
 
 /// Raw times of a metric that changed, as each run measured them.
 struct MetricSamples {
@@ -47,8 +47,8 @@ struct ComparedBoots {
 /// Contents of a report on a comparison of two runs. It is a value; every format renders the same
 /// one.
 struct RunComparisonReport {
-  RunRecord baseline;
-  RunRecord candidate;
+  results::RunRecord baseline;
+  results::RunRecord candidate;
   std::vector<std::string> varied;  ///< what differs on purpose
   ComparisonLimits limits;
   bool same_software =
@@ -58,9 +58,9 @@ struct RunComparisonReport {
   std::vector<AppliedExclusion> exclusions;   ///< of the candidate's suite
   std::map<std::string, std::string> places;  ///< of a layer key: "conv1 of lenet, and 2 more"
   std::vector<MetricSamples> samples;
-  std::vector<RunId> calibrations;  ///< that floors come from
+  std::vector<results::RunId> calibrations;  ///< that floors come from
   std::optional<ComparisonSource> source;
   std::optional<ComparedBoots> boots;
 };
 
-}  // namespace plumb
+}  // namespace plumb::analysis

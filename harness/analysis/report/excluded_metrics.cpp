@@ -6,11 +6,11 @@
 #include <string>
 #include <utility>
 
-namespace plumb {
+namespace plumb::analysis {
 namespace {
 
 std::vector<std::string> names_of(const MetricComparison& metric) {
-  std::vector<std::string> names = case_names(metric.series);
+  std::vector<std::string> names = results::case_names(metric.series);
   for (const std::string& name : {layer_key_of(metric), metric.model}) {
     if (!name.empty()) {
       names.push_back(name);
@@ -30,14 +30,14 @@ void forget_layers(const std::set<std::string>& keys, RunComparison& comparison)
 
 }  // namespace
 
-std::vector<AppliedExclusion> apply_exclusions(const std::vector<Exclusion>& exclusions,
+std::vector<AppliedExclusion> apply_exclusions(const std::vector<results::Exclusion>& exclusions,
                                                std::string_view day,
                                                const ComparisonLimits& limits,
                                                RunComparison& comparison) {
   std::vector<AppliedExclusion> applied;
-  std::vector<Exclusion> holding;
+  std::vector<results::Exclusion> holding;
   std::set<std::string> keys;
-  for (const Exclusion& each : exclusions) {
+  for (const results::Exclusion& each : exclusions) {
     applied.push_back({each, !each.holds_on(day), {}});
     if (!applied.back().expired) {
       holding.push_back(each);
@@ -45,7 +45,7 @@ std::vector<AppliedExclusion> apply_exclusions(const std::vector<Exclusion>& exc
   }
   std::vector<MetricComparison> kept;
   for (MetricComparison& metric : comparison.metrics) {
-    const Exclusion* const found = exclusion_of(holding, names_of(metric));
+    const results::Exclusion* const found = results::find_exclusion(holding, names_of(metric));
     if (found == nullptr) {
       kept.push_back(std::move(metric));
       continue;
@@ -66,4 +66,4 @@ std::vector<AppliedExclusion> apply_exclusions(const std::vector<Exclusion>& exc
   return applied;
 }
 
-}  // namespace plumb
+}  // namespace plumb::analysis

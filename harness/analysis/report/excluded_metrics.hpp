@@ -7,11 +7,11 @@
 #include "harness/analysis/compare/run_comparison.hpp"
 #include "harness/results/exclusion.hpp"
 
-namespace plumb {
+namespace plumb::analysis {
 
 /// Exclusion of a suite with what it covers in one comparison.
 struct AppliedExclusion {
-  Exclusion exclusion;
+  results::Exclusion exclusion;
   bool expired = false;
   std::vector<MetricComparison> metrics;  ///< left out of the verdict; none if it is expired
 };
@@ -20,9 +20,9 @@ struct AppliedExclusion {
 /// nothing is left that decides, the comparison is inconclusive. `day` is that of the candidate.
 /// Returns all exclusions, the expired ones too. Pure.
 [[nodiscard]] std::vector<AppliedExclusion> apply_exclusions(
-    const std::vector<Exclusion>& exclusions,
+    const std::vector<results::Exclusion>& exclusions,
     std::string_view day,
     const ComparisonLimits& limits,
     RunComparison& comparison);
 
-}  // namespace plumb
+}  // namespace plumb::analysis

@@ -3,9 +3,11 @@
 
 #include <fmt/format.h>
 
-namespace plumb {
+namespace plumb::analysis {
 
-void LayerPlaces::add(const LayerKey& key, const Layer& layer, const ModelInstance& model) {
+void LayerPlaces::add(const model::LayerKey& key,
+                      const model::Layer& layer,
+                      const ModelInstance& model) {
   Place& place = places_[key.text];
   if (place.count++ == 0) {
     place.first = fmt::format(
@@ -13,9 +15,9 @@ void LayerPlaces::add(const LayerKey& key, const Layer& layer, const ModelInstan
   }
 }
 
-void LayerPlaces::add_layers(const Graph& graph, const ModelInstance& model) {
-  for (const Layer& layer : graph.layers) {
-    if (layer.role == Layer::Role::kCompute) {
+void LayerPlaces::add_layers(const model::Graph& graph, const ModelInstance& model) {
+  for (const model::Layer& layer : graph.layers) {
+    if (layer.role == model::Layer::Role::kCompute) {
       add(layer.key, layer, model);
     }
   }
@@ -30,4 +32,4 @@ std::map<std::string, std::string> LayerPlaces::texts() const {
   return texts;
 }
 
-}  // namespace plumb
+}  // namespace plumb::analysis

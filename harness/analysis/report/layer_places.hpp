@@ -6,15 +6,15 @@
 
 #include "harness/analysis/bounds/bounds.hpp"
 
-namespace plumb {
+namespace plumb::analysis {
 
 /// Places of layer keys in models, collected layer by layer.
 class LayerPlaces {
  public:
   /// Adds a place of a key: a layer of a model, or the first of the layers that it fuses.
-  void add(const LayerKey& key, const Layer& layer, const ModelInstance& model);
+  void add(const model::LayerKey& key, const model::Layer& layer, const ModelInstance& model);
   /// Adds all layers of a model that compute.
-  void add_layers(const Graph& graph, const ModelInstance& model);
+  void add_layers(const model::Graph& graph, const ModelInstance& model);
 
   /// Returns a text for each key: "conv1 of lenet, batch 1, f32, and 2 more".
   [[nodiscard]] std::map<std::string, std::string> texts() const;
@@ -27,4 +27,4 @@ class LayerPlaces {
   std::map<std::string, Place> places_;
 };
 
-}  // namespace plumb
+}  // namespace plumb::analysis

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/analysis/report/noise_json.hpp"
 
-namespace plumb {
+namespace plumb::analysis {
 
 Json noise_document(const NoiseReport& report) {
   const AaStudy& noise = report.noise;
@@ -46,4 +46,4 @@ Json noise_document(const NoiseReport& report) {
           {"power", std::move(power)}};
 }
 
-}  // namespace plumb
+}  // namespace plumb::analysis

@@ -6,17 +6,17 @@
 #include "harness/analysis/compare/rounds/aa_study.hpp"
 #include "harness/results/run.hpp"
 
-namespace plumb {
+namespace plumb::analysis {
 
 /// Contents of a report on the noise of a stack that was compared with itself.
 struct NoiseReport {
   std::string suite;
   std::string stack;
   std::string environment;
-  RunId first;
-  RunId second;
+  results::RunId first;
+  results::RunId second;
   std::size_t calibrations = 0;  ///< that went into it, this one included
   AaStudy noise;
 };
 
-}  // namespace plumb
+}  // namespace plumb::analysis

@@ -6,11 +6,11 @@
 
 #include "harness/analysis/qualify/qualification.hpp"
 
-namespace plumb {
+namespace plumb::analysis {
 
 /// Earlier answer to the same question: the same suite, and stacks of the same names.
 struct PastQualification {
-  RunId run;  ///< the candidate's
+  results::RunId run;  ///< the candidate's
   Timestamp finished{};
   QualificationVerdict verdict = QualificationVerdict::kNotEnoughEvidence;
   std::string reason;
@@ -22,4 +22,4 @@ struct QualificationReport {
   std::vector<PastQualification> history;  ///< newest first; without this one
 };
 
-}  // namespace plumb
+}  // namespace plumb::analysis

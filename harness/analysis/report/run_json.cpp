@@ -7,7 +7,7 @@
 #include "harness/loadgen/mlperf/mlperf_words.hpp"
 #include "harness/results/run_labels.hpp"
 
-namespace plumb {
+namespace plumb::analysis {
 namespace {
 
 Json differences_json(const ExecutionTime& execution) {
@@ -22,10 +22,10 @@ Json differences_json(const ExecutionTime& execution) {
   return rows;
 }
 
-Json load_json(const ScenarioResult& load) {
+Json load_json(const results::ScenarioResult& load) {
   const bool known = load.result && load.result->query_latency.count > 0;
   const auto seconds = [&](double percent) {
-    const std::optional<Seconds> time = latency_at(load, percent);
+    const std::optional<Seconds> time = results::latency_at(load, percent);
     return time ? Json(time->count()) : Json();
   };
   Json row{{"mode", load.mode},
@@ -40,7 +40,7 @@ Json load_json(const ScenarioResult& load) {
            {"samples", known ? load.result->query_latency.count : 0},
            {"memory_bytes", load.memory.value},
            {"reorders", load.reorders},
-           {"notice", kMlperfUnverified}};
+           {"notice", loadgen::kMlperfUnverified}};
   row["load"] = Json::parse(to_json(load));
   return row;
 }
@@ -65,14 +65,14 @@ Json executions_json(const ModelBounds& model) {
                     {"differences", differences_json(execution)},
                     {"load", Json()}});
   }
-  for (const ScenarioResult& load : model.loads) {
+  for (const results::ScenarioResult& load : model.loads) {
     rows.push_back(load_json(load));
   }
   return rows;
 }
 
 /// Returns a document of a run's models, without a model.
-Json document_of(const RunHeader& run) {
+Json make_document(const results::RunHeader& run) {
   Json result = new_document();
   result["run"] = run.id;
   result["environment"] = run.environment.id();
@@ -95,7 +95,7 @@ Json seconds_or_null(const std::optional<Seconds>& value) {
   return value ? Json(value->count()) : Json();
 }
 
-Json environments_json(const Environment& environment) {
+Json environments_json(const results::Environment& environment) {
   return Json{
       {environment.id(), {{"identity", environment.identity}, {"facts", environment.facts}}}};
 }
@@ -172,9 +172,10 @@ Json what_if_json(const WhatIfResult& result) {
       row[prefix + "high"] = high;
     }
   };
-  const auto add_times = [&](const std::string& prefix, const auto& time, const Interval& within) {
-    add_interval(prefix, time.has_value(), within.low.count(), within.high.count());
-  };
+  const auto add_times =
+      [&](const std::string& prefix, const auto& time, const measure::Interval& within) {
+        add_interval(prefix, time.has_value(), within.low.count(), within.high.count());
+      };
   add_times("baseline_", result.baseline, result.baseline_interval);
   add_times("", result.predicted, result.predicted_interval);
   add_times("realised_baseline_", result.realised_baseline, result.realised_baseline_interval);
@@ -211,7 +212,7 @@ Json layers_json(const RunReport& report) {
   return rows;
 }
 
-Json run_json(const RunRecord& run) {
+Json run_json(const results::RunRecord& run) {
   return Json{
       {"run", run.header.id},
       {"kind", run_kind(run.header)},
@@ -222,16 +223,16 @@ Json run_json(const RunRecord& run) {
       {"stack", run.header.stack},
       {"shard", run.header.shard},
       {"tags", run.tags},
-      {"labels", run_labels(run.header.environment)},
-      {"started", to_text(run.header.started)},
-      {"finished", run.finished ? Json(to_text(*run.finished)) : Json()},
+      {"labels", results::run_labels(run.header.environment)},
+      {"started", plumb::to_text(run.header.started)},
+      {"finished", run.finished ? Json(plumb::to_text(*run.finished)) : Json()},
       {"state", to_text(run.state)},
       {"rows", {{"ok", run.rows_ok}, {"failed", run.rows_failed}, {"reused", run.rows_reused}}}};
 }
 
-Json exclusions_json(std::span<const Exclusion> exclusions, std::string_view day) {
+Json exclusions_json(std::span<const results::Exclusion> exclusions, std::string_view day) {
   Json list = Json::array();
-  for (const Exclusion& each : exclusions) {
+  for (const results::Exclusion& each : exclusions) {
     list.push_back({{"case", each.match},
                     {"reason", each.reason},
                     {"who", each.who},
@@ -242,7 +243,7 @@ Json exclusions_json(std::span<const Exclusion> exclusions, std::string_view day
 }
 
 Json bounds_document(const RunReport& report) {
-  Json result = document_of(report.run.header);
+  Json result = make_document(report.run.header);
   for (const ModelReport& model : report.models) {
     result["models"].push_back(bounds_json(model.bounds, report.now));
   }
@@ -254,7 +255,7 @@ Json bounds_document(const RunReport& report) {
 }
 
 Json what_ifs_document(const RunReport& report) {
-  Json result = document_of(report.run.header);
+  Json result = make_document(report.run.header);
   for (const ModelReport& model : report.models) {
     Json rows = Json::array();
     for (const WhatIfResult& whatif : model.whatifs.whatifs) {
@@ -270,4 +271,4 @@ Json what_ifs_document(const RunReport& report) {
   return result;
 }
 
-}  // namespace plumb
+}  // namespace plumb::analysis

@@ -9,7 +9,7 @@
 
 #include "harness/analysis/report/run_report.hpp"
 
-namespace plumb {
+namespace plumb::analysis {
 
 using Json = nlohmann::ordered_json;
 
@@ -23,17 +23,18 @@ inline constexpr int kJsonSchemaVersion = 1;
 /// Returns seconds, or null if they are absent.
 [[nodiscard]] Json seconds_or_null(const std::optional<Seconds>& value);
 /// Returns the facts of an environment under its id, for a document that names the id.
-[[nodiscard]] Json environments_json(const Environment& environment);
+[[nodiscard]] Json environments_json(const results::Environment& environment);
 
 [[nodiscard]] Json bounds_json(const ModelBounds& model, Timestamp now);
 [[nodiscard]] Json what_if_json(const WhatIfResult& result);
 /// Returns one object for each layer that the suite lists by itself. Its times are null if there
 /// are none.
 [[nodiscard]] Json layers_json(const RunReport& report);
-[[nodiscard]] Json run_json(const RunRecord& run);
+[[nodiscard]] Json run_json(const results::RunRecord& run);
 
 /// Returns what a run's suite excludes, and whether it has expired on a day.
-[[nodiscard]] Json exclusions_json(std::span<const Exclusion> exclusions, std::string_view day);
+[[nodiscard]] Json exclusions_json(std::span<const results::Exclusion> exclusions,
+                                   std::string_view day);
 
 /// Returns bounds and executions of a run's models, and its single layers. The store keeps it for
 /// each model, and `plumb bound --json` prints it.
@@ -42,4 +43,4 @@ inline constexpr int kJsonSchemaVersion = 1;
 /// prints it.
 [[nodiscard]] Json what_ifs_document(const RunReport& report);
 
-}  // namespace plumb
+}  // namespace plumb::analysis

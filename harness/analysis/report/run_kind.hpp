@@ -7,11 +7,11 @@
 
 #include "harness/results/run.hpp"
 
-namespace plumb {
+namespace plumb::analysis {
 
 /// Returns what made a run: "run", "import", "calibration", "qualification", "bisection", or
 /// "pairs" of another command.
-[[nodiscard]] inline std::string_view run_kind(const RunHeader& header) {
+[[nodiscard]] inline std::string_view run_kind(const results::RunHeader& header) {
   if (header.stack == "external") {
     return "import";
   }
@@ -31,9 +31,9 @@ namespace plumb {
 
 /// Returns whether a run is one side of pairs. Such runs belong to their comparison, and are no
 /// points of a history.
-[[nodiscard]] inline bool is_side_of_pairs(const RunHeader& header) {
+[[nodiscard]] inline bool is_side_of_pairs(const results::RunHeader& header) {
   const std::string_view kind = run_kind(header);
   return kind != "run" && kind != "import";
 }
 
-}  // namespace plumb
+}  // namespace plumb::analysis

@@ -10,30 +10,30 @@
 #include "harness/results/exclusion.hpp"
 #include "harness/results/run.hpp"
 
-namespace plumb {
+namespace plumb::analysis {
 
 /// Contents of a report on one model of a run.
 struct ModelReport {
-  Graph graph;
+  model::Graph graph;
   ModelBounds bounds;
   ModelWhatIfs whatifs;
 };
 
 /// Contents of a report on a run. It is a value; every format renders the same one.
 struct RunReport {
-  RunRecord run;
+  results::RunRecord run;
   std::vector<ModelReport> models;
-  std::vector<SingleLayerResult> layers;  ///< that the suite lists by themselves
-  std::vector<Exclusion> exclusions;      ///< of the suite, the expired ones too
-  std::vector<StoredMeasurement> rows;
-  std::optional<Calibration> calibration;
+  std::vector<SingleLayerResult> layers;       ///< that the suite lists by themselves
+  std::vector<results::Exclusion> exclusions;  ///< of the suite, the expired ones too
+  std::vector<results::StoredMeasurement> rows;
+  std::optional<results::Calibration> calibration;
   Timestamp now{};  ///< injected: ages of reused rows are relative to it
 };
 
 /// Returns the day on which a run began, such as "2026-11-23": that of its exclusions.
-[[nodiscard]] inline std::string day_of(const RunHeader& run) {
+[[nodiscard]] inline std::string day_of(const results::RunHeader& run) {
   constexpr std::size_t kDay = 10;  // characters of RFC 3339
-  return to_text(run.started).substr(0, kDay);
+  return plumb::to_text(run.started).substr(0, kDay);
 }
 
-}  // namespace plumb
+}  // namespace plumb::analysis

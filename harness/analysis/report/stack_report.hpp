@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-namespace plumb {
+namespace plumb::analysis {
 
 /// One library file of a stack.
 struct StackLibrary {
@@ -23,4 +23,4 @@ struct StackReport {
   std::vector<std::string> problems;  ///< none: the stack is sound
 };
 
-}  // namespace plumb
+}  // namespace plumb::analysis

@@ -4,13 +4,13 @@
 #include "harness/analysis/bounds/model_partition.hpp"
 #include "harness/analysis/whatif/what_if_rows.hpp"
 
-namespace plumb {
+namespace plumb::analysis {
 namespace {
 
 /// Predicts everything together: the sum over the fused steps in bf16, or their critical path.
 WhatIfResult everything(const WhatIfInput& input, bool parallel) {
   WhatIfResult result;
-  if (input.instance.dtype != to_text(DataType::kF32)) {
+  if (input.instance.dtype != to_text(model::DataType::kF32)) {
     result.why_not = fmt::format("the model runs in {} already", input.instance.dtype);
     return result;
   }
@@ -20,7 +20,7 @@ WhatIfResult everything(const WhatIfInput& input, bool parallel) {
     result.why_not = full.why_not;
     return result;
   }
-  const Graph lower = with_precision(input.graph, DataType::kBf16);
+  const model::Graph lower = rewrite::with_precision(input.graph, model::DataType::kBf16);
   const PricedPartition half =
       priced_partition(lower, input.results, PartitionMode::kFusion, "bf16");
   if (!half.why_not.empty()) {
@@ -31,7 +31,7 @@ WhatIfResult everything(const WhatIfInput& input, bool parallel) {
   StepSum after = half.sum;
   if (parallel) {
     result.prerequisites.emplace_back("a processor for each branch");
-    after = sum_of(partition_model(lower, input.results, PartitionMode::kFusion).critical);
+    after = sum_steps(partition_model(lower, input.results, PartitionMode::kFusion).critical);
   }
   conclude(result, full.sum.time(), after.time());
   return result;
@@ -53,4 +53,4 @@ WhatIfResult all_what_if(const WhatIfInput& input) {
   return result;
 }
 
-}  // namespace plumb
+}  // namespace plumb::analysis

@@ -4,7 +4,7 @@
 #include "harness/analysis/bounds/model_partition.hpp"
 #include "harness/analysis/whatif/what_if_rows.hpp"
 
-namespace plumb {
+namespace plumb::analysis {
 
 WhatIfResult best_variant_what_if(const WhatIfInput& input) {
   WhatIfResult result;
@@ -17,7 +17,7 @@ WhatIfResult best_variant_what_if(const WhatIfInput& input) {
   std::size_t missing = 0;
   for (std::size_t i = 0; i < plain.steps.size(); ++i) {
     const std::string name = name_of(input.graph, plain.steps[i].layers);
-    before[i].time = input.results.library_choice(plain.steps[i].key, CacheMode::kNone);
+    before[i].time = input.results.library_choice(plain.steps[i].key, results::CacheMode::kNone);
     if (!before[i].time) {
       first_missing = missing++ == 0 ? name : first_missing;
       continue;
@@ -44,8 +44,8 @@ WhatIfResult best_variant_what_if(const WhatIfInput& input) {
     return result;
   }
   result.prerequisites = {"a way to tell the library which implementation to use for a layer"};
-  conclude(result, sum_of(before).time(), sum_of(after).time());
+  conclude(result, sum_steps(before).time(), sum_steps(after).time());
   return result;
 }
 
-}  // namespace plumb
+}  // namespace plumb::analysis

@@ -4,7 +4,7 @@
 #include "harness/analysis/bounds/model_partition.hpp"
 #include "harness/analysis/whatif/what_if_rows.hpp"
 
-namespace plumb {
+namespace plumb::analysis {
 WhatIfResult bf16_what_if(const WhatIfInput& input) {
   WhatIfResult result;
   result.mode = "bf16 tensors, accumulation in f32; not fused, fastest variants, hot";
@@ -18,7 +18,7 @@ WhatIfResult bf16_what_if(const WhatIfInput& input) {
     result.why_not = full.why_not;
     return result;
   }
-  const Graph lower = with_precision(input.graph, DataType::kBf16);
+  const model::Graph lower = rewrite::with_precision(input.graph, model::DataType::kBf16);
   const PricedPartition half =
       priced_partition(lower, input.results, PartitionMode::kPlain, "bf16");
   if (!half.why_not.empty()) {
@@ -48,4 +48,4 @@ WhatIfResult bf16_what_if(const WhatIfInput& input) {
   return result;
 }
 
-}  // namespace plumb
+}  // namespace plumb::analysis

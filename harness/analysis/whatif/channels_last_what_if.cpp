@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/analysis/whatif/what_if_rows.hpp"
 
-namespace plumb {
+namespace plumb::analysis {
 
 WhatIfResult channels_last_what_if(const WhatIfInput& /*input*/) {
   WhatIfResult result;
@@ -15,4 +15,4 @@ WhatIfResult channels_last_what_if(const WhatIfInput& /*input*/) {
   return result;
 }
 
-}  // namespace plumb
+}  // namespace plumb::analysis

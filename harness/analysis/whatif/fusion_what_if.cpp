@@ -6,22 +6,23 @@
 #include "harness/analysis/bounds/model_partition.hpp"
 #include "harness/analysis/whatif/what_if_rows.hpp"
 
-namespace plumb {
+namespace plumb::analysis {
 
 WhatIfResult fusion_what_if(const WhatIfInput& input) {
   WhatIfResult result;
   result.mode = "fusion and folding wherever it is faster, fastest variants, hot";
   const ModelPartition plain = partition_model(input.graph, input.results, PartitionMode::kPlain);
-  const StepSum before = sum_of(plain.steps);
+  const StepSum before = sum_steps(plain.steps);
   if (before.missing > 0) {
     result.why_not = fmt::format(
         "no time for {} of {} unfused layers to compare with", before.missing, plain.steps.size());
     return result;
   }
   bool any_measured = false;
-  const std::vector<Match> found = matches(input.graph);
-  for (const Match& match : found) {
-    any_measured = any_measured || input.results.best(match.key, CacheMode::kNone).has_value();
+  const std::vector<rewrite::Match> found = rewrite::matches(input.graph);
+  for (const rewrite::Match& match : found) {
+    any_measured =
+        any_measured || input.results.best(match.key, results::CacheMode::kNone).has_value();
   }
   if (!any_measured) {
     result.why_not = found.empty() ? "no fusion rule applies to this model"
@@ -29,7 +30,7 @@ WhatIfResult fusion_what_if(const WhatIfInput& input) {
     return result;
   }
   const ModelPartition fused = partition_model(input.graph, input.results, PartitionMode::kFusion);
-  std::map<LayerId, Seconds> alone;
+  std::map<model::LayerId, Seconds> alone;
   for (const PartitionStep& step : plain.steps) {
     alone[step.layers.front()] = step.time->time.median;
   }
@@ -38,7 +39,7 @@ WhatIfResult fusion_what_if(const WhatIfInput& input) {
       continue;
     }
     Seconds parts{};
-    for (const LayerId layer : step.layers) {
+    for (const model::LayerId layer : step.layers) {
       parts += alone[layer];
     }
     result.layers.push_back(
@@ -47,8 +48,8 @@ WhatIfResult fusion_what_if(const WhatIfInput& input) {
   result.prerequisites = {
       "an executor that hands the library fused layers",
       "BatchNorm and constant scales folded into the weights once, before the run"};
-  conclude(result, before.time(), sum_of(fused.steps).time());
+  conclude(result, before.time(), sum_steps(fused.steps).time());
   return result;
 }
 
-}  // namespace plumb
+}  // namespace plumb::analysis

@@ -8,14 +8,14 @@
 #include "harness/model/key/quantized_product.hpp"
 #include "harness/rewrite/quantized_graph.hpp"
 
-namespace plumb {
+namespace plumb::analysis {
 
 WhatIfResult int8_what_if(const WhatIfInput& input) {
   WhatIfResult result;
   result.mode =
       "convolutions and products with constant weights in 8-bit integers, fused, fastest variants, "
       "hot; against the layers as written in f32";
-  if (input.instance.dtype != to_text(DataType::kF32)) {
+  if (input.instance.dtype != to_text(model::DataType::kF32)) {
     result.why_not = fmt::format("the model runs in {} already", input.instance.dtype);
     return result;
   }
@@ -25,9 +25,9 @@ WhatIfResult int8_what_if(const WhatIfInput& input) {
     result.why_not = full.why_not;
     return result;
   }
-  const FusedGraph lower = int8_graph(input.graph);
+  const rewrite::FusedGraph lower = rewrite::int8_graph(input.graph);
   const PricedPartition eight_bit =
-      priced_partition(lower.graph, input.results, PartitionMode::kPlain, kInt8);
+      priced_partition(lower.graph, input.results, PartitionMode::kPlain, rewrite::kInt8);
   if (!eight_bit.why_not.empty()) {
     result.why_not = eight_bit.why_not;
     return result;
@@ -36,17 +36,17 @@ WhatIfResult int8_what_if(const WhatIfInput& input) {
     result.why_not = "no layer of this model has a form in 8-bit integers";
     return result;
   }
-  std::map<LayerId, Seconds> alone;
+  std::map<model::LayerId, Seconds> alone;
   for (const PartitionStep& step : full.steps) {
     alone[step.layers.front()] = step.time->time.median;
   }
   for (const PartitionStep& step : eight_bit.steps) {
-    const LayerId id = step.layers.front();
-    if (!is_integer_product(lower.graph.layers[id].spec)) {
+    const model::LayerId id = step.layers.front();
+    if (!model::is_integer_product(lower.graph.layers[id].spec)) {
       continue;
     }
     Seconds replaced{};
-    for (const LayerId origin : lower.origins[id]) {
+    for (const model::LayerId origin : lower.origins[id]) {
       replaced += alone[origin];
     }
     result.layers.push_back({name_of(input.graph, lower.origins[id]),
@@ -62,4 +62,4 @@ WhatIfResult int8_what_if(const WhatIfInput& input) {
   return result;
 }
 
-}  // namespace plumb
+}  // namespace plumb::analysis

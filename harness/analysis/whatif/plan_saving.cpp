@@ -10,23 +10,23 @@
 #include "harness/analysis/bounds/model_partition.hpp"
 #include "harness/analysis/bounds/plan_estimate.hpp"
 
-namespace plumb {
+namespace plumb::analysis {
 namespace {
 
 /// Layers that two plans cover by the same steps: sets that only grow together.
 class LayerGroups {
  public:
   explicit LayerGroups(std::size_t layers) : parent_(layers) {
-    std::iota(parent_.begin(), parent_.end(), LayerId{0});
+    std::iota(parent_.begin(), parent_.end(), model::LayerId{0});
   }
 
-  void join(const std::vector<LayerId>& layers) {
-    for (const LayerId layer : layers) {
+  void join(const std::vector<model::LayerId>& layers) {
+    for (const model::LayerId layer : layers) {
       parent_[root(layer)] = root(layers.front());
     }
   }
 
-  [[nodiscard]] LayerId root(LayerId layer) {
+  [[nodiscard]] model::LayerId root(model::LayerId layer) {
     while (parent_[layer] != layer) {
       parent_[layer] = parent_[parent_[layer]];
       layer = parent_[layer];
@@ -35,17 +35,17 @@ class LayerGroups {
   }
 
  private:
-  std::vector<LayerId> parent_;
+  std::vector<model::LayerId> parent_;
 };
 
 /// What both plans do about one group of layers.
 struct Share {
-  std::vector<LayerId> layers;
+  std::vector<model::LayerId> layers;
   std::vector<const PricedStep*> before;
   std::vector<const PricedStep*> after;
 };
 
-Seconds sum_of(const std::vector<const PricedStep*>& steps) {
+Seconds sum_steps(const std::vector<const PricedStep*>& steps) {
   Seconds sum{};
   for (const PricedStep* const step : steps) {
     sum += step->seconds;
@@ -60,7 +60,7 @@ const PricedStep* slowest(const std::vector<const PricedStep*>& steps) {
   return found == steps.end() ? nullptr : *found;
 }
 
-std::string change_of(const PricedStep* before, const PricedStep* after) {
+std::string describe_change(const PricedStep* before, const PricedStep* after) {
   if (before == nullptr || after == nullptr) {
     return before == nullptr ? "added" : "no longer executed";
   }
@@ -69,9 +69,9 @@ std::string change_of(const PricedStep* before, const PricedStep* after) {
              : fmt::format("{} → {}", before->variant, after->variant);
 }
 
-bool covers_known_layers(const std::vector<PricedStep>& steps, const Graph& graph) {
+bool covers_known_layers(const std::vector<PricedStep>& steps, const model::Graph& graph) {
   return std::all_of(steps.begin(), steps.end(), [&](const PricedStep& step) {
-    return std::all_of(step.layers.begin(), step.layers.end(), [&](LayerId layer) {
+    return std::all_of(step.layers.begin(), step.layers.end(), [&](model::LayerId layer) {
       return layer < graph.layers.size();
     });
   });
@@ -79,9 +79,9 @@ bool covers_known_layers(const std::vector<PricedStep>& steps, const Graph& grap
 
 /// Returns the shares of all groups. Steps of no layer, such as reorders of the outputs, are one
 /// group.
-std::vector<Share> shares_of(const std::vector<PricedStep>& before,
-                             const std::vector<PricedStep>& after,
-                             const Graph& graph) {
+std::vector<Share> compute_shares(const std::vector<PricedStep>& before,
+                                  const std::vector<PricedStep>& after,
+                                  const model::Graph& graph) {
   LayerGroups groups(graph.layers.size());
   for (const std::vector<PricedStep>* const steps : {&before, &after}) {
     for (const PricedStep& step : *steps) {
@@ -90,7 +90,7 @@ std::vector<Share> shares_of(const std::vector<PricedStep>& before,
       }
     }
   }
-  std::map<LayerId, Share> shares;
+  std::map<model::LayerId, Share> shares;
   const auto add = [&](const std::vector<PricedStep>& steps, auto side) {
     for (const PricedStep& step : steps) {
       Share& share =
@@ -110,19 +110,19 @@ std::vector<Share> shares_of(const std::vector<PricedStep>& before,
   return list;
 }
 
-std::vector<WhatIfResult::LayerSaving> savings_of(const std::vector<PricedStep>& before,
-                                                  const std::vector<PricedStep>& after,
-                                                  const Graph& graph) {
+std::vector<WhatIfResult::LayerSaving> compute_savings(const std::vector<PricedStep>& before,
+                                                       const std::vector<PricedStep>& after,
+                                                       const model::Graph& graph) {
   std::vector<WhatIfResult::LayerSaving> savings;
   if (before.empty() || after.empty() || !covers_known_layers(before, graph) ||
       !covers_known_layers(after, graph)) {
     return savings;
   }
-  for (const Share& share : shares_of(before, after, graph)) {
+  for (const Share& share : compute_shares(before, after, graph)) {
     const PricedStep* const from = slowest(share.before);
     const PricedStep* const to = slowest(share.after);
-    const Seconds was = sum_of(share.before);
-    const Seconds is = sum_of(share.after);
+    const Seconds was = sum_steps(share.before);
+    const Seconds is = sum_steps(share.after);
     if (was == is) {
       continue;
     }
@@ -131,7 +131,7 @@ std::vector<WhatIfResult::LayerSaving> savings_of(const std::vector<PricedStep>&
          to != nullptr ? to->key : from->key,
          was,
          is,
-         change_of(from, to)});
+         describe_change(from, to)});
   }
   std::stable_sort(savings.begin(), savings.end(), [](const auto& left, const auto& right) {
     return left.before - left.after > right.before - right.after;
@@ -141,8 +141,8 @@ std::vector<WhatIfResult::LayerSaving> savings_of(const std::vector<PricedStep>&
 
 }  // namespace
 
-void add_plan_savings(std::span<const Execution> executions,
-                      const Graph& graph,
+void add_plan_savings(std::span<const results::Execution> executions,
+                      const model::Graph& graph,
                       const ResultSet& results,
                       ModelWhatIfs& whatifs) {
   std::map<std::string, std::vector<PricedStep>> plans;
@@ -151,9 +151,9 @@ void add_plan_savings(std::span<const Execution> executions,
   }
   for (WhatIfResult& result : whatifs.whatifs) {
     if (result.of_plans) {
-      result.layers = savings_of(plans["plain"], plans[result.execution_mode], graph);
+      result.layers = compute_savings(plans["plain"], plans[result.execution_mode], graph);
     }
   }
 }
 
-}  // namespace plumb
+}  // namespace plumb::analysis

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace plumb {
+namespace plumb::analysis {
 namespace {
 
 const ExecutionTime* execution_in(const ModelBounds& model, std::string_view mode) {
@@ -90,4 +90,4 @@ void add_realised_savings(const ModelBounds& model, ModelWhatIfs& whatifs) {
   }
 }
 
-}  // namespace plumb
+}  // namespace plumb::analysis

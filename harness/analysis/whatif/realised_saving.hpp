@@ -3,7 +3,7 @@
 
 #include "harness/analysis/whatif/what_if.hpp"
 
-namespace plumb {
+namespace plumb::analysis {
 
 /// Adds the realised saving to each what-if. The run must have executed the model end to end both
 /// in the mode plain and in the what-if's mode.
@@ -13,4 +13,4 @@ namespace plumb {
 /// a prediction is |predicted − realised saving| ÷ the plain latency. Pure.
 void add_realised_savings(const ModelBounds& model, ModelWhatIfs& whatifs);
 
-}  // namespace plumb
+}  // namespace plumb::analysis

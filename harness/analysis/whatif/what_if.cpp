@@ -6,7 +6,7 @@
 
 #include "harness/analysis/whatif/what_if_rows.hpp"
 
-namespace plumb {
+namespace plumb::analysis {
 namespace {
 
 // The table of what-ifs: docs/guides/add-a-what-if.md.
@@ -42,7 +42,7 @@ std::span<const WhatIf> what_ifs() {
   return kWhatIfs;
 }
 
-ModelWhatIfs what_ifs_of(const WhatIfInput& input) {
+ModelWhatIfs compute_what_ifs(const WhatIfInput& input) {
   ModelWhatIfs result;
   result.instance = input.instance;
   for (const WhatIf& row : kWhatIfs) {
@@ -80,4 +80,4 @@ void conclude(WhatIfResult& result, const MeasuredTime& baseline, const Measured
       });
 }
 
-}  // namespace plumb
+}  // namespace plumb::analysis

@@ -10,7 +10,7 @@
 #include "harness/analysis/bounds/bounds.hpp"
 #include "harness/analysis/bounds/measured_time.hpp"
 
-namespace plumb {
+namespace plumb::analysis {
 
 /// Distance of a predicted saving from the realised one, as a share of the realised baseline.
 struct PredictionError {
@@ -25,13 +25,13 @@ struct WhatIfResult {
                      ///< all_sequential, all
   std::string mode;  ///< what would be switched on, in words
   std::optional<Seconds> baseline;
-  Interval baseline_interval{};
+  measure::Interval baseline_interval{};
   std::optional<Seconds> predicted;
-  Interval predicted_interval{};
+  measure::Interval predicted_interval{};
   std::optional<double> predicted_speedup;  ///< baseline ÷ predicted
   struct LayerSaving {
     std::string layer;
-    LayerKey key;
+    model::LayerKey key;
     Seconds before{};
     Seconds after{};
     std::string change;  ///< "jit:avx2 → brgconv:avx512_core"
@@ -43,9 +43,9 @@ struct WhatIfResult {
   std::string why_not;         ///< non-empty: no prediction, and why
   std::string execution_mode;  ///< the mode that switches it on (docs/reference/execution.md)
   std::optional<Seconds> realised_baseline;  ///< end to end, plain; absent: not executed
-  Interval realised_baseline_interval{};
+  measure::Interval realised_baseline_interval{};
   std::optional<Seconds> realised;  ///< end to end with it switched on
-  Interval realised_interval{};
+  measure::Interval realised_interval{};
   std::optional<double> realised_speedup;  ///< realised_baseline ÷ realised
   std::optional<PredictionError> prediction_error;
   std::string command;  ///< that executes the model with the change switched on
@@ -57,7 +57,7 @@ struct WhatIfResult {
 /// Input of a what-if: one model's graph and its rows.
 struct WhatIfInput {
   const ModelInstance& instance;
-  const Graph& graph;
+  const model::Graph& graph;
   const ResultSet& results;
 };
 
@@ -75,7 +75,7 @@ struct ModelWhatIfs {
   ModelInstance instance;
   std::vector<WhatIfResult> whatifs;
 };
-[[nodiscard]] ModelWhatIfs what_ifs_of(const WhatIfInput& input);
+[[nodiscard]] ModelWhatIfs compute_what_ifs(const WhatIfInput& input);
 
 /// Sorts by the predicted saving, largest first. What has no prediction comes last.
 void rank(ModelWhatIfs& whatifs);
@@ -83,4 +83,4 @@ void rank(ModelWhatIfs& whatifs);
 /// Fills in both times, their intervals and the speed-up, and sorts the savings, largest first.
 void conclude(WhatIfResult& result, const MeasuredTime& baseline, const MeasuredTime& predicted);
 
-}  // namespace plumb
+}  // namespace plumb::analysis

@@ -3,7 +3,7 @@
 
 #include "harness/analysis/whatif/what_if.hpp"
 
-namespace plumb {
+namespace plumb::analysis {
 
 /// Predicts the saving if the library picked its fastest variant instead of its own choice.
 [[nodiscard]] WhatIfResult best_variant_what_if(const WhatIfInput& input);
@@ -31,4 +31,4 @@ namespace plumb {
 /// Predicts the saving of fusion, the fastest variants, bf16 and parallel branches together.
 [[nodiscard]] WhatIfResult all_what_if(const WhatIfInput& input);
 
-}  // namespace plumb
+}  // namespace plumb::analysis

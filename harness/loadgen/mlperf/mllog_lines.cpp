@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <ostream>
 
-namespace plumb {
+namespace plumb::loadgen {
 
 std::string MllogLines::json_text(std::string_view text) {
   return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
@@ -30,4 +30,4 @@ void MllogLines::write(std::string_view key,
              process_id_);
 }
 
-}  // namespace plumb
+}  // namespace plumb::loadgen

@@ -12,7 +12,7 @@
 #include <type_traits>
 #include <vector>
 
-namespace plumb {
+namespace plumb::loadgen {
 
 /// Writer of the lines ":::MLLOG {JSON}" of a detail log.
 class MllogLines {
@@ -62,4 +62,4 @@ class MllogLines {
   Nanoseconds time_{};
 };
 
-}  // namespace plumb
+}  // namespace plumb::loadgen

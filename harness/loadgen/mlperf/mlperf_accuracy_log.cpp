@@ -5,7 +5,7 @@
 
 #include "harness/loadgen/mlperf/mlperf_log.hpp"
 
-namespace plumb {
+namespace plumb::loadgen {
 
 MlperfAccuracyLog::MlperfAccuracyLog(std::ostream& out) : out_(out) {
   out_ << "[\n";
@@ -34,4 +34,4 @@ void MlperfAccuracyLog::finish() {
   out_ << (any_ ? "\n]\n" : "]\n");
 }
 
-}  // namespace plumb
+}  // namespace plumb::loadgen

@@ -7,7 +7,7 @@
 #include "harness/loadgen/mlperf/mlperf_words.hpp"
 #include "harness/loadgen/sample_picker.hpp"
 
-namespace plumb {
+namespace plumb::loadgen {
 namespace {
 
 using Kind = Shortfall::Kind;
@@ -71,7 +71,7 @@ void add_latencies(MllogLines& log,
 
 /// Returns a moment as LoadGen's power keys have it: month, day, year and time in UTC.
 std::string power_time(Timestamp time) {
-  const std::string text = to_text(time);  // 2026-11-21T01:02:03.000004Z
+  const std::string text = plumb::to_text(time);  // 2026-11-21T01:02:03.000004Z
   return fmt::format(
       "{}-{}-{} {}", text.substr(5, 2), text.substr(8, 2), text.substr(0, 4), text.substr(11, 12));
 }
@@ -83,7 +83,7 @@ void add_origin(MllogLines& log, const LoadResult& result, const MlperfLogFacts&
   log.add("loadgen_git_log_message", facts.commit);
   log.add_unknown({"loadgen_git_status_message", "loadgen_file_sha1"});
   log.add("generic_message", kMlperfUnverified);
-  log.add("test_datetime", to_text(facts.started));
+  log.add("test_datetime", plumb::to_text(facts.started));
   log.add("sut_name", result.system);
   log.add_unknown({"get_sut_name_duration_ns"});
   log.add("qsl_name", facts.data_set);
@@ -141,4 +141,4 @@ void write_mlperf_detail(std::ostream& out, const LoadResult& result, const Mlpe
   log.add("num_errors", errors.size());
 }
 
-}  // namespace plumb
+}  // namespace plumb::loadgen

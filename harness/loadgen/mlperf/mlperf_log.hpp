@@ -11,7 +11,7 @@
 #include "harness/loadgen/load_settings.hpp"
 #include "harness/loadgen/system_under_test.hpp"
 
-namespace plumb {
+namespace plumb::loadgen {
 
 // Files of a run in the forms of MLPerf Inference's LoadGen (6.0), for tools that read those. Each
 // says that the result is unverified: this is not LoadGen, and MLCommons has reviewed nothing.
@@ -57,4 +57,4 @@ class MlperfAccuracyLog final : public ResponseLog {
   bool any_ = false;
 };
 
-}  // namespace plumb
+}  // namespace plumb::loadgen

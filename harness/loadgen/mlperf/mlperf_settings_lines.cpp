@@ -3,7 +3,7 @@
 
 #include "harness/loadgen/mlperf/mlperf_words.hpp"
 
-namespace plumb {
+namespace plumb::loadgen {
 namespace {
 
 using Nanoseconds = std::chrono::nanoseconds;
@@ -107,4 +107,4 @@ void add_effective_settings(MllogLines& log, const EffectiveLoad& load) {
   log.add("effective_sample_concatenate_permutation", false);
 }
 
-}  // namespace plumb
+}  // namespace plumb::loadgen

@@ -6,7 +6,7 @@
 #include "harness/loadgen/mlperf/mlperf_log.hpp"
 #include "harness/loadgen/mlperf/mlperf_words.hpp"
 
-namespace plumb {
+namespace plumb::loadgen {
 namespace {
 
 using Kind = Shortfall::Kind;
@@ -175,4 +175,4 @@ void write_mlperf_summary(std::ostream& out, const LoadResult& result) {
   }
 }
 
-}  // namespace plumb
+}  // namespace plumb::loadgen

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-namespace plumb {
+namespace plumb::loadgen {
 namespace {
 
 bool is_error(const Shortfall& shortfall) {
@@ -89,4 +89,4 @@ std::vector<std::string> reason_texts(const LoadResult& result) {
   return texts(result, false);
 }
 
-}  // namespace plumb
+}  // namespace plumb::loadgen

@@ -7,7 +7,7 @@
 
 #include "harness/loadgen/load_result.hpp"
 
-namespace plumb {
+namespace plumb::loadgen {
 
 /// Statement of both logs about their origin.
 inline constexpr std::string_view kMlperfUnverified =
@@ -28,4 +28,4 @@ inline constexpr std::string_view kMlperfUnverified =
 /// Returns the other shortfalls, which are the reasons why a result without errors is invalid.
 [[nodiscard]] std::vector<std::string> reason_texts(const LoadResult& result);
 
-}  // namespace plumb
+}  // namespace plumb::loadgen

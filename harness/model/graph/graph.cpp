@@ -7,7 +7,7 @@
 
 #include "harness/base/saturating_sum.hpp"
 
-namespace plumb {
+namespace plumb::model {
 
 GraphTotals totals(const Graph& graph) {
   GraphTotals sums;
@@ -42,4 +42,4 @@ std::vector<std::vector<LayerId>> predecessors(const Graph& graph) {
   return lists;
 }
 
-}  // namespace plumb
+}  // namespace plumb::model

@@ -11,7 +11,7 @@
 #include "harness/model/key/layer_key.hpp"
 #include "harness/model/key/layer_spec.hpp"
 
-namespace plumb {
+namespace plumb::model {
 
 using ValueId = std::size_t;  ///< index into Graph::values
 using LayerId = std::size_t;  ///< index into Graph::layers
@@ -77,4 +77,4 @@ struct GraphTotals {
 /// Returns for each layer the layers that produce its inputs, sorted and without duplicates.
 [[nodiscard]] std::vector<std::vector<LayerId>> predecessors(const Graph& graph);
 
-}  // namespace plumb
+}  // namespace plumb::model

@@ -7,7 +7,7 @@
 
 #include "harness/model/key/shape_rules.hpp"
 
-namespace plumb {
+namespace plumb::model {
 
 AttentionShape attention_shape(const LayerSpec& spec) {
   const std::vector<std::int64_t>& q = spec.inputs[0]->dims;
@@ -106,4 +106,4 @@ Dims attention_dims(const LayerSpec& spec) {
 }
 
 }  // namespace shape_rules
-}  // namespace plumb
+}  // namespace plumb::model

@@ -5,7 +5,7 @@
 
 #include "harness/model/key/layer_spec.hpp"
 
-namespace plumb {
+namespace plumb::model {
 
 /// Extents of an `attention` layer.
 struct AttentionShape {
@@ -30,4 +30,4 @@ struct AttentionShape {
 /// i-th query sees no key behind past + i.
 [[nodiscard]] std::int64_t attended_pairs(const LayerSpec& spec, const AttentionShape& shape);
 
-}  // namespace plumb
+}  // namespace plumb::model

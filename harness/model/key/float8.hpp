@@ -3,7 +3,7 @@
 
 #include "harness/model/key/tensor.hpp"
 
-namespace plumb {
+namespace plumb::model {
 
 /// Returns whether the type is an 8-bit float of the Open Compute Project (OFP8, revision 1.0,
 /// 2023).
@@ -11,4 +11,4 @@ namespace plumb {
   return type == DataType::kF8E4M3 || type == DataType::kF8E5M2;
 }
 
-}  // namespace plumb
+}  // namespace plumb::model

@@ -6,7 +6,7 @@
 #include "harness/model/key/attention_shape.hpp"
 #include "harness/model/key/shape_rules.hpp"
 
-namespace plumb {
+namespace plumb::model {
 
 bool is_convolution_gradient(const LayerSpec& spec) {
   return spec.op == "conv_backward_data" || spec.op == "conv_backward_weights";
@@ -144,7 +144,7 @@ Dims batch_norm_gradient_dims(const LayerSpec& spec) {
 Dims layer_norm_gradient_dims(const LayerSpec& spec) {
   const Dims& x = dims(spec, 1);
   require_operand(spec, 0, x);
-  const auto axis = static_cast<std::ptrdiff_t>(axis_of(spec, "axis", x.size()));
+  const auto axis = static_cast<std::ptrdiff_t>(read_axis(spec, "axis", x.size()));
   const Dims row(x.begin() + axis, x.end());
   Dims statistics(x.begin(), x.begin() + axis);
   statistics.resize(x.size(), 1);
@@ -157,4 +157,4 @@ Dims layer_norm_gradient_dims(const LayerSpec& spec) {
 }
 
 }  // namespace shape_rules
-}  // namespace plumb
+}  // namespace plumb::model

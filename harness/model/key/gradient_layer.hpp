@@ -3,7 +3,7 @@
 
 #include "harness/model/key/layer_spec.hpp"
 
-namespace plumb {
+namespace plumb::model {
 
 /// Returns whether a layer computes one of a convolution's gradients: `conv_backward_data` or
 /// `conv_backward_weights`.
@@ -17,4 +17,4 @@ namespace plumb {
 /// at the same places.
 [[nodiscard]] LayerSpec product_of(const LayerSpec& gradient);
 
-}  // namespace plumb
+}  // namespace plumb::model

@@ -13,7 +13,7 @@
 #include "harness/model/key/quantized_product.hpp"
 #include "harness/model/key/recurrent_shape.hpp"
 
-namespace plumb {
+namespace plumb::model {
 namespace {
 
 /// Multiplies counts. Each shape is bounded (2^40 elements), but products of them are not.
@@ -39,7 +39,7 @@ std::int64_t elements_from(const std::vector<std::int64_t>& dims, std::size_t fi
 
 /// Counts the elements that one accumulation runs over. For a convolution these are the channels of
 /// the group × the kernel.
-std::int64_t reduction_of(const LayerSpec& spec) {
+std::int64_t count_reduction(const LayerSpec& spec) {
   if (spec.op == "conv" || spec.op == "conv_integer") {
     return elements_from(spec.inputs[1]->dims, 1);
   }
@@ -59,13 +59,13 @@ std::int64_t attended(const LayerSpec& spec) {
   return product(product(shape.batch, shape.q_heads), attended_pairs(spec, shape));
 }
 
-std::int64_t macs_of(const LayerSpec& spec) {
+std::int64_t count_macs(const LayerSpec& spec) {
   if (is_convolution_gradient(spec)) {  // every product of the convolution once more
-    return macs_of(forward_layer(spec));
+    return count_macs(forward_layer(spec));
   }
   if (spec.op == "conv" || spec.op == "gemm" || spec.op == "matmul" || is_integer_product(spec) ||
       spec.op == "gemm_bias_gradient") {
-    return product(element_count(spec.outputs[0]), reduction_of(spec));
+    return product(element_count(spec.outputs[0]), count_reduction(spec));
   }
   if (spec.op == "conv_transpose") {  // each input element meets every filter of its group
     return product(element_count(*spec.inputs[0]), elements_from(spec.inputs[1]->dims, 1));
@@ -232,12 +232,12 @@ Bytes touched_bytes(const LayerSpec& spec, std::size_t operand) {
 
 }  // namespace
 
-LayerCost cost_of(const LayerSpec& spec) {
+LayerCost compute_cost(const LayerSpec& spec) {
   LayerCost cost;
   if (spec.op == "view") {
     return cost;
   }
-  cost.macs = macs_of(spec);
+  cost.macs = count_macs(spec);
   const double multiply_adds = 2.0 * static_cast<double>(cost.macs);
   const double rest = other_flops(spec) + epilogue_flops(spec);
   cost.flops = Flops{multiply_adds + rest};
@@ -253,4 +253,4 @@ LayerCost cost_of(const LayerSpec& spec) {
   return cost;
 }
 
-}  // namespace plumb
+}  // namespace plumb::model

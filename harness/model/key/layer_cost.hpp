@@ -6,7 +6,7 @@
 #include "harness/base/units.hpp"
 #include "harness/model/key/layer_spec.hpp"
 
-namespace plumb {
+namespace plumb::model {
 
 /// Operations and bytes that a layer needs, from its spec alone.
 struct LayerCost {
@@ -21,6 +21,6 @@ struct LayerCost {
 };
 
 /// Computes the cost of a layer. A view costs nothing.
-[[nodiscard]] LayerCost cost_of(const LayerSpec& spec);
+[[nodiscard]] LayerCost compute_cost(const LayerSpec& spec);
 
-}  // namespace plumb
+}  // namespace plumb::model

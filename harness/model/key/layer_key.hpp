@@ -5,7 +5,7 @@
 #include <functional>
 #include <string>
 
-namespace plumb {
+namespace plumb::model {
 
 /// Identity of what a layer computes: the canonical text of a LayerSpec, version first.
 ///
@@ -17,11 +17,11 @@ struct LayerKey {
   auto operator<=>(const LayerKey&) const = default;
 };
 
-}  // namespace plumb
+}  // namespace plumb::model
 
 template <>
-struct std::hash<plumb::LayerKey> {
-  std::size_t operator()(const plumb::LayerKey& key) const noexcept {
+struct std::hash<plumb::model::LayerKey> {
+  std::size_t operator()(const plumb::model::LayerKey& key) const noexcept {
     return std::hash<std::string>{}(key.text);
   }
 };

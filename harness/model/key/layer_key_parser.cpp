@@ -9,7 +9,7 @@
 #include "harness/model/key/op_schema.hpp"
 #include "harness/model/key/spec_check.hpp"
 
-namespace plumb {
+namespace plumb::model {
 namespace {
 
 constexpr std::size_t kLongestKey = std::size_t{64} * 1024;
@@ -297,4 +297,4 @@ LayerSpec parse_key(const LayerKey& key) {
   return KeyParser(key.text).parse();
 }
 
-}  // namespace plumb
+}  // namespace plumb::model

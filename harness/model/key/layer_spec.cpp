@@ -10,7 +10,7 @@
 #include "harness/base/error.hpp"
 #include "harness/model/key/op_schema.hpp"
 
-namespace plumb {
+namespace plumb::model {
 namespace {
 
 [[noreturn]] void fail_spec(const LayerSpec& spec, std::string_view problem) {
@@ -213,4 +213,4 @@ LayerKey to_key(const LayerSpec& spec) {
   return key;
 }
 
-}  // namespace plumb
+}  // namespace plumb::model

@@ -13,7 +13,7 @@
 #include "harness/model/key/layer_key.hpp"
 #include "harness/model/key/tensor.hpp"
 
-namespace plumb {
+namespace plumb::model {
 
 /// Precision that a layer promises. Only variants that keep the promise compete for "best".
 enum class MathClass { kStrict, kTf32, kDownConvert, kDeterministic };
@@ -73,4 +73,4 @@ struct LayerSpec {
 /// field, for anything else. Hostile text is bounded (64 KiB).
 [[nodiscard]] LayerSpec parse_key(const LayerKey& key);
 
-}  // namespace plumb
+}  // namespace plumb::model

@@ -3,7 +3,7 @@
 
 #include <limits>
 
-namespace plumb {
+namespace plumb::model {
 namespace {
 
 constexpr std::size_t kMany = std::numeric_limits<std::size_t>::max();
@@ -334,4 +334,4 @@ bool is_one_of(std::string_view words, std::string_view word) {
   return false;
 }
 
-}  // namespace plumb
+}  // namespace plumb::model

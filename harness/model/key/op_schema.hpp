@@ -7,7 +7,7 @@
 #include <span>
 #include <string_view>
 
-namespace plumb {
+namespace plumb::model {
 
 /// Alternative of Attribute that an attribute uses. The values are Attribute's indices.
 enum class AttributeKind : std::size_t { kInteger, kReal, kWord, kIntegers, kReals };
@@ -54,4 +54,4 @@ inline constexpr std::string_view kBitMask = "bit_mask";
 /// Returns whether `word` is one of `words`, written "a|b|c".
 [[nodiscard]] bool is_one_of(std::string_view words, std::string_view word);
 
-}  // namespace plumb
+}  // namespace plumb::model

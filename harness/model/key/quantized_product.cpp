@@ -3,7 +3,7 @@
 
 #include "harness/base/error.hpp"
 
-namespace plumb {
+namespace plumb::model {
 
 bool is_integer_product(const LayerSpec& spec) {
   return spec.op == "conv_integer" || spec.op == "matmul_integer";
@@ -20,4 +20,4 @@ bool rounds_to_integers(const LayerSpec& spec) {
          (is_integer_product(spec) && spec.has_input(quantized_product(spec).y_scale));
 }
 
-}  // namespace plumb
+}  // namespace plumb::model

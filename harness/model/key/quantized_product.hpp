@@ -5,7 +5,7 @@
 
 #include "harness/model/key/layer_spec.hpp"
 
-namespace plumb {
+namespace plumb::model {
 
 /// Positions of the zero points and scales among the operands of a `conv_integer` or
 /// `matmul_integer`. Each may be left out. An absent zero point is zero. Without scales the result
@@ -31,4 +31,4 @@ struct QuantizedProduct {
 /// tie.
 [[nodiscard]] bool rounds_to_integers(const LayerSpec& spec);
 
-}  // namespace plumb
+}  // namespace plumb::model

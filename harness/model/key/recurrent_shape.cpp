@@ -5,7 +5,7 @@
 
 #include "harness/model/key/shape_rules.hpp"
 
-namespace plumb {
+namespace plumb::model {
 
 bool is_recurrent(const LayerSpec& spec) {
   return spec.op == "rnn" || spec.op == "gru" || spec.op == "lstm";
@@ -69,4 +69,4 @@ Dims recurrent_dims(const LayerSpec& spec) {
 }
 
 }  // namespace shape_rules
-}  // namespace plumb
+}  // namespace plumb::model

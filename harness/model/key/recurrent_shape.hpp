@@ -5,7 +5,7 @@
 
 #include "harness/model/key/layer_spec.hpp"
 
-namespace plumb {
+namespace plumb::model {
 
 /// Extents of an `rnn`, `gru` or `lstm` layer.
 struct RecurrentShape {
@@ -23,4 +23,4 @@ struct RecurrentShape {
 /// Reads the extents from x and r of a spec that check_spec accepts.
 [[nodiscard]] RecurrentShape recurrent_shape(const LayerSpec& spec);
 
-}  // namespace plumb
+}  // namespace plumb::model

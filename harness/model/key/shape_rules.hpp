@@ -11,7 +11,7 @@
 
 #include "harness/model/key/layer_spec.hpp"
 
-namespace plumb::shape_rules {
+namespace plumb::model::shape_rules {
 
 using Dims = std::vector<std::int64_t>;
 
@@ -34,9 +34,12 @@ inline const Dims& dims(const LayerSpec& spec, std::size_t index) {
 }
 
 /// Reads an axis, which must be below `rank`.
-std::size_t axis_of(const LayerSpec& spec, const char* name, std::size_t rank);
+std::size_t read_axis(const LayerSpec& spec, const char* name, std::size_t rank);
 /// Reads a list of `size` numbers from `least` to 2^40.
-const Dims& list_of(const LayerSpec& spec, const char* name, std::size_t size, std::int64_t least);
+const Dims& read_list(const LayerSpec& spec,
+                      const char* name,
+                      std::size_t size,
+                      std::int64_t least);
 /// Broadcasts two shapes as numpy does.
 Dims broadcast(const Dims& a, const Dims& b);
 void require_broadcast_to(const TensorType& operand, const Dims& dims);
@@ -89,4 +92,4 @@ Dims attention_gradient_dims(const LayerSpec& spec);
 Dims batch_norm_gradient_dims(const LayerSpec& spec);
 Dims layer_norm_gradient_dims(const LayerSpec& spec);
 
-}  // namespace plumb::shape_rules
+}  // namespace plumb::model::shape_rules

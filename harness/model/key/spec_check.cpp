@@ -8,7 +8,7 @@
 #include "harness/model/key/op_schema.hpp"
 #include "harness/model/key/spec_shapes.hpp"
 
-namespace plumb {
+namespace plumb::model {
 namespace {
 
 using Problem = std::optional<SpecProblem>;
@@ -120,4 +120,4 @@ std::optional<SpecProblem> check_spec(const LayerSpec& spec) {
   return check_shapes(spec);
 }
 
-}  // namespace plumb
+}  // namespace plumb::model

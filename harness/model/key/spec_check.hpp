@@ -6,7 +6,7 @@
 
 #include "harness/model/key/layer_spec.hpp"
 
-namespace plumb {
+namespace plumb::model {
 
 /// Error in a layer specification, and the field of its key that has it.
 struct SpecProblem {
@@ -20,4 +20,4 @@ struct SpecProblem {
 /// otherwise).
 [[nodiscard]] std::optional<SpecProblem> check_spec(const LayerSpec& spec);
 
-}  // namespace plumb
+}  // namespace plumb::model

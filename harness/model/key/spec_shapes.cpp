@@ -10,10 +10,10 @@
 #include "harness/model/key/op_schema.hpp"
 #include "harness/model/key/shape_rules.hpp"
 
-namespace plumb {
+namespace plumb::model {
 namespace shape_rules {
 
-std::size_t axis_of(const LayerSpec& spec, const char* name, std::size_t rank) {
+std::size_t read_axis(const LayerSpec& spec, const char* name, std::size_t rank) {
   const std::int64_t axis = spec.integer(name);
   require(axis >= 0 && axis < static_cast<std::int64_t>(rank),
           name,
@@ -23,7 +23,10 @@ std::size_t axis_of(const LayerSpec& spec, const char* name, std::size_t rank) {
   return static_cast<std::size_t>(axis);
 }
 
-const Dims& list_of(const LayerSpec& spec, const char* name, std::size_t size, std::int64_t least) {
+const Dims& read_list(const LayerSpec& spec,
+                      const char* name,
+                      std::size_t size,
+                      std::int64_t least) {
   constexpr std::int64_t kMost = std::int64_t{1} << 40;
   const Dims& list = spec.integers(name);
   require(list.size() == size, name, "{} numbers where {} are needed", list.size(), size);
@@ -177,4 +180,4 @@ std::optional<SpecProblem> check_shapes(const LayerSpec& spec) {
   return std::nullopt;
 }
 
-}  // namespace plumb
+}  // namespace plumb::model

@@ -5,11 +5,11 @@
 
 #include "harness/model/key/spec_check.hpp"
 
-namespace plumb {
+namespace plumb::model {
 
 /// Checks the shapes and lists of numbers of a specification against each other. The operator's
 /// rule computes the output from them. Operand counts and words must have been checked. Empty:
 /// nothing wrong was found.
 [[nodiscard]] std::optional<SpecProblem> check_shapes(const LayerSpec& spec);
 
-}  // namespace plumb
+}  // namespace plumb::model

@@ -7,7 +7,7 @@
 
 #include "harness/base/error.hpp"
 
-namespace plumb {
+namespace plumb::model {
 namespace {
 
 struct TypeRow {
@@ -91,4 +91,4 @@ Bytes byte_size(const TensorType& type) {
   return Bytes{element_count(type) * element_bytes(type.dtype)};
 }
 
-}  // namespace plumb
+}  // namespace plumb::model

@@ -11,7 +11,7 @@
 
 #include "harness/base/units.hpp"
 
-namespace plumb {
+namespace plumb::model {
 
 /// Element type. Its text (to_text) stands in layer keys.
 enum class DataType {
@@ -72,4 +72,4 @@ struct Tensor {
   }
 };
 
-}  // namespace plumb
+}  // namespace plumb::model

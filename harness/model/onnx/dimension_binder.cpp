@@ -8,7 +8,7 @@
 #include "harness/base/error.hpp"
 #include "harness/base/nearest_name.hpp"
 
-namespace plumb {
+namespace plumb::model {
 namespace {
 
 [[noreturn]] void fail(const std::string& input, int axis, std::string_view problem) {
@@ -164,4 +164,4 @@ void DimensionBinder::check_all_used() const {
   }
 }
 
-}  // namespace plumb
+}  // namespace plumb::model

@@ -14,7 +14,7 @@ class GraphProto;
 class TypeProto;
 }  // namespace onnx
 
-namespace plumb {
+namespace plumb::model {
 
 /// Binder of each dimension of a model's inputs to an extent. The extent is the file's, `--batch`
 /// where the file leaves the first dimension open, or `--dim NAME=VALUE`. `--rebatch` replaces what
@@ -60,4 +60,4 @@ class DimensionBinder {
   std::vector<std::string> notes_;
 };
 
-}  // namespace plumb
+}  // namespace plumb::model

@@ -19,7 +19,7 @@
 #include "harness/model/onnx/values/tensor_data.hpp"
 #include "harness/model/onnx/values/value_origin.hpp"
 
-namespace plumb {
+namespace plumb::model {
 namespace {
 
 using Origin = ModelValue::Origin;
@@ -34,7 +34,7 @@ std::string label(const onnx::NodeProto& node) {
 
 /// Returns the value of a constant of one element. Patterns of several nodes are recognised by such
 /// values.
-std::optional<double> scalar_of(ModelValue& value) {
+std::optional<double> read_scalar(ModelValue& value) {
   if (value.origin == Origin::kData || !value.type || element_count(*value.type) != 1) {
     return std::nullopt;
   }
@@ -234,7 +234,7 @@ void GraphBuilder::mark_used_values() {
   }
 }
 
-NodeView GraphBuilder::view_of(const onnx::NodeProto& proto) {
+NodeView GraphBuilder::make_view(const onnx::NodeProto& proto) {
   std::vector<ModelValue*> inputs;
   for (const std::string& name : proto.input()) {
     inputs.push_back(name.empty() ? nullptr : find_value(name));
@@ -250,12 +250,12 @@ NodeView GraphBuilder::view_of(const onnx::NodeProto& proto) {
 }
 
 void GraphBuilder::add_node(const onnx::NodeProto& proto) {
-  const NodeView node = view_of(proto);
+  const NodeView node = make_view(proto);
   const bool standard = is_default_domain(proto.domain());
   if (standard && !opsets_.contains(std::string())) {
     fail("the model does not say which opset it uses");
   }
-  const Origin origin = origin_of(node);
+  const Origin origin = find_origin(node);
   for (std::size_t i = 0; i < node.output_count(); ++i) {
     if (ModelValue* output = node.output(i)) {
       output->origin = origin;
@@ -347,7 +347,7 @@ ValueId GraphBuilder::id_of(ModelValue& value) {
     graph_.values.push_back(Value{.name = value.name,
                                   .type = known.type,
                                   .producer = value.producer,
-                                  .scalar = scalar_of(value),
+                                  .scalar = read_scalar(value),
                                   .type_known = known.dtype,
                                   .shape_known = known.shape});
   }
@@ -408,9 +408,9 @@ void GraphBuilder::count_parameters() {
   }
 }
 
-Graph graph_of(onnx::ModelProto model,
-               const ReadOptions& options,
-               const std::filesystem::path& folder) {
+Graph read_graph(onnx::ModelProto model,
+                 const ReadOptions& options,
+                 const std::filesystem::path& folder) {
   return GraphBuilder(model, options, folder).build();
 }
 
@@ -419,7 +419,7 @@ Graph graph_of_bytes(const std::string& bytes) {
   if (!model.ParseFromString(bytes)) {
     fail(fmt::format("{} bytes are not an ONNX model", bytes.size()));
   }
-  return graph_of(std::move(model));
+  return read_graph(std::move(model));
 }
 
 LoadedModel load_model(const onnx::ModelProto& model,
@@ -435,10 +435,10 @@ LoadedModel load_model(const onnx::ModelProto& model,
 Graph read_model(const std::filesystem::path& path, const ReadOptions& options) {
   const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
   try {
-    return graph_of(load_onnx_file(path), options, folder);
+    return read_graph(load_onnx_file(path), options, folder);
   } catch (const Error& error) {
     throw Error(error.kind(), fmt::format("model '{}': {}", path.string(), error.what()));
   }
 }
 
-}  // namespace plumb
+}  // namespace plumb::model

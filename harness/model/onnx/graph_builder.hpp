@@ -14,7 +14,7 @@
 #include "harness/model/onnx/layers/node_layer.hpp"
 #include "harness/model/onnx/values/node_view.hpp"
 
-namespace plumb {
+namespace plumb::model {
 
 /// Builder of the Graph of one model. It adds values first, then the nodes in order: infer,
 /// evaluate, classify, key. The model must outlive the builder.
@@ -44,7 +44,7 @@ class GraphBuilder {
   void finish_outputs();
   void count_parameters();
 
-  [[nodiscard]] NodeView view_of(const onnx::NodeProto& proto);
+  [[nodiscard]] NodeView make_view(const onnx::NodeProto& proto);
   [[nodiscard]] ModelValue& new_value(const std::string& name);
   [[nodiscard]] ModelValue* find_value(std::string_view name);
   [[nodiscard]] ValueId id_of(ModelValue& value);
@@ -63,4 +63,4 @@ class GraphBuilder {
   Graph graph_;
 };
 
-}  // namespace plumb
+}  // namespace plumb::model

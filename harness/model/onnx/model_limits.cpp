@@ -8,7 +8,7 @@
 
 #include "harness/base/error.hpp"
 
-namespace plumb {
+namespace plumb::model {
 
 void check_size(const onnx::GraphProto& graph) {
   if (graph.node_size() > kMaxNodes) {
@@ -64,4 +64,4 @@ std::size_t text_nesting(std::string_view text) {
   return deepest;
 }
 
-}  // namespace plumb
+}  // namespace plumb::model

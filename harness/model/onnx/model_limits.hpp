@@ -9,7 +9,7 @@ namespace onnx {
 class GraphProto;
 }
 
-namespace plumb {
+namespace plumb::model {
 
 /// Most nodes of a model. The largest exports of language models have some ten thousand.
 inline constexpr std::int64_t kMaxNodes = 100'000;
@@ -27,4 +27,4 @@ void check_size(const onnx::GraphProto& graph);
 /// Returns how many brackets stand inside each other at most, in ONNX's text syntax.
 [[nodiscard]] std::size_t text_nesting(std::string_view text);
 
-}  // namespace plumb
+}  // namespace plumb::model

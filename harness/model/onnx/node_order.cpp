@@ -11,7 +11,7 @@
 
 #include "harness/base/error.hpp"
 
-namespace plumb {
+namespace plumb::model {
 
 std::vector<int> order_nodes(const onnx::GraphProto& graph) {
   std::unordered_map<std::string_view, int> writers;
@@ -69,4 +69,4 @@ std::vector<int> order_nodes(const onnx::GraphProto& graph) {
   return order;
 }
 
-}  // namespace plumb
+}  // namespace plumb::model

@@ -17,7 +17,7 @@
 #include "harness/base/error.hpp"
 #include "harness/model/onnx/model_limits.hpp"
 
-namespace plumb {
+namespace plumb::model {
 namespace {
 
 namespace fs = std::filesystem;
@@ -145,4 +145,4 @@ onnx::ModelProto load_onnx_file(const fs::path& path) {
   return load_binary(path);
 }
 
-}  // namespace plumb
+}  // namespace plumb::model

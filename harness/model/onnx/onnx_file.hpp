@@ -7,11 +7,11 @@ namespace onnx {
 class ModelProto;
 }
 
-namespace plumb {
+namespace plumb::model {
 
 /// Loads an ONNX file. The suffix decides the form: `.onnxtxt` is ONNX's text syntax, and
 /// `.textproto`, `.prototxt` and `.pbtxt` are protobuf text. Any other file is binary. Throws
 /// Error{kUser} for a file that is missing, too large or not ONNX.
 [[nodiscard]] onnx::ModelProto load_onnx_file(const std::filesystem::path& path);
 
-}  // namespace plumb
+}  // namespace plumb::model

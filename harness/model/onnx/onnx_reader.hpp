@@ -13,7 +13,7 @@ namespace onnx {
 class ModelProto;
 }
 
-namespace plumb {
+namespace plumb::model {
 
 /// Extents for the dimensions that an exported model leaves open.
 struct ReadOptions {
@@ -30,9 +30,9 @@ struct ReadOptions {
 [[nodiscard]] Graph read_model(const std::filesystem::path& path, const ReadOptions& options = {});
 
 /// Reads a model in memory as read_model() does. External data may lie in `folder`. Empty: nowhere.
-[[nodiscard]] Graph graph_of(onnx::ModelProto model,
-                             const ReadOptions& options = {},
-                             const std::filesystem::path& folder = {});
+[[nodiscard]] Graph read_graph(onnx::ModelProto model,
+                               const ReadOptions& options = {},
+                               const std::filesystem::path& folder = {});
 
 /// Reads a model serialized by protobuf as read_model() does. Also throws Error{kUser} if the bytes
 /// are not a model.
@@ -45,10 +45,10 @@ struct LoadedModel {
                                         ///< the model gives no data; dense
 };
 
-/// Reads a model as graph_of() does, and all its weights. Also throws Error{kUser} for data that do
-/// not fit their shape.
+/// Reads a model as read_graph() does, and all its weights. Also throws Error{kUser} for data that
+/// do not fit their shape.
 [[nodiscard]] LoadedModel load_model(const onnx::ModelProto& model,
                                      const ReadOptions& options = {},
                                      const std::filesystem::path& folder = {});
 
-}  // namespace plumb
+}  // namespace plumb::model

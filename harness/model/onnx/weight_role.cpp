@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-namespace plumb {
+namespace plumb::model {
 namespace {
 
 using Dims = std::vector<std::int64_t>;
@@ -193,4 +193,4 @@ std::map<std::string, WeightRole> weight_roles(const onnx::GraphProto& graph) {
   return roles;
 }
 
-}  // namespace plumb
+}  // namespace plumb::model

@@ -9,7 +9,7 @@ namespace onnx {
 class GraphProto;
 }
 
-namespace plumb {
+namespace plumb::model {
 
 /// Role of a weight in the node that reads it, which decides how the weight is initialised.
 struct WeightRole {
@@ -23,4 +23,4 @@ struct WeightRole {
 /// a weight (Reshape, Unsqueeze, Cast…). A weight that no known operator reads is an offset.
 [[nodiscard]] std::map<std::string, WeightRole> weight_roles(const onnx::GraphProto& graph);
 
-}  // namespace plumb
+}  // namespace plumb::model

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string_view>
 
-namespace plumb {
+namespace plumb::model {
 
 /// Stream of pseudo-random numbers with the same bits on every machine. It is SplitMix64 (Steele,
 /// Lea and Flood, OOPSLA 2014) and integer arithmetic only, because std::normal_distribution
@@ -51,4 +51,4 @@ class WeightStream {
   return WeightStream(hash ^ (seed * 0x9E3779B97F4A7C15U));
 }
 
-}  // namespace plumb
+}  // namespace plumb::model

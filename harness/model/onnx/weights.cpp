@@ -12,7 +12,7 @@
 #include "harness/model/onnx/weight_role.hpp"
 #include "harness/model/onnx/weight_stream.hpp"
 
-namespace plumb {
+namespace plumb::model {
 namespace {
 
 /// Most elements of all weights together. A protobuf message must stay below 2 GiB.
@@ -26,7 +26,7 @@ bool has_data(const onnx::TensorProto& tensor) {
          tensor.string_data_size() > 0 || tensor.external_data_size() > 0;
 }
 
-std::int64_t elements_of(const onnx::TensorProto& tensor) {
+std::int64_t count_elements(const onnx::TensorProto& tensor) {
   std::int64_t elements = 1;
   for (const std::int64_t extent : tensor.dims()) {
     if (extent < 0 || (extent > 0 && elements > kMaximumElements / extent)) {
@@ -83,7 +83,7 @@ void fill(onnx::TensorProto& tensor, const WeightRole& role, std::uint64_t seed)
                             tensor.name(),
                             tensor.data_type()));
   }
-  const std::int64_t elements = elements_of(tensor);
+  const std::int64_t elements = count_elements(tensor);
   const double deviation = he_deviation(role);
   WeightStream random = stream_of(seed, tensor.name());
   std::string bytes;
@@ -100,7 +100,7 @@ void fill(onnx::TensorProto& tensor, const WeightRole& role, std::uint64_t seed)
 void fill_weights(onnx::ModelProto& model, std::uint64_t seed) {
   std::int64_t total = 0;
   for (const auto& tensor : model.graph().initializer()) {
-    total += has_data(tensor) ? 0 : elements_of(tensor);
+    total += has_data(tensor) ? 0 : count_elements(tensor);
     if (total > kMaximumElements) {
       throw Error(Error::Kind::kUser,
                   fmt::format("cannot fill the weights of '{}': more than {} elements do not fit "
@@ -117,4 +117,4 @@ void fill_weights(onnx::ModelProto& model, std::uint64_t seed) {
   }
 }
 
-}  // namespace plumb
+}  // namespace plumb::model

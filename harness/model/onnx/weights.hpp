@@ -7,7 +7,7 @@ namespace onnx {
 class ModelProto;
 }
 
-namespace plumb {
+namespace plumb::model {
 
 /// Fills every weight of a weight-free model with seeded random values, so that any runtime can run
 /// it. Filters and matrices are He-normal, scales and variances lie in [0.875, 1.125), and offsets
@@ -17,4 +17,4 @@ namespace plumb {
 /// one file.
 void fill_weights(onnx::ModelProto& model, std::uint64_t seed);
 
-}  // namespace plumb
+}  // namespace plumb::model

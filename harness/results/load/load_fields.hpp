@@ -12,7 +12,7 @@
 #include "harness/base/error.hpp"
 #include "harness/results/json_object.hpp"
 
-namespace plumb {
+namespace plumb::results {
 
 using Nanoseconds = std::chrono::nanoseconds;
 
@@ -53,7 +53,9 @@ inline std::optional<std::uint64_t> optional_count(const JsonObject& object, con
 
 /// Reads one of a few values by its name. Throws Error{kUser} for any other.
 template <typename Value, std::size_t kCount>
-Value one_of(const JsonObject& object, const char* name, const std::array<Value, kCount>& values) {
+Value read_one_of(const JsonObject& object,
+                  const char* name,
+                  const std::array<Value, kCount>& values) {
   const std::string& text = object.text(name);
   for (const Value value : values) {
     if (to_text(value) == text) {
@@ -64,4 +66,4 @@ Value one_of(const JsonObject& object, const char* name, const std::array<Value,
               fmt::format("field '{}' has the unknown value '{}'", name, text.substr(0, 64)));
 }
 
-}  // namespace plumb
+}  // namespace plumb::results

@@ -7,7 +7,7 @@
 #include "harness/results/load/load_settings_json.hpp"
 #include "harness/results/scenario_result.hpp"
 
-namespace plumb {
+namespace plumb::results {
 namespace {
 
 using Json = nlohmann::json;
@@ -16,7 +16,7 @@ constexpr std::size_t kMaxBuckets = 10'000;
 
 Json batcher_value(const ScenarioResult& load) {
   Json buckets = Json::array();
-  for (const BucketUse& use : load.buckets) {
+  for (const loadgen::BucketUse& use : load.buckets) {
     buckets.push_back({{"bucket", use.bucket}, {"batches", use.batches}, {"samples", use.samples}});
   }
   return {{"direct", load.direct},
@@ -40,14 +40,14 @@ void read_batcher(const JsonObject& object, ScenarioResult& load) {
 }  // namespace
 
 std::string to_json(const ScenarioResult& load) {
-  const std::optional<LoadScore> score = score_of(load);
+  const std::optional<LoadScore> score = compute_score(load);
   return Json{
       {"mode", load.mode},
       {"model", load.model},
       {"scenario", load.scenario},
       {"outcome", to_text(load.outcome.kind)},
       {"reason", load.outcome.reason},
-      {"verdict", to_text(verdict_of(load))},
+      {"verdict", to_text(judge_load(load))},
       {"score",
        score ? Json{{"name", score->name}, {"unit", score->unit}, {"value", or_null(score->value)}}
              : Json()},
@@ -67,7 +67,7 @@ std::string to_json(const ScenarioResult& load) {
       {"floor_seconds", load.floor.count()},
       {"preparation_seconds", load.preparation.count()},
       {"disturbance", disturbance_json(load.disturbance)},
-      {"started", to_text(load.started)},
+      {"started", plumb::to_text(load.started)},
       {"wall_seconds", load.wall.count()},
       {"process", load.process}}
       .dump(-1, ' ', false, Json::error_handler_t::replace);
@@ -112,4 +112,4 @@ ScenarioResult scenario_result_from_json(std::string_view text) {
   return load;
 }
 
-}  // namespace plumb
+}  // namespace plumb::results

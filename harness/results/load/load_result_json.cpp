@@ -4,7 +4,7 @@
 #include "harness/results/load/load_fields.hpp"
 #include "harness/results/load/load_settings_json.hpp"
 
-namespace plumb {
+namespace plumb::results {
 namespace {
 
 using Json = nlohmann::json;
@@ -12,22 +12,23 @@ using Json = nlohmann::json;
 constexpr std::size_t kMaxShortfalls = 100;
 constexpr std::size_t kMaxProbes = 1'000;
 
-constexpr std::array kPurposes{
-    PeakProbe::Purpose::kUnloaded, PeakProbe::Purpose::kProbe, PeakProbe::Purpose::kConfirmation};
-constexpr std::array kShortfalls{Shortfall::Kind::kDuration,
-                                 Shortfall::Kind::kCount,
-                                 Shortfall::Kind::kLatency,
-                                 Shortfall::Kind::kConfidence,
-                                 Shortfall::Kind::kDropped,
-                                 Shortfall::Kind::kFailed,
-                                 Shortfall::Kind::kMiscounted};
+constexpr std::array kPurposes{loadgen::PeakProbe::Purpose::kUnloaded,
+                               loadgen::PeakProbe::Purpose::kProbe,
+                               loadgen::PeakProbe::Purpose::kConfirmation};
+constexpr std::array kShortfalls{loadgen::Shortfall::Kind::kDuration,
+                                 loadgen::Shortfall::Kind::kCount,
+                                 loadgen::Shortfall::Kind::kLatency,
+                                 loadgen::Shortfall::Kind::kConfidence,
+                                 loadgen::Shortfall::Kind::kDropped,
+                                 loadgen::Shortfall::Kind::kFailed,
+                                 loadgen::Shortfall::Kind::kMiscounted};
 
 /// Returns the field of a percentile: "p99_seconds", "p99.9_seconds".
 std::string percentile_name(double percent) {
   return fmt::format("p{:g}_seconds", percent);
 }
 
-Json to_value(const LatencySummary& latency) {
+Json to_value(const loadgen::LatencySummary& latency) {
   Json value{{"count", latency.count},
              {"min_seconds", seconds_value(latency.min)},
              {"mean_seconds", seconds_value(latency.mean)},
@@ -35,13 +36,14 @@ Json to_value(const LatencySummary& latency) {
              {"p50_low_seconds", seconds_value(latency.median_low)},
              {"p50_high_seconds", seconds_value(latency.median_high)}};
   for (std::size_t i = 0; i < latency.percentiles.size(); ++i) {
-    value[percentile_name(LatencySummary::kPercentiles[i])] = seconds_value(latency.percentiles[i]);
+    value[percentile_name(loadgen::LatencySummary::kPercentiles[i])] =
+        seconds_value(latency.percentiles[i]);
   }
   return value;
 }
 
-LatencySummary latency_from(const JsonObject& object) {
-  LatencySummary latency;
+loadgen::LatencySummary latency_from(const JsonObject& object) {
+  loadgen::LatencySummary latency;
   latency.count = count(object, "count");
   latency.min = nanoseconds(object, "min_seconds");
   latency.mean = nanoseconds(object, "mean_seconds");
@@ -50,12 +52,12 @@ LatencySummary latency_from(const JsonObject& object) {
   latency.median_high = nanoseconds(object, "p50_high_seconds");
   for (std::size_t i = 0; i < latency.percentiles.size(); ++i) {
     latency.percentiles[i] =
-        nanoseconds(object, percentile_name(LatencySummary::kPercentiles[i]).c_str());
+        nanoseconds(object, percentile_name(loadgen::LatencySummary::kPercentiles[i]).c_str());
   }
   return latency;
 }
 
-Json to_value(const EarlyStopping& stopping) {
+Json to_value(const loadgen::EarlyStopping& stopping) {
   return {{"met", stopping.met},
           {"queries", stopping.queries},
           {"needed", stopping.needed},
@@ -65,8 +67,8 @@ Json to_value(const EarlyStopping& stopping) {
           {"estimate_seconds", or_null(stopping.estimate)}};
 }
 
-EarlyStopping stopping_from(const JsonObject& object) {
-  EarlyStopping stopping;
+loadgen::EarlyStopping stopping_from(const JsonObject& object) {
+  loadgen::EarlyStopping stopping;
   stopping.met = object.boolean("met");
   stopping.queries = count(object, "queries");
   stopping.needed = count(object, "needed");
@@ -79,9 +81,9 @@ EarlyStopping stopping_from(const JsonObject& object) {
 
 }  // namespace
 
-Json to_value(const LoadResult& result) {
+Json to_value(const loadgen::LoadResult& result) {
   Json shortfalls = Json::array();
-  for (const Shortfall& each : result.shortfalls) {
+  for (const loadgen::Shortfall& each : result.shortfalls) {
     shortfalls.push_back({{"kind", to_text(each.kind)},
                           {"required", each.required},
                           {"actual", each.actual},
@@ -115,13 +117,13 @@ Json to_value(const LoadResult& result) {
           {"scheduled_per_second", result.scheduled_per_second}};
 }
 
-LoadResult result_from(const JsonObject& object) {
-  LoadResult result;
+loadgen::LoadResult result_from(const JsonObject& object) {
+  loadgen::LoadResult result;
   result.load = effective_from(object.object("effective"));
   result.system = object.text("system");
   for (const Json& entry : object.array("shortfalls", kMaxShortfalls)) {
     const JsonObject each(entry);
-    result.shortfalls.push_back({one_of(each, "kind", kShortfalls),
+    result.shortfalls.push_back({read_one_of(each, "kind", kShortfalls),
                                  each.number("required"),
                                  each.number("actual"),
                                  each.text("text")});
@@ -182,7 +184,7 @@ LoadPeak peak_from(const JsonObject& object) {
   peak.reason = object.text("reason");
   for (const Json& entry : object.array("probes", kMaxProbes)) {
     const JsonObject probe(entry);
-    peak.probes.push_back({.purpose = one_of(probe, "purpose", kPurposes),
+    peak.probes.push_back({.purpose = read_one_of(probe, "purpose", kPurposes),
                            .rate = probe.number("rate"),
                            .valid = probe.boolean("valid"),
                            .queries = count(probe, "queries"),
@@ -192,4 +194,4 @@ LoadPeak peak_from(const JsonObject& object) {
   return peak;
 }
 
-}  // namespace plumb
+}  // namespace plumb::results

@@ -5,18 +5,18 @@
 
 #include "harness/results/load/load_fields.hpp"
 
-namespace plumb {
+namespace plumb::results {
 namespace {
 
 using Json = nlohmann::json;
 
-constexpr std::array kScenarios{LoadScenario::kSingleStream,
-                                LoadScenario::kMultiStream,
-                                LoadScenario::kServer,
-                                LoadScenario::kOffline};
-constexpr std::array kModes{LoadMode::kPerformance, LoadMode::kAccuracy};
+constexpr std::array kScenarios{loadgen::LoadScenario::kSingleStream,
+                                loadgen::LoadScenario::kMultiStream,
+                                loadgen::LoadScenario::kServer,
+                                loadgen::LoadScenario::kOffline};
+constexpr std::array kModes{loadgen::LoadMode::kPerformance, loadgen::LoadMode::kAccuracy};
 
-Json to_value(const LoadSeeds& seeds) {
+Json to_value(const loadgen::LoadSeeds& seeds) {
   return {{"samples", std::to_string(seeds.samples)},
           {"schedule", std::to_string(seeds.schedule)},
           {"data_set", std::to_string(seeds.data_set)}};
@@ -32,7 +32,7 @@ std::uint64_t seed_from(const JsonObject& object, const char* name) {
   return seed;
 }
 
-LoadSeeds seeds_from(const JsonObject& object) {
+loadgen::LoadSeeds seeds_from(const JsonObject& object) {
   // Earlier versions took the data set in its own order, and stored no seed of it.
   return {.samples = seed_from(object, "samples"),
           .schedule = seed_from(object, "schedule"),
@@ -41,7 +41,7 @@ LoadSeeds seeds_from(const JsonObject& object) {
 
 }  // namespace
 
-Json to_value(const RequestedLoad& load) {
+Json to_value(const loadgen::RequestedLoad& load) {
   return {{"scenario", to_text(load.scenario)},
           {"mode", to_text(load.mode)},
           {"minimum_duration_seconds", or_null(load.minimum_duration)},
@@ -60,10 +60,10 @@ Json to_value(const RequestedLoad& load) {
           {"seeds", to_value(load.seeds)}};
 }
 
-RequestedLoad requested_from(const JsonObject& object) {
-  RequestedLoad load;
-  load.scenario = one_of(object, "scenario", kScenarios);
-  load.mode = one_of(object, "mode", kModes);
+loadgen::RequestedLoad requested_from(const JsonObject& object) {
+  loadgen::RequestedLoad load;
+  load.scenario = read_one_of(object, "scenario", kScenarios);
+  load.mode = read_one_of(object, "mode", kModes);
   load.minimum_duration = object.optional_seconds("minimum_duration_seconds");
   load.fixed_duration = object.optional_seconds("fixed_duration_seconds");
   load.maximum_duration = object.optional_seconds("maximum_duration_seconds");
@@ -81,7 +81,7 @@ RequestedLoad requested_from(const JsonObject& object) {
   return load;
 }
 
-Json to_value(const EffectiveLoad& load) {
+Json to_value(const loadgen::EffectiveLoad& load) {
   return {{"scenario", to_text(load.scenario)},
           {"mode", to_text(load.mode)},
           {"minimum_duration_seconds", seconds_value(load.minimum_duration)},
@@ -101,10 +101,10 @@ Json to_value(const EffectiveLoad& load) {
           {"seeds", to_value(load.seeds)}};
 }
 
-EffectiveLoad effective_from(const JsonObject& object) {
-  EffectiveLoad load;
-  load.scenario = one_of(object, "scenario", kScenarios);
-  load.mode = one_of(object, "mode", kModes);
+loadgen::EffectiveLoad effective_from(const JsonObject& object) {
+  loadgen::EffectiveLoad load;
+  load.scenario = read_one_of(object, "scenario", kScenarios);
+  load.mode = read_one_of(object, "mode", kModes);
   load.minimum_duration = nanoseconds(object, "minimum_duration_seconds");
   load.fixed_duration = object.boolean("fixed_duration");
   load.maximum_duration = optional_nanoseconds(object, "maximum_duration_seconds");
@@ -123,4 +123,4 @@ EffectiveLoad effective_from(const JsonObject& object) {
   return load;
 }
 
-}  // namespace plumb
+}  // namespace plumb::results

@@ -15,7 +15,7 @@
 #include "harness/base/error.hpp"
 #include "harness/session/host/user_paths.hpp"
 
-namespace plumb {
+namespace plumb::session {
 namespace {
 
 namespace fs = std::filesystem;
@@ -136,4 +136,4 @@ GpuProfile read_gpu_profile(const std::string& name) {
   return {device.get<std::string>(), taken.dump(), file.string()};
 }
 
-}  // namespace plumb
+}  // namespace plumb::session

@@ -3,7 +3,7 @@
 
 #include <string>
 
-namespace plumb {
+namespace plumb::session {
 
 /// Description of a GPU that need not be present (docs/guides/preview-an-upgrade.md).
 struct GpuProfile {
@@ -17,4 +17,4 @@ struct GpuProfile {
 /// Error{kUser} with the names of all profiles, or with what is missing or wrong in the file.
 [[nodiscard]] GpuProfile read_gpu_profile(const std::string& name);
 
-}  // namespace plumb
+}  // namespace plumb::session

@@ -13,7 +13,7 @@
 #include "harness/measure/method_version.hpp"
 #include "harness/session/host/build_facts.hpp"
 
-namespace plumb {
+namespace plumb::session {
 namespace {
 
 constexpr const char* kUnknown = "unknown";
@@ -25,7 +25,7 @@ std::string first_line(const std::filesystem::path& path) {
 }
 
 /// Returns the first value of a "name : value" line of /proc/cpuinfo or /proc/meminfo.
-std::string field_of(const std::filesystem::path& path, const std::string& name) {
+std::string read_field(const std::filesystem::path& path, const std::string& name) {
   std::ifstream file(path);
   std::string line;
   while (std::getline(file, line)) {
@@ -52,7 +52,7 @@ int count_lines_with(const std::filesystem::path& path, const std::string& prefi
 /// Returns the memory, rounded up to GiB. So a kernel that reserves a little more is not another
 /// machine.
 std::string memory_in_gib(const std::filesystem::path& meminfo) {
-  const double kibibytes = std::atof(field_of(meminfo, "MemTotal").c_str());
+  const double kibibytes = std::atof(read_field(meminfo, "MemTotal").c_str());
   return kibibytes > 0 ? fmt::format("{:.0f} GiB", std::ceil(kibibytes / (1024.0 * 1024.0)))
                        : kUnknown;
 }
@@ -61,25 +61,25 @@ std::string memory_in_gib(const std::filesystem::path& meminfo) {
 /// with one marketing name ("Intel(R) Xeon(R) Processor" of a cloud).
 std::string cpu_model(const std::filesystem::path& cpuinfo) {
   return fmt::format("{}, family {}, model {}, stepping {}",
-                     field_of(cpuinfo, "model name"),
-                     field_of(cpuinfo, "cpu family"),
-                     field_of(cpuinfo, "model\t"),
-                     field_of(cpuinfo, "stepping"));
+                     read_field(cpuinfo, "model name"),
+                     read_field(cpuinfo, "cpu family"),
+                     read_field(cpuinfo, "model\t"),
+                     read_field(cpuinfo, "stepping"));
 }
 
 std::string virtualisation(const std::filesystem::path& root,
                            const std::filesystem::path& cpuinfo) {
   const std::string product = first_line(root / "sys/class/dmi/id/product_name");
-  const bool hypervisor = field_of(cpuinfo, "flags").find("hypervisor") != std::string::npos;
+  const bool hypervisor = read_field(cpuinfo, "flags").find("hypervisor") != std::string::npos;
   return hypervisor ? fmt::format("virtual ({})", product) : "none";
 }
 
 }  // namespace
 
-Environment read_system(const std::filesystem::path& root) {
+results::Environment read_system(const std::filesystem::path& root) {
   const std::filesystem::path cpuinfo = root / "proc/cpuinfo";
   const std::filesystem::path cpu0 = root / "sys/devices/system/cpu/cpu0";
-  Environment system;
+  results::Environment system;
   system.identity["cpu.model"] = cpu_model(cpuinfo);
   system.identity["cpu.count"] = std::to_string(count_lines_with(cpuinfo, "processor"));
   system.identity["memory"] = memory_in_gib(root / "proc/meminfo");
@@ -90,11 +90,11 @@ Environment read_system(const std::filesystem::path& root) {
     system.facts["kernel"] = fmt::format("{} {} {}", names.sysname, names.release, names.machine);
   }
   system.facts["boot.id"] = first_line(root / "proc/sys/kernel/random/boot_id");
-  system.facts["microcode"] = field_of(cpuinfo, "microcode");
+  system.facts["microcode"] = read_field(cpuinfo, "microcode");
   system.facts["governor"] = first_line(cpu0 / "cpufreq/scaling_governor");
   system.facts["frequency.min_khz"] = first_line(cpu0 / "cpufreq/cpuinfo_min_freq");
   system.facts["frequency.max_khz"] = first_line(cpu0 / "cpufreq/cpuinfo_max_freq");
-  system.facts["frequency.mhz_now"] = field_of(cpuinfo, "cpu MHz");
+  system.facts["frequency.mhz_now"] = read_field(cpuinfo, "cpu MHz");
   system.facts["smt"] = first_line(root / "sys/devices/system/cpu/smt/active");
   system.facts["cache.l1d"] = first_line(cpu0 / "cache/index0/size");
   system.facts["cache.l2"] = first_line(cpu0 / "cache/index2/size");
@@ -108,11 +108,11 @@ Environment read_system(const std::filesystem::path& root) {
   return system;
 }
 
-Environment join_environment(const Environment& system,
-                             const Environment& worker,
-                             int threads,
-                             const std::string& stack) {
-  Environment joined = system;
+results::Environment join_environment(const results::Environment& system,
+                                      const results::Environment& worker,
+                                      int threads,
+                                      const std::string& stack) {
+  results::Environment joined = system;
   for (const auto& [name, value] : worker.identity) {
     joined.identity[name] = value;
   }
@@ -120,9 +120,9 @@ Environment join_environment(const Environment& system,
     joined.facts[name] = value;
   }
   joined.identity["threads"] = std::to_string(threads);
-  joined.identity["method"] = kMethodVersion;
+  joined.identity["method"] = measure::kMethodVersion;
   joined.facts["stack.name"] = stack;
   return joined;
 }
 
-}  // namespace plumb
+}  // namespace plumb::session

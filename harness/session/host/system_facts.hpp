@@ -5,20 +5,20 @@
 
 #include "harness/results/environment.hpp"
 
-namespace plumb {
+namespace plumb::session {
 
 /// Reads what the machine says of itself: /proc and /sys below `root` ("/" but in tests), and
 /// uname. Identity: cpu.model, cpu.count, memory (GiB, rounded up), virtualisation. Facts: kernel,
 /// boot, microcode, governor, SMT, frequencies, caches, huge pages, load, and plumb's version,
 /// commit, compiler and build type. What cannot be read is "unknown".
-[[nodiscard]] Environment read_system(const std::filesystem::path& root = "/");
+[[nodiscard]] results::Environment read_system(const std::filesystem::path& root = "/");
 
 /// Joins the system with what a worker said of its library and device. The thread count and the
 /// version of the measurement method complete the identity for reuse
 /// (docs/reference/measurement.md). The name of the stack is a fact.
-[[nodiscard]] Environment join_environment(const Environment& system,
-                                           const Environment& worker,
-                                           int threads,
-                                           const std::string& stack);
+[[nodiscard]] results::Environment join_environment(const results::Environment& system,
+                                                    const results::Environment& worker,
+                                                    int threads,
+                                                    const std::string& stack);
 
-}  // namespace plumb
+}  // namespace plumb::session

@@ -8,7 +8,7 @@
 
 #include "harness/base/error.hpp"
 
-namespace plumb {
+namespace plumb::session {
 namespace {
 
 std::string variable(const char* name) {
@@ -76,4 +76,4 @@ std::filesystem::path find_suite(const std::string& name) {
                           fmt::join(looked, ", ")));
 }
 
-}  // namespace plumb
+}  // namespace plumb::session

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace plumb {
+namespace plumb::session {
 
 /// Returns the value of an environment variable. Absent: it is not set.
 [[nodiscard]] std::optional<std::string> environment_variable(const char* name);
@@ -27,4 +27,4 @@ namespace plumb {
 /// listing where it looked.
 [[nodiscard]] std::filesystem::path find_suite(const std::string& name);
 
-}  // namespace plumb
+}  // namespace plumb::session

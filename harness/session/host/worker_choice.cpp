@@ -7,13 +7,13 @@
 #include "harness/session/host/user_paths.hpp"
 #include "harness/worker/protocol/stack.hpp"
 
-namespace plumb {
+namespace plumb::session {
 
-WorkerOptions worker_options(const std::string& stack, int threads) {
-  WorkerOptions options;
+worker::WorkerOptions worker_options(const std::string& stack, int threads) {
+  worker::WorkerOptions options;
   const std::optional<std::filesystem::path> data =
       stack == "default" ? known_data_folder() : data_folder();
-  options.stack = load_stack(stack, data.value_or("") / "stacks");
+  options.stack = worker::load_stack(stack, data.value_or("") / "stacks");
   options.threads = threads;
   if (data) {
     // Each stack has a cache of its own: one version must not find what another has compiled.
@@ -24,4 +24,4 @@ WorkerOptions worker_options(const std::string& stack, int threads) {
   return options;
 }
 
-}  // namespace plumb
+}  // namespace plumb::session

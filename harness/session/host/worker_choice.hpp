@@ -5,10 +5,10 @@
 
 #include "harness/worker/client/worker_process.hpp"
 
-namespace plumb {
+namespace plumb::session {
 
 /// Returns the options to start workers of a stack with a number of threads. Workers are found
 /// relative to this program's folder.
-[[nodiscard]] WorkerOptions worker_options(const std::string& stack, int threads);
+[[nodiscard]] worker::WorkerOptions worker_options(const std::string& stack, int threads);
 
-}  // namespace plumb
+}  // namespace plumb::session

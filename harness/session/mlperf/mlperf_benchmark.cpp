@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <array>
 
-namespace plumb {
+namespace plumb::session {
 namespace {
 
 constexpr std::uint64_t kSamples = 1024;  // LoadGen's own number, of resnet
@@ -30,7 +30,7 @@ constexpr std::array kNamed{NamedBenchmark{"resnet50", kClassification},
                             NamedBenchmark{"whisper", {"whisper", 1'633}}};
 
 /// Returns whether a model takes one image of three channels and tells 1,000 classes apart.
-bool classifies_images(const Graph& graph) {
+bool classifies_images(const model::Graph& graph) {
   constexpr std::int64_t kClasses = 1000;
   if (graph.inputs.size() != 1 || graph.outputs.empty()) {
     return false;
@@ -43,7 +43,8 @@ bool classifies_images(const Graph& graph) {
 
 }  // namespace
 
-std::optional<MlperfBenchmark> mlperf_benchmark_of(const std::string& model, const Graph& graph) {
+std::optional<MlperfBenchmark> find_mlperf_benchmark(const std::string& model,
+                                                     const model::Graph& graph) {
   for (const NamedBenchmark& named : kNamed) {
     if (model.compare(0, named.prefix.size(), named.prefix) == 0) {
       return named.benchmark;
@@ -53,14 +54,14 @@ std::optional<MlperfBenchmark> mlperf_benchmark_of(const std::string& model, con
 }
 
 DataSetSize data_set_size(const std::string& model,
-                          const Graph& graph,
+                          const model::Graph& graph,
                           std::optional<std::uint64_t> asked) {
-  const std::optional<MlperfBenchmark> benchmark = mlperf_benchmark_of(model, graph);
+  const std::optional<MlperfBenchmark> benchmark = find_mlperf_benchmark(model, graph);
   DataSetSize size;
   size.wanted = benchmark ? benchmark->performance_samples : kSamples;
   Bytes sample{1};
-  for (const ValueId input : graph.inputs) {
-    sample += byte_size(graph.values[input].type);
+  for (const model::ValueId input : graph.inputs) {
+    sample += model::byte_size(graph.values[input].type);
   }
   const auto fitting =
       static_cast<std::uint64_t>(std::max<std::int64_t>(1, kMemory.value / sample.value));
@@ -81,4 +82,4 @@ DataSetSize data_set_size(const std::string& model,
   return size;
 }
 
-}  // namespace plumb
+}  // namespace plumb::session

@@ -8,7 +8,7 @@
 
 #include "harness/model/graph/graph.hpp"
 
-namespace plumb {
+namespace plumb::session {
 
 /// Benchmark of MLPerf Inference, as its submission checker knows it.
 struct MlperfBenchmark {
@@ -18,8 +18,8 @@ struct MlperfBenchmark {
 
 /// Returns the benchmark whose task a model has, by its name or else by its shapes. A classifier of
 /// images into 1,000 classes has resnet's. Absent: none is known.
-[[nodiscard]] std::optional<MlperfBenchmark> mlperf_benchmark_of(const std::string& model,
-                                                                 const Graph& graph);
+[[nodiscard]] std::optional<MlperfBenchmark> find_mlperf_benchmark(const std::string& model,
+                                                                   const model::Graph& graph);
 
 /// Number of samples in a load's data set, with how it came about.
 struct DataSetSize {
@@ -32,7 +32,7 @@ struct DataSetSize {
 /// samples as MLPerf wants of the benchmark, and 1,024 of no benchmark. Their inputs may have
 /// 1 GiB: of larger ones there are as many as fit.
 [[nodiscard]] DataSetSize data_set_size(const std::string& model,
-                                        const Graph& graph,
+                                        const model::Graph& graph,
                                         std::optional<std::uint64_t> asked);
 
-}  // namespace plumb
+}  // namespace plumb::session

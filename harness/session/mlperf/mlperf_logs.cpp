@@ -12,19 +12,19 @@
 #include "harness/results/execution_mode.hpp"
 #include "harness/session/host/build_facts.hpp"
 
-namespace plumb {
+namespace plumb::session {
 namespace {
 
 void write_summary_and_detail(const std::filesystem::path& place,
-                              const LoadResult& result,
-                              const MlperfLogFacts& facts) {
+                              const loadgen::LoadResult& result,
+                              const loadgen::MlperfLogFacts& facts) {
   make_folder(place);
   std::ostringstream summary;
-  write_mlperf_summary(summary, result);
-  write_text_file(place / kMlperfSummaryFile, summary.str());
+  loadgen::write_mlperf_summary(summary, result);
+  write_text_file(place / loadgen::kMlperfSummaryFile, summary.str());
   std::ostringstream detail;
-  write_mlperf_detail(detail, result, facts);
-  write_text_file(place / kMlperfDetailFile, detail.str());
+  loadgen::write_mlperf_detail(detail, result, facts);
+  write_text_file(place / loadgen::kMlperfDetailFile, detail.str());
 }
 
 }  // namespace
@@ -63,11 +63,11 @@ void make_folder(const std::filesystem::path& folder) {
 }
 
 std::filesystem::path mlperf_log_folder(const std::filesystem::path& folder,
-                                        const ModelInstance& instance,
+                                        const analysis::ModelInstance& instance,
                                         const std::string& mode,
                                         const std::string& scenario) {
-  std::filesystem::path place = folder / folder_name(subject_of(instance));
-  if (mode != to_text(ExecutionMode{})) {
+  std::filesystem::path place = folder / folder_name(analysis::subject_of(instance));
+  if (mode != to_text(results::ExecutionMode{})) {
     place /= folder_name(mode);
   }
   return place / folder_name(scenario);
@@ -76,27 +76,27 @@ std::filesystem::path mlperf_log_folder(const std::filesystem::path& folder,
 std::filesystem::path mlperf_accuracy_file(const std::filesystem::path& scenario) {
   const std::filesystem::path place = std::filesystem::absolute(scenario) / "accuracy";
   make_folder(place);
-  return place / kMlperfAccuracyFile;
+  return place / loadgen::kMlperfAccuracyFile;
 }
 
-void write_mlperf_logs(const std::filesystem::path& scenario, const ScenarioResult& load) {
+void write_mlperf_logs(const std::filesystem::path& scenario, const results::ScenarioResult& load) {
   PLUMB_CHECK(load.result.has_value());
   const std::filesystem::path place = scenario / "performance" / "run_1";
-  MlperfLogFacts facts{.program = fmt::format("Plumbline {}", kPlumbVersion),
-                       .commit = kPlumbCommit,
-                       .started = load.started,
-                       .data_set = "seeded inputs",
-                       .process_id = load.process,
-                       .requested = load.requested};
+  loadgen::MlperfLogFacts facts{.program = fmt::format("Plumbline {}", kPlumbVersion),
+                                .commit = kPlumbCommit,
+                                .started = load.started,
+                                .data_set = "seeded inputs",
+                                .process_id = load.process,
+                                .requested = load.requested};
   write_summary_and_detail(place, *load.result, facts);
   std::ostringstream responses;
-  MlperfAccuracyLog(responses).finish();
-  write_text_file(place / kMlperfAccuracyFile, responses.str());
+  loadgen::MlperfAccuracyLog(responses).finish();
+  write_text_file(place / loadgen::kMlperfAccuracyFile, responses.str());
   if (load.accuracy) {
-    facts.requested.mode = LoadMode::kAccuracy;
+    facts.requested.mode = loadgen::LoadMode::kAccuracy;
     write_summary_and_detail(scenario / "accuracy", *load.accuracy, facts);
   }
   spdlog::info("MLPerf's logs: {}", place.string());
 }
 
-}  // namespace plumb
+}  // namespace plumb::session

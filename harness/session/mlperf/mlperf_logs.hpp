@@ -7,7 +7,7 @@
 #include "harness/analysis/bounds/model_instance.hpp"
 #include "harness/results/scenario_result.hpp"
 
-namespace plumb {
+namespace plumb::session {
 
 /// Returns a folder's name for any text. Other characters than letters, digits, '-' and '.' become
 /// '_', and a name does not begin with '.'.
@@ -22,7 +22,7 @@ void make_folder(const std::filesystem::path& folder);
 /// Returns the folder of a scenario's logs: FOLDER/MODEL/SCENARIO. Between them stands the mode,
 /// unless it is "plain".
 [[nodiscard]] std::filesystem::path mlperf_log_folder(const std::filesystem::path& folder,
-                                                      const ModelInstance& instance,
+                                                      const analysis::ModelInstance& instance,
                                                       const std::string& mode,
                                                       const std::string& scenario);
 
@@ -30,10 +30,10 @@ void make_folder(const std::filesystem::path& folder);
 /// SCENARIO/performance/run_1/mlperf_log_{summary.txt,detail.txt,accuracy.json}. An accuracy run
 /// adds SCENARIO/accuracy/mlperf_log_{summary.txt,detail.txt}. Earlier logs there are replaced.
 /// Throws Error{kEnvironment} if they cannot be written.
-void write_mlperf_logs(const std::filesystem::path& scenario, const ScenarioResult& load);
+void write_mlperf_logs(const std::filesystem::path& scenario, const results::ScenarioResult& load);
 
 /// Makes the folder for the accuracy log of a scenario, and returns the absolute path of the log.
 /// Throws Error{kEnvironment} if it cannot be made.
 [[nodiscard]] std::filesystem::path mlperf_accuracy_file(const std::filesystem::path& scenario);
 
-}  // namespace plumb
+}  // namespace plumb::session

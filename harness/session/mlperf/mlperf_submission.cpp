@@ -20,7 +20,7 @@
 #include "harness/session/mlperf/mlperf_logs.hpp"
 #include "harness/session/mlperf/mlperf_system.hpp"
 
-namespace plumb {
+namespace plumb::session {
 namespace {
 
 namespace fs = std::filesystem;
@@ -53,9 +53,9 @@ std::string mlperf_type(const std::string& dtype) {
   return std::string(found == kNames.end() ? std::string_view(dtype) : found->second);
 }
 
-std::string input_types(const Graph& graph) {
+std::string input_types(const model::Graph& graph) {
   std::set<std::string> types;
-  for (const ValueId input : graph.inputs) {
+  for (const model::ValueId input : graph.inputs) {
     types.insert(mlperf_type(std::string(to_text(graph.values[input].type.dtype))));
   }
   return fmt::format("{}", fmt::join(types, ", "));
@@ -63,8 +63,8 @@ std::string input_types(const Graph& graph) {
 
 /// Returns the folder's name of a scenario. Interactive is loaded as server.
 std::string scenario_name(const std::string& scenario) {
-  const std::optional<LoadScenario> known = parse_load_scenario(scenario);
-  return known ? std::string(mlperf_name(*known)) : "Interactive";
+  const std::optional<loadgen::LoadScenario> known = loadgen::parse_load_scenario(scenario);
+  return known ? std::string(loadgen::mlperf_name(*known)) : "Interactive";
 }
 
 fs::path root_of(const MlperfSubmission& submission) {
@@ -88,8 +88,8 @@ std::string measurements(const SubmittedLoad& submitted) {
 /// Returns the settings of a load as LoadGen's user.conf has them.
 std::string user_conf(const std::string& model,
                       const std::string& scenario,
-                      const LoadResult& result) {
-  const EffectiveLoad& load = result.load;
+                      const loadgen::LoadResult& result) {
+  const loadgen::EffectiveLoad& load = result.load;
   const auto milliseconds = [](std::chrono::nanoseconds time) {
     return std::chrono::duration<double, std::milli>(time).count();
   };
@@ -101,10 +101,10 @@ std::string user_conf(const std::string& model,
       std::chrono::duration_cast<std::chrono::milliseconds>(load.minimum_duration).count());
   add("min_query_count", load.minimum_queries);
   add("performance_sample_count_override", load.loaded_samples);
-  if (load.scenario == LoadScenario::kMultiStream) {
+  if (load.scenario == loadgen::LoadScenario::kMultiStream) {
     add("multi_stream_samples_per_query", load.samples_per_query);
   }
-  if (load.scenario != LoadScenario::kOffline) {
+  if (load.scenario != loadgen::LoadScenario::kOffline) {
     add("target_latency_percentile", load.rule.percentile);
   }
   if (load.target_rate) {
@@ -123,7 +123,7 @@ std::string readme(const SubmittedLoad& submitted, const std::string& scenario) 
       "alone.\n\nMode: {}. Program: Plumbline {}, commit {}.\n",
       to_text(submitted.instance, ", "),
       scenario,
-      kMlperfUnverified,
+      loadgen::kMlperfUnverified,
       submitted.load.mode,
       kPlumbVersion,
       kPlumbCommit);
@@ -137,7 +137,9 @@ std::string shortened(const std::string& log) {
   return log.substr(0, kShownBytes) + "\n\n...\n\n" + log.substr(log.size() - kShownBytes);
 }
 
-void write_accuracy(const fs::path& folder, const ScenarioResult& load, const fs::path& log) {
+void write_accuracy(const fs::path& folder,
+                    const results::ScenarioResult& load,
+                    const fs::path& log) {
   const std::string responses = read_text_file(log);
   std::string text = "No accuracy on a data set: the inputs are seeded random numbers.\n";
   if (load.agreement) {
@@ -148,7 +150,7 @@ void write_accuracy(const fs::path& folder, const ScenarioResult& load, const fs
         load.agreement->maximum_difference);
   }
   write_text_file(folder / "accuracy.txt", text + fmt::format("hash={}\n", sha256(responses)));
-  write_text_file(folder / kMlperfAccuracyFile, shortened(responses));
+  write_text_file(folder / loadgen::kMlperfAccuracyFile, shortened(responses));
 }
 
 /// Adds the model to model_mapping.json, which says what MLPerf calls its task.
@@ -166,23 +168,23 @@ void map_model(const fs::path& file, const std::string& model, std::string_view 
 }  // namespace
 
 fs::path submission_folder(const MlperfSubmission& submission,
-                           const ModelInstance& instance,
+                           const analysis::ModelInstance& instance,
                            const std::string& mode,
                            const std::string& scenario) {
   return root_of(submission) / "results" /
          mlperf_system_name(submission.environment, submission.stack, mode) /
-         folder_name(subject_of(instance)) / scenario_name(scenario);
+         folder_name(analysis::subject_of(instance)) / scenario_name(scenario);
 }
 
 void write_mlperf_submission(const MlperfSubmission& submission,
                              const SubmittedLoad& submitted,
                              const fs::path& accuracy_log) {
-  const ScenarioResult& load = submitted.load;
+  const results::ScenarioResult& load = submitted.load;
   PLUMB_CHECK(load.result.has_value());
   const fs::path root = root_of(submission);
   const fs::path folder =
       submission_folder(submission, submitted.instance, load.mode, load.scenario);
-  const std::string model = folder_name(subject_of(submitted.instance));
+  const std::string model = folder_name(analysis::subject_of(submitted.instance));
   const std::string scenario = scenario_name(load.scenario);
   const std::string system =
       mlperf_system_name(submission.environment, submission.stack, load.mode);
@@ -199,16 +201,16 @@ void write_mlperf_submission(const MlperfSubmission& submission,
   write_text_file(
       root / "src" / "README.md",
       fmt::format("The program is Plumbline {}, commit {}.\n", kPlumbVersion, kPlumbCommit));
-  if (const auto benchmark = mlperf_benchmark_of(submitted.instance.model, submitted.graph)) {
+  if (const auto benchmark = find_mlperf_benchmark(submitted.instance.model, submitted.graph)) {
     map_model(root / "model_mapping.json", model, benchmark->name);
   }
 }
 
 std::vector<std::string> submission_faults(const SubmittedLoad& submitted) {
   std::vector<std::string> faults;
-  const ScenarioResult& load = submitted.load;
+  const results::ScenarioResult& load = submitted.load;
   PLUMB_CHECK(load.result.has_value());
-  const EffectiveLoad& effective = load.result->load;
+  const loadgen::EffectiveLoad& effective = load.result->load;
   if (!load.result->valid()) {
     faults.emplace_back("the result is INVALID");
   }
@@ -217,7 +219,7 @@ std::vector<std::string> submission_faults(const SubmittedLoad& submitted) {
         fmt::format("the duration is {:.6g} s, but 600 s are required: leave --duration out",
                     Seconds(effective.minimum_duration).count()));
   }
-  const auto benchmark = mlperf_benchmark_of(submitted.instance.model, submitted.graph);
+  const auto benchmark = find_mlperf_benchmark(submitted.instance.model, submitted.graph);
   if (!benchmark) {
     faults.push_back(
         fmt::format("no benchmark of MLPerf is known for '{}': name one in "
@@ -237,4 +239,4 @@ std::vector<std::string> submission_faults(const SubmittedLoad& submitted) {
   return faults;
 }
 
-}  // namespace plumb
+}  // namespace plumb::session

@@ -11,28 +11,28 @@
 #include "harness/results/environment.hpp"
 #include "harness/results/scenario_result.hpp"
 
-namespace plumb {
+namespace plumb::session {
 
 /// Submission to the open division of MLPerf Inference v6.1, as a folder.
 struct MlperfSubmission {
   std::filesystem::path folder;  ///< open/SUBMITTER/ is below it
   std::string submitter;
-  Environment environment;  ///< of the run, which describes the system
-  std::string stack;        ///< part of the system's name
+  results::Environment environment;  ///< of the run, which describes the system
+  std::string stack;                 ///< part of the system's name
 };
 
 /// One load of a model, to be submitted.
 struct SubmittedLoad {
-  const ModelInstance& instance;
-  const Graph& graph;
+  const analysis::ModelInstance& instance;
+  const model::Graph& graph;
   std::optional<std::filesystem::path> weights;  ///< the model's file; absent: from the zoo
-  const ScenarioResult& load;
+  const results::ScenarioResult& load;
 };
 
 /// Returns the folder of a scenario: results/SYSTEM/MODEL/SingleStream below open/SUBMITTER. The
 /// mode is part of the system's name, unless it is "plain".
 [[nodiscard]] std::filesystem::path submission_folder(const MlperfSubmission& submission,
-                                                      const ModelInstance& instance,
+                                                      const analysis::ModelInstance& instance,
                                                       const std::string& mode,
                                                       const std::string& scenario);
 
@@ -50,4 +50,4 @@ void write_mlperf_submission(const MlperfSubmission& submission,
 /// Returns what the submission checker would refuse in a load, one sentence each.
 [[nodiscard]] std::vector<std::string> submission_faults(const SubmittedLoad& submitted);
 
-}  // namespace plumb
+}  // namespace plumb::session

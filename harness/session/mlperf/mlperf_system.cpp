@@ -10,7 +10,7 @@
 
 #include "harness/session/mlperf/mlperf_logs.hpp"
 
-namespace plumb {
+namespace plumb::session {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -19,17 +19,17 @@ constexpr const char* kNotRecorded = "not recorded";
 constexpr const char* kNone = "N/A";  // of a system without an accelerator
 
 /// Returns the value of a name, or "not recorded".
-std::string fact_of(const Facts& facts, const std::string& name) {
+std::string find_fact(const results::Facts& facts, const std::string& name) {
   const auto found = facts.find(name);
   const bool known = found != facts.end() && !found->second.empty() && found->second != "unknown";
   return known ? found->second : kNotRecorded;
 }
 
 /// Returns the facts of a list that are known, as "name value" joined by ", ".
-std::string joined_facts(const Facts& facts, std::initializer_list<const char*> names) {
+std::string joined_facts(const results::Facts& facts, std::initializer_list<const char*> names) {
   std::vector<std::string> known;
   for (const char* name : names) {
-    const std::string value = fact_of(facts, name);
+    const std::string value = find_fact(facts, name);
     if (value != kNotRecorded) {
       known.push_back(fmt::format("{} {}", name, value));
     }
@@ -37,24 +37,24 @@ std::string joined_facts(const Facts& facts, std::initializer_list<const char*> 
   return known.empty() ? kNotRecorded : fmt::format("{}", fmt::join(known, ", "));
 }
 
-std::string memory_of_device(const Facts& identity) {
-  const double bytes = std::atof(fact_of(identity, "gpu.memory").c_str());
+std::string memory_of_device(const results::Facts& identity) {
+  const double bytes = std::atof(find_fact(identity, "gpu.memory").c_str());
   return bytes > 0.0 ? fmt::format("{:.0f} GiB", bytes / static_cast<double>(1 << 30))
                      : kNotRecorded;
 }
 
-void add_host(Json& system, const Environment& environment) {
-  const Facts& identity = environment.identity;
-  const Facts& facts = environment.facts;
+void add_host(Json& system, const results::Environment& environment) {
+  const results::Facts& identity = environment.identity;
+  const results::Facts& facts = environment.facts;
   system["number_of_nodes"] = "1";
-  system["host_processor_model_name"] = fact_of(identity, "cpu.model");
+  system["host_processor_model_name"] = find_fact(identity, "cpu.model");
   system["host_processors_per_node"] = "1";
-  system["host_processor_core_count"] = fact_of(identity, "cpu.count");
+  system["host_processor_core_count"] = find_fact(identity, "cpu.count");
   system["host_processor_frequency"] =
       joined_facts(facts, {"frequency.max_khz", "frequency.mhz_now"});
   system["host_processor_caches"] = joined_facts(facts, {"cache.l1d", "cache.l2", "cache.l3"});
   system["host_processor_interconnect"] = kNotRecorded;
-  system["host_memory_capacity"] = fact_of(identity, "memory");
+  system["host_memory_capacity"] = find_fact(identity, "memory");
   system["host_memory_configuration"] = kNotRecorded;
   system["host_storage_capacity"] = kNotRecorded;
   system["host_storage_type"] = kNotRecorded;
@@ -63,7 +63,7 @@ void add_host(Json& system, const Environment& environment) {
   system["host_networking_topology"] = kNotRecorded;
 }
 
-void add_accelerator(Json& system, const Environment& environment) {
+void add_accelerator(Json& system, const results::Environment& environment) {
   const bool device = environment.identity.count("gpu") == 1;
   const std::string unknown = device ? kNotRecorded : kNone;
   // Texts: the checker takes the number 0 for an empty field.
@@ -80,29 +80,29 @@ void add_accelerator(Json& system, const Environment& environment) {
   }
 }
 
-Json description_of(const Environment& environment,
-                    const std::string& system,
-                    const std::string& submitter) {
-  const Facts& identity = environment.identity;
-  const Facts& facts = environment.facts;
+Json describe_system(const results::Environment& environment,
+                     const std::string& system,
+                     const std::string& submitter) {
+  const results::Facts& identity = environment.identity;
+  const results::Facts& facts = environment.facts;
   Json description{{"division", "open"},
                    {"submitter", submitter},
                    {"status", "available"},
                    {"system_name", system},
                    {"system_type", "edge"},
-                   {"system_type_detail", fact_of(identity, "virtualisation")}};
+                   {"system_type_detail", find_fact(identity, "virtualisation")}};
   add_host(description, environment);
   add_accelerator(description, environment);
   description["cooling"] = kNotRecorded;
-  description["framework"] = fact_of(identity, "library");
-  description["operating_system"] = fact_of(facts, "kernel");
+  description["framework"] = find_fact(identity, "library");
+  description["operating_system"] = find_fact(facts, "kernel");
   description["other_software_stack"] =
       joined_facts(facts, {"plumb.version", "plumb.commit", "plumb.compiler", "library.version"});
   description["hw_notes"] = fmt::format("{} threads; virtualisation: {}; microcode {}; governor {}",
-                                        fact_of(identity, "threads"),
-                                        fact_of(identity, "virtualisation"),
-                                        fact_of(facts, "microcode"),
-                                        fact_of(facts, "governor"));
+                                        find_fact(identity, "threads"),
+                                        find_fact(identity, "virtualisation"),
+                                        find_fact(facts, "microcode"),
+                                        find_fact(facts, "governor"));
   description["sw_notes"] =
       fmt::format("measured by Plumbline, not by LoadGen; environment {}", environment.id());
   return description;
@@ -117,26 +117,26 @@ Json existing_description(const std::filesystem::path& file) {
 
 }  // namespace
 
-std::string mlperf_system_name(const Environment& environment,
+std::string mlperf_system_name(const results::Environment& environment,
                                const std::string& stack,
                                const std::string& mode) {
-  const Facts& identity = environment.identity;
-  const std::string model = fact_of(identity, "cpu.model");
+  const results::Facts& identity = environment.identity;
+  const std::string model = find_fact(identity, "cpu.model");
   std::string name =
-      fmt::format("{}-{}cpu", model.substr(0, model.find(',')), fact_of(identity, "cpu.count"));
+      fmt::format("{}-{}cpu", model.substr(0, model.find(',')), find_fact(identity, "cpu.count"));
   if (identity.count("gpu") == 1) {
     name += "-" + identity.at("gpu");
   }
   name += fmt::format(
-      "-{}-{}-{}thread", fact_of(identity, "backend"), stack, fact_of(identity, "threads"));
+      "-{}-{}-{}thread", find_fact(identity, "backend"), stack, find_fact(identity, "threads"));
   return folder_name(mode == "plain" ? name : name + "-" + mode);
 }
 
 void write_mlperf_system(const std::filesystem::path& file,
-                         const Environment& environment,
+                         const results::Environment& environment,
                          const std::string& system,
                          const std::string& submitter) {
-  Json description = description_of(environment, system, submitter);
+  Json description = describe_system(environment, system, submitter);
   const Json existing = existing_description(file);
   for (const auto& [field, value] : existing.items()) {
     if (!description.contains(field) || description.at(field) == kNotRecorded) {
@@ -147,4 +147,4 @@ void write_mlperf_system(const std::filesystem::path& file,
   write_text_file(file, description.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
 }
 
-}  // namespace plumb
+}  // namespace plumb::session

@@ -8,16 +8,16 @@
 #include <memory>
 #include <utility>
 
-namespace plumb {
+namespace plumb::session {
 namespace {
 
 constexpr int kPairs = 4;  // few are enough: the regression is known already
 
 /// Returns the fastest variant of a key's full rows; empty: none has a time.
-std::string fastest(const std::vector<Measurement>& rows) {
-  const Measurement* best = nullptr;
-  for (const Measurement& row : rows) {
-    if (row.purpose != Purpose::kRace && row.outcome.timed() &&
+std::string fastest(const std::vector<results::Measurement>& rows) {
+  const results::Measurement* best = nullptr;
+  for (const results::Measurement& row : rows) {
+    if (row.purpose != results::Purpose::kRace && row.outcome.timed() &&
         (best == nullptr || row.corrected().median < best->corrected().median)) {
       best = &row;
     }
@@ -29,7 +29,7 @@ void add_pair(const std::map<std::string, double>& before,
               const std::string& left,
               const std::map<std::string, double>& after,
               const std::string& right,
-              PairedSamples& samples) {
+              analysis::PairedSamples& samples) {
   const auto one = before.find(left);
   const auto other = after.find(right);
   if (one != before.end() && other != after.end()) {
@@ -40,7 +40,7 @@ void add_pair(const std::map<std::string, double>& before,
 
 }  // namespace
 
-LayerReplay::LayerReplay(Store& store,
+LayerReplay::LayerReplay(store::Store& store,
                          PairedSide baseline,
                          PairedSide candidate,
                          Seconds row_timeout,
@@ -53,19 +53,19 @@ LayerReplay::LayerReplay(Store& store,
       process_(first_process),
       stop_(stop) {}
 
-std::vector<Measurement> LayerReplay::rows(std::unique_ptr<WorkerProcess>& worker,
-                                           const Side& side,
-                                           const MeasureRequest& request) {
-  std::vector<Measurement> result;
+std::vector<results::Measurement> LayerReplay::rows(std::unique_ptr<worker::WorkerProcess>& worker,
+                                                    const Side& side,
+                                                    const worker::MeasureRequest& request) {
+  std::vector<results::Measurement> result;
   try {
     if (!worker) {
-      worker = std::make_unique<WorkerProcess>(side.side.worker);
+      worker = std::make_unique<worker::WorkerProcess>(side.side.worker);
     }
-    worker->measure(request, row_timeout_, [&](Measurement row) {
+    worker->measure(request, row_timeout_, [&](results::Measurement row) {
       row.process = process_;
       result.push_back(std::move(row));
     });
-  } catch (const WorkerDied& death) {
+  } catch (const worker::WorkerDied& death) {
     spdlog::warn("worker of {} lost: {}; key={}",
                  side.side.worker.stack.name,
                  death.outcome().reason,
@@ -77,35 +77,36 @@ std::vector<Measurement> LayerReplay::rows(std::unique_ptr<WorkerProcess>& worke
 }
 
 void LayerReplay::race(Side& side, std::span<const ReplayRequest> requests, bool candidate) {
-  std::unique_ptr<WorkerProcess> worker;
+  std::unique_ptr<worker::WorkerProcess> worker;
   for (const ReplayRequest& each : requests) {
     if (stop_.load()) {
       break;
     }
-    MeasureRequest request;
+    worker::MeasureRequest request;
     request.key = each.key;
-    const std::vector<Measurement> raced = rows(worker, side, request);
+    const std::vector<results::Measurement> raced = rows(worker, side, request);
     side.best.push_back(fastest(raced));
     std::vector<std::string> variants;
-    for (const Measurement& row : raced) {
+    for (const results::Measurement& row : raced) {
       // Skipped variants exist too: the baseline's choice may be one of them.
-      if (row.outcome.timed() || row.outcome.kind == Outcome::Kind::kSkipped) {
+      if (row.outcome.timed() || row.outcome.kind == results::Outcome::Kind::kSkipped) {
         variants.push_back(row.variant);
       }
     }
-    side.replayed.push_back(candidate ? same_variant(each.chosen, variants) : each.chosen);
+    side.replayed.push_back(candidate ? analysis::same_variant(each.chosen, variants)
+                                      : each.chosen);
   }
   ++process_;
 }
 
 std::vector<LayerReplay::Times> LayerReplay::measure(const Side& side,
                                                      std::span<const ReplayRequest> requests) {
-  std::unique_ptr<WorkerProcess> worker;
+  std::unique_ptr<worker::WorkerProcess> worker;
   std::vector<Times> times(requests.size());
   for (std::size_t i = 0; i < requests.size() && !stop_.load(); ++i) {
-    MeasureRequest request;
+    worker::MeasureRequest request;
     request.key = requests[i].key;
-    request.purpose = Purpose::kConfirm;
+    request.purpose = results::Purpose::kConfirm;
     request.verify = false;
     for (const std::string& variant : {side.replayed[i], side.best[i]}) {
       const bool known = std::find(request.variants.begin(), request.variants.end(), variant) !=
@@ -117,7 +118,7 @@ std::vector<LayerReplay::Times> LayerReplay::measure(const Side& side,
     if (request.variants.empty()) {
       continue;
     }
-    for (const Measurement& row : rows(worker, side, request)) {
+    for (const results::Measurement& row : rows(worker, side, request)) {
       if (row.outcome.timed()) {
         times[i][row.variant] = row.corrected().median.count();
       }
@@ -127,12 +128,13 @@ std::vector<LayerReplay::Times> LayerReplay::measure(const Side& side,
   return times;
 }
 
-std::vector<ReplayTimes> LayerReplay::run(std::span<const ReplayRequest> requests,
-                                          const std::function<void(const std::string&)>& report) {
+std::vector<analysis::ReplayTimes> LayerReplay::run(
+    std::span<const ReplayRequest> requests,
+    const std::function<void(const std::string&)>& report) {
   report("replay: racing all variants");
   race(baseline_, requests, false);
   race(candidate_, requests, true);
-  std::vector<ReplayTimes> results(requests.size());
+  std::vector<analysis::ReplayTimes> results(requests.size());
   if (stop_.load()) {
     return results;
   }
@@ -169,4 +171,4 @@ std::vector<ReplayTimes> LayerReplay::run(std::span<const ReplayRequest> request
   return results;
 }
 
-}  // namespace plumb
+}  // namespace plumb::session

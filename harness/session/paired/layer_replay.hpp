@@ -12,11 +12,11 @@
 #include "harness/analysis/qualify/pinned_variant_check.hpp"
 #include "harness/session/paired/paired_rounds.hpp"
 
-namespace plumb {
+namespace plumb::session {
 
 /// A request to try one layer with the baseline's choice in the candidate.
 struct ReplayRequest {
-  LayerKey key;
+  model::LayerKey key;
   std::string chosen;  ///< the baseline's choice
 };
 
@@ -27,7 +27,7 @@ struct ReplayRequest {
 /// fresh. Every row is stored in the run of its side, with process numbers from `first_process` on.
 class LayerReplay {
  public:
-  LayerReplay(Store& store,
+  LayerReplay(store::Store& store,
               PairedSide baseline,
               PairedSide candidate,
               Seconds row_timeout,
@@ -36,8 +36,9 @@ class LayerReplay {
 
   /// Returns one answer for each request, in order. When the user stops it, missing answers stay
   /// empty.
-  [[nodiscard]] std::vector<ReplayTimes> run(std::span<const ReplayRequest> requests,
-                                             const std::function<void(const std::string&)>& report);
+  [[nodiscard]] std::vector<analysis::ReplayTimes> run(
+      std::span<const ReplayRequest> requests,
+      const std::function<void(const std::string&)>& report);
 
  private:
   struct Side {
@@ -50,11 +51,12 @@ class LayerReplay {
   void race(Side& side, std::span<const ReplayRequest> requests, bool candidate);
   [[nodiscard]] std::vector<Times> measure(const Side& side,
                                            std::span<const ReplayRequest> requests);
-  [[nodiscard]] std::vector<Measurement> rows(std::unique_ptr<WorkerProcess>& worker,
-                                              const Side& side,
-                                              const MeasureRequest& request);
+  [[nodiscard]] std::vector<results::Measurement> rows(
+      std::unique_ptr<worker::WorkerProcess>& worker,
+      const Side& side,
+      const worker::MeasureRequest& request);
 
-  Store& store_;
+  store::Store& store_;
   Side baseline_;
   Side candidate_;
   Seconds row_timeout_;
@@ -62,4 +64,4 @@ class LayerReplay {
   const std::atomic<bool>& stop_;
 };
 
-}  // namespace plumb
+}  // namespace plumb::session

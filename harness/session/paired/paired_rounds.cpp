@@ -13,13 +13,13 @@
 #include "harness/session/stored/run_record.hpp"
 #include "harness/session/work/control_measurement.hpp"
 
-namespace plumb {
+namespace plumb::session {
 namespace {
 
 /// Throws Error{kEnvironment} for a row with a device fault. Neither stack is to blame, so nothing
 /// is decided.
-void require_sound_device(const Measurement& row) {
-  const auto fault = row.attributes.find(kDeviceFault);
+void require_sound_device(const results::Measurement& row) {
+  const auto fault = row.attributes.find(results::kDeviceFault);
   if (fault != row.attributes.end()) {
     throw Error(
         Error::Kind::kEnvironment,
@@ -29,24 +29,25 @@ void require_sound_device(const Measurement& row) {
 }
 
 /// Sets one control of both sides of a round. A side that has no time for one has no controls.
-void set_control(const ControlTime& control,
-                 std::optional<Measurement> baseline,
-                 std::optional<Measurement> candidate,
-                 PairedRound& round) {
-  const bool first = &control == &kControlTimes[0];
-  const auto set = [&](const std::optional<Measurement>& row, Seconds time, RoundSide& side) {
-    if (!row) {
-      side.controls.reset();
-    } else if (first || side.controls) {
-      side.controls = side.controls.value_or(Controls());
-      (*side.controls).*control.time = time;
-    }
-  };
-  PairTimes times;
+void set_control(const results::ControlTime& control,
+                 std::optional<results::Measurement> baseline,
+                 std::optional<results::Measurement> candidate,
+                 results::PairedRound& round) {
+  const bool first = &control == &results::kControlTimes[0];
+  const auto set =
+      [&](const std::optional<results::Measurement>& row, Seconds time, results::RoundSide& side) {
+        if (!row) {
+          side.controls.reset();
+        } else if (first || side.controls) {
+          side.controls = side.controls.value_or(results::Controls());
+          (*side.controls).*control.time = time;
+        }
+      };
+  results::PairTimes times;
   if (baseline && candidate) {
     // Raw times: one control is the harness overhead itself.
     baseline->floor = candidate->floor = Seconds(0.0);
-    times = pair_times(*baseline, *candidate);
+    times = results::pair_times(*baseline, *candidate);
   } else {
     times.baseline = baseline ? baseline->summary.median : Seconds(0.0);
     times.candidate = candidate ? candidate->summary.median : Seconds(0.0);
@@ -60,7 +61,7 @@ void set_control(const ControlTime& control,
 /// One side's process in one round.
 class PairedRounds::Process {
  public:
-  Process(PairedRounds& rounds, Side& side, RoundSide& result)
+  Process(PairedRounds& rounds, Side& side, results::RoundSide& result)
       : rounds_(rounds), side_(side), result_(result) {}
 
   [[nodiscard]] const std::string& stack() const { return side_.side.worker.stack.name; }
@@ -73,25 +74,25 @@ class PairedRounds::Process {
   }
 
   /// Prepares a control, which goes on in take_turn() until control() has it.
-  void begin_control(const LayerKey& key) {
-    MeasureRequest request;
+  void begin_control(const model::LayerKey& key) {
+    worker::MeasureRequest request;
     request.key = key;
     begin(std::move(request));
   }
 
   /// Returns the last control. Empty: it got no time.
-  [[nodiscard]] const std::optional<Measurement>& control() const { return control_; }
+  [[nodiscard]] const std::optional<results::Measurement>& control() const { return control_; }
 
   /// Prepares a layer, which goes on in take_turn() until it is complete.
-  void begin(const LayerKey& key) {
-    MeasureRequest request;
+  void begin(const model::LayerKey& key) {
+    worker::MeasureRequest request;
     request.key = key;
     request.sampling = rounds_.options_.sampling;
     try {
       if (const std::string choice = chosen(worker().variants(key)); !choice.empty()) {
         request.variants = {choice};
       }
-    } catch (const WorkerDied&) {
+    } catch (const worker::WorkerDied&) {
       // The measurement below meets the dead worker too, and makes it the layer's outcome.
     }
     request.verify = side_.verified.insert(key).second;
@@ -102,7 +103,7 @@ class PairedRounds::Process {
   void begin(const PairedWork::Model& model) {
     const auto silence =
         rounds_.options_.row_timeout * static_cast<double>(model.request.modes.size());
-    ExecuteRequest request = model.request;
+    worker::ExecuteRequest request = model.request;
     request.in_turns = true;
     request.verify = side_.verified_models.insert(model.subject).second;
     model_ = &model;
@@ -110,8 +111,8 @@ class PairedRounds::Process {
       worker().begin_execution(
           request,
           silence,
-          [this](Execution execution) { keep(std::move(execution)); },
-          [](const ExecuteProgress&) { return true; });
+          [this](results::Execution execution) { keep(std::move(execution)); },
+          [](const worker::ExecuteProgress&) { return true; });
     });
   }
 
@@ -126,7 +127,7 @@ class PairedRounds::Process {
       if (worker().take_turn()) {
         return;
       }
-    } catch (const WorkerDied& death) {
+    } catch (const worker::WorkerDied& death) {
       if (key_) {
         lose_layer(death);
       } else {
@@ -144,45 +145,45 @@ class PairedRounds::Process {
   [[nodiscard]] bool measures() const { return key_ || model_ != nullptr; }
 
  private:
-  WorkerProcess& worker() {
+  worker::WorkerProcess& worker() {
     if (!worker_) {
-      WorkerOptions options = side_.side.worker;
+      worker::WorkerOptions options = side_.side.worker;
       // Both processes of a round: a neighbour of one processor must not meet one side alone.
       options.place = static_cast<std::uint32_t>(rounds_.rounds_);
-      worker_ = std::make_unique<WorkerProcess>(options);
+      worker_ = std::make_unique<worker::WorkerProcess>(options);
     }
     return *worker_;
   }
 
-  void note(const WorkerDied& death, const std::string& what) {
-    const bool hung = death.outcome().kind == Outcome::Kind::kTimedOut;
+  void note(const worker::WorkerDied& death, const std::string& what) {
+    const bool hung = death.outcome().kind == results::Outcome::Kind::kTimedOut;
     ++(hung ? result_.timeouts : result_.crashes);
     spdlog::warn(
         "worker of {} lost: {}; {}", side_.side.worker.stack.name, death.outcome().reason, what);
     worker_.reset();
   }
 
-  void begin(MeasureRequest request) {
+  void begin(worker::MeasureRequest request) {
     request.in_turns = true;
     key_ = request.key;
     rows_.clear();
     started_ = current_time();
     take_turn([&] {
-      worker().begin_measurement(request, rounds_.options_.row_timeout, [this](Measurement row) {
-        add_row(std::move(row));
-      });
+      worker().begin_measurement(request,
+                                 rounds_.options_.row_timeout,
+                                 [this](results::Measurement row) { add_row(std::move(row)); });
     });
   }
 
-  void add_row(Measurement row) {
+  void add_row(results::Measurement row) {
     row.process = static_cast<std::int64_t>(rounds_.rounds_);
     rows_.push_back(std::move(row));
   }
 
   /// Adds a row that says why the layer in progress has no more of them.
-  void lose_layer(const WorkerDied& death) {
+  void lose_layer(const worker::WorkerDied& death) {
     note(death, "key=" + key_->text);
-    Measurement lost;
+    results::Measurement lost;
     lost.key = *key_;
     lost.outcome = death.outcome();
     lost.started = started_;
@@ -197,10 +198,10 @@ class PairedRounds::Process {
     }
     std::for_each(rows_.begin(), rows_.end(), require_sound_device);
     const auto row = first_timed(rows_);
-    if (key_->text.starts_with(kControlPrefix)) {
+    if (key_->text.starts_with(results::kControlPrefix)) {
       control_ = row != rows_.end() ? std::optional(*row) : std::nullopt;
     } else if (!rows_.empty()) {
-      Measurement& kept =
+      results::Measurement& kept =
           row != rows_.end() ? rows_[static_cast<std::size_t>(row - rows_.begin())] : rows_.back();
       kept.samples.clear();
       if (!kept.outcome.timed()) {
@@ -210,22 +211,23 @@ class PairedRounds::Process {
     }
   }
 
-  void keep(Execution execution) {
+  void keep(results::Execution execution) {
     execution.row.process = static_cast<std::int64_t>(rounds_.rounds_);
     put("paired_execution", model_->subject, to_json(execution));
     require_sound_device(execution.row);
     execution.row.samples.clear();
     std::string mode = execution.mode;
-    result_.models.emplace(ModelMode{model_->subject, std::move(mode)}, std::move(execution));
+    result_.models.emplace(results::ModelMode{model_->subject, std::move(mode)},
+                           std::move(execution));
   }
 
   /// Gives the model in progress the worker's death as the outcome of each mode that has none.
-  void lose_model(const WorkerDied& death) {
+  void lose_model(const worker::WorkerDied& death) {
     side_.verified_models.erase(model_->subject);
     note(death, "model " + model_->request.name);
-    for (const ModeRequest& mode : model_->request.modes) {
+    for (const worker::ModeRequest& mode : model_->request.modes) {
       if (!result_.models.contains({model_->subject, to_text(mode.mode)})) {
-        Execution lost;
+        results::Execution lost;
         lost.mode = to_text(mode.mode);
         lost.row.key.text = "model:" + model_->request.name;
         lost.row.outcome = death.outcome();
@@ -241,25 +243,26 @@ class PairedRounds::Process {
     }
   }
 
-  [[nodiscard]] static std::string chosen(const std::vector<Variant>& variants) {
-    const auto choice = std::find_if(variants.begin(), variants.end(), [](const Variant& variant) {
-      return variant.library_choice;
-    });
+  [[nodiscard]] static std::string chosen(const std::vector<worker::Variant>& variants) {
+    const auto choice =
+        std::find_if(variants.begin(), variants.end(), [](const worker::Variant& variant) {
+          return variant.library_choice;
+        });
     return choice != variants.end() ? choice->text : "";
   }
 
   PairedRounds& rounds_;
   Side& side_;
-  RoundSide& result_;
-  std::unique_ptr<WorkerProcess> worker_;
-  std::optional<LayerKey> key_;               // of the layer or control in progress
-  std::vector<Measurement> rows_;             // of that layer
-  std::optional<Measurement> control_;        // the last one
-  Timestamp started_{};                       // when it began
-  const PairedWork::Model* model_ = nullptr;  // in progress, else no key is
+  results::RoundSide& result_;
+  std::unique_ptr<worker::WorkerProcess> worker_;
+  std::optional<model::LayerKey> key_;           // of the layer or control in progress
+  std::vector<results::Measurement> rows_;       // of that layer
+  std::optional<results::Measurement> control_;  // the last one
+  Timestamp started_{};                          // when it began
+  const PairedWork::Model* model_ = nullptr;     // in progress, else no key is
 };
 
-PairedRounds::PairedRounds(Store& store,
+PairedRounds::PairedRounds(store::Store& store,
                            PairedSide baseline,
                            PairedSide candidate,
                            PairedOptions options,
@@ -272,9 +275,9 @@ PairedRounds::PairedRounds(Store& store,
   candidate_.side.worker.pace = baseline_.side.worker.pace;  // they run on one host
 }
 
-PairedRound PairedRounds::measure(const PairedWork& work,
-                                  const std::function<void(const std::string&)>& report) {
-  PairedRound round;
+results::PairedRound PairedRounds::measure(const PairedWork& work,
+                                           const std::function<void(const std::string&)>& report) {
+  results::PairedRound round;
   round.number = ++rounds_;
   round.baseline_first = rounds_ % 2 == 1;
   Process baseline(*this, baseline_, round.baseline);
@@ -293,14 +296,14 @@ PairedRound PairedRounds::measure(const PairedWork& work,
     }
   };
   const auto measure_all = [&] {
-    for (const ControlTime& control : kControlTimes) {
+    for (const results::ControlTime& control : results::kControlTimes) {
       in_turns([&](Process& process) {
         report(process.stack() + ": controls");
         process.begin_control({control.key});
       });
       set_control(control, baseline.control(), candidate.control(), round);
     }
-    for (const LayerKey& key : work.layers) {
+    for (const model::LayerKey& key : work.layers) {
       if (stop_.load()) {
         return false;
       }
@@ -322,4 +325,4 @@ PairedRound PairedRounds::measure(const PairedWork& work,
   return round;
 }
 
-}  // namespace plumb
+}  // namespace plumb::session

@@ -12,12 +12,12 @@
 #include "harness/store/store.hpp"
 #include "harness/worker/client/worker_process.hpp"
 
-namespace plumb {
+namespace plumb::session {
 
 /// One side of a paired measurement: how its workers start, and the run that keeps its rows.
 struct PairedSide {
-  WorkerOptions worker;
-  RunId run;  ///< empty: its rows are handed back, but not kept
+  worker::WorkerOptions worker;
+  results::RunId run;  ///< empty: its rows are handed back, but not kept
   std::function<void(int pid)> before_worker_ends = {};  ///< called with each worker still alive
 };
 
@@ -25,15 +25,15 @@ struct PairedSide {
 struct PairedWork {
   struct Model {
     std::string subject;  ///< subject_of() the instance
-    ExecuteRequest request;
+    worker::ExecuteRequest request;
   };
-  std::vector<LayerKey> layers;
+  std::vector<model::LayerKey> layers;
   std::vector<Model> models;
 };
 
 struct PairedOptions {
   /// Sampling of a layer. Many processes measure it, so each may be less exact.
-  SamplingPlan sampling{.warm_up_at_most = Seconds(0.02), .budget = Seconds(0.005)};
+  measure::SamplingPlan sampling{.warm_up_at_most = Seconds(0.02), .budget = Seconds(0.005)};
   Seconds row_timeout{60.0};  ///< of silence from a worker
 };
 
@@ -50,7 +50,7 @@ class PairedRounds {
  public:
   /// Keeps references to `store` and `stop`. Both runs must have begun, and one run may keep both
   /// sides. A signal handler may set `stop`: then the round ends after the row in progress.
-  PairedRounds(Store& store,
+  PairedRounds(store::Store& store,
                PairedSide baseline,
                PairedSide candidate,
                PairedOptions options,
@@ -58,18 +58,18 @@ class PairedRounds {
 
   /// Measures the next round. `report` receives what is measured now. Throws Error{kEnvironment} if
   /// a worker cannot be started at all, or if a device erred.
-  [[nodiscard]] PairedRound measure(const PairedWork& work,
-                                    const std::function<void(const std::string&)>& report);
+  [[nodiscard]] results::PairedRound measure(const PairedWork& work,
+                                             const std::function<void(const std::string&)>& report);
 
  private:
   struct Side {
     PairedSide side;
-    std::set<LayerKey> verified = {};
+    std::set<model::LayerKey> verified = {};
     std::set<std::string> verified_models = {};  ///< subjects
   };
   class Process;
 
-  Store& store_;
+  store::Store& store_;
   Side baseline_;
   Side candidate_;
   PairedOptions options_;
@@ -77,4 +77,4 @@ class PairedRounds {
   std::size_t rounds_ = 0;
 };
 
-}  // namespace plumb
+}  // namespace plumb::session

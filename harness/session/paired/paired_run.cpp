@@ -15,24 +15,24 @@
 #include "harness/session/host/worker_choice.hpp"
 #include "harness/session/work/suite_models.hpp"
 
-namespace plumb {
+namespace plumb::session {
 
 PairedRun paired_run(const std::string& stack,
                      int threads,
-                     const ResolvedSuite& suite,
+                     const suite::ResolvedSuite& suite,
                      std::span<const PlannedModel> models,
                      std::vector<std::string> command) {
   PairedRun run;
   run.side = {worker_options(stack, threads), new_ulid()};
-  RunHeader& header = run.header;
+  results::RunHeader& header = run.header;
   header.id = run.side.run;
   header.suite = suite.name;
   header.resolved_suite = suite_for_store(suite, models);
   header.suite_hash = sha256(header.resolved_suite);
   header.backend = run.side.worker.stack.backend;
   header.stack = stack;
-  header.environment =
-      join_environment(read_system(), WorkerProcess(run.side.worker).describe(), threads, stack);
+  header.environment = join_environment(
+      read_system(), worker::WorkerProcess(run.side.worker).describe(), threads, stack);
   header.environment.identity["method"] += " paired";
   header.command = std::move(command);
   header.started = current_time();
@@ -42,9 +42,9 @@ PairedRun paired_run(const std::string& stack,
 void refuse_unlike(const PairedRun& baseline, const PairedRun& candidate) {
   const std::vector<std::string> varied{"stack"};
   std::string unlike;
-  for (const EnvironmentDifference& each :
-       environment_diff(baseline.header.environment, candidate.header.environment)) {
-    if (each.identity && !is_varied(each.name, varied)) {
+  for (const analysis::EnvironmentDifference& each :
+       analysis::environment_diff(baseline.header.environment, candidate.header.environment)) {
+    if (each.identity && !analysis::is_varied(each.name, varied)) {
       unlike += fmt::format(" {}: '{}' and '{}';", each.name, each.baseline, each.candidate);
     }
   }
@@ -55,7 +55,7 @@ void refuse_unlike(const PairedRun& baseline, const PairedRun& candidate) {
   }
 }
 
-PairedSession::PairedSession(Store& store, PairedRun baseline, PairedRun candidate)
+PairedSession::PairedSession(store::Store& store, PairedRun baseline, PairedRun candidate)
     : baseline_(std::move(baseline)),
       candidate_(std::move(candidate)),
       baseline_session_(store, baseline_.side.worker.stack),
@@ -79,9 +79,9 @@ std::vector<std::string> PairedSession::stack_faults() const {
   return faults;
 }
 
-void PairedSession::finish(RunState state) {
+void PairedSession::finish(results::RunState state) {
   baseline_session_.finish(state);
   candidate_session_.finish(state);
 }
 
-}  // namespace plumb
+}  // namespace plumb::session

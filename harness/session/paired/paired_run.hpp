@@ -9,12 +9,12 @@
 #include "harness/session/work/planner.hpp"
 #include "harness/suite/suite.hpp"
 
-namespace plumb {
+namespace plumb::session {
 
 /// One side of paired rounds, with the header of its run, which has not begun yet.
 struct PairedRun {
   PairedSide side;
-  RunHeader header;
+  results::RunHeader header;
 };
 
 /// Makes the side of a stack, with the environment that a worker describes. The environment's
@@ -22,7 +22,7 @@ struct PairedRun {
 /// nor reused for them.
 [[nodiscard]] PairedRun paired_run(const std::string& stack,
                                    int threads,
-                                   const ResolvedSuite& suite,
+                                   const suite::ResolvedSuite& suite,
                                    std::span<const PlannedModel> models,
                                    std::vector<std::string> command);
 
@@ -34,14 +34,14 @@ void refuse_unlike(const PairedRun& baseline, const PairedRun& candidate);
 class PairedSession {
  public:
   /// Begins both runs in the store. Keeps a reference to the store.
-  PairedSession(Store& store, PairedRun baseline, PairedRun candidate);
+  PairedSession(store::Store& store, PairedRun baseline, PairedRun candidate);
 
   [[nodiscard]] const PairedSide& baseline() const { return baseline_.side; }
   [[nodiscard]] const PairedSide& candidate() const { return candidate_.side; }
   /// Returns a line for each file of a stack that changed while it was measured.
   [[nodiscard]] std::vector<std::string> stack_faults() const;
   /// Ends both runs in this state.
-  void finish(RunState state);
+  void finish(results::RunState state);
 
  private:
   PairedRun baseline_;
@@ -50,4 +50,4 @@ class PairedSession {
   RunSession candidate_session_;
 };
 
-}  // namespace plumb
+}  // namespace plumb::session

@@ -12,22 +12,23 @@
 #include "harness/session/paired/sequential_rounds.hpp"
 #include "harness/session/work/suite_models.hpp"
 
-namespace plumb {
+namespace plumb::session {
 namespace {
 
 // The run that raised the suspicion has screened already. So four pairs are enough for a look at
 // the direction.
-const SequentialDesign kDesign{{4, 8, 12}, 0.5};
+const analysis::SequentialDesign kDesign{{4, 8, 12}, 0.5};
 // A metric is equivalent early only if that is clear: an undecided 3 % goes on to the last look.
 constexpr double kModelMargin = 0.03;
 constexpr double kLayerMargin = 0.05;
 // A neighbour who comes during the controls alone must not cost one of the few rounds.
 constexpr double kControlDrift = 0.5;
 constexpr double kLevel = 0.01;  // of q, over the suspects of one kind
-constexpr SamplingPlan kModelSampling{.warm_up_at_most = Seconds(0.02), .budget = Seconds(0.1)};
+constexpr measure::SamplingPlan kModelSampling{.warm_up_at_most = Seconds(0.02),
+                                               .budget = Seconds(0.1)};
 
-RoundLimits limits_of_suspects() {
-  RoundLimits limits;
+analysis::RoundLimits limits_of_suspects() {
+  analysis::RoundLimits limits;
   limits.control_drift = kControlDrift;
   limits.models.level = kLevel;
   limits.models.margin = kModelMargin;
@@ -38,20 +39,20 @@ RoundLimits limits_of_suspects() {
 
 }  // namespace
 
-bool is_at_hand(const RunHeader& run, int threads) {
+bool is_at_hand(const results::RunHeader& run, int threads) {
   std::string why = "it differs from what the baseline was measured with";
   try {
-    const Environment here =
+    const results::Environment here =
         join_environment(read_system(),
-                         WorkerProcess(worker_options(run.stack, threads)).describe(),
+                         worker::WorkerProcess(worker_options(run.stack, threads)).describe(),
                          threads,
                          run.stack);
-    if (is_same_software(run.environment, here)) {
+    if (analysis::is_same_software(run.environment, here)) {
       return true;
     }
   } catch (const Error& error) {
     why = error.what();
-  } catch (const WorkerDied& death) {
+  } catch (const worker::WorkerDied& death) {
     why = death.outcome().reason;
   }
   spdlog::info(
@@ -66,15 +67,15 @@ PairedWork PairedSuspects::work() const {
   PairedWork work;
   work.layers.assign(suspects_.layers.begin(), suspects_.layers.end());
   for (std::size_t i = 0; i < models_.size(); ++i) {
-    PairedWork::Model model{subject_of(models_[i].instance), {}};
+    PairedWork::Model model{analysis::subject_of(models_[i].instance), {}};
     for (const auto& [subject, mode] : suspects_.models) {
       if (subject == model.subject) {
-        model.request.modes.push_back({execution_mode_from(mode), {}, {}});
+        model.request.modes.push_back({results::execution_mode_from(mode), {}, {}});
       }
     }
     if (!model.request.modes.empty()) {
-      std::vector<ModeRequest> modes = std::move(model.request.modes);
-      model.request = execute_request_of(context_.models, suite_.models[i]);
+      std::vector<worker::ModeRequest> modes = std::move(model.request.modes);
+      model.request = make_execute_request(context_.models, suite_.models[i]);
       model.request.modes = std::move(modes);
       model.request.profile = false;
       model.request.sampling = kModelSampling;
@@ -84,7 +85,8 @@ PairedWork PairedSuspects::work() const {
   return work;
 }
 
-PairedConfirmation PairedSuspects::measure(PairedSide baseline, PairedSide candidate) const {
+analysis::PairedConfirmation PairedSuspects::measure(PairedSide baseline,
+                                                     PairedSide candidate) const {
   PairedOptions options;
   options.row_timeout = row_timeout;
   PairedRounds rounds(
@@ -93,19 +95,19 @@ PairedConfirmation PairedSuspects::measure(PairedSide baseline, PairedSide candi
   SequentialRounds measured =
       measure_in_sequence(rounds,
                           work(),
-                          SequentialRule(kDesign),
+                          analysis::SequentialRule(kDesign),
                           limits_of_suspects(),
                           budget,
                           [&](const Progress& progress) { stage.show(progress); });
-  PairedConfirmation confirmation;
+  analysis::PairedConfirmation confirmation;
   confirmation.rounds = measured.rounds.size();
   confirmation.valid = measured.comparison.valid;
   confirmation.drifted = measured.comparison.drift.moved;
-  for (std::vector<QualifiedMetric>* const family :
+  for (std::vector<analysis::QualifiedMetric>* const family :
        {&measured.comparison.models, &measured.comparison.layers}) {
     std::move(family->begin(), family->end(), std::back_inserter(confirmation.metrics));
   }
   return confirmation;
 }
 
-}  // namespace plumb
+}  // namespace plumb::session

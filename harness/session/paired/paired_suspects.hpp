@@ -9,26 +9,27 @@
 #include "harness/session/work/session_context.hpp"
 #include "harness/suite/suite.hpp"
 
-namespace plumb {
+namespace plumb::session {
 
 /// Returns whether the stack of a stored run still is what it was. It is if a worker started on it
 /// now has the same files, settings and machine (is_same_software()). Logs why not.
-[[nodiscard]] bool is_at_hand(const RunHeader& run, int threads);
+[[nodiscard]] bool is_at_hand(const results::RunHeader& run, int threads);
 
 /// Suspects of a gate, measured in pairs of restarted processes by the sequential rule.
 class PairedSuspects {
  public:
   /// Keeps references to all arguments.
   PairedSuspects(const SessionContext& context,
-                 const ResolvedSuite& suite,
+                 const suite::ResolvedSuite& suite,
                  std::span<const PlannedModel> models,
-                 const Suspects& suspects)
+                 const analysis::Suspects& suspects)
       : context_(context), suite_(suite), models_(models), suspects_(suspects) {}
 
   /// Measures both sides until every suspect is decided, or the rule's last look is past. It also
   /// ends when the budget ends or the user stops. Throws Error{kEnvironment} if a worker cannot be
   /// started.
-  [[nodiscard]] PairedConfirmation measure(PairedSide baseline, PairedSide candidate) const;
+  [[nodiscard]] analysis::PairedConfirmation measure(PairedSide baseline,
+                                                     PairedSide candidate) const;
 
   Seconds row_timeout{60.0};  ///< of silence from a worker
   Seconds budget{60.0};       ///< no round begins after it
@@ -37,9 +38,9 @@ class PairedSuspects {
   [[nodiscard]] PairedWork work() const;
 
   const SessionContext& context_;
-  const ResolvedSuite& suite_;
+  const suite::ResolvedSuite& suite_;
   std::span<const PlannedModel> models_;
-  const Suspects& suspects_;
+  const analysis::Suspects& suspects_;
 };
 
-}  // namespace plumb
+}  // namespace plumb::session

@@ -7,17 +7,18 @@
 
 #include "harness/base/timestamp.hpp"
 
-namespace plumb {
+namespace plumb::session {
 namespace {
 
-void keep_open(PairedWork& work, const RoundComparison& comparison) {
+void keep_open(PairedWork& work, const analysis::RoundComparison& comparison) {
   std::erase_if(work.layers,
-                [&](const LayerKey& key) { return !comparison.open_layers.contains(key); });
+                [&](const model::LayerKey& key) { return !comparison.open_layers.contains(key); });
   // All modes of an open model stay: only modes that are timed in turns can be compared.
   std::erase_if(work.models, [&](const PairedWork::Model& model) {
-    return std::none_of(comparison.open_models.begin(),
-                        comparison.open_models.end(),
-                        [&](const ModelMode& mode) { return mode.first == model.subject; });
+    return std::none_of(
+        comparison.open_models.begin(),
+        comparison.open_models.end(),
+        [&](const results::ModelMode& mode) { return mode.first == model.subject; });
   });
 }
 
@@ -25,8 +26,8 @@ void keep_open(PairedWork& work, const RoundComparison& comparison) {
 
 SequentialRounds measure_in_sequence(PairedRounds& pairs,
                                      PairedWork work,
-                                     const SequentialRule& rule,
-                                     const RoundLimits& limits,
+                                     const analysis::SequentialRule& rule,
+                                     const analysis::RoundLimits& limits,
                                      std::optional<Seconds> budget,
                                      const std::function<void(const Progress&)>& report) {
   const std::vector<std::size_t>& looks = rule.looks();
@@ -45,14 +46,14 @@ SequentialRounds measure_in_sequence(PairedRounds& pairs,
       report(progress);
     }));
     const std::size_t before = result.comparison.valid;
-    result.comparison = compare_rounds(result.rounds, rule, limits);
+    result.comparison = analysis::compare_rounds(result.rounds, rule, limits);
     const std::size_t valid = result.comparison.valid;
     progress.done = valid;
     progress.elapsed = steady_time() - start;
     progress.left = progress.elapsed * (static_cast<double>(wanted - valid) /
                                         static_cast<double>(result.rounds.size()));
     if (valid != before && std::find(looks.begin(), looks.end(), valid) != looks.end()) {
-      const RoundComparison& comparison = result.comparison;
+      const analysis::RoundComparison& comparison = result.comparison;
       result.looks.push_back(
           {valid, comparison.open_models.size() + comparison.open_layers.size()});
       if (!comparison.open()) {
@@ -68,4 +69,4 @@ SequentialRounds measure_in_sequence(PairedRounds& pairs,
   return result;
 }
 
-}  // namespace plumb
+}  // namespace plumb::session

@@ -9,13 +9,13 @@
 #include "harness/session/paired/paired_rounds.hpp"
 #include "harness/session/work/executor.hpp"
 
-namespace plumb {
+namespace plumb::session {
 
 /// Result of measuring two sides until everything was decided, or nothing more could be.
 struct SequentialRounds {
-  std::vector<PairedRound> rounds;
-  RoundComparison comparison;
-  std::vector<QualificationLook> looks;
+  std::vector<results::PairedRound> rounds;
+  analysis::RoundComparison comparison;
+  std::vector<analysis::QualificationLook> looks;
   bool budget_ended = false;
 };
 
@@ -27,9 +27,9 @@ struct SequentialRounds {
 [[nodiscard]] SequentialRounds measure_in_sequence(
     PairedRounds& pairs,
     PairedWork work,
-    const SequentialRule& rule,
-    const RoundLimits& limits,
+    const analysis::SequentialRule& rule,
+    const analysis::RoundLimits& limits,
     std::optional<Seconds> budget,
     const std::function<void(const Progress&)>& report);
 
-}  // namespace plumb
+}  // namespace plumb::session

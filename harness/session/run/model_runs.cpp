@@ -17,21 +17,22 @@
 #include "harness/session/work/random_order.hpp"
 #include "harness/session/work/suite_models.hpp"
 
-namespace plumb {
+namespace plumb::session {
 namespace {
 
 // For each mode. Many processes follow the first, so each of them may be less exact.
-constexpr SamplingPlan kFirstSampling{.budget = Seconds(0.6)};
-constexpr SamplingPlan kRepeatedSampling{.warm_up_at_most = Seconds(0.02), .budget = Seconds(0.1)};
+constexpr measure::SamplingPlan kFirstSampling{.budget = Seconds(0.6)};
+constexpr measure::SamplingPlan kRepeatedSampling{.warm_up_at_most = Seconds(0.02),
+                                                  .budget = Seconds(0.1)};
 
 /// Lists the processes of a run that timed a model, by mode.
-std::map<std::string, std::set<std::int64_t>> processes_by_mode(const Store& store,
-                                                                const RunId& run,
+std::map<std::string, std::set<std::int64_t>> processes_by_mode(const store::Store& store,
+                                                                const results::RunId& run,
                                                                 const std::string& subject) {
   std::map<std::string, std::set<std::int64_t>> processes;
-  for (const DerivedRecord& record : store.derived(run, kExecutionRecord)) {
+  for (const results::DerivedRecord& record : store.derived(run, results::kExecutionRecord)) {
     if (record.subject == subject) {
-      const Execution execution = execution_from_json(record.payload);
+      const results::Execution execution = results::execution_from_json(record.payload);
       if (execution.row.outcome.timed()) {
         processes[execution.mode].insert(execution.row.process);
       }
@@ -43,9 +44,9 @@ std::map<std::string, std::set<std::int64_t>> processes_by_mode(const Store& sto
 /// Returns whether enough processes of a run have timed every mode. A process times all modes in
 /// turns.
 bool has_all(const std::map<std::string, std::set<std::int64_t>>& done,
-             const std::vector<ModeRequest>& modes,
+             const std::vector<worker::ModeRequest>& modes,
              std::size_t processes) {
-  return std::all_of(modes.begin(), modes.end(), [&](const ModeRequest& request) {
+  return std::all_of(modes.begin(), modes.end(), [&](const worker::ModeRequest& request) {
     const auto found = done.find(to_text(request.mode));
     return found != done.end() && found->second.size() >= processes;
   });
@@ -55,11 +56,11 @@ bool has_all(const std::map<std::string, std::set<std::int64_t>>& done,
 
 ModelRuns::ModelRuns(const SessionContext& context,
                      Executor& executor,
-                     const RunId& run,
-                     const ResolvedSuite& suite,
+                     const results::RunId& run,
+                     const suite::ResolvedSuite& suite,
                      std::span<const PlannedModel> models,
                      const Shard& shard,
-                     std::vector<ExecutionMode> modes)
+                     std::vector<results::ExecutionMode> modes)
     : context_(context),
       executor_(executor),
       run_(run),
@@ -69,7 +70,7 @@ ModelRuns::ModelRuns(const SessionContext& context,
   PLUMB_CHECK(suite.models.size() == models.size());
   for (std::size_t i = 0; i < models.size(); ++i) {
     // An int8 model is executed as a mode of the f32 model, from which its scales are made.
-    if (i % shard.count == shard.index - 1 && models[i].instance.dtype != kInt8) {
+    if (i % shard.count == shard.index - 1 && models[i].instance.dtype != rewrite::kInt8) {
       mine_.push_back(i);
     }
   }
@@ -92,16 +93,16 @@ bool ModelRuns::execute_again(const std::set<std::string>& subjects,
   std::vector<std::size_t> order = mine_;
   shuffle_for(run_, round, order);
   return std::all_of(order.begin(), order.end(), [&](std::size_t index) {
-    return !subjects.contains(subject_of(models_[index].instance)) ||
+    return !subjects.contains(analysis::subject_of(models_[index].instance)) ||
            (!stopped() && execute_once(index, request_for(index, false)));
   });
 }
 
-ExecuteRequest ModelRuns::request_for(std::size_t index, bool first) {
+worker::ExecuteRequest ModelRuns::request_for(std::size_t index, bool first) {
   if (!requests_.contains(index)) {
-    requests_[index] = mode_requests(models_[index], results_of(context_.store, run_), modes_);
+    requests_[index] = mode_requests(models_[index], read_result_set(context_.store, run_), modes_);
   }
-  ExecuteRequest request = execute_request_of(context_.models, suite_.models[index]);
+  worker::ExecuteRequest request = make_execute_request(context_.models, suite_.models[index]);
   request.modes = requests_.at(index);
   request.profile = first;
   request.verify = first;
@@ -112,9 +113,9 @@ ExecuteRequest ModelRuns::request_for(std::size_t index, bool first) {
 bool ModelRuns::execute_one(std::size_t index,
                             std::size_t processes,
                             const std::function<bool()>& stopped) {
-  const ModelInstance& instance = models_[index].instance;
-  const ExecuteRequest request = request_for(index, processes == 1);
-  if (has_all(processes_by_mode(context_.store, run_, subject_of(instance)),
+  const analysis::ModelInstance& instance = models_[index].instance;
+  const worker::ExecuteRequest request = request_for(index, processes == 1);
+  if (has_all(processes_by_mode(context_.store, run_, analysis::subject_of(instance)),
               request.modes,
               processes)) {
     return true;
@@ -131,22 +132,22 @@ bool ModelRuns::execute_one(std::size_t index,
   return execute_once(index, request);
 }
 
-bool ModelRuns::execute_once(std::size_t index, const ExecuteRequest& request) {
-  const std::vector<Execution> executions = executed_model(request);
-  for (const Execution& execution : executions) {
+bool ModelRuns::execute_once(std::size_t index, const worker::ExecuteRequest& request) {
+  const std::vector<results::Execution> executions = executed_model(request);
+  for (const results::Execution& execution : executions) {
     put_run_record(context_.store,
                    run_,
-                   kExecutionRecord,
-                   subject_of(models_[index].instance),
+                   results::kExecutionRecord,
+                   analysis::subject_of(models_[index].instance),
                    to_json(execution));
   }
   return !executions.empty();  // stopped by the user: the model begins anew when it is resumed
 }
 
 /// Executes a model and shows its progress. Empty: the user stopped it.
-std::vector<Execution> ModelRuns::executed_model(const ExecuteRequest& request) {
+std::vector<results::Execution> ModelRuns::executed_model(const worker::ExecuteRequest& request) {
   ProgressStage stage(context_.progress);
-  return executor_.execute_model(request, [&](const ExecuteProgress& progress) {
+  return executor_.execute_model(request, [&](const worker::ExecuteProgress& progress) {
     std::optional<Seconds> left;
     if (progress.share > 0.0) {
       left = progress.elapsed * ((1.0 - progress.share) / progress.share);
@@ -160,4 +161,4 @@ std::vector<Execution> ModelRuns::executed_model(const ExecuteRequest& request) 
   });
 }
 
-}  // namespace plumb
+}  // namespace plumb::session

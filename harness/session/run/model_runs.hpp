@@ -11,7 +11,7 @@
 #include "harness/session/work/planner.hpp"
 #include "harness/session/work/session_context.hpp"
 
-namespace plumb {
+namespace plumb::session {
 
 /// Models of one run, executed end to end in several restarted processes each.
 class ModelRuns {
@@ -20,11 +20,11 @@ class ModelRuns {
   /// other shards are left out.
   ModelRuns(const SessionContext& context,
             Executor& executor,
-            const RunId& run,
-            const ResolvedSuite& suite,
+            const results::RunId& run,
+            const suite::ResolvedSuite& suite,
             std::span<const PlannedModel> models,
             const Shard& shard,
-            std::vector<ExecutionMode> modes);
+            std::vector<results::ExecutionMode> modes);
 
   /// Executes each model in one more worker process, unless `processes` processes of the run have
   /// timed it. Returns false if `stopped`, asked before each model, or the user ended the work.
@@ -41,18 +41,20 @@ class ModelRuns {
 
  private:
   bool execute_one(std::size_t index, std::size_t processes, const std::function<bool()>& stopped);
-  bool execute_once(std::size_t index, const ExecuteRequest& request);
-  [[nodiscard]] std::vector<Execution> executed_model(const ExecuteRequest& request);
-  [[nodiscard]] ExecuteRequest request_for(std::size_t index, bool first);
+  bool execute_once(std::size_t index, const worker::ExecuteRequest& request);
+  [[nodiscard]] std::vector<results::Execution> executed_model(
+      const worker::ExecuteRequest& request);
+  [[nodiscard]] worker::ExecuteRequest request_for(std::size_t index, bool first);
 
   const SessionContext& context_;
   Executor& executor_;
-  const RunId& run_;
-  const ResolvedSuite& suite_;
+  const results::RunId& run_;
+  const suite::ResolvedSuite& suite_;
   std::span<const PlannedModel> models_;
   std::vector<std::size_t> mine_;  ///< indices of the models of this shard
-  std::vector<ExecutionMode> modes_;
-  std::map<std::size_t, std::vector<ModeRequest>> requests_;  ///< of models executed, by index
+  std::vector<results::ExecutionMode> modes_;
+  std::map<std::size_t, std::vector<worker::ModeRequest>> requests_;  ///< of models executed, by
+                                                                      ///< index
 };
 
-}  // namespace plumb
+}  // namespace plumb::session

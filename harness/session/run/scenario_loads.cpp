@@ -8,29 +8,30 @@
 
 #include "harness/base/error.hpp"
 
-namespace plumb {
+namespace plumb::session {
 namespace {
 
 constexpr Seconds kWarmUp{1.0};       // at most
 constexpr double kWarmUpShare = 0.1;  // of the duration, at most
 constexpr std::int64_t kMultiStreamBatch = 8;
 
-std::int64_t maximum_batch_of(const Scenario& scenario) {
+std::int64_t maximum_batch_of(const suite::Scenario& scenario) {
   return scenario.settings.maximum_batch.value_or(
       scenario.name == "multi_stream" ? kMultiStreamBatch : 1);
 }
 
 }  // namespace
 
-std::optional<RequestedLoad> load_of(const Scenario& scenario) {
-  const ScenarioLimits& limits = scenario.limits;
+std::optional<loadgen::RequestedLoad> load_of(const suite::Scenario& scenario) {
+  const suite::ScenarioLimits& limits = scenario.limits;
   if (!limits.latency && (limits.first_token || limits.per_token)) {
     return std::nullopt;
   }
-  const ScenarioSettings& settings = scenario.settings;
-  RequestedLoad load;
+  const suite::ScenarioSettings& settings = scenario.settings;
+  loadgen::RequestedLoad load;
   load.scenario =
-      parse_load_scenario(scenario.name == "interactive" ? "server" : scenario.name).value();
+      loadgen::parse_load_scenario(scenario.name == "interactive" ? "server" : scenario.name)
+          .value();
   load.fixed_duration = settings.duration;
   load.minimum_duration = settings.minimum_duration;
   load.percentile = limits.percentile;
@@ -39,18 +40,18 @@ std::optional<RequestedLoad> load_of(const Scenario& scenario) {
   const Seconds duration =
       settings.duration.value_or(settings.minimum_duration.value_or(kWarmUp / kWarmUpShare));
   load.warm_up = std::min(kWarmUp, duration * kWarmUpShare);
-  load.seeds = kMlperfSeeds;
+  load.seeds = loadgen::kMlperfSeeds;
   return load;
 }
 
-BatchPolicy batches_of(const Scenario& scenario) {
+loadgen::BatchPolicy batches_of(const suite::Scenario& scenario) {
   const Seconds timeout = scenario.settings.batch_timeout.value_or(Seconds(0.0));
   return {.maximum_batch = static_cast<std::size_t>(maximum_batch_of(scenario)),
           .timeout = std::chrono::round<std::chrono::nanoseconds>(timeout),
           .lanes = static_cast<std::size_t>(scenario.settings.lanes.value_or(1))};
 }
 
-std::vector<std::size_t> buckets_of(const Scenario& scenario) {
+std::vector<std::size_t> list_buckets(const suite::Scenario& scenario) {
   const auto most = static_cast<std::size_t>(maximum_batch_of(scenario));
   std::vector<std::size_t> buckets{1};
   if (scenario.name == "server" || scenario.name == "interactive") {
@@ -64,12 +65,12 @@ std::vector<std::size_t> buckets_of(const Scenario& scenario) {
   return buckets;
 }
 
-void check_loads(const ResolvedSuite& suite) {
-  for (const ResolvedSuite::Model& model : suite.models) {
-    for (const Scenario& scenario : model.scenarios) {
-      if (const std::optional<RequestedLoad> load = load_of(scenario)) {
+void check_loads(const suite::ResolvedSuite& suite) {
+  for (const suite::ResolvedSuite::Model& model : suite.models) {
+    for (const suite::Scenario& scenario : model.scenarios) {
+      if (const std::optional<loadgen::RequestedLoad> load = load_of(scenario)) {
         try {
-          static_cast<void>(resolve_load(*load));
+          static_cast<void>(loadgen::resolve_load(*load));
         } catch (const Error& error) {
           throw Error(error.kind(),
                       fmt::format("model '{}', scenario {}: {}; set it in [model.{}] of the suite, "
@@ -84,4 +85,4 @@ void check_loads(const ResolvedSuite& suite) {
   }
 }
 
-}  // namespace plumb
+}  // namespace plumb::session

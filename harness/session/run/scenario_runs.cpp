@@ -18,17 +18,17 @@
 #include "harness/session/work/mode_requests.hpp"
 #include "harness/session/work/suite_models.hpp"
 
-namespace plumb {
+namespace plumb::session {
 namespace {
 
 /// One scenario of one model in one mode, to be executed.
 struct WantedLoad {
-  const ResolvedSuite::Model& model;
+  const suite::ResolvedSuite::Model& model;
   const PlannedModel& planned;
-  const Scenario& scenario;
-  ExecutionMode mode;
+  const suite::Scenario& scenario;
+  results::ExecutionMode mode;
 
-  [[nodiscard]] const ModelInstance& instance() const { return planned.instance; }
+  [[nodiscard]] const analysis::ModelInstance& instance() const { return planned.instance; }
 };
 
 std::string name_of(const WantedLoad& wanted) {
@@ -36,36 +36,37 @@ std::string name_of(const WantedLoad& wanted) {
       "{}, {}, {}", to_text(wanted.instance(), ", "), wanted.scenario.name, to_text(wanted.mode));
 }
 
-ScenarioResult refused(const WantedLoad& wanted, std::string reason) {
-  ScenarioResult load;
+results::ScenarioResult refused(const WantedLoad& wanted, std::string reason) {
+  results::ScenarioResult load;
   load.mode = to_text(wanted.mode);
   load.model = wanted.model.name;
-  load.outcome = {Outcome::Kind::kUnsupported, std::move(reason)};
+  load.outcome = {results::Outcome::Kind::kUnsupported, std::move(reason)};
   load.started = current_time();
   return load;
 }
 
 /// Returns the mode with its steps. Absent if the run lacks a time for a layer, or if batches of
 /// several sizes would need variants that were measured at one size.
-std::optional<ModeRequest> mode_of(const WantedLoad& wanted, const ResultSet& results) {
-  if (wanted.mode.best_variant && buckets_of(wanted.scenario).size() > 1) {
+std::optional<worker::ModeRequest> find_mode(const WantedLoad& wanted,
+                                             const analysis::ResultSet& results) {
+  if (wanted.mode.best_variant && list_buckets(wanted.scenario).size() > 1) {
     return std::nullopt;
   }
-  std::vector<ModeRequest> modes = mode_requests(wanted.planned, results, {wanted.mode});
+  std::vector<worker::ModeRequest> modes = mode_requests(wanted.planned, results, {wanted.mode});
   return modes.empty() ? std::nullopt : std::optional(std::move(modes.front()));
 }
 
-LoadRequest request_of(const ModelSource& models,
-                       const WantedLoad& wanted,
-                       const ModeRequest& mode,
-                       const RequestedLoad& load,
-                       std::optional<Seconds> budget,
-                       Seconds row_timeout) {
-  LoadRequest request;
-  for (const std::size_t samples : buckets_of(wanted.scenario)) {
-    ResolvedSuite::Model joined = wanted.model;
+worker::LoadRequest make_request(const ModelSource& models,
+                                 const WantedLoad& wanted,
+                                 const worker::ModeRequest& mode,
+                                 const loadgen::RequestedLoad& load,
+                                 std::optional<Seconds> budget,
+                                 Seconds row_timeout) {
+  worker::LoadRequest request;
+  for (const std::size_t samples : list_buckets(wanted.scenario)) {
+    suite::ResolvedSuite::Model joined = wanted.model;
     joined.batch *= static_cast<std::int64_t>(samples);
-    request.buckets.push_back({samples, execute_request_of(models, joined)});
+    request.buckets.push_back({samples, make_execute_request(models, joined)});
     request.buckets.back().model.modes = {mode};
   }
   request.inputs_per_sample = wanted.model.batch;
@@ -78,27 +79,29 @@ LoadRequest request_of(const ModelSource& models,
 }
 
 /// Returns whether a run has a load whose verdict more time would not change.
-bool is_conclusive(std::span<const ScenarioResult> loads,
+bool is_conclusive(std::span<const results::ScenarioResult> loads,
                    const std::string& scenario,
                    const std::string& mode) {
-  return std::any_of(loads.begin(), loads.end(), [&](const ScenarioResult& load) {
-    const LoadVerdict verdict = verdict_of(load);
+  return std::any_of(loads.begin(), loads.end(), [&](const results::ScenarioResult& load) {
+    const results::LoadVerdict verdict = judge_load(load);
     return load.scenario == scenario && load.mode == mode &&
-           (verdict == LoadVerdict::kValid || verdict == LoadVerdict::kFailed);
+           (verdict == results::LoadVerdict::kValid || verdict == results::LoadVerdict::kFailed);
   });
 }
 
 /// Lists the scenarios of this shard for which the run has no conclusive load.
-std::vector<WantedLoad> wanted_loads(const ResolvedSuite& suite,
-                                     std::span<const PlannedModel> models,
-                                     const Shard& shard,
-                                     const std::vector<ExecutionMode>& modes,
-                                     std::map<std::string, std::vector<ScenarioResult>> done) {
+std::vector<WantedLoad> wanted_loads(
+    const suite::ResolvedSuite& suite,
+    std::span<const PlannedModel> models,
+    const Shard& shard,
+    const std::vector<results::ExecutionMode>& modes,
+    std::map<std::string, std::vector<results::ScenarioResult>> done) {
   std::vector<WantedLoad> wanted;
   for (std::size_t i = shard.index - 1; i < models.size(); i += shard.count) {
-    const std::vector<ScenarioResult>& known = done[subject_of(models[i].instance)];
-    for (const Scenario& scenario : suite.models[i].scenarios) {
-      for (const ExecutionMode& mode : modes) {
+    const std::vector<results::ScenarioResult>& known =
+        done[analysis::subject_of(models[i].instance)];
+    for (const suite::Scenario& scenario : suite.models[i].scenarios) {
+      for (const results::ExecutionMode& mode : modes) {
         if (!is_conclusive(known, scenario.name, to_text(mode))) {
           wanted.push_back({suite.models[i], models[i], scenario, mode});
         }
@@ -121,7 +124,9 @@ std::filesystem::path log_folder(const WantedLoad& wanted, const LoadLimits& lim
 }
 
 /// Writes the logs and the submission that were asked for, and what a checker will refuse.
-void write_files(const WantedLoad& wanted, const ScenarioResult& load, const LoadLimits& limits) {
+void write_files(const WantedLoad& wanted,
+                 const results::ScenarioResult& load,
+                 const LoadLimits& limits) {
   const std::filesystem::path folder = log_folder(wanted, limits);
   if (!limits.mlperf_logs.empty()) {
     write_mlperf_logs(folder, load);
@@ -136,32 +141,32 @@ void write_files(const WantedLoad& wanted, const ScenarioResult& load, const Loa
   }
 }
 
-ScenarioResult execute(const ModelSource& models,
-                       Executor& executor,
-                       const WantedLoad& wanted,
-                       const ResultSet& results,
-                       std::optional<Seconds> budget,
-                       const LoadLimits& limits,
-                       const std::function<void(const LoadProgress&)>& report) {
-  if (wanted.instance().dtype == kInt8) {
+results::ScenarioResult execute(const ModelSource& models,
+                                Executor& executor,
+                                const WantedLoad& wanted,
+                                const analysis::ResultSet& results,
+                                std::optional<Seconds> budget,
+                                const LoadLimits& limits,
+                                const std::function<void(const worker::LoadProgress&)>& report) {
+  if (wanted.instance().dtype == rewrite::kInt8) {
     return refused(wanted,
                    "a scenario in 8 bits executes the f32 model in an int8 mode: use dtype f32 and "
                    "--mode fusion+int8");
   }
-  const std::optional<RequestedLoad> load = load_of(wanted.scenario);
+  const std::optional<loadgen::RequestedLoad> load = load_of(wanted.scenario);
   if (!load) {
     return refused(wanted,
                    "limits on tokens are not supported: give a latency limit for the query");
   }
-  const std::optional<ModeRequest> mode = mode_of(wanted, results);
+  const std::optional<worker::ModeRequest> mode = find_mode(wanted, results);
   if (!mode) {
     return refused(wanted,
                    "best_variant needs a time for every layer in this run, and a maximum batch of "
                    "1: variants are measured at one batch");
   }
-  LoadRequest request;
+  worker::LoadRequest request;
   try {
-    request = request_of(models, wanted, *mode, *load, budget, limits.row_timeout);
+    request = make_request(models, wanted, *mode, *load, budget, limits.row_timeout);
   } catch (const Error& error) {
     return refused(wanted,
                    fmt::format("the model cannot be built at a larger batch: {}", error.what()));
@@ -178,16 +183,17 @@ ScenarioResult execute(const ModelSource& models,
   return executor.run_scenario(request, report);
 }
 
-void log_verdict(const WantedLoad& wanted, const ScenarioResult& load) {
-  const LoadVerdict verdict = verdict_of(load);
-  if (verdict == LoadVerdict::kValid) {
+void log_verdict(const WantedLoad& wanted, const results::ScenarioResult& load) {
+  const results::LoadVerdict verdict = judge_load(load);
+  if (verdict == results::LoadVerdict::kValid) {
     return;
   }
-  for (const std::string& reason : reasons_of(load)) {
-    spdlog::warn("{}: {}: {}",
-                 name_of(wanted),
-                 verdict == LoadVerdict::kNotExecuted ? to_text(load.outcome.kind) : "INVALID",
-                 reason);
+  for (const std::string& reason : results::list_reasons(load)) {
+    spdlog::warn(
+        "{}: {}: {}",
+        name_of(wanted),
+        verdict == results::LoadVerdict::kNotExecuted ? to_text(load.outcome.kind) : "INVALID",
+        reason);
   }
 }
 
@@ -195,11 +201,11 @@ void log_verdict(const WantedLoad& wanted, const ScenarioResult& load) {
 
 bool execute_loads(const SessionContext& context,
                    Executor& executor,
-                   const RunId& run,
-                   const ResolvedSuite& suite,
+                   const results::RunId& run,
+                   const suite::ResolvedSuite& suite,
                    std::span<const PlannedModel> models,
                    const Shard& shard,
-                   const std::vector<ExecutionMode>& modes,
+                   const std::vector<results::ExecutionMode>& modes,
                    const LoadLimits& limits,
                    const std::function<bool()>& stopped) {
   PLUMB_CHECK(suite.models.size() == models.size());
@@ -207,12 +213,12 @@ bool execute_loads(const SessionContext& context,
       wanted_loads(suite,
                    models,
                    shard,
-                   modes.empty() ? std::vector<ExecutionMode>{{}} : modes,
-                   loads_of(context.store, run));
+                   modes.empty() ? std::vector<results::ExecutionMode>{{}} : modes,
+                   read_loads(context.store, run));
   if (wanted.empty()) {
     return true;
   }
-  const ResultSet results = results_of(context.store, run);
+  const analysis::ResultSet results = read_result_set(context.store, run);
   for (std::size_t i = 0; i < wanted.size(); ++i) {
     if (stopped()) {
       return false;
@@ -222,7 +228,7 @@ bool execute_loads(const SessionContext& context,
     if (budget) {
       *budget /= static_cast<double>(wanted.size() - i);
     }
-    ScenarioResult load;
+    results::ScenarioResult load;
     {
       ProgressStage stage(context.progress);
       load = execute(
@@ -232,7 +238,7 @@ bool execute_loads(const SessionContext& context,
           results,
           budget,
           limits,
-          [&](const LoadProgress& progress) {
+          [&](const worker::LoadProgress& progress) {
             stage.show(
                 {.done = i,
                  .total = wanted.size(),
@@ -243,11 +249,12 @@ bool execute_loads(const SessionContext& context,
                  .left = std::nullopt});
           });
     }
-    if (load.outcome.kind == Outcome::Kind::kSkipped) {
+    if (load.outcome.kind == results::Outcome::Kind::kSkipped) {
       return false;  // stopped by the user: what there was of it says nothing
     }
     load.scenario = wanted[i].scenario.name;
-    put_run_record(context.store, run, "load", subject_of(wanted[i].instance()), to_json(load));
+    put_run_record(
+        context.store, run, "load", analysis::subject_of(wanted[i].instance()), to_json(load));
     log_verdict(wanted[i], load);
     if (load.result) {
       write_files(wanted[i], load, limits);
@@ -256,4 +263,4 @@ bool execute_loads(const SessionContext& context,
   return true;
 }
 
-}  // namespace plumb
+}  // namespace plumb::session

@@ -14,7 +14,7 @@
 #include "harness/session/work/planner.hpp"
 #include "harness/session/work/session_context.hpp"
 
-namespace plumb {
+namespace plumb::session {
 
 /// Limits and log options for the scenarios of a run.
 struct LoadLimits {
@@ -32,12 +32,12 @@ struct LoadLimits {
 /// Returns false if `stopped`, asked before each, or the user ended the work.
 bool execute_loads(const SessionContext& context,
                    Executor& executor,
-                   const RunId& run,
-                   const ResolvedSuite& suite,
+                   const results::RunId& run,
+                   const suite::ResolvedSuite& suite,
                    std::span<const PlannedModel> models,
                    const Shard& shard,
-                   const std::vector<ExecutionMode>& modes,
+                   const std::vector<results::ExecutionMode>& modes,
                    const LoadLimits& limits,
                    const std::function<bool()>& stopped);
 
-}  // namespace plumb
+}  // namespace plumb::session

@@ -22,30 +22,30 @@
 #include "harness/session/work/random_order.hpp"
 #include "harness/session/work/suite_models.hpp"
 
-namespace plumb {
+namespace plumb::session {
 namespace {
 
-std::optional<Timestamp> oldest_reusable(const ReusePolicy& policy) {
-  if (policy.kind == ReusePolicy::Kind::kMaxAge) {
+std::optional<Timestamp> oldest_reusable(const suite::ReusePolicy& policy) {
+  if (policy.kind == suite::ReusePolicy::Kind::kMaxAge) {
     return current_time() - std::chrono::duration_cast<std::chrono::microseconds>(policy.max_age);
   }
   return std::nullopt;
 }
 
 /// Describes a run before it begins, with what its worker says of itself.
-RunHeader describe_run(const SuiteRunOptions& options,
-                       const ResolvedSuite& suite,
-                       std::span<const PlannedModel> models,
-                       const Stack& stack,
-                       const Environment& worker) {
-  RunHeader header;
+results::RunHeader describe_run(const SuiteRunOptions& options,
+                                const suite::ResolvedSuite& suite,
+                                std::span<const PlannedModel> models,
+                                const worker::Stack& stack,
+                                const results::Environment& worker) {
+  results::RunHeader header;
   header.suite = suite.name;
   header.resolved_suite = suite_for_store(suite, models);
   header.suite_hash = sha256(header.resolved_suite);
   header.backend = stack.backend;
   header.stack = options.stack;
   header.environment = join_environment(read_system(), worker, options.threads, options.stack);
-  add_labels(options.labels, header.environment);
+  results::add_labels(options.labels, header.environment);
   header.shard = options.shard;
   header.command = options.command;
   return header;
@@ -56,7 +56,7 @@ class SuiteRun {
  public:
   SuiteRun(const SessionContext& context,
            const SuiteRunOptions& options,
-           const ResolvedSuite& suite,
+           const suite::ResolvedSuite& suite,
            std::span<const PlannedModel> models)
       : SuiteRun(context, options, suite, models, worker_options(options.stack, options.threads)) {}
 
@@ -86,10 +86,11 @@ class SuiteRun {
       return summary.budget_ended || is_stopped();
     };
     ModelRuns runs(context_, executor_, session_.id(), suite_, models_, shard, options_.modes);
-    if (summary.state == RunState::kFinished && !execute_end_to_end(runs, shard, start, stopped)) {
-      summary.state = RunState::kInterrupted;
+    if (summary.state == results::RunState::kFinished &&
+        !execute_end_to_end(runs, shard, start, stopped)) {
+      summary.state = results::RunState::kInterrupted;
     }
-    const bool all_measured = summary.state == RunState::kFinished || repetitions_cut_;
+    const bool all_measured = summary.state == results::RunState::kFinished || repetitions_cut_;
     if (all_measured && options_.confirmation && !context_.stop.load()) {
       SuspectConfirmation(context_,
                           session_,
@@ -110,9 +111,9 @@ class SuiteRun {
  private:
   SuiteRun(const SessionContext& context,
            const SuiteRunOptions& options,
-           const ResolvedSuite& suite,
+           const suite::ResolvedSuite& suite,
            std::span<const PlannedModel> models,
-           const WorkerOptions& worker)
+           const worker::WorkerOptions& worker)
       : context_(context),
         options_(options),
         suite_(suite),
@@ -120,7 +121,7 @@ class SuiteRun {
         session_(context.store, worker.stack),
         executor_(context.store, executor_options(worker), context.stop) {}
 
-  [[nodiscard]] ExecutorOptions executor_options(const WorkerOptions& worker) {
+  [[nodiscard]] ExecutorOptions executor_options(const worker::WorkerOptions& worker) {
     ExecutorOptions executor;
     executor.worker = worker;
     executor.worker.request_timeout = options_.row_timeout;
@@ -136,7 +137,7 @@ class SuiteRun {
 
   /// Begins a new run, or resumes an unfinished one.
   void begin() {
-    RunHeader header = describe_run(
+    results::RunHeader header = describe_run(
         options_, suite_, models_, executor_.options().worker.stack, executor_.describe());
     header.started = current_time();
     resumed_ = options_.resume && session_.resume(header);
@@ -148,7 +149,7 @@ class SuiteRun {
     if (!suite_.exclusions.empty()) {
       put_run_record(context_.store,
                      session_.id(),
-                     kExclusionsRecord,
+                     results::kExclusionsRecord,
                      suite_.name,
                      to_json(suite_.exclusions));
     }
@@ -180,10 +181,10 @@ class SuiteRun {
       session_.keep_stack_faults(outcome.stack_faults);
     }
     const bool valid = outcome.device_fault.empty() && outcome.stack_faults.empty();
-    outcome.state = valid ? summary.state : RunState::kInterrupted;
+    outcome.state = valid ? summary.state : results::RunState::kInterrupted;
     outcome.budget_ended = valid && summary.budget_ended;
     session_.finish(outcome.state);
-    if (valid && summary.state == RunState::kInterrupted) {
+    if (valid && summary.state == results::RunState::kInterrupted) {
       spdlog::warn("{}: {} of {} layers are measured and stored; `--resume` continues from here",
                    summary.budget_ended ? "the budget ended" : "interrupted",
                    summary.measured,
@@ -259,22 +260,23 @@ class SuiteRun {
   }
 
   std::vector<WorkItem> reuse(std::vector<WorkItem> items) {
-    if (suite_.reuse.kind == ReusePolicy::Kind::kNever) {
+    if (suite_.reuse.kind == suite::ReusePolicy::Kind::kNever) {
       return items;
     }
-    for (const CacheMode cache : suite_.caches) {
-      std::vector<LayerKey> keys;
+    for (const results::CacheMode cache : suite_.caches) {
+      std::vector<model::LayerKey> keys;
       for (const WorkItem& item : items) {
         if (std::find(item.caches.begin(), item.caches.end(), cache) != item.caches.end()) {
           keys.push_back(item.key);
         }
       }
-      const std::vector<StoredMeasurement> found = context_.store.reusable(
+      const std::vector<results::StoredMeasurement> found = context_.store.reusable(
           session_.header().environment.id(), keys, cache, oldest_reusable(suite_.reuse));
-      std::vector<RowId> rows(found.size());
-      std::transform(found.begin(), found.end(), rows.begin(), [](const StoredMeasurement& row) {
-        return row.row;
-      });
+      std::vector<results::RowId> rows(found.size());
+      std::transform(
+          found.begin(), found.end(), rows.begin(), [](const results::StoredMeasurement& row) {
+            return row.row;
+          });
       context_.store.link_reused(session_.id(), rows);
       items = without_measured(std::move(items), found);
     }
@@ -285,8 +287,8 @@ class SuiteRun {
   void calibrate() {
     const std::string environment = session_.header().environment.id();
     const auto known = context_.store.latest_calibration(environment);
-    const bool may_stand = suite_.reuse.kind == ReusePolicy::Kind::kAlways ||
-                           (suite_.reuse.kind == ReusePolicy::Kind::kMaxAge && known &&
+    const bool may_stand = suite_.reuse.kind == suite::ReusePolicy::Kind::kAlways ||
+                           (suite_.reuse.kind == suite::ReusePolicy::Kind::kMaxAge && known &&
                             known->computed >= *oldest_reusable(suite_.reuse));
     if (known && (may_stand || known->run == session_.id())) {
       return;
@@ -298,11 +300,11 @@ class SuiteRun {
 
   /// Measures the machine's controls, for comparisons over boots. Returns whether that worked.
   bool control() {
-    const std::optional<Controls> controls = executor_.measure_controls();
+    const std::optional<results::Controls> controls = executor_.measure_controls();
     if (controls) {
       put_run_record(context_.store,
                      session_.id(),
-                     kControlsRecord,
+                     results::kControlsRecord,
                      session_.header().environment.facts.at("boot.id"),
                      to_json(*controls));
     }
@@ -321,7 +323,7 @@ class SuiteRun {
 
   const SessionContext& context_;
   const SuiteRunOptions& options_;
-  const ResolvedSuite& suite_;
+  const suite::ResolvedSuite& suite_;
   std::span<const PlannedModel> models_;
   RunSession session_;  // before the executor, whose workers it watches
   Executor executor_;
@@ -331,23 +333,23 @@ class SuiteRun {
 
 }  // namespace
 
-void refuse_unlike(const RunRecord& baseline,
+void refuse_unlike(const results::RunRecord& baseline,
                    std::span<const std::string> varied,
                    const SuiteRunOptions& options,
-                   const ResolvedSuite& suite,
+                   const suite::ResolvedSuite& suite,
                    std::span<const PlannedModel> models) {
-  const WorkerOptions worker = worker_options(options.stack, options.threads);
-  RunRecord candidate;
+  const worker::WorkerOptions worker = worker_options(options.stack, options.threads);
+  results::RunRecord candidate;
   candidate.header =
-      describe_run(options, suite, models, worker.stack, WorkerProcess(worker).describe());
+      describe_run(options, suite, models, worker.stack, worker::WorkerProcess(worker).describe());
   check_alike(baseline, candidate, varied);
 }
 
 SuiteRunOutcome run_suite(const SessionContext& context,
                           const SuiteRunOptions& options,
-                          const ResolvedSuite& suite,
+                          const suite::ResolvedSuite& suite,
                           std::span<const PlannedModel> models) {
   return SuiteRun(context, options, suite, models).execute();
 }
 
-}  // namespace plumb
+}  // namespace plumb::session

@@ -17,19 +17,20 @@
 #include "harness/session/work/session_context.hpp"
 #include "harness/suite/suite.hpp"
 
-namespace plumb {
+namespace plumb::session {
 
 /// Options for measuring a suite on one stack.
 struct SuiteRunOptions {
   std::string stack = "default";
   std::vector<std::string> command;  ///< as it is recorded
-  RunLabels labels;                  ///< of what is measured
+  results::RunLabels labels;         ///< of what is measured
   std::string shard;                 ///< "I/N"; empty: everything
   bool layers = true;
-  bool models = true;                ///< end to end
-  bool loads = true;                 ///< the scenarios of the suite
-  std::vector<ExecutionMode> modes;  ///< of models; none: every mode that the run has times for
-  Seconds row_timeout{60.0};         ///< of silence from a worker
+  bool models = true;                         ///< end to end
+  bool loads = true;                          ///< the scenarios of the suite
+  std::vector<results::ExecutionMode> modes;  ///< of models; none: every mode that the run has
+                                              ///< times for
+  Seconds row_timeout{60.0};                  ///< of silence from a worker
   int threads = 1;
   std::size_t processes = 5;          ///< restarted ones that measure what decides
   bool resume = false;                ///< go on with the newest unfinished run, if there is one
@@ -43,8 +44,8 @@ struct SuiteRunOptions {
 
 /// Outcome of measuring a suite.
 struct SuiteRunOutcome {
-  RunId run;
-  RunState state = RunState::kInterrupted;
+  results::RunId run;
+  results::RunState state = results::RunState::kInterrupted;
   bool budget_ended = false;              ///< of a run whose rows count
   std::vector<std::string> stack_faults;  ///< files of the stack that changed; none: it is sound
   std::string device_fault;               ///< empty: the device is sound
@@ -53,10 +54,10 @@ struct SuiteRunOutcome {
 /// Refuses a run that could not be compared with a baseline, before anything is measured: a worker
 /// is started and describes itself. Throws Error{kRefused} if they differ in more than `varied`
 /// names.
-void refuse_unlike(const RunRecord& baseline,
+void refuse_unlike(const results::RunRecord& baseline,
                    std::span<const std::string> varied,
                    const SuiteRunOptions& options,
-                   const ResolvedSuite& suite,
+                   const suite::ResolvedSuite& suite,
                    std::span<const PlannedModel> models);
 
 /// Measures a suite on one stack to the end, or until the user stops it or its budget ends. What
@@ -64,7 +65,7 @@ void refuse_unlike(const RunRecord& baseline,
 /// suite's, in its order.
 [[nodiscard]] SuiteRunOutcome run_suite(const SessionContext& context,
                                         const SuiteRunOptions& options,
-                                        const ResolvedSuite& suite,
+                                        const suite::ResolvedSuite& suite,
                                         std::span<const PlannedModel> models);
 
-}  // namespace plumb
+}  // namespace plumb::session

@@ -16,7 +16,7 @@
 #include "harness/session/stored/stored_confirmation.hpp"
 #include "harness/session/work/random_order.hpp"
 
-namespace plumb {
+namespace plumb::session {
 namespace {
 
 constexpr Seconds kMinConfirmation{45.0};
@@ -25,23 +25,23 @@ constexpr std::size_t kMinFreshProcesses = 3;
 
 }  // namespace
 
-std::vector<Confirmation> unconfirmed_keys(const Store& store,
-                                           const RunId& run,
+std::vector<Confirmation> unconfirmed_keys(const store::Store& store,
+                                           const results::RunId& run,
                                            std::size_t processes) {
-  std::vector<StoredMeasurement> rows = store.measurements(run);
-  std::erase_if(rows, [](const StoredMeasurement& row) { return row.reused; });
+  std::vector<results::StoredMeasurement> rows = store.measurements(run);
+  std::erase_if(rows, [](const results::StoredMeasurement& row) { return row.reused; });
   ConfirmationRule rule = ExecutorOptions().confirmation;
   rule.processes = processes;
   return confirmations(rows, rule);
 }
 
-std::int64_t last_process(const Store& store, const RunId& run) {
+std::int64_t last_process(const store::Store& store, const results::RunId& run) {
   std::int64_t last = 0;
-  for (const StoredMeasurement& row : store.measurements(run)) {
+  for (const results::StoredMeasurement& row : store.measurements(run)) {
     last = std::max(last, row.reused ? 0 : row.measurement.process);
   }
-  for (const DerivedRecord& record : store.derived(run, kExecutionRecord)) {
-    last = std::max(last, execution_from_json(record.payload).row.process);
+  for (const results::DerivedRecord& record : store.derived(run, results::kExecutionRecord)) {
+    last = std::max(last, results::execution_from_json(record.payload).row.process);
   }
   return last;
 }
@@ -53,7 +53,7 @@ void SuspectConfirmation::confirm(Seconds start, int threads, ModelRuns& runs) {
 }
 
 /// Finds what the run must confirm. Empty if the runs are unlike, which their comparison reports.
-Suspects SuspectConfirmation::suspects(SuspectRule rule) const {
+analysis::Suspects SuspectConfirmation::suspects(analysis::SuspectRule rule) const {
   try {
     return stored_suspects(
         {context_.store, context_.models}, plan_.baseline, session_.id(), plan_.varied, rule);
@@ -68,11 +68,11 @@ Suspects SuspectConfirmation::suspects(SuspectRule rule) const {
 /// Measures suspects in pairs with the baseline's stack. Returns false if that is not at hand. No
 /// pair begins after a quarter of the run's time, or kMinConfirmation if that is longer.
 bool SuspectConfirmation::confirm_in_pairs(Seconds start, int threads) {
-  const RunHeader before = context_.store.find_run(plan_.baseline).header;
+  const results::RunHeader before = context_.store.find_run(plan_.baseline).header;
   if (!is_at_hand(before, threads)) {
     return false;
   }
-  const Suspects slower = suspects(SuspectRule::kSlower);
+  const analysis::Suspects slower = suspects(analysis::SuspectRule::kSlower);
   if (slower.empty()) {
     return true;
   }
@@ -88,7 +88,8 @@ bool SuspectConfirmation::confirm_in_pairs(Seconds start, int threads) {
   PairedSide candidate{executor_.options().worker, {}, session_.watcher()};
   PairedSide reference{worker_options(before.stack, threads), {}};
   reference.worker.pace = candidate.worker.pace;  // they run on one host
-  PairedConfirmation confirmation = pairs.measure(std::move(reference), std::move(candidate));
+  analysis::PairedConfirmation confirmation =
+      pairs.measure(std::move(reference), std::move(candidate));
   if (!context_.stop.load()) {
     put_confirmation(context_.store,
                      plan_.baseline,
@@ -101,7 +102,7 @@ bool SuspectConfirmation::confirm_in_pairs(Seconds start, int threads) {
 /// Measures suspects in fresh processes, which are compared with the stored baseline. After three
 /// of them, none begins once a quarter of the run's time is used.
 void SuspectConfirmation::confirm_alone(Seconds start, ModelRuns& runs) {
-  const Suspects regressed = suspects(SuspectRule::kRegressed);
+  const analysis::Suspects regressed = suspects(analysis::SuspectRule::kRegressed);
   if (regressed.empty()) {
     return;
   }
@@ -135,4 +136,4 @@ void SuspectConfirmation::confirm_alone(Seconds start, ModelRuns& runs) {
                    {.suspects = regressed, .after_process = last, .pairs = {}});
 }
 
-}  // namespace plumb
+}  // namespace plumb::session

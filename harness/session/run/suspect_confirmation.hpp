@@ -12,22 +12,22 @@
 #include "harness/session/work/executor.hpp"
 #include "harness/session/work/session_context.hpp"
 
-namespace plumb {
+namespace plumb::session {
 
 /// Baseline against which suspects of a run are measured again.
 struct ConfirmationPlan {
-  RunId baseline;
+  results::RunId baseline;
   std::vector<std::string> varied;  ///< what differs from it on purpose
   std::size_t processes = 5;        ///< fresh ones, where the baseline's stack is not at hand
 };
 
 /// Lists the keys of a run that fewer than `processes` fresh processes have confirmed.
-[[nodiscard]] std::vector<Confirmation> unconfirmed_keys(const Store& store,
-                                                         const RunId& run,
+[[nodiscard]] std::vector<Confirmation> unconfirmed_keys(const store::Store& store,
+                                                         const results::RunId& run,
                                                          std::size_t processes);
 
 /// Returns the number of the last process that a run has results of; 0: none.
-[[nodiscard]] std::int64_t last_process(const Store& store, const RunId& run);
+[[nodiscard]] std::int64_t last_process(const store::Store& store, const results::RunId& run);
 
 /// Second measurement of what looks slower than a baseline, at the end of a run.
 class SuspectConfirmation {
@@ -36,7 +36,7 @@ class SuspectConfirmation {
   SuspectConfirmation(const SessionContext& context,
                       RunSession& session,
                       Executor& executor,
-                      const ResolvedSuite& suite,
+                      const suite::ResolvedSuite& suite,
                       std::span<const PlannedModel> models,
                       const ConfirmationPlan& plan,
                       std::size_t processes)
@@ -54,17 +54,17 @@ class SuspectConfirmation {
   void confirm(Seconds start, int threads, ModelRuns& runs);
 
  private:
-  [[nodiscard]] Suspects suspects(SuspectRule rule) const;
+  [[nodiscard]] analysis::Suspects suspects(analysis::SuspectRule rule) const;
   [[nodiscard]] bool confirm_in_pairs(Seconds start, int threads);
   void confirm_alone(Seconds start, ModelRuns& runs);
 
   const SessionContext& context_;
   RunSession& session_;
   Executor& executor_;
-  const ResolvedSuite& suite_;
+  const suite::ResolvedSuite& suite_;
   std::span<const PlannedModel> models_;
   const ConfirmationPlan& plan_;
   std::size_t processes_;
 };
 
-}  // namespace plumb
+}  // namespace plumb::session

@@ -4,12 +4,12 @@
 #include "harness/session/work/model_source.hpp"
 #include "harness/store/store.hpp"
 
-namespace plumb {
+namespace plumb::session {
 
 /// References to a store and to the source of the models that its runs measured.
 struct Archive {
-  const Store& store;
+  const store::Store& store;
   const ModelSource& models;
 };
 
-}  // namespace plumb
+}  // namespace plumb::session

@@ -9,18 +9,19 @@
 #include "harness/base/error.hpp"
 #include "harness/session/stored/run_record.hpp"
 
-namespace plumb {
+namespace plumb::session {
 namespace {
 
 constexpr const char* kRecordKind = "baseline";
 
-bool has_tag(const RunRecord& run, const std::string& tag) {
+bool has_tag(const results::RunRecord& run, const std::string& tag) {
   return std::find(run.tags.begin(), run.tags.end(), tag) != run.tags.end();
 }
 
-BaselineEntry entry_of(const RunRecord& run, const DerivedRecord& record) {
+analysis::BaselineEntry make_entry(const results::RunRecord& run,
+                                   const results::DerivedRecord& record) {
   const auto payload = nlohmann::json::parse(record.payload);
-  BaselineEntry entry;
+  analysis::BaselineEntry entry;
   entry.name = record.subject;
   entry.run = run.header;
   entry.current = has_tag(run, record.subject);
@@ -33,13 +34,14 @@ BaselineEntry entry_of(const RunRecord& run, const DerivedRecord& record) {
 
 }  // namespace
 
-void accept_baseline(Store& store,
-                     const RunRecord& run,
+void accept_baseline(store::Store& store,
+                     const results::RunRecord& run,
                      const std::string& name,
                      const std::string& who,
                      const std::string& reason,
                      bool partial) {
-  if (run.state == RunState::kRunning || (run.state != RunState::kFinished && !partial)) {
+  if (run.state == results::RunState::kRunning ||
+      (run.state != results::RunState::kFinished && !partial)) {
     throw Error(Error::Kind::kUser,
                 fmt::format("run {} is {}: only a finished run can be a baseline; continue it with "
                             "`plumb run --resume`, or accept an interrupted one with --partial",
@@ -47,7 +49,7 @@ void accept_baseline(Store& store,
                             to_text(run.state)));
   }
   std::string previous;
-  for (const RunRecord& other : store.runs()) {
+  for (const results::RunRecord& other : store.runs()) {
     if (has_tag(other, name)) {
       previous = other.header.id;
     }
@@ -64,19 +66,19 @@ void accept_baseline(Store& store,
                      .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
 }
 
-std::vector<BaselineEntry> baselines_in(const Store& store) {
-  std::vector<BaselineEntry> entries;
-  for (const RunRecord& run : store.runs()) {
+std::vector<analysis::BaselineEntry> baselines_in(const store::Store& store) {
+  std::vector<analysis::BaselineEntry> entries;
+  for (const results::RunRecord& run : store.runs()) {
     std::vector<std::string> unrecorded = run.tags;
     std::erase_if(unrecorded, [](const std::string& tag) {
       return tag != "baseline" && !tag.starts_with("baseline/");
     });
-    for (const DerivedRecord& record : store.derived(run.header.id, kRecordKind)) {
-      entries.push_back(entry_of(run, record));
+    for (const results::DerivedRecord& record : store.derived(run.header.id, kRecordKind)) {
+      entries.push_back(make_entry(run, record));
       std::erase(unrecorded, record.subject);
     }
     for (const std::string& tag : unrecorded) {
-      BaselineEntry& entry = entries.emplace_back();
+      analysis::BaselineEntry& entry = entries.emplace_back();
       entry.name = tag;
       entry.run = run.header;
       entry.current = true;
@@ -88,4 +90,4 @@ std::vector<BaselineEntry> baselines_in(const Store& store) {
   return entries;
 }
 
-}  // namespace plumb
+}  // namespace plumb::session

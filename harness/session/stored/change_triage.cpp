@@ -9,15 +9,16 @@
 #include "harness/results/json_object.hpp"
 #include "harness/session/stored/run_record.hpp"
 
-namespace plumb {
+namespace plumb::session {
 
-std::vector<ChangeRecord> read_changes(const Store& store, std::span<const RunRecord> runs) {
-  std::vector<ChangeRecord> changes;
-  for (const RunRecord& run : runs) {
-    for (const DerivedRecord& record : store.derived(run.header.id, "change")) {
-      const nlohmann::json document = parse_json(record.payload);
-      const JsonObject entry(document);
-      const auto state = parse_change_state(entry.text("state"));
+std::vector<analysis::ChangeRecord> read_changes(const store::Store& store,
+                                                 std::span<const results::RunRecord> runs) {
+  std::vector<analysis::ChangeRecord> changes;
+  for (const results::RunRecord& run : runs) {
+    for (const results::DerivedRecord& record : store.derived(run.header.id, "change")) {
+      const nlohmann::json document = results::parse_json(record.payload);
+      const results::JsonObject entry(document);
+      const auto state = analysis::parse_change_state(entry.text("state"));
       if (!state) {
         throw Error(Error::Kind::kEnvironment,
                     "run " + record.run + " has a change in the state '" + entry.text("state") +
@@ -34,8 +35,10 @@ std::vector<ChangeRecord> read_changes(const Store& store, std::span<const RunRe
   return changes;
 }
 
-void enter_changes(Store& store, std::span<const ChangeRecord> changes, const RunId& newest) {
-  for (const ChangeRecord& change : changes) {
+void enter_changes(store::Store& store,
+                   std::span<const analysis::ChangeRecord> changes,
+                   const results::RunId& newest) {
+  for (const analysis::ChangeRecord& change : changes) {
     put_run_record(store,
                    change.run,
                    "change",
@@ -48,4 +51,4 @@ void enter_changes(Store& store, std::span<const ChangeRecord> changes, const Ru
   }
 }
 
-}  // namespace plumb
+}  // namespace plumb::session

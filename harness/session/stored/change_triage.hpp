@@ -7,15 +7,17 @@
 #include "harness/analysis/history/series_history.hpp"
 #include "harness/store/store.hpp"
 
-namespace plumb {
+namespace plumb::session {
 
 /// Reads the book of changes: the derived records "change" of these runs, run by run. Throws
 /// Error{kEnvironment} for a state that this version does not know.
-[[nodiscard]] std::vector<ChangeRecord> read_changes(const Store& store,
-                                                     std::span<const RunRecord> runs);
+[[nodiscard]] std::vector<analysis::ChangeRecord> read_changes(
+    const store::Store& store, std::span<const results::RunRecord> runs);
 
 /// Adds states to the book of changes, each to the run of its change. `newest` is the run with
 /// which they were judged: the same judgement entered twice is one entry.
-void enter_changes(Store& store, std::span<const ChangeRecord> changes, const RunId& newest);
+void enter_changes(store::Store& store,
+                   std::span<const analysis::ChangeRecord> changes,
+                   const results::RunId& newest);
 
-}  // namespace plumb
+}  // namespace plumb::session

@@ -7,7 +7,7 @@
 
 #include "harness/results/execution_mode.hpp"
 
-namespace plumb {
+namespace plumb::session {
 namespace {
 
 /// Quotes a word for a POSIX shell, where it needs that.
@@ -31,10 +31,10 @@ std::string without_folder(const std::string& path) {
 }
 
 /// Returns what a run's suite says of a model in a list, by the member that has its name.
-nlohmann::json entry_of(const nlohmann::json& suite,
-                        const char* list,
-                        const char* name,
-                        const std::string& model) {
+nlohmann::json find_entry(const nlohmann::json& suite,
+                          const char* list,
+                          const char* name,
+                          const std::string& model) {
   if (suite.is_object() && suite.contains(list)) {
     for (const auto& entry : suite[list]) {
       if (entry.value(name, "") == model) {
@@ -46,10 +46,10 @@ nlohmann::json entry_of(const nlohmann::json& suite,
 }
 
 /// Returns the options that choose a model that was measured without a suite.
-std::string model_options(const RunHeader& run, const ModelInstance& instance) {
+std::string model_options(const results::RunHeader& run, const analysis::ModelInstance& instance) {
   const auto suite = nlohmann::json::parse(run.resolved_suite, nullptr, false);
-  const auto graph = entry_of(suite, "graphs", "model", instance.model);
-  const auto model = entry_of(suite, "models", "name", instance.model);
+  const auto graph = find_entry(suite, "graphs", "model", instance.model);
+  const auto model = find_entry(suite, "models", "name", instance.model);
   const bool is_file = graph.contains("path") && graph["path"].is_string();
   std::string text =
       " --model " +
@@ -65,19 +65,19 @@ std::string model_options(const RunHeader& run, const ModelInstance& instance) {
   return text;
 }
 
-std::string threads_option(const RunHeader& run, std::string_view mode) {
+std::string threads_option(const results::RunHeader& run, std::string_view mode) {
   const auto found = run.environment.identity.find("threads");
   const std::string threads = found == run.environment.identity.end() ? "1" : found->second;
   if (threads != "1") {
     return " --threads " + shell_word(threads);
   }
-  return execution_mode_from(mode).parallel_branches ? " --threads 2" : "";
+  return results::execution_mode_from(mode).parallel_branches ? " --threads 2" : "";
 }
 
 }  // namespace
 
-std::string enabling_command(const RunHeader& run,
-                             const ModelInstance& instance,
+std::string enabling_command(const results::RunHeader& run,
+                             const analysis::ModelInstance& instance,
                              std::string_view mode) {
   constexpr std::size_t kSuite = 2;  // of "plumb run SUITE"
   const std::string suite = run.command.size() > kSuite ? run.command[kSuite] : "";
@@ -92,4 +92,4 @@ std::string enabling_command(const RunHeader& run,
   return command + threads_option(run, mode) + fmt::format(" --mode {}", mode);
 }
 
-}  // namespace plumb
+}  // namespace plumb::session

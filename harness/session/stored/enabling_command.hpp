@@ -7,13 +7,13 @@
 #include "harness/analysis/bounds/model_instance.hpp"
 #include "harness/results/run.hpp"
 
-namespace plumb {
+namespace plumb::session {
 
 /// Returns the command that executes a model of a run in a mode, with the run's suite, stack and
 /// threads. Branches side by side get two threads at least. Files that were named by an absolute
 /// path are named without their folder: the command is for that folder.
-[[nodiscard]] std::string enabling_command(const RunHeader& run,
-                                           const ModelInstance& instance,
+[[nodiscard]] std::string enabling_command(const results::RunHeader& run,
+                                           const analysis::ModelInstance& instance,
                                            std::string_view mode);
 
-}  // namespace plumb
+}  // namespace plumb::session

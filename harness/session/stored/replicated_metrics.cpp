@@ -13,10 +13,10 @@
 #include "harness/results/json_object.hpp"
 #include "harness/session/stored/stored_noise.hpp"
 
-namespace plumb {
+namespace plumb::session {
 namespace {
 
-using Process = ReplicatedMetric::Process;
+using Process = analysis::ReplicatedMetric::Process;
 using Rounds = std::map<std::int64_t, Process>;
 
 /// One metric of one run: its kind, its processes by round, and the resolution.
@@ -26,7 +26,7 @@ struct Side {
   double resolution = 0.0;
 };
 
-double tick_of(const Environment& environment) {
+double tick_of(const results::Environment& environment) {
   double tick = 0.0;
   const auto fact = environment.facts.find("measure.timer_tick_seconds");
   if (fact != environment.facts.end()) {
@@ -36,7 +36,7 @@ double tick_of(const Environment& environment) {
   return tick;
 }
 
-Process process_of(const Measurement& row, const std::string& day) {
+Process make_process(const results::Measurement& row, const std::string& day) {
   Process process{day, {}};
   if (row.outcome.timed()) {
     for (const Seconds sample : row.samples) {
@@ -46,39 +46,41 @@ Process process_of(const Measurement& row, const std::string& day) {
   return process;
 }
 
-std::map<std::string, Side> sides_of(const Store& store, const RunRecord& run) {
+std::map<std::string, Side> read_sides(const store::Store& store, const results::RunRecord& run) {
   std::map<std::string, Side> sides;
   const std::string day = to_text(run.header.started).substr(0, 10);
   const double tick = tick_of(run.header.environment);
-  for (const StoredMeasurement& stored : store.measurements(run.header.id)) {
-    const Measurement& row = stored.measurement;
-    if (row.purpose == Purpose::kFull && row.cache == CacheMode::kNone && !stored.reused) {
+  for (const results::StoredMeasurement& stored : store.measurements(run.header.id)) {
+    const results::Measurement& row = stored.measurement;
+    if (row.purpose == results::Purpose::kFull && row.cache == results::CacheMode::kNone &&
+        !stored.reused) {
       Side& side = sides["layers/" + row.key.text];
       side.kind = "layer";
-      side.rounds[row.process] = process_of(row, day);
+      side.rounds[row.process] = make_process(row, day);
       side.resolution = std::max(
           side.resolution, tick / static_cast<double>(std::max<std::int64_t>(1, row.repetitions)));
     }
   }
-  for (const DerivedRecord& record : store.derived(run.header.id, "paired_execution")) {
-    const Execution execution = execution_from_json(record.payload);
+  for (const results::DerivedRecord& record : store.derived(run.header.id, "paired_execution")) {
+    const results::Execution execution = results::execution_from_json(record.payload);
     Side& side = sides[fmt::format(
         "models/{}/end_to_end/{}/{}", record.subject, execution.mode, execution.scenario)];
     side.kind = "end_to_end";
-    side.rounds[execution.row.process] = process_of(execution.row, day);
+    side.rounds[execution.row.process] = make_process(execution.row, day);
   }
   return sides;
 }
 
 }  // namespace
 
-std::vector<SelfComparison> stored_calibrations(const Store& store, const RunHeader& like) {
+std::vector<SelfComparison> stored_calibrations(const store::Store& store,
+                                                const results::RunHeader& like) {
   std::vector<SelfComparison> found;
-  for (const RunRecord& run : store.runs()) {
+  for (const results::RunRecord& run : store.runs()) {
     if (run.header.suite == like.suite && run.header.environment.id() == like.environment.id()) {
-      for (const DerivedRecord& record : store.derived(run.header.id, kNoiseRecord)) {
-        const nlohmann::json document = parse_json(record.payload);
-        const std::string& second = JsonObject(document).text("second_run");
+      for (const results::DerivedRecord& record : store.derived(run.header.id, kNoiseRecord)) {
+        const nlohmann::json document = results::parse_json(record.payload);
+        const std::string& second = results::JsonObject(document).text("second_run");
         found.push_back({store.find_run(run.header.id), store.find_run(second)});
       }
     }
@@ -90,13 +92,13 @@ std::vector<SelfComparison> stored_calibrations(const Store& store, const RunHea
   return found;
 }
 
-std::vector<ReplicatedMetric> replicated_metrics(const Store& store,
-                                                 std::span<const SelfComparison> calibrations) {
-  std::map<std::string, ReplicatedMetric> metrics;
+std::vector<analysis::ReplicatedMetric> replicated_metrics(
+    const store::Store& store, std::span<const SelfComparison> calibrations) {
+  std::map<std::string, analysis::ReplicatedMetric> metrics;
   for (const SelfComparison& calibration : calibrations) {
-    std::map<std::string, Side> second = sides_of(store, calibration.second);
-    for (auto& [series, side] : sides_of(store, calibration.first)) {
-      ReplicatedMetric& metric = metrics[series];
+    std::map<std::string, Side> second = read_sides(store, calibration.second);
+    for (auto& [series, side] : read_sides(store, calibration.first)) {
+      analysis::ReplicatedMetric& metric = metrics[series];
       metric.series = series;
       metric.kind = side.kind;
       metric.resolution = std::max({metric.resolution, side.resolution, second[series].resolution});
@@ -105,11 +107,11 @@ std::vector<ReplicatedMetric> replicated_metrics(const Store& store,
       }
     }
   }
-  std::vector<ReplicatedMetric> result;
+  std::vector<analysis::ReplicatedMetric> result;
   for (auto& [series, metric] : metrics) {
     result.push_back(std::move(metric));
   }
   return result;
 }
 
-}  // namespace plumb
+}  // namespace plumb::session

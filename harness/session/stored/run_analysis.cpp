@@ -18,16 +18,16 @@
 #include "harness/session/stored/stored_exclusions.hpp"
 #include "harness/session/work/suite_models.hpp"
 
-namespace plumb {
+namespace plumb::session {
 namespace {
 
 /// Adds a finding to a model with the wanted scenarios that the run has not executed.
-void add_missing_scenarios(const std::vector<std::string>& wanted, ModelBounds& model) {
+void add_missing_scenarios(const std::vector<std::string>& wanted, analysis::ModelBounds& model) {
   std::vector<std::string> missing;
   for (const std::string& name : wanted) {
-    if (std::none_of(model.loads.begin(), model.loads.end(), [&](const ScenarioResult& load) {
-          return load.scenario == name;
-        })) {
+    if (std::none_of(model.loads.begin(),
+                     model.loads.end(),
+                     [&](const results::ScenarioResult& load) { return load.scenario == name; })) {
       missing.push_back(name);
     }
   }
@@ -37,8 +37,8 @@ void add_missing_scenarios(const std::vector<std::string>& wanted, ModelBounds& 
   }
 }
 
-std::vector<SingleLayer> single_layers_of(const RunRecord& run) {
-  std::vector<SingleLayer> layers;
+std::vector<analysis::SingleLayer> list_single_layers(const results::RunRecord& run) {
+  std::vector<analysis::SingleLayer> layers;
   const auto document = nlohmann::json::parse(run.header.resolved_suite, nullptr, false);
   if (document.is_object() && document.contains("layers")) {
     for (const auto& entry : document["layers"]) {
@@ -52,75 +52,81 @@ std::vector<SingleLayer> single_layers_of(const RunRecord& run) {
 
 }  // namespace
 
-RunResults read_results(const Store& store, const RunId& run, std::optional<double> fastest) {
+RunResults read_results(const store::Store& store,
+                        const results::RunId& run,
+                        std::optional<double> fastest) {
   RunResults results;
   results.rows = store.measurements(run);
-  for (const DerivedRecord& record : store.derived(run, kExecutionRecord)) {
-    results.executions[record.subject].push_back(execution_from_json(record.payload));
+  for (const results::DerivedRecord& record : store.derived(run, results::kExecutionRecord)) {
+    results.executions[record.subject].push_back(results::execution_from_json(record.payload));
   }
-  if (const auto own = fastest_pace(results.rows, results.executions)) {
-    mark_slow_host(std::min(*own, fastest.value_or(*own)), results.rows, results.executions);
+  if (const auto own = analysis::fastest_pace(results.rows, results.executions)) {
+    analysis::mark_slow_host(
+        std::min(*own, fastest.value_or(*own)), results.rows, results.executions);
   }
   return results;
 }
 
-std::map<std::string, std::vector<ScenarioResult>> loads_of(const Store& store, const RunId& run) {
-  std::map<std::string, std::vector<ScenarioResult>> loads;
-  for (const DerivedRecord& record : store.derived(run, "load")) {
-    loads[record.subject].push_back(scenario_result_from_json(record.payload));
+std::map<std::string, std::vector<results::ScenarioResult>> read_loads(const store::Store& store,
+                                                                       const results::RunId& run) {
+  std::map<std::string, std::vector<results::ScenarioResult>> loads;
+  for (const results::DerivedRecord& record : store.derived(run, "load")) {
+    loads[record.subject].push_back(results::scenario_result_from_json(record.payload));
   }
   return loads;
 }
 
-RunReport analyze_run(const Archive& archive,
-                      const RunRecord& run,
-                      const std::vector<std::string>& only) {
+analysis::RunReport analyze_run(const Archive& archive,
+                                const results::RunRecord& run,
+                                const std::vector<std::string>& only) {
   return analyze_run(archive, run, only, read_results(archive.store, run.header.id));
 }
 
-RunReport analyze_run(const Archive& archive,
-                      const RunRecord& run,
-                      const std::vector<std::string>& only,
-                      const RunResults& run_results) {
-  RunReport report;
+analysis::RunReport analyze_run(const Archive& archive,
+                                const results::RunRecord& run,
+                                const std::vector<std::string>& only,
+                                const RunResults& run_results) {
+  analysis::RunReport report;
   report.run = run;
   report.now = current_time();
   report.rows = run_results.rows;
   report.exclusions = read_exclusions(archive.store, run.header.id);
   if (const auto record = archive.store.latest_calibration(run.header.environment.id())) {
-    report.calibration = calibration_from_json(record->payload);
+    report.calibration = results::calibration_from_json(record->payload);
   }
-  const ResultSet results(report.rows, report.calibration);
-  const std::map<ModelInstance, std::vector<std::string>> wanted = scenarios_of_run(run);
-  std::map<std::string, std::vector<ScenarioResult>> loads = loads_of(archive.store, run.header.id);
+  const analysis::ResultSet results(report.rows, report.calibration);
+  const std::map<analysis::ModelInstance, std::vector<std::string>> wanted = scenarios_of_run(run);
+  std::map<std::string, std::vector<results::ScenarioResult>> loads =
+      read_loads(archive.store, run.header.id);
   for (PlannedModel& model : models_of_run(archive.models, run)) {
     if (!only.empty() && std::find(only.begin(), only.end(), model.instance.model) == only.end()) {
       continue;
     }
-    ModelReport entry;
-    entry.bounds = bounds_of(model.instance, model.graph, results);
-    const auto executed = run_results.executions.find(subject_of(model.instance));
+    analysis::ModelReport entry;
+    entry.bounds = analysis::compute_bounds(model.instance, model.graph, results);
+    const auto executed = run_results.executions.find(analysis::subject_of(model.instance));
     if (executed != run_results.executions.end()) {
-      add_executions(executed->second, model.graph, results, entry.bounds);
+      analysis::add_executions(executed->second, model.graph, results, entry.bounds);
     }
-    add_loads(loads[subject_of(model.instance)], entry.bounds);
+    analysis::add_loads(loads[analysis::subject_of(model.instance)], entry.bounds);
     if (const auto found = wanted.find(model.instance); found != wanted.end()) {
       add_missing_scenarios(found->second, entry.bounds);
     }
-    entry.whatifs = what_ifs_of(WhatIfInput{model.instance, model.graph, results});
-    add_realised_savings(entry.bounds, entry.whatifs);
+    entry.whatifs =
+        analysis::compute_what_ifs(analysis::WhatIfInput{model.instance, model.graph, results});
+    analysis::add_realised_savings(entry.bounds, entry.whatifs);
     if (executed != run_results.executions.end()) {
-      add_plan_savings(executed->second, model.graph, results, entry.whatifs);
+      analysis::add_plan_savings(executed->second, model.graph, results, entry.whatifs);
     }
-    for (WhatIfResult& whatif : entry.whatifs.whatifs) {
+    for (analysis::WhatIfResult& whatif : entry.whatifs.whatifs) {
       whatif.command = enabling_command(run.header, model.instance, whatif.execution_mode);
     }
-    rank(entry.whatifs);
+    analysis::rank(entry.whatifs);
     entry.graph = std::move(model.graph);
     report.models.push_back(std::move(entry));
   }
   if (only.empty()) {
-    report.layers = single_layer_results(single_layers_of(run), results);
+    report.layers = analysis::single_layer_results(list_single_layers(run), results);
   }
   if (report.models.empty() && !only.empty()) {
     throw Error(Error::Kind::kUser,
@@ -129,42 +135,42 @@ RunReport analyze_run(const Archive& archive,
   return report;
 }
 
-void store_analysis(Store& store, const RunReport& report) {
-  std::vector<DerivedRecord> records;
-  for (const ModelReport& model : report.models) {
-    RunReport one;
+void store_analysis(store::Store& store, const analysis::RunReport& report) {
+  std::vector<results::DerivedRecord> records;
+  for (const analysis::ModelReport& model : report.models) {
+    analysis::RunReport one;
     one.run = report.run;
     one.now = report.now;
     one.models.push_back(model);
-    std::set<RowId> inputs;
-    for (const Bound& bound : model.bounds.bounds) {
+    std::set<results::RowId> inputs;
+    for (const analysis::Bound& bound : model.bounds.bounds) {
       inputs.insert(bound.inputs.begin(), bound.inputs.end());
     }
-    const auto add = [&](const char* kind, const Json& document) {
+    const auto add = [&](const char* kind, const analysis::Json& document) {
       records.push_back({.run = report.run.header.id,
                          .kind = kind,
-                         .subject = subject_of(model.bounds.instance),
-                         .analysis_version = std::string(kAnalysisVersion),
+                         .subject = analysis::subject_of(model.bounds.instance),
+                         .analysis_version = std::string(analysis::kAnalysisVersion),
                          .inputs = {inputs.begin(), inputs.end()},
-                         .payload = document_text(document),
+                         .payload = analysis::document_text(document),
                          .computed = report.now});
     };
-    add("bound", bounds_document(one));
-    add("whatif", what_ifs_document(one));
+    add("bound", analysis::bounds_document(one));
+    add("whatif", analysis::what_ifs_document(one));
   }
-  const ResultSet results(report.rows, report.calibration);
-  std::vector<ModelBounds> bounds;
-  for (const ModelReport& model : report.models) {
+  const analysis::ResultSet results(report.rows, report.calibration);
+  std::vector<analysis::ModelBounds> bounds;
+  for (const analysis::ModelReport& model : report.models) {
     bounds.push_back(model.bounds);
   }
   records.push_back({.run = report.run.header.id,
-                     .kind = kRunTimesRecord,
+                     .kind = analysis::kRunTimesRecord,
                      .subject = report.run.header.environment.id(),
-                     .analysis_version = std::string(kAnalysisVersion),
+                     .analysis_version = std::string(analysis::kAnalysisVersion),
                      .inputs = {},
-                     .payload = to_json(collect_run_times(results, bounds)),
+                     .payload = to_json(analysis::collect_run_times(results, bounds)),
                      .computed = report.now});
   store.put_derived(records);
 }
 
-}  // namespace plumb
+}  // namespace plumb::session

@@ -10,36 +10,36 @@
 #include "harness/analysis/report/run_report.hpp"
 #include "harness/session/stored/archive.hpp"
 
-namespace plumb {
+namespace plumb::session {
 
 /// A run's rows and executions, with what was measured on a slowed-down host marked as disturbed.
 struct RunResults {
-  std::vector<StoredMeasurement> rows;
-  ModelExecutions executions;
+  std::vector<results::StoredMeasurement> rows;
+  analysis::ModelExecutions executions;
 };
 
 /// Reads a run's results. A host is slow against the fastest pace of the run, or against `fastest`,
 /// the pace of another run, if that is less.
-[[nodiscard]] RunResults read_results(const Store& store,
-                                      const RunId& run,
+[[nodiscard]] RunResults read_results(const store::Store& store,
+                                      const results::RunId& run,
                                       std::optional<double> fastest = std::nullopt);
 
 /// Reads the loads that a run has stored, by subject, in the order stored.
-[[nodiscard]] std::map<std::string, std::vector<ScenarioResult>> loads_of(const Store& store,
-                                                                          const RunId& run);
+[[nodiscard]] std::map<std::string, std::vector<results::ScenarioResult>> read_loads(
+    const store::Store& store, const results::RunId& run);
 
 /// Analyses a stored run: bounds and what-ifs of each model. `only` names some models; empty: all.
 /// Throws Error{kUser} if the run has none of them.
-[[nodiscard]] RunReport analyze_run(const Archive& archive,
-                                    const RunRecord& run,
-                                    const std::vector<std::string>& only,
-                                    const RunResults& run_results);
-[[nodiscard]] RunReport analyze_run(const Archive& archive,
-                                    const RunRecord& run,
-                                    const std::vector<std::string>& only);
+[[nodiscard]] analysis::RunReport analyze_run(const Archive& archive,
+                                              const results::RunRecord& run,
+                                              const std::vector<std::string>& only,
+                                              const RunResults& run_results);
+[[nodiscard]] analysis::RunReport analyze_run(const Archive& archive,
+                                              const results::RunRecord& run,
+                                              const std::vector<std::string>& only);
 
 /// Stores the bounds and what-ifs of a report as derived records, with the analysis version and
 /// their input rows. Stores the times of the run's processes too, from which noise is learned.
-void store_analysis(Store& store, const RunReport& report);
+void store_analysis(store::Store& store, const analysis::RunReport& report);
 
-}  // namespace plumb
+}  // namespace plumb::session

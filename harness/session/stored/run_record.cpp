@@ -3,21 +3,21 @@
 
 #include "harness/analysis/bounds/bounds.hpp"
 
-namespace plumb {
+namespace plumb::session {
 
-void put_run_record(Store& store,
-                    const RunId& run,
+void put_run_record(store::Store& store,
+                    const results::RunId& run,
                     const std::string& kind,
                     const std::string& subject,
                     const std::string& payload) {
-  const DerivedRecord record{.run = run,
-                             .kind = kind,
-                             .subject = subject,
-                             .analysis_version = std::string(kAnalysisVersion),
-                             .inputs = {},
-                             .payload = payload,
-                             .computed = current_time()};
+  const results::DerivedRecord record{.run = run,
+                                      .kind = kind,
+                                      .subject = subject,
+                                      .analysis_version = std::string(analysis::kAnalysisVersion),
+                                      .inputs = {},
+                                      .payload = payload,
+                                      .computed = current_time()};
   store.put_derived({&record, 1});
 }
 
-}  // namespace plumb
+}  // namespace plumb::session

@@ -5,14 +5,14 @@
 
 #include "harness/store/store.hpp"
 
-namespace plumb {
+namespace plumb::session {
 
 /// Stores a derived record that a run has beside its rows. It rests on no rows, and has this
 /// version of the analysis and the present time.
-void put_run_record(Store& store,
-                    const RunId& run,
+void put_run_record(store::Store& store,
+                    const results::RunId& run,
                     const std::string& kind,
                     const std::string& subject,
                     const std::string& payload);
 
-}  // namespace plumb
+}  // namespace plumb::session

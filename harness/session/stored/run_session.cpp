@@ -14,7 +14,7 @@
 #include "harness/base/ulid.hpp"
 #include "harness/session/stored/run_record.hpp"
 
-namespace plumb {
+namespace plumb::session {
 namespace {
 
 constexpr const char* kStackChange = "stack_change";
@@ -26,7 +26,7 @@ RunSession::~RunSession() {
     return;
   }
   try {
-    finish(RunState::kInterrupted);
+    finish(results::RunState::kInterrupted);
   } catch (const std::exception& error) {
     // The run says "running" without a process that has it: it can be resumed all the same.
     spdlog::warn("run {} could not be marked as interrupted: {}", header_.id, error.what());
@@ -37,7 +37,7 @@ std::function<void(int)> RunSession::watcher() {
   return [this](int pid) { watch_.look(pid); };
 }
 
-void RunSession::begin(RunHeader header) {
+void RunSession::begin(results::RunHeader header) {
   header_ = std::move(header);
   if (header_.id.empty()) {
     header_.id = new_ulid();
@@ -47,14 +47,14 @@ void RunSession::begin(RunHeader header) {
   running_ = true;
 }
 
-bool RunSession::resume(const RunHeader& header) {
+bool RunSession::resume(const results::RunHeader& header) {
   const std::string environment = header.environment.id();
-  for (const RunRecord& run : store_.runs()) {
-    const RunHeader& old = run.header;
-    if (run.state == RunState::kFinished || old.suite_hash != header.suite_hash ||
+  for (const results::RunRecord& run : store_.runs()) {
+    const results::RunHeader& old = run.header;
+    if (run.state == results::RunState::kFinished || old.suite_hash != header.suite_hash ||
         old.shard != header.shard || old.environment.id() != environment ||
         !store_.derived(old.id, kStackChange).empty() ||
-        !store_.derived(old.id, kDeviceFault).empty()) {
+        !store_.derived(old.id, results::kDeviceFault).empty()) {
       continue;
     }
     if (store_.take_run(old.id)) {
@@ -76,10 +76,11 @@ void RunSession::keep_stack_faults(const std::vector<std::string>& faults) {
 }
 
 void RunSession::keep_device_fault(const std::string& fault) {
-  put_run_record(store_, header_.id, kDeviceFault, header_.stack, json_text(nlohmann::json(fault)));
+  put_run_record(
+      store_, header_.id, results::kDeviceFault, header_.stack, json_text(nlohmann::json(fault)));
 }
 
-void RunSession::finish(RunState state) {
+void RunSession::finish(results::RunState state) {
   running_ = false;
   store_.finish_run(header_.id, state, end());
 }
@@ -100,4 +101,4 @@ Timestamp RunSession::end() {
   return std::max(clock_.now(), header_.started);
 }
 
-}  // namespace plumb
+}  // namespace plumb::session

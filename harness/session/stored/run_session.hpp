@@ -9,14 +9,14 @@
 #include "harness/session/work/stack_watch.hpp"
 #include "harness/store/store.hpp"
 
-namespace plumb {
+namespace plumb::session {
 
 /// One run while it is measured: its header and lease, the watch over its stack, and its end. A run
 /// that began and is not finished when the session ends is kept as interrupted.
 class RunSession {
  public:
   /// Watches the files of a stack. Keeps a reference to the store.
-  RunSession(Store& store, const Stack& stack) : store_(store), watch_(stack) {}
+  RunSession(store::Store& store, const worker::Stack& stack) : store_(store), watch_(stack) {}
   RunSession(const RunSession&) = delete;
   RunSession& operator=(const RunSession&) = delete;
   RunSession(RunSession&&) = delete;
@@ -27,14 +27,14 @@ class RunSession {
   [[nodiscard]] std::function<void(int pid)> watcher();
 
   /// Begins a new run in the store, now. Its id is the header's, or a new one if that is empty.
-  void begin(RunHeader header);
+  void begin(results::RunHeader header);
   /// Takes over the newest unfinished run of the same suite, environment and shard that no process
   /// works on. A run whose stack changed or whose device erred is left alone. Returns false if
   /// there is none.
-  [[nodiscard]] bool resume(const RunHeader& header);
+  [[nodiscard]] bool resume(const results::RunHeader& header);
 
-  [[nodiscard]] const RunHeader& header() const { return header_; }
-  [[nodiscard]] const RunId& id() const { return header_.id; }
+  [[nodiscard]] const results::RunHeader& header() const { return header_; }
+  [[nodiscard]] const results::RunId& id() const { return header_.id; }
 
   /// Returns a line for each file of the stack that changed while the run was measured.
   [[nodiscard]] std::vector<std::string> stack_faults() const { return watch_.faults(); }
@@ -45,16 +45,16 @@ class RunSession {
 
   /// Ends the run in this state. Its duration is that of the steady clock, whatever is done to the
   /// time of day, which is logged and stored.
-  void finish(RunState state);
+  void finish(results::RunState state);
 
  private:
   [[nodiscard]] Timestamp end();
 
-  Store& store_;
+  store::Store& store_;
   StackWatch watch_;
   WorkClock clock_;
-  RunHeader header_;
+  results::RunHeader header_;
   bool running_ = false;
 };
 
-}  // namespace plumb
+}  // namespace plumb::session

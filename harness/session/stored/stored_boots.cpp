@@ -16,7 +16,7 @@
 #include "harness/session/stored/stored_comparison.hpp"
 #include "harness/session/stored/stored_noise.hpp"
 
-namespace plumb {
+namespace plumb::session {
 namespace {
 
 constexpr std::string_view kAllBelow = "/*";
@@ -24,13 +24,13 @@ constexpr std::string_view kAllBelow = "/*";
 /// One side of a comparison: its runs, the usable ones, and why others were left out.
 struct BootSide {
   std::string name;
-  std::vector<RunRecord> records;
-  std::vector<BootRun> runs;
+  std::vector<results::RunRecord> records;
+  std::vector<analysis::BootRun> runs;
   std::string left_out;  ///< "; RUN: why" for each
 };
 
-std::vector<RunRecord> runs_named(const Store& store, const std::string& name) {
-  std::vector<RunRecord> found;
+std::vector<results::RunRecord> runs_named(const store::Store& store, const std::string& name) {
+  std::vector<results::RunRecord> found;
   for (std::size_t begin = 0; begin <= name.size();) {
     const std::size_t end = std::min(name.find(',', begin), name.size());
     const std::string one = name.substr(begin, end - begin);
@@ -41,7 +41,7 @@ std::vector<RunRecord> runs_named(const Store& store, const std::string& name) {
     }
     const std::string prefix = one.substr(0, one.size() - 1);
     const std::size_t before = found.size();
-    for (const RunRecord& run : store.runs()) {
+    for (const results::RunRecord& run : store.runs()) {
       if (std::any_of(run.tags.begin(), run.tags.end(), [&](const std::string& tag) {
             return tag.starts_with(prefix);
           })) {
@@ -53,37 +53,39 @@ std::vector<RunRecord> runs_named(const Store& store, const std::string& name) {
                   fmt::format("no run has a tag that begins with '{}'", prefix));
     }
   }
-  std::set<RunId> seen;
-  std::erase_if(found, [&](const RunRecord& run) { return !seen.insert(run.header.id).second; });
+  std::set<results::RunId> seen;
+  std::erase_if(found,
+                [&](const results::RunRecord& run) { return !seen.insert(run.header.id).second; });
   return found;
 }
 
 /// Reads the times that a run measured itself.
-void read_times(const Archive& archive, const RunRecord& record, BootRun& run) {
-  RunReport report = analyze_run(archive, record, {});
-  std::erase_if(report.rows, [](const StoredMeasurement& row) { return row.reused; });
-  const ResultSet results(report.rows, report.calibration);
-  std::set<LayerKey> keys;
-  for (const StoredMeasurement& row : results.rows()) {
+void read_times(const Archive& archive, const results::RunRecord& record, analysis::BootRun& run) {
+  analysis::RunReport report = analyze_run(archive, record, {});
+  std::erase_if(report.rows, [](const results::StoredMeasurement& row) { return row.reused; });
+  const analysis::ResultSet results(report.rows, report.calibration);
+  std::set<model::LayerKey> keys;
+  for (const results::StoredMeasurement& row : results.rows()) {
     keys.insert(row.measurement.key);
   }
-  for (const LayerKey& key : keys) {
+  for (const model::LayerKey& key : keys) {
     const std::string series = "layers/" + key.text;
-    const auto time = served_time(results, key);
+    const auto time = analysis::served_time(results, key);
     if (time && time->time.median > Seconds(0.0)) {
       run.times[series] = time->time.median.count();
     } else if (const auto failure = results.failure(key);
-               failure && failure->kind != Outcome::Kind::kSkipped) {
+               failure && failure->kind != results::Outcome::Kind::kSkipped) {
       run.failures[series] = fmt::format("{}: {}", to_text(failure->kind), failure->reason);
     }
   }
-  for (const ModelReport& model : report.models) {
-    const std::string subject = subject_of(model.bounds.instance);
-    for (const ExecutionTime& execution : model.bounds.executions) {
-      const std::string series = end_to_end_series(subject, execution.mode, execution.scenario);
+  for (const analysis::ModelReport& model : report.models) {
+    const std::string subject = analysis::subject_of(model.bounds.instance);
+    for (const analysis::ExecutionTime& execution : model.bounds.executions) {
+      const std::string series =
+          analysis::end_to_end_series(subject, execution.mode, execution.scenario);
       if (execution.samples > 0 && execution.median > Seconds(0.0)) {
         run.times[series] = execution.median.count();
-      } else if (execution.outcome.kind != Outcome::Kind::kSkipped) {
+      } else if (execution.outcome.kind != results::Outcome::Kind::kSkipped) {
         run.failures[series] =
             fmt::format("{}: {}", to_text(execution.outcome.kind), execution.outcome.reason);
       }
@@ -92,25 +94,26 @@ void read_times(const Archive& archive, const RunRecord& record, BootRun& run) {
 }
 
 BootSide read_side(const Archive& archive, const std::string& name) {
-  const Store& store = archive.store;
+  const store::Store& store = archive.store;
   BootSide side{name, runs_named(store, name), {}, {}};
-  for (const RunRecord& record : side.records) {
+  for (const results::RunRecord& record : side.records) {
     const auto leave_out = [&](const std::string& why) {
       side.left_out += fmt::format("; {}: {}", record.header.id, why);
     };
-    if (record.state != RunState::kFinished) {
+    if (record.state != results::RunState::kFinished) {
       leave_out("not finished");
       continue;
     }
-    BootRun run;
+    analysis::BootRun run;
     run.run = record.header.id;
     std::set<std::string> boots;
     // The control is a geometric mean, since times are compared by their ratio to it.
     double logs = 0.0;
-    const std::vector<DerivedRecord> controls = store.derived(run.run, kControlsRecord);
-    for (const DerivedRecord& each : controls) {
+    const std::vector<results::DerivedRecord> controls =
+        store.derived(run.run, results::kControlsRecord);
+    for (const results::DerivedRecord& each : controls) {
       boots.insert(each.subject);
-      logs += std::log(controls_from_json(each.payload).product.count());
+      logs += std::log(results::controls_from_json(each.payload).product.count());
     }
     if (controls.empty() || !std::isfinite(logs)) {
       leave_out("it did not measure the machine's controls");
@@ -128,7 +131,7 @@ BootSide read_side(const Archive& archive, const std::string& name) {
 
 /// Checks that the runs of one side are of one environment and suite. Throws Error{kRefused}.
 void check_one_side(const BootSide& side) {
-  for (const RunRecord& run : side.records) {
+  for (const results::RunRecord& run : side.records) {
     check_alike(side.records.front(), run, {});
   }
 }
@@ -139,19 +142,19 @@ bool names_several_runs(const std::string& name) {
   return name.find(',') != std::string::npos || name.ends_with(kAllBelow);
 }
 
-RunComparisonReport compare_stored_boots(const Archive& archive,
-                                         const std::string& baseline,
-                                         const std::string& candidate,
-                                         std::span<const std::string> varied,
-                                         const ComparisonLimits& limits) {
+analysis::RunComparisonReport compare_stored_boots(const Archive& archive,
+                                                   const std::string& baseline,
+                                                   const std::string& candidate,
+                                                   std::span<const std::string> varied,
+                                                   const analysis::ComparisonLimits& limits) {
   const BootSide before = read_side(archive, baseline);
   const BootSide after = read_side(archive, candidate);
   check_one_side(before);
   check_one_side(after);
   check_alike(before.records.front(), after.records.front(), varied);
-  const std::size_t boots_before = boots_of(before.runs).size();
-  const std::size_t boots_after = boots_of(after.runs).size();
-  if (std::min(boots_before, boots_after) < kMinBoots) {
+  const std::size_t boots_before = analysis::group_by_boot(before.runs).size();
+  const std::size_t boots_after = analysis::group_by_boot(after.runs).size();
+  if (std::min(boots_before, boots_after) < analysis::kMinBoots) {
     throw Error(Error::Kind::kTryAgain,
                 fmt::format("not enough evidence: {} boots of '{}' and {} of '{}', but at least {} "
                             "are needed for each: reboot, and run the suite{}{}",
@@ -159,32 +162,32 @@ RunComparisonReport compare_stored_boots(const Archive& archive,
                             baseline,
                             boots_after,
                             candidate,
-                            kMinBoots,
+                            analysis::kMinBoots,
                             before.left_out,
                             after.left_out));
   }
-  RunComparisonReport report;
+  analysis::RunComparisonReport report;
   report.baseline = before.records.front();
   report.candidate = after.records.front();
   report.varied.assign(varied.begin(), varied.end());
   report.limits = limits;
-  report.environment_diff =
-      environment_diff(report.baseline.header.environment, report.candidate.header.environment);
-  const CalibratedFloors floors = calibrated_floors(
+  report.environment_diff = analysis::environment_diff(report.baseline.header.environment,
+                                                       report.candidate.header.environment);
+  const analysis::CalibratedFloors floors = calibrated_floors(
       archive.store, report.baseline.header.environment, report.candidate.header.environment);
   report.calibrations = floors.runs;
-  BootComparison boots = compare_boots(before.runs, after.runs, floors, limits);
+  analysis::BootComparison boots = analysis::compare_boots(before.runs, after.runs, floors, limits);
   report.comparison.verdict = boots.verdict;
   report.comparison.metrics = std::move(boots.metrics);
   exclude_cases(archive.store, report);
-  report.boots = ComparedBoots{.control = Seconds(boots.control),
-                               .baseline_name = baseline,
-                               .candidate_name = candidate,
-                               .baseline_left_out = before.left_out,
-                               .candidate_left_out = after.left_out,
-                               .baseline = std::move(boots.baseline),
-                               .candidate = std::move(boots.candidate)};
+  report.boots = analysis::ComparedBoots{.control = Seconds(boots.control),
+                                         .baseline_name = baseline,
+                                         .candidate_name = candidate,
+                                         .baseline_left_out = before.left_out,
+                                         .candidate_left_out = after.left_out,
+                                         .baseline = std::move(boots.baseline),
+                                         .candidate = std::move(boots.candidate)};
   return report;
 }
 
-}  // namespace plumb
+}  // namespace plumb::session

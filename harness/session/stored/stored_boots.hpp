@@ -7,7 +7,7 @@
 #include "harness/analysis/report/comparison_report.hpp"
 #include "harness/session/stored/archive.hpp"
 
-namespace plumb {
+namespace plumb::session {
 
 /// Returns whether a side of `plumb compare` names several runs. Such a name is "A,B,C", or "TAG/*"
 /// for all runs whose tag begins with "TAG/".
@@ -17,10 +17,11 @@ namespace plumb {
 /// side are unlike each other, or if the sides differ in more than `varied` names. Throws
 /// Error{kTryAgain} if a side has fewer than kMinBoots boots with measured controls, and says which
 /// runs were left out and why. Throws Error{kUser} for a run that is not there.
-[[nodiscard]] RunComparisonReport compare_stored_boots(const Archive& archive,
-                                                       const std::string& baseline,
-                                                       const std::string& candidate,
-                                                       std::span<const std::string> varied,
-                                                       const ComparisonLimits& limits);
+[[nodiscard]] analysis::RunComparisonReport compare_stored_boots(
+    const Archive& archive,
+    const std::string& baseline,
+    const std::string& candidate,
+    std::span<const std::string> varied,
+    const analysis::ComparisonLimits& limits);
 
-}  // namespace plumb
+}  // namespace plumb::session

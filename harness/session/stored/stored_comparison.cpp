@@ -22,31 +22,32 @@
 #include "harness/session/stored/stored_noise.hpp"
 #include "harness/session/work/suite_models.hpp"
 
-namespace plumb {
+namespace plumb::session {
 namespace {
 
 constexpr std::string_view kRecordKind = "comparison";
 constexpr std::string_view kBetween = "..";
 
-std::vector<ModelBounds> bounds_in(const RunReport& report) {
-  std::vector<ModelBounds> bounds;
-  for (const ModelReport& model : report.models) {
+std::vector<analysis::ModelBounds> bounds_in(const analysis::RunReport& report) {
+  std::vector<analysis::ModelBounds> bounds;
+  for (const analysis::ModelReport& model : report.models) {
     bounds.push_back(model.bounds);
   }
   return bounds;
 }
 
 /// Returns a description of where each key occurs in the models of both runs.
-std::map<std::string, std::string> places_in(const RunReport& left, const RunReport& right) {
-  LayerPlaces places;
-  std::set<ModelInstance> seen;
-  for (const RunReport* report : {&left, &right}) {
-    for (const ModelReport& model : report->models) {
+std::map<std::string, std::string> places_in(const analysis::RunReport& left,
+                                             const analysis::RunReport& right) {
+  analysis::LayerPlaces places;
+  std::set<analysis::ModelInstance> seen;
+  for (const analysis::RunReport* report : {&left, &right}) {
+    for (const analysis::ModelReport& model : report->models) {
       if (!seen.insert(model.bounds.instance).second) {
         continue;
       }
       places.add_layers(model.graph, model.bounds.instance);
-      for (const PartitionStep& step : model.bounds.cover) {
+      for (const analysis::PartitionStep& step : model.bounds.cover) {
         if (!step.rewrite.empty()) {
           places.add(step.key, model.graph.layers[step.layers.front()], model.bounds.instance);
         }
@@ -56,11 +57,11 @@ std::map<std::string, std::string> places_in(const RunReport& left, const RunRep
   return places.texts();
 }
 
-std::vector<Seconds> layer_samples(const ResultSet& results, const LayerKey& key) {
+std::vector<Seconds> layer_samples(const analysis::ResultSet& results, const model::LayerKey& key) {
   std::vector<Seconds> samples;
-  if (const auto time = served_time(results, key)) {
-    for (const StoredMeasurement* const row :
-         deciding_rows(results.rows_of(key), time->variant, CacheMode::kNone)) {
+  if (const auto time = analysis::served_time(results, key)) {
+    for (const results::StoredMeasurement* const row :
+         analysis::deciding_rows(results.rows_of(key), time->variant, results::CacheMode::kNone)) {
       const std::vector<Seconds>& of_process = row->measurement.samples;
       samples.insert(samples.end(), of_process.begin(), of_process.end());
     }
@@ -69,15 +70,16 @@ std::vector<Seconds> layer_samples(const ResultSet& results, const LayerKey& key
 }
 
 std::vector<Seconds> execution_samples(
-    const std::map<std::string, std::vector<Execution>>& executions,
-    const MetricComparison& metric) {
+    const std::map<std::string, std::vector<results::Execution>>& executions,
+    const analysis::MetricComparison& metric) {
   std::vector<Seconds> samples;
   const auto found = executions.find(metric.model);
   if (found != executions.end()) {
-    for (const ReplicatedExecution& execution : replicated_executions(found->second)) {
-      const Execution& told = *execution.told;
-      if (metric.series == end_to_end_series(metric.model, told.mode, told.scenario)) {
-        for (const Execution* const process : execution.processes) {
+    for (const analysis::ReplicatedExecution& execution :
+         analysis::replicated_executions(found->second)) {
+      const results::Execution& told = *execution.told;
+      if (metric.series == analysis::end_to_end_series(metric.model, told.mode, told.scenario)) {
+        for (const results::Execution* const process : execution.processes) {
           samples.insert(samples.end(), process->row.samples.begin(), process->row.samples.end());
         }
       }
@@ -88,27 +90,27 @@ std::vector<Seconds> execution_samples(
 
 /// Sources of the raw times of one run.
 struct Measured {
-  const ResultSet& results;
-  const ModelExecutions& executions;
+  const analysis::ResultSet& results;
+  const analysis::ModelExecutions& executions;
 };
 
 /// Collects the raw times of the metrics that changed, if both sides have any.
-std::vector<MetricSamples> samples_of_changes(const RunComparisonReport& report,
-                                              const Measured& left,
-                                              const Measured& right) {
-  std::vector<MetricSamples> all;
-  for (const MetricComparison& metric : report.comparison.metrics) {
-    const bool changed = metric.verdict == ComparisonVerdict::kRegressed ||
-                         metric.verdict == ComparisonVerdict::kImproved;
+std::vector<analysis::MetricSamples> samples_of_changes(const analysis::RunComparisonReport& report,
+                                                        const Measured& left,
+                                                        const Measured& right) {
+  std::vector<analysis::MetricSamples> all;
+  for (const analysis::MetricComparison& metric : report.comparison.metrics) {
+    const bool changed = metric.verdict == analysis::ComparisonVerdict::kRegressed ||
+                         metric.verdict == analysis::ComparisonVerdict::kImproved;
     if (!changed || !metric.ratio) {
       continue;
     }
-    MetricSamples samples{metric.series, {}, {}};
+    analysis::MetricSamples samples{metric.series, {}, {}};
     if (metric.kind == "end_to_end") {
       samples.baseline = execution_samples(left.executions, metric);
       samples.candidate = execution_samples(right.executions, metric);
     } else if (metric.kind == "layer") {
-      const LayerKey key{metric.series.substr(metric.series.find('/') + 1)};
+      const model::LayerKey key{metric.series.substr(metric.series.find('/') + 1)};
       samples.baseline = layer_samples(left.results, key);
       samples.candidate = layer_samples(right.results, key);
     }
@@ -121,28 +123,30 @@ std::vector<MetricSamples> samples_of_changes(const RunComparisonReport& report,
 
 /// Reads both runs' results. If they are of one machine, a host that was slow all through one run
 /// shows against the other.
-std::pair<RunResults, RunResults> read_both(const Store& store,
-                                            const RunRecord& baseline,
-                                            const RunRecord& candidate) {
+std::pair<RunResults, RunResults> read_both(const store::Store& store,
+                                            const results::RunRecord& baseline,
+                                            const results::RunRecord& candidate) {
   RunResults left = read_results(store, baseline.header.id);
   RunResults right = read_results(store, candidate.header.id);
-  const auto left_pace = fastest_pace(left.rows, left.executions);
-  const auto right_pace = fastest_pace(right.rows, right.executions);
+  const auto left_pace = analysis::fastest_pace(left.rows, left.executions);
+  const auto right_pace = analysis::fastest_pace(right.rows, right.executions);
   if (left_pace && right_pace &&
-      system_id(baseline.header.environment) == system_id(candidate.header.environment)) {
+      analysis::system_id(baseline.header.environment) ==
+          analysis::system_id(candidate.header.environment)) {
     const double fastest = std::min(*left_pace, *right_pace);
-    mark_slow_host(fastest, left.rows, left.executions);
-    mark_slow_host(fastest, right.rows, right.executions);
+    analysis::mark_slow_host(fastest, left.rows, left.executions);
+    analysis::mark_slow_host(fastest, right.rows, right.executions);
   }
   return {std::move(left), std::move(right)};
 }
 
 void keep_processes_after(std::int64_t last, RunResults& results) {
-  std::erase_if(results.rows, [&](const StoredMeasurement& row) {
-    return row.measurement.process <= last || row.measurement.purpose != Purpose::kConfirm;
+  std::erase_if(results.rows, [&](const results::StoredMeasurement& row) {
+    return row.measurement.process <= last || row.measurement.purpose != results::Purpose::kConfirm;
   });
   for (auto& [subject, executions] : results.executions) {
-    std::erase_if(executions, [&](const Execution& each) { return each.row.process <= last; });
+    std::erase_if(executions,
+                  [&](const results::Execution& each) { return each.row.process <= last; });
   }
 }
 
@@ -154,67 +158,69 @@ enum class Judged {
 
 /// Returns the limits for two runs. Between runs of the same software, a difference within the
 /// margins of runs comes from the machine.
-ComparisonLimits limits_between(const RunRecord& baseline,
-                                const RunRecord& candidate,
-                                ComparisonLimits limits) {
-  if (is_same_software(baseline.header.environment, candidate.header.environment)) {
+analysis::ComparisonLimits limits_between(const results::RunRecord& baseline,
+                                          const results::RunRecord& candidate,
+                                          analysis::ComparisonLimits limits) {
+  if (analysis::is_same_software(baseline.header.environment, candidate.header.environment)) {
     limits.end_to_end_floor = std::max(limits.end_to_end_floor, limits.run_margin);
     limits.layer_floor = std::max(limits.layer_floor, limits.run_layer_margin);
   }
   return limits;
 }
 
-RunComparisonReport compare(const Archive& archive,
-                            const std::string& baseline,
-                            const std::string& candidate,
-                            std::span<const std::string> varied,
-                            const ComparisonLimits& limits,
-                            const std::optional<Timestamp>& until,
-                            Judged judged) {
-  const Store& store = archive.store;
-  RunComparisonReport report;
+analysis::RunComparisonReport compare(const Archive& archive,
+                                      const std::string& baseline,
+                                      const std::string& candidate,
+                                      std::span<const std::string> varied,
+                                      const analysis::ComparisonLimits& limits,
+                                      const std::optional<Timestamp>& until,
+                                      Judged judged) {
+  const store::Store& store = archive.store;
+  analysis::RunComparisonReport report;
   report.baseline = store.find_run(baseline);
   report.candidate = store.find_run(candidate);
   report.varied.assign(varied.begin(), varied.end());
   report.limits = limits;
-  report.environment_diff =
-      environment_diff(report.baseline.header.environment, report.candidate.header.environment);
+  report.environment_diff = analysis::environment_diff(report.baseline.header.environment,
+                                                       report.candidate.header.environment);
   check_alike(report.baseline, report.candidate, varied);
   const auto [left_run, right_run] = read_both(store, report.baseline, report.candidate);
-  const RunReport left = analyze_run(archive, report.baseline, {}, left_run);
-  const RunReport right = analyze_run(archive, report.candidate, {}, right_run);
-  const ResultSet left_results(left.rows, left.calibration);
-  const ResultSet right_results(right.rows, right.calibration);
-  const std::vector<ModelBounds> left_bounds = bounds_in(left);
-  const std::vector<ModelBounds> right_bounds = bounds_in(right);
-  CalibratedFloors floors = calibrated_floors(
+  const analysis::RunReport left = analyze_run(archive, report.baseline, {}, left_run);
+  const analysis::RunReport right = analyze_run(archive, report.candidate, {}, right_run);
+  const analysis::ResultSet left_results(left.rows, left.calibration);
+  const analysis::ResultSet right_results(right.rows, right.calibration);
+  const std::vector<analysis::ModelBounds> left_bounds = bounds_in(left);
+  const std::vector<analysis::ModelBounds> right_bounds = bounds_in(right);
+  analysis::CalibratedFloors floors = calibrated_floors(
       store, report.baseline.header.environment, report.candidate.header.environment, until);
   floors.learned = learned_noise(store, report.baseline, report.candidate, until);
   report.calibrations = floors.runs;
-  const RunSide left_side{left_results, left_bounds, left_run.executions};
-  const ComparisonLimits effective =
+  const analysis::RunSide left_side{left_results, left_bounds, left_run.executions};
+  const analysis::ComparisonLimits effective =
       judged == Judged::kAlone ? limits : limits_between(report.baseline, report.candidate, limits);
-  report.comparison = compare_runs(
+  report.comparison = analysis::compare_runs(
       left_side, {right_results, right_bounds, right_run.executions}, floors, effective);
   if (judged == Judged::kAlone) {
     exclude_cases(store, report);
     return report;
   }
-  report.same_software =
-      is_same_software(report.baseline.header.environment, report.candidate.header.environment);
+  report.same_software = analysis::is_same_software(report.baseline.header.environment,
+                                                    report.candidate.header.environment);
   const auto confirmation =
       read_confirmation(store, report.baseline.header.id, report.candidate.header.id);
   if (confirmation && confirmation->pairs) {
-    conclude_pairs(confirmation->suspects, *confirmation->pairs, limits, report.comparison);
+    analysis::conclude_pairs(
+        confirmation->suspects, *confirmation->pairs, limits, report.comparison);
   } else if (confirmation) {
     RunResults fresh = right_run;
     keep_processes_after(confirmation->after_process, fresh);
-    const RunReport again = analyze_run(archive, report.candidate, {}, fresh);
-    const ResultSet again_results(again.rows, again.calibration);
-    const std::vector<ModelBounds> again_bounds = bounds_in(again);
-    conclude_confirmation(
+    const analysis::RunReport again = analyze_run(archive, report.candidate, {}, fresh);
+    const analysis::ResultSet again_results(again.rows, again.calibration);
+    const std::vector<analysis::ModelBounds> again_bounds = bounds_in(again);
+    analysis::conclude_confirmation(
         confirmation->suspects,
-        compare_runs(left_side, {again_results, again_bounds, fresh.executions}, floors, effective),
+        analysis::compare_runs(
+            left_side, {again_results, again_bounds, fresh.executions}, floors, effective),
         report.comparison);
   }
   exclude_cases(store, report);
@@ -226,36 +232,38 @@ RunComparisonReport compare(const Archive& archive,
 
 }  // namespace
 
-void exclude_cases(const Store& store, RunComparisonReport& report) {
-  const RunHeader& candidate = report.candidate.header;
-  report.exclusions = apply_exclusions(
-      read_exclusions(store, candidate.id), day_of(candidate), report.limits, report.comparison);
+void exclude_cases(const store::Store& store, analysis::RunComparisonReport& report) {
+  const results::RunHeader& candidate = report.candidate.header;
+  report.exclusions = analysis::apply_exclusions(read_exclusions(store, candidate.id),
+                                                 analysis::day_of(candidate),
+                                                 report.limits,
+                                                 report.comparison);
 }
 
-Suspects stored_suspects(const Archive& archive,
-                         const std::string& baseline,
-                         const std::string& candidate,
-                         std::span<const std::string> varied,
-                         SuspectRule rule) {
+analysis::Suspects stored_suspects(const Archive& archive,
+                                   const std::string& baseline,
+                                   const std::string& candidate,
+                                   std::span<const std::string> varied,
+                                   analysis::SuspectRule rule) {
   // The rows alone: what these runs confirmed earlier must not raise a suspicion.
-  const RunComparisonReport report =
+  const analysis::RunComparisonReport report =
       compare(archive, baseline, candidate, varied, {}, std::nullopt, Judged::kAlone);
   const RunResults results = read_results(archive.store, report.candidate.header.id);
-  const RunReport analysis = analyze_run(archive, report.candidate, {}, results);
-  const ResultSet set(analysis.rows, analysis.calibration);
-  const std::vector<ModelBounds> bounds = bounds_in(analysis);
-  return find_suspects(report.comparison, {set, bounds, results.executions}, rule);
+  const analysis::RunReport analysis = analyze_run(archive, report.candidate, {}, results);
+  const analysis::ResultSet set(analysis.rows, analysis.calibration);
+  const std::vector<analysis::ModelBounds> bounds = bounds_in(analysis);
+  return analysis::find_suspects(report.comparison, {set, bounds, results.executions}, rule);
 }
 
-void check_alike(const RunRecord& baseline,
-                 const RunRecord& candidate,
+void check_alike(const results::RunRecord& baseline,
+                 const results::RunRecord& candidate,
                  std::span<const std::string> varied) {
-  const RunHeader& left = baseline.header;
-  const RunHeader& right = candidate.header;
+  const results::RunHeader& left = baseline.header;
+  const results::RunHeader& right = candidate.header;
   std::string unlike;
-  for (const EnvironmentDifference& difference :
-       environment_diff(left.environment, right.environment)) {
-    if (difference.identity && !is_varied(difference.name, varied)) {
+  for (const analysis::EnvironmentDifference& difference :
+       analysis::environment_diff(left.environment, right.environment)) {
+    if (difference.identity && !analysis::is_varied(difference.name, varied)) {
       unlike += fmt::format(
           " {}: '{}' and '{}';", difference.name, difference.baseline, difference.candidate);
     }
@@ -265,7 +273,7 @@ void check_alike(const RunRecord& baseline,
                 "the runs were measured in different environments:" + unlike +
                     " name what differs on purpose: --vary stack, --vary driver, --vary FACT");
   }
-  if (left.suite_hash != right.suite_hash && !is_varied("suite", varied) &&
+  if (left.suite_hash != right.suite_hash && !analysis::is_varied("suite", varied) &&
       !measure_the_same(left.resolved_suite, right.resolved_suite)) {
     throw Error(Error::Kind::kRefused,
                 fmt::format("the runs are of different suites, '{}' ({:.12}) and '{}' ({:.12}): "
@@ -277,21 +285,21 @@ void check_alike(const RunRecord& baseline,
   }
 }
 
-RunComparisonReport compare_stored_runs(const Archive& archive,
-                                        const std::string& baseline,
-                                        const std::string& candidate,
-                                        std::span<const std::string> varied,
-                                        const ComparisonLimits& limits,
-                                        const std::optional<Timestamp>& until) {
+analysis::RunComparisonReport compare_stored_runs(const Archive& archive,
+                                                  const std::string& baseline,
+                                                  const std::string& candidate,
+                                                  std::span<const std::string> varied,
+                                                  const analysis::ComparisonLimits& limits,
+                                                  const std::optional<Timestamp>& until) {
   return compare(archive, baseline, candidate, varied, limits, until, Judged::kWithAllThatIsKnown);
 }
 
-void store_comparison(Store& store, const RunComparisonReport& report) {
+void store_comparison(store::Store& store, const analysis::RunComparisonReport& report) {
   put_run_record(store,
                  report.candidate.header.id,
                  std::string(kRecordKind),
                  report.baseline.header.id,
-                 document_text(comparison_document(report)));
+                 analysis::document_text(analysis::comparison_document(report)));
 }
 
 std::optional<ComparedRuns> compared_runs(const std::string& name) {
@@ -302,18 +310,18 @@ std::optional<ComparedRuns> compared_runs(const std::string& name) {
   return ComparedRuns{name.substr(0, between), name.substr(between + kBetween.size())};
 }
 
-RunComparisonReport kept_comparison(const Archive& archive, const ComparedRuns& runs) {
-  const Store& store = archive.store;
+analysis::RunComparisonReport kept_comparison(const Archive& archive, const ComparedRuns& runs) {
+  const store::Store& store = archive.store;
   const std::string baseline = store.find_run(runs.baseline).header.id;
   const std::string candidate = store.find_run(runs.candidate).header.id;
-  std::optional<DerivedRecord> newest;
-  for (DerivedRecord& record : store.derived(candidate, std::string(kRecordKind))) {
+  std::optional<results::DerivedRecord> newest;
+  for (results::DerivedRecord& record : store.derived(candidate, std::string(kRecordKind))) {
     if (record.subject == baseline && (!newest || newest->computed <= record.computed)) {
       newest = std::move(record);
     }
   }
   std::vector<std::string> varied;
-  ComparisonLimits limits;
+  analysis::ComparisonLimits limits;
   if (newest) {
     const auto document = nlohmann::json::parse(newest->payload);
     varied = document.at("varied").get<std::vector<std::string>>();
@@ -331,4 +339,4 @@ RunComparisonReport kept_comparison(const Archive& archive, const ComparedRuns& 
                              newest ? std::optional(newest->computed) : std::nullopt);
 }
 
-}  // namespace plumb
+}  // namespace plumb::session

@@ -6,16 +6,16 @@
 
 #include "harness/session/stored/run_record.hpp"
 
-namespace plumb {
+namespace plumb::session {
 namespace {
 
 constexpr const char* kConfirmationRecord = "confirmation";
 
 }  // namespace
 
-void put_confirmation(Store& store,
-                      const RunId& baseline,
-                      const RunId& candidate,
+void put_confirmation(store::Store& store,
+                      const results::RunId& baseline,
+                      const results::RunId& candidate,
                       const StoredConfirmation& confirmation) {
   nlohmann::json document{{"series", confirmation.suspects.series}};
   if (confirmation.pairs) {
@@ -26,11 +26,11 @@ void put_confirmation(Store& store,
   put_run_record(store, candidate, kConfirmationRecord, baseline, document.dump());
 }
 
-std::optional<StoredConfirmation> read_confirmation(const Store& store,
-                                                    const RunId& baseline,
-                                                    const RunId& candidate) {
+std::optional<StoredConfirmation> read_confirmation(const store::Store& store,
+                                                    const results::RunId& baseline,
+                                                    const results::RunId& candidate) {
   std::optional<StoredConfirmation> confirmation;
-  for (const DerivedRecord& record : store.derived(candidate, kConfirmationRecord)) {
+  for (const results::DerivedRecord& record : store.derived(candidate, kConfirmationRecord)) {
     if (record.subject != baseline) {
       continue;
     }
@@ -40,7 +40,7 @@ std::optional<StoredConfirmation> read_confirmation(const Store& store,
       confirmation->suspects.series.insert(series.get<std::string>());
     }
     if (document.contains("pairs")) {
-      confirmation->pairs = paired_confirmation_from_json(document.at("pairs").dump());
+      confirmation->pairs = analysis::paired_confirmation_from_json(document.at("pairs").dump());
     } else {
       document.at("after_process").get_to(confirmation->after_process);
     }
@@ -48,4 +48,4 @@ std::optional<StoredConfirmation> read_confirmation(const Store& store,
   return confirmation;
 }
 
-}  // namespace plumb
+}  // namespace plumb::session

@@ -3,18 +3,22 @@
 
 #include "harness/analysis/report/run_report.hpp"
 
-namespace plumb {
+namespace plumb::session {
 
-std::vector<Exclusion> read_exclusions(const Store& store, const RunId& run) {
-  const std::vector<DerivedRecord> records = store.derived(run, kExclusionsRecord);
-  return records.empty() ? std::vector<Exclusion>() : exclusions_from_json(records.back().payload);
+std::vector<results::Exclusion> read_exclusions(const store::Store& store,
+                                                const results::RunId& run) {
+  const std::vector<results::DerivedRecord> records =
+      store.derived(run, results::kExclusionsRecord);
+  return records.empty() ? std::vector<results::Exclusion>()
+                         : results::exclusions_from_json(records.back().payload);
 }
 
-std::vector<Exclusion> holding_exclusions(const Store& store, const RunHeader& run) {
-  std::vector<Exclusion> exclusions = read_exclusions(store, run.id);
-  const std::string day = day_of(run);
-  std::erase_if(exclusions, [&](const Exclusion& each) { return !each.holds_on(day); });
+std::vector<results::Exclusion> holding_exclusions(const store::Store& store,
+                                                   const results::RunHeader& run) {
+  std::vector<results::Exclusion> exclusions = read_exclusions(store, run.id);
+  const std::string day = analysis::day_of(run);
+  std::erase_if(exclusions, [&](const results::Exclusion& each) { return !each.holds_on(day); });
   return exclusions;
 }
 
-}  // namespace plumb
+}  // namespace plumb::session

@@ -6,12 +6,14 @@
 #include "harness/results/exclusion.hpp"
 #include "harness/store/store.hpp"
 
-namespace plumb {
+namespace plumb::session {
 
 /// Reads the exclusions of a run's suite, as they were when it began or was last resumed.
-[[nodiscard]] std::vector<Exclusion> read_exclusions(const Store& store, const RunId& run);
+[[nodiscard]] std::vector<results::Exclusion> read_exclusions(const store::Store& store,
+                                                              const results::RunId& run);
 
 /// Reads those that hold on the day when the run began.
-[[nodiscard]] std::vector<Exclusion> holding_exclusions(const Store& store, const RunHeader& run);
+[[nodiscard]] std::vector<results::Exclusion> holding_exclusions(const store::Store& store,
+                                                                 const results::RunHeader& run);
 
-}  // namespace plumb
+}  // namespace plumb::session

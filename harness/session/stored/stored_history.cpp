@@ -15,28 +15,28 @@
 #include "harness/session/stored/run_analysis.hpp"
 #include "harness/session/stored/stored_exclusions.hpp"
 
-namespace plumb {
+namespace plumb::session {
 namespace {
 
 constexpr std::size_t kMaxBounds = 1000;
 
 /// Returns whether a run is one side of pairs. The short samples of such a run are not points of a
 /// history.
-bool is_paired(const RunHeader& header) {
-  const Facts& identity = header.environment.identity;
+bool is_paired(const results::RunHeader& header) {
+  const results::Facts& identity = header.environment.identity;
   const auto method = identity.find("method");
   return method != identity.end() && method->second.ends_with(" paired");
 }
 
 /// Returns the finished runs of the newest run's series that the query allows, oldest first.
-std::vector<RunRecord> runs_of(const Store& store, const HistoryQuery& query) {
-  std::vector<RunRecord> runs;
-  for (RunRecord& run : store.runs()) {  // newest first
-    const bool wanted = run.state == RunState::kFinished && !is_paired(run.header) &&
+std::vector<results::RunRecord> find_runs(const store::Store& store, const HistoryQuery& query) {
+  std::vector<results::RunRecord> runs;
+  for (results::RunRecord& run : store.runs()) {  // newest first
+    const bool wanted = run.state == results::RunState::kFinished && !is_paired(run.header) &&
                         (query.suite.empty() || run.header.suite == query.suite) &&
                         (query.stack.empty() || run.header.stack == query.stack);
-    if (wanted &&
-        (runs.empty() || run_series_of(run.header) == run_series_of(runs.front().header))) {
+    if (wanted && (runs.empty() || analysis::run_series_of(run.header) ==
+                                       analysis::run_series_of(runs.front().header))) {
       runs.push_back(std::move(run));
     }
   }
@@ -59,15 +59,15 @@ bool is_wanted(const std::string& id, const std::vector<std::string>& names) {
 /// Reader of the series of a history, in order of id.
 class HistoryReader {
  public:
-  HistoryReader(const Store& store, const StoredHistory& history, const HistoryQuery& query)
+  HistoryReader(const store::Store& store, const StoredHistory& history, const HistoryQuery& query)
       : store_(store), runs_(history.runs), names_(query.series) {
-    for (const RunRecord& run : runs_) {
+    for (const results::RunRecord& run : runs_) {
       ids_.insert(run.header.id);
     }
   }
 
-  std::vector<SeriesHistory> read() {
-    for (const RunRecord& run : runs_) {
+  std::vector<analysis::SeriesHistory> read() {
+    for (const results::RunRecord& run : runs_) {
       read_executions(run.header.id);
       read_bounds(run.header.id);
     }
@@ -76,7 +76,7 @@ class HistoryReader {
       return series.second.back().run != runs_.back().header.id;
     });
     read_layers();
-    std::vector<SeriesHistory> result;
+    std::vector<analysis::SeriesHistory> result;
     for (auto& [id, points] : points_) {
       result.push_back({id, std::move(points)});
     }
@@ -84,7 +84,7 @@ class HistoryReader {
   }
 
  private:
-  void add(const std::string& id, const RunId& run, double seconds) {
+  void add(const std::string& id, const results::RunId& run, double seconds) {
     if (seconds > 0.0 && is_wanted(id, names_)) {
       points_[id].push_back({run, seconds});
     }
@@ -92,15 +92,15 @@ class HistoryReader {
 
   void read_layers() {
     std::set<std::string> keys;
-    for (const StoredMeasurement& row : store_.measurements(runs_.back().header.id)) {
+    for (const results::StoredMeasurement& row : store_.measurements(runs_.back().header.id)) {
       keys.insert(row.measurement.key.text);
     }
     for (const std::string& key : keys) {
       if (!is_wanted("layers/" + key, names_)) {
         continue;
       }
-      for (const SeriesPoint& point :
-           store_.series({.key = key, .cache = CacheMode::kNone, .environment = {}})) {
+      for (const store::SeriesPoint& point :
+           store_.series({.key = key, .cache = results::CacheMode::kNone, .environment = {}})) {
         if (ids_.contains(point.run)) {
           add("layers/" + key, point.run, point.corrected.median.count());
         }
@@ -108,13 +108,15 @@ class HistoryReader {
     }
   }
 
-  void read_executions(const RunId& run) {
+  void read_executions(const results::RunId& run) {
     std::map<std::string, double> times;
     for (const auto& [subject, executions] : read_results(store_, run).executions) {
-      for (const ReplicatedExecution& execution : replicated_executions(executions)) {
-        const ExecutionTime time = execution_time(execution);
+      for (const analysis::ReplicatedExecution& execution :
+           analysis::replicated_executions(executions)) {
+        const analysis::ExecutionTime time = analysis::execution_time(execution);
         if (time.samples > 0) {
-          times[end_to_end_series(subject, time.mode, time.scenario)] = time.median.count();
+          times[analysis::end_to_end_series(subject, time.mode, time.scenario)] =
+              time.median.count();
         }
       }
     }
@@ -122,17 +124,17 @@ class HistoryReader {
   }
 
   /// Reads the complete bounds of a run. The last record of a model is that of the newest analysis.
-  void read_bounds(const RunId& run) {
+  void read_bounds(const results::RunId& run) {
     std::map<std::string, std::string> newest;
-    for (DerivedRecord& record : store_.derived(run, "bound")) {
+    for (results::DerivedRecord& record : store_.derived(run, "bound")) {
       newest[record.subject] = std::move(record.payload);
     }
     std::map<std::string, double> times;
     for (const auto& [subject, payload] : newest) {
-      const nlohmann::json document = parse_json(payload);
-      for (const nlohmann::json& model : JsonObject(document).array("models", 1)) {
-        for (const nlohmann::json& entry : JsonObject(model).array("bounds", kMaxBounds)) {
-          const JsonObject bound(entry);
+      const nlohmann::json document = results::parse_json(payload);
+      for (const nlohmann::json& model : results::JsonObject(document).array("models", 1)) {
+        for (const nlohmann::json& entry : results::JsonObject(model).array("bounds", kMaxBounds)) {
+          const results::JsonObject bound(entry);
           if (bound.boolean("complete") && bound.has("seconds")) {
             times[fmt::format("models/{}/{}/{}", subject, bound.text("kind"), bound.text("mode"))] =
                 bound.number("seconds");
@@ -143,29 +145,31 @@ class HistoryReader {
     add_all(times, run);
   }
 
-  void add_all(const std::map<std::string, double>& times, const RunId& run) {
+  void add_all(const std::map<std::string, double>& times, const results::RunId& run) {
     for (const auto& [id, seconds] : times) {
       add(id, run, seconds);
     }
   }
 
-  const Store& store_;
-  const std::vector<RunRecord>& runs_;
+  const store::Store& store_;
+  const std::vector<results::RunRecord>& runs_;
   const std::vector<std::string>& names_;
-  std::set<RunId> ids_;
-  std::map<std::string, std::vector<SeriesHistory::Point>> points_;
+  std::set<results::RunId> ids_;
+  std::map<std::string, std::vector<analysis::SeriesHistory::Point>> points_;
 };
 
 }  // namespace
 
-StoredHistory read_history(const Store& store, const HistoryQuery& query) {
+StoredHistory read_history(const store::Store& store, const HistoryQuery& query) {
   StoredHistory history;
-  history.runs = runs_of(store, query);
-  history.name = run_series_of(history.runs.back().header);
+  history.runs = find_runs(store, query);
+  history.name = analysis::run_series_of(history.runs.back().header);
   history.series = HistoryReader(store, history, query).read();
-  const std::vector<Exclusion> exclusions = holding_exclusions(store, history.runs.back().header);
-  for (const SeriesHistory& series : history.series) {
-    if (const Exclusion* const found = exclusion_of(exclusions, case_names(series.id))) {
+  const std::vector<results::Exclusion> exclusions =
+      holding_exclusions(store, history.runs.back().header);
+  for (const analysis::SeriesHistory& series : history.series) {
+    if (const results::Exclusion* const found =
+            results::find_exclusion(exclusions, results::case_names(series.id))) {
       history.excluded.push_back({series.id, *found});
     }
   }
@@ -177,10 +181,10 @@ StoredHistory read_history(const Store& store, const HistoryQuery& query) {
             history.name.suite,
             fmt::join(query.series, "', '")));
   }
-  std::erase_if(history.series, [&](const SeriesHistory& series) {
-    return exclusion_of(exclusions, case_names(series.id)) != nullptr;
+  std::erase_if(history.series, [&](const analysis::SeriesHistory& series) {
+    return results::find_exclusion(exclusions, results::case_names(series.id)) != nullptr;
   });
   return history;
 }
 
-}  // namespace plumb
+}  // namespace plumb::session

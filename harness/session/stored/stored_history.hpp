@@ -8,7 +8,7 @@
 #include "harness/analysis/history/series_history.hpp"
 #include "harness/store/store.hpp"
 
-namespace plumb {
+namespace plumb::session {
 
 /// Selection of a history. If suite or stack is empty, that of the newest finished run is taken.
 struct HistoryQuery {
@@ -19,15 +19,16 @@ struct HistoryQuery {
 
 /// History of one suite with one stack on one machine with one number of threads.
 struct StoredHistory {
-  RunSeries name;
-  std::vector<RunRecord> runs;  ///< finished, oldest first
-  std::vector<SeriesHistory> series;
-  std::vector<ExcludedSeries> excluded;  ///< by the newest run's suite; not among `series`
+  analysis::RunSeries name;
+  std::vector<results::RunRecord> runs;  ///< finished, oldest first
+  std::vector<analysis::SeriesHistory> series;
+  std::vector<analysis::ExcludedSeries> excluded;  ///< by the newest run's suite; not among
+                                                   ///< `series`
 };
 
 /// Reads every series that the newest run is a point of. These are layers hot (the best variant of
 /// each key), models end to end, and their complete bounds. Points are those that a run measured
 /// itself, not reused ones. Throws Error{kUser} if there is no such run or series.
-[[nodiscard]] StoredHistory read_history(const Store& store, const HistoryQuery& query);
+[[nodiscard]] StoredHistory read_history(const store::Store& store, const HistoryQuery& query);
 
-}  // namespace plumb
+}  // namespace plumb::session

@@ -10,14 +10,14 @@
 #include "harness/analysis/compare/run_times.hpp"
 #include "harness/results/json_object.hpp"
 
-namespace plumb {
+namespace plumb::session {
 namespace {
 
 constexpr std::string_view kPaired = " paired";
 constexpr std::size_t kMaxSeries = 1'000'000;
 
 /// Returns the environment's id without the mark of pairs, which measure the same thing.
-std::string unpaired_id(Environment environment) {
+std::string unpaired_id(results::Environment environment) {
   const auto method = environment.identity.find("method");
   if (method != environment.identity.end() && method->second.ends_with(kPaired)) {
     method->second.resize(method->second.size() - kPaired.size());
@@ -26,18 +26,18 @@ std::string unpaired_id(Environment environment) {
 }
 
 /// Adds the series of one run's calibrations that `floors` does not have yet.
-void add_missing(const Store& store,
-                 const RunId& run,
+void add_missing(const store::Store& store,
+                 const results::RunId& run,
                  const std::optional<Timestamp>& until,
-                 CalibratedFloors& floors) {
-  std::map<std::string, CalibratedNoise> found;
-  for (const DerivedRecord& record : store.derived(run, kNoiseRecord)) {
+                 analysis::CalibratedFloors& floors) {
+  std::map<std::string, analysis::CalibratedNoise> found;
+  for (const results::DerivedRecord& record : store.derived(run, kNoiseRecord)) {
     if (until && record.computed > *until) {
       continue;
     }
-    const nlohmann::json document = parse_json(record.payload);
-    for (const nlohmann::json& row : JsonObject(document).array("metrics", kMaxSeries)) {
-      const JsonObject metric(row);
+    const nlohmann::json document = results::parse_json(record.payload);
+    for (const nlohmann::json& row : results::JsonObject(document).array("metrics", kMaxSeries)) {
+      const results::JsonObject metric(row);
       found[metric.text("series")] = {metric.number("process"), metric.number("floor")};
     }
   }
@@ -48,11 +48,11 @@ void add_missing(const Store& store,
   }
 }
 
-CalibratedFloors newest_of(const Store& store,
-                           const std::string& environment,
-                           const std::optional<Timestamp>& until) {
-  CalibratedFloors floors;
-  for (const RunRecord& run : store.runs()) {  // newest first
+analysis::CalibratedFloors find_newest(const store::Store& store,
+                                       const std::string& environment,
+                                       const std::optional<Timestamp>& until) {
+  analysis::CalibratedFloors floors;
+  for (const results::RunRecord& run : store.runs()) {  // newest first
     if (unpaired_id(run.header.environment) == environment) {
       add_missing(store, run.header.id, until, floors);
     }
@@ -62,41 +62,42 @@ CalibratedFloors newest_of(const Store& store,
 
 }  // namespace
 
-CalibratedFloors calibrated_floors(const Store& store,
-                                   const Environment& baseline,
-                                   const Environment& candidate,
-                                   const std::optional<Timestamp>& until) {
+analysis::CalibratedFloors calibrated_floors(const store::Store& store,
+                                             const results::Environment& baseline,
+                                             const results::Environment& candidate,
+                                             const std::optional<Timestamp>& until) {
   const std::string left = unpaired_id(baseline);
   const std::string right = unpaired_id(candidate);
-  CalibratedFloors floors = newest_of(store, left, until);
+  analysis::CalibratedFloors floors = find_newest(store, left, until);
   if (right != left) {
-    floors.join(newest_of(store, right, until));
+    floors.join(find_newest(store, right, until));
   }
   return floors;
 }
 
-LearnedNoise learned_noise(const Store& store,
-                           const RunRecord& baseline,
-                           const RunRecord& candidate,
-                           const std::optional<Timestamp>& until) {
+analysis::LearnedNoise learned_noise(const store::Store& store,
+                                     const results::RunRecord& baseline,
+                                     const results::RunRecord& candidate,
+                                     const std::optional<Timestamp>& until) {
   constexpr std::size_t kMaxRuns = 20;
   const std::string environment = baseline.header.environment.id();
-  std::vector<RunTimes> times;
-  for (const RunRecord& run : store.runs()) {  // newest first
-    if (run.state != RunState::kFinished || run.header.environment.id() != environment ||
+  std::vector<analysis::RunTimes> times;
+  for (const results::RunRecord& run : store.runs()) {  // newest first
+    if (run.state != results::RunState::kFinished || run.header.environment.id() != environment ||
         run.header.id == candidate.header.id || (until && run.header.started > *until)) {
       continue;
     }
-    const std::vector<DerivedRecord> records = store.derived(run.header.id, kRunTimesRecord);
+    const std::vector<results::DerivedRecord> records =
+        store.derived(run.header.id, analysis::kRunTimesRecord);
     if (!records.empty()) {
-      times.push_back(run_times_from_json(records.back().payload));
+      times.push_back(analysis::run_times_from_json(records.back().payload));
     }
     if (times.size() == kMaxRuns) {
       break;
     }
   }
   std::reverse(times.begin(), times.end());
-  return LearnedNoise(times);
+  return analysis::LearnedNoise(times);
 }
 
-}  // namespace plumb
+}  // namespace plumb::session

@@ -6,7 +6,7 @@
 #include "harness/analysis/compare/minimum_effect.hpp"
 #include "harness/store/store.hpp"
 
-namespace plumb {
+namespace plumb::session {
 
 inline constexpr const char* kNoiseRecord = "noise";
 
@@ -14,17 +14,18 @@ inline constexpr const char* kNoiseRecord = "noise";
 /// the larger minimum effect. An environment's identity decides: machine, stack, driver, threads
 /// and method, whether it was measured in pairs or not. `until` leaves later calibrations out, so
 /// that a comparison can be repeated as it was.
-[[nodiscard]] CalibratedFloors calibrated_floors(const Store& store,
-                                                 const Environment& baseline,
-                                                 const Environment& candidate,
-                                                 const std::optional<Timestamp>& until = {});
+[[nodiscard]] analysis::CalibratedFloors calibrated_floors(
+    const store::Store& store,
+    const results::Environment& baseline,
+    const results::Environment& candidate,
+    const std::optional<Timestamp>& until = {});
 
 /// Learns the noise between runs from the newest 20 finished runs of the baseline's environment.
 /// The candidate is left out: it must not influence how it is judged. Runs keep their times for
 /// this as records of kind kRunTimesRecord. `until` as above.
-[[nodiscard]] LearnedNoise learned_noise(const Store& store,
-                                         const RunRecord& baseline,
-                                         const RunRecord& candidate,
-                                         const std::optional<Timestamp>& until = {});
+[[nodiscard]] analysis::LearnedNoise learned_noise(const store::Store& store,
+                                                   const results::RunRecord& baseline,
+                                                   const results::RunRecord& candidate,
+                                                   const std::optional<Timestamp>& until = {});
 
-}  // namespace plumb
+}  // namespace plumb::session

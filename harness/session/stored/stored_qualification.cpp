@@ -4,13 +4,15 @@
 #include <algorithm>
 #include <utility>
 
-namespace plumb {
+namespace plumb::session {
 
-QualificationReport with_history(const Store& store, Qualification qualification) {
-  QualificationReport report;
-  for (const RunRecord& run : store.runs()) {
-    for (const DerivedRecord& record : store.derived(run.header.id, kQualificationRecord)) {
-      const Qualification past = qualification_from_json(record.payload);
+analysis::QualificationReport with_history(const store::Store& store,
+                                           analysis::Qualification qualification) {
+  analysis::QualificationReport report;
+  for (const results::RunRecord& run : store.runs()) {
+    for (const results::DerivedRecord& record :
+         store.derived(run.header.id, kQualificationRecord)) {
+      const analysis::Qualification past = analysis::qualification_from_json(record.payload);
       if (past.suite == qualification.suite && past.baseline.name == qualification.baseline.name &&
           past.candidate.name == qualification.candidate.name &&
           past.finished < qualification.finished) {
@@ -26,14 +28,14 @@ QualificationReport with_history(const Store& store, Qualification qualification
   return report;
 }
 
-std::optional<QualificationReport> kept_qualification(const Store& store,
-                                                      const std::string& baseline,
-                                                      const std::string& candidate) {
-  const RunId before = store.find_run(baseline).header.id;
-  std::optional<Qualification> newest;
-  for (const DerivedRecord& record :
+std::optional<analysis::QualificationReport> kept_qualification(const store::Store& store,
+                                                                const std::string& baseline,
+                                                                const std::string& candidate) {
+  const results::RunId before = store.find_run(baseline).header.id;
+  std::optional<analysis::Qualification> newest;
+  for (const results::DerivedRecord& record :
        store.derived(store.find_run(candidate).header.id, kQualificationRecord)) {
-    Qualification each = qualification_from_json(record.payload);
+    analysis::Qualification each = analysis::qualification_from_json(record.payload);
     if (each.baseline.run == before && (!newest || newest->finished <= each.finished)) {
       newest = std::move(each);
     }
@@ -41,4 +43,4 @@ std::optional<QualificationReport> kept_qualification(const Store& store,
   return newest ? std::optional(with_history(store, std::move(*newest))) : std::nullopt;
 }
 
-}  // namespace plumb
+}  // namespace plumb::session

@@ -18,7 +18,7 @@
 #include "harness/session/stored/stored_noise.hpp"
 #include "harness/stacks/stack_probe.hpp"
 
-namespace plumb {
+namespace plumb::session {
 namespace {
 
 struct VersionedStack {
@@ -27,7 +27,7 @@ struct VersionedStack {
 };
 
 /// Splits "3.11.2" into numbers, so that 3.9 comes before 3.11. What is no number counts as zero.
-std::vector<std::uint64_t> numbers_of(const std::string& version) {
+std::vector<std::uint64_t> parse_numbers(const std::string& version) {
   std::vector<std::uint64_t> numbers;
   std::istringstream parts(version);
   for (std::string part; std::getline(parts, part, '.');) {
@@ -37,7 +37,8 @@ std::vector<std::uint64_t> numbers_of(const std::string& version) {
 }
 
 std::string version_of(const std::string& stack, int threads) {
-  const Environment environment = WorkerProcess(worker_options(stack, threads)).describe();
+  const results::Environment environment =
+      worker::WorkerProcess(worker_options(stack, threads)).describe();
   const auto version = environment.facts.find("library.version");
   return version != environment.facts.end() ? version->second : "";
 }
@@ -48,24 +49,25 @@ class Search {
   Search(const SessionContext& context, const BisectionOptions& options)
       : context_(context),
         options_(options),
-        rule_(design_for(options.pairs)),
-        key_(to_key(parse_key(LayerKey{options.key}))) {
+        rule_(analysis::design_for(options.pairs)),
+        key_(model::to_key(model::parse_key(model::LayerKey{options.key}))) {
     suite_.name = "bisect";
-    suite_.caches = {CacheMode::kNone};
+    suite_.caches = {results::CacheMode::kNone};
     suite_.layers = {{.key = key_, .count = 1, .file = ""}};
     bisection_.key = key_.text;
   }
 
-  Bisection run() {
+  analysis::Bisection run() {
     const std::vector<VersionedStack> stacks = candidates();
     for (const VersionedStack& stack : stacks) {
       bisection_.stacks.push_back(stack.name);
     }
     std::size_t good = 0;
     std::size_t bad = stacks.size() - 1;
-    ComparisonVerdict verdict = compare(stacks.front(), stacks[bad]);
+    analysis::ComparisonVerdict verdict = compare(stacks.front(), stacks[bad]);
     bisection_.last_good = stacks.front().name;
-    if (verdict != ComparisonVerdict::kRegressed && verdict != ComparisonVerdict::kBroken) {
+    if (verdict != analysis::ComparisonVerdict::kRegressed &&
+        verdict != analysis::ComparisonVerdict::kBroken) {
       bisection_.reason = fmt::format("{} is {} to {}: there is nothing to search",
                                       options_.bad,
                                       to_text(verdict),
@@ -75,11 +77,11 @@ class Search {
     while (bad - good > 1 && !context_.stop.load()) {
       const std::size_t middle = good + (bad - good) / 2;
       verdict = compare(stacks.front(), stacks[middle]);
-      if (verdict == ComparisonVerdict::kInconclusive) {
+      if (verdict == analysis::ComparisonVerdict::kInconclusive) {
         break;
       }
-      const bool worse =
-          verdict == ComparisonVerdict::kRegressed || verdict == ComparisonVerdict::kBroken;
+      const bool worse = verdict == analysis::ComparisonVerdict::kRegressed ||
+                         verdict == analysis::ComparisonVerdict::kBroken;
       (worse ? bad : good) = middle;
     }
     bisection_.last_good = stacks[good].name;
@@ -110,14 +112,14 @@ class Search {
     std::vector<std::string> names = options_.stacks;
     if (names.empty()) {
       const std::string backend = worker_options(options_.good, options_.threads).stack.backend;
-      for (const StackReport& stack : list_stacks(data_folder() / "stacks")) {
+      for (const analysis::StackReport& stack : stacks::list_stacks(data_folder() / "stacks")) {
         if (stack.backend == backend && stack.problems.empty()) {
           names.push_back(stack.name);
         }
       }
     }
     const auto older = [](const VersionedStack& one, const VersionedStack& other) {
-      return numbers_of(one.version) < numbers_of(other.version);
+      return parse_numbers(one.version) < parse_numbers(other.version);
     };
     std::vector<VersionedStack> between;
     for (const std::string& name : names) {
@@ -138,7 +140,7 @@ class Search {
     return between;
   }
 
-  ComparisonVerdict compare(const VersionedStack& good, const VersionedStack& stack) {
+  analysis::ComparisonVerdict compare(const VersionedStack& good, const VersionedStack& stack) {
     const std::vector<std::string> command{
         "plumb", "bisect", key_.text, "--good", options_.good, "--bad", options_.bad};
     const PairedRun baseline = paired_run(good.name, options_.threads, suite_, {}, command);
@@ -150,7 +152,7 @@ class Search {
     paired.row_timeout = options_.row_timeout;
     PairedRounds pairs(
         context_.store, session.baseline(), session.candidate(), paired, context_.stop);
-    RoundLimits limits;
+    analysis::RoundLimits limits;
     limits.control_drift = options_.drift;
     limits.layers.level = limits.models.level;  // one metric alone
     limits.floors = calibrated_floors(
@@ -161,14 +163,14 @@ class Search {
           stage.show(progress);
         });
     const std::vector<std::string> faults = session.stack_faults();
-    session.finish(context_.stop.load() || !faults.empty() ? RunState::kInterrupted
-                                                           : RunState::kFinished);
+    session.finish(context_.stop.load() || !faults.empty() ? results::RunState::kInterrupted
+                                                           : results::RunState::kFinished);
     if (!faults.empty()) {
       throw Error(
           Error::Kind::kEnvironment,
           "a stack changed while it was measured, so nothing is searched: " + faults.front());
     }
-    BisectionStep step;
+    analysis::BisectionStep step;
     step.stack = stack.name;
     step.version = stack.version;
     step.baseline_run = baseline.header.id;
@@ -176,14 +178,14 @@ class Search {
     if (measured.comparison.layers.empty()) {
       step.test.reason = "no round was valid: the controls drifted";
     } else {
-      const QualifiedMetric& metric = measured.comparison.layers.front();
+      const analysis::QualifiedMetric& metric = measured.comparison.layers.front();
       step.test = metric.test;
       step.pairs = metric.baseline_seconds.size();
       step.baseline_variant = metric.baseline_variant;
       step.candidate_variant = metric.candidate_variant;
     }
     if (measured.comparison.drift.moved) {
-      step.test.verdict = ComparisonVerdict::kInconclusive;
+      step.test.verdict = analysis::ComparisonVerdict::kInconclusive;
       step.test.reason = "the machine drifted";
     }
     bisection_.steps.push_back(std::move(step));
@@ -192,16 +194,16 @@ class Search {
 
   const SessionContext& context_;
   const BisectionOptions& options_;
-  SequentialRule rule_;
-  LayerKey key_;
-  ResolvedSuite suite_;
-  Bisection bisection_;
+  analysis::SequentialRule rule_;
+  model::LayerKey key_;
+  suite::ResolvedSuite suite_;
+  analysis::Bisection bisection_;
 };
 
 }  // namespace
 
-Bisection search_stacks(const SessionContext& context, const BisectionOptions& options) {
+analysis::Bisection search_stacks(const SessionContext& context, const BisectionOptions& options) {
   return Search(context, options).run();
 }
 
-}  // namespace plumb
+}  // namespace plumb::session

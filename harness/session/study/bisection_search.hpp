@@ -8,7 +8,7 @@
 #include "harness/analysis/report/bisection.hpp"
 #include "harness/session/work/session_context.hpp"
 
-namespace plumb {
+namespace plumb::session {
 
 /// Options for the search for the first stack on which a layer is worse.
 struct BisectionOptions {
@@ -24,7 +24,7 @@ struct BisectionOptions {
 
 /// Searches for the first stack on which a layer is slower or broken, each against the good one in
 /// pairs. Throws Error{kRefused} if stacks differ in more than their libraries.
-[[nodiscard]] Bisection search_stacks(const SessionContext& context,
-                                      const BisectionOptions& options);
+[[nodiscard]] analysis::Bisection search_stacks(const SessionContext& context,
+                                                const BisectionOptions& options);
 
-}  // namespace plumb
+}  // namespace plumb::session

@@ -11,7 +11,7 @@
 #include "harness/results/exclusion.hpp"
 #include "harness/suite/toml_section.hpp"
 
-namespace plumb {
+namespace plumb::session {
 namespace {
 
 constexpr double kMaxGrowth = 1000.0;
@@ -21,7 +21,7 @@ constexpr double kMaxMinimumSeconds = 1e6;
 constexpr double kBelowZero = -std::numeric_limits<double>::denorm_min();
 constexpr std::array<std::string_view, 2> kUnsupported{"none", "allowed"};
 
-void read_limits(TomlSection& section, QualificationCriteria& criteria) {
+void read_limits(suite::TomlSection& section, analysis::QualificationCriteria& criteria) {
   const auto growth = [&](std::string_view key, double& limit) {
     limit = section.real(key, kBelowZero, kMaxGrowth).value_or(limit);
   };
@@ -48,7 +48,7 @@ void read_limits(TomlSection& section, QualificationCriteria& criteria) {
   }
 }
 
-Waiver read_waiver(TomlSection& section, const std::string& today) {
+analysis::Waiver read_waiver(suite::TomlSection& section, const std::string& today) {
   const auto needed = [&](std::string_view key) {
     const auto text = section.text(key);
     if (!text || text->empty()) {
@@ -56,12 +56,12 @@ Waiver read_waiver(TomlSection& section, const std::string& today) {
     }
     return *text;
   };
-  Waiver waiver;
+  analysis::Waiver waiver;
   waiver.match = needed("case");
   waiver.reason = needed("reason");
   waiver.who = needed("who");
   waiver.expires = needed("expires");
-  if (!is_day(waiver.expires)) {
+  if (!results::is_day(waiver.expires)) {
     section.fail(fmt::format("'expires' is not a date such as \"2027-01-31\": '{}'",
                              waiver.expires.substr(0, 64)));
   }
@@ -71,17 +71,21 @@ Waiver read_waiver(TomlSection& section, const std::string& today) {
 
 }  // namespace
 
-QualificationCriteria read_criteria(const std::filesystem::path& file, const std::string& today) {
-  const toml::table table = parse_toml_file(file, "criteria");
-  QualificationCriteria criteria;
+analysis::QualificationCriteria read_criteria(const std::filesystem::path& file,
+                                              const std::string& today) {
+  const toml::table table = suite::parse_toml_file(file, "criteria");
+  analysis::QualificationCriteria criteria;
   criteria.file = file.string();
   criteria.sha256 = sha256_of_file(file);
-  TomlSection top(file, table, "criteria");
-  top.one("criteria", "[criteria]", [&](TomlSection& section) { read_limits(section, criteria); });
-  top.each("waiver",
-           [&](TomlSection& section) { criteria.waivers.push_back(read_waiver(section, today)); });
+  suite::TomlSection top(file, table, "criteria");
+  top.one("criteria", "[criteria]", [&](suite::TomlSection& section) {
+    read_limits(section, criteria);
+  });
+  top.each("waiver", [&](suite::TomlSection& section) {
+    criteria.waivers.push_back(read_waiver(section, today));
+  });
   top.finish();
   return criteria;
 }
 
-}  // namespace plumb
+}  // namespace plumb::session

@@ -6,13 +6,13 @@
 
 #include "harness/analysis/qualify/qualification_criteria.hpp"
 
-namespace plumb {
+namespace plumb::session {
 
 /// Reads the criteria of an upgrade: `[criteria]`, `[[waiver]]` and the file's SHA-256
 /// (docs/guides/qualify-an-upgrade.md). What is left out has its default. Unknown keys are errors
 /// that name the nearest known one. `today` ("2026-11-21") says which waivers have expired. Throws
 /// Error{kUser} with file and line.
-[[nodiscard]] QualificationCriteria read_criteria(const std::filesystem::path& file,
-                                                  const std::string& today);
+[[nodiscard]] analysis::QualificationCriteria read_criteria(const std::filesystem::path& file,
+                                                            const std::string& today);
 
-}  // namespace plumb
+}  // namespace plumb::session

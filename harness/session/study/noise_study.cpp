@@ -14,7 +14,7 @@
 #include "harness/session/stored/stored_noise.hpp"
 #include "harness/session/study/qualification_session.hpp"
 
-namespace plumb {
+namespace plumb::session {
 namespace {
 
 /// Measures the pairs, up to the end of the budget. Returns false if the user stopped it.
@@ -53,19 +53,19 @@ bool measure(const SessionContext& context,
 
 }  // namespace
 
-NoiseReport study_noise(const SessionContext& context,
-                        const ResolvedSuite& suite,
-                        std::span<const PlannedModel> models,
-                        const NoiseStudyOptions& options) {
+analysis::NoiseReport study_noise(const SessionContext& context,
+                                  const suite::ResolvedSuite& suite,
+                                  std::span<const PlannedModel> models,
+                                  const NoiseStudyOptions& options) {
   const auto side = [&] {
     return paired_run(options.stack, options.threads, suite, models, options.command);
   };
   const PairedRun first = side();
   const PairedRun second = side();
   PairedSession session(context.store, first, second);
-  const bool whole =
-      measure(context, session, work_of(context.models, suite, models, options.models), options);
-  session.finish(whole ? RunState::kFinished : RunState::kInterrupted);
+  const bool whole = measure(
+      context, session, collect_work(context.models, suite, models, options.models), options);
+  session.finish(whole ? results::RunState::kFinished : results::RunState::kInterrupted);
   if (const std::vector<std::string> faults = session.stack_faults(); !faults.empty()) {
     throw Error(
         Error::Kind::kEnvironment,
@@ -74,20 +74,20 @@ NoiseReport study_noise(const SessionContext& context,
   std::vector<SelfComparison> calibrations = stored_calibrations(context.store, first.header);
   calibrations.push_back(
       {context.store.find_run(first.header.id), context.store.find_run(second.header.id)});
-  NoiseReport report{
-      .suite = suite.name,
-      .stack = options.stack,
-      .environment = first.header.environment.id(),
-      .first = first.header.id,
-      .second = second.header.id,
-      .calibrations = calibrations.size(),
-      .noise = calibrate_noise(replicated_metrics(context.store, calibrations), options.plan)};
+  analysis::NoiseReport report{.suite = suite.name,
+                               .stack = options.stack,
+                               .environment = first.header.environment.id(),
+                               .first = first.header.id,
+                               .second = second.header.id,
+                               .calibrations = calibrations.size(),
+                               .noise = analysis::calibrate_noise(
+                                   replicated_metrics(context.store, calibrations), options.plan)};
   put_run_record(context.store,
                  first.header.id,
                  kNoiseRecord,
                  suite.name,
-                 document_text(noise_document(report)));
+                 analysis::document_text(analysis::noise_document(report)));
   return report;
 }
 
-}  // namespace plumb
+}  // namespace plumb::session

@@ -12,7 +12,7 @@
 #include "harness/session/work/session_context.hpp"
 #include "harness/suite/suite.hpp"
 
-namespace plumb {
+namespace plumb::session {
 
 /// Options for measuring a stack against itself.
 struct NoiseStudyOptions {
@@ -23,15 +23,15 @@ struct NoiseStudyOptions {
   std::size_t pairs = 20;
   int threads = 1;
   bool models = true;  ///< end to end, too
-  ResamplingPlan plan;
+  analysis::ResamplingPlan plan;
 };
 
 /// Measures one stack against itself in pairs, and stores and returns its noise. Earlier such
 /// studies of the same environment in the store count, too. Throws Error{kEnvironment} if the stack
 /// changed meanwhile.
-[[nodiscard]] NoiseReport study_noise(const SessionContext& context,
-                                      const ResolvedSuite& suite,
-                                      std::span<const PlannedModel> models,
-                                      const NoiseStudyOptions& options);
+[[nodiscard]] analysis::NoiseReport study_noise(const SessionContext& context,
+                                                const suite::ResolvedSuite& suite,
+                                                std::span<const PlannedModel> models,
+                                                const NoiseStudyOptions& options);
 
-}  // namespace plumb
+}  // namespace plumb::session

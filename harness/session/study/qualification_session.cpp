@@ -23,7 +23,7 @@
 #include "harness/session/stored/stored_qualification.hpp"
 #include "harness/session/work/suite_models.hpp"
 
-namespace plumb {
+namespace plumb::session {
 namespace {
 
 constexpr std::size_t kMaxReplayed = 24;
@@ -32,9 +32,9 @@ constexpr std::size_t kMaxReplayed = 24;
 class QualificationSession {
  public:
   QualificationSession(const SessionContext& context,
-                       const ResolvedSuite& suite,
+                       const suite::ResolvedSuite& suite,
                        std::span<const PlannedModel> models,
-                       const QualificationCriteria& criteria,
+                       const analysis::QualificationCriteria& criteria,
                        const UpgradeOptions& options)
       : context_(context), suite_(suite), models_(models), options_(options) {
     q_.criteria = criteria;
@@ -61,14 +61,14 @@ class QualificationSession {
     if (measured.budget_ended) {
       q_.notes.emplace_back("the budget ended before everything was decided");
     }
-    add_evidence(measured.rounds, std::move(measured.comparison), q_);
+    analysis::add_evidence(measured.rounds, std::move(measured.comparison), q_);
     name_models();
     if (!context_.stop.load()) {
       replay(session);
     }
     add_findings(q_);
     check_stacks(session);
-    judge_criteria(q_);
+    analysis::judge_criteria(q_);
     q_.finished = clock_.now();
     finish(session);
     const bool unchanged = !q_.stack_changed;
@@ -76,13 +76,14 @@ class QualificationSession {
   }
 
  private:
-  PairedRun side(const std::string& stack, QualifiedStack& side) {
+  PairedRun side(const std::string& stack, analysis::QualifiedStack& side) {
     PairedRun run = paired_run(stack, options_.threads, suite_, models_, options_.command);
-    add_labels(options_.labels, run.header.environment);
+    results::add_labels(options_.labels, run.header.environment);
     side.name = stack;
     side.run = run.header.id;
     side.environment = run.header.environment.id();
-    for (const Facts* facts : {&run.header.environment.identity, &run.header.environment.facts}) {
+    for (const results::Facts* facts :
+         {&run.header.environment.identity, &run.header.environment.facts}) {
       for (const auto& [name, value] : *facts) {
         if (name.rfind("library", 0) == 0) {
           side.libraries[name] = value;
@@ -93,8 +94,10 @@ class QualificationSession {
     return run;
   }
 
-  void compare_environments(const Environment& baseline, const Environment& candidate) {
-    for (const EnvironmentDifference& each : environment_diff(baseline, candidate)) {
+  void compare_environments(const results::Environment& baseline,
+                            const results::Environment& candidate) {
+    for (const analysis::EnvironmentDifference& each :
+         analysis::environment_diff(baseline, candidate)) {
       q_.differences.push_back({each.name, each.baseline, each.candidate, each.identity});
     }
     for (const auto& [name, value] : baseline.identity) {
@@ -110,13 +113,13 @@ class QualificationSession {
     options.row_timeout = options_.row_timeout;
     PairedRounds pairs(
         context_.store, session.baseline(), session.candidate(), options, context_.stop);
-    RoundLimits limits;
+    analysis::RoundLimits limits;
     limits.control_drift = q_.criteria.control_drift;
     limits.floors = floors_;
     ProgressStage stage(context_.progress);
     return measure_in_sequence(pairs,
-                               work_of(context_.models, suite_, models_, options_.models),
-                               SequentialRule(design_for(options_.pairs)),
+                               collect_work(context_.models, suite_, models_, options_.models),
+                               analysis::SequentialRule(analysis::design_for(options_.pairs)),
                                limits,
                                options_.budget,
                                [&](const Progress& progress) { stage.show(progress); });
@@ -135,15 +138,15 @@ class QualificationSession {
   /// Adds to each layer its name, and the models that it occurs in.
   void name_models() {
     std::map<std::string, std::set<std::string>> models;
-    LayerPlaces places;
+    analysis::LayerPlaces places;
     for (const PlannedModel& model : models_) {
       places.add_layers(model.graph, model.instance);
-      for (const Layer& layer : model.graph.layers) {
-        models[layer.key.text].insert(subject_of(model.instance));
+      for (const model::Layer& layer : model.graph.layers) {
+        models[layer.key.text].insert(analysis::subject_of(model.instance));
       }
     }
     const std::map<std::string, std::string> names = places.texts();
-    for (QualifiedMetric& layer : q_.layers) {
+    for (analysis::QualifiedMetric& layer : q_.layers) {
       const auto& found = models[layer.subject];
       layer.models.assign(found.begin(), found.end());
       const auto name = names.find(layer.subject);
@@ -152,9 +155,9 @@ class QualificationSession {
   }
 
   void replay(const PairedSession& session) {
-    std::vector<QualifiedMetric*> regressed;
-    for (QualifiedMetric& layer : q_.layers) {
-      if (layer.test.verdict == ComparisonVerdict::kRegressed) {
+    std::vector<analysis::QualifiedMetric*> regressed;
+    for (analysis::QualifiedMetric& layer : q_.layers) {
+      if (layer.test.verdict == analysis::ComparisonVerdict::kRegressed) {
         regressed.push_back(&layer);
       }
     }
@@ -173,7 +176,7 @@ class QualificationSession {
     }
     std::vector<ReplayRequest> requests;
     requests.reserve(regressed.size());
-    for (const QualifiedMetric* layer : regressed) {
+    for (const analysis::QualifiedMetric* layer : regressed) {
       requests.push_back({{layer->subject}, layer->baseline_variant});
     }
     LayerReplay replay(context_.store,
@@ -182,17 +185,17 @@ class QualificationSession {
                        options_.row_timeout,
                        static_cast<std::int64_t>(q_.rounds) + 1,
                        context_.stop);
-    std::vector<ReplayTimes> times =
+    std::vector<analysis::ReplayTimes> times =
         replay.run(requests, [](const std::string& what) { spdlog::info("{}", what); });
     for (std::size_t i = 0; i < times.size() && !context_.stop.load(); ++i) {
       times[i].candidate_chosen = regressed[i]->candidate_variant;
-      regressed[i]->replay = judge_replay(times[i], regressed[i]->test);
+      regressed[i]->replay = analysis::judge_replay(times[i], regressed[i]->test);
     }
   }
 
   void finish(PairedSession& session) {
     const bool stopped = context_.stop.load() || q_.stack_changed;
-    session.finish(stopped ? RunState::kInterrupted : RunState::kFinished);
+    session.finish(stopped ? results::RunState::kInterrupted : results::RunState::kFinished);
     put_run_record(context_.store,
                    q_.candidate.run,
                    kQualificationRecord,
@@ -202,53 +205,54 @@ class QualificationSession {
 
   WorkClock clock_;
   const SessionContext& context_;
-  const ResolvedSuite& suite_;
+  const suite::ResolvedSuite& suite_;
   std::span<const PlannedModel> models_;
   const UpgradeOptions& options_;
-  Qualification q_;
-  CalibratedFloors floors_;
+  analysis::Qualification q_;
+  analysis::CalibratedFloors floors_;
 };
 
 }  // namespace
 
-PairedWork work_of(const ModelSource& source,
-                   const ResolvedSuite& suite,
-                   std::span<const PlannedModel> models,
-                   bool end_to_end) {
+PairedWork collect_work(const ModelSource& source,
+                        const suite::ResolvedSuite& suite,
+                        std::span<const PlannedModel> models,
+                        bool end_to_end) {
   PLUMB_CHECK(suite.models.size() == models.size());
   PairedWork work;
-  std::set<LayerKey> seen;
-  const auto add = [&](const LayerKey& key) {
+  std::set<model::LayerKey> seen;
+  const auto add = [&](const model::LayerKey& key) {
     if (seen.insert(key).second) {
       work.layers.push_back(key);
     }
   };
   for (std::size_t i = 0; i < models.size(); ++i) {
-    for (const Layer& layer : models[i].graph.layers) {
-      if (layer.role == Layer::Role::kCompute) {
+    for (const model::Layer& layer : models[i].graph.layers) {
+      if (layer.role == model::Layer::Role::kCompute) {
         add(layer.key);
       }
     }
     if (end_to_end) {
-      PairedWork::Model model{subject_of(models[i].instance),
-                              execute_request_of(source, suite.models[i])};
-      model.request.modes = {ModeRequest{}, ModeRequest{.mode = {.fusion = true}, .steps = {}}};
+      PairedWork::Model model{analysis::subject_of(models[i].instance),
+                              make_execute_request(source, suite.models[i])};
+      model.request.modes = {worker::ModeRequest{},
+                             worker::ModeRequest{.mode = {.fusion = true}, .steps = {}}};
       model.request.sampling.budget = Seconds(0.3);
       work.models.push_back(std::move(model));
     }
   }
-  for (const ResolvedSuite::LayerEntry& layer : suite.layers) {
+  for (const suite::ResolvedSuite::LayerEntry& layer : suite.layers) {
     add(layer.key);
   }
   return work;
 }
 
 UpgradeOutcome test_upgrade(const SessionContext& context,
-                            const ResolvedSuite& suite,
+                            const suite::ResolvedSuite& suite,
                             std::span<const PlannedModel> models,
-                            const QualificationCriteria& criteria,
+                            const analysis::QualificationCriteria& criteria,
                             const UpgradeOptions& options) {
   return QualificationSession(context, suite, models, criteria, options).run();
 }
 
-}  // namespace plumb
+}  // namespace plumb::session

@@ -13,14 +13,14 @@
 #include "harness/session/work/session_context.hpp"
 #include "harness/suite/suite.hpp"
 
-namespace plumb {
+namespace plumb::session {
 
 /// Options for comparing two stacks in pairs of restarted processes.
 struct UpgradeOptions {
   std::string baseline;
   std::string candidate;
   std::vector<std::string> command;  ///< as it is recorded
-  RunLabels labels;                  ///< of what is measured
+  results::RunLabels labels;         ///< of what is measured
   std::size_t pairs = 20;            ///< valid ones, at most
   std::optional<Seconds> budget;     ///< no round begins after it
   Seconds row_timeout{60.0};
@@ -30,16 +30,16 @@ struct UpgradeOptions {
 
 /// Outcome of comparing two stacks.
 struct UpgradeOutcome {
-  Qualification qualification;
+  analysis::Qualification qualification;
   bool stacks_unchanged = true;  ///< else a stack changed while it was measured
 };
 
 /// Returns what both sides measure: the suite's layers, each once, and its models plain and fused.
 /// Without `end_to_end` there are no models.
-[[nodiscard]] PairedWork work_of(const ModelSource& source,
-                                 const ResolvedSuite& suite,
-                                 std::span<const PlannedModel> models,
-                                 bool end_to_end);
+[[nodiscard]] PairedWork collect_work(const ModelSource& source,
+                                      const suite::ResolvedSuite& suite,
+                                      std::span<const PlannedModel> models,
+                                      bool end_to_end);
 
 /// Measures both stacks in pairs until everything is decided, or the pairs or the budget are used
 /// up. The user may stop it earlier.
@@ -48,9 +48,9 @@ struct UpgradeOutcome {
 /// everything by `criteria`. Each side is kept as a run, and the qualification as the candidate's
 /// record "qualification". Throws Error{kRefused} if the sides differ in more than their stacks.
 [[nodiscard]] UpgradeOutcome test_upgrade(const SessionContext& context,
-                                          const ResolvedSuite& suite,
+                                          const suite::ResolvedSuite& suite,
                                           std::span<const PlannedModel> models,
-                                          const QualificationCriteria& criteria,
+                                          const analysis::QualificationCriteria& criteria,
                                           const UpgradeOptions& options);
 
-}  // namespace plumb
+}  // namespace plumb::session

@@ -13,7 +13,7 @@
 
 #include "harness/base/error.hpp"
 
-namespace plumb {
+namespace plumb::session {
 namespace {
 
 constexpr std::uintmax_t kMaxFile = std::uintmax_t{256} << 20;
@@ -115,8 +115,10 @@ std::vector<double> numbers(const nlohmann::json& entry,
   return result;
 }
 
-PairedSamples pairs_in(const nlohmann::json& entry, std::string name, const Place& place) {
-  PairedSamples samples;
+analysis::PairedSamples pairs_in(const nlohmann::json& entry,
+                                 std::string name,
+                                 const Place& place) {
+  analysis::PairedSamples samples;
   samples.name = std::move(name);
   samples.baseline = numbers(entry, "baseline", true, place);
   samples.candidate = numbers(entry, "candidate", true, place);
@@ -130,11 +132,13 @@ PairedSamples pairs_in(const nlohmann::json& entry, std::string name, const Plac
   return samples;
 }
 
-MarkedChanges changes_in(const nlohmann::json& list, std::size_t length, const Place& place) {
+stats::MarkedChanges changes_in(const nlohmann::json& list,
+                                std::size_t length,
+                                const Place& place) {
   if (!list.is_array()) {
     place.fail("expected a list of change points");
   }
-  MarkedChanges changes;
+  stats::MarkedChanges changes;
   for (const nlohmann::json& value : list) {
     if (!value.is_number_unsigned() || value.get<std::size_t>() >= length) {
       place.fail(fmt::format("change point {} is not an index below {}", changes.size(), length));
@@ -188,14 +192,14 @@ AnnotatedSet read_dataset(const nlohmann::json& annotations, const std::filesyst
 
 }  // namespace
 
-std::vector<PairedQuestion> read_paired_samples(const std::filesystem::path& file) {
+std::vector<analysis::PairedQuestion> read_paired_samples(const std::filesystem::path& file) {
   const nlohmann::json document = read_json(file);
   const Place top{"'" + file.string() + "'"};
-  std::vector<PairedQuestion> questions;
+  std::vector<analysis::PairedQuestion> questions;
   std::set<std::string> ids;
   for (const nlohmann::json& entry : list_in(document, "comparisons", top)) {
     const Place place = top.at(fmt::format("comparisons/{}", questions.size()));
-    PairedQuestion question;
+    analysis::PairedQuestion question;
     question.id = id_in(entry, ids, place);
     if (const auto whole = entry.find("end_to_end"); whole != entry.end()) {
       question.end_to_end = pairs_in(*whole, "end_to_end", place.at("end_to_end"));
@@ -246,10 +250,10 @@ AnnotatedSet read_annotated_series(const std::filesystem::path& file) {
     if (found == entry.end()) {
       place.fail("expected a list 'change_points'");
     }
-    MarkedChanges changes = changes_in(*found, series.values.size(), place);
+    stats::MarkedChanges changes = changes_in(*found, series.values.size(), place);
     set.series.push_back({std::move(series), {std::move(changes)}});
   }
   return set;
 }
 
-}  // namespace plumb
+}  // namespace plumb::session

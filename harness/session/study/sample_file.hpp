@@ -8,7 +8,7 @@
 #include "harness/analysis/compare/rounds/paired_comparison.hpp"
 #include "harness/stats/segmentation_score.hpp"
 
-namespace plumb {
+namespace plumb::session {
 
 /// One history from another source: one value for each run, oldest first. A NaN is a missing point.
 struct NamedSeries {
@@ -20,7 +20,8 @@ struct NamedSeries {
 /// `{"comparisons":[{"id","end_to_end":{"baseline":[…],"candidate":[…]},"layers":{"NAME":{…}}}]}`.
 /// A null stands for a round that failed. At most 256 MiB, 100,000 comparisons or layers, and
 /// 20,000 rounds. Throws Error{kUser} naming the file and the place.
-[[nodiscard]] std::vector<PairedQuestion> read_paired_samples(const std::filesystem::path& file);
+[[nodiscard]] std::vector<analysis::PairedQuestion> read_paired_samples(
+    const std::filesystem::path& file);
 
 /// Reads `{"series":[{"id","values":[…]}]}`, where null is a missing point. At most 256 MiB, and
 /// 20,000 values for each series. Throws Error{kUser}.
@@ -29,7 +30,7 @@ struct NamedSeries {
 /// One history with the changes that people marked in it.
 struct AnnotatedSeries {
   NamedSeries series;
-  std::vector<MarkedChanges> annotators;  ///< one at least
+  std::vector<stats::MarkedChanges> annotators;  ///< one at least
 };
 
 /// Annotated histories by which a detector is judged.
@@ -45,4 +46,4 @@ struct AnnotatedSet {
 /// Limits as above. Throws Error{kUser}.
 [[nodiscard]] AnnotatedSet read_annotated_series(const std::filesystem::path& file);
 
-}  // namespace plumb
+}  // namespace plumb::session

@@ -3,15 +3,16 @@
 
 #include <algorithm>
 
-namespace plumb {
+namespace plumb::session {
 
-std::optional<Controls> measure_controls(
-    const std::function<std::vector<Measurement>(const MeasureRequest&)>& measure) {
-  Controls controls;
-  for (const ControlTime& control : kControlTimes) {
-    MeasureRequest request;
+std::optional<results::Controls> measure_controls(
+    const std::function<std::vector<results::Measurement>(const worker::MeasureRequest&)>&
+        measure) {
+  results::Controls controls;
+  for (const results::ControlTime& control : results::kControlTimes) {
+    worker::MeasureRequest request;
     request.key.text = control.key;
-    const std::vector<Measurement> rows = measure(request);
+    const std::vector<results::Measurement> rows = measure(request);
     const auto row = first_timed(rows);
     if (row == rows.end()) {
       return std::nullopt;
@@ -21,10 +22,11 @@ std::optional<Controls> measure_controls(
   return controls;
 }
 
-std::vector<Measurement>::const_iterator first_timed(const std::vector<Measurement>& rows) {
-  return std::find_if(rows.begin(), rows.end(), [](const Measurement& row) {
-    return row.purpose == Purpose::kFull && row.outcome.timed();
+std::vector<results::Measurement>::const_iterator first_timed(
+    const std::vector<results::Measurement>& rows) {
+  return std::find_if(rows.begin(), rows.end(), [](const results::Measurement& row) {
+    return row.purpose == results::Purpose::kFull && row.outcome.timed();
   });
 }
 
-}  // namespace plumb
+}  // namespace plumb::session

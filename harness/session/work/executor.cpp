@@ -11,11 +11,11 @@
 #include "harness/session/work/control_measurement.hpp"
 #include "harness/session/work/planner.hpp"
 
-namespace plumb {
+namespace plumb::session {
 namespace {
 
 /// Shortens a key for one line of progress: operator and first operands.
-std::string short_name(const LayerKey& key) {
+std::string short_name(const model::LayerKey& key) {
   constexpr std::size_t kMost = 60;
   const std::size_t start = std::min(key.text.find(':') + 1, key.text.size());
   const std::string body = key.text.substr(start, key.text.find(";acc=") - start);
@@ -35,7 +35,9 @@ double expected_cost(const WorkItem& item) {
 /// State of one call of execute() or repeat(): its clock, its progress and its counts.
 class Executor::LayerRun {
  public:
-  LayerRun(Executor& executor, const RunId& run, const std::function<void(const Progress&)>& report)
+  LayerRun(Executor& executor,
+           const results::RunId& run,
+           const std::function<void(const Progress&)>& report)
       : executor_(executor), run_(run), report_(report), started_(steady_time()) {}
 
   ExecutionSummary run(const std::vector<WorkItem>& items, std::vector<Confirmation> waiting) {
@@ -48,7 +50,7 @@ class Executor::LayerRun {
       // The winner of many noisy variants looks better than it is. So the next process measures it
       // again before its own keys.
       confirm(std::exchange(waiting, {}));
-      std::vector<StoredMeasurement> fresh;
+      std::vector<results::StoredMeasurement> fresh;
       const std::size_t end = std::min(items.size(), next + executor_.options_.keys_per_process);
       for (; next < end && !stopped(); ++next) {
         measure(items[next], fresh);
@@ -57,7 +59,7 @@ class Executor::LayerRun {
       executor_.end_worker();
     }
     const bool unfinished = next < items.size() || !waiting.empty();
-    summary_.state = unfinished ? RunState::kInterrupted : RunState::kFinished;
+    summary_.state = unfinished ? results::RunState::kInterrupted : results::RunState::kFinished;
     summary_.processes = static_cast<std::size_t>(executor_.processes_ - executor_.resumed_after_);
     return summary_;
   }
@@ -93,27 +95,29 @@ class Executor::LayerRun {
     }
   }
 
-  void confirm(const Confirmation& confirmation, const SamplingPlan& sampling, bool verify) {
-    MeasureRequest request = executor_.options_.request;
+  void confirm(const Confirmation& confirmation,
+               const measure::SamplingPlan& sampling,
+               bool verify) {
+    worker::MeasureRequest request = executor_.options_.request;
     request.key = confirmation.key;
     request.caches = confirmation.caches;
     request.variants = confirmation.variants;
-    request.purpose = Purpose::kConfirm;
+    request.purpose = results::Purpose::kConfirm;
     request.sampling = sampling;
     request.verify = request.verify && verify;
     announce("confirming " + short_name(confirmation.key));
     store(request_rows(request));
   }
 
-  void measure(const WorkItem& item, std::vector<StoredMeasurement>& fresh) {
-    MeasureRequest request = executor_.options_.request;
+  void measure(const WorkItem& item, std::vector<results::StoredMeasurement>& fresh) {
+    worker::MeasureRequest request = executor_.options_.request;
     request.key = item.key;
     request.caches = item.caches;
     announce(short_name(item.key));
-    std::vector<Measurement> rows = request_rows(request);
+    std::vector<results::Measurement> rows = request_rows(request);
     settle(item, rows);
     store(rows);
-    for (Measurement& row : rows) {
+    for (results::Measurement& row : rows) {
       fresh.push_back({.row = 0, .run = run_, .reused = false, .measurement = std::move(row)});
     }
     ++summary_.measured;
@@ -124,27 +128,27 @@ class Executor::LayerRun {
 
   /// Sends one request and returns all rows. A worker that dies is replaced once. If the second
   /// dies too, the rows are those that it had sent and one row with the reason for each cache mode.
-  std::vector<Measurement> request_rows(const MeasureRequest& request) {
-    std::vector<Measurement> rows;
+  std::vector<results::Measurement> request_rows(const worker::MeasureRequest& request) {
+    std::vector<results::Measurement> rows;
     Timestamp started{};
     try {
       executor_.with_second_try(request.key.text, false, [&] {
         rows.clear();
         started = current_time();
-        WorkerProcess& worker = executor_.worker();
-        worker.measure(request, executor_.options_.row_timeout, [&](Measurement row) {
+        worker::WorkerProcess& worker = executor_.worker();
+        worker.measure(request, executor_.options_.row_timeout, [&](results::Measurement row) {
           row.process = executor_.processes_;
           executor_.look_for_fault(row);
           rows.push_back(std::move(row));
         });
       });
-    } catch (const WorkerDied& death) {
-      const bool hung = death.outcome().kind == Outcome::Kind::kTimedOut;
+    } catch (const worker::WorkerDied& death) {
+      const bool hung = death.outcome().kind == results::Outcome::Kind::kTimedOut;
       ++(hung ? summary_.timeouts : summary_.crashes);
       spdlog::warn("worker lost: {}; key={}", death.outcome().reason, request.key.text);
       executor_.end_worker();
-      for (const CacheMode cache : request.caches) {
-        Measurement row;
+      for (const results::CacheMode cache : request.caches) {
+        results::Measurement row;
         row.key = request.key;
         row.cache = cache;
         row.purpose = request.purpose;
@@ -159,22 +163,25 @@ class Executor::LayerRun {
 
   /// Adds a row for each cache mode of the item that no row settles. Otherwise a later run would
   /// try it again and again.
-  void settle(const WorkItem& item, std::vector<Measurement>& rows) const {
-    std::vector<StoredMeasurement> seen;
+  void settle(const WorkItem& item, std::vector<results::Measurement>& rows) const {
+    std::vector<results::StoredMeasurement> seen;
     seen.reserve(rows.size());
-    for (const Measurement& row : rows) {
+    for (const results::Measurement& row : rows) {
       seen.push_back({.row = 0, .run = run_, .reused = false, .measurement = row});
     }
     for (const WorkItem& open : without_measured({item}, seen)) {
-      const auto failed = std::find_if(
-          rows.begin(), rows.end(), [](const Measurement& row) { return !row.outcome.timed(); });
-      for (const CacheMode cache : open.caches) {
-        Measurement row;
+      const auto failed =
+          std::find_if(rows.begin(), rows.end(), [](const results::Measurement& row) {
+            return !row.outcome.timed();
+          });
+      for (const results::CacheMode cache : open.caches) {
+        results::Measurement row;
         row.key = item.key;
         row.cache = cache;
-        row.outcome = failed != rows.end() ? failed->outcome
-                                           : Outcome{Outcome::Kind::kUnsupported,
-                                                     "the worker returned no time and no reason"};
+        row.outcome = failed != rows.end()
+                          ? failed->outcome
+                          : results::Outcome{results::Outcome::Kind::kUnsupported,
+                                             "the worker returned no time and no reason"};
         row.process = executor_.processes_;
         row.started = current_time();
         rows.push_back(std::move(row));
@@ -182,7 +189,7 @@ class Executor::LayerRun {
     }
   }
 
-  void store(const std::vector<Measurement>& rows) {
+  void store(const std::vector<results::Measurement>& rows) {
     if (!rows.empty()) {
       executor_.store_.append(run_, rows);
     }
@@ -198,7 +205,7 @@ class Executor::LayerRun {
   }
 
   Executor& executor_;
-  const RunId& run_;
+  const results::RunId& run_;
   const std::function<void(const Progress&)>& report_;
   Seconds started_;
   Progress progress_;
@@ -207,7 +214,7 @@ class Executor::LayerRun {
   double cost_done_ = 0.0;
 };
 
-Executor::Executor(Store& store, ExecutorOptions options, const std::atomic<bool>& stop)
+Executor::Executor(store::Store& store, ExecutorOptions options, const std::atomic<bool>& stop)
     : store_(store), options_(std::move(options)), stop_(stop) {}
 
 Executor::~Executor() = default;
@@ -219,16 +226,16 @@ void Executor::end_worker() {
   worker_.reset();
 }
 
-WorkerProcess& Executor::worker() {
+worker::WorkerProcess& Executor::worker() {
   if (!worker_) {
-    worker_ = std::make_unique<WorkerProcess>(options_.worker);
+    worker_ = std::make_unique<worker::WorkerProcess>(options_.worker);
     ++processes_;
   }
   return *worker_;
 }
 
-void Executor::look_for_fault(const Measurement& row) {
-  const auto found = row.attributes.find(kDeviceFault);
+void Executor::look_for_fault(const results::Measurement& row) {
+  const auto found = row.attributes.find(results::kDeviceFault);
   if (found != row.attributes.end() && device_fault_.empty()) {
     device_fault_ = found->second;
   }
@@ -239,11 +246,12 @@ void Executor::with_second_try(const std::string& what,
                                const std::function<void()>& ask) {
   try {
     ask();
-  } catch (const WorkerDied& death) {
+  } catch (const worker::WorkerDied& death) {
     // What was killed from outside, or ran out of memory by chance, works in a new process. A layer
     // that hangs has cost its time already.
-    const bool hung = death.outcome().kind == Outcome::Kind::kTimedOut;
-    const bool again = death.outcome().kind == Outcome::Kind::kCrashed || (hung && even_if_hung);
+    const bool hung = death.outcome().kind == results::Outcome::Kind::kTimedOut;
+    const bool again =
+        death.outcome().kind == results::Outcome::Kind::kCrashed || (hung && even_if_hung);
     if (!again || stop_.load()) {
       throw;
     }
@@ -253,14 +261,14 @@ void Executor::with_second_try(const std::string& what,
   }
 }
 
-Environment Executor::describe() {
-  Environment environment;
+results::Environment Executor::describe() {
+  results::Environment environment;
   ask_surely("describing itself", [&] { environment = worker().describe(); });
   return environment;
 }
 
-Calibration Executor::calibrate() {
-  Calibration calibration;
+results::Calibration Executor::calibrate() {
+  results::Calibration calibration;
   ask_surely("calibrating", [&] { calibration = worker().calibrate(); });
   return calibration;
 }
@@ -268,19 +276,20 @@ Calibration Executor::calibrate() {
 void Executor::ask_surely(const std::string& what, const std::function<void()>& ask) {
   try {
     with_second_try(what, true, ask);
-  } catch (const WorkerDied& death) {
+  } catch (const worker::WorkerDied& death) {
     end_worker();
-    throw lost_worker(death, what);
+    throw worker::lost_worker(death, what);
   }
 }
 
-std::optional<Controls> Executor::measure_controls() {
-  return plumb::measure_controls([this](const MeasureRequest& request) {
-    std::vector<Measurement> rows;
+std::optional<results::Controls> Executor::measure_controls() {
+  return session::measure_controls([this](const worker::MeasureRequest& request) {
+    std::vector<results::Measurement> rows;
     try {
-      worker().measure(
-          request, options_.row_timeout, [&](Measurement row) { rows.push_back(std::move(row)); });
-    } catch (const WorkerDied& death) {
+      worker().measure(request, options_.row_timeout, [&](results::Measurement row) {
+        rows.push_back(std::move(row));
+      });
+    } catch (const worker::WorkerDied& death) {
       spdlog::warn("worker lost: {}; {}", death.outcome().reason, request.key.text);
       end_worker();
       rows.clear();
@@ -289,23 +298,23 @@ std::optional<Controls> Executor::measure_controls() {
   });
 }
 
-std::vector<Execution> Executor::execute_model(const ExecuteRequest& request,
-                                               const ExecuteReport& report) {
+std::vector<results::Execution> Executor::execute_model(const worker::ExecuteRequest& request,
+                                                        const worker::ExecuteReport& report) {
   end_worker();
-  std::vector<Execution> executions;
+  std::vector<results::Execution> executions;
   // All modes are prepared before any is timed, so the silence may last longer.
   const Seconds silence = options_.row_timeout * static_cast<double>(request.modes.size());
-  Outcome failure{Outcome::Kind::kCrashed, "the worker sent no result for it"};
+  results::Outcome failure{results::Outcome::Kind::kCrashed, "the worker sent no result for it"};
   const bool alone = request.modes.size() == 1;
   try {
-    const auto keep = [&](Execution execution) {
+    const auto keep = [&](results::Execution execution) {
       execution.row.process = processes_;
       look_for_fault(execution.row);
       executions.push_back(std::move(execution));
     };
     const auto execute = [&] {
       executions.clear();
-      worker().execute(request, silence, keep, [&](const ExecuteProgress& progress) {
+      worker().execute(request, silence, keep, [&](const worker::ExecuteProgress& progress) {
         report(progress);
         return !stop_.load();
       });
@@ -315,10 +324,10 @@ std::vector<Execution> Executor::execute_model(const ExecuteRequest& request,
     } else {
       execute();
     }
-  } catch (const WorkerDied& death) {
+  } catch (const worker::WorkerDied& death) {
     failure = death.outcome();
     end_worker();
-    if (failure.kind == Outcome::Kind::kSkipped) {
+    if (failure.kind == results::Outcome::Kind::kSkipped) {
       return {};
     }
     spdlog::warn("worker lost: {}; model {}", failure.reason, request.name);
@@ -326,17 +335,17 @@ std::vector<Execution> Executor::execute_model(const ExecuteRequest& request,
   // One mode may have killed the process that all shared, so each gets a process of its own.
   if (executions.size() < request.modes.size() && !alone) {
     executions.clear();
-    for (const ModeRequest& mode : request.modes) {
-      ExecuteRequest one = request;
+    for (const worker::ModeRequest& mode : request.modes) {
+      worker::ExecuteRequest one = request;
       one.modes = {mode};
-      std::vector<Execution> own = execute_model(one, report);
+      std::vector<results::Execution> own = execute_model(one, report);
       if (own.empty()) {
         return {};
       }
       executions.push_back(std::move(own.front()));
     }
   } else if (executions.empty()) {
-    Execution& lost = executions.emplace_back();
+    results::Execution& lost = executions.emplace_back();
     lost.mode = to_text(request.modes.front().mode);
     lost.row.started = current_time();
     lost.row.outcome = failure;
@@ -346,13 +355,14 @@ std::vector<Execution> Executor::execute_model(const ExecuteRequest& request,
   return executions;
 }
 
-ScenarioResult Executor::run_scenario(const LoadRequest& request,
-                                      const std::function<void(const LoadProgress&)>& report) {
+results::ScenarioResult Executor::run_scenario(
+    const worker::LoadRequest& request,
+    const std::function<void(const worker::LoadProgress&)>& report) {
   // A load ends by itself at its budget. One that goes on far beyond it hangs, even with time to
   // read and plan.
   constexpr double kOverrun = 2.0;
   end_worker();
-  ScenarioResult load = begin_load(request);
+  results::ScenarioResult load = worker::begin_load(request);
   load.started = current_time();
   std::optional<Seconds> most;
   if (request.budget) {
@@ -361,17 +371,17 @@ ScenarioResult Executor::run_scenario(const LoadRequest& request,
   }
   const Seconds start = steady_time();
   bool overrun = false;
-  const auto keep_running = [&](const LoadProgress& progress) {
+  const auto keep_running = [&](const worker::LoadProgress& progress) {
     report(progress);
     overrun = most && steady_time() - start > *most;
     return !overrun && !stop_.load();
   };
   try {
     load = worker().load(request, options_.row_timeout, keep_running);
-  } catch (const WorkerDied& death) {
+  } catch (const worker::WorkerDied& death) {
     load.outcome = death.outcome();
     if (overrun) {
-      load.outcome = {Outcome::Kind::kTimedOut,
+      load.outcome = {results::Outcome::Kind::kTimedOut,
                       fmt::format("it did not end within {:.6g} s, far beyond its budget",
                                   most.value_or(Seconds(0)).count())};
     }
@@ -383,7 +393,7 @@ ScenarioResult Executor::run_scenario(const LoadRequest& request,
   return load;
 }
 
-bool Executor::repeat(const RunId& run,
+bool Executor::repeat(const results::RunId& run,
                       std::span<const Confirmation> keys,
                       const std::function<bool()>& stopped,
                       const std::function<void(const Progress&)>& report) {
@@ -393,11 +403,11 @@ bool Executor::repeat(const RunId& run,
   return whole;
 }
 
-ExecutionSummary Executor::execute(const RunId& run,
+ExecutionSummary Executor::execute(const results::RunId& run,
                                    const std::vector<WorkItem>& items,
                                    std::vector<Confirmation> unconfirmed,
                                    const std::function<void(const Progress&)>& report) {
   return LayerRun(*this, run, report).run(items, std::move(unconfirmed));
 }
 
-}  // namespace plumb
+}  // namespace plumb::session

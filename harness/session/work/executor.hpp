@@ -15,26 +15,26 @@
 #include "harness/store/store.hpp"
 #include "harness/worker/client/worker_process.hpp"
 
-namespace plumb {
+namespace plumb::session {
 
 /// Options for the execution of a run.
 struct ExecutorOptions {
-  WorkerOptions worker;
-  MeasureRequest request;             ///< key, caches and variants are filled in for each item
+  worker::WorkerOptions worker;
+  worker::MeasureRequest request;     ///< key, caches and variants are filled in for each item
   std::optional<Seconds> budget;      ///< of one call of execute()
   Seconds row_timeout{60.0};          ///< of silence from a worker
   std::size_t keys_per_process = 32;  ///< a fresh process confirms what the one before it measured
   ConfirmationRule confirmation;      ///< by which the next process confirms
   /// Sampling of a confirmation after the first. Many processes repeat it, so each may be less
   /// exact.
-  SamplingPlan repeated{.warm_up_at_most = Seconds(0.01), .budget = Seconds(0.004)};
+  measure::SamplingPlan repeated{.warm_up_at_most = Seconds(0.01), .budget = Seconds(0.004)};
   std::function<void(int pid)> before_worker_ends;  ///< called with each worker still alive
 };
 
 /// Final state of a call of execute(), with counts of what was executed.
 struct ExecutionSummary {
-  RunState state =
-      RunState::kFinished;  ///< kInterrupted: stopped by the user, the budget or a device's fault
+  results::RunState state = results::RunState::kFinished;  ///< kInterrupted: stopped by the user,
+                                                           ///< the budget or a device's fault
   bool budget_ended = false;
   std::size_t measured = 0;  ///< keys
   std::size_t crashes = 0;
@@ -52,7 +52,7 @@ class Executor {
  public:
   /// Keeps references to `store` and `stop`. A signal handler may set `stop`: then the run ends
   /// after the key in progress.
-  Executor(Store& store, ExecutorOptions options, const std::atomic<bool>& stop);
+  Executor(store::Store& store, ExecutorOptions options, const std::atomic<bool>& stop);
   ~Executor();
   Executor(const Executor&) = delete;
   Executor& operator=(const Executor&) = delete;
@@ -67,35 +67,36 @@ class Executor {
   }
   /// Returns the environment that a worker describes. Throws Error{kEnvironment} with the last
   /// words of the worker if a second one is lost, too.
-  [[nodiscard]] Environment describe();
+  [[nodiscard]] results::Environment describe();
   /// Measures the ceilings of this environment. Throws as describe() does.
-  [[nodiscard]] Calibration calibrate();
+  [[nodiscard]] results::Calibration calibrate();
   /// Measures the machine's controls. Absent: one of them got no time.
-  [[nodiscard]] std::optional<Controls> measure_controls();
+  [[nodiscard]] std::optional<results::Controls> measure_controls();
   /// Executes one model end to end in a fresh worker process, all modes in one. If that process
   /// dies, each mode gets one of its own. A worker that dies or falls silent is the mode's outcome.
   /// When the user stops the run, the worker is killed and the result is empty.
-  [[nodiscard]] std::vector<Execution> execute_model(const ExecuteRequest& request,
-                                                     const ExecuteReport& report);
+  [[nodiscard]] std::vector<results::Execution> execute_model(const worker::ExecuteRequest& request,
+                                                              const worker::ExecuteReport& report);
 
   /// Runs one scenario of a model in a fresh worker process. If the worker dies, falls silent or
   /// runs far beyond the budget, that is the result's outcome. When the user stops the run, the
   /// worker is killed and the outcome is kSkipped.
-  [[nodiscard]] ScenarioResult run_scenario(const LoadRequest& request,
-                                            const std::function<void(const LoadProgress&)>& report);
+  [[nodiscard]] results::ScenarioResult run_scenario(
+      const worker::LoadRequest& request,
+      const std::function<void(const worker::LoadProgress&)>& report);
 
   /// Ends the worker process, if there is one. The next request starts a fresh one.
   void end_worker();
 
   /// Measures and confirms the items. `unconfirmed` are keys left over from an interrupted run.
-  [[nodiscard]] ExecutionSummary execute(const RunId& run,
+  [[nodiscard]] ExecutionSummary execute(const results::RunId& run,
                                          const std::vector<WorkItem>& items,
                                          std::vector<Confirmation> unconfirmed,
                                          const std::function<void(const Progress&)>& report);
 
   /// Measures confirmed keys once more in one fresh process, in the order given. `stopped` is asked
   /// before each key. Returns false if it ended the work.
-  bool repeat(const RunId& run,
+  bool repeat(const results::RunId& run,
               std::span<const Confirmation> keys,
               const std::function<bool()>& stopped,
               const std::function<void(const Progress&)>& report);
@@ -108,8 +109,8 @@ class Executor {
 
  private:
   class LayerRun;
-  WorkerProcess& worker();
-  void look_for_fault(const Measurement& row);
+  worker::WorkerProcess& worker();
+  void look_for_fault(const results::Measurement& row);
   /// Calls `ask`, and once more with a new worker if the worker crashed or, `even_if_hung`, fell
   /// silent. Throws WorkerDied.
   void with_second_try(const std::string& what,
@@ -118,13 +119,13 @@ class Executor {
   /// As with_second_try(), but throws Error{kEnvironment}: there is no row that could say it.
   void ask_surely(const std::string& what, const std::function<void()>& ask);
 
-  Store& store_;
+  store::Store& store_;
   ExecutorOptions options_;
   const std::atomic<bool>& stop_;
-  std::unique_ptr<WorkerProcess> worker_;
+  std::unique_ptr<worker::WorkerProcess> worker_;
   std::int64_t processes_ = 0;
   std::int64_t resumed_after_ = 0;
   std::string device_fault_;
 };
 
-}  // namespace plumb
+}  // namespace plumb::session

@@ -13,7 +13,7 @@
 #include "harness/base/error.hpp"
 #include "harness/base/name_pattern.hpp"
 
-namespace plumb {
+namespace plumb::session {
 namespace {
 
 std::string in_small_letters(std::string_view text) {
@@ -31,14 +31,14 @@ struct LayerTexts {
   std::string_view key{};
 };
 
-LayerTexts texts_of(const Layer& layer) {
+LayerTexts texts_of(const model::Layer& layer) {
   return {.name = layer.name,
           .operators = {in_small_letters(layer.onnx_op), layer.spec.op},
           .key = layer.key.text};
 }
 
-LayerTexts texts_of(const LayerKey& key) {
-  return {.operators = {parse_key(key).op}, .key = key.text};
+LayerTexts texts_of(const model::LayerKey& key) {
+  return {.operators = {model::parse_key(key).op}, .key = key.text};
 }
 
 bool matches(const std::string& pattern, const LayerTexts& texts) {
@@ -56,23 +56,23 @@ bool matches_any(const std::vector<std::string>& patterns, const LayerTexts& tex
   });
 }
 
-bool is_kept(const LayerSelection& selection, const LayerTexts& texts) {
+bool is_kept(const suite::LayerSelection& selection, const LayerTexts& texts) {
   return (selection.wanted.empty() || matches_any(selection.wanted, texts)) &&
          !matches_any(selection.excluded, texts);
 }
 
 /// A suite's layers that can be selected: those of its models that compute, and those it lists.
 std::vector<LayerTexts> selectable_layers(std::span<const PlannedModel> models,
-                                          const ResolvedSuite& suite) {
+                                          const suite::ResolvedSuite& suite) {
   std::vector<LayerTexts> all;
   for (const PlannedModel& model : models) {
-    for (const Layer& layer : model.graph.layers) {
-      if (layer.role == Layer::Role::kCompute) {
+    for (const model::Layer& layer : model.graph.layers) {
+      if (layer.role == model::Layer::Role::kCompute) {
         all.push_back(texts_of(layer));
       }
     }
   }
-  for (const ResolvedSuite::LayerEntry& entry : suite.layers) {
+  for (const suite::ResolvedSuite::LayerEntry& entry : suite.layers) {
     all.push_back(texts_of(entry.key));
   }
   return all;
@@ -80,8 +80,8 @@ std::vector<LayerTexts> selectable_layers(std::span<const PlannedModel> models,
 
 bool matches_fused_form(const std::string& pattern, std::span<const PlannedModel> models) {
   return std::any_of(models.begin(), models.end(), [&](const PlannedModel& model) {
-    const std::vector<Match> forms = matches(model.graph);
-    return std::any_of(forms.begin(), forms.end(), [&](const Match& form) {
+    const std::vector<rewrite::Match> forms = rewrite::matches(model.graph);
+    return std::any_of(forms.begin(), forms.end(), [&](const rewrite::Match& form) {
       return matches_pattern(pattern, form.key.text);
     });
   });
@@ -102,15 +102,15 @@ std::string listed_operators(const std::vector<LayerTexts>& layers) {
 
 }  // namespace
 
-bool LayerFilter::keeps(const Layer& layer) const {
+bool LayerFilter::keeps(const model::Layer& layer) const {
   return selection_.empty() || is_kept(selection_, texts_of(layer));
 }
 
-bool LayerFilter::keeps(const LayerKey& key) const {
+bool LayerFilter::keeps(const model::LayerKey& key) const {
   return selection_.empty() || is_kept(selection_, texts_of(key));
 }
 
-bool LayerFilter::keeps(const Graph& graph, const Match& match) const {
+bool LayerFilter::keeps(const model::Graph& graph, const rewrite::Match& match) const {
   if (selection_.empty()) {
     return true;
   }
@@ -119,7 +119,7 @@ bool LayerFilter::keeps(const Graph& graph, const Match& match) const {
     return false;
   }
   bool all_wanted = true;
-  for (const LayerId id : match.layers) {
+  for (const model::LayerId id : match.layers) {
     const LayerTexts texts = texts_of(graph.layers[id]);
     if (matches_any(selection_.excluded, texts)) {
       return false;
@@ -129,7 +129,8 @@ bool LayerFilter::keeps(const Graph& graph, const Match& match) const {
   return all_wanted || matches_any(selection_.wanted, fused);
 }
 
-SelectedLayers selected_layers(std::span<const PlannedModel> models, const ResolvedSuite& suite) {
+SelectedLayers selected_layers(std::span<const PlannedModel> models,
+                               const suite::ResolvedSuite& suite) {
   const std::vector<LayerTexts> layers = selectable_layers(models, suite);
   for (const std::string& pattern : suite.selection.wanted) {
     const bool matched = std::any_of(layers.begin(), layers.end(), [&](const LayerTexts& each) {
@@ -143,7 +144,7 @@ SelectedLayers selected_layers(std::span<const PlannedModel> models, const Resol
                               listed_operators(layers)));
     }
   }
-  const auto count = [&](const LayerSelection& selection) {
+  const auto count = [&](const suite::LayerSelection& selection) {
     return work_items(models, suite.layers, suite.caches, Shard{}, selection).size();
   };
   const SelectedLayers counts{.selected = count(suite.selection), .all = count({})};
@@ -155,4 +156,4 @@ SelectedLayers selected_layers(std::span<const PlannedModel> models, const Resol
   return counts;
 }
 
-}  // namespace plumb
+}  // namespace plumb::session

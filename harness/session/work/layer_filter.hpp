@@ -9,7 +9,7 @@
 #include "harness/session/work/planner.hpp"
 #include "harness/suite/suite.hpp"
 
-namespace plumb {
+namespace plumb::session {
 
 /// Filter of layers by the patterns of a selection.
 ///
@@ -18,17 +18,17 @@ namespace plumb {
 class LayerFilter {
  public:
   /// Keeps a reference to the selection.
-  explicit LayerFilter(const LayerSelection& selection) : selection_(selection) {}
+  explicit LayerFilter(const suite::LayerSelection& selection) : selection_(selection) {}
 
-  [[nodiscard]] bool keeps(const Layer& layer) const;
+  [[nodiscard]] bool keeps(const model::Layer& layer) const;
   /// Returns whether a key that a suite lists is kept.
-  [[nodiscard]] bool keeps(const LayerKey& key) const;
+  [[nodiscard]] bool keeps(const model::LayerKey& key) const;
   /// Returns whether a fused form is kept: all its layers are, or its own key is wanted. A form
   /// with an excluded layer is not.
-  [[nodiscard]] bool keeps(const Graph& graph, const Match& match) const;
+  [[nodiscard]] bool keeps(const model::Graph& graph, const rewrite::Match& match) const;
 
  private:
-  const LayerSelection& selection_;
+  const suite::LayerSelection& selection_;
 };
 
 /// Numbers of keys to measure with a selection and without one.
@@ -40,6 +40,6 @@ struct SelectedLayers {
 /// Counts what a suite's selection leaves. Throws Error{kUser}, with the operators that there are,
 /// for a wanted pattern that no layer matches, and if nothing is left.
 [[nodiscard]] SelectedLayers selected_layers(std::span<const PlannedModel> models,
-                                             const ResolvedSuite& suite);
+                                             const suite::ResolvedSuite& suite);
 
-}  // namespace plumb
+}  // namespace plumb::session

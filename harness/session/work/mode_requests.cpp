@@ -11,39 +11,47 @@
 #include "harness/results/results_json.hpp"
 #include "harness/rewrite/quantized_graph.hpp"
 
-namespace plumb {
+namespace plumb::session {
 namespace {
 
-std::vector<PartitionStep> cover_steps(const PlannedModel& model,
-                                       const ResultSet& results,
-                                       const ExecutionMode& mode) {
-  const PartitionMode cover = mode.fusion ? PartitionMode::kFusion : PartitionMode::kPlain;
+std::vector<analysis::PartitionStep> cover_steps(const PlannedModel& model,
+                                                 const analysis::ResultSet& results,
+                                                 const results::ExecutionMode& mode) {
+  const analysis::PartitionMode cover =
+      mode.fusion ? analysis::PartitionMode::kFusion : analysis::PartitionMode::kPlain;
   if (mode.int8) {
-    return partition_model(int8_graph(model.graph).graph, results, PartitionMode::kPlain).steps;
+    return analysis::partition_model(
+               rewrite::int8_graph(model.graph).graph, results, analysis::PartitionMode::kPlain)
+        .steps;
   }
   return mode.bf16
-             ? partition_model(with_precision(model.graph, DataType::kBf16), results, cover).steps
-             : partition_model(model.graph, results, cover).steps;
+             ? analysis::partition_model(
+                   rewrite::with_precision(model.graph, model::DataType::kBf16), results, cover)
+                   .steps
+             : analysis::partition_model(model.graph, results, cover).steps;
 }
 
-bool complete(const std::vector<PartitionStep>& steps) {
-  return std::all_of(
-      steps.begin(), steps.end(), [](const PartitionStep& step) { return step.time.has_value(); });
+bool complete(const std::vector<analysis::PartitionStep>& steps) {
+  return std::all_of(steps.begin(), steps.end(), [](const analysis::PartitionStep& step) {
+    return step.time.has_value();
+  });
 }
 
 /// Returns the price of a change of layout, for each byte read or written. Absent: not calibrated.
-std::optional<Seconds> seconds_per_byte(const ResultSet& results) {
-  const std::optional<Calibration>& calibration = results.calibration();
+std::optional<Seconds> seconds_per_byte(const analysis::ResultSet& results) {
+  const std::optional<results::Calibration>& calibration = results.calibration();
   return calibration && calibration->memory_bandwidth.value > 0.0
              ? std::optional(Seconds(1.0 / calibration->memory_bandwidth.value))
              : std::nullopt;
 }
 
 /// Lists the variants of a step with their times. Without a price of reorders, only the fastest.
-std::vector<VariantTime> choices_of(const PartitionStep& step, const ResultSet& results) {
-  std::vector<VariantTime> choices;
+std::vector<worker::VariantTime> list_choices(const analysis::PartitionStep& step,
+                                              const analysis::ResultSet& results) {
+  std::vector<worker::VariantTime> choices;
   if (seconds_per_byte(results)) {
-    for (const KeyTime& time : results.variant_times(step.key, CacheMode::kNone)) {
+    for (const analysis::KeyTime& time :
+         results.variant_times(step.key, results::CacheMode::kNone)) {
       choices.push_back({time.variant, time.time.median});
     }
   }
@@ -53,13 +61,13 @@ std::vector<VariantTime> choices_of(const PartitionStep& step, const ResultSet& 
   return choices;
 }
 
-ModeRequest request_of(const ExecutionMode& mode,
-                       const std::vector<PartitionStep>& steps,
-                       const ResultSet& results) {
-  ModeRequest request{mode, {}, {}};
+worker::ModeRequest make_request(const results::ExecutionMode& mode,
+                                 const std::vector<analysis::PartitionStep>& steps,
+                                 const analysis::ResultSet& results) {
+  worker::ModeRequest request{mode, {}, {}};
   if (mode.best_variant) {
-    for (const PartitionStep& step : steps) {
-      request.steps.push_back({step.layers, step.key, choices_of(step, results)});
+    for (const analysis::PartitionStep& step : steps) {
+      request.steps.push_back({step.layers, step.key, list_choices(step, results)});
     }
     request.reorder_per_byte = seconds_per_byte(results).value_or(Seconds(0));
   }
@@ -67,42 +75,42 @@ ModeRequest request_of(const ExecutionMode& mode,
 }
 
 /// Returns whether a model has layers that can use a channels-last layout.
-bool has_images(const Graph& graph) {
-  return std::any_of(graph.layers.begin(), graph.layers.end(), [](const Layer& layer) {
-    return layer.role == Layer::Role::kCompute &&
+bool has_images(const model::Graph& graph) {
+  return std::any_of(graph.layers.begin(), graph.layers.end(), [](const model::Layer& layer) {
+    return layer.role == model::Layer::Role::kCompute &&
            (layer.spec.op == "conv" || layer.spec.op == "conv_transpose");
   });
 }
 
 /// Returns whether a mode needs measured layers before it can be executed or makes sense.
-bool needs_times(const ExecutionMode& mode) {
+bool needs_times(const results::ExecutionMode& mode) {
   return mode.best_variant || mode.bf16 || mode.int8;
 }
 
 }  // namespace
 
-ResultSet results_of(const Store& store, const RunId& run) {
-  std::optional<Calibration> calibration;
+analysis::ResultSet read_result_set(const store::Store& store, const results::RunId& run) {
+  std::optional<results::Calibration> calibration;
   const std::string environment = store.find_run(run).header.environment.id();
   if (const auto record = store.latest_calibration(environment)) {
-    calibration = calibration_from_json(record->payload);
+    calibration = results::calibration_from_json(record->payload);
   }
-  return ResultSet(store.measurements(run), calibration);
+  return analysis::ResultSet(store.measurements(run), calibration);
 }
 
-std::vector<ModeRequest> mode_requests(const PlannedModel& model,
-                                       const ResultSet& results,
-                                       const std::vector<ExecutionMode>& wanted) {
+std::vector<worker::ModeRequest> mode_requests(const PlannedModel& model,
+                                               const analysis::ResultSet& results,
+                                               const std::vector<results::ExecutionMode>& wanted) {
   const bool asked = !wanted.empty();
-  std::vector<ModeRequest> requests;
-  for (const ExecutionMode& mode : asked ? wanted : default_modes()) {
-    if ((mode.bf16 || mode.int8) && model.instance.dtype != to_text(DataType::kF32)) {
+  std::vector<worker::ModeRequest> requests;
+  for (const results::ExecutionMode& mode : asked ? wanted : results::default_modes()) {
+    if ((mode.bf16 || mode.int8) && model.instance.dtype != to_text(model::DataType::kF32)) {
       continue;  // it is in a lower precision already
     }
     if (mode.channels_last && !asked && !has_images(model.graph)) {
       continue;
     }
-    std::vector<PartitionStep> steps;
+    std::vector<analysis::PartitionStep> steps;
     // A mode that was asked for needs no times if the library chooses its variants.
     if (needs_times(mode) && !(asked && !mode.best_variant)) {
       steps = cover_steps(model, results, mode);
@@ -117,9 +125,9 @@ std::vector<ModeRequest> mode_requests(const PlannedModel& model,
         continue;
       }
     }
-    requests.push_back(request_of(mode, steps, results));
+    requests.push_back(make_request(mode, steps, results));
   }
   return requests;
 }
 
-}  // namespace plumb
+}  // namespace plumb::session

@@ -8,10 +8,11 @@
 #include "harness/store/store.hpp"
 #include "harness/worker/protocol/execute_request.hpp"
 
-namespace plumb {
+namespace plumb::session {
 
 /// Reads a run's rows, with the newest calibration of its environment.
-[[nodiscard]] ResultSet results_of(const Store& store, const RunId& run);
+[[nodiscard]] analysis::ResultSet read_result_set(const store::Store& store,
+                                                  const results::RunId& run);
 
 /// Makes the requests for the modes in which a model is to be executed.
 ///
@@ -23,8 +24,9 @@ namespace plumb {
 /// mode allows. Each step has the times of its variants, and the calibrated bandwidth is the price
 /// of reorders. Without a calibration there is only the fastest variant. Without a time for every
 /// layer the mode is left out.
-[[nodiscard]] std::vector<ModeRequest> mode_requests(const PlannedModel& model,
-                                                     const ResultSet& results,
-                                                     const std::vector<ExecutionMode>& wanted);
+[[nodiscard]] std::vector<worker::ModeRequest> mode_requests(
+    const PlannedModel& model,
+    const analysis::ResultSet& results,
+    const std::vector<results::ExecutionMode>& wanted);
 
-}  // namespace plumb
+}  // namespace plumb::session

@@ -3,14 +3,16 @@
 
 #include <filesystem>
 
-namespace plumb {
+namespace plumb::session {
 
-Graph load_graph(const ModelSource& models, const std::string& name, const ReadOptions& options) {
+model::Graph load_graph(const ModelSource& models,
+                        const std::string& name,
+                        const model::ReadOptions& options) {
   std::error_code error;
   if (std::filesystem::is_regular_file(name, error)) {
-    return read_model(name, options);
+    return model::read_model(name, options);
   }
   return models.graph(name, options);
 }
 
-}  // namespace plumb
+}  // namespace plumb::session

@@ -7,7 +7,7 @@
 
 #include "harness/model/onnx/onnx_reader.hpp"
 
-namespace plumb {
+namespace plumb::session {
 
 /// Source of the built-in models that suites and runs name. Dimensions in `options` are a model's
 /// axes. Every function throws Error{kUser} for an unknown name or axis, with the nearest one.
@@ -22,16 +22,17 @@ class ModelSource {
 
   /// Returns every axis of a model with its extent.
   [[nodiscard]] virtual std::map<std::string, std::int64_t> axes(
-      const std::string& name, const ReadOptions& options) const = 0;
-  [[nodiscard]] virtual Graph graph(const std::string& name, const ReadOptions& options) const = 0;
+      const std::string& name, const model::ReadOptions& options) const = 0;
+  [[nodiscard]] virtual model::Graph graph(const std::string& name,
+                                           const model::ReadOptions& options) const = 0;
   /// Returns a model as the bytes of an ONNX file.
   [[nodiscard]] virtual std::string onnx(const std::string& name,
-                                         const ReadOptions& options) const = 0;
+                                         const model::ReadOptions& options) const = 0;
 };
 
 /// Reads a model by its path, or a built-in one by its name. Throws Error{kUser} if it is neither.
-[[nodiscard]] Graph load_graph(const ModelSource& models,
-                               const std::string& name,
-                               const ReadOptions& options);
+[[nodiscard]] model::Graph load_graph(const ModelSource& models,
+                                      const std::string& name,
+                                      const model::ReadOptions& options);
 
-}  // namespace plumb
+}  // namespace plumb::session

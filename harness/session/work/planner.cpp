@@ -15,10 +15,10 @@
 #include "harness/rewrite/rewrite.hpp"
 #include "harness/session/work/layer_filter.hpp"
 
-namespace plumb {
+namespace plumb::session {
 namespace {
 
-double weight_of(const LayerCost& cost) {
+double compute_weight(const model::LayerCost& cost) {
   const auto bytes = cost.input_bytes + cost.weight_bytes + cost.output_bytes;
   return cost.macs > 0 ? static_cast<double>(cost.macs) : static_cast<double>(bytes.value) / 1000.0;
 }
@@ -26,7 +26,7 @@ double weight_of(const LayerCost& cost) {
 /// A collection of work items by key, in order of first occurrence.
 class Items {
  public:
-  void add(const LayerKey& key, double weight_each, std::int64_t count) {
+  void add(const model::LayerKey& key, double weight_each, std::int64_t count) {
     const auto [place, is_new] = index_.try_emplace(key, items_.size());
     if (is_new) {
       items_.push_back(WorkItem{.key = key, .occurrences = 0, .weight = 0.0, .caches = {}});
@@ -39,17 +39,17 @@ class Items {
 
  private:
   std::vector<WorkItem> items_;
-  std::unordered_map<LayerKey, std::size_t> index_;
+  std::unordered_map<model::LayerKey, std::size_t> index_;
 };
 
-bool contains(const Match& whole, const Match& part) {
+bool contains(const rewrite::Match& whole, const rewrite::Match& part) {
   return whole.layers.size() > part.layers.size() &&
          std::includes(
              whole.layers.begin(), whole.layers.end(), part.layers.begin(), part.layers.end());
 }
 
-bool overlap(const Match& left, const Match& right) {
-  return std::any_of(left.layers.begin(), left.layers.end(), [&](LayerId id) {
+bool overlap(const rewrite::Match& left, const rewrite::Match& right) {
+  return std::any_of(left.layers.begin(), left.layers.end(), [&](model::LayerId id) {
     return std::binary_search(right.layers.begin(), right.layers.end(), id);
   });
 }
@@ -57,29 +57,30 @@ bool overlap(const Match& left, const Match& right) {
 /// Finds the matches worth measuring: those that no other match contains, and some of their parts.
 /// Where two of them share layers, a model can use one only. What that leaves of the other is worth
 /// measuring as well. Example: of a sum of two convolutions, one takes the addition along.
-std::vector<Match> worthwhile_matches(const Graph& graph) {
-  const std::vector<Match> all = matches(graph);
-  std::vector<const Match*> largest;
-  std::vector<const Match*> parts;
-  for (const Match& match : all) {
-    const bool part = std::any_of(
-        all.begin(), all.end(), [&](const Match& other) { return contains(other, match); });
+std::vector<rewrite::Match> worthwhile_matches(const model::Graph& graph) {
+  const std::vector<rewrite::Match> all = rewrite::matches(graph);
+  std::vector<const rewrite::Match*> largest;
+  std::vector<const rewrite::Match*> parts;
+  for (const rewrite::Match& match : all) {
+    const bool part = std::any_of(all.begin(), all.end(), [&](const rewrite::Match& other) {
+      return contains(other, match);
+    });
     (part ? parts : largest).push_back(&match);
   }
-  std::vector<std::pair<const Match*, const Match*>> rivals;
-  for (const Match* const match : largest) {
-    for (const Match* const other : largest) {
+  std::vector<std::pair<const rewrite::Match*, const rewrite::Match*>> rivals;
+  for (const rewrite::Match* const match : largest) {
+    for (const rewrite::Match* const other : largest) {
       if (match != other && overlap(*match, *other)) {
         rivals.emplace_back(match, other);
       }
     }
   }
-  std::vector<Match> result;
+  std::vector<rewrite::Match> result;
   result.reserve(all.size());
-  for (const Match* const match : largest) {
+  for (const rewrite::Match* const match : largest) {
     result.push_back(*match);
   }
-  for (const Match* const part : parts) {
+  for (const rewrite::Match* const part : parts) {
     const bool left_over = std::any_of(rivals.begin(), rivals.end(), [&](const auto& pair) {
       return contains(*pair.first, *part) && !overlap(*part, *pair.second);
     });
@@ -92,8 +93,8 @@ std::vector<Match> worthwhile_matches(const Graph& graph) {
 
 /// Returns whether a row settles its key and cache mode. It does if it is timed beyond the race, or
 /// refuses the key as a whole, that is without a variant.
-bool settles(const Measurement& row) {
-  if (row.purpose == Purpose::kRace) {
+bool settles(const results::Measurement& row) {
+  if (row.purpose == results::Purpose::kRace) {
     return false;
   }
   return row.outcome.timed() || row.variant.empty();
@@ -121,27 +122,28 @@ Shard parse_shard(std::string_view text) {
 }
 
 std::vector<WorkItem> work_items(std::span<const PlannedModel> models,
-                                 std::span<const ResolvedSuite::LayerEntry> layers,
-                                 std::span<const CacheMode> caches,
+                                 std::span<const suite::ResolvedSuite::LayerEntry> layers,
+                                 std::span<const results::CacheMode> caches,
                                  const Shard& shard,
-                                 const LayerSelection& selection) {
+                                 const suite::LayerSelection& selection) {
   const LayerFilter filter(selection);
   Items collected;
   for (const PlannedModel& model : models) {
-    for (const Layer& layer : model.graph.layers) {
-      if (layer.role == Layer::Role::kCompute && filter.keeps(layer)) {
-        collected.add(layer.key, weight_of(layer.cost), 1);
+    for (const model::Layer& layer : model.graph.layers) {
+      if (layer.role == model::Layer::Role::kCompute && filter.keeps(layer)) {
+        collected.add(layer.key, compute_weight(layer.cost), 1);
       }
     }
-    for (const Match& match : worthwhile_matches(model.graph)) {
+    for (const rewrite::Match& match : worthwhile_matches(model.graph)) {
       if (filter.keeps(model.graph, match)) {
-        collected.add(match.key, weight_of(match.cost), 1);
+        collected.add(match.key, compute_weight(match.cost), 1);
       }
     }
   }
-  for (const ResolvedSuite::LayerEntry& entry : layers) {
+  for (const suite::ResolvedSuite::LayerEntry& entry : layers) {
     if (filter.keeps(entry.key)) {
-      collected.add(entry.key, weight_of(cost_of(parse_key(entry.key))), entry.count);
+      collected.add(
+          entry.key, compute_weight(model::compute_cost(model::parse_key(entry.key))), entry.count);
     }
   }
 
@@ -159,16 +161,16 @@ std::vector<WorkItem> work_items(std::span<const PlannedModel> models,
 }
 
 std::vector<WorkItem> without_measured(std::vector<WorkItem> items,
-                                       std::span<const StoredMeasurement> rows) {
-  std::set<std::pair<LayerKey, CacheMode>> settled;
-  for (const StoredMeasurement& row : rows) {
-    const Measurement& measurement = row.measurement;
+                                       std::span<const results::StoredMeasurement> rows) {
+  std::set<std::pair<model::LayerKey, results::CacheMode>> settled;
+  for (const results::StoredMeasurement& row : rows) {
+    const results::Measurement& measurement = row.measurement;
     if (settles(measurement)) {
       settled.emplace(measurement.key, measurement.cache);
     }
   }
   for (WorkItem& item : items) {
-    std::erase_if(item.caches, [&](CacheMode cache) {
+    std::erase_if(item.caches, [&](results::CacheMode cache) {
       return settled.contains({item.key, cache});
     });
   }
@@ -176,7 +178,7 @@ std::vector<WorkItem> without_measured(std::vector<WorkItem> items,
   return items;
 }
 
-std::vector<Confirmation> confirmations(std::span<const StoredMeasurement> rows,
+std::vector<Confirmation> confirmations(std::span<const results::StoredMeasurement> rows,
                                         const ConfirmationRule& rule) {
   struct Candidate {
     std::string variant;
@@ -184,19 +186,19 @@ std::vector<Confirmation> confirmations(std::span<const StoredMeasurement> rows,
     bool library_choice = false;
   };
   struct Seen {
-    std::set<CacheMode> caches;
+    std::set<results::CacheMode> caches;
     std::vector<Candidate> hot;
     std::map<std::string, std::set<std::int64_t>> confirmed;  // processes by variant
   };
-  std::map<LayerKey, Seen> keys;
-  for (const StoredMeasurement& row : rows) {
-    const Measurement& m = row.measurement;
-    if (m.purpose == Purpose::kConfirm) {
+  std::map<model::LayerKey, Seen> keys;
+  for (const results::StoredMeasurement& row : rows) {
+    const results::Measurement& m = row.measurement;
+    if (m.purpose == results::Purpose::kConfirm) {
       keys[m.key].confirmed[m.variant].insert(m.process);
-    } else if (m.purpose == Purpose::kFull && m.outcome.timed() && m.summary.n > 0) {
+    } else if (m.purpose == results::Purpose::kFull && m.outcome.timed() && m.summary.n > 0) {
       Seen& seen = keys[m.key];
       seen.caches.insert(m.cache);
-      if (m.cache == CacheMode::kNone) {
+      if (m.cache == results::CacheMode::kNone) {
         seen.hot.push_back({m.variant, m.summary.median, m.library_choice});
       }
     }
@@ -210,7 +212,7 @@ std::vector<Confirmation> confirmations(std::span<const StoredMeasurement> rows,
       continue;
     }
     if (!seen.confirmed.empty()) {
-      Confirmation again{key, {CacheMode::kNone}, {}};
+      Confirmation again{key, {results::CacheMode::kNone}, {}};
       std::size_t processes = 0;
       for (const auto& [variant, of_variant] : seen.confirmed) {
         again.variants.push_back(variant);
@@ -238,11 +240,11 @@ std::vector<Confirmation> confirmations(std::span<const StoredMeasurement> rows,
 
 DedupeFigures dedupe_figures(std::span<const PlannedModel> models) {
   DedupeFigures figures;
-  std::set<LayerKey> all;
+  std::set<model::LayerKey> all;
   for (const PlannedModel& model : models) {
-    std::set<LayerKey> own;
-    for (const Layer& layer : model.graph.layers) {
-      if (layer.role == Layer::Role::kCompute) {
+    std::set<model::LayerKey> own;
+    for (const model::Layer& layer : model.graph.layers) {
+      if (layer.role == model::Layer::Role::kCompute) {
         ++figures.occurrences;
         own.insert(layer.key);
       }
@@ -254,4 +256,4 @@ DedupeFigures dedupe_figures(std::span<const PlannedModel> models) {
   return figures;
 }
 
-}  // namespace plumb
+}  // namespace plumb::session

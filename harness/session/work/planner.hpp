@@ -11,12 +11,12 @@
 #include "harness/session/work/work_item.hpp"
 #include "harness/suite/suite.hpp"
 
-namespace plumb {
+namespace plumb::session {
 
 /// One model of a suite, read and given its data type.
 struct PlannedModel {
-  ModelInstance instance;
-  Graph graph;
+  analysis::ModelInstance instance;
+  model::Graph graph;
 };
 
 /// One part of a suite that is spread over machines: part `index` of `count`, counted from 1.
@@ -31,16 +31,17 @@ struct Shard {
 /// layers. The heaviest come first, so that a budget that ends early has measured what matters
 /// most. A key belongs to exactly one shard, by a hash that is stable over machines. Deterministic.
 /// `selection` leaves layers out, and fused forms with them (LayerFilter).
-[[nodiscard]] std::vector<WorkItem> work_items(std::span<const PlannedModel> models,
-                                               std::span<const ResolvedSuite::LayerEntry> layers,
-                                               std::span<const CacheMode> caches,
-                                               const Shard& shard,
-                                               const LayerSelection& selection = {});
+[[nodiscard]] std::vector<WorkItem> work_items(
+    std::span<const PlannedModel> models,
+    std::span<const suite::ResolvedSuite::LayerEntry> layers,
+    std::span<const results::CacheMode> caches,
+    const Shard& shard,
+    const suite::LayerSelection& selection = {});
 
 /// Removes the cache modes that `rows` settles, and the items that have none left. A finished
 /// measurement settles a cache mode, and so does a final refusal.
-[[nodiscard]] std::vector<WorkItem> without_measured(std::vector<WorkItem> items,
-                                                     std::span<const StoredMeasurement> rows);
+[[nodiscard]] std::vector<WorkItem> without_measured(
+    std::vector<WorkItem> items, std::span<const results::StoredMeasurement> rows);
 
 /// The rule by which variants of a key are measured again in fresh processes.
 struct ConfirmationRule {
@@ -54,8 +55,8 @@ struct ConfirmationRule {
 /// The first process measures the variants within the margin of the fastest full row, and the
 /// library's choice, in every cache mode that was timed. Later processes measure the same variants,
 /// hot.
-[[nodiscard]] std::vector<Confirmation> confirmations(std::span<const StoredMeasurement> rows,
-                                                      const ConfirmationRule& rule);
+[[nodiscard]] std::vector<Confirmation> confirmations(
+    std::span<const results::StoredMeasurement> rows, const ConfirmationRule& rule);
 
 /// Savings by measuring each key once: occurrences against unique keys, per model and over all.
 struct DedupeFigures {
@@ -65,4 +66,4 @@ struct DedupeFigures {
 };
 [[nodiscard]] DedupeFigures dedupe_figures(std::span<const PlannedModel> models);
 
-}  // namespace plumb
+}  // namespace plumb::session

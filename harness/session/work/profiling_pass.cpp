@@ -9,29 +9,30 @@
 #include "harness/base/error.hpp"
 #include "harness/worker/protocol/worker_setup.hpp"
 
-namespace plumb {
+namespace plumb::session {
 namespace {
 
 constexpr std::size_t kMaxVariants = 16;
 constexpr const char* kMetricsMissing = "metrics_missing";
 
-bool is_wanted(const Measurement& row) {
-  return row.purpose != Purpose::kRace && row.outcome.timed();
+bool is_wanted(const results::Measurement& row) {
+  return row.purpose != results::Purpose::kRace && row.outcome.timed();
 }
 
-std::vector<std::string> variants_of(const std::vector<Measurement>& rows) {
-  std::vector<const Measurement*> timed;
-  for (const Measurement& row : rows) {
+std::vector<std::string> list_variants(const std::vector<results::Measurement>& rows) {
+  std::vector<const results::Measurement*> timed;
+  for (const results::Measurement& row : rows) {
     if (is_wanted(row)) {
       timed.push_back(&row);
     }
   }
-  std::stable_sort(timed.begin(), timed.end(), [](const Measurement* a, const Measurement* b) {
-    return a->library_choice != b->library_choice ? a->library_choice
-                                                  : a->summary.median < b->summary.median;
-  });
+  std::stable_sort(
+      timed.begin(), timed.end(), [](const results::Measurement* a, const results::Measurement* b) {
+        return a->library_choice != b->library_choice ? a->library_choice
+                                                      : a->summary.median < b->summary.median;
+      });
   std::vector<std::string> variants;
-  for (const Measurement* const row : timed) {
+  for (const results::Measurement* const row : timed) {
     const bool known = std::find(variants.begin(), variants.end(), row->variant) != variants.end();
     if (!known && variants.size() < kMaxVariants) {
       variants.push_back(row->variant);
@@ -41,10 +42,10 @@ std::vector<std::string> variants_of(const std::vector<Measurement>& rows) {
 }
 
 /// Returns a request with as little timing as possible, because its times are not used.
-MeasureRequest request_for(const std::vector<Measurement>& rows) {
-  MeasureRequest request;
+worker::MeasureRequest request_for(const std::vector<results::Measurement>& rows) {
+  worker::MeasureRequest request;
   request.key = rows.front().key;
-  request.variants = variants_of(rows);
+  request.variants = list_variants(rows);
   request.sampling.warm_up_at_most = Seconds(0.0);
   request.sampling.budget = Seconds(1e-3);
   request.sampling.samples_at_least = 2;
@@ -55,7 +56,7 @@ MeasureRequest request_for(const std::vector<Measurement>& rows) {
 }
 
 /// Removes the attributes that are "unknown", with the ".source" of each.
-Attributes known(Attributes seen) {
+results::Attributes known(results::Attributes seen) {
   for (auto one = seen.begin(); one != seen.end();) {
     if (one->second == "unknown") {
       seen.erase(one->first + ".source");
@@ -69,42 +70,44 @@ Attributes known(Attributes seen) {
 
 /// Adds attributes and readings to the timed rows of a variant; empty: of all variants. New
 /// attributes replace those of the row, new readings do not.
-void add(std::vector<Measurement>& rows,
+void add(std::vector<results::Measurement>& rows,
          const std::string& variant,
-         const Attributes& attributes,
-         const Readings& readings) {
-  for (Measurement& row : rows) {
+         const results::Attributes& attributes,
+         const results::Readings& readings) {
+  for (results::Measurement& row : rows) {
     if (is_wanted(row) && (variant.empty() || row.variant == variant)) {
-      Attributes above = attributes;
+      results::Attributes above = attributes;
       above.merge(row.attributes);
       row.attributes = std::move(above);
-      row.readings.merge(Readings(readings));
+      row.readings.merge(results::Readings(readings));
     }
   }
 }
 
-void miss(const char* attribute, const std::string& reason, std::vector<Measurement>& rows) {
+void miss(const char* attribute,
+          const std::string& reason,
+          std::vector<results::Measurement>& rows) {
   spdlog::warn("{}: {}", attribute, reason);
   add(rows, "", {{attribute, reason}}, {});
 }
 
 /// Executes the variants in a worker that observes them, and adds what it reports to the rows. If
 /// it fails, the rows keep the reason as the attribute `missing`.
-void look(WorkerOptions settings,
+void look(worker::WorkerOptions settings,
           Seconds timeout,
-          WorkerObservation observe,
+          worker::WorkerObservation observe,
           const char* missing,
-          std::vector<Measurement>& rows) {
+          std::vector<results::Measurement>& rows) {
   if (std::none_of(rows.begin(), rows.end(), is_wanted)) {
     return;
   }
   settings.observe = std::move(observe);
   try {
-    WorkerProcess worker(settings);
-    worker.measure(request_for(rows), timeout, [&](const Measurement& seen) {
+    worker::WorkerProcess worker(settings);
+    worker.measure(request_for(rows), timeout, [&](const results::Measurement& seen) {
       add(rows, seen.variant, known(seen.attributes), seen.readings);
     });
-  } catch (const WorkerDied& death) {
+  } catch (const worker::WorkerDied& death) {
     miss(missing, death.outcome().reason, rows);
   } catch (const Error& error) {
     miss(missing, error.what(), rows);
@@ -113,14 +116,16 @@ void look(WorkerOptions settings,
 
 }  // namespace
 
-void look_at_kernels(WorkerOptions settings, Seconds timeout, std::vector<Measurement>& rows) {
+void look_at_kernels(worker::WorkerOptions settings,
+                     Seconds timeout,
+                     std::vector<results::Measurement>& rows) {
   look(std::move(settings), timeout, {.kernels = true, .metrics = {}}, "kernels_missing", rows);
 }
 
-void look_at_counters(WorkerOptions settings,
+void look_at_counters(worker::WorkerOptions settings,
                       Seconds timeout,
                       std::vector<std::string> metrics,
-                      std::vector<Measurement>& rows) {
+                      std::vector<results::Measurement>& rows) {
   look(std::move(settings),
        timeout,
        {.kernels = false, .metrics = std::move(metrics)},
@@ -128,8 +133,8 @@ void look_at_counters(WorkerOptions settings,
        rows);
 }
 
-void miss_counters(const std::string& reason, std::vector<Measurement>& rows) {
+void miss_counters(const std::string& reason, std::vector<results::Measurement>& rows) {
   miss(kMetricsMissing, reason, rows);
 }
 
-}  // namespace plumb
+}  // namespace plumb::session

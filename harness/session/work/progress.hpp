@@ -7,7 +7,7 @@
 
 #include "harness/base/units.hpp"
 
-namespace plumb {
+namespace plumb::session {
 
 /// Progress of a measurement.
 struct Progress {
@@ -50,4 +50,4 @@ class ProgressStage {
   ProgressDisplay& display_;
 };
 
-}  // namespace plumb
+}  // namespace plumb::session

@@ -10,7 +10,7 @@
 
 #include "harness/base/hash64.hpp"
 
-namespace plumb {
+namespace plumb::session {
 
 /// Shuffles values into an order that a run's id and a round's number fix, on any machine. The
 /// method is that of Fisher and Yates. std::shuffle differs between libraries.
@@ -22,4 +22,4 @@ void shuffle_for(const std::string& run, std::size_t round, std::vector<Value>& 
   }
 }
 
-}  // namespace plumb
+}  // namespace plumb::session

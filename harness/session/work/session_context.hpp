@@ -7,14 +7,14 @@
 #include "harness/session/work/progress.hpp"
 #include "harness/store/store.hpp"
 
-namespace plumb {
+namespace plumb::session {
 
 /// References to what a session works with. All of it outlives the session.
 struct SessionContext {
-  Store& store;
+  store::Store& store;
   const ModelSource& models;
   const std::atomic<bool>& stop;  ///< set when the user wants the session to end
   ProgressDisplay& progress;
 };
 
-}  // namespace plumb
+}  // namespace plumb::session

@@ -8,12 +8,12 @@
 #include "harness/base/digest.hpp"
 #include "harness/stacks/stack_probe.hpp"
 
-namespace plumb {
+namespace plumb::session {
 
 namespace fs = std::filesystem;
 
 void StackWatch::look(int pid) {
-  for (const MappedLibrary& library : mapped_libraries(pid, stack_)) {
+  for (const stacks::MappedLibrary& library : stacks::mapped_libraries(pid, stack_)) {
     if (!library.of_stack) {
       continue;
     }
@@ -51,4 +51,4 @@ std::vector<std::string> StackWatch::faults() const {
   return result;
 }
 
-}  // namespace plumb
+}  // namespace plumb::session

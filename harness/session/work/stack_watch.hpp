@@ -8,14 +8,14 @@
 
 #include "harness/worker/protocol/stack.hpp"
 
-namespace plumb {
+namespace plumb::session {
 
 /// Watch over the files of a stack that a run's worker processes map. All of them must map the same
 /// files, from the first to the last, sub-libraries that load late included.
 class StackWatch {
  public:
   StackWatch() = default;
-  explicit StackWatch(Stack stack) : stack_(std::move(stack)) {}
+  explicit StackWatch(worker::Stack stack) : stack_(std::move(stack)) {}
 
   /// Notes what a worker has mapped, best just before it ends. A process that is gone adds nothing.
   void look(int pid);
@@ -26,10 +26,10 @@ class StackWatch {
   [[nodiscard]] std::vector<std::string> faults() const;
 
  private:
-  Stack stack_;
+  worker::Stack stack_;
   std::map<std::filesystem::path, std::string> digests_;     ///< SHA-256 when it was first seen
   std::map<std::string, std::filesystem::path> by_library_;  ///< "libdnnl"
   std::vector<std::string> faults_;
 };
 
-}  // namespace plumb
+}  // namespace plumb::session

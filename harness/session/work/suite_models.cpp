@@ -17,10 +17,10 @@
 #include "harness/rewrite/quantized_graph.hpp"
 #include "harness/rewrite/rewrite.hpp"
 
-namespace plumb {
+namespace plumb::session {
 namespace {
 
-ModelInstance instance_of(const nlohmann::json& graph) {
+analysis::ModelInstance make_instance(const nlohmann::json& graph) {
   return {.model = graph.at("model").get<std::string>(),
           .batch = graph.at("batch").get<std::int64_t>(),
           .dtype = graph.at("dtype").get<std::string>(),
@@ -28,9 +28,9 @@ ModelInstance instance_of(const nlohmann::json& graph) {
 }
 
 /// Returns a digest of what a graph computes and how it is wired: keys and edges, without names.
-std::string digest_of(const Graph& graph) {
+std::string compute_digest(const model::Graph& graph) {
   std::string text;
-  for (const Layer& layer : graph.layers) {
+  for (const model::Layer& layer : graph.layers) {
     text += layer.key.text;
     for (const auto& input : layer.inputs) {
       text += input ? fmt::format(" {}", *input) : " -";
@@ -40,18 +40,18 @@ std::string digest_of(const Graph& graph) {
   return sha256(text).substr(0, 16);
 }
 
-std::vector<std::string> scenario_texts(const std::vector<Scenario>& scenarios) {
+std::vector<std::string> scenario_texts(const std::vector<suite::Scenario>& scenarios) {
   std::vector<std::string> texts;
   texts.reserve(scenarios.size());
-  for (const Scenario& scenario : scenarios) {
+  for (const suite::Scenario& scenario : scenarios) {
     texts.push_back(to_text(scenario));
   }
   return texts;
 }
 
 /// Returns the first extent of the first input that is no scalar. Empty if there is none.
-std::optional<std::int64_t> first_extent(const Graph& graph) {
-  for (const ValueId input : graph.inputs) {
+std::optional<std::int64_t> first_extent(const model::Graph& graph) {
+  for (const model::ValueId input : graph.inputs) {
     if (!graph.values[input].type.dims.empty()) {
       return graph.values[input].type.dims.front();
     }
@@ -67,8 +67,8 @@ void log_notes(const PlannedModel& model) {
 
 }  // namespace
 
-ResolvedSuite resolve_suite(const ModelSource& source, const SuiteSpec& spec) {
-  return resolve(spec, [&](ResolvedSuite::Model& model) {
+suite::ResolvedSuite resolve_suite(const ModelSource& source, const suite::SuiteSpec& spec) {
+  return suite::resolve(spec, [&](suite::ResolvedSuite::Model& model) {
     if (!model.path) {
       const auto axes = source.axes(model.name, {.batch = model.batch, .dims = model.dims});
       model.dims.insert(axes.begin(), axes.end());
@@ -76,36 +76,37 @@ ResolvedSuite resolve_suite(const ModelSource& source, const SuiteSpec& spec) {
   });
 }
 
-PlannedModel load_model(const ModelSource& source, const ResolvedSuite::Model& model) {
-  const bool int8 = model.dtype == kInt8;
-  const std::optional<DataType> type = int8 ? DataType::kF32 : parse_data_type(model.dtype);
-  if (!type || !is_floating(*type)) {
+PlannedModel load_model(const ModelSource& source, const suite::ResolvedSuite::Model& model) {
+  const bool int8 = model.dtype == rewrite::kInt8;
+  const std::optional<model::DataType> type =
+      int8 ? model::DataType::kF32 : model::parse_data_type(model.dtype);
+  if (!type || !model::is_floating(*type)) {
     throw Error(
         Error::Kind::kUser,
         fmt::format("model '{}' requests dtype '{}', which is not one of f32, bf16, f16, int8",
                     model.name,
                     model.dtype));
   }
-  ReadOptions options{.dims = model.dims, .rebatch = model.rebatch};
+  model::ReadOptions options{.dims = model.dims, .rebatch = model.rebatch};
   (model.open_batch ? options.open_batch : options.batch) = model.batch;
-  Graph graph = load_graph(source, model.path ? model.path->string() : model.name, options);
-  ModelInstance instance{model.name, model.batch, model.dtype, model.dims};
+  model::Graph graph = load_graph(source, model.path ? model.path->string() : model.name, options);
+  analysis::ModelInstance instance{model.name, model.batch, model.dtype, model.dims};
   if (model.open_batch) {
     instance.batch = first_extent(graph).value_or(model.batch);
   }
   if (int8) {
-    graph = int8_graph(graph).graph;
-  } else if (*type != DataType::kF32) {
-    graph = with_precision(graph, *type);
+    graph = rewrite::int8_graph(graph).graph;
+  } else if (*type != model::DataType::kF32) {
+    graph = rewrite::with_precision(graph, *type);
   }
   return {std::move(instance), std::move(graph)};
 }
 
-std::vector<PlannedModel> prepare_models(const ModelSource& source, ResolvedSuite& suite) {
+std::vector<PlannedModel> prepare_models(const ModelSource& source, suite::ResolvedSuite& suite) {
   std::vector<PlannedModel> models;
-  std::vector<ResolvedSuite::Model> kept;
+  std::vector<suite::ResolvedSuite::Model> kept;
   std::vector<Error> problems;
-  for (ResolvedSuite::Model& model : suite.models) {
+  for (suite::ResolvedSuite::Model& model : suite.models) {
     try {
       models.push_back(load_model(source, model));
     } catch (const Error& error) {
@@ -134,13 +135,13 @@ std::vector<PlannedModel> prepare_models(const ModelSource& source, ResolvedSuit
 }
 
 std::vector<PlannedModel> load_models(const ModelSource& source,
-                                      const ResolvedSuite& suite,
+                                      const suite::ResolvedSuite& suite,
                                       const std::vector<std::string>& only) {
   const auto wanted = [&](const std::string& name) {
     return only.empty() || std::find(only.begin(), only.end(), name) != only.end();
   };
   std::vector<PlannedModel> models;
-  for (const ResolvedSuite::Model& model : suite.models) {
+  for (const suite::ResolvedSuite::Model& model : suite.models) {
     if (!wanted(model.name)) {
       continue;
     }
@@ -154,8 +155,8 @@ std::vector<PlannedModel> load_models(const ModelSource& source,
   return models;
 }
 
-void keep_models(ResolvedSuite& suite, const std::vector<std::string>& names) {
-  std::erase_if(suite.models, [&](const ResolvedSuite::Model& model) {
+void keep_models(suite::ResolvedSuite& suite, const std::vector<std::string>& names) {
+  std::erase_if(suite.models, [&](const suite::ResolvedSuite::Model& model) {
     return std::find(names.begin(), names.end(), model.name) == names.end();
   });
   suite.layers.clear();
@@ -165,12 +166,13 @@ void keep_models(ResolvedSuite& suite, const std::vector<std::string>& names) {
   }
 }
 
-std::string suite_for_store(const ResolvedSuite& suite, std::span<const PlannedModel> models) {
+std::string suite_for_store(const suite::ResolvedSuite& suite,
+                            std::span<const PlannedModel> models) {
   nlohmann::json document = nlohmann::json::parse(to_json(suite));
   nlohmann::json& graphs = document["graphs"] = nlohmann::json::array();
   PLUMB_CHECK(models.size() == suite.models.size());
   for (std::size_t i = 0; i < models.size(); ++i) {
-    const ModelInstance& instance = models[i].instance;
+    const analysis::ModelInstance& instance = models[i].instance;
     const std::optional<std::filesystem::path>& path = suite.models[i].path;
     graphs.push_back({{"model", instance.model},
                       {"batch", instance.batch},
@@ -178,7 +180,7 @@ std::string suite_for_store(const ResolvedSuite& suite, std::span<const PlannedM
                       {"path", path ? nlohmann::json(path_text(*path)) : nlohmann::json()},
                       {"dims", instance.dims},
                       {"scenarios", scenario_texts(suite.models[i].scenarios)},
-                      {"digest", digest_of(models[i].graph)}});
+                      {"digest", compute_digest(models[i].graph)}});
   }
   return json_text(document);
 }
@@ -217,14 +219,14 @@ namespace {
 /// Reads a model of a run. Empty if its graph is not that of the digest. A run may have rewritten
 /// the batch that a file fixes, which earlier versions did without being asked.
 std::optional<PlannedModel> load_if_same(const ModelSource& source,
-                                         ResolvedSuite::Model model,
+                                         suite::ResolvedSuite::Model model,
                                          const std::string& digest) {
   std::optional<Error> problem;
   for (const bool rebatch : {false, true}) {
     model.rebatch = rebatch;
     try {
       PlannedModel loaded = load_model(source, model);
-      if (digest_of(loaded.graph) == digest) {
+      if (compute_digest(loaded.graph) == digest) {
         return loaded;
       }
     } catch (const Error& error) {
@@ -242,15 +244,15 @@ std::optional<PlannedModel> load_if_same(const ModelSource& source,
 
 }  // namespace
 
-std::vector<PlannedModel> models_of_run(const ModelSource& source, const RunRecord& run) {
+std::vector<PlannedModel> models_of_run(const ModelSource& source, const results::RunRecord& run) {
   std::vector<PlannedModel> models;
   const nlohmann::json document = nlohmann::json::parse(run.header.resolved_suite, nullptr, false);
   if (!document.is_object() || !document.contains("graphs")) {
     return models;
   }
   for (const nlohmann::json& entry : document["graphs"]) {
-    const ModelInstance instance = instance_of(entry);
-    ResolvedSuite::Model model;
+    const analysis::ModelInstance instance = make_instance(entry);
+    suite::ResolvedSuite::Model model;
     model.name = instance.model;
     model.batch = instance.batch;
     model.dtype = instance.dtype;
@@ -273,14 +275,15 @@ std::vector<PlannedModel> models_of_run(const ModelSource& source, const RunReco
   return models;
 }
 
-std::map<ModelInstance, std::vector<std::string>> scenarios_of_run(const RunRecord& run) {
-  std::map<ModelInstance, std::vector<std::string>> wanted;
+std::map<analysis::ModelInstance, std::vector<std::string>> scenarios_of_run(
+    const results::RunRecord& run) {
+  std::map<analysis::ModelInstance, std::vector<std::string>> wanted;
   const nlohmann::json document = nlohmann::json::parse(run.header.resolved_suite, nullptr, false);
   if (!document.is_object() || !document.contains("graphs")) {
     return wanted;
   }
   for (const nlohmann::json& entry : document["graphs"]) {
-    std::vector<std::string>& names = wanted[instance_of(entry)];
+    std::vector<std::string>& names = wanted[make_instance(entry)];
     for (const auto& text : entry.value("scenarios", std::vector<std::string>{})) {
       names.push_back(text.substr(0, text.find(' ')));  // "server (99 %: latency 15 ms)"
     }
@@ -288,10 +291,11 @@ std::map<ModelInstance, std::vector<std::string>> scenarios_of_run(const RunReco
   return wanted;
 }
 
-ExecuteRequest execute_request_of(const ModelSource& source, const ResolvedSuite::Model& model) {
-  ExecuteRequest request;
+worker::ExecuteRequest make_execute_request(const ModelSource& source,
+                                            const suite::ResolvedSuite::Model& model) {
+  worker::ExecuteRequest request;
   request.name = model.name;
-  request.dtype = parse_data_type(model.dtype).value();
+  request.dtype = model::parse_data_type(model.dtype).value();
   if (model.path) {
     request.path = std::filesystem::absolute(*model.path);
     request.batch = model.batch;
@@ -303,4 +307,4 @@ ExecuteRequest execute_request_of(const ModelSource& source, const ResolvedSuite
   return request;
 }
 
-}  // namespace plumb
+}  // namespace plumb::session

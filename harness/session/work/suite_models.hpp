@@ -12,36 +12,38 @@
 #include "harness/suite/suite.hpp"
 #include "harness/worker/protocol/execute_request.hpp"
 
-namespace plumb {
+namespace plumb::session {
 
 /// Resolves a suite, with every axis of a built-in model at its extent. Throws Error{kUser} with
 /// file and line, also for unknown models and axes.
-[[nodiscard]] ResolvedSuite resolve_suite(const ModelSource& source, const SuiteSpec& spec);
+[[nodiscard]] suite::ResolvedSuite resolve_suite(const ModelSource& source,
+                                                 const suite::SuiteSpec& spec);
 
 /// Reads one model of a suite, in its type and with the suite's name for it. Throws Error{kUser}
 /// for a type that is not floating or int8, and for a model that is not usable.
-[[nodiscard]] PlannedModel load_model(const ModelSource& source, const ResolvedSuite::Model& model);
+[[nodiscard]] PlannedModel load_model(const ModelSource& source,
+                                      const suite::ResolvedSuite::Model& model);
 
 /// Reads the models of a suite for a run. The suite gets the batch that each is executed at. A
 /// model that cannot be read is logged and leaves the suite. Throws its Error if nothing is left.
 [[nodiscard]] std::vector<PlannedModel> prepare_models(const ModelSource& source,
-                                                       ResolvedSuite& suite);
+                                                       suite::ResolvedSuite& suite);
 
 /// Reads the models of a suite in its order, each in its type and with the suite's name for it.
 /// `only` names the models to read; empty: all. Throws Error{kUser} for a type that is not floating
 /// or int8, and if `only` leaves no model.
 [[nodiscard]] std::vector<PlannedModel> load_models(const ModelSource& source,
-                                                    const ResolvedSuite& suite,
+                                                    const suite::ResolvedSuite& suite,
                                                     const std::vector<std::string>& only);
 
 /// Reduces a suite to the models of these names, without layers of its own. Throws Error{kUser} if
 /// no model is left.
-void keep_models(ResolvedSuite& suite, const std::vector<std::string>& names);
+void keep_models(suite::ResolvedSuite& suite, const std::vector<std::string>& names);
 
 /// Writes the resolved suite as it is stored with a run, with a digest of each model's graph. So a
 /// later analysis notices a model that changed after it was measured, and the suite's hash changes
 /// with its models. `models` are all of the suite's, in its order.
-[[nodiscard]] std::string suite_for_store(const ResolvedSuite& suite,
+[[nodiscard]] std::string suite_for_store(const suite::ResolvedSuite& suite,
                                           std::span<const PlannedModel> models);
 
 /// Returns whether two suites, as they are stored, measure the same. They may differ in when rows
@@ -51,15 +53,15 @@ void keep_models(ResolvedSuite& suite, const std::vector<std::string>& names);
 /// Reads back the models that a stored run measured, built in or from their files. Throws
 /// Error{kUser} if a file is gone or a graph has changed since, naming it.
 [[nodiscard]] std::vector<PlannedModel> models_of_run(const ModelSource& source,
-                                                      const RunRecord& run);
+                                                      const results::RunRecord& run);
 
 /// Lists for each model of a run the scenarios that its suite asks for, by name.
-[[nodiscard]] std::map<ModelInstance, std::vector<std::string>> scenarios_of_run(
-    const RunRecord& run);
+[[nodiscard]] std::map<analysis::ModelInstance, std::vector<std::string>> scenarios_of_run(
+    const results::RunRecord& run);
 
 /// Makes a request to execute a model of a suite in the mode plain. Throws Error{kUser} if it
 /// cannot be built.
-[[nodiscard]] ExecuteRequest execute_request_of(const ModelSource& source,
-                                                const ResolvedSuite::Model& model);
+[[nodiscard]] worker::ExecuteRequest make_execute_request(const ModelSource& source,
+                                                          const suite::ResolvedSuite::Model& model);
 
-}  // namespace plumb
+}  // namespace plumb::session

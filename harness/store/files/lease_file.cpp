@@ -14,7 +14,7 @@
 #include "harness/base/file_descriptor.hpp"
 #include "harness/base/hash64.hpp"
 
-namespace plumb {
+namespace plumb::store {
 namespace {
 
 /// Sets the lock of one byte to `type`, and returns the error number or 0. The lock belongs to the
@@ -78,4 +78,4 @@ std::optional<LeaseFile::Lock> LeaseFile::try_lock(std::string_view run) const {
   return Lock(file_, byte);
 }
 
-}  // namespace plumb
+}  // namespace plumb::store

@@ -8,8 +8,10 @@
 #include <string_view>
 
 namespace plumb {
-
 class FileDescriptor;
+}
+
+namespace plumb::store {
 
 /// File beside a store whose locks say which runs live processes work on.
 ///
@@ -46,4 +48,4 @@ class LeaseFile {
   std::shared_ptr<const FileDescriptor> file_;
 };
 
-}  // namespace plumb
+}  // namespace plumb::store

@@ -13,7 +13,7 @@
 #include <thread>
 #include <vector>
 
-namespace plumb {
+namespace plumb::store {
 namespace {
 
 constexpr std::size_t kHeaderSize = 32;
@@ -173,4 +173,4 @@ std::optional<std::string> read_log_damage(const std::filesystem::path& store) {
       scan->lost_commits);
 }
 
-}  // namespace plumb
+}  // namespace plumb::store

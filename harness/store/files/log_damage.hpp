@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-namespace plumb {
+namespace plumb::store {
 
 /// Returns which transactions in the write-ahead log of a store cannot be recovered because the log
 /// is damaged. Absent: none. SQLite itself says nothing: it takes the log to end before the first
@@ -13,4 +13,4 @@ namespace plumb {
 /// be read has no damage that this function knows of.
 [[nodiscard]] std::optional<std::string> read_log_damage(const std::filesystem::path& store);
 
-}  // namespace plumb
+}  // namespace plumb::store

@@ -10,7 +10,7 @@
 
 #include "harness/base/error.hpp"
 
-namespace plumb {
+namespace plumb::store {
 namespace {
 
 namespace fs = std::filesystem;
@@ -20,7 +20,7 @@ fs::path log_of(fs::path store) {
   return store;
 }
 
-std::pair<std::uintmax_t, fs::file_time_type> state_of(const fs::path& file) {
+std::pair<std::uintmax_t, fs::file_time_type> read_state(const fs::path& file) {
   return {fs::file_size(file), fs::last_write_time(file)};
 }
 
@@ -55,10 +55,10 @@ StoreCopy::StoreCopy(const fs::path& store) {
 
 void StoreCopy::copy(const fs::path& store) const {
   const fs::path log = log_of(store);
-  const auto before = std::pair(state_of(store), state_of(log));
+  const auto before = std::pair(read_state(store), read_state(log));
   fs::copy_file(log, log_of(path()));
   fs::copy_file(store, path());
-  if (before != std::pair(state_of(store), state_of(log))) {
+  if (before != std::pair(read_state(store), read_state(log))) {
     throw Error(
         Error::Kind::kTryAgain,
         fmt::format("the store '{}' was written while it was read: try again", store.string()));
@@ -70,4 +70,4 @@ StoreCopy::~StoreCopy() {
   fs::remove_all(folder_, ignored);
 }
 
-}  // namespace plumb
+}  // namespace plumb::store

@@ -3,7 +3,7 @@
 
 #include <filesystem>
 
-namespace plumb {
+namespace plumb::store {
 
 /// Copy of a store and its log in a temporary folder, which it removes at the end of its life.
 class StoreCopy {
@@ -24,4 +24,4 @@ class StoreCopy {
   std::filesystem::path folder_;
 };
 
-}  // namespace plumb
+}  // namespace plumb::store

@@ -6,7 +6,7 @@
 
 #include "harness/base/error.hpp"
 
-namespace plumb {
+namespace plumb::store {
 
 /// Advice that ends every message about a damaged store.
 inline constexpr std::string_view kDamageAdvice =
@@ -25,4 +25,4 @@ inline constexpr std::string_view kDamageAdvice =
   return std::string(text.substr(0, at == std::string_view::npos ? at : at - 2));
 }
 
-}  // namespace plumb
+}  // namespace plumb::store

@@ -9,14 +9,14 @@
 #include "harness/store/content_hash.hpp"
 #include "harness/store/sqlite/damage.hpp"
 
-namespace plumb {
+namespace plumb::store {
 namespace {
 
 constexpr std::string_view kSelect =
     "select d.id, r.id, d.kind, d.subject, d.analysis_version, d.payload, d.computed, d.checksum "
     "from derived d join runs r on r.number = d.run ";
 
-std::vector<RowId> sorted_once(std::vector<RowId> rows) {
+std::vector<results::RowId> sorted_once(std::vector<results::RowId> rows) {
   std::sort(rows.begin(), rows.end());
   rows.erase(std::unique(rows.begin(), rows.end()), rows.end());
   return rows;
@@ -24,22 +24,23 @@ std::vector<RowId> sorted_once(std::vector<RowId> rows) {
 
 }  // namespace
 
-std::int64_t derived_checksum(const DerivedRecord& record, const std::vector<RowId>& inputs) {
+std::int64_t derived_checksum(const results::DerivedRecord& record,
+                              const std::vector<results::RowId>& inputs) {
   ContentHash hash;
   for (const std::string* const text :
        {&record.run, &record.kind, &record.subject, &record.analysis_version, &record.payload}) {
     hash.add(std::string_view(*text));
   }
   hash.add(std::int64_t{record.computed.time_since_epoch().count()});
-  for (const RowId input : inputs) {
+  for (const results::RowId input : inputs) {
     hash.add(input);
   }
   return hash.stored();
 }
 
 bool DerivedTable::holds(std::int64_t run_number,
-                         const DerivedRecord& record,
-                         const std::vector<RowId>& inputs) {
+                         const results::DerivedRecord& record,
+                         const std::vector<results::RowId>& inputs) {
   std::vector<std::int64_t> equal;
   {
     const StatementUse statement = statements_.use(
@@ -54,11 +55,11 @@ bool DerivedTable::holds(std::int64_t run_number,
     }
   }
   return std::any_of(
-      equal.begin(), equal.end(), [&](std::int64_t id) { return inputs_of(id) == inputs; });
+      equal.begin(), equal.end(), [&](std::int64_t id) { return read_inputs(id) == inputs; });
 }
 
-bool DerivedTable::insert(std::int64_t run_number, const DerivedRecord& record) {
-  const std::vector<RowId> inputs = sorted_once(record.inputs);
+bool DerivedTable::insert(std::int64_t run_number, const results::DerivedRecord& record) {
+  const std::vector<results::RowId> inputs = sorted_once(record.inputs);
   if (holds(run_number, record, inputs)) {
     return false;
   }
@@ -77,36 +78,36 @@ bool DerivedTable::insert(std::int64_t run_number, const DerivedRecord& record) 
   }
   const StatementUse input =
       statements_.use("insert into derived_inputs (derived, measurement) values (?, ?)");
-  for (const RowId row : inputs) {
+  for (const results::RowId row : inputs) {
     input->bind(id).bind(row).run();
   }
   return true;
 }
 
-std::vector<RowId> DerivedTable::inputs_of(std::int64_t id) {
+std::vector<results::RowId> DerivedTable::read_inputs(std::int64_t id) {
   const StatementUse statement = statements_.use(
       "select measurement from derived_inputs where derived = ? order by measurement");
   statement->bind(id);
-  std::vector<RowId> inputs;
+  std::vector<results::RowId> inputs;
   while (statement->step()) {
     inputs.push_back(statement->integer());
   }
   return inputs;
 }
 
-std::vector<DerivedRecord> DerivedTable::read(SqliteStatement& statement,
-                                              std::vector<std::string>* faults) {
-  std::vector<DerivedRecord> records;
+std::vector<results::DerivedRecord> DerivedTable::read(SqliteStatement& statement,
+                                                       std::vector<std::string>* faults) {
+  std::vector<results::DerivedRecord> records;
   while (statement.step()) {
     const std::int64_t id = statement.integer();
-    DerivedRecord record;
+    results::DerivedRecord record;
     record.run = statement.text();
     record.kind = statement.text();
     record.subject = statement.text();
     record.analysis_version = statement.text();
     record.payload = statement.text();
     record.computed = statement.time();
-    record.inputs = inputs_of(id);
+    record.inputs = read_inputs(id);
     if (statement.integer() != derived_checksum(record, record.inputs)) {
       const std::string fault = fmt::format("{} of {} in run {}: does not match its checksum",
                                             record.kind,
@@ -129,8 +130,8 @@ std::vector<std::string> DerivedTable::faults() {
   return faults;
 }
 
-std::vector<DerivedRecord> DerivedTable::of_run(const RunId& run,
-                                                const std::optional<std::string>& kind) {
+std::vector<results::DerivedRecord> DerivedTable::of_run(const results::RunId& run,
+                                                         const std::optional<std::string>& kind) {
   const StatementUse statement =
       statements_.use(std::string(kSelect) + (kind ? "where r.id = ? and d.kind = ? order by d.id"
                                                    : "where r.id = ? order by d.id"));
@@ -141,15 +142,15 @@ std::vector<DerivedRecord> DerivedTable::of_run(const RunId& run,
   return read(*statement);
 }
 
-std::optional<DerivedRecord> DerivedTable::latest(const std::string& kind,
-                                                  const std::string& environment) {
+std::optional<results::DerivedRecord> DerivedTable::latest(const std::string& kind,
+                                                           const std::string& environment) {
   const StatementUse statement = statements_.use(
       std::string(kSelect) +
       "join environments e on e.number = r.environment where d.kind = ? and e.id = ? "
       "order by d.computed desc, d.id desc limit 1");
   statement->bind(std::string_view(kind)).bind(std::string_view(environment));
-  std::vector<DerivedRecord> records = read(*statement);
+  std::vector<results::DerivedRecord> records = read(*statement);
   return records.empty() ? std::nullopt : std::optional(std::move(records.front()));
 }
 
-}  // namespace plumb
+}  // namespace plumb::store

@@ -6,7 +6,7 @@
 #include "harness/base/error.hpp"
 #include "harness/store/sqlite/sqlite_store.hpp"
 
-namespace plumb {
+namespace plumb::store {
 namespace {
 
 constexpr const char* kRemoveRaces =
@@ -125,12 +125,12 @@ void remove_doomed(SqliteTables& tables) {
   tables.measurements.forget();
 }
 
-std::vector<RunId> old_untagged_runs(SqliteTables& tables, Timestamp before) {
+std::vector<results::RunId> old_untagged_runs(SqliteTables& tables, Timestamp before) {
   const StatementUse statement = tables.statements.use(
       "select id from runs where started < ? "
       "and not exists (select 1 from tags t where t.run = runs.number)");
   statement->bind(before);
-  std::vector<RunId> ids;
+  std::vector<results::RunId> ids;
   while (statement->step()) {
     ids.push_back(statement->text());
   }
@@ -145,7 +145,7 @@ CollectedGarbage collect_garbage_of(SqliteTables& tables, Timestamp before) {
   if (collected.runs > 0) {
     remove_doomed(tables);
   }
-  for (const RunId& id : old_untagged_runs(tables, before)) {
+  for (const results::RunId& id : old_untagged_runs(tables, before)) {
     RunEntry entry = tables.runs.require(id);
     const std::int64_t run = entry.run.number;
     for (const char* const sql : {kRemoveRaces, kDropSamples}) {
@@ -168,4 +168,4 @@ void shrink(SqliteTables& tables) {
   tables.connection.execute("vacuum; pragma wal_checkpoint(truncate)");
 }
 
-}  // namespace plumb
+}  // namespace plumb::store

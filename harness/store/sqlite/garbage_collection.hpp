@@ -4,7 +4,7 @@
 #include "harness/base/timestamp.hpp"
 #include "harness/store/store.hpp"
 
-namespace plumb {
+namespace plumb::store {
 
 struct SqliteTables;
 
@@ -16,4 +16,4 @@ struct SqliteTables;
 /// Gives the free room of a store's file back to the file system. Not within a transaction.
 void shrink(SqliteTables& tables);
 
-}  // namespace plumb
+}  // namespace plumb::store

@@ -10,7 +10,7 @@
 #include "harness/base/error.hpp"
 #include "harness/base/timestamp.hpp"
 
-namespace plumb {
+namespace plumb::store {
 namespace {
 
 /// Returns who this process is, for people: nothing is decided by it.
@@ -22,7 +22,7 @@ std::string owner_text() {
 
 }  // namespace
 
-std::optional<Lease> LeaseTable::take(std::int64_t run_number, const RunId& run) {
+std::optional<Lease> LeaseTable::take(std::int64_t run_number, const results::RunId& run) {
   if (held_.contains(run)) {
     return std::nullopt;
   }
@@ -45,11 +45,11 @@ std::optional<Lease> LeaseTable::take(std::int64_t run_number, const RunId& run)
 
 void LeaseTable::hold(Lease lease) {
   held_.erase(lease.run);
-  RunId run = lease.run;
+  results::RunId run = lease.run;
   held_.emplace(std::move(run), std::move(lease));
 }
 
-bool LeaseTable::check(std::int64_t run_number, const RunId& run) {
+bool LeaseTable::check(std::int64_t run_number, const results::RunId& run) {
   const auto held = held_.find(run);
   if (held == held_.end()) {
     return false;
@@ -67,4 +67,4 @@ bool LeaseTable::check(std::int64_t run_number, const RunId& run) {
                           found ? statement->text() : std::string("an unknown process")));
 }
 
-}  // namespace plumb
+}  // namespace plumb::store

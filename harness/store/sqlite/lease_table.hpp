@@ -11,12 +11,12 @@
 #include "harness/store/files/lease_file.hpp"
 #include "harness/store/sqlite/statement_cache.hpp"
 
-namespace plumb {
+namespace plumb::store {
 
 /// Right of this connection to write to one run: a lock beside the store, and the fence, a number
 /// that grows with every owner.
 struct Lease {
-  RunId run;
+  results::RunId run;
   std::int64_t fence;
   LeaseFile::Lock lock;
 };
@@ -29,18 +29,18 @@ class LeaseTable {
       : statements_(statements), store_(std::move(store)) {}
 
   /// Takes a run. Returns nothing if a live process has it, or if this connection had it already.
-  [[nodiscard]] std::optional<Lease> take(std::int64_t run_number, const RunId& run);
+  [[nodiscard]] std::optional<Lease> take(std::int64_t run_number, const results::RunId& run);
   void hold(Lease lease);
-  void release(const RunId& run) { held_.erase(run); }
+  void release(const results::RunId& run) { held_.erase(run); }
   /// Returns whether this connection has the run. Throws Error{kEnvironment} if another process
   /// took it over.
-  [[nodiscard]] bool check(std::int64_t run_number, const RunId& run);
+  [[nodiscard]] bool check(std::int64_t run_number, const results::RunId& run);
 
  private:
   StatementCache& statements_;
   std::filesystem::path store_;
   std::optional<LeaseFile> file_;
-  std::map<RunId, Lease> held_;
+  std::map<results::RunId, Lease> held_;
 };
 
-}  // namespace plumb
+}  // namespace plumb::store

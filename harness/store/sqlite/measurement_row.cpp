@@ -14,11 +14,11 @@
 #include "harness/store/content_hash.hpp"
 #include "harness/store/sqlite/damage.hpp"
 
-namespace plumb {
+namespace plumb::store {
 namespace {
 
 template <typename Value>
-Value known(std::optional<Value> value, std::string_view word, RowId row) {
+Value known(std::optional<Value> value, std::string_view word, results::RowId row) {
   if (!value) {
     throw damaged_store(fmt::format("row {} of the store holds the unknown word '{}'", row, word));
   }
@@ -39,25 +39,25 @@ std::string in_utf8(const std::string& text) {
       .get<std::string>();
 }
 
-bool is_storable(const Attributes& attributes) {
+bool is_storable(const results::Attributes& attributes) {
   return std::all_of(attributes.begin(), attributes.end(), [](const auto& attribute) {
-    return is_attribute_name(attribute.first) && is_plain(attribute.second);
+    return results::is_attribute_name(attribute.first) && is_plain(attribute.second);
   });
 }
 
-bool is_finite(const Reading& reading) {
+bool is_finite(const results::Reading& reading) {
   return std::isfinite(reading.median) && std::isfinite(reading.low) && std::isfinite(reading.high);
 }
 
-bool is_storable(const Readings& readings) {
+bool is_storable(const results::Readings& readings) {
   return std::all_of(readings.begin(), readings.end(), [](const auto& reading) {
-    return is_attribute_name(reading.first) && is_finite(reading.second);
+    return results::is_attribute_name(reading.first) && is_finite(reading.second);
   });
 }
 
 /// Parses the text of a column with `read`. A null column reads as an empty value.
 template <typename Value>
-Value read_json(const std::string& text, Value (*read)(std::string_view), RowId row) {
+Value read_json(const std::string& text, Value (*read)(std::string_view), results::RowId row) {
   if (text.empty()) {
     return {};
   }
@@ -68,8 +68,8 @@ Value read_json(const std::string& text, Value (*read)(std::string_view), RowId 
   }
 }
 
-void require_finite(const Measurement& row) {
-  const SampleSummary& summary = row.summary;
+void require_finite(const results::Measurement& row) {
+  const measure::SampleSummary& summary = row.summary;
   const Seconds none{};
   for (const Seconds time : {summary.median,
                              summary.interval.low,
@@ -97,7 +97,7 @@ void require_finite(const Measurement& row) {
 
 }  // namespace
 
-std::optional<Measurement> repaired(const Measurement& row) {
+std::optional<results::Measurement> repaired(const results::Measurement& row) {
   require_finite(row);
   const bool nan_error = row.maximum_error && std::isnan(*row.maximum_error);
   if (!nan_error && is_plain(row.outcome.reason) && is_plain(row.variant) &&
@@ -105,7 +105,7 @@ std::optional<Measurement> repaired(const Measurement& row) {
       is_storable(row.readings)) {
     return std::nullopt;
   }
-  Measurement copy = row;
+  results::Measurement copy = row;
   if (nan_error) {
     copy.maximum_error = std::numeric_limits<double>::infinity();
   }
@@ -113,17 +113,18 @@ std::optional<Measurement> repaired(const Measurement& row) {
        {&copy.outcome.reason, &copy.variant, &copy.output_hash, &copy.key.text}) {
     *text = in_utf8(*text);
   }
-  std::erase_if(copy.attributes, [](auto& each) { return !is_attribute_name(each.first); });
+  std::erase_if(copy.attributes,
+                [](auto& each) { return !results::is_attribute_name(each.first); });
   for (auto& [name, text] : copy.attributes) {
     text = in_utf8(text);
   }
   std::erase_if(copy.readings, [](auto& each) {
-    return !is_attribute_name(each.first) || !is_finite(each.second);
+    return !results::is_attribute_name(each.first) || !is_finite(each.second);
   });
   return copy;
 }
 
-std::int64_t row_checksum(const Measurement& row,
+std::int64_t row_checksum(const results::Measurement& row,
                           std::int64_t run,
                           std::int64_t key,
                           std::int64_t variant) {
@@ -132,7 +133,7 @@ std::int64_t row_checksum(const Measurement& row,
   hash.add(to_text(row.cache)).add(to_text(row.purpose)).add(to_text(row.outcome.kind));
   hash.add(std::string_view(row.outcome.reason));
   hash.add_flag(row.library_choice).add_flag(row.reference_implementation);
-  const SampleSummary& summary = row.summary;
+  const measure::SampleSummary& summary = row.summary;
   hash.add(row.repetitions).add(static_cast<std::int64_t>(summary.n));
   hash.add(summary.median).add(summary.interval.low).add(summary.interval.high);
   hash.add(summary.min).add(summary.p90).add(summary.mean).add_flag(summary.min_has_company);
@@ -145,7 +146,7 @@ std::int64_t row_checksum(const Measurement& row,
   hash.add(std::int64_t{row.started.time_since_epoch().count()}).add(row.wall);
   // Rows without attributes or readings keep the checksum from before these existed.
   if (!row.attributes.empty()) {
-    hash.add(std::string_view(to_json(row.attributes)));
+    hash.add(std::string_view(results::to_json(row.attributes)));
   }
   if (!row.readings.empty()) {
     hash.add(std::string_view(to_json(row.readings)));
@@ -173,13 +174,13 @@ std::string insert_rows_sql(std::size_t count) {
 
 void bind_row(SqliteStatement& statement,
               const RowPlace& place,
-              const Measurement& row,
+              const results::Measurement& row,
               std::string_view samples,
               const std::string& readings) {
   const auto bind_text_or_null = [&](const std::string& text) {
     text.empty() ? statement.bind_null() : statement.bind(std::string_view(text));
   };
-  const SampleSummary& summary = row.summary;
+  const measure::SampleSummary& summary = row.summary;
   statement.bind(place.id).bind(place.run).bind(place.key).bind(place.variant);
   statement.bind(to_text(row.cache)).bind(to_text(row.purpose)).bind(to_text(row.outcome.kind));
   bind_text_or_null(row.outcome.reason);
@@ -218,25 +219,25 @@ const std::string& select_rows_sql() {
 
 ReadRow read_row(SqliteStatement& statement) {
   ReadRow result;
-  const RowId id = statement.integer();
+  const results::RowId id = statement.integer();
   result.stored.row = id;
   result.run_number = statement.integer();
   result.stored.run = statement.text();
-  Measurement& row = result.stored.measurement;
+  results::Measurement& row = result.stored.measurement;
   row.key.text = statement.text();
   row.variant = statement.text();
   std::string_view word = statement.text_view();
-  row.cache = known(parse_cache_mode(word), word, id);
+  row.cache = known(results::parse_cache_mode(word), word, id);
   word = statement.text_view();
-  row.purpose = known(parse_purpose(word), word, id);
+  row.purpose = known(results::parse_purpose(word), word, id);
   word = statement.text_view();
-  row.outcome.kind = known(parse_outcome_kind(word), word, id);
+  row.outcome.kind = known(results::parse_outcome_kind(word), word, id);
   row.outcome.reason = statement.text();
   row.library_choice = statement.flag();
   row.reference_implementation = statement.flag();
   const std::string samples(statement.blob_view());
   row.repetitions = statement.integer();
-  if (auto decoded = decode_samples(samples, row.repetitions)) {
+  if (auto decoded = results::decode_samples(samples, row.repetitions)) {
     row.samples = *std::move(decoded);
   } else {
     result.samples_intact = false;
@@ -266,14 +267,14 @@ ReadRow read_row(SqliteStatement& statement) {
   row.started = statement.time();
   row.wall = statement.seconds();
   result.checksum = statement.integer();
-  row.attributes = read_json(statement.text(), &attributes_from_json, id);
-  row.readings = read_json(statement.text(), &readings_from_json, id);
+  row.attributes = read_json(statement.text(), &results::attributes_from_json, id);
+  row.readings = read_json(statement.text(), &results::readings_from_json, id);
   return result;
 }
 
 std::string row_fault(const ReadRow& row) {
-  const StoredMeasurement& stored = row.stored;
-  const Measurement& measurement = stored.measurement;
+  const results::StoredMeasurement& stored = row.stored;
+  const results::Measurement& measurement = stored.measurement;
   const auto hash = [](const std::string& text) { return ContentHash().bytes(text).stored(); };
   const auto fault = [&](const char* what) {
     return fmt::format(
@@ -296,11 +297,11 @@ std::string row_fault(const ReadRow& row) {
   return {};
 }
 
-StoredMeasurement intact(ReadRow row) {
+results::StoredMeasurement intact(ReadRow row) {
   if (const std::string fault = row_fault(row); !fault.empty()) {
     throw damaged_store(fault);
   }
   return std::move(row.stored);
 }
 
-}  // namespace plumb
+}  // namespace plumb::store

@@ -9,17 +9,17 @@
 #include "harness/results/run.hpp"
 #include "harness/store/sqlite/sqlite_statement.hpp"
 
-namespace plumb {
+namespace plumb::store {
 
 /// Returns a storable copy of a row. Empty: the row is storable as it is. The copy has an infinite
 /// error in place of NaN, and its texts in UTF-8. Attributes and readings that cannot be stored are
 /// left out. Throws Error{kInternal} for a time that is not finite.
-[[nodiscard]] std::optional<Measurement> repaired(const Measurement& row);
+[[nodiscard]] std::optional<results::Measurement> repaired(const results::Measurement& row);
 
 /// Returns the checksum of a storable row. It covers all but the samples (which guard themselves),
 /// the id, and how the row was reused. `run`, `key` and `variant` are the ContentHash of these
 /// texts.
-[[nodiscard]] std::int64_t row_checksum(const Measurement& row,
+[[nodiscard]] std::int64_t row_checksum(const results::Measurement& row,
                                         std::int64_t run,
                                         std::int64_t key,
                                         std::int64_t variant);
@@ -30,7 +30,7 @@ namespace plumb {
 
 /// Identifiers and checksum that a row is stored with.
 struct RowPlace {
-  RowId id = 0;
+  results::RowId id = 0;
   std::int64_t run = 0;
   std::int64_t key = 0;
   std::int64_t variant = 0;
@@ -41,7 +41,7 @@ struct RowPlace {
 /// the statement has run.
 void bind_row(SqliteStatement& statement,
               const RowPlace& place,
-              const Measurement& row,
+              const results::Measurement& row,
               std::string_view samples,
               const std::string& readings);
 
@@ -54,7 +54,7 @@ extern const std::string_view kRowColumns;
 
 /// Row as read, with what its verification needs.
 struct ReadRow {
-  StoredMeasurement stored;
+  results::StoredMeasurement stored;
   std::int64_t run_number = 0;
   std::int64_t checksum = 0;
   bool samples_intact = true;
@@ -64,6 +64,6 @@ struct ReadRow {
 /// Returns what is wrong with a row by its checksums and its id. Empty: nothing.
 [[nodiscard]] std::string row_fault(const ReadRow& row);
 /// Returns the row. Throws Error{kEnvironment} if something is wrong with it.
-[[nodiscard]] StoredMeasurement intact(ReadRow row);
+[[nodiscard]] results::StoredMeasurement intact(ReadRow row);
 
-}  // namespace plumb
+}  // namespace plumb::store

@@ -10,7 +10,7 @@
 #include "harness/results/sample_codec.hpp"
 #include "harness/store/sqlite/damage.hpp"
 
-namespace plumb {
+namespace plumb::store {
 namespace {
 
 // Enough rows to make the start of a statement cheap, and few enough parameters for any database.
@@ -18,12 +18,12 @@ constexpr std::size_t kRowsPerStatement = 32;
 
 }  // namespace
 
-void RowCount::add(const Measurement& row) {
+void RowCount::add(const results::Measurement& row) {
   ok_ += row.outcome.timed() ? 1 : 0;
-  failed_ += row.outcome.timed() || row.outcome.kind == Outcome::Kind::kSkipped ? 0 : 1;
+  failed_ += row.outcome.timed() || row.outcome.kind == results::Outcome::Kind::kSkipped ? 0 : 1;
 }
 
-void RowCount::require_complete(const RunEntry& run, const RunId& id) const {
+void RowCount::require_complete(const RunEntry& run, const results::RunId& id) const {
   if (ok_ != run.rows_ok || failed_ != run.rows_failed) {
     throw damaged_store(
         fmt::format("run {} counted {} timed and {} failed rows, but the store has {} and {}",
@@ -42,11 +42,11 @@ MeasurementTable::MeasurementTable(StatementCache& statements)
       attributes_(statements, "attribute_sets"),
       newest_(statements) {}
 
-std::vector<RowId> MeasurementTable::insert(const NewestRuns::Run& run,
-                                            std::int64_t run_checksum,
-                                            std::int64_t first_position,
-                                            std::span<const Measurement> rows) {
-  std::vector<RowId> ids;
+std::vector<results::RowId> MeasurementTable::insert(const NewestRuns::Run& run,
+                                                     std::int64_t run_checksum,
+                                                     std::int64_t first_position,
+                                                     std::span<const results::Measurement> rows) {
+  std::vector<results::RowId> ids;
   ids.reserve(rows.size());
   std::vector<PreparedRow> prepared(std::min(rows.size(), kRowsPerStatement));
   for (std::size_t from = 0; from < rows.size(); from += prepared.size()) {
@@ -67,7 +67,7 @@ std::vector<RowId> MeasurementTable::insert(const NewestRuns::Run& run,
   return ids;
 }
 
-void MeasurementTable::prepare(const Measurement& given,
+void MeasurementTable::prepare(const results::Measurement& given,
                                const NewestRuns::Run& run,
                                std::int64_t run_checksum,
                                std::int64_t position,
@@ -83,18 +83,18 @@ void MeasurementTable::prepare(const Measurement& given,
                row_checksum(*out.row, run_checksum, key.checksum, variant.checksum),
                {}};
   if (!out.row->attributes.empty()) {
-    out.place.attributes = attributes_.entry_of(to_json(out.row->attributes)).id;
+    out.place.attributes = attributes_.entry_of(results::to_json(out.row->attributes)).id;
   }
   out.readings = out.row->readings.empty() ? std::string() : to_json(out.row->readings);
-  out.samples = encode_samples(out.row->samples, out.row->repetitions);
+  out.samples = results::encode_samples(out.row->samples, out.row->repetitions);
 }
 
-void MeasurementTable::link_reused(RunEntry& run, std::span<const RowId> rows) {
+void MeasurementTable::link_reused(RunEntry& run, std::span<const results::RowId> rows) {
   const StatementUse exists = statements_.use("select run from measurements where id = ?");
   const StatementUse link = statements_.use(
       "insert into reused_rows (run, measurement) values (?, ?) on conflict do nothing "
       "returning measurement");
-  for (const RowId row : rows) {
+  for (const results::RowId row : rows) {
     exists->bind(row);
     if (!exists->step()) {
       throw Error(
@@ -123,8 +123,9 @@ void MeasurementTable::forget() {
   newest_.forget();
 }
 
-std::vector<StoredMeasurement> MeasurementTable::of_run(const RunEntry& run, const RunId& id) {
-  std::vector<StoredMeasurement> rows;
+std::vector<results::StoredMeasurement> MeasurementTable::of_run(const RunEntry& run,
+                                                                 const results::RunId& id) {
+  std::vector<results::StoredMeasurement> rows;
   {
     RowCount count;
     const StatementUse own =
@@ -149,18 +150,21 @@ std::vector<StoredMeasurement> MeasurementTable::of_run(const RunEntry& run, con
   if (rows.size() - own_rows != reused_rows) {
     throw damaged_store(fmt::format("run {} lacks rows that it reuses", id));
   }
-  std::sort(rows.begin(), rows.end(), [](const StoredMeasurement& a, const StoredMeasurement& b) {
-    return a.row < b.row;
-  });
+  std::sort(rows.begin(),
+            rows.end(),
+            [](const results::StoredMeasurement& a, const results::StoredMeasurement& b) {
+              return a.row < b.row;
+            });
   return rows;
 }
 
-std::vector<StoredMeasurement> MeasurementTable::reusable(const std::string& environment,
-                                                          std::span<const LayerKey> keys,
-                                                          CacheMode cache,
-                                                          std::optional<Timestamp> not_before) {
-  std::vector<StoredMeasurement> rows;
-  for (const LayerKey& key : keys) {
+std::vector<results::StoredMeasurement> MeasurementTable::reusable(
+    const std::string& environment,
+    std::span<const model::LayerKey> keys,
+    results::CacheMode cache,
+    std::optional<Timestamp> not_before) {
+  std::vector<results::StoredMeasurement> rows;
+  for (const model::LayerKey& key : keys) {
     const std::optional<std::int64_t> run = newest_.settled_run(key.text, cache, environment);
     if (!run) {
       continue;
@@ -183,11 +187,12 @@ std::vector<StoredMeasurement> MeasurementTable::reusable(const std::string& env
   return rows;
 }
 
-std::vector<RowId> MeasurementTable::reused_by(const RunEntry& run, const RunId& id) {
+std::vector<results::RowId> MeasurementTable::reused_by(const RunEntry& run,
+                                                        const results::RunId& id) {
   const StatementUse statement =
       statements_.use("select measurement from reused_rows where run = ? order by measurement");
   statement->bind(run.run.number);
-  std::vector<RowId> rows;
+  std::vector<results::RowId> rows;
   std::int64_t sum = 0;
   while (statement->step()) {
     rows.push_back(statement->integer());
@@ -200,4 +205,4 @@ std::vector<RowId> MeasurementTable::reused_by(const RunEntry& run, const RunId&
   return rows;
 }
 
-}  // namespace plumb
+}  // namespace plumb::store

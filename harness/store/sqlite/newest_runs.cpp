@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/store/sqlite/newest_runs.hpp"
 
-namespace plumb {
+namespace plumb::store {
 namespace {
 
 constexpr const char* kNote =
@@ -25,22 +25,22 @@ constexpr const char* kNote =
 
 }  // namespace
 
-bool is_timed_in_full(const Measurement& row) {
-  return row.purpose != Purpose::kRace && row.outcome.timed();
+bool is_timed_in_full(const results::Measurement& row) {
+  return row.purpose != results::Purpose::kRace && row.outcome.timed();
 }
 
-bool settles(const Measurement& row) {
+bool settles(const results::Measurement& row) {
   switch (row.outcome.kind) {
-    case Outcome::Kind::kUnsupported:
-    case Outcome::Kind::kWrongResult:
-    case Outcome::Kind::kOutOfMemory:
-      return row.purpose != Purpose::kRace;
+    case results::Outcome::Kind::kUnsupported:
+    case results::Outcome::Kind::kWrongResult:
+    case results::Outcome::Kind::kOutOfMemory:
+      return row.purpose != results::Purpose::kRace;
     default:
       return is_timed_in_full(row);
   }
 }
 
-void NewestRuns::note(const Run& run, std::int64_t key, const Measurement& row) {
+void NewestRuns::note(const Run& run, std::int64_t key, const results::Measurement& row) {
   if (!settles(row)) {
     return;
   }
@@ -65,7 +65,7 @@ void NewestRuns::note(const Run& run, std::int64_t key, const Measurement& row) 
 }
 
 std::optional<std::int64_t> NewestRuns::settled_run(const std::string& key,
-                                                    CacheMode cache,
+                                                    results::CacheMode cache,
                                                     const std::string& environment) {
   const StatementUse statement = statements_.use(
       "select n.settled_run from newest_runs n join layer_keys k on k.id = n.layer_key "
@@ -76,7 +76,7 @@ std::optional<std::int64_t> NewestRuns::settled_run(const std::string& key,
 }
 
 std::optional<std::int64_t> NewestRuns::timed_run(const std::string& key,
-                                                  CacheMode cache,
+                                                  results::CacheMode cache,
                                                   const std::optional<std::string>& environment) {
   const StatementUse statement =
       statements_.use(environment ? "select n.timed_run from newest_runs n "
@@ -94,4 +94,4 @@ std::optional<std::int64_t> NewestRuns::timed_run(const std::string& key,
   return statement->step() ? statement->optional_integer() : std::nullopt;
 }
 
-}  // namespace plumb
+}  // namespace plumb::store

@@ -10,7 +10,7 @@
 #include "harness/store/content_hash.hpp"
 #include "harness/store/sqlite/damage.hpp"
 
-namespace plumb {
+namespace plumb::store {
 namespace {
 
 using nlohmann::json;
@@ -26,14 +26,14 @@ constexpr std::string_view kSelectRecord =
     "from runs r left join environments e on e.number = r.environment "
     "left join suites s on s.hash = r.resolved_hash ";
 
-RunHeader header_of(BriefHeader&& brief) {
+results::RunHeader header_of(BriefHeader&& brief) {
   auto& [id, suite, suite_hash, resolved, backend, stack, identity, facts, shard, command] =
       brief.texts;
-  RunHeader header;
+  results::RunHeader header;
   try {
     header.environment = {facts_from_text(identity), facts_from_text(facts)};
-    const json words = {{"command", parse_json(command)}};
-    header.command = JsonObject(words).texts("command", 1'000'000);
+    const json words = {{"command", results::parse_json(command)}};
+    header.command = results::JsonObject(words).texts("command", 1'000'000);
   } catch (const Error& error) {
     throw damaged_store(fmt::format("run {}: {}", id, error.what()));
   }
@@ -57,7 +57,7 @@ std::int64_t BriefHeader::checksum() const {
   return hash.add(std::int64_t{started.time_since_epoch().count()}).stored();
 }
 
-BriefHeader brief_header(const RunHeader& header, const std::string& resolved_hash) {
+BriefHeader brief_header(const results::RunHeader& header, const std::string& resolved_hash) {
   return {{header.id,
            header.suite,
            header.suite_hash,
@@ -80,13 +80,13 @@ BriefHeader read_brief(SqliteStatement& statement) {
   return brief;
 }
 
-std::string facts_text(const Facts& facts) {
+std::string facts_text(const results::Facts& facts) {
   return dump(facts);
 }
 
-Facts facts_from_text(const std::string& text) {
-  const json value = {{"facts", parse_json(text)}};
-  return JsonObject(value).facts("facts");
+results::Facts facts_from_text(const std::string& text) {
+  const json value = {{"facts", results::parse_json(text)}};
+  return results::JsonObject(value).facts("facts");
 }
 
 std::int64_t progress_checksum(const RunEntry& entry) {
@@ -104,7 +104,7 @@ std::int64_t progress_checksum(const RunEntry& entry) {
       .stored();
 }
 
-RunEntry read_progress(SqliteStatement& statement, const RunId& id) {
+RunEntry read_progress(SqliteStatement& statement, const results::RunId& id) {
   RunEntry entry;
   entry.id_checksum = ContentHash().bytes(id).stored();
   entry.run.number = statement.integer();
@@ -114,7 +114,7 @@ RunEntry read_progress(SqliteStatement& statement, const RunId& id) {
   entry.rows_failed = statement.integer();
   entry.reused_checksum = statement.integer();
   const std::string state = statement.text();
-  const std::optional<RunState> known = parse_run_state(state);
+  const std::optional<results::RunState> known = results::parse_run_state(state);
   entry.finished = statement.optional_time();
   const std::optional<std::int64_t> checksum = statement.optional_integer();
   if (!known) {
@@ -132,15 +132,15 @@ std::string select_run_sql(bool suite) {
   return fmt::format(fmt::runtime(kSelectRecord), kProgressColumns, suite ? "s.resolved" : "''");
 }
 
-RunRecord read_run(SqliteStatement& statement, bool suite) {
+results::RunRecord read_run(SqliteStatement& statement, bool suite) {
   BriefHeader brief = read_brief(statement);
-  const RunId id = brief.texts.front();
+  const results::RunId id = brief.texts.front();
   const std::optional<std::int64_t> guard = statement.optional_integer();
   if (guard && *guard != brief.checksum()) {
     throw damaged_store(fmt::format("run {}: its header does not match its checksum", id));
   }
   const RunEntry entry = read_progress(statement, id);
-  RunRecord record;
+  results::RunRecord record;
   record.header = header_of(std::move(brief));
   record.state = entry.state;
   record.finished = entry.finished;
@@ -155,7 +155,7 @@ RunRecord read_run(SqliteStatement& statement, bool suite) {
   return record;
 }
 
-std::int64_t run_checksum(const RunHeader& header) {
+std::int64_t run_checksum(const results::RunHeader& header) {
   ContentHash hash;
   for (const std::string* const text : {&header.id,
                                         &header.suite,
@@ -166,7 +166,8 @@ std::int64_t run_checksum(const RunHeader& header) {
                                         &header.shard}) {
     hash.add(std::string_view(*text));
   }
-  for (const Facts* const facts : {&header.environment.identity, &header.environment.facts}) {
+  for (const results::Facts* const facts :
+       {&header.environment.identity, &header.environment.facts}) {
     hash.add(std::string_view(dump(*facts)));
   }
   hash.add(std::string_view(dump(header.command)));
@@ -174,7 +175,7 @@ std::int64_t run_checksum(const RunHeader& header) {
   return hash.stored();
 }
 
-std::int64_t reuse_checksum(RowId row) {
+std::int64_t reuse_checksum(results::RowId row) {
   return ContentHash().add(row).stored();
 }
 
@@ -183,4 +184,4 @@ std::int64_t add_checksums(std::int64_t left, std::int64_t right) {
                                    static_cast<std::uint64_t>(right));
 }
 
-}  // namespace plumb
+}  // namespace plumb::store

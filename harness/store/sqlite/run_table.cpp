@@ -12,7 +12,7 @@
 #include "harness/store/sqlite/damage.hpp"
 #include "harness/store/sqlite/run_row.hpp"
 
-namespace plumb {
+namespace plumb::store {
 namespace {
 
 std::int64_t tag_checksum(std::string_view tag, std::string_view run) {
@@ -28,7 +28,7 @@ constexpr std::string_view kSelectLatest =
 
 }  // namespace
 
-std::int64_t RunTable::environment_number(const Environment& environment) {
+std::int64_t RunTable::environment_number(const results::Environment& environment) {
   const std::string id = environment.id();
   {
     const StatementUse find = statements_.use("select number from environments where id = ?");
@@ -46,7 +46,7 @@ std::int64_t RunTable::environment_number(const Environment& environment) {
   return insert->integer();
 }
 
-void RunTable::insert(const RunHeader& header) {
+void RunTable::insert(const results::RunHeader& header) {
   PLUMB_CHECK(!header.id.empty());
   if (find(header.id)) {
     throw Error(Error::Kind::kInternal,
@@ -77,7 +77,7 @@ void RunTable::insert(const RunHeader& header) {
   store(require(header.id));
 }
 
-std::optional<RunTable::Entry> RunTable::find(const RunId& run) {
+std::optional<RunTable::Entry> RunTable::find(const results::RunId& run) {
   const StatementUse statement = statements_.use(
       fmt::format("select {}, r.started from runs r where r.id = ?", kProgressColumns));
   statement->bind(std::string_view(run));
@@ -89,7 +89,7 @@ std::optional<RunTable::Entry> RunTable::find(const RunId& run) {
   return entry;
 }
 
-RunTable::Entry RunTable::require(const RunId& run) {
+RunTable::Entry RunTable::require(const results::RunId& run) {
   const std::optional<Entry> entry = find(run);
   if (!entry) {
     throw Error(Error::Kind::kInternal,
@@ -98,17 +98,18 @@ RunTable::Entry RunTable::require(const RunId& run) {
   return *entry;
 }
 
-void RunTable::count_rows(Entry& entry, std::span<const Measurement> rows) {
-  const auto ok = std::count_if(
-      rows.begin(), rows.end(), [](const Measurement& row) { return row.outcome.timed(); });
-  const auto skipped = std::count_if(rows.begin(), rows.end(), [](const Measurement& row) {
-    return row.outcome.kind == Outcome::Kind::kSkipped;
+void RunTable::count_rows(Entry& entry, std::span<const results::Measurement> rows) {
+  const auto ok = std::count_if(rows.begin(), rows.end(), [](const results::Measurement& row) {
+    return row.outcome.timed();
+  });
+  const auto skipped = std::count_if(rows.begin(), rows.end(), [](const results::Measurement& row) {
+    return row.outcome.kind == results::Outcome::Kind::kSkipped;
   });
   const auto total = static_cast<std::int64_t>(rows.size());
   entry.next_position += total;
   entry.rows_ok += ok;
   entry.rows_failed += total - ok - skipped;
-  entry.state = RunState::kRunning;
+  entry.state = results::RunState::kRunning;
   entry.finished.reset();
   store(entry);
 }
@@ -124,7 +125,7 @@ void RunTable::store(const Entry& entry) {
 }
 
 void RunTable::guard_all() {
-  std::vector<std::pair<RunId, std::int64_t>> briefs;
+  std::vector<std::pair<results::RunId, std::int64_t>> briefs;
   {
     const StatementUse runs = statements_.use(select_run_sql(false));
     while (runs->step()) {
@@ -146,12 +147,12 @@ void RunTable::guard_all() {
     }
     store(entry);
   }
-  std::vector<std::pair<std::string, RunId>> tags;
+  std::vector<std::pair<std::string, results::RunId>> tags;
   {
     const StatementUse tag =
         statements_.use("select t.tag, r.id from tags t join runs r on r.number = t.run");
     while (tag->step()) {
-      tags.emplace_back(tag->text(), RunId());
+      tags.emplace_back(tag->text(), results::RunId());
       tags.back().second = tag->text();
     }
   }
@@ -161,7 +162,8 @@ void RunTable::guard_all() {
   }
 }
 
-void RunTable::add_tags(std::span<RunRecord> records, const std::optional<RunId>& only) {
+void RunTable::add_tags(std::span<results::RunRecord> records,
+                        const std::optional<results::RunId>& only) {
   const StatementUse tags = statements_.use(
       std::string("select r.id, t.tag, t.checksum from tags t join runs r on r.number = t.run ") +
       (only ? "where r.id = ? " : "") + "order by t.tag");
@@ -175,17 +177,18 @@ void RunTable::add_tags(std::span<RunRecord> records, const std::optional<RunId>
     if (checksum && *checksum != tag_checksum(tag, run)) {
       throw damaged_store(fmt::format("tag '{}' of run {}: does not match its checksum", tag, run));
     }
-    const auto tagged = std::find_if(records.begin(), records.end(), [&](const RunRecord& record) {
-      return record.header.id == run;
-    });
+    const auto tagged =
+        std::find_if(records.begin(), records.end(), [&](const results::RunRecord& record) {
+          return record.header.id == run;
+        });
     if (tagged != records.end()) {
       tagged->tags.push_back(std::move(tag));
     }
   }
 }
 
-std::vector<RunRecord> RunTable::records(Detail detail) {
-  std::vector<RunRecord> result;
+std::vector<results::RunRecord> RunTable::records(Detail detail) {
+  std::vector<results::RunRecord> result;
   {
     const StatementUse statement = statements_.use(select_run_sql(detail == Detail::kFull) +
                                                    "order by r.started desc, r.number desc");
@@ -197,8 +200,8 @@ std::vector<RunRecord> RunTable::records(Detail detail) {
   return result;
 }
 
-RunRecord RunTable::record(const RunId& run, Detail detail) {
-  RunRecord result;
+results::RunRecord RunTable::record(const results::RunId& run, Detail detail) {
+  results::RunRecord result;
   {
     const StatementUse statement =
         statements_.use(select_run_sql(detail == Detail::kFull) + "where r.id = ?");
@@ -212,7 +215,7 @@ RunRecord RunTable::record(const RunId& run, Detail detail) {
   return result;
 }
 
-RunId RunTable::resolve(const std::string& name) {
+results::RunId RunTable::resolve(const std::string& name) {
   if (name == "@latest") {
     const StatementUse latest = statements_.use(std::string(kSelectLatest));
     if (latest->step()) {
@@ -268,7 +271,7 @@ bool RunTable::has_tag(const std::string& tag) {
   return statement->step();
 }
 
-void RunTable::tag(const RunId& run, const std::string& tag) {
+void RunTable::tag(const results::RunId& run, const std::string& tag) {
   const bool good = !tag.empty() && tag.size() <= 100 && tag.front() != '@' && tag.front() != '-' &&
                     std::all_of(tag.begin(), tag.end(), [](char c) {
                       return static_cast<unsigned char>(c) > 0x20 && c != 0x7F;
@@ -289,4 +292,4 @@ void RunTable::tag(const RunId& run, const std::string& tag) {
   statement->bind(tag_checksum(tag, run)).run();
 }
 
-}  // namespace plumb
+}  // namespace plumb::store

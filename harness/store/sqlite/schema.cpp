@@ -11,7 +11,7 @@
 #include "harness/store/sqlite/sqlite_statement.hpp"
 #include "harness/store/sqlite/sqlite_transaction.hpp"
 
-namespace plumb {
+namespace plumb::store {
 namespace {
 
 std::pair<std::int64_t, std::int64_t> two_integers(SqliteConnection& connection, const char* sql) {
@@ -41,7 +41,7 @@ void refuse_newer(const SqliteConnection& connection, int version) {
 
 }  // namespace
 
-int schema_version_of(SqliteConnection& connection) {
+int read_schema_version(SqliteConnection& connection) {
   // Each pair comes from one statement: another process may make or migrate the store meanwhile.
   const auto [all, histories] =
       two_integers(connection,
@@ -68,7 +68,7 @@ int schema_version_of(SqliteConnection& connection) {
 void bring_up_to_date(SqliteConnection& connection,
                       bool migrate,
                       const std::function<void()>& guard) {
-  const int before = schema_version_of(connection);
+  const int before = read_schema_version(connection);
   refuse_newer(connection, before);
   if (before == newest_version()) {
     return;
@@ -83,7 +83,7 @@ void bring_up_to_date(SqliteConnection& connection,
   }
   SqliteTransaction transaction(connection, SqliteTransaction::Kind::kWrite);
   // Another process may have migrated while this one waited for the lock.
-  const int version = schema_version_of(connection);
+  const int version = read_schema_version(connection);
   refuse_newer(connection, version);
   if (version == 0) {
     connection.execute("create table migrations (number integer primary key, name text not null)");
@@ -99,4 +99,4 @@ void bring_up_to_date(SqliteConnection& connection,
   transaction.commit();
 }
 
-}  // namespace plumb
+}  // namespace plumb::store

@@ -5,11 +5,11 @@
 
 #include "harness/store/sqlite/sqlite_connection.hpp"
 
-namespace plumb {
+namespace plumb::store {
 
 /// Returns the version of a database's schema: the number of its last migration, 0 if it is empty.
 /// Throws Error{kEnvironment} for a database that is not a store.
-[[nodiscard]] int schema_version_of(SqliteConnection& connection);
+[[nodiscard]] int read_schema_version(SqliteConnection& connection);
 
 /// Migrates a database to this program's version: all of it or, on any error, nothing. An empty one
 /// is always filled, an older one only if `migrate`. Throws Error{kEnvironment} naming both
@@ -20,4 +20,4 @@ void bring_up_to_date(SqliteConnection& connection,
                       bool migrate,
                       const std::function<void()>& guard);
 
-}  // namespace plumb
+}  // namespace plumb::store

@@ -11,7 +11,7 @@
 
 #include "harness/store/migration.hpp"
 
-namespace plumb {
+namespace plumb::store {
 namespace {
 
 /// Lines that describe each table's columns or each index's columns, by name.
@@ -108,4 +108,4 @@ std::string schema_fault(sqlite3* store) noexcept {
   }
 }
 
-}  // namespace plumb
+}  // namespace plumb::store

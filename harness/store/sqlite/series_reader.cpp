@@ -8,7 +8,7 @@
 
 #include "harness/store/sqlite/measurement_row.hpp"
 
-namespace plumb {
+namespace plumb::store {
 namespace {
 
 /// Row that may represent its run.
@@ -18,7 +18,7 @@ struct Candidate {
 };
 
 Candidate read_candidate(SqliteStatement& statement) {
-  StoredMeasurement row = intact(read_row(statement));
+  results::StoredMeasurement row = intact(read_row(statement));
   Candidate candidate;
   SeriesPoint& point = candidate.point;
   point.run = std::move(row.run);
@@ -27,13 +27,13 @@ Candidate read_candidate(SqliteStatement& statement) {
   point.started = statement.time();
   point.corrected = row.measurement.corrected();
   point.variant = std::move(row.measurement.variant);
-  candidate.confirmed = row.measurement.purpose == Purpose::kConfirm;
+  candidate.confirmed = row.measurement.purpose == results::Purpose::kConfirm;
   return candidate;
 }
 
 /// Returns the point of one run: the fastest variant, among the confirmed ones if there are any. Of
 /// a variant that several processes timed, the middle one counts, or the lower of two.
-SeriesPoint best_of(std::vector<Candidate>& rows) {
+SeriesPoint find_best(std::vector<Candidate>& rows) {
   const bool confirmed = std::any_of(
       rows.begin(), rows.end(), [](const Candidate& candidate) { return candidate.confirmed; });
   std::map<std::string, std::vector<SeriesPoint*>> by_variant;
@@ -85,13 +85,13 @@ std::vector<SeriesPoint> SeriesReader::read(const SeriesQuery& query,
   while (statement->step()) {
     Candidate candidate = read_candidate(*statement);
     if (!rows.empty() && rows.back().point.run != candidate.point.run) {
-      points.push_back(best_of(rows));
+      points.push_back(find_best(rows));
       rows.clear();
     }
     rows.push_back(std::move(candidate));
   }
   if (!rows.empty()) {
-    points.push_back(best_of(rows));
+    points.push_back(find_best(rows));
   }
   return points;
 }
@@ -110,4 +110,4 @@ std::optional<SeriesPoint> SeriesReader::latest(const SeriesQuery& query) {
   return points.empty() ? std::nullopt : std::optional(std::move(points.back()));
 }
 
-}  // namespace plumb
+}  // namespace plumb::store

@@ -8,7 +8,7 @@
 #include "harness/store/sqlite/statement_cache.hpp"
 #include "harness/store/store.hpp"
 
-namespace plumb {
+namespace plumb::store {
 
 /// Reader of series: one point per run, its best variant. That is the fastest confirmed variant if
 /// any was confirmed, else the fastest full one, by corrected median. Of a variant that several
@@ -29,4 +29,4 @@ class SeriesReader {
   NewestRuns& newest_;
 };
 
-}  // namespace plumb
+}  // namespace plumb::store

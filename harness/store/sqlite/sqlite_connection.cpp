@@ -10,7 +10,7 @@
 #include "harness/store/sqlite/damage.hpp"
 #include "harness/store/sqlite/schema_check.hpp"
 
-namespace plumb {
+namespace plumb::store {
 namespace {
 
 struct Advice {
@@ -180,4 +180,4 @@ void SqliteConnection::require_writable() const {
   }
 }
 
-}  // namespace plumb
+}  // namespace plumb::store

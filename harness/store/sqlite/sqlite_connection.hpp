@@ -14,7 +14,7 @@
 
 struct sqlite3;
 
-namespace plumb {
+namespace plumb::store {
 
 /// Owner of one connection to an SQLite database. For one thread at a time.
 class SqliteConnection {
@@ -58,4 +58,4 @@ class SqliteConnection {
   std::unique_ptr<sqlite3, Close> handle_;
 };
 
-}  // namespace plumb
+}  // namespace plumb::store

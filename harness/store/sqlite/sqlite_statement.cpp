@@ -3,7 +3,7 @@
 
 #include <sqlite3.h>
 
-namespace plumb {
+namespace plumb::store {
 
 void SqliteStatement::Finalize::operator()(sqlite3_stmt* handle) const noexcept {
   sqlite3_finalize(handle);
@@ -151,4 +151,4 @@ std::optional<Timestamp> SqliteStatement::optional_time() {
   return value ? std::optional<Timestamp>(std::chrono::microseconds(*value)) : std::nullopt;
 }
 
-}  // namespace plumb
+}  // namespace plumb::store

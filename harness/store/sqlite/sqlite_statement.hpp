@@ -13,7 +13,7 @@
 
 struct sqlite3_stmt;
 
-namespace plumb {
+namespace plumb::store {
 
 /// Owner of one prepared statement. Parameters and columns are used in order:
 /// `statement.bind(run).bind(text); while (statement.step()) { use(statement.integer(), …); }`
@@ -90,4 +90,4 @@ class StatementUse {
   SqliteStatement& statement_;
 };
 
-}  // namespace plumb
+}  // namespace plumb::store

@@ -13,7 +13,7 @@
 #include "harness/store/sqlite/store_import.hpp"
 #include "harness/store/sqlite/verification.hpp"
 
-namespace plumb {
+namespace plumb::store {
 namespace {
 
 bool is_in_wal_mode(SqliteConnection& connection, const char* sql) {
@@ -55,16 +55,16 @@ SqliteStore::SqliteStore(const std::filesystem::path& path, const StoreAccess& a
       "pragma synchronous = normal; pragma cache_size = -65536; "
       "pragma wal_autocheckpoint = 16384; pragma temp_store = memory");
   if (!connection.read_only()) {
-    (void)schema_version_of(connection);  // Refuses another program's file before it is touched.
+    (void)read_schema_version(connection);  // Refuses another program's file before it is touched.
     enter_wal_mode(connection);
   }
   bring_up_to_date(connection, access.migrate, [this] { tables_->runs.guard_all(); });
 }
 
-RunTable::Entry SqliteStore::writable_run(const RunId& run) {
+RunTable::Entry SqliteStore::writable_run(const results::RunId& run) {
   const RunTable::Entry entry = tables_->runs.require(run);
   const bool taken = tables_->leases.check(entry.run.number, run);
-  if (entry.state == RunState::kFinished) {
+  if (entry.state == results::RunState::kFinished) {
     throw Error(
         Error::Kind::kInternal,
         fmt::format("run {} is finished: nothing can be added to it; please report this bug", run));
@@ -77,7 +77,7 @@ RunTable::Entry SqliteStore::writable_run(const RunId& run) {
   return entry;
 }
 
-void SqliteStore::begin_run(const RunHeader& header) {
+void SqliteStore::begin_run(const results::RunHeader& header) {
   std::optional<Lease> lease = write([&] {
     tables_->runs.insert(header);
     return tables_->leases.take(tables_->runs.require(header.id).run.number, header.id);
@@ -86,10 +86,10 @@ void SqliteStore::begin_run(const RunHeader& header) {
   tables_->leases.hold(std::move(*lease));
 }
 
-bool SqliteStore::take_run(const RunId& run) {
+bool SqliteStore::take_run(const results::RunId& run) {
   std::optional<Lease> lease = write([&]() -> std::optional<Lease> {
     RunTable::Entry entry = tables_->runs.require(run);
-    if (entry.state == RunState::kFinished) {
+    if (entry.state == results::RunState::kFinished) {
       return std::nullopt;
     }
     std::optional<Lease> taken = tables_->leases.take(entry.run.number, run);
@@ -104,17 +104,18 @@ bool SqliteStore::take_run(const RunId& run) {
   return lease.has_value();
 }
 
-std::vector<RowId> SqliteStore::append(const RunId& run, std::span<const Measurement> rows) {
+std::vector<results::RowId> SqliteStore::append(const results::RunId& run,
+                                                std::span<const results::Measurement> rows) {
   return write([&] {
     RunTable::Entry entry = writable_run(run);
-    std::vector<RowId> ids =
+    std::vector<results::RowId> ids =
         tables_->measurements.insert(entry.run, entry.id_checksum, entry.next_position, rows);
     tables_->runs.count_rows(entry, rows);
     return ids;
   });
 }
 
-void SqliteStore::link_reused(const RunId& run, std::span<const RowId> rows) {
+void SqliteStore::link_reused(const results::RunId& run, std::span<const results::RowId> rows) {
   write([&] {
     RunTable::Entry entry = writable_run(run);
     tables_->measurements.link_reused(entry, rows);
@@ -122,35 +123,38 @@ void SqliteStore::link_reused(const RunId& run, std::span<const RowId> rows) {
   });
 }
 
-void SqliteStore::finish_run(const RunId& run, RunState state, Timestamp finished) {
+void SqliteStore::finish_run(const results::RunId& run,
+                             results::RunState state,
+                             Timestamp finished) {
   write([&] {
     RunTable::Entry entry = writable_run(run);
     entry.state = state;
-    entry.finished = state == RunState::kRunning ? std::nullopt : std::optional(finished);
+    entry.finished = state == results::RunState::kRunning ? std::nullopt : std::optional(finished);
     tables_->runs.store(entry);
   });
-  if (state != RunState::kRunning) {
+  if (state != results::RunState::kRunning) {
     tables_->leases.release(run);
   }
 }
 
-std::vector<RunRecord> SqliteStore::runs() const {
+std::vector<results::RunRecord> SqliteStore::runs() const {
   return read([&] { return tables_->runs.records(RunTable::Detail::kBrief); });
 }
 
-RunRecord SqliteStore::find_run(const std::string& name) const {
+results::RunRecord SqliteStore::find_run(const std::string& name) const {
   return read(
       [&] { return tables_->runs.record(tables_->runs.resolve(name), RunTable::Detail::kFull); });
 }
 
-std::vector<StoredMeasurement> SqliteStore::measurements(const RunId& run) const {
+std::vector<results::StoredMeasurement> SqliteStore::measurements(const results::RunId& run) const {
   return read([&] { return tables_->measurements.of_run(tables_->runs.require(run), run); });
 }
 
-std::vector<StoredMeasurement> SqliteStore::reusable(const std::string& environment_id,
-                                                     std::span<const LayerKey> keys,
-                                                     CacheMode cache,
-                                                     std::optional<Timestamp> not_before) const {
+std::vector<results::StoredMeasurement> SqliteStore::reusable(
+    const std::string& environment_id,
+    std::span<const model::LayerKey> keys,
+    results::CacheMode cache,
+    std::optional<Timestamp> not_before) const {
   return read(
       [&] { return tables_->measurements.reusable(environment_id, keys, cache, not_before); });
 }
@@ -171,24 +175,25 @@ std::vector<std::optional<SeriesPoint>> SqliteStore::latest(
   });
 }
 
-void SqliteStore::put_derived(std::span<const DerivedRecord> records) {
+void SqliteStore::put_derived(std::span<const results::DerivedRecord> records) {
   write([&] {
-    for (const DerivedRecord& record : records) {
+    for (const results::DerivedRecord& record : records) {
       tables_->derived.insert(tables_->runs.require(record.run).run.number, record);
     }
   });
 }
 
-std::vector<DerivedRecord> SqliteStore::derived(const RunId& run, const std::string& kind) const {
+std::vector<results::DerivedRecord> SqliteStore::derived(const results::RunId& run,
+                                                         const std::string& kind) const {
   return read([&] { return tables_->derived.of_run(run, kind); });
 }
 
-std::optional<DerivedRecord> SqliteStore::latest_calibration(
+std::optional<results::DerivedRecord> SqliteStore::latest_calibration(
     const std::string& environment_id) const {
   return read([&] { return tables_->derived.latest("calibration", environment_id); });
 }
 
-void SqliteStore::tag(const RunId& run, const std::string& tag) {
+void SqliteStore::tag(const results::RunId& run, const std::string& tag) {
   write([&] { tables_->runs.tag(run, tag); });
 }
 
@@ -199,14 +204,14 @@ std::int64_t SqliteStore::revision() const {
 }
 
 int SqliteStore::schema_version() const {
-  return schema_version_of(tables_->connection);
+  return read_schema_version(tables_->connection);
 }
 
 std::vector<std::string> SqliteStore::verify() const {
   return read([&] { return verify_tables(*tables_); });
 }
 
-void SqliteStore::export_to(std::ostream& out, std::span<const RunId> runs) const {
+void SqliteStore::export_to(std::ostream& out, std::span<const results::RunId> runs) const {
   read([&] { export_runs(*tables_, out, runs); });
 }
 
@@ -220,4 +225,4 @@ CollectedGarbage SqliteStore::collect_garbage(Timestamp before) {
   return collected;
 }
 
-}  // namespace plumb
+}  // namespace plumb::store

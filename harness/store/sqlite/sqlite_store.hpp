@@ -16,7 +16,7 @@
 #include "harness/store/sqlite/statement_cache.hpp"
 #include "harness/store/store.hpp"
 
-namespace plumb {
+namespace plumb::store {
 
 /// Connection of a store, with the readers and writers of its tables.
 struct SqliteTables {
@@ -44,32 +44,34 @@ class SqliteStore final : public Store {
  public:
   SqliteStore(const std::filesystem::path& path, const StoreAccess& access);
 
-  void begin_run(const RunHeader& header) override;
-  [[nodiscard]] bool take_run(const RunId& run) override;
-  std::vector<RowId> append(const RunId& run, std::span<const Measurement> rows) override;
-  void link_reused(const RunId& run, std::span<const RowId> rows) override;
-  void finish_run(const RunId& run, RunState state, Timestamp finished) override;
-  [[nodiscard]] std::vector<RunRecord> runs() const override;
-  [[nodiscard]] RunRecord find_run(const std::string& name) const override;
-  [[nodiscard]] std::vector<StoredMeasurement> measurements(const RunId& run) const override;
-  [[nodiscard]] std::vector<StoredMeasurement> reusable(
+  void begin_run(const results::RunHeader& header) override;
+  [[nodiscard]] bool take_run(const results::RunId& run) override;
+  std::vector<results::RowId> append(const results::RunId& run,
+                                     std::span<const results::Measurement> rows) override;
+  void link_reused(const results::RunId& run, std::span<const results::RowId> rows) override;
+  void finish_run(const results::RunId& run, results::RunState state, Timestamp finished) override;
+  [[nodiscard]] std::vector<results::RunRecord> runs() const override;
+  [[nodiscard]] results::RunRecord find_run(const std::string& name) const override;
+  [[nodiscard]] std::vector<results::StoredMeasurement> measurements(
+      const results::RunId& run) const override;
+  [[nodiscard]] std::vector<results::StoredMeasurement> reusable(
       const std::string& environment_id,
-      std::span<const LayerKey> keys,
-      CacheMode cache,
+      std::span<const model::LayerKey> keys,
+      results::CacheMode cache,
       std::optional<Timestamp> not_before) const override;
   [[nodiscard]] std::vector<SeriesPoint> series(const SeriesQuery& query) const override;
   [[nodiscard]] std::vector<std::optional<SeriesPoint>> latest(
       std::span<const SeriesQuery> queries) const override;
-  void put_derived(std::span<const DerivedRecord> records) override;
-  [[nodiscard]] std::vector<DerivedRecord> derived(const RunId& run,
-                                                   const std::string& kind) const override;
-  [[nodiscard]] std::optional<DerivedRecord> latest_calibration(
+  void put_derived(std::span<const results::DerivedRecord> records) override;
+  [[nodiscard]] std::vector<results::DerivedRecord> derived(const results::RunId& run,
+                                                            const std::string& kind) const override;
+  [[nodiscard]] std::optional<results::DerivedRecord> latest_calibration(
       const std::string& environment_id) const override;
-  void tag(const RunId& run, const std::string& tag) override;
+  void tag(const results::RunId& run, const std::string& tag) override;
   [[nodiscard]] int schema_version() const override;
   [[nodiscard]] std::int64_t revision() const override;
   [[nodiscard]] std::vector<std::string> verify() const override;
-  void export_to(std::ostream& out, std::span<const RunId> runs) const override;
+  void export_to(std::ostream& out, std::span<const results::RunId> runs) const override;
   std::size_t import_from(std::istream& in) override;
   CollectedGarbage collect_garbage(Timestamp before) override;
 
@@ -101,9 +103,9 @@ class SqliteStore final : public Store {
       throw;
     }
   }
-  [[nodiscard]] RunTable::Entry writable_run(const RunId& run);
+  [[nodiscard]] RunTable::Entry writable_run(const results::RunId& run);
 
   std::unique_ptr<SqliteTables> tables_;
 };
 
-}  // namespace plumb
+}  // namespace plumb::store

@@ -3,7 +3,7 @@
 
 #include <sqlite3.h>
 
-namespace plumb {
+namespace plumb::store {
 
 SqliteTransaction::SqliteTransaction(SqliteConnection& connection, Kind kind)
     : connection_(connection), kind_(kind) {
@@ -32,4 +32,4 @@ void SqliteTransaction::commit() {
   }
 }
 
-}  // namespace plumb
+}  // namespace plumb::store

@@ -3,7 +3,7 @@
 
 #include "harness/store/sqlite/sqlite_connection.hpp"
 
-namespace plumb {
+namespace plumb::store {
 
 /// Transaction that is rolled back at the end of its scope unless committed.
 class SqliteTransaction {
@@ -31,4 +31,4 @@ class SqliteTransaction {
   bool open_ = true;
 };
 
-}  // namespace plumb
+}  // namespace plumb::store

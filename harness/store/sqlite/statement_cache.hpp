@@ -8,7 +8,7 @@
 #include "harness/store/sqlite/sqlite_connection.hpp"
 #include "harness/store/sqlite/sqlite_statement.hpp"
 
-namespace plumb {
+namespace plumb::store {
 
 /// Cache of all prepared statements of a connection. The connection must live longer.
 class StatementCache {
@@ -30,4 +30,4 @@ class StatementCache {
   std::unordered_map<std::string, std::unique_ptr<SqliteStatement>> statements_;
 };
 
-}  // namespace plumb
+}  // namespace plumb::store

@@ -14,7 +14,7 @@
 #include "harness/store/sqlite/damage.hpp"
 #include "harness/store/sqlite/sqlite_store.hpp"
 
-namespace plumb {
+namespace plumb::store {
 namespace {
 
 constexpr std::size_t kReferencesPerLine = 1000;
@@ -22,14 +22,14 @@ constexpr std::size_t kReferencesPerLine = 1000;
 class Export {
  public:
   Export(SqliteTables& tables, std::ostream& out) : tables_(tables), out_(out) {
-    for (const RunRecord& run : tables_.runs.records(RunTable::Detail::kBrief)) {
+    for (const results::RunRecord& run : tables_.runs.records(RunTable::Detail::kBrief)) {
       const RunEntry entry = tables_.runs.require(run.header.id);
       ids_.emplace(entry.run.number, run.header.id);
       entries_.emplace(entry.run.number, entry);
     }
   }
 
-  void write(std::span<const RunId> runs) {
+  void write(std::span<const results::RunId> runs) {
     const std::vector<std::int64_t> numbers = with_lenders(runs);
     put(ExportedHeader{});
     for (const std::int64_t number : numbers) {
@@ -47,7 +47,7 @@ class Export {
 
  private:
   // Adds the runs that own rows which these runs refer to, until nothing is missing.
-  std::vector<std::int64_t> with_lenders(std::span<const RunId> runs) {
+  std::vector<std::int64_t> with_lenders(std::span<const results::RunId> runs) {
     std::vector<std::int64_t> open;
     for (const auto& [number, id] : ids_) {
       if (runs.empty() || std::find(runs.begin(), runs.end(), id) != runs.end()) {
@@ -58,11 +58,12 @@ class Export {
     while (!open.empty()) {
       const std::int64_t number = open.back();
       open.pop_back();
-      std::vector<RowId> rows = reused_by(number);
-      for (const DerivedRecord& record : tables_.derived.of_run(id_of(number), std::nullopt)) {
+      std::vector<results::RowId> rows = reused_by(number);
+      for (const results::DerivedRecord& record :
+           tables_.derived.of_run(id_of(number), std::nullopt)) {
         rows.insert(rows.end(), record.inputs.begin(), record.inputs.end());
       }
-      for (const RowId row : rows) {
+      for (const results::RowId row : rows) {
         if (wanted.insert(row >> 32).second) {
           open.push_back(row >> 32);
         }
@@ -71,12 +72,12 @@ class Export {
     return {wanted.begin(), wanted.end()};
   }
 
-  std::vector<RowId> reused_by(std::int64_t number) {
-    const RunId& id = id_of(number);
+  std::vector<results::RowId> reused_by(std::int64_t number) {
+    const results::RunId& id = id_of(number);
     return tables_.measurements.reused_by(entries_.at(number), id);
   }
 
-  const RunId& id_of(std::int64_t number) const {
+  const results::RunId& id_of(std::int64_t number) const {
     const auto found = ids_.find(number);
     if (found == ids_.end()) {
       throw damaged_store(fmt::format(
@@ -93,7 +94,7 @@ class Export {
     while (statement->step()) {
       ReadRow row = read_row(*statement);
       const std::int64_t checksum = row.checksum;
-      StoredMeasurement stored = intact(std::move(row));
+      results::StoredMeasurement stored = intact(std::move(row));
       put(ExportedRow{{stored.run, position_of(stored.row)}, checksum, stored.measurement});
       count.add(stored.measurement);
     }
@@ -101,15 +102,15 @@ class Export {
   }
 
   void write_reuse(std::int64_t number) {
-    const std::vector<RowId> rows = reused_by(number);
+    const std::vector<results::RowId> rows = reused_by(number);
     for (std::size_t from = 0; from < rows.size(); from += kReferencesPerLine) {
       const std::size_t to = std::min(rows.size(), from + kReferencesPerLine);
       put(ExportedReuse{ids_.at(number), references(std::span(rows).subspan(from, to - from))});
     }
   }
 
-  void write_derived(const RunId& run) {
-    for (DerivedRecord& record : tables_.derived.of_run(run, std::nullopt)) {
+  void write_derived(const results::RunId& run) {
+    for (results::DerivedRecord& record : tables_.derived.of_run(run, std::nullopt)) {
       ExportedDerived line{{}, references(record.inputs)};
       record.inputs.clear();
       line.record = std::move(record);
@@ -117,10 +118,10 @@ class Export {
     }
   }
 
-  std::vector<RowReference> references(std::span<const RowId> rows) const {
+  std::vector<RowReference> references(std::span<const results::RowId> rows) const {
     std::vector<RowReference> result;
     result.reserve(rows.size());
-    for (const RowId row : rows) {
+    for (const results::RowId row : rows) {
       result.push_back({id_of(row >> 32), position_of(row)});
     }
     return result;
@@ -142,7 +143,7 @@ class Export {
 
   SqliteTables& tables_;
   std::ostream& out_;
-  std::map<std::int64_t, RunId> ids_;
+  std::map<std::int64_t, results::RunId> ids_;
   std::map<std::int64_t, RunEntry> entries_;
   ExportChain chain_;
   std::int64_t lines_ = 0;
@@ -150,11 +151,11 @@ class Export {
 
 }  // namespace
 
-void export_runs(SqliteTables& tables, std::ostream& out, std::span<const RunId> runs) {
-  for (const RunId& run : runs) {
+void export_runs(SqliteTables& tables, std::ostream& out, std::span<const results::RunId> runs) {
+  for (const results::RunId& run : runs) {
     (void)tables.runs.require(run);
   }
   Export(tables, out).write(runs);
 }
 
-}  // namespace plumb
+}  // namespace plumb::store

@@ -6,13 +6,13 @@
 
 #include "harness/results/run.hpp"
 
-namespace plumb {
+namespace plumb::store {
 
 struct SqliteTables;
 
 /// Writes runs as lines of JSON: all runs if none is named. The runs whose rows they reuse or
 /// derive from are written too, so that an export is complete in itself. Only within a read
 /// transaction. Throws Error{kEnvironment} if `out` fails.
-void export_runs(SqliteTables& tables, std::ostream& out, std::span<const RunId> runs);
+void export_runs(SqliteTables& tables, std::ostream& out, std::span<const results::RunId> runs);
 
-}  // namespace plumb
+}  // namespace plumb::store

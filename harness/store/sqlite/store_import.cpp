@@ -15,7 +15,7 @@
 #include "harness/store/export_line.hpp"
 #include "harness/store/sqlite/sqlite_store.hpp"
 
-namespace plumb {
+namespace plumb::store {
 namespace {
 
 constexpr std::size_t kMaximumLine = std::size_t{64} << 20U;
@@ -75,8 +75,8 @@ class Import {
     }
     flush();
     for (auto& [id, run] : runs_) {
-      const bool open = run.was != RunState::kFinished;
-      run.entry.state = open ? run.record.state : RunState::kFinished;
+      const bool open = run.was != results::RunState::kFinished;
+      run.entry.state = open ? run.record.state : results::RunState::kFinished;
       run.entry.finished = open ? run.record.finished : run.finished_before;
       tables_.runs.store(run.entry);
       if (format_ == 1 && run.added) {
@@ -88,17 +88,18 @@ class Import {
 
  private:
   struct Run {
-    RunRecord record;  ///< as imported
+    results::RunRecord record;  ///< as imported
     RunTable::Entry entry;
-    RunState was = RunState::kRunning;  ///< in this store
+    results::RunState was = results::RunState::kRunning;  ///< in this store
     std::optional<Timestamp> finished_before;
     bool added = false;
-    std::multimap<std::int64_t, RowId> unmatched;  ///< rows held before, by checksum and id
-    std::unordered_map<std::int64_t, RowId> rows;  ///< by position in the export
+    std::multimap<std::int64_t, results::RowId> unmatched;  ///< rows held before, by checksum and
+                                                            ///< id
+    std::unordered_map<std::int64_t, results::RowId> rows;  ///< by position in the export
   };
 
   void mark_as_unguarded(const Run& run) {
-    DerivedRecord mark;
+    results::DerivedRecord mark;
     mark.run = run.record.header.id;
     mark.kind = kUnguardedRecord;
     mark.subject = "export";
@@ -123,7 +124,7 @@ class Import {
 
   void add(const ExportedRun& line) {
     flush();
-    const RunHeader& header = line.record.header;
+    const results::RunHeader& header = line.record.header;
     if (header.id.empty() || runs_.contains(header.id)) {
       throw bad_line(fmt::format("run '{}' has no id, or occurs twice", header.id));
     }
@@ -132,14 +133,14 @@ class Import {
     run.record = line.record;
     require_own_suite(header);
     if (tables_.runs.find(header.id)) {
-      const RunRecord held = tables_.runs.record(header.id, RunTable::Detail::kFull);
+      const results::RunRecord held = tables_.runs.record(header.id, RunTable::Detail::kFull);
       if (run_checksum(held.header) != run_checksum(header)) {
         throw bad_line(
             fmt::format("run {} differs from the run of this id in the store", header.id));
       }
       run.was = held.state;
       run.finished_before = held.finished;
-      if (run.record.state == RunState::kRunning) {
+      if (run.record.state == results::RunState::kRunning) {
         run.record.state = held.state;
         run.record.finished = held.finished;
       }
@@ -158,7 +159,7 @@ class Import {
     runs_.emplace(header.id, std::move(run));
   }
 
-  static void require_own_suite(const RunHeader& header) {
+  static void require_own_suite(const results::RunHeader& header) {
     constexpr std::size_t kSha256Digits = 64;
     if (header.suite_hash.size() == kSha256Digits &&
         sha256(header.resolved_suite) != header.suite_hash) {
@@ -173,12 +174,12 @@ class Import {
     const std::int64_t number = run.entry.run.number;
     statement->bind(row_id_of(number, 0)).bind(row_id_of(number + 1, 0));
     while (statement->step()) {
-      const RowId row = statement->integer();
+      const results::RowId row = statement->integer();
       run.unmatched.emplace(statement->integer(), row);
     }
   }
 
-  Run& run_of(const RunId& id) {
+  Run& run_of(const results::RunId& id) {
     const auto found = runs_.find(id);
     if (found == runs_.end()) {
       throw bad_line(fmt::format("run '{}' does not occur before this line", id));
@@ -188,7 +189,7 @@ class Import {
 
   void add(const ExportedRow& line) {
     Run& run = run_of(line.place.run);
-    const Measurement& row = line.row;
+    const results::Measurement& row = line.row;
     const std::int64_t checksum = row_checksum(row,
                                                run.entry.id_checksum,
                                                ContentHash().bytes(row.key.text).stored(),
@@ -229,8 +230,8 @@ class Import {
     pending_run_ = nullptr;
   }
 
-  std::vector<RowId> rows_of(const std::vector<RowReference>& references) {
-    std::vector<RowId> rows;
+  std::vector<results::RowId> rows_of(const std::vector<RowReference>& references) {
+    std::vector<results::RowId> rows;
     rows.reserve(references.size());
     for (const RowReference& reference : references) {
       const Run& run = run_of(reference.run);
@@ -254,7 +255,7 @@ class Import {
 
   void add(const ExportedDerived& line) {
     flush();
-    DerivedRecord record = line.record;
+    results::DerivedRecord record = line.record;
     record.inputs = rows_of(line.inputs);
     Run& run = run_of(record.run);
     check_derived_payload(record);
@@ -264,9 +265,9 @@ class Import {
   SqliteTables& tables_;
   ExportChain chain_;
   int format_ = 0;
-  std::map<RunId, Run> runs_;
+  std::map<results::RunId, Run> runs_;
   Run* pending_run_ = nullptr;
-  std::vector<Measurement> pending_;
+  std::vector<results::Measurement> pending_;
   std::size_t new_runs_ = 0;
   std::int64_t lines_ = 0;
   bool ended_ = false;
@@ -294,4 +295,4 @@ std::size_t import_runs(SqliteTables& tables, std::istream& in) {
   }
 }
 
-}  // namespace plumb
+}  // namespace plumb::store

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <iosfwd>
 
-namespace plumb {
+namespace plumb::store {
 
 struct SqliteTables;
 
@@ -15,4 +15,4 @@ struct SqliteTables;
 /// imports nothing.
 std::size_t import_runs(SqliteTables& tables, std::istream& in);
 
-}  // namespace plumb
+}  // namespace plumb::store

@@ -3,7 +3,7 @@
 
 #include "harness/store/content_hash.hpp"
 
-namespace plumb {
+namespace plumb::store {
 
 TextTable::TextTable(StatementCache& statements, const std::string& table)
     : statements_(statements),
@@ -33,4 +33,4 @@ const TextTable::Entry& TextTable::entry_of(const std::string& text) {
   return last_->second;
 }
 
-}  // namespace plumb
+}  // namespace plumb::store

@@ -8,7 +8,7 @@
 
 #include "harness/store/sqlite/statement_cache.hpp"
 
-namespace plumb {
+namespace plumb::store {
 
 /// Table of short ids for long texts: layer_keys, variants or attribute_sets. Texts are never
 /// removed.
@@ -37,4 +37,4 @@ class TextTable {
   const std::pair<const std::string, Entry>* last_ = nullptr;  ///< rows of one key come together
 };
 
-}  // namespace plumb
+}  // namespace plumb::store

@@ -10,7 +10,7 @@
 #include "harness/store/sqlite/schema_check.hpp"
 #include "harness/store/sqlite/sqlite_store.hpp"
 
-namespace plumb {
+namespace plumb::store {
 namespace {
 
 constexpr std::size_t kMaximumFaults = 200;
@@ -103,7 +103,7 @@ class Verification {
         "from runs r left join measurements m on m.id >= r.number * 4294967296 "
         "and m.id < (r.number + 1) * 4294967296 group by r.number");
     while (statement->step()) {
-      const RunId id = statement->text();
+      const results::RunId id = statement->text();
       check_counts(*statement, id);
       try {
         static_cast<void>(tables_.runs.record(id, RunTable::Detail::kFull));
@@ -115,7 +115,7 @@ class Verification {
   }
 
   /// Reads the columns from next_position on.
-  void check_counts(SqliteStatement& statement, const RunId& id) {
+  void check_counts(SqliteStatement& statement, const results::RunId& id) {
     const std::int64_t next_position = statement.integer();
     const std::int64_t counted = statement.integer();
     const std::int64_t counted_failed = statement.integer();
@@ -165,7 +165,7 @@ class Verification {
     while (statement->step()) {
       const std::string id = statement->text();
       try {
-        if (Environment{facts_from_text(statement->text()), {}}.id() != id) {
+        if (results::Environment{facts_from_text(statement->text()), {}}.id() != id) {
           fault(fmt::format("environment {}: does not match its id", id));
         }
       } catch (const Error& error) {
@@ -217,4 +217,4 @@ std::vector<std::string> verify_tables(SqliteTables& tables) {
   return Verification(tables).run();
 }
 
-}  // namespace plumb
+}  // namespace plumb::store

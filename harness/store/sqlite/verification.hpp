@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-namespace plumb {
+namespace plumb::store {
 
 struct SqliteTables;
 
@@ -12,4 +12,4 @@ struct SqliteTables;
 /// the rows. Returns one line per fault, at most a few hundred. Only within a read transaction.
 [[nodiscard]] std::vector<std::string> verify_tables(SqliteTables& tables);
 
-}  // namespace plumb
+}  // namespace plumb::store

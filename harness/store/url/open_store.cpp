@@ -10,7 +10,7 @@
 #include "harness/store/sqlite/sqlite_store.hpp"
 #include "harness/store/store.hpp"
 
-namespace plumb {
+namespace plumb::store {
 
 namespace {
 
@@ -79,4 +79,4 @@ std::optional<std::string> store_identity(const std::string& url) {
                      open || !logged ? 0 : modified(log));
 }
 
-}  // namespace plumb
+}  // namespace plumb::store

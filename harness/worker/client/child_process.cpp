@@ -18,7 +18,7 @@
 
 #include "harness/base/error.hpp"
 
-namespace plumb {
+namespace plumb::worker {
 namespace {
 
 /// Lowest descriptor number for temporary copies: above every number that the child overwrites.
@@ -225,4 +225,4 @@ std::string exit_text(int wait_status) {
   return fmt::format("exited with status {}", WEXITSTATUS(wait_status));
 }
 
-}  // namespace plumb
+}  // namespace plumb::worker

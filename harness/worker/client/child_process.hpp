@@ -10,7 +10,7 @@
 #include "harness/base/file_descriptor.hpp"
 #include "harness/base/units.hpp"
 
-namespace plumb {
+namespace plumb::worker {
 
 /// Owner of a child process that leads a process group of its own. Ctrl-C on the terminal does not
 /// reach the child, and what it starts dies with it. The child is killed when the thread that
@@ -56,4 +56,4 @@ class ChildProcess {
 /// Returns how a process ended, in words: "signal 11 (SIGSEGV)", "exited with status 3".
 [[nodiscard]] std::string exit_text(int wait_status);
 
-}  // namespace plumb
+}  // namespace plumb::worker

@@ -15,7 +15,7 @@
 
 #include "harness/base/error.hpp"
 
-namespace plumb {
+namespace plumb::worker {
 namespace {
 
 constexpr std::size_t kLongestLine = 200;
@@ -111,4 +111,4 @@ void LogTail::read_until_stopped() {
   }
 }
 
-}  // namespace plumb
+}  // namespace plumb::worker

@@ -9,7 +9,7 @@
 
 #include "harness/base/file_descriptor.hpp"
 
-namespace plumb {
+namespace plumb::worker {
 
 /// Last bytes of a pipe, read by a thread of its own. A writer that floods the pipe neither blocks
 /// nor exhausts memory. Thread-safe.
@@ -50,4 +50,4 @@ class LogTail {
   std::thread thread_;
 };
 
-}  // namespace plumb
+}  // namespace plumb::worker

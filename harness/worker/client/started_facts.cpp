@@ -13,7 +13,7 @@
 #include "harness/results/stack_fact.hpp"
 #include "harness/worker/client/worker_finder.hpp"
 
-namespace plumb {
+namespace plumb::worker {
 namespace {
 
 // The folder of compiled kernels is not a setting of a library.
@@ -28,7 +28,7 @@ std::string joined(std::vector<std::string> entries) {
 
 /// Returns a value, or if it names a file, the digest of the file. What identifies a file is its
 /// content.
-std::string content_of(const std::string& value) {
+std::string read_content(const std::string& value) {
   std::error_code none;
   const std::filesystem::path path = value;
   return path.is_absolute() && std::filesystem::is_regular_file(path, none)
@@ -44,21 +44,21 @@ bool starts_with_any(std::string_view entry) {
 
 }  // namespace
 
-Facts stack_identity(const Stack& stack) {
-  Facts identity;
+results::Facts stack_identity(const Stack& stack) {
+  results::Facts identity;
   for (const auto& [name, value] : stack.variables) {
-    if (is_variable(name) && !name.ends_with("PATH") && !name.starts_with("PLUMB_")) {
-      identity.emplace(name, content_of(value));
+    if (results::is_variable(name) && !name.ends_with("PATH") && !name.starts_with("PLUMB_")) {
+      identity.emplace(name, read_content(value));
     }
   }
   return identity;
 }
 
-Facts started_facts(const WorkerOptions& options, const char* const* surroundings) {
+results::Facts started_facts(const WorkerOptions& options, const char* const* surroundings) {
   std::vector<std::string> of_stack;
   for (const auto& [name, value] : options.stack.variables) {
     if (name != kKernelFolder) {
-      of_stack.push_back(fmt::format("{}={}", name, content_of(value)));
+      of_stack.push_back(fmt::format("{}={}", name, read_content(value)));
     }
   }
   std::vector<std::string> inherited;
@@ -72,4 +72,4 @@ Facts started_facts(const WorkerOptions& options, const char* const* surrounding
           {"worker.variables", joined(std::move(inherited))}};
 }
 
-}  // namespace plumb
+}  // namespace plumb::worker

@@ -4,14 +4,14 @@
 #include "harness/results/environment.hpp"
 #include "harness/worker/client/worker_process.hpp"
 
-namespace plumb {
+namespace plumb::worker {
 
 inline constexpr const char* kWorkerDigest = "worker.sha256";
 
 /// Returns the variables of a stack that are part of an environment's identity, each by its name.
 /// They are named in capitals. Paths are left out, since the files behind them identify themselves,
 /// and so are settings of the harness (PLUMB_*). A digest stands for a file that a value names.
-[[nodiscard]] Facts stack_identity(const Stack& stack);
+[[nodiscard]] results::Facts stack_identity(const Stack& stack);
 
 /// Returns the facts with which a worker is started:
 /// - `worker.sha256`: the digest of its file;
@@ -21,6 +21,7 @@ inline constexpr const char* kWorkerDigest = "worker.sha256";
 ///
 /// A fact is empty where there are no such variables. `surroundings` is in the form of environ(7).
 /// Throws Error{kEnvironment} if there is no such worker.
-[[nodiscard]] Facts started_facts(const WorkerOptions& options, const char* const* surroundings);
+[[nodiscard]] results::Facts started_facts(const WorkerOptions& options,
+                                           const char* const* surroundings);
 
-}  // namespace plumb
+}  // namespace plumb::worker

@@ -11,7 +11,7 @@
 #include "harness/worker/protocol/path_list.hpp"
 #include "harness/worker/protocol/worker_setup.hpp"
 
-namespace plumb {
+namespace plumb::worker {
 namespace {
 
 constexpr std::array<std::string_view, 11> kTuning{"OMP_",
@@ -72,4 +72,4 @@ std::vector<std::string> worker_environment(const Stack& stack,
   return entries;
 }
 
-}  // namespace plumb
+}  // namespace plumb::worker

@@ -6,7 +6,7 @@
 
 #include "harness/worker/protocol/stack.hpp"
 
-namespace plumb {
+namespace plumb::worker {
 
 /// Composes the environment of a worker as "NAME=value", sorted. Later parts win:
 /// - `surroundings` (in the form of environ(7)) without the variables that tune a library, see
@@ -22,4 +22,4 @@ namespace plumb {
                                                           int channel,
                                                           const char* const* surroundings);
 
-}  // namespace plumb
+}  // namespace plumb::worker

@@ -14,7 +14,7 @@
 #include "harness/base/error.hpp"
 #include "harness/worker/protocol/path_list.hpp"
 
-namespace plumb {
+namespace plumb::worker {
 namespace {
 
 namespace fs = std::filesystem;
@@ -102,4 +102,4 @@ std::vector<std::string> worker_backends(const std::vector<fs::path>& search_pat
   return {backends.begin(), backends.end()};
 }
 
-}  // namespace plumb
+}  // namespace plumb::worker

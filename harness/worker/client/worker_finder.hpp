@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace plumb {
+namespace plumb::worker {
 
 /// Finds the executable `plumb-worker-BACKEND`. The first of these folders that has it counts:
 /// - `search_path`, in order;
@@ -20,4 +20,4 @@ namespace plumb {
 [[nodiscard]] std::vector<std::string> worker_backends(
     const std::vector<std::filesystem::path>& search_path);
 
-}  // namespace plumb
+}  // namespace plumb::worker

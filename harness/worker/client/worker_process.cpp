@@ -22,7 +22,7 @@
 #include "harness/worker/protocol/protocol_conversion.hpp"
 #include "harness/worker/protocol/protocol_error.hpp"
 
-namespace plumb {
+namespace plumb::worker {
 namespace {
 
 /// Limit of the rows of one request: far above variants × cache modes × attempts of any key.
@@ -85,25 +85,25 @@ class WorkerProcess::Implementation {
   Implementation(const Implementation&) = delete;
   Implementation& operator=(const Implementation&) = delete;
 
-  Environment describe() {
+  results::Environment describe() {
     protocol::Request request;
     request.mutable_describe();
     const protocol::Reply reply = ask(request);
-    Environment environment =
+    results::Environment environment =
         read(reply, reply.has_environment(), [&] { return from_protocol(reply.environment()); });
     environment.facts.merge(started_facts(options_, ::environ));
     environment.identity.merge(stack_identity(options_.stack));
     return environment;
   }
 
-  std::vector<Variant> variants(const LayerKey& key) {
+  std::vector<Variant> variants(const model::LayerKey& key) {
     protocol::Request request;
     *request.mutable_variants() = to_protocol(key);
     const protocol::Reply reply = ask(request);
     return read(reply, reply.has_variants(), [&] { return from_protocol(reply.variants()); });
   }
 
-  Calibration calibrate() {
+  results::Calibration calibrate() {
     protocol::Request request;
     request.mutable_calibrate();
     const protocol::Reply reply = ask(request);
@@ -112,7 +112,7 @@ class WorkerProcess::Implementation {
 
   void begin_execution(const ExecuteRequest& execute,
                        Seconds timeout,
-                       std::function<void(Execution)> emit,
+                       std::function<void(results::Execution)> emit,
                        const std::function<bool(const ExecuteProgress&)>& keep_running) {
     protocol::Request request;
     ExecuteRequest asked = execute;
@@ -134,7 +134,7 @@ class WorkerProcess::Implementation {
                 *last = further ? progress : *last;
                 return further;
               }
-              Execution execution = read(reply, reply.has_execution() && modes-- > 0, [&] {
+              results::Execution execution = read(reply, reply.has_execution() && modes-- > 0, [&] {
                 return from_protocol(reply.execution());
               });
               options_.pace->take_in(execution.row);
@@ -146,7 +146,7 @@ class WorkerProcess::Implementation {
 
   void begin_measurement(const MeasureRequest& measure,
                          Seconds timeout,
-                         std::function<void(Measurement)> emit) {
+                         std::function<void(results::Measurement)> emit) {
     protocol::Request request;
     MeasureRequest asked = measure;
     asked.host_pace = options_.pace->seconds();
@@ -156,9 +156,9 @@ class WorkerProcess::Implementation {
                 .take_in =
                     [this, emit = std::move(emit), key = measure.key, rows = 0](
                         const protocol::Reply& reply) mutable {
-                      Measurement row = read(reply, reply.has_row() && rows++ < kMaximumRows, [&] {
-                        return from_protocol(reply.row());
-                      });
+                      results::Measurement row = read(reply,
+                                                      reply.has_row() && rows++ < kMaximumRows,
+                                                      [&] { return from_protocol(reply.row()); });
                       if (row.key != key) {
                         die(ProtocolError(ProtocolError::Kind::kBroken,
                                           "a row has a different key than the requested one"),
@@ -196,11 +196,11 @@ class WorkerProcess::Implementation {
     }
   }
 
-  EngineChoices preview(const PreviewRequest& preview) {
+  results::EngineChoices preview(const PreviewRequest& preview) {
     protocol::Request request;
     *request.mutable_preview() = to_protocol(preview);
     const protocol::Reply reply = ask(request);
-    EngineChoices choices =
+    results::EngineChoices choices =
         read(reply, reply.has_choices(), [&] { return from_protocol(reply.choices()); });
     if (choices.key != preview.key) {
       die(ProtocolError(ProtocolError::Kind::kBroken,
@@ -217,9 +217,9 @@ class WorkerProcess::Implementation {
     return read(reply, reply.has_reproducer(), [&] { return from_protocol(reply.reproducer()); });
   }
 
-  ScenarioResult load(const LoadRequest& load,
-                      Seconds timeout,
-                      const std::function<bool(const LoadProgress&)>& keep_running) {
+  results::ScenarioResult load(const LoadRequest& load,
+                               Seconds timeout,
+                               const std::function<bool(const LoadProgress&)>& keep_running) {
     protocol::Request request;
     *request.mutable_load() = to_protocol(load);
     send(request, timeout);
@@ -257,7 +257,7 @@ class WorkerProcess::Implementation {
   void stop_unless(bool wanted) {
     if (!wanted) {
       child_->kill();
-      ended_ = Outcome{Outcome::Kind::kSkipped, "it was stopped"};
+      ended_ = results::Outcome{results::Outcome::Kind::kSkipped, "it was stopped"};
       throw WorkerDied(*ended_);
     }
   }
@@ -269,8 +269,8 @@ class WorkerProcess::Implementation {
     } catch (...) {
       // The remaining answers would be taken for those to the next request.
       child_->kill();
-      ended_ = Outcome{Outcome::Kind::kCrashed,
-                       "it was stopped because its answers could not be processed"};
+      ended_ = results::Outcome{results::Outcome::Kind::kCrashed,
+                                "it was stopped because its answers could not be processed"};
       throw;
     }
   }
@@ -393,10 +393,11 @@ class WorkerProcess::Implementation {
 
   /// Ends the worker. Throws WorkerDied with the cause and the last line of the worker's log.
   [[noreturn]] void die(const ProtocolError& problem, Seconds timeout) {
-    Outcome outcome{Outcome::Kind::kCrashed, {}};
+    results::Outcome outcome{results::Outcome::Kind::kCrashed, {}};
     switch (problem.kind()) {
       case ProtocolError::Kind::kTimedOut:
-        outcome = {Outcome::Kind::kTimedOut, fmt::format("no answer for {} s", timeout.count())};
+        outcome = {results::Outcome::Kind::kTimedOut,
+                   fmt::format("no answer for {} s", timeout.count())};
         child_->kill();
         break;
       case ProtocolError::Kind::kClosed:
@@ -449,7 +450,7 @@ class WorkerProcess::Implementation {
   std::unique_ptr<ChildProcess> child_;
   LogTail log_;
   FrameChannel channel_;
-  std::optional<Outcome> ended_;
+  std::optional<results::Outcome> ended_;
   RunningRequest running_;
 };
 
@@ -459,16 +460,16 @@ WorkerProcess::~WorkerProcess() = default;
 WorkerProcess::WorkerProcess(WorkerProcess&&) noexcept = default;
 WorkerProcess& WorkerProcess::operator=(WorkerProcess&&) noexcept = default;
 
-Environment WorkerProcess::describe() {
+results::Environment WorkerProcess::describe() {
   return implementation_->describe();
 }
-std::vector<Variant> WorkerProcess::variants(const LayerKey& key) {
+std::vector<Variant> WorkerProcess::variants(const model::LayerKey& key) {
   return implementation_->variants(key);
 }
-Calibration WorkerProcess::calibrate() {
+results::Calibration WorkerProcess::calibrate() {
   return implementation_->calibrate();
 }
-EngineChoices WorkerProcess::preview(const PreviewRequest& request) {
+results::EngineChoices WorkerProcess::preview(const PreviewRequest& request) {
   return implementation_->preview(request);
 }
 Reproducer WorkerProcess::reproduce(const ReproducerRequest& request) {
@@ -476,14 +477,14 @@ Reproducer WorkerProcess::reproduce(const ReproducerRequest& request) {
 }
 void WorkerProcess::measure(const MeasureRequest& request,
                             Seconds timeout,
-                            const std::function<void(Measurement)>& emit) {
+                            const std::function<void(results::Measurement)>& emit) {
   begin_measurement(request, timeout, emit);
   while (take_turn()) {
   }
 }
 void WorkerProcess::execute(const ExecuteRequest& request,
                             Seconds timeout,
-                            const std::function<void(Execution)>& emit,
+                            const std::function<void(results::Execution)>& emit,
                             const std::function<bool(const ExecuteProgress&)>& keep_running) {
   begin_execution(request, timeout, emit, keep_running);
   while (take_turn()) {
@@ -491,22 +492,23 @@ void WorkerProcess::execute(const ExecuteRequest& request,
 }
 void WorkerProcess::begin_measurement(const MeasureRequest& request,
                                       Seconds timeout,
-                                      std::function<void(Measurement)> emit) {
+                                      std::function<void(results::Measurement)> emit) {
   implementation_->begin_measurement(request, timeout, std::move(emit));
 }
 void WorkerProcess::begin_execution(
     const ExecuteRequest& request,
     Seconds timeout,
-    std::function<void(Execution)> emit,
+    std::function<void(results::Execution)> emit,
     const std::function<bool(const ExecuteProgress&)>& keep_running) {
   implementation_->begin_execution(request, timeout, std::move(emit), keep_running);
 }
 bool WorkerProcess::take_turn() {
   return implementation_->take_turn();
 }
-ScenarioResult WorkerProcess::load(const LoadRequest& request,
-                                   Seconds timeout,
-                                   const std::function<bool(const LoadProgress&)>& keep_running) {
+results::ScenarioResult WorkerProcess::load(
+    const LoadRequest& request,
+    Seconds timeout,
+    const std::function<bool(const LoadProgress&)>& keep_running) {
   return implementation_->load(request, timeout, keep_running);
 }
 int WorkerProcess::pid() const {
@@ -524,4 +526,4 @@ Error lost_worker(const WorkerDied& death, const std::string& what) {
                       death.outcome().reason)};
 }
 
-}  // namespace plumb
+}  // namespace plumb::worker

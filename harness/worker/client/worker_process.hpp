@@ -17,7 +17,7 @@
 #include "harness/worker/protocol/worker_service.hpp"
 #include "harness/worker/protocol/worker_setup.hpp"
 
-namespace plumb {
+namespace plumb::worker {
 
 /// Options for starting a worker.
 struct WorkerOptions {
@@ -29,7 +29,7 @@ struct WorkerOptions {
       search_path;  ///< where plumb-worker-BACKEND may lie, first wins
   /// Fastest pace of the host in all rows so far, passed on with each request. All processes that
   /// are started with copies of these options share it.
-  std::shared_ptr<FastestPace> pace = std::make_shared<FastestPace>();
+  std::shared_ptr<results::FastestPace> pace = std::make_shared<results::FastestPace>();
   Seconds start_timeout{120.0};    ///< libraries of half a gigabyte may come from a slow disk
   Seconds request_timeout{120.0};  ///< for describe, variants, calibrate, preview and reproduce
 };
@@ -55,35 +55,35 @@ class WorkerProcess {
 
   /// Returns the environment that the worker reports, with what it was started as
   /// (started_facts()).
-  [[nodiscard]] Environment describe();
-  [[nodiscard]] std::vector<Variant> variants(const LayerKey& key);
-  [[nodiscard]] Calibration calibrate();
+  [[nodiscard]] results::Environment describe();
+  [[nodiscard]] std::vector<Variant> variants(const model::LayerKey& key);
+  [[nodiscard]] results::Calibration calibrate();
   /// Returns what the library would choose on a described device.
-  [[nodiscard]] EngineChoices preview(const PreviewRequest& request);
+  [[nodiscard]] results::EngineChoices preview(const PreviewRequest& request);
   /// Returns the source of a program that does what rows did.
   [[nodiscard]] Reproducer reproduce(const ReproducerRequest& request);
   /// Passes each row to `emit` as it arrives. `timeout` bounds the silence between two rows, not
   /// the whole. If `emit` throws, the worker is killed and the exception reaches the caller.
   void measure(const MeasureRequest& request,
                Seconds timeout,
-               const std::function<void(Measurement)>& emit);
+               const std::function<void(results::Measurement)>& emit);
 
   /// Passes the execution of each mode to `emit` as it arrives; `emit` as in measure(). `timeout`
   /// bounds the time without progress: without an execution or a larger share. `keep_running` as in
   /// load().
   void execute(const ExecuteRequest& request,
                Seconds timeout,
-               const std::function<void(Execution)>& emit,
+               const std::function<void(results::Execution)>& emit,
                const std::function<bool(const ExecuteProgress&)>& keep_running);
 
   /// Begins a measurement or an execution, which goes on in take_turn(). Arguments as in measure()
   /// and execute(). The callbacks are kept until the request is complete.
   void begin_measurement(const MeasureRequest& request,
                          Seconds timeout,
-                         std::function<void(Measurement)> emit);
+                         std::function<void(results::Measurement)> emit);
   void begin_execution(const ExecuteRequest& request,
                        Seconds timeout,
-                       std::function<void(Execution)> emit,
+                       std::function<void(results::Execution)> emit,
                        const std::function<bool(const ExecuteProgress&)>& keep_running);
   /// Continues what was begun until the worker awaits its next turn, as it does for requests that
   /// are in_turns. The first turn prepares. Returns false once the request is complete.
@@ -93,9 +93,10 @@ class WorkerProcess {
   /// phase. `keep_running` is called about twice a second, with the last progress where there is no
   /// new one. If it returns false, the worker is killed and the outcome of the WorkerDied is
   /// kSkipped.
-  [[nodiscard]] ScenarioResult load(const LoadRequest& request,
-                                    Seconds timeout,
-                                    const std::function<bool(const LoadProgress&)>& keep_running);
+  [[nodiscard]] results::ScenarioResult load(
+      const LoadRequest& request,
+      Seconds timeout,
+      const std::function<bool(const LoadProgress&)>& keep_running);
 
   [[nodiscard]] int pid() const;
   /// Returns the last lines that the worker wrote to stdout and stderr (at most 64 KiB).
@@ -110,16 +111,16 @@ class WorkerProcess {
 /// progress gets its outcome.
 class WorkerDied : public std::runtime_error {
  public:
-  explicit WorkerDied(Outcome outcome)
+  explicit WorkerDied(results::Outcome outcome)
       : std::runtime_error(outcome.reason), outcome_(std::move(outcome)) {}
-  [[nodiscard]] const Outcome& outcome() const { return outcome_; }
+  [[nodiscard]] const results::Outcome& outcome() const { return outcome_; }
 
  private:
-  Outcome outcome_;  ///< kCrashed ("signal 11 (SIGSEGV)"), kTimedOut or kSkipped
+  results::Outcome outcome_;  ///< kCrashed ("signal 11 (SIGSEGV)"), kTimedOut or kSkipped
 };
 
 /// Makes an Error{kEnvironment} of a worker's death, for what has no row to say it in. `what` is
 /// what the worker was doing: "calibrating".
 [[nodiscard]] Error lost_worker(const WorkerDied& death, const std::string& what);
 
-}  // namespace plumb
+}  // namespace plumb::worker

@@ -20,7 +20,7 @@
 #include "harness/results/outcome.hpp"
 #include "harness/worker/protocol/reproducer.hpp"
 
-namespace plumb {
+namespace plumb::worker {
 
 /// One way to execute a key.
 struct Variant {
@@ -29,7 +29,7 @@ struct Variant {
   bool reference_implementation = false;  ///< slow reference: timed only where nothing else exists
   bool channels_last =
       false;  ///< takes and leaves images with their channels last, whatever it is called
-  Attributes attributes{};  ///< that are known before it is prepared
+  results::Attributes attributes{};  ///< that are known before it is prepared
 };
 
 /// Costs of preparing a program, and its memory.
@@ -39,13 +39,13 @@ struct ProgramFacts {
   Bytes workspace;
   Bytes activation_bytes;  ///< of one slot, in this program's layouts
   Bytes weight_bytes;
-  Attributes attributes{};  ///< that are known from preparing it
+  results::Attributes attributes{};  ///< that are known from preparing it
 };
 
 /// Attributes and readings from executions that were observed and not timed.
 struct Observation {
-  Attributes attributes;
-  Readings readings;
+  results::Attributes attributes;
+  results::Readings readings;
 };
 
 /// Layer or model prepared on a backend: allocated, compiled, ready to be timed. Its methods have
@@ -60,7 +60,7 @@ class Program {
   /// activations (also the outputs) are slot 0's, and only the weights are the slot's own. Slots
   /// are bound in order 0, 1, 2…
   virtual void bind(std::size_t slot,
-                    std::span<const Tensor> operands,
+                    std::span<const model::Tensor> operands,
                     bool shared_activations) = 0;
 
   /// Rewrites a slot's activations in place, unchanged, as the layers before would write them.
@@ -73,11 +73,11 @@ class Program {
   virtual void synchronize() = 0;
 
   /// Returns a copy of a slot's outputs, dense, in the key's types.
-  [[nodiscard]] virtual std::vector<Tensor> outputs(std::size_t slot) = 0;
+  [[nodiscard]] virtual std::vector<model::Tensor> outputs(std::size_t slot) = 0;
 
   /// Executes a slot once, launch after launch, and returns its outputs as outputs() does. Empty:
   /// enqueue() itself does so, and there is nothing to compare it with.
-  [[nodiscard]] virtual std::vector<Tensor> outputs_launch_by_launch(std::size_t slot) {
+  [[nodiscard]] virtual std::vector<model::Tensor> outputs_launch_by_launch(std::size_t slot) {
     static_cast<void>(slot);
     return {};
   }
@@ -136,32 +136,32 @@ class Program {
 /// Result of Backend::prepare(): a program, or why there is none.
 struct Prepared {
   std::unique_ptr<Program> program;  ///< null unless outcome.ok()
-  Outcome outcome;
+  results::Outcome outcome;
 };
 
 /// Origin of a step of a model's program.
 struct StepOrigin {
-  std::optional<LayerId> layer;  ///< of the graph that was prepared; absent: of its outputs
-  bool reorder = false;          ///< only converts an operand, or an output, to a layout
+  std::optional<model::LayerId> layer;  ///< of the graph that was prepared; absent: of its outputs
+  bool reorder = false;                 ///< only converts an operand, or an output, to a layout
 };
 
 /// Result of Backend::prepare_model(): a program, or why there is none.
 struct PreparedModel {
-  std::unique_ptr<Program>
-      program;                    ///< null unless outcome.ok(); its outputs are the graph's, dense
-  std::vector<ValueId> operands;  ///< what bind() takes, in order: inputs and constants
-  std::size_t reorders = 0;       ///< changes of layout in each execution
-  Bytes reordered;                ///< that they read and write
-  std::vector<StepOrigin> steps;  ///< of the program, as profile() counts them
+  std::unique_ptr<Program> program;      ///< null unless outcome.ok(); its outputs are the graph's,
+                                         ///< dense
+  std::vector<model::ValueId> operands;  ///< what bind() takes, in order: inputs and constants
+  std::size_t reorders = 0;              ///< changes of layout in each execution
+  Bytes reordered;                       ///< that they read and write
+  std::vector<StepOrigin> steps;         ///< of the program, as profile() counts them
   /// Steps that must have finished before each step begins. Empty: they run one after the other.
   std::vector<std::vector<std::size_t>> needs;
   std::vector<std::string> variants;  ///< by layer of the graph; empty text: nothing is executed
   Bytes memory;                       ///< that one slot will take, weights included
-  Outcome outcome;
+  results::Outcome outcome;
 };
 
 /// Variant to use for each key.
-using LayerVariants = std::unordered_map<LayerKey, std::string>;
+using LayerVariants = std::unordered_map<model::LayerKey, std::string>;
 
 /// Options for preparing a whole model.
 struct ModelOptions {
@@ -177,20 +177,21 @@ class Backend {
   /// Returns the identity and the facts of library, device and stack. Identity: what a series must
   /// not mix ("backend", "library", "device"…). Facts: versions, paths and hashes of the libraries
   /// really mapped.
-  [[nodiscard]] virtual Environment describe() const = 0;
+  [[nodiscard]] virtual results::Environment describe() const = 0;
 
   /// Returns the memory that programs can still take, where it is not the host's. Absent: it is.
   [[nodiscard]] virtual std::optional<Bytes> free_memory() const { return std::nullopt; }
 
   /// Returns whether the backend can execute the key, and if not, why.
-  [[nodiscard]] virtual Outcome supports(const LayerKey& key) const = 0;
+  [[nodiscard]] virtual results::Outcome supports(const model::LayerKey& key) const = 0;
 
   /// Lists the variants of a key, best first in the library's own ranking. Empty only if the key is
   /// unsupported.
-  [[nodiscard]] virtual std::vector<Variant> variants(const LayerKey& key) const = 0;
+  [[nodiscard]] virtual std::vector<Variant> variants(const model::LayerKey& key) const = 0;
 
   /// Prepares one variant. Refusals of the library and lack of memory are outcomes, not exceptions.
-  [[nodiscard]] virtual Prepared prepare(const LayerKey& key, const std::string& variant) = 0;
+  [[nodiscard]] virtual Prepared prepare(const model::LayerKey& key,
+                                         const std::string& variant) = 0;
 
   /// Divides the worker's threads between `lanes` that execute side by side, at least one thread
   /// each. What the calling thread prepares and executes from now on has one lane's share.
@@ -202,12 +203,13 @@ class Backend {
   /// choice. Results are passed on in the layouts in which a layer leaves them. Allocates nothing.
   /// Refused are a model whose memory exceeds the machine's (with the number) and, with
   /// parallel_branches, one without branches for the available threads.
-  [[nodiscard]] virtual PreparedModel prepare_model(const Graph& graph,
+  [[nodiscard]] virtual PreparedModel prepare_model(const model::Graph& graph,
                                                     const ModelOptions& options) {
     static_cast<void>(graph);
     static_cast<void>(options);
     PreparedModel none;
-    none.outcome = {Outcome::Kind::kUnsupported, "this backend does not execute whole models"};
+    none.outcome = {results::Outcome::Kind::kUnsupported,
+                    "this backend does not execute whole models"};
     return none;
   }
 
@@ -220,4 +222,4 @@ class Backend {
   }
 };
 
-}  // namespace plumb
+}  // namespace plumb::worker

@@ -7,7 +7,7 @@
 
 #include "harness/base/units.hpp"
 
-namespace plumb {
+namespace plumb::worker {
 
 /// One sample by a device's own clock: the time per execution and the number of executions.
 struct DeviceSample {
@@ -33,4 +33,4 @@ class DeviceClock {
                                                  std::optional<std::size_t> warm) = 0;
 };
 
-}  // namespace plumb
+}  // namespace plumb::worker

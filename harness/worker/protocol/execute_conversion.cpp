@@ -10,7 +10,7 @@
 #include "harness/worker/protocol/protocol_conversion.hpp"
 #include "harness/worker/protocol/protocol_error.hpp"
 
-namespace plumb {
+namespace plumb::worker {
 namespace {
 
 constexpr std::size_t kMaximumDims = 1000;
@@ -18,16 +18,16 @@ constexpr std::size_t kMaximumModes = 100;
 constexpr std::size_t kMaximumSteps = 1'000'000;
 constexpr std::int64_t kMaximumAttempts = 1000;
 
-ExecutionMode mode_from(const std::string& text) {
+results::ExecutionMode mode_from(const std::string& text) {
   try {
-    return execution_mode_from(text);
+    return results::execution_mode_from(text);
   } catch (const Error& error) {
     throw ProtocolError(ProtocolError::Kind::kBroken, error.what());
   }
 }
 
-DataType data_type_from(const std::string& text) {
-  const std::optional<DataType> type = parse_data_type(text);
+model::DataType data_type_from(const std::string& text) {
+  const std::optional<model::DataType> type = model::parse_data_type(text);
   if (!type) {
     throw ProtocolError(
         ProtocolError::Kind::kBroken,
@@ -53,7 +53,7 @@ protocol::ModeRequest mode_message(const ModeRequest& request) {
   return message;
 }
 
-protocol::TimeInContext message_of(const TimeInContext& time) {
+protocol::TimeInContext message_of(const results::TimeInContext& time) {
   protocol::TimeInContext message;
   message.set_median_seconds(time.median.count());
   message.set_low_seconds(time.interval.low.count());
@@ -63,13 +63,13 @@ protocol::TimeInContext message_of(const TimeInContext& time) {
 
 /// Reads the field `in_context` of a layer or an execution.
 template <typename Message>
-std::optional<TimeInContext> in_context_from(const Message& message) {
+std::optional<results::TimeInContext> in_context_from(const Message& message) {
   if (!message.has_in_context()) {
     return std::nullopt;
   }
   const protocol::TimeInContext& time = message.in_context();
-  return TimeInContext{Seconds(time.median_seconds()),
-                       {Seconds(time.low_seconds()), Seconds(time.high_seconds())}};
+  return results::TimeInContext{Seconds(time.median_seconds()),
+                                {Seconds(time.low_seconds()), Seconds(time.high_seconds())}};
 }
 
 std::vector<VariantTime> choices_from(const protocol::ModeStep& step) {
@@ -79,7 +79,7 @@ std::vector<VariantTime> choices_from(const protocol::ModeStep& step) {
   }
   std::vector<VariantTime> choices;
   for (const protocol::VariantTime& choice : step.choices()) {
-    choices.push_back({choice.variant(), time_of("choices", choice.seconds())});
+    choices.push_back({choice.variant(), read_time("choices", choice.seconds())});
   }
   return choices;
 }
@@ -88,7 +88,7 @@ ModeRequest mode_request_from(const protocol::ModeRequest& message) {
   ModeRequest request;
   request.mode = mode_from(message.mode());
   request.reorder_per_byte =
-      time_of("reorder_seconds_per_byte", message.reorder_seconds_per_byte());
+      read_time("reorder_seconds_per_byte", message.reorder_seconds_per_byte());
   check_size("steps", static_cast<std::size_t>(message.steps_size()), kMaximumSteps);
   for (const protocol::ModeStep& step : message.steps()) {
     check_size("layers", static_cast<std::size_t>(step.layers_size()), kMaximumSteps);
@@ -155,7 +155,7 @@ ExecuteRequest from_protocol(const protocol::ExecuteRequest& message) {
   request.disturbed_attempts =
       std::min(not_negative("disturbed_attempts", message.disturbed_attempts()), kMaximumAttempts);
   if (message.has_host_pace_seconds()) {
-    request.host_pace = time_of("host_pace_seconds", message.host_pace_seconds());
+    request.host_pace = read_time("host_pace_seconds", message.host_pace_seconds());
   }
   request.profile = !message.has_profile() || message.profile();
   request.verify = !message.has_verify() || message.verify();
@@ -163,7 +163,7 @@ ExecuteRequest from_protocol(const protocol::ExecuteRequest& message) {
   return request;
 }
 
-protocol::Execution to_protocol(const Execution& execution) {
+protocol::Execution to_protocol(const results::Execution& execution) {
   protocol::Execution message;
   message.set_mode(execution.mode);
   message.set_scenario(execution.scenario);
@@ -173,7 +173,7 @@ protocol::Execution to_protocol(const Execution& execution) {
   if (execution.in_context) {
     *message.mutable_in_context() = message_of(*execution.in_context);
   }
-  for (const ExecutedLayer& layer : execution.layers) {
+  for (const results::ExecutedLayer& layer : execution.layers) {
     protocol::ExecutedLayer& one = *message.add_layers();
     one.mutable_layers()->Add(layer.layers.begin(), layer.layers.end());
     if (!layer.layers.empty()) {
@@ -190,8 +190,8 @@ protocol::Execution to_protocol(const Execution& execution) {
   return message;
 }
 
-Execution from_protocol(const protocol::Execution& message) {
-  Execution execution;
+results::Execution from_protocol(const protocol::Execution& message) {
+  results::Execution execution;
   execution.mode = message.mode();
   execution.scenario = message.scenario();
   execution.row = from_protocol(message.row());
@@ -201,13 +201,14 @@ Execution from_protocol(const protocol::Execution& message) {
   check_size("layers", static_cast<std::size_t>(message.layers_size()), kMaximumSteps);
   for (const protocol::ExecutedLayer& layer : message.layers()) {
     check_size("layers", static_cast<std::size_t>(layer.layers_size()), kMaximumSteps);
-    execution.layers.push_back({{layer.layers().begin(), layer.layers().end()},
-                                layer.layers().empty() ? LayerKey{} : from_protocol(layer.key()),
-                                layer.variant(),
-                                Seconds(layer.seconds()),
-                                Seconds(layer.reorder_seconds()),
-                                not_negative("reorders", layer.reorders()),
-                                in_context_from(layer)});
+    execution.layers.push_back(
+        {{layer.layers().begin(), layer.layers().end()},
+         layer.layers().empty() ? model::LayerKey{} : from_protocol(layer.key()),
+         layer.variant(),
+         Seconds(layer.seconds()),
+         Seconds(layer.reorder_seconds()),
+         not_negative("reorders", layer.reorders()),
+         in_context_from(layer)});
   }
   return execution;
 }
@@ -221,7 +222,7 @@ protocol::ExecuteProgress to_protocol(const ExecuteProgress& progress) {
 
 ExecuteProgress from_protocol(const protocol::ExecuteProgress& message) {
   return {bounded("share", message.share(), 0.0, 1.0),
-          time_of("elapsed_seconds", message.elapsed_seconds())};
+          read_time("elapsed_seconds", message.elapsed_seconds())};
 }
 
-}  // namespace plumb
+}  // namespace plumb::worker

@@ -13,7 +13,7 @@
 #include "harness/model/graph/graph.hpp"
 #include "harness/results/execution_mode.hpp"
 
-namespace plumb {
+namespace plumb::worker {
 
 /// Time of a variant, measured by itself.
 struct VariantTime {
@@ -23,14 +23,14 @@ struct VariantTime {
 
 /// Measured ways to execute one step of a mode.
 struct ModeStep {
-  std::vector<LayerId> layers;       ///< of the model's graph, ascending; several: fused
-  LayerKey key;                      ///< of the one layer that they become
-  std::vector<VariantTime> choices;  ///< fastest first; a single one is always taken
+  std::vector<model::LayerId> layers;  ///< of the model's graph, ascending; several: fused
+  model::LayerKey key;                 ///< of the one layer that they become
+  std::vector<VariantTime> choices;    ///< fastest first; a single one is always taken
 };
 
 /// Request for one way to execute a model.
 struct ModeRequest {
-  ExecutionMode mode;
+  results::ExecutionMode mode;
   std::vector<ModeStep> steps;  ///< all layers that are computed; only with best_variant
   Seconds reorder_per_byte{};   ///< price of changing a layout, by bytes read and written
 };
@@ -39,13 +39,13 @@ struct ModeRequest {
 struct ExecuteRequest {
   std::string name;   ///< for the log
   std::string model;  ///< a serialized ModelProto, weight-free: shapes fixed; empty: see `path`
-  std::filesystem::path path;                ///< an ONNX file, absolute
-  std::optional<std::int64_t> batch;         ///< of a file, as ReadOptions
-  std::map<std::string, std::int64_t> dims;  ///< of a file, as ReadOptions
-  bool rebatch = false;                      ///< of a file, as ReadOptions
-  DataType dtype = DataType::kF32;           ///< of the model's floating tensors
-  std::vector<ModeRequest> modes{{}};        ///< at least one
-  SamplingPlan sampling{.budget = Seconds(1.0)};
+  std::filesystem::path path;                     ///< an ONNX file, absolute
+  std::optional<std::int64_t> batch;              ///< of a file, as ReadOptions
+  std::map<std::string, std::int64_t> dims;       ///< of a file, as ReadOptions
+  bool rebatch = false;                           ///< of a file, as ReadOptions
+  model::DataType dtype = model::DataType::kF32;  ///< of the model's floating tensors
+  std::vector<ModeRequest> modes{{}};             ///< at least one
+  measure::SamplingPlan sampling{.budget = Seconds(1.0)};
   std::uint64_t seed = 1;  ///< of the inputs, and of weights that the model does not hold
   std::int64_t disturbed_attempts = 2;
   std::optional<Seconds> host_pace;  ///< the fastest that other processes saw (kHostPace)
@@ -62,4 +62,4 @@ struct ExecuteProgress {
 
 using ExecuteReport = std::function<void(const ExecuteProgress&)>;
 
-}  // namespace plumb
+}  // namespace plumb::worker

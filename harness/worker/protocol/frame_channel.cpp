@@ -14,7 +14,7 @@
 
 #include "harness/worker/protocol/protocol_error.hpp"
 
-namespace plumb {
+namespace plumb::worker {
 namespace {
 
 constexpr std::size_t kLengthBytes = 4;
@@ -162,4 +162,4 @@ void FrameChannel::wait_for(short events, std::optional<Deadline> deadline) {
   }
 }
 
-}  // namespace plumb
+}  // namespace plumb::worker

@@ -9,7 +9,7 @@
 
 #include "harness/base/file_descriptor.hpp"
 
-namespace plumb {
+namespace plumb::worker {
 
 /// Channel for frames over a stream socket: a 32-bit little-endian length, then that many bytes.
 ///
@@ -52,4 +52,4 @@ class FrameChannel {
   FileDescriptor socket_;
 };
 
-}  // namespace plumb
+}  // namespace plumb::worker

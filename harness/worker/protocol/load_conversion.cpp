@@ -10,7 +10,7 @@
 #include "harness/worker/protocol/protocol_conversion.hpp"
 #include "harness/worker/protocol/protocol_error.hpp"
 
-namespace plumb {
+namespace plumb::worker {
 namespace {
 
 constexpr int kMaximumBuckets = 64;
@@ -37,7 +37,7 @@ double finite(const char* field, double value) {
   return value;
 }
 
-protocol::RequestedLoad to_message(const RequestedLoad& load) {
+protocol::RequestedLoad to_message(const loadgen::RequestedLoad& load) {
   protocol::RequestedLoad message;
   message.set_scenario(std::string(to_text(load.scenario)));
   const auto put = [&](const auto& value, auto set) {
@@ -68,21 +68,24 @@ protocol::RequestedLoad to_message(const RequestedLoad& load) {
   return message;
 }
 
-RequestedLoad load_of(const protocol::RequestedLoad& message) {
-  RequestedLoad load;
-  const std::optional<LoadScenario> scenario = parse_load_scenario(message.scenario());
+loadgen::RequestedLoad read_load(const protocol::RequestedLoad& message) {
+  loadgen::RequestedLoad load;
+  const std::optional<loadgen::LoadScenario> scenario =
+      loadgen::parse_load_scenario(message.scenario());
   if (!scenario) {
     refuse("scenario", "names no scenario");
   }
   load.scenario = *scenario;
   if (message.has_minimum_duration_seconds()) {
-    load.minimum_duration = time_of("minimum_duration_seconds", message.minimum_duration_seconds());
+    load.minimum_duration =
+        read_time("minimum_duration_seconds", message.minimum_duration_seconds());
   }
   if (message.has_fixed_duration_seconds()) {
-    load.fixed_duration = time_of("fixed_duration_seconds", message.fixed_duration_seconds());
+    load.fixed_duration = read_time("fixed_duration_seconds", message.fixed_duration_seconds());
   }
   if (message.has_maximum_duration_seconds()) {
-    load.maximum_duration = time_of("maximum_duration_seconds", message.maximum_duration_seconds());
+    load.maximum_duration =
+        read_time("maximum_duration_seconds", message.maximum_duration_seconds());
   }
   if (message.has_minimum_queries()) {
     load.minimum_queries = message.minimum_queries();
@@ -94,7 +97,7 @@ RequestedLoad load_of(const protocol::RequestedLoad& message) {
     load.percentile = finite("percentile", message.percentile());
   }
   if (message.has_latency_limit_seconds()) {
-    load.latency_limit = time_of("latency_limit_seconds", message.latency_limit_seconds());
+    load.latency_limit = read_time("latency_limit_seconds", message.latency_limit_seconds());
   }
   if (message.has_target_rate()) {
     load.target_rate = finite("target_rate", message.target_rate());
@@ -103,10 +106,10 @@ RequestedLoad load_of(const protocol::RequestedLoad& message) {
     load.expected_rate = finite("expected_rate", message.expected_rate());
   }
   if (message.has_warm_up_seconds()) {
-    load.warm_up = time_of("warm_up_seconds", message.warm_up_seconds());
+    load.warm_up = read_time("warm_up_seconds", message.warm_up_seconds());
   }
   if (message.has_stall_limit_seconds()) {
-    load.stall_limit = time_of("stall_limit_seconds", message.stall_limit_seconds());
+    load.stall_limit = read_time("stall_limit_seconds", message.stall_limit_seconds());
   }
   load.seeds = {.samples = message.sample_seed(),
                 .schedule = message.schedule_seed(),
@@ -152,14 +155,14 @@ LoadRequest from_protocol(const protocol::LoadRequest& message) {
   }
   request.inputs_per_sample = static_cast<std::int64_t>(
       within("inputs_per_sample", message.inputs_per_sample(), std::uint64_t{1} << 40U));
-  request.load = load_of(message.load());
+  request.load = read_load(message.load());
   request.batches.maximum_batch =
       within("maximum_batch", message.maximum_batch(), request.buckets.back().samples);
   request.batches.timeout = std::chrono::round<std::chrono::nanoseconds>(
-      time_of("timeout_seconds", message.timeout_seconds()));
+      read_time("timeout_seconds", message.timeout_seconds()));
   request.batches.lanes = within("lanes", message.lanes(), kMaximumLanes);
   if (message.has_budget_seconds()) {
-    request.budget = time_of("budget_seconds", message.budget_seconds());
+    request.budget = read_time("budget_seconds", message.budget_seconds());
   }
   request.data_set = within("data_set_samples", message.data_set_samples(), kMaximumDataSet);
   request.accuracy_log = message.accuracy_log();
@@ -178,21 +181,21 @@ LoadProgress from_protocol(const protocol::LoadProgress& message) {
   constexpr std::size_t kLongestPhase = 200;
   return {message.phase().substr(0, kLongestPhase),
           message.batches(),
-          time_of("elapsed_seconds", message.elapsed_seconds())};
+          read_time("elapsed_seconds", message.elapsed_seconds())};
 }
 
-protocol::ScenarioResult to_protocol(const ScenarioResult& load) {
+protocol::ScenarioResult to_protocol(const results::ScenarioResult& load) {
   protocol::ScenarioResult message;
   message.set_json(to_json(load));
   return message;
 }
 
-ScenarioResult from_protocol(const protocol::ScenarioResult& message) {
+results::ScenarioResult from_protocol(const protocol::ScenarioResult& message) {
   try {
-    return scenario_result_from_json(message.json());
+    return results::scenario_result_from_json(message.json());
   } catch (const Error& error) {
     refuse("json", fmt::format("is not a load: {}", error.what()));
   }
 }
 
-}  // namespace plumb
+}  // namespace plumb::worker

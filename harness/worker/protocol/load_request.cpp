@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/worker/protocol/load_request.hpp"
 
-namespace plumb {
+namespace plumb::worker {
 
-ScenarioResult begin_load(const LoadRequest& request) {
+results::ScenarioResult begin_load(const LoadRequest& request) {
   const ExecuteRequest& model = request.buckets.front().model;
-  ScenarioResult load;
+  results::ScenarioResult load;
   load.mode = to_text(model.modes.front().mode);
   load.model = model.name;
   load.scenario = to_text(request.load.scenario);
@@ -15,4 +15,4 @@ ScenarioResult begin_load(const LoadRequest& request) {
   return load;
 }
 
-}  // namespace plumb
+}  // namespace plumb::worker

@@ -14,7 +14,7 @@
 #include "harness/results/scenario_result.hpp"
 #include "harness/worker/protocol/execute_request.hpp"
 
-namespace plumb {
+namespace plumb::worker {
 
 /// Request to load one whole model by a scenario.
 struct LoadRequest {
@@ -26,8 +26,8 @@ struct LoadRequest {
 
   std::vector<Bucket> buckets;  ///< ascending; the first is of one sample
   std::int64_t inputs_per_sample = 1;
-  RequestedLoad load;  ///< performance mode; the worker chooses the data set
-  BatchPolicy batches{.maximum_batch = 1, .timeout = {}, .lanes = 1};
+  loadgen::RequestedLoad load;  ///< performance mode; the worker chooses the data set
+  loadgen::BatchPolicy batches{.maximum_batch = 1, .timeout = {}, .lanes = 1};
   std::optional<Seconds> budget;  ///< of the load, searches and confirmations included
   std::uint64_t data_set = 1024;  ///< samples of the data set, but at least two batches per lane
   /// Path of MLPerf's accuracy log, which the worker writes. After the load every sample of the
@@ -36,7 +36,7 @@ struct LoadRequest {
 };
 
 /// Returns a result with what was requested, before the load begins.
-[[nodiscard]] ScenarioResult begin_load(const LoadRequest& request);
+[[nodiscard]] results::ScenarioResult begin_load(const LoadRequest& request);
 
 /// Progress of a load.
 struct LoadProgress {
@@ -49,4 +49,4 @@ struct LoadProgress {
 /// once.
 using LoadReport = std::function<void(const LoadProgress&)>;
 
-}  // namespace plumb
+}  // namespace plumb::worker

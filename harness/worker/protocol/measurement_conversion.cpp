@@ -6,41 +6,41 @@
 #include "harness/worker/protocol/protocol.pb.h"
 #include "harness/worker/protocol/protocol_conversion.hpp"
 
-namespace plumb {
+namespace plumb::worker {
 namespace {
 
 constexpr std::array kCaches{
-    std::pair{CacheMode::kNone, protocol::CACHE_NONE},
-    std::pair{CacheMode::kWeights, protocol::CACHE_WEIGHTS},
-    std::pair{CacheMode::kAll, protocol::CACHE_ALL},
+    std::pair{results::CacheMode::kNone, protocol::CACHE_NONE},
+    std::pair{results::CacheMode::kWeights, protocol::CACHE_WEIGHTS},
+    std::pair{results::CacheMode::kAll, protocol::CACHE_ALL},
 };
 constexpr std::array kPurposes{
-    std::pair{Purpose::kRace, protocol::PURPOSE_RACE},
-    std::pair{Purpose::kFull, protocol::PURPOSE_FULL},
-    std::pair{Purpose::kConfirm, protocol::PURPOSE_CONFIRM},
+    std::pair{results::Purpose::kRace, protocol::PURPOSE_RACE},
+    std::pair{results::Purpose::kFull, protocol::PURPOSE_FULL},
+    std::pair{results::Purpose::kConfirm, protocol::PURPOSE_CONFIRM},
 };
 
 void check_name(const char* field, const std::string& name) {
-  if (!is_attribute_name(name)) {
+  if (!results::is_attribute_name(name)) {
     fail_field(field, "named with an invalid name");
   }
 }
 
-Attributes attributes_of(const protocol::Measurement& message) {
-  check_size("attributes", message.attributes().size(), kMaxAttributes);
-  Attributes attributes;
+results::Attributes read_attributes(const protocol::Measurement& message) {
+  check_size("attributes", message.attributes().size(), results::kMaxAttributes);
+  results::Attributes attributes;
   for (const auto& [name, text] : message.attributes()) {
     check_name("attributes", name);
-    check_size("attributes", text.size(), kMaxAttributeText);
+    check_size("attributes", text.size(), results::kMaxAttributeText);
     attributes.emplace(name, text);
   }
   return attributes;
 }
 
-Readings readings_of(const protocol::Measurement& message) {
+results::Readings read_readings(const protocol::Measurement& message) {
   constexpr double kMost = 1e30;
-  check_size("readings", message.readings().size(), kMaxAttributes);
-  Readings readings;
+  check_size("readings", message.readings().size(), results::kMaxAttributes);
+  results::Readings readings;
   for (const auto& [name, reading] : message.readings()) {
     check_name("readings", name);
     readings[name] = {bounded("readings.median", reading.median(), -kMost, kMost),
@@ -51,7 +51,7 @@ Readings readings_of(const protocol::Measurement& message) {
   return readings;
 }
 
-protocol::SampleSummary summary_message(const SampleSummary& summary) {
+protocol::SampleSummary summary_message(const measure::SampleSummary& summary) {
   protocol::SampleSummary message;
   message.set_n(summary.n);
   message.set_median_seconds(summary.median.count());
@@ -64,20 +64,20 @@ protocol::SampleSummary summary_message(const SampleSummary& summary) {
   return message;
 }
 
-SampleSummary summary_of(const protocol::SampleSummary& message) {
-  SampleSummary summary;
+measure::SampleSummary read_summary(const protocol::SampleSummary& message) {
+  measure::SampleSummary summary;
   summary.n = bounded("summary.n", message.n(), std::uint64_t{0}, std::uint64_t{kMaxSentSamples});
-  summary.median = time_of("summary.median_seconds", message.median_seconds());
-  summary.interval = {time_of("summary.low_seconds", message.low_seconds()),
-                      time_of("summary.high_seconds", message.high_seconds())};
-  summary.min = time_of("summary.min_seconds", message.min_seconds());
-  summary.p90 = time_of("summary.p90_seconds", message.p90_seconds());
-  summary.mean = time_of("summary.mean_seconds", message.mean_seconds());
+  summary.median = read_time("summary.median_seconds", message.median_seconds());
+  summary.interval = {read_time("summary.low_seconds", message.low_seconds()),
+                      read_time("summary.high_seconds", message.high_seconds())};
+  summary.min = read_time("summary.min_seconds", message.min_seconds());
+  summary.p90 = read_time("summary.p90_seconds", message.p90_seconds());
+  summary.mean = read_time("summary.mean_seconds", message.mean_seconds());
   summary.min_has_company = message.min_has_company();
   return summary;
 }
 
-protocol::Disturbance disturbance_message(const Disturbance& disturbance) {
+protocol::Disturbance disturbance_message(const measure::Disturbance& disturbance) {
   protocol::Disturbance message;
   message.set_involuntary_switches(disturbance.involuntary_switches);
   if (disturbance.steal_ratio) {
@@ -93,8 +93,8 @@ protocol::Disturbance disturbance_message(const Disturbance& disturbance) {
   return message;
 }
 
-Disturbance disturbance_of(const protocol::Disturbance& message) {
-  Disturbance disturbance;
+measure::Disturbance read_disturbance(const protocol::Disturbance& message) {
+  measure::Disturbance disturbance;
   disturbance.involuntary_switches = bounded("disturbance.involuntary_switches",
                                              std::int64_t{message.involuntary_switches()},
                                              std::int64_t{0});
@@ -119,7 +119,7 @@ Disturbance disturbance_of(const protocol::Disturbance& message) {
 protocol::MeasureRequest to_protocol(const MeasureRequest& request) {
   protocol::MeasureRequest message;
   *message.mutable_key() = to_protocol(request.key);
-  for (const CacheMode cache : request.caches) {
+  for (const results::CacheMode cache : request.caches) {
     message.add_caches(outward(kCaches, cache));
   }
   for (const std::string& variant : request.variants) {
@@ -153,7 +153,7 @@ MeasureRequest from_protocol(const protocol::MeasureRequest& message) {
   require_field("purpose", message.has_purpose());
   request.purpose = inward(kPurposes, "purpose", message.purpose());
   request.sampling = from_protocol(message.sampling());
-  request.race_budget = time_of("race_budget_seconds", message.race_budget_seconds());
+  request.race_budget = read_time("race_budget_seconds", message.race_budget_seconds());
   request.race_margin = bounded("race_margin", message.race_margin(), 0.0, 1e6);
   request.seed = message.seed();
   request.verify = message.verify();
@@ -164,13 +164,13 @@ MeasureRequest from_protocol(const protocol::MeasureRequest& message) {
                                        std::int64_t{0},
                                        std::int64_t{1000});
   if (message.has_host_pace_seconds()) {
-    request.host_pace = time_of("host_pace_seconds", message.host_pace_seconds());
+    request.host_pace = read_time("host_pace_seconds", message.host_pace_seconds());
   }
   request.in_turns = message.in_turns();
   return request;
 }
 
-protocol::Measurement to_protocol(const Measurement& row) {
+protocol::Measurement to_protocol(const results::Measurement& row) {
   protocol::Measurement message;
   *message.mutable_key() = to_protocol(row.key);
   message.set_variant(row.variant);
@@ -219,8 +219,8 @@ protocol::Measurement to_protocol(const Measurement& row) {
   return message;
 }
 
-Measurement from_protocol(const protocol::Measurement& message) {
-  Measurement row;
+results::Measurement from_protocol(const protocol::Measurement& message) {
+  results::Measurement row;
   row.key = from_protocol(message.key());
   row.variant = message.variant();
   row.library_choice = message.library_choice();
@@ -234,23 +234,23 @@ Measurement from_protocol(const protocol::Measurement& message) {
   check_size("samples_seconds", samples, kMaxSentSamples);
   row.samples.reserve(samples);
   for (const double sample : message.samples_seconds()) {
-    row.samples.push_back(time_of("samples_seconds", sample));
+    row.samples.push_back(read_time("samples_seconds", sample));
   }
   check_size("turns_seconds", static_cast<std::size_t>(message.turns_seconds_size()), samples);
   for (const double turn : message.turns_seconds()) {
-    row.turns.push_back(time_of("turns_seconds", turn));
+    row.turns.push_back(read_time("turns_seconds", turn));
   }
   row.repetitions = bounded("repetitions", std::int64_t{message.repetitions()}, std::int64_t{1});
-  row.summary = summary_of(message.summary());
-  row.floor = time_of("floor_seconds", message.floor_seconds());
+  row.summary = read_summary(message.summary());
+  row.floor = read_time("floor_seconds", message.floor_seconds());
   if (message.has_creation_seconds()) {
-    row.creation = time_of("creation_seconds", message.creation_seconds());
+    row.creation = read_time("creation_seconds", message.creation_seconds());
   }
   if (message.has_first_call_seconds()) {
-    row.first_call = time_of("first_call_seconds", message.first_call_seconds());
+    row.first_call = read_time("first_call_seconds", message.first_call_seconds());
   }
   if (message.has_reorder_seconds()) {
-    row.reorder = time_of("reorder_seconds", message.reorder_seconds());
+    row.reorder = read_time("reorder_seconds", message.reorder_seconds());
   }
   row.workspace = {
       bounded("workspace_bytes", std::int64_t{message.workspace_bytes()}, std::int64_t{0})};
@@ -259,7 +259,7 @@ Measurement from_protocol(const protocol::Measurement& message) {
     row.maximum_error = message.maximum_error();
   }
   row.output_hash = message.output_hash();
-  row.disturbance = disturbance_of(message.disturbance());
+  row.disturbance = read_disturbance(message.disturbance());
   row.attempt = bounded("attempt", std::int64_t{message.attempt()}, std::int64_t{1});
   row.process = bounded("process", std::int64_t{message.process()}, std::int64_t{0});
   // Years 1970 to 9999: what RFC 3339 can write.
@@ -268,10 +268,10 @@ Measurement from_protocol(const protocol::Measurement& message) {
                                                   std::int64_t{message.started_microseconds()},
                                                   std::int64_t{0},
                                                   std::int64_t{253'402'300'799'999'999})));
-  row.wall = time_of("wall_seconds", message.wall_seconds());
-  row.attributes = attributes_of(message);
-  row.readings = readings_of(message);
+  row.wall = read_time("wall_seconds", message.wall_seconds());
+  row.attributes = read_attributes(message);
+  row.readings = read_readings(message);
   return row;
 }
 
-}  // namespace plumb
+}  // namespace plumb::worker

@@ -5,7 +5,7 @@
 
 #include "harness/worker/protocol/protocol_error.hpp"
 
-namespace plumb {
+namespace plumb::worker {
 
 void fail_field(const char* field, const std::string& what) {
   throw ProtocolError(ProtocolError::Kind::kBroken,
@@ -32,7 +32,7 @@ std::int64_t not_negative(const char* field, std::int64_t value) {
   return value;
 }
 
-Seconds time_of(const char* field, double seconds) {
+Seconds read_time(const char* field, double seconds) {
   constexpr double kLongest = 1e8;  // three years
   return Seconds(bounded(field, seconds, 0.0, kLongest));
 }
@@ -43,4 +43,4 @@ void check_size(const char* field, std::size_t size, std::size_t most) {
   }
 }
 
-}  // namespace plumb
+}  // namespace plumb::worker

@@ -12,7 +12,7 @@
 #include "harness/base/error.hpp"
 #include "harness/base/units.hpp"
 
-namespace plumb {
+namespace plumb::worker {
 
 /// Throws ProtocolError{kBroken}: "field '…' of a message is …", with `what` at the end.
 [[noreturn]] void fail_field(const char* field, const std::string& what);
@@ -65,9 +65,9 @@ template <typename Table>
 [[nodiscard]] std::int64_t not_negative(const char* field, std::int64_t value);
 
 /// Returns a duration of 0 to 10^8 seconds, about three years. Throws as fail_field() does.
-[[nodiscard]] Seconds time_of(const char* field, double seconds);
+[[nodiscard]] Seconds read_time(const char* field, double seconds);
 
 /// Checks the length of a list. Throws as fail_field() does.
 void check_size(const char* field, std::size_t size, std::size_t most);
 
-}  // namespace plumb
+}  // namespace plumb::worker

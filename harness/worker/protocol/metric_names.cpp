@@ -9,11 +9,11 @@
 #include "harness/base/error.hpp"
 #include "harness/results/attributes.hpp"
 
-namespace plumb {
+namespace plumb::worker {
 namespace {
 
 bool is_metric_name(const std::string& name) {
-  return is_attribute_name(name) && name.find('-') == std::string::npos &&
+  return results::is_attribute_name(name) && name.find('-') == std::string::npos &&
          name.find('.') != std::string::npos;
 }
 
@@ -27,8 +27,8 @@ std::vector<std::string> parse_metric_names(const std::string& text) {
       throw Error(Error::Kind::kUser,
                   fmt::format("'{}' is not the name of a metric, such as 'sm__inst_executed.sum': "
                               "use at most {} letters, digits, '_' and '.'",
-                              name.substr(0, kMaxAttributeName),
-                              kMaxAttributeName));
+                              name.substr(0, results::kMaxAttributeName),
+                              results::kMaxAttributeName));
     }
     if (std::find(names.begin(), names.end(), name) != names.end()) {
       throw Error(Error::Kind::kUser, fmt::format("the metric '{}' is requested twice", name));
@@ -44,4 +44,4 @@ std::vector<std::string> parse_metric_names(const std::string& text) {
   return names;
 }
 
-}  // namespace plumb
+}  // namespace plumb::worker

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace plumb {
+namespace plumb::worker {
 
 /// Parses names of a device's metrics, separated by ','. A name has letters, digits, '_' and '.',
 /// and ends with how it is summed up ("sm__inst_executed.sum"). Each may be given once. Throws
@@ -15,4 +15,4 @@ namespace plumb {
 /// Limit of the number of metrics: they become readings of a row.
 inline constexpr std::size_t kMaxMetrics = 24;
 
-}  // namespace plumb
+}  // namespace plumb::worker

@@ -5,7 +5,7 @@
 
 #include "harness/base/error.hpp"
 
-namespace plumb {
+namespace plumb::worker {
 
 std::vector<std::filesystem::path> split_paths(std::string_view text) {
   std::vector<std::filesystem::path> paths;
@@ -35,4 +35,4 @@ std::string join_paths(const std::vector<std::filesystem::path>& paths) {
   return text;
 }
 
-}  // namespace plumb
+}  // namespace plumb::worker

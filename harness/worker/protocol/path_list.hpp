@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-namespace plumb {
+namespace plumb::worker {
 
 /// Splits a list of paths at ':', as in PATH. Empty entries are left out.
 [[nodiscard]] std::vector<std::filesystem::path> split_paths(std::string_view text);
@@ -15,4 +15,4 @@ namespace plumb {
 /// variable can carry it.
 [[nodiscard]] std::string join_paths(const std::vector<std::filesystem::path>& paths);
 
-}  // namespace plumb
+}  // namespace plumb::worker

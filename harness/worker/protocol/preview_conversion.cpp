@@ -3,7 +3,7 @@
 #include "harness/worker/protocol/protocol.pb.h"
 #include "harness/worker/protocol/protocol_conversion.hpp"
 
-namespace plumb {
+namespace plumb::worker {
 namespace {
 
 constexpr std::size_t kMaximumDevice = std::size_t{64} << 10;
@@ -12,7 +12,7 @@ constexpr std::size_t kMaximumRankings = 16;
 constexpr std::size_t kMaximumConfigurations = 10'000;
 constexpr std::size_t kMaximumNotes = 256;
 
-protocol::EngineConfiguration message_of(const EngineConfiguration& configuration) {
+protocol::EngineConfiguration message_of(const results::EngineConfiguration& configuration) {
   protocol::EngineConfiguration message;
   message.set_engine(configuration.engine);
   message.mutable_knobs()->insert(configuration.knobs.begin(), configuration.knobs.end());
@@ -33,8 +33,8 @@ protocol::EngineConfiguration message_of(const EngineConfiguration& configuratio
   return message;
 }
 
-EngineConfiguration value_of(const protocol::EngineConfiguration& message) {
-  EngineConfiguration configuration;
+results::EngineConfiguration value_of(const protocol::EngineConfiguration& message) {
+  results::EngineConfiguration configuration;
   configuration.engine = message.engine();
   check_size("knobs", static_cast<std::size_t>(message.knobs_size()), kMaximumNotes);
   configuration.knobs.insert(message.knobs().begin(), message.knobs().end());
@@ -58,17 +58,17 @@ EngineConfiguration value_of(const protocol::EngineConfiguration& message) {
   return configuration;
 }
 
-protocol::EngineOffer message_of(const EngineOffer& offer) {
+protocol::EngineOffer message_of(const results::EngineOffer& offer) {
   protocol::EngineOffer message;
   message.set_layout(offer.layout);
   if (offer.engines) {
     message.set_engines(*offer.engines);
   }
-  for (const EngineRanking& ranking : offer.rankings) {
+  for (const results::EngineRanking& ranking : offer.rankings) {
     protocol::EngineRanking& one = *message.add_rankings();
     one.set_heuristic(ranking.heuristic);
     one.set_refusal(ranking.refusal);
-    for (const EngineConfiguration& configuration : ranking.configurations) {
+    for (const results::EngineConfiguration& configuration : ranking.configurations) {
       *one.add_configurations() = message_of(configuration);
     }
   }
@@ -76,15 +76,15 @@ protocol::EngineOffer message_of(const EngineOffer& offer) {
   return message;
 }
 
-EngineOffer value_of(const protocol::EngineOffer& message) {
-  EngineOffer offer;
+results::EngineOffer value_of(const protocol::EngineOffer& message) {
+  results::EngineOffer offer;
   offer.layout = message.layout();
   if (message.has_engines()) {
     offer.engines = not_negative("engines", message.engines());
   }
   check_size("rankings", static_cast<std::size_t>(message.rankings_size()), kMaximumRankings);
   for (const protocol::EngineRanking& one : message.rankings()) {
-    EngineRanking& ranking = offer.rankings.emplace_back();
+    results::EngineRanking& ranking = offer.rankings.emplace_back();
     ranking.heuristic = one.heuristic();
     ranking.refusal = one.refusal();
     check_size("configurations",
@@ -112,18 +112,18 @@ PreviewRequest from_protocol(const protocol::PreviewRequest& message) {
   return {from_protocol(message.key()), message.device()};
 }
 
-protocol::EngineChoices to_protocol(const EngineChoices& choices) {
+protocol::EngineChoices to_protocol(const results::EngineChoices& choices) {
   protocol::EngineChoices message;
   *message.mutable_key() = to_protocol(choices.key);
   *message.mutable_outcome() = to_protocol(choices.outcome);
-  for (const EngineOffer& offer : choices.offers) {
+  for (const results::EngineOffer& offer : choices.offers) {
     *message.add_offers() = message_of(offer);
   }
   return message;
 }
 
-EngineChoices from_protocol(const protocol::EngineChoices& message) {
-  EngineChoices choices;
+results::EngineChoices from_protocol(const protocol::EngineChoices& message) {
+  results::EngineChoices choices;
   choices.key = from_protocol(message.key());
   choices.outcome = from_protocol(message.outcome());
   check_size("offers", static_cast<std::size_t>(message.offers_size()), kMaximumOffers);
@@ -133,4 +133,4 @@ EngineChoices from_protocol(const protocol::EngineChoices& message) {
   return choices;
 }
 
-}  // namespace plumb
+}  // namespace plumb::worker

@@ -5,12 +5,12 @@
 
 #include "harness/model/key/layer_key.hpp"
 
-namespace plumb {
+namespace plumb::worker {
 
 /// Request for what a library would choose for a layer on a device that need not be present.
 struct PreviewRequest {
-  LayerKey key;
+  model::LayerKey key;
   std::string device;  ///< the device's properties as the library writes them: JSON
 };
 
-}  // namespace plumb
+}  // namespace plumb::worker

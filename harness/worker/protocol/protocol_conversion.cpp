@@ -8,21 +8,21 @@
 #include "harness/worker/protocol/message_field.hpp"
 #include "harness/worker/protocol/protocol.pb.h"
 
-namespace plumb {
+namespace plumb::worker {
 namespace {
 
 constexpr std::size_t kMaximumKeyText = std::size_t{64} << 10;
 constexpr std::uint64_t kMaxRepetitions = std::uint64_t{1} << 40;
 
 constexpr std::array kOutcomes{
-    std::pair{Outcome::Kind::kOk, protocol::Outcome::OK},
-    std::pair{Outcome::Kind::kUnsupported, protocol::Outcome::UNSUPPORTED},
-    std::pair{Outcome::Kind::kOutOfMemory, protocol::Outcome::OUT_OF_MEMORY},
-    std::pair{Outcome::Kind::kWrongResult, protocol::Outcome::WRONG_RESULT},
-    std::pair{Outcome::Kind::kTimedOut, protocol::Outcome::TIMED_OUT},
-    std::pair{Outcome::Kind::kCrashed, protocol::Outcome::CRASHED},
-    std::pair{Outcome::Kind::kUnstable, protocol::Outcome::UNSTABLE},
-    std::pair{Outcome::Kind::kSkipped, protocol::Outcome::SKIPPED},
+    std::pair{results::Outcome::Kind::kOk, protocol::Outcome::OK},
+    std::pair{results::Outcome::Kind::kUnsupported, protocol::Outcome::UNSUPPORTED},
+    std::pair{results::Outcome::Kind::kOutOfMemory, protocol::Outcome::OUT_OF_MEMORY},
+    std::pair{results::Outcome::Kind::kWrongResult, protocol::Outcome::WRONG_RESULT},
+    std::pair{results::Outcome::Kind::kTimedOut, protocol::Outcome::TIMED_OUT},
+    std::pair{results::Outcome::Kind::kCrashed, protocol::Outcome::CRASHED},
+    std::pair{results::Outcome::Kind::kUnstable, protocol::Outcome::UNSTABLE},
+    std::pair{results::Outcome::Kind::kSkipped, protocol::Outcome::SKIPPED},
 };
 constexpr std::array kErrors{
     std::pair{Error::Kind::kInternal, protocol::Error::INTERNAL},
@@ -38,25 +38,25 @@ double rate(const char* field, double value) {
 
 }  // namespace
 
-protocol::Outcome to_protocol(const Outcome& outcome) {
+protocol::Outcome to_protocol(const results::Outcome& outcome) {
   protocol::Outcome message;
   message.set_kind(outward(kOutcomes, outcome.kind));
   message.set_reason(outcome.reason);
   return message;
 }
 
-Outcome from_protocol(const protocol::Outcome& message) {
+results::Outcome from_protocol(const protocol::Outcome& message) {
   require_field("outcome.kind", message.has_kind());
   return {inward(kOutcomes, "outcome.kind", message.kind()), message.reason()};
 }
 
-protocol::LayerKey to_protocol(const LayerKey& key) {
+protocol::LayerKey to_protocol(const model::LayerKey& key) {
   protocol::LayerKey message;
   message.set_text(key.text);
   return message;
 }
 
-LayerKey from_protocol(const protocol::LayerKey& message) {
+model::LayerKey from_protocol(const protocol::LayerKey& message) {
   if (message.text().empty()) {
     fail_field("key.text", "empty");
   }
@@ -64,7 +64,7 @@ LayerKey from_protocol(const protocol::LayerKey& message) {
   return {message.text()};
 }
 
-protocol::SamplingPlan to_protocol(const SamplingPlan& plan) {
+protocol::SamplingPlan to_protocol(const measure::SamplingPlan& plan) {
   protocol::SamplingPlan message;
   message.set_warm_up_at_least_seconds(plan.warm_up_at_least.count());
   message.set_warm_up_at_most_seconds(plan.warm_up_at_most.count());
@@ -77,13 +77,13 @@ protocol::SamplingPlan to_protocol(const SamplingPlan& plan) {
   return message;
 }
 
-SamplingPlan from_protocol(const protocol::SamplingPlan& message) {
-  SamplingPlan plan;
+measure::SamplingPlan from_protocol(const protocol::SamplingPlan& message) {
+  measure::SamplingPlan plan;
   plan.warm_up_at_least =
-      time_of("sampling.warm_up_at_least_seconds", message.warm_up_at_least_seconds());
+      read_time("sampling.warm_up_at_least_seconds", message.warm_up_at_least_seconds());
   plan.warm_up_at_most =
-      time_of("sampling.warm_up_at_most_seconds", message.warm_up_at_most_seconds());
-  plan.budget = time_of("sampling.budget_seconds", message.budget_seconds());
+      read_time("sampling.warm_up_at_most_seconds", message.warm_up_at_most_seconds());
+  plan.budget = read_time("sampling.budget_seconds", message.budget_seconds());
   plan.relative_half_width =
       bounded("sampling.relative_half_width", message.relative_half_width(), 0.0, 1e6);
   plan.samples_at_least = bounded("sampling.samples_at_least",
@@ -95,7 +95,7 @@ SamplingPlan from_protocol(const protocol::SamplingPlan& message) {
                                  std::uint64_t{1},
                                  std::uint64_t{kMaxSentSamples});
   plan.sample_at_least =
-      time_of("sampling.sample_at_least_seconds", message.sample_at_least_seconds());
+      read_time("sampling.sample_at_least_seconds", message.sample_at_least_seconds());
   plan.repetitions_at_most = bounded("sampling.repetitions_at_most",
                                      message.repetitions_at_most(),
                                      std::uint64_t{1},
@@ -103,15 +103,15 @@ SamplingPlan from_protocol(const protocol::SamplingPlan& message) {
   return plan;
 }
 
-protocol::Environment to_protocol(const Environment& environment) {
+protocol::Environment to_protocol(const results::Environment& environment) {
   protocol::Environment message;
   message.mutable_identity()->insert(environment.identity.begin(), environment.identity.end());
   message.mutable_facts()->insert(environment.facts.begin(), environment.facts.end());
   return message;
 }
 
-Environment from_protocol(const protocol::Environment& message) {
-  Environment environment;
+results::Environment from_protocol(const protocol::Environment& message) {
+  results::Environment environment;
   environment.identity.insert(message.identity().begin(), message.identity().end());
   environment.facts.insert(message.facts().begin(), message.facts().end());
   return environment;
@@ -141,7 +141,7 @@ std::vector<Variant> from_protocol(const protocol::Variants& message) {
   return variants;
 }
 
-protocol::Calibration to_protocol(const Calibration& calibration) {
+protocol::Calibration to_protocol(const results::Calibration& calibration) {
   protocol::Calibration message;
   message.set_peak_f32_flops_per_second(calibration.peak_f32.value);
   message.set_peak_bf16_flops_per_second(calibration.peak_bf16.value);
@@ -159,8 +159,8 @@ protocol::Calibration to_protocol(const Calibration& calibration) {
   return message;
 }
 
-Calibration from_protocol(const protocol::Calibration& message) {
-  Calibration calibration;
+results::Calibration from_protocol(const protocol::Calibration& message) {
+  results::Calibration calibration;
   calibration.peak_f32 = {rate("peak_f32_flops_per_second", message.peak_f32_flops_per_second())};
   calibration.peak_bf16 = {
       rate("peak_bf16_flops_per_second", message.peak_bf16_flops_per_second())};
@@ -168,8 +168,8 @@ Calibration from_protocol(const protocol::Calibration& message) {
       rate("memory_bytes_per_second", message.memory_bytes_per_second())};
   calibration.last_level_cache = {bounded(
       "last_level_cache_bytes", std::int64_t{message.last_level_cache_bytes()}, std::int64_t{0})};
-  calibration.floor = time_of("floor_seconds", message.floor_seconds());
-  calibration.timer_tick = time_of("timer_tick_seconds", message.timer_tick_seconds());
+  calibration.floor = read_time("floor_seconds", message.floor_seconds());
+  calibration.timer_tick = read_time("timer_tick_seconds", message.timer_tick_seconds());
   calibration.parallel_efficiency =
       bounded("parallel_efficiency", message.parallel_efficiency(), 0.0, 1e3);
   if (message.has_theoretical_f32_flops_per_second()) {
@@ -194,4 +194,4 @@ Error from_protocol(const protocol::Error& message) {
   return {inward(kErrors, "error.kind", message.kind()), message.text()};
 }
 
-}  // namespace plumb
+}  // namespace plumb::worker

@@ -32,7 +32,7 @@ class Variants;
 class WorkerSetup;
 }  // namespace plumb::protocol
 
-namespace plumb {
+namespace plumb::worker {
 
 /// Version of the protocol, raised whenever a message changes its meaning. Both sides must have the
 /// same.
@@ -44,48 +44,48 @@ inline constexpr std::size_t kMaximumVariants = 10'000;
 
 /// Converts values to messages of protocol.proto, field by field.
 [[nodiscard]] protocol::WorkerSetup to_protocol(const WorkerSetup& setup);
-[[nodiscard]] protocol::LayerKey to_protocol(const LayerKey& key);
-[[nodiscard]] protocol::SamplingPlan to_protocol(const SamplingPlan& plan);
+[[nodiscard]] protocol::LayerKey to_protocol(const model::LayerKey& key);
+[[nodiscard]] protocol::SamplingPlan to_protocol(const measure::SamplingPlan& plan);
 [[nodiscard]] protocol::ExecuteRequest to_protocol(const ExecuteRequest& request);
-[[nodiscard]] protocol::Execution to_protocol(const Execution& execution);
+[[nodiscard]] protocol::Execution to_protocol(const results::Execution& execution);
 [[nodiscard]] protocol::LoadRequest to_protocol(const LoadRequest& request);
 [[nodiscard]] protocol::ExecuteProgress to_protocol(const ExecuteProgress& progress);
 [[nodiscard]] protocol::LoadProgress to_protocol(const LoadProgress& progress);
-[[nodiscard]] protocol::ScenarioResult to_protocol(const ScenarioResult& load);
-[[nodiscard]] protocol::Outcome to_protocol(const Outcome& outcome);
+[[nodiscard]] protocol::ScenarioResult to_protocol(const results::ScenarioResult& load);
+[[nodiscard]] protocol::Outcome to_protocol(const results::Outcome& outcome);
 [[nodiscard]] protocol::PreviewRequest to_protocol(const PreviewRequest& request);
-[[nodiscard]] protocol::EngineChoices to_protocol(const EngineChoices& choices);
+[[nodiscard]] protocol::EngineChoices to_protocol(const results::EngineChoices& choices);
 [[nodiscard]] protocol::ReproducerRequest to_protocol(const ReproducerRequest& request);
 [[nodiscard]] protocol::Reproducer to_protocol(const Reproducer& reproducer);
 [[nodiscard]] protocol::MeasureRequest to_protocol(const MeasureRequest& request);
-[[nodiscard]] protocol::Measurement to_protocol(const Measurement& row);
-[[nodiscard]] protocol::Environment to_protocol(const Environment& environment);
+[[nodiscard]] protocol::Measurement to_protocol(const results::Measurement& row);
+[[nodiscard]] protocol::Environment to_protocol(const results::Environment& environment);
 [[nodiscard]] protocol::Variants to_protocol(const std::vector<Variant>& variants);
-[[nodiscard]] protocol::Calibration to_protocol(const Calibration& calibration);
+[[nodiscard]] protocol::Calibration to_protocol(const results::Calibration& calibration);
 [[nodiscard]] protocol::Error to_protocol(const Error& error);
 
 /// Converts messages to values. A message comes from outside, so the range of every number is
 /// checked. All throw ProtocolError{kBroken} naming the field. A missing number reads as 0, and is
 /// refused where 0 is.
 [[nodiscard]] WorkerSetup from_protocol(const protocol::WorkerSetup& message);
-[[nodiscard]] LayerKey from_protocol(const protocol::LayerKey& message);
-[[nodiscard]] SamplingPlan from_protocol(const protocol::SamplingPlan& message);
+[[nodiscard]] model::LayerKey from_protocol(const protocol::LayerKey& message);
+[[nodiscard]] measure::SamplingPlan from_protocol(const protocol::SamplingPlan& message);
 [[nodiscard]] ExecuteRequest from_protocol(const protocol::ExecuteRequest& message);
-[[nodiscard]] Execution from_protocol(const protocol::Execution& message);
+[[nodiscard]] results::Execution from_protocol(const protocol::Execution& message);
 [[nodiscard]] LoadRequest from_protocol(const protocol::LoadRequest& message);
 [[nodiscard]] ExecuteProgress from_protocol(const protocol::ExecuteProgress& message);
 [[nodiscard]] LoadProgress from_protocol(const protocol::LoadProgress& message);
-[[nodiscard]] ScenarioResult from_protocol(const protocol::ScenarioResult& message);
-[[nodiscard]] Outcome from_protocol(const protocol::Outcome& message);
+[[nodiscard]] results::ScenarioResult from_protocol(const protocol::ScenarioResult& message);
+[[nodiscard]] results::Outcome from_protocol(const protocol::Outcome& message);
 [[nodiscard]] PreviewRequest from_protocol(const protocol::PreviewRequest& message);
-[[nodiscard]] EngineChoices from_protocol(const protocol::EngineChoices& message);
+[[nodiscard]] results::EngineChoices from_protocol(const protocol::EngineChoices& message);
 [[nodiscard]] ReproducerRequest from_protocol(const protocol::ReproducerRequest& message);
 [[nodiscard]] Reproducer from_protocol(const protocol::Reproducer& message);
 [[nodiscard]] MeasureRequest from_protocol(const protocol::MeasureRequest& message);
-[[nodiscard]] Measurement from_protocol(const protocol::Measurement& message);
-[[nodiscard]] Environment from_protocol(const protocol::Environment& message);
+[[nodiscard]] results::Measurement from_protocol(const protocol::Measurement& message);
+[[nodiscard]] results::Environment from_protocol(const protocol::Environment& message);
 [[nodiscard]] std::vector<Variant> from_protocol(const protocol::Variants& message);
-[[nodiscard]] Calibration from_protocol(const protocol::Calibration& message);
+[[nodiscard]] results::Calibration from_protocol(const protocol::Calibration& message);
 [[nodiscard]] Error from_protocol(const protocol::Error& message);
 
-}  // namespace plumb
+}  // namespace plumb::worker

@@ -4,7 +4,7 @@
 #include <stdexcept>
 #include <string>
 
-namespace plumb {
+namespace plumb::worker {
 
 /// Error of a worker's channel: the other side went away, fell silent or broke the protocol. It
 /// never leaves this module. WorkerProcess converts it to WorkerDied, and the worker's own loop
@@ -24,4 +24,4 @@ class ProtocolError : public std::runtime_error {
   Kind kind_;
 };
 
-}  // namespace plumb
+}  // namespace plumb::worker

@@ -10,14 +10,15 @@
 #include "harness/model/key/layer_key.hpp"
 #include "harness/results/measurement.hpp"
 
-namespace plumb {
+namespace plumb::worker {
 
 /// Request for the source of a program that does what rows of one key did. The program uses the
 /// library and nothing else.
 struct ReproducerRequest {
-  LayerKey key;
-  std::vector<Measurement> rows;  ///< its measurements: one program executes all their variants
-  std::uint64_t seed = 1;         ///< of the rows' operands
+  model::LayerKey key;
+  std::vector<results::Measurement> rows;  ///< its measurements: one program executes all their
+                                           ///< variants
+  std::uint64_t seed = 1;                  ///< of the rows' operands
 };
 
 /// Source of a program, for a bug report to the makers of the library.
@@ -42,4 +43,4 @@ inline constexpr std::size_t kMaximumReproducerRows = 64;
 /// Returns whether `name` is the name of a file, without a folder.
 [[nodiscard]] bool is_plain_file_name(const std::string& name);
 
-}  // namespace plumb
+}  // namespace plumb::worker

@@ -6,7 +6,7 @@
 #include "harness/worker/protocol/protocol_conversion.hpp"
 #include "harness/worker/protocol/protocol_error.hpp"
 
-namespace plumb {
+namespace plumb::worker {
 namespace {
 
 constexpr std::size_t kMaximumVariables = 64;
@@ -25,7 +25,7 @@ bool is_plain_file_name(const std::string& name) {
 protocol::ReproducerRequest to_protocol(const ReproducerRequest& request) {
   protocol::ReproducerRequest message;
   *message.mutable_key() = to_protocol(request.key);
-  for (const Measurement& row : request.rows) {
+  for (const results::Measurement& row : request.rows) {
     *message.add_rows() = to_protocol(row);
   }
   message.set_seed(request.seed);
@@ -76,4 +76,4 @@ Reproducer from_protocol(const protocol::Reproducer& message) {
   return reproducer;
 }
 
-}  // namespace plumb
+}  // namespace plumb::worker

@@ -4,7 +4,7 @@
 #include "harness/worker/protocol/protocol.pb.h"
 #include "harness/worker/protocol/protocol_conversion.hpp"
 
-namespace plumb {
+namespace plumb::worker {
 namespace {
 
 constexpr std::size_t kMaximumLibraries = 1000;
@@ -49,4 +49,4 @@ WorkerSetup from_protocol(const protocol::WorkerSetup& message) {
   return setup;
 }
 
-}  // namespace plumb
+}  // namespace plumb::worker

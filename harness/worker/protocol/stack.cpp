@@ -16,7 +16,7 @@
 #include "harness/base/error.hpp"
 #include "harness/base/toml_nesting.hpp"
 
-namespace plumb {
+namespace plumb::worker {
 namespace {
 
 namespace fs = std::filesystem;
@@ -251,4 +251,4 @@ Stack load_stack(const std::string& name, const fs::path& stacks_folder) {
   return StackReader(name, fs::absolute(stacks_folder / name)).read();
 }
 
-}  // namespace plumb
+}  // namespace plumb::worker

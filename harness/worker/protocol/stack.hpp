@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace plumb {
+namespace plumb::worker {
 
 /// One set of library versions that a worker is started with (`stack.toml`).
 ///
@@ -36,4 +36,4 @@ struct Stack {
 /// Error{kEnvironment} if a file or folder that the stack names is missing.
 [[nodiscard]] Stack load_stack(const std::string& name, const std::filesystem::path& stacks_folder);
 
-}  // namespace plumb
+}  // namespace plumb::worker

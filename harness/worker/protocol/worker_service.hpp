@@ -18,15 +18,15 @@
 #include "harness/worker/protocol/preview_request.hpp"
 #include "harness/worker/protocol/reproducer.hpp"
 
-namespace plumb {
+namespace plumb::worker {
 
 /// Request to measure one key.
 struct MeasureRequest {
-  LayerKey key;
-  std::vector<CacheMode> caches{CacheMode::kNone};
+  model::LayerKey key;
+  std::vector<results::CacheMode> caches{results::CacheMode::kNone};
   std::vector<std::string> variants;  ///< empty: all, raced; else exactly these, by the full method
-  Purpose purpose = Purpose::kFull;   ///< of the rows that are not races
-  SamplingPlan sampling;
+  results::Purpose purpose = results::Purpose::kFull;  ///< of the rows that are not races
+  measure::SamplingPlan sampling;
   Seconds race_budget{0.002};  ///< for each variant's first, short measurement
   double race_margin =
       0.10;  ///< variants within this of the best get the full method; from 1 on: all of them
@@ -46,29 +46,29 @@ using AwaitTurn = std::function<void()>;
 class WorkerService {
  public:
   virtual ~WorkerService() = default;
-  [[nodiscard]] virtual Environment describe() = 0;
-  [[nodiscard]] virtual std::vector<Variant> variants(const LayerKey& key) = 0;
+  [[nodiscard]] virtual results::Environment describe() = 0;
+  [[nodiscard]] virtual std::vector<Variant> variants(const model::LayerKey& key) = 0;
   /// Measures a key and passes each finished row to `emit` at once. A crash then loses only the row
   /// in progress. Emits at least one row per cache mode; an outcome says why there is no time.
   virtual void measure(const MeasureRequest& request,
-                       const std::function<void(Measurement)>& emit,
+                       const std::function<void(results::Measurement)>& emit,
                        const AwaitTurn& await_turn) = 0;
   /// Measures peaks and bandwidth with the worker's thread count. Takes about two seconds.
-  [[nodiscard]] virtual Calibration calibrate() = 0;
+  [[nodiscard]] virtual results::Calibration calibrate() = 0;
   /// Executes a whole model end to end. Emits one execution for each mode, in order; an outcome
   /// says why there is no time. `report` is called about once a second meanwhile.
   virtual void execute(const ExecuteRequest& request,
-                       const std::function<void(Execution)>& emit,
+                       const std::function<void(results::Execution)>& emit,
                        const ExecuteReport& report,
                        const AwaitTurn& await_turn) = 0;
   /// Loads a whole model by a scenario. An outcome says why there is no result. `report` is called
   /// from another thread meanwhile, never after this returns.
-  [[nodiscard]] virtual ScenarioResult load(const LoadRequest& request,
-                                            const LoadReport& report) = 0;
+  [[nodiscard]] virtual results::ScenarioResult load(const LoadRequest& request,
+                                                     const LoadReport& report) = 0;
   /// Returns what the library would choose for a layer on a described device. An outcome says why
   /// it cannot be asked. Throws Error{kUser} if the library does not accept the description, or has
   /// no such question.
-  [[nodiscard]] virtual EngineChoices preview(const PreviewRequest& request) {
+  [[nodiscard]] virtual results::EngineChoices preview(const PreviewRequest& request) {
     static_cast<void>(request);
     throw Error(Error::Kind::kUser,
                 "this backend's library chooses only on the device it runs on: previews need a "
@@ -82,4 +82,4 @@ class WorkerService {
   }
 };
 
-}  // namespace plumb
+}  // namespace plumb::worker

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/worker/protocol/worker_setup.hpp"
 
-namespace plumb {
+namespace plumb::worker {
 
 std::map<std::string, std::string> thread_variables(int threads) {
   std::map<std::string, std::string> variables{{"OMP_NUM_THREADS", std::to_string(threads)},
@@ -14,4 +14,4 @@ std::map<std::string, std::string> thread_variables(int threads) {
   return variables;
 }
 
-}  // namespace plumb
+}  // namespace plumb::worker

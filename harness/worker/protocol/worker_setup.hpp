@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace plumb {
+namespace plumb::worker {
 
 /// What a worker observes beside its programs. None of its times counts then.
 struct WorkerObservation {
@@ -38,4 +38,4 @@ inline constexpr const char* kChannelVariable = "PLUMB_WORKER_CHANNEL";
 /// Fact that names the worker's profiler. Absent: it has none.
 inline constexpr const char* kProfilerFact = "profiler";
 
-}  // namespace plumb
+}  // namespace plumb::worker

@@ -24,7 +24,7 @@
 #include "harness/worker/protocol/stack.hpp"
 #include "harness/worker/protocol/worker_setup.hpp"
 
-namespace plumb {
+namespace plumb::worker {
 namespace {
 
 std::string variable(const char* name) {
@@ -162,25 +162,25 @@ class Server {
     reply(message);
   }
 
-  void send_row(const Measurement& row) {
+  void send_row(const results::Measurement& row) {
     protocol::Reply message;
     *message.mutable_row() = to_protocol(row);
     reply(message);
   }
 
   void measure(const MeasureRequest& request) {
-    std::vector<CacheMode> missing = request.caches;
-    const auto emit = [&](const Measurement& row) {
+    std::vector<results::CacheMode> missing = request.caches;
+    const auto emit = [&](const results::Measurement& row) {
       std::erase(missing, row.cache);
       send_row(row);
     };
-    std::optional<Outcome> failure;
+    std::optional<results::Outcome> failure;
     try {
       service_->measure(request, emit, [this] { await_turn(); });
     } catch (const ProtocolError&) {
       throw;
     } catch (const std::bad_alloc&) {
-      failure = {Outcome::Kind::kOutOfMemory, "the worker could not allocate memory"};
+      failure = {results::Outcome::Kind::kOutOfMemory, "the worker could not allocate memory"};
     } catch (const std::exception& problem) {
       const Error error = error_of(problem);
       // A machine that lacks something lacks it for every row.
@@ -188,15 +188,16 @@ class Server {
         reply_error(error);
         return;
       }
-      failure = {Outcome::Kind::kCrashed, fmt::format("the worker failed: {}", error.what())};
+      failure = {results::Outcome::Kind::kCrashed,
+                 fmt::format("the worker failed: {}", error.what())};
     }
     if (failure) {
       // A failure after the last expected row still needs a row that reports it.
       if (missing.empty() && !request.caches.empty()) {
         missing.push_back(request.caches.back());
       }
-      for (const CacheMode cache : missing) {
-        Measurement row;
+      for (const results::CacheMode cache : missing) {
+        results::Measurement row;
         row.key = request.key;
         row.cache = cache;
         row.purpose = request.purpose;
@@ -213,13 +214,13 @@ class Server {
   /// since other models follow.
   void execute(const ExecuteRequest& request) {
     std::size_t emitted = 0;
-    const auto emit = [&](const Execution& execution) {
+    const auto emit = [&](const results::Execution& execution) {
       protocol::Reply message;
       *message.mutable_execution() = to_protocol(execution);
       reply(message);
       ++emitted;
     };
-    Outcome failure;
+    results::Outcome failure;
     try {
       service_->execute(
           request,
@@ -233,12 +234,13 @@ class Server {
     } catch (const ProtocolError&) {
       throw;
     } catch (const std::bad_alloc&) {
-      failure = {Outcome::Kind::kOutOfMemory, "the worker could not allocate memory"};
+      failure = {results::Outcome::Kind::kOutOfMemory, "the worker could not allocate memory"};
     } catch (const std::exception& problem) {
-      failure = {Outcome::Kind::kCrashed, fmt::format("the worker failed: {}", problem.what())};
+      failure = {results::Outcome::Kind::kCrashed,
+                 fmt::format("the worker failed: {}", problem.what())};
     }
     while (!failure.ok() && emitted < request.modes.size()) {
-      Execution failed;
+      results::Execution failed;
       failed.mode = to_text(request.modes[emitted].mode);
       failed.row.key.text = "model:" + request.name;
       failed.row.outcome = failure;
@@ -263,8 +265,8 @@ class Server {
     }
   }
 
-  ScenarioResult load(const LoadRequest& request) {
-    ScenarioResult failed = begin_load(request);
+  results::ScenarioResult load(const LoadRequest& request) {
+    results::ScenarioResult failed = begin_load(request);
     try {
       return service_->load(request, [this](const LoadProgress& progress) {
         protocol::Reply message;
@@ -274,9 +276,10 @@ class Server {
     } catch (const ProtocolError&) {
       throw;
     } catch (const std::bad_alloc&) {
-      failed.outcome = {Outcome::Kind::kOutOfMemory, "the worker could not allocate memory"};
+      failed.outcome = {results::Outcome::Kind::kOutOfMemory,
+                        "the worker could not allocate memory"};
     } catch (const std::exception& problem) {
-      failed.outcome = {Outcome::Kind::kCrashed,
+      failed.outcome = {results::Outcome::Kind::kCrashed,
                         fmt::format("the worker failed: {}", problem.what())};
     }
     return failed;
@@ -295,7 +298,7 @@ void print_environment(const MakeService& make_service,
   if (setup.libraries.empty() && backend == Stack{}.backend) {
     setup.libraries = default_stack().libraries;
   }
-  const Environment environment = make_service(setup)->describe();
+  const results::Environment environment = make_service(setup)->describe();
   for (const auto& [name, value] : environment.identity) {
     fmt::print("{} = {}\n", name, value);
   }
@@ -361,4 +364,4 @@ int run_worker(std::string_view backend,
   }
 }
 
-}  // namespace plumb
+}  // namespace plumb::worker

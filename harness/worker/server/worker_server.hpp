@@ -9,7 +9,7 @@
 #include "harness/worker/protocol/worker_service.hpp"
 #include "harness/worker/protocol/worker_setup.hpp"
 
-namespace plumb {
+namespace plumb::worker {
 
 /// Factory that loads the libraries and makes the service. If it throws Error, the harness gets the
 /// text word for word.
@@ -40,4 +40,4 @@ int run_worker(std::string_view backend,
                const char* const* argv,
                std::span<const HandCommand> by_hand = {});
 
-}  // namespace plumb
+}  // namespace plumb::worker

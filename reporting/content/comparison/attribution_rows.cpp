@@ -10,12 +10,12 @@
 #include "reporting/content/comparison/metric_rows.hpp"
 #include "reporting/document/sanitized_text.hpp"
 
-namespace plumb {
+namespace plumb::reporting {
 namespace {
 
 /// Returns the names of a finding's first layers: "conv1 of lenet; conv2 of lenet; and 3 more".
 /// Empty: no layer has a name.
-std::string names_of(const QualificationFinding& finding, const PlaceTexts& places) {
+std::string names_of(const analysis::QualificationFinding& finding, const PlaceTexts& places) {
   constexpr std::size_t kMaxNames = 5;
   std::vector<std::string> names;
   for (const std::string& key : finding.layers) {
@@ -34,7 +34,9 @@ std::string names_of(const QualificationFinding& finding, const PlaceTexts& plac
 
 }  // namespace
 
-void add_attribution(const ModelAttribution& split, const PlaceTexts& places, Page& page) {
+void add_attribution(const analysis::ModelAttribution& split,
+                     const PlaceTexts& places,
+                     Page& page) {
   page.paragraph(
       fmt::format("{} ({}): {:+.4g} s end to end (± {:.2g}), of which reorders {:+.4g} s (± "
                   "{:.2g}), layers that only one side executes {:+.4g} s (± {:.2g}), unexplained "
@@ -52,7 +54,7 @@ void add_attribution(const ModelAttribution& split, const PlaceTexts& places, Pa
   constexpr std::size_t kMaxTerms = 10;
   std::vector<PageRow> rows;
   for (std::size_t i = 0; i < std::min(kMaxTerms, split.layers.size()); ++i) {
-    const ModelAttribution::Term& term = split.layers[i];
+    const analysis::ModelAttribution::Term& term = split.layers[i];
     rows.push_back({code_cell(named_key(term.layer, places)),
                     number_cell(fmt::format("{:+.4g} s", term.seconds)),
                     number_cell(fmt::format("± {:.2g}", term.error)),
@@ -69,10 +71,10 @@ void add_attribution(const ModelAttribution& split, const PlaceTexts& places, Pa
   }
 }
 
-void add_findings(std::span<const QualificationFinding> findings,
+void add_findings(std::span<const analysis::QualificationFinding> findings,
                   const PlaceTexts& places,
                   Page& page) {
-  for (const QualificationFinding& finding : findings) {
+  for (const analysis::QualificationFinding& finding : findings) {
     const std::string names = names_of(finding, places);
     page.paragraph(fmt::format("{} ({:+.4g} s over {} layers of {} models): {}{}{}",
                                finding.cause,
@@ -85,10 +87,10 @@ void add_findings(std::span<const QualificationFinding> findings,
   }
 }
 
-void write_findings(std::span<const QualificationFinding> findings,
+void write_findings(std::span<const analysis::QualificationFinding> findings,
                     const PlaceTexts& places,
                     std::ostream& out) {
-  for (const QualificationFinding& finding : findings) {
+  for (const analysis::QualificationFinding& finding : findings) {
     out << fmt::format("\n{}: {} layers, {} models, {:+.4g} s\n  {}\n",
                        sanitize_utf8(finding.cause),
                        finding.layers.size(),
@@ -101,4 +103,4 @@ void write_findings(std::span<const QualificationFinding> findings,
   }
 }
 
-}  // namespace plumb
+}  // namespace plumb::reporting

@@ -9,21 +9,21 @@
 #include "harness/analysis/qualify/qualification.hpp"
 #include "reporting/document/page.hpp"
 
-namespace plumb {
+namespace plumb::reporting {
 
 /// Places of layer keys: "conv1 of lenet, and 2 more".
 using PlaceTexts = std::map<std::string, std::string>;
 
 /// Adds how a model's change splits over its layers: a sentence and a table.
-void add_attribution(const ModelAttribution& split, const PlaceTexts& places, Page& page);
+void add_attribution(const analysis::ModelAttribution& split, const PlaceTexts& places, Page& page);
 /// Adds one paragraph for each finding, with the names of its first layers.
-void add_findings(std::span<const QualificationFinding> findings,
+void add_findings(std::span<const analysis::QualificationFinding> findings,
                   const PlaceTexts& places,
                   Page& page);
 
 /// Writes findings for a terminal.
-void write_findings(std::span<const QualificationFinding> findings,
+void write_findings(std::span<const analysis::QualificationFinding> findings,
                     const PlaceTexts& places,
                     std::ostream& out);
 
-}  // namespace plumb
+}  // namespace plumb::reporting

@@ -6,13 +6,15 @@
 #include "reporting/content/run/json_documents.hpp"
 #include "reporting/document/aligned_table.hpp"
 
-namespace plumb {
+namespace plumb::reporting {
 
-void write_baselines(std::span<const BaselineEntry> entries, OutputMode style, std::ostream& out) {
+void write_baselines(std::span<const analysis::BaselineEntry> entries,
+                     OutputMode style,
+                     std::ostream& out) {
   if (style == OutputMode::kText) {
     AlignedTable table(
         {{"baseline"}, {"run"}, {"suite"}, {"stack"}, {"accepted"}, {"by"}, {"reason"}});
-    for (const BaselineEntry& entry : entries) {
+    for (const analysis::BaselineEntry& entry : entries) {
       table.add({entry.name + (entry.current ? "" : " (before)"),
                  entry.run.id,
                  entry.run.suite,
@@ -24,23 +26,26 @@ void write_baselines(std::span<const BaselineEntry> entries, OutputMode style, s
     table.write(out);
     return;
   }
-  Json rows = Json::array();
+  analysis::Json rows = analysis::Json::array();
   const auto text_or_null = [](const std::string& text) {
-    return text.empty() ? Json() : Json(text);
+    return text.empty() ? analysis::Json() : analysis::Json(text);
   };
-  for (const BaselineEntry& entry : entries) {
-    rows.push_back({{"name", entry.name},
-                    {"run", entry.run.id},
-                    {"suite", entry.run.suite},
-                    {"stack", entry.run.stack},
-                    {"environment", entry.run.environment.id()},
-                    {"current", entry.current},
-                    {"accepted", entry.accepted ? Json(to_text(*entry.accepted)) : Json()},
-                    {"who", text_or_null(entry.who)},
-                    {"reason", text_or_null(entry.reason)},
-                    {"previous", text_or_null(entry.previous)}});
+  for (const analysis::BaselineEntry& entry : entries) {
+    rows.push_back(
+        {{"name", entry.name},
+         {"run", entry.run.id},
+         {"suite", entry.run.suite},
+         {"stack", entry.run.stack},
+         {"environment", entry.run.environment.id()},
+         {"current", entry.current},
+         {"accepted", entry.accepted ? analysis::Json(to_text(*entry.accepted)) : analysis::Json()},
+         {"who", text_or_null(entry.who)},
+         {"reason", text_or_null(entry.reason)},
+         {"previous", text_or_null(entry.previous)}});
   }
-  write_json(Json{{"schema_version", kJsonSchemaVersion}, {"baselines", std::move(rows)}}, out);
+  write_json(analysis::Json{{"schema_version", analysis::kJsonSchemaVersion},
+                            {"baselines", std::move(rows)}},
+             out);
 }
 
-}  // namespace plumb
+}  // namespace plumb::reporting

@@ -7,9 +7,11 @@
 #include "harness/analysis/report/baseline_entry.hpp"
 #include "reporting/content/run/documents.hpp"
 
-namespace plumb {
+namespace plumb::reporting {
 
 /// Writes the output of `plumb baseline list`.
-void write_baselines(std::span<const BaselineEntry> entries, OutputMode style, std::ostream& out);
+void write_baselines(std::span<const analysis::BaselineEntry> entries,
+                     OutputMode style,
+                     std::ostream& out);
 
-}  // namespace plumb
+}  // namespace plumb::reporting

@@ -11,21 +11,21 @@
 #include "reporting/document/quantity_text.hpp"
 #include "reporting/document/sanitized_text.hpp"
 
-namespace plumb {
+namespace plumb::reporting {
 namespace {
 
-Json step_json(const BisectionStep& step) {
-  const MetricComparison& test = step.test;
+analysis::Json step_json(const analysis::BisectionStep& step) {
+  const analysis::MetricComparison& test = step.test;
   const bool compared = test.ratio.has_value();
   return {{"stack", step.stack},
           {"version", step.version},
           {"verdict", to_text(test.verdict)},
           {"reason", test.reason},
-          {"baseline_seconds", compared ? Json(test.baseline) : Json()},
-          {"candidate_seconds", compared ? Json(test.candidate) : Json()},
-          {"ratio", compared ? Json(*test.ratio) : Json()},
-          {"interval", compared ? Json{test.low, test.high} : Json()},
-          {"q", test.q ? Json(*test.q) : Json()},
+          {"baseline_seconds", compared ? analysis::Json(test.baseline) : analysis::Json()},
+          {"candidate_seconds", compared ? analysis::Json(test.candidate) : analysis::Json()},
+          {"ratio", compared ? analysis::Json(*test.ratio) : analysis::Json()},
+          {"interval", compared ? analysis::Json{test.low, test.high} : analysis::Json()},
+          {"q", test.q ? analysis::Json(*test.q) : analysis::Json()},
           {"pairs", step.pairs},
           {"baseline_variant", step.baseline_variant},
           {"candidate_variant", step.candidate_variant},
@@ -33,7 +33,7 @@ Json step_json(const BisectionStep& step) {
           {"run", step.run}};
 }
 
-void write_steps(const Bisection& bisection, std::ostream& out) {
+void write_steps(const analysis::Bisection& bisection, std::ostream& out) {
   AlignedTable table({{"  stack"},
                       {"version"},
                       {"good", true},
@@ -43,8 +43,8 @@ void write_steps(const Bisection& bisection, std::ostream& out) {
                       {"pairs", true},
                       {"verdict"},
                       {"implementation"}});
-  for (const BisectionStep& step : bisection.steps) {
-    const MetricComparison& test = step.test;
+  for (const analysis::BisectionStep& step : bisection.steps) {
+    const analysis::MetricComparison& test = step.test;
     const bool compared = test.ratio.has_value();
     table.add({"  " + step.stack,
                step.version,
@@ -66,21 +66,23 @@ void write_steps(const Bisection& bisection, std::ostream& out) {
 
 }  // namespace
 
-void write_bisection(const Bisection& bisection, OutputMode style, std::ostream& out) {
+void write_bisection(const analysis::Bisection& bisection, OutputMode style, std::ostream& out) {
   if (style == OutputMode::kJson) {
-    Json steps = Json::array();
-    for (const BisectionStep& step : bisection.steps) {
+    analysis::Json steps = analysis::Json::array();
+    for (const analysis::BisectionStep& step : bisection.steps) {
       steps.push_back(step_json(step));
     }
-    write_json({{"schema_version", kJsonSchemaVersion},
-                {"key", bisection.key},
-                {"stacks", bisection.stacks},
-                {"last_good", bisection.last_good},
-                {"first_bad", bisection.first_bad.empty() ? Json() : Json(bisection.first_bad)},
-                {"exact", bisection.exact},
-                {"reason", bisection.reason},
-                {"steps", steps}},
-               out);
+    write_json(
+        {{"schema_version", analysis::kJsonSchemaVersion},
+         {"key", bisection.key},
+         {"stacks", bisection.stacks},
+         {"last_good", bisection.last_good},
+         {"first_bad",
+          bisection.first_bad.empty() ? analysis::Json() : analysis::Json(bisection.first_bad)},
+         {"exact", bisection.exact},
+         {"reason", bisection.reason},
+         {"steps", steps}},
+        out);
     return;
   }
   out << fmt::format("{}\n{}\n\nby version: {}\n",
@@ -90,4 +92,4 @@ void write_bisection(const Bisection& bisection, OutputMode style, std::ostream&
   write_steps(bisection, out);
 }
 
-}  // namespace plumb
+}  // namespace plumb::reporting

@@ -6,9 +6,9 @@
 #include "harness/analysis/report/bisection.hpp"
 #include "reporting/content/run/documents.hpp"
 
-namespace plumb {
+namespace plumb::reporting {
 
 /// Writes the output of `plumb bisect`.
-void write_bisection(const Bisection& bisection, OutputMode style, std::ostream& out);
+void write_bisection(const analysis::Bisection& bisection, OutputMode style, std::ostream& out);
 
-}  // namespace plumb
+}  // namespace plumb::reporting

@@ -10,12 +10,12 @@
 #include "reporting/content/comparison/metric_rows.hpp"
 #include "reporting/document/quantity_text.hpp"
 
-namespace plumb {
+namespace plumb::reporting {
 namespace {
 
-std::string list_of(const std::vector<Boot>& boots) {
+std::string list_of(const std::vector<analysis::Boot>& boots) {
   std::string text;
-  for (const Boot& boot : boots) {
+  for (const analysis::Boot& boot : boots) {
     text += fmt::format("{}{:.8} ({}, control {})",
                         text.empty() ? "" : ", ",
                         boot.id,
@@ -27,10 +27,10 @@ std::string list_of(const std::vector<Boot>& boots) {
 
 }  // namespace
 
-ComparisonSource boot_source(const RunComparisonReport& report) {
-  const ComparedBoots& boots = *report.boots;
-  const ComparisonLimits& limits = report.limits;
-  ComparisonSource source;
+analysis::ComparisonSource boot_source(const analysis::RunComparisonReport& report) {
+  const analysis::ComparedBoots& boots = *report.boots;
+  const analysis::ComparisonLimits& limits = report.limits;
+  analysis::ComparisonSource source;
   source.name =
       fmt::format("{} boots against {} boots", boots.candidate.size(), boots.baseline.size());
   source.method = fmt::format(
@@ -58,4 +58,4 @@ ComparisonSource boot_source(const RunComparisonReport& report) {
   return source;
 }
 
-}  // namespace plumb
+}  // namespace plumb::reporting

@@ -3,9 +3,9 @@
 
 #include "harness/analysis/report/comparison_report.hpp"
 
-namespace plumb {
+namespace plumb::reporting {
 
 /// Returns the texts on where a comparison of boots comes from. The report must have boots.
-[[nodiscard]] ComparisonSource boot_source(const RunComparisonReport& report);
+[[nodiscard]] analysis::ComparisonSource boot_source(const analysis::RunComparisonReport& report);
 
-}  // namespace plumb
+}  // namespace plumb::reporting

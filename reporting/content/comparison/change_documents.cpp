@@ -11,25 +11,26 @@
 #include "reporting/document/aligned_table.hpp"
 #include "reporting/document/sanitized_text.hpp"
 
-namespace plumb {
+namespace plumb::reporting {
 namespace {
 
-Json comparison_json(const PairedAnswer& answer) {
-  Json metrics = Json::array();
-  for (const MetricComparison& metric : answer.metrics) {
-    metrics.push_back(metric_json(metric));
+analysis::Json comparison_json(const analysis::PairedAnswer& answer) {
+  analysis::Json metrics = analysis::Json::array();
+  for (const analysis::MetricComparison& metric : answer.metrics) {
+    metrics.push_back(analysis::metric_json(metric));
   }
-  Json row{{"id", answer.id}, {"verdict", to_text(answer.verdict)}, {"metrics", metrics}};
-  row["attribution"] = Json();
+  analysis::Json row{{"id", answer.id}, {"verdict", to_text(answer.verdict)}, {"metrics", metrics}};
+  row["attribution"] = analysis::Json();
   if (answer.attribution) {
-    row["attribution"] = Json{{"delta_seconds", answer.attribution->delta_seconds},
-                              {"layers", answer.attribution->layers},
-                              {"unexplained_seconds", answer.attribution->unexplained_seconds}};
+    row["attribution"] =
+        analysis::Json{{"delta_seconds", answer.attribution->delta_seconds},
+                       {"layers", answer.attribution->layers},
+                       {"unexplained_seconds", answer.attribution->unexplained_seconds}};
   }
   return row;
 }
 
-void write_comparison(const PairedAnswer& answer, std::ostream& out) {
+void write_comparison(const analysis::PairedAnswer& answer, std::ostream& out) {
   out << fmt::format("{}: {}\n", sanitize_utf8(answer.id), to_text(answer.verdict));
   write_metrics(answer.metrics, out);
   if (answer.attribution) {
@@ -41,35 +42,35 @@ void write_comparison(const PairedAnswer& answer, std::ostream& out) {
   out << '\n';
 }
 
-Json change_json(const auto& change) {
+analysis::Json change_json(const auto& change) {
   return {{"index", change.index},
           {"before", change.before},
           {"after", change.after},
           {"confidence", change.confidence}};
 }
 
-Json detection_json(const SeriesDetection& entry) {
-  const Detection& detection = entry.detection;
-  Json points = Json::array();
-  for (const ChangePoint& point : detection.change_points) {
+analysis::Json detection_json(const SeriesDetection& entry) {
+  const stats::Detection& detection = entry.detection;
+  analysis::Json points = analysis::Json::array();
+  for (const stats::ChangePoint& point : detection.change_points) {
     points.push_back(change_json(point));
   }
-  Json suspicions = Json::array();
-  for (const Suspicion& suspicion : detection.suspicions) {
+  analysis::Json suspicions = analysis::Json::array();
+  for (const stats::Suspicion& suspicion : detection.suspicions) {
     suspicions.push_back(
         {{"index", suspicion.index}, {"before", suspicion.before}, {"after", suspicion.after}});
   }
-  Json states = Json::array();
-  for (const StateChange& change : detection.state_changes) {
+  analysis::Json states = analysis::Json::array();
+  for (const stats::StateChange& change : detection.state_changes) {
     states.push_back(change_json(change));
     states.back()["kind"] = to_text(change.kind);
   }
-  Json row{{"id", entry.id},
-           {"change_points", std::move(points)},
-           {"suspicions", std::move(suspicions)},
-           {"two_states", detection.two_states},
-           {"state_changes", std::move(states)},
-           {"creep", Json()}};
+  analysis::Json row{{"id", entry.id},
+                     {"change_points", std::move(points)},
+                     {"suspicions", std::move(suspicions)},
+                     {"two_states", detection.two_states},
+                     {"state_changes", std::move(states)},
+                     {"creep", analysis::Json()}};
   if (detection.creep) {
     row["creep"] = {{"slope", detection.creep->slope},
                     {"before", detection.creep->before},
@@ -77,8 +78,8 @@ Json detection_json(const SeriesDetection& entry) {
                     {"confidence", detection.creep->confidence}};
   }
   if (detection.variance_changes) {
-    row["variance_changes"] = Json::array();
-    for (const VarianceChange& change : *detection.variance_changes) {
+    row["variance_changes"] = analysis::Json::array();
+    for (const stats::VarianceChange& change : *detection.variance_changes) {
       row["variance_changes"].push_back(change_json(change));
     }
   }
@@ -87,7 +88,7 @@ Json detection_json(const SeriesDetection& entry) {
 
 /// Adds what was found in one history to a table.
 void add_detection(const SeriesDetection& entry, AlignedTable& table) {
-  const Detection& detection = entry.detection;
+  const stats::Detection& detection = entry.detection;
   const auto add = [&](const std::string& point, const auto& change, const std::string& what) {
     table.add({entry.id,
                point,
@@ -96,15 +97,15 @@ void add_detection(const SeriesDetection& entry, AlignedTable& table) {
                change.before != 0.0 ? change_text(change.after / change.before) : "–",
                what});
   };
-  for (const ChangePoint& point : detection.change_points) {
+  for (const stats::ChangePoint& point : detection.change_points) {
     add(std::to_string(point.index),
         point,
         fmt::format("change, confidence {:.4f}", point.confidence));
   }
-  for (const Suspicion& suspicion : detection.suspicions) {
+  for (const stats::Suspicion& suspicion : detection.suspicions) {
     add(std::to_string(suspicion.index), suspicion, "suspicion: measure again");
   }
-  for (const StateChange& change : detection.state_changes) {
+  for (const stats::StateChange& change : detection.state_changes) {
     add(std::to_string(change.index),
         change,
         fmt::format("{} changed, confidence {:.4f}", to_text(change.kind), change.confidence));
@@ -115,7 +116,7 @@ void add_detection(const SeriesDetection& entry, AlignedTable& table) {
         fmt::format("creep, {:+.4g} for each point", detection.creep->slope));
   }
   if (detection.variance_changes) {
-    for (const VarianceChange& change : *detection.variance_changes) {
+    for (const stats::VarianceChange& change : *detection.variance_changes) {
       add(std::to_string(change.index),
           change,
           fmt::format("deviation changed, confidence {:.4f}", change.confidence));
@@ -128,15 +129,18 @@ void add_detection(const SeriesDetection& entry, AlignedTable& table) {
 
 }  // namespace
 
-void write_comparisons(std::span<const PairedAnswer> answers, OutputMode style, std::ostream& out) {
+void write_comparisons(std::span<const analysis::PairedAnswer> answers,
+                       OutputMode style,
+                       std::ostream& out) {
   if (style == OutputMode::kText) {
-    for (const PairedAnswer& answer : answers) {
+    for (const analysis::PairedAnswer& answer : answers) {
       write_comparison(answer, out);
     }
     return;
   }
-  Json document{{"schema_version", kJsonSchemaVersion}, {"comparisons", Json::array()}};
-  for (const PairedAnswer& answer : answers) {
+  analysis::Json document{{"schema_version", analysis::kJsonSchemaVersion},
+                          {"comparisons", analysis::Json::array()}};
+  for (const analysis::PairedAnswer& answer : answers) {
     document["comparisons"].push_back(comparison_json(answer));
   }
   write_json(document, out);
@@ -158,11 +162,13 @@ void write_detections(std::span<const SeriesDetection> series,
     table.write(out);
     return;
   }
-  Json rows = Json::array();
+  analysis::Json rows = analysis::Json::array();
   for (const SeriesDetection& entry : series) {
     rows.push_back(detection_json(entry));
   }
-  write_json(Json{{"schema_version", kJsonSchemaVersion}, {"series", std::move(rows)}}, out);
+  write_json(
+      analysis::Json{{"schema_version", analysis::kJsonSchemaVersion}, {"series", std::move(rows)}},
+      out);
 }
 
-}  // namespace plumb
+}  // namespace plumb::reporting

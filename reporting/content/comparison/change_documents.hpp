@@ -9,17 +9,19 @@
 #include "harness/stats/change_points.hpp"
 #include "reporting/content/run/documents.hpp"
 
-namespace plumb {
+namespace plumb::reporting {
 
 /// Changes that were found in one history.
 struct SeriesDetection {
   std::string id;
-  Detection detection;
+  stats::Detection detection;
 };
 
 /// Writes the output of `plumb compare --samples`.
-void write_comparisons(std::span<const PairedAnswer> answers, OutputMode style, std::ostream& out);
+void write_comparisons(std::span<const analysis::PairedAnswer> answers,
+                       OutputMode style,
+                       std::ostream& out);
 /// Writes the output of `plumb detect` for histories from a file.
 void write_detections(std::span<const SeriesDetection> series, OutputMode style, std::ostream& out);
 
-}  // namespace plumb
+}  // namespace plumb::reporting

@@ -9,7 +9,7 @@
 #include "reporting/content/comparison/metric_rows.hpp"
 #include "reporting/document/sanitized_text.hpp"
 
-namespace plumb {
+namespace plumb::reporting {
 namespace {
 
 constexpr std::size_t kAtMost = 10;  // GitHub shows ten of a kind for a step
@@ -39,10 +39,10 @@ std::string command(std::string_view kind, const std::string& title, const std::
   return fmt::format("::{} title={}::{}\n", kind, escaped(title), escaped(text));
 }
 
-std::string annotation(const MetricComparison& metric,
+std::string annotation(const analysis::MetricComparison& metric,
                        std::string_view kind,
-                       const RunComparisonReport& report) {
-  const std::string key = layer_key_of(metric);
+                       const analysis::RunComparisonReport& report) {
+  const std::string key = analysis::layer_key_of(metric);
   const auto place = report.places.find(key);
   const std::string name = place == report.places.end() ? metric.series : place->second;
   std::string text = key.empty() ? metric.series : key;
@@ -61,14 +61,14 @@ std::string annotation(const MetricComparison& metric,
 
 }  // namespace
 
-void write_comparison_annotations(const RunComparisonReport& report, std::ostream& out) {
+void write_comparison_annotations(const analysis::RunComparisonReport& report, std::ostream& out) {
   const MetricList changed = changed_metrics(report.comparison.metrics);
   for (const bool worse : {true, false}) {
     const std::string_view kind = worse ? "error" : "notice";
     const auto all = static_cast<std::size_t>(std::count_if(
         changed.begin(), changed.end(), [&](const auto* m) { return is_worse(*m) == worse; }));
     std::size_t written = 0;
-    for (const MetricComparison* metric : changed) {
+    for (const analysis::MetricComparison* metric : changed) {
       if (is_worse(*metric) == worse) {
         if (all > kAtMost && written + 1 == kAtMost) {
           out << command(kind,
@@ -81,10 +81,10 @@ void write_comparison_annotations(const RunComparisonReport& report, std::ostrea
       }
     }
   }
-  if (report.comparison.verdict == ComparisonVerdict::kInconclusive) {
+  if (report.comparison.verdict == analysis::ComparisonVerdict::kInconclusive) {
     out << command(
         "warning", "not enough evidence", counts_text(verdict_counts(report.comparison.metrics)));
   }
 }
 
-}  // namespace plumb
+}  // namespace plumb::reporting

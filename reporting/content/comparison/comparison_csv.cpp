@@ -4,10 +4,12 @@
 #include "reporting/content/comparison/comparison_writers.hpp"
 #include "reporting/document/csv_text.hpp"
 
-namespace plumb {
+namespace plumb::reporting {
 namespace {
 
-void write_metric(const MetricComparison& metric, const std::string& excluded, std::ostream& out) {
+void write_metric(const analysis::MetricComparison& metric,
+                  const std::string& excluded,
+                  std::ostream& out) {
   const bool compared = metric.ratio.has_value();
   const auto known = [](bool is_known, double value) {
     return csv_number(is_known ? std::optional(value) : std::nullopt);
@@ -31,7 +33,7 @@ void write_metric(const MetricComparison& metric, const std::string& excluded, s
 
 }  // namespace
 
-void write_comparison_csv(const RunComparisonReport& report, std::ostream& out) {
+void write_comparison_csv(const analysis::RunComparisonReport& report, std::ostream& out) {
   out << csv_row({"series",
                   "kind",
                   "model",
@@ -47,14 +49,14 @@ void write_comparison_csv(const RunComparisonReport& report, std::ostream& out) 
                   "decides",
                   "reason",
                   "excluded"});
-  for (const MetricComparison& metric : report.comparison.metrics) {
+  for (const analysis::MetricComparison& metric : report.comparison.metrics) {
     write_metric(metric, "", out);
   }
-  for (const AppliedExclusion& each : report.exclusions) {
-    for (const MetricComparison& metric : each.metrics) {
+  for (const analysis::AppliedExclusion& each : report.exclusions) {
+    for (const analysis::MetricComparison& metric : each.metrics) {
       write_metric(metric, each.exclusion.reason, out);
     }
   }
 }
 
-}  // namespace plumb
+}  // namespace plumb::reporting

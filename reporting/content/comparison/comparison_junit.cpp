@@ -9,7 +9,7 @@
 #include "reporting/content/run/exclusion_rows.hpp"
 #include "reporting/document/escape_xml.hpp"
 
-namespace plumb {
+namespace plumb::reporting {
 namespace {
 
 /// One test suite under construction: its cases, and how many of them failed.
@@ -25,10 +25,11 @@ std::string property(const std::string& name, const std::string& value) {
   return fmt::format("        <property name=\"{}\" value=\"{}\"/>\n", name, escape_xml(value));
 }
 
-std::string properties(const MetricComparison& metric, const RunComparisonReport& report) {
+std::string properties(const analysis::MetricComparison& metric,
+                       const analysis::RunComparisonReport& report) {
   std::string text =
       property("kind", metric.kind) + property("verdict", std::string(to_text(metric.verdict)));
-  const std::string key = layer_key_of(metric);
+  const std::string key = analysis::layer_key_of(metric);
   if (!key.empty()) {
     text += property("key", key);
     const auto place = report.places.find(key);
@@ -55,9 +56,9 @@ std::string properties(const MetricComparison& metric, const RunComparisonReport
   return text;
 }
 
-void add(const MetricComparison& metric,
+void add(const analysis::MetricComparison& metric,
          const std::string& suite,
-         const RunComparisonReport& report,
+         const analysis::RunComparisonReport& report,
          Cases& cases) {
   ++cases.tests;
   cases.text += fmt::format(
@@ -78,7 +79,7 @@ void add(const MetricComparison& metric,
     ++cases.failures;
     cases.text += fmt::format(
         "      <failure type=\"{}\" message=\"{}\"/>\n", to_text(metric.verdict), message);
-  } else if (metric.verdict == ComparisonVerdict::kInconclusive) {
+  } else if (metric.verdict == analysis::ComparisonVerdict::kInconclusive) {
     ++cases.skipped;
     cases.text += fmt::format("      <skipped message=\"inconclusive: {}\"/>\n", message);
   }
@@ -100,27 +101,27 @@ void add_skipped(const std::string& suite,
       escape_xml(why));
 }
 
-std::string suite_of(const MetricComparison& metric) {
+std::string suite_of(const analysis::MetricComparison& metric) {
   return metric.model.empty() ? "layers" : metric.model;
 }
 
 }  // namespace
 
-void write_comparison_junit(const RunComparisonReport& report, std::ostream& out) {
+void write_comparison_junit(const analysis::RunComparisonReport& report, std::ostream& out) {
   std::map<std::string, Cases> suites;
   Cases all;
-  for (const MetricComparison& metric : report.comparison.metrics) {
+  for (const analysis::MetricComparison& metric : report.comparison.metrics) {
     const std::string suite = suite_of(metric);
     add(metric, suite, report, suites[suite]);
   }
-  for (const NotCompared& each : report.comparison.not_compared) {
+  for (const analysis::NotCompared& each : report.comparison.not_compared) {
     add_skipped("layers",
                 each.series,
                 "not compared: failed in the same way in both; " + failures_text(each),
                 suites["layers"]);
   }
-  for (const AppliedExclusion& each : report.exclusions) {
-    for (const MetricComparison& metric : each.metrics) {
+  for (const analysis::AppliedExclusion& each : report.exclusions) {
+    for (const analysis::MetricComparison& metric : each.metrics) {
       const std::string suite = suite_of(metric);
       add_skipped(suite,
                   metric.series,
@@ -160,4 +161,4 @@ void write_comparison_junit(const RunComparisonReport& report, std::ostream& out
   out << "</testsuites>\n";
 }
 
-}  // namespace plumb
+}  // namespace plumb::reporting

@@ -8,15 +8,16 @@
 #include "reporting/content/comparison/metric_rows.hpp"
 #include "reporting/document/markdown_text.hpp"
 
-namespace plumb {
+namespace plumb::reporting {
 namespace {
 
 constexpr const char* kHead =
     "| verdict | metric | baseline | candidate | change | 95 % | detectable | why |\n"
     "| --- | --- | ---: | ---: | ---: | ---: | ---: | --- |\n";
 
-std::string metric_row(const MetricComparison& metric, const RunComparisonReport& report) {
-  const std::string key = layer_key_of(metric);
+std::string metric_row(const analysis::MetricComparison& metric,
+                       const analysis::RunComparisonReport& report) {
+  const std::string key = analysis::layer_key_of(metric);
   const auto place = report.places.find(key);
   const std::string name =
       key.empty() ? markdown_cell(metric.series)
@@ -36,10 +37,12 @@ std::string metric_row(const MetricComparison& metric, const RunComparisonReport
 }
 
 /// Returns a table of as many rows as `room` bytes hold, and how many are left out.
-std::string table(const MetricList& metrics, const RunComparisonReport& report, std::size_t room) {
+std::string table(const MetricList& metrics,
+                  const analysis::RunComparisonReport& report,
+                  std::size_t room) {
   std::string text = kHead;
   std::size_t written = 0;
-  for (const MetricComparison* metric : metrics) {
+  for (const analysis::MetricComparison* metric : metrics) {
     const std::string row = metric_row(*metric, report);
     if (text.size() + row.size() + 100 > room) {
       break;
@@ -54,12 +57,12 @@ std::string table(const MetricList& metrics, const RunComparisonReport& report, 
 }
 
 /// Returns the first names of what failed in both runs.
-std::string not_compared_list(const std::vector<NotCompared>& all) {
+std::string not_compared_list(const std::vector<analysis::NotCompared>& all) {
   constexpr std::size_t kMaxNames = 10;
   constexpr std::size_t kListBytes = 3000;
   std::string text;
   std::size_t written = 0;
-  for (const NotCompared& each : all) {
+  for (const analysis::NotCompared& each : all) {
     const std::string name = markdown_code(each.series);
     if (written == kMaxNames || text.size() + name.size() > kListBytes) {
       break;
@@ -70,12 +73,12 @@ std::string not_compared_list(const std::vector<NotCompared>& all) {
   return written < all.size() ? fmt::format("{} and {} more", text, all.size() - written) : text;
 }
 
-std::string environment(const RunComparisonReport& report) {
+std::string environment(const analysis::RunComparisonReport& report) {
   constexpr std::size_t kMaxFacts = 20;
   constexpr std::size_t kFactBytes = 4000;
   std::string text = "\n<details><summary>Environment</summary>\n\n";
   std::size_t written = 0;
-  for (const EnvironmentDifference& difference : report.environment_diff) {
+  for (const analysis::EnvironmentDifference& difference : report.environment_diff) {
     const std::string row = fmt::format("- {}{}: {} → {}\n",
                                         difference.identity ? "" : "(recorded) ",
                                         markdown_cell(difference.name),
@@ -93,10 +96,10 @@ std::string environment(const RunComparisonReport& report) {
 
 }  // namespace
 
-void write_comparison_markdown(const RunComparisonReport& report, std::ostream& out) {
-  const RunComparison& comparison = report.comparison;
-  const RunHeader& before = report.baseline.header;
-  const RunHeader& after = report.candidate.header;
+void write_comparison_markdown(const analysis::RunComparisonReport& report, std::ostream& out) {
+  const analysis::RunComparison& comparison = report.comparison;
+  const results::RunHeader& before = report.baseline.header;
+  const results::RunHeader& after = report.candidate.header;
   const std::string sides = report.source ? markdown_cell(report.source->name)
                                           : fmt::format("suite {} · stack {} → {} · run {} → {}",
                                                         markdown_cell(after.suite),
@@ -109,7 +112,7 @@ void write_comparison_markdown(const RunComparisonReport& report, std::ostream& 
                                  counts_text(verdict_counts(comparison.metrics)),
                                  sides);
   if (report.source) {
-    for (const ComparisonSource::Fact& fact : report.source->facts) {
+    for (const analysis::ComparisonSource::Fact& fact : report.source->facts) {
       text += fmt::format("- {}: {} → {}\n",
                           markdown_cell(fact.name),
                           markdown_cell(fact.baseline),
@@ -128,7 +131,7 @@ void write_comparison_markdown(const RunComparisonReport& report, std::ostream& 
                           : table(changed, report, kMarkdownLimit * 6 / 10);
   constexpr std::size_t kMaxFindings = 10;
   for (std::size_t i = 0; i < std::min(kMaxFindings, comparison.findings.size()); ++i) {
-    const QualificationFinding& finding = comparison.findings[i];
+    const analysis::QualificationFinding& finding = comparison.findings[i];
     text += fmt::format("{}- **{}**: {} layers, {} models, {:+.4g} s\n",
                         i == 0 ? "\n" : "",
                         markdown_cell(finding.cause),
@@ -137,8 +140,8 @@ void write_comparison_markdown(const RunComparisonReport& report, std::ostream& 
                         finding.delta_seconds);
   }
   MetricList models;
-  for (const MetricComparison& metric : comparison.metrics) {
-    if (!is_changed(metric) && !is_detail(metric)) {
+  for (const analysis::MetricComparison& metric : comparison.metrics) {
+    if (!is_changed(metric) && !analysis::is_detail(metric)) {
       models.push_back(&metric);
     }
   }
@@ -146,7 +149,7 @@ void write_comparison_markdown(const RunComparisonReport& report, std::ostream& 
     text += fmt::format("\nNot compared, because they failed in the same way in both: {}\n",
                         not_compared_list(comparison.not_compared));
   }
-  for (const AppliedExclusion& each : report.exclusions) {
+  for (const analysis::AppliedExclusion& each : report.exclusions) {
     constexpr std::size_t kMaxExclusions = 20;
     const auto number = static_cast<std::size_t>(&each - report.exclusions.data());
     if (number == kMaxExclusions) {
@@ -167,4 +170,4 @@ void write_comparison_markdown(const RunComparisonReport& report, std::ostream& 
   out << text << fmt::format("\n{}\n", markdown_code(command_text(report)));
 }
 
-}  // namespace plumb
+}  // namespace plumb::reporting

@@ -16,7 +16,7 @@
 #include "reporting/document/ratio_plot.hpp"
 #include "reporting/formats/html_page.hpp"
 
-namespace plumb {
+namespace plumb::reporting {
 namespace {
 
 constexpr std::size_t kExtremes = 10;
@@ -25,8 +25,8 @@ constexpr std::size_t kMaxStrips = 30;
 
 using Row = PageRow;
 
-void add_head(const RunComparisonReport& report, PagePlace place, HtmlPage& page) {
-  const RunComparison& comparison = report.comparison;
+void add_head(const analysis::RunComparisonReport& report, PagePlace place, HtmlPage& page) {
+  const analysis::RunComparison& comparison = report.comparison;
   std::string summary = counts_text(verdict_counts(comparison.metrics)) + ".";
   if (!report.source) {
     summary += fmt::format(" {:.2f} % between processes ({}).",
@@ -40,7 +40,7 @@ void add_head(const RunComparisonReport& report, PagePlace place, HtmlPage& page
       std::string(to_text(comparison.verdict)) + ".", summary, tone_of(comparison.verdict));
   std::vector<Row> rows;
   if (report.source) {
-    for (const ComparisonSource::Fact& fact : report.source->facts) {
+    for (const analysis::ComparisonSource::Fact& fact : report.source->facts) {
       rows.push_back({text_cell(fact.name), text_cell(fact.baseline), text_cell(fact.candidate)});
     }
     if (!rows.empty()) {
@@ -53,11 +53,11 @@ void add_head(const RunComparisonReport& report, PagePlace place, HtmlPage& page
                     text_cell(text(report.baseline.header)),
                     text_cell(text(report.candidate.header))});
   };
-  add("run", [](const RunHeader& run) { return run.id; });
-  add("suite", [](const RunHeader& run) { return run.suite; });
-  add("stack", [](const RunHeader& run) { return run.stack; });
-  add("environment", [](const RunHeader& run) { return run.environment.id(); });
-  add("started", [](const RunHeader& run) { return to_text(run.started); });
+  add("run", [](const results::RunHeader& run) { return run.id; });
+  add("suite", [](const results::RunHeader& run) { return run.suite; });
+  add("stack", [](const results::RunHeader& run) { return run.stack; });
+  add("environment", [](const results::RunHeader& run) { return run.environment.id(); });
+  add("started", [](const results::RunHeader& run) { return to_text(run.started); });
   if (place == PagePlace::kServer) {
     for (const std::size_t column : {1U, 2U}) {
       rows[0][column] = link_cell(rows[0][column].text, run_address(rows[0][column].text));
@@ -66,7 +66,7 @@ void add_head(const RunComparisonReport& report, PagePlace place, HtmlPage& page
   page.table({text_cell(""), text_cell("baseline"), text_cell("candidate")}, rows);
 }
 
-void add_changes(const RunComparisonReport& report, HtmlPage& page) {
+void add_changes(const analysis::RunComparisonReport& report, HtmlPage& page) {
   page.heading("What changed");
   MetricList changed = changed_metrics(report.comparison.metrics);
   if (changed.empty()) {
@@ -84,10 +84,10 @@ void add_changes(const RunComparisonReport& report, HtmlPage& page) {
 }
 
 /// Adds the reasons: findings, then the split of each model whose end-to-end time changed.
-void add_explanations(const RunComparisonReport& report, HtmlPage& page) {
-  const RunComparison& comparison = report.comparison;
-  std::vector<const ModelAttribution*> splits;
-  for (const ModelAttribution& split : comparison.attributions) {
+void add_explanations(const analysis::RunComparisonReport& report, HtmlPage& page) {
+  const analysis::RunComparison& comparison = report.comparison;
+  std::vector<const analysis::ModelAttribution*> splits;
+  for (const analysis::ModelAttribution& split : comparison.attributions) {
     if (std::any_of(comparison.metrics.begin(), comparison.metrics.end(), [&](const auto& metric) {
           return is_changed(metric) && metric.kind == "end_to_end" &&
                  metric.model == split.subject &&
@@ -101,14 +101,14 @@ void add_explanations(const RunComparisonReport& report, HtmlPage& page) {
   }
   page.heading("Where it comes from");
   add_findings(comparison.findings, report.places, page);
-  for (const ModelAttribution* split : splits) {
+  for (const analysis::ModelAttribution* split : splits) {
     add_attribution(*split, report.places, page);
   }
 }
 
-void add_models(const RunComparisonReport& report, HtmlPage& page) {
+void add_models(const analysis::RunComparisonReport& report, HtmlPage& page) {
   std::vector<std::string> models;
-  for (const MetricComparison& metric : report.comparison.metrics) {
+  for (const analysis::MetricComparison& metric : report.comparison.metrics) {
     if (!metric.model.empty() &&
         std::find(models.begin(), models.end(), metric.model) == models.end()) {
       models.push_back(metric.model);
@@ -120,7 +120,7 @@ void add_models(const RunComparisonReport& report, HtmlPage& page) {
   }
   for (const std::string& model : models) {
     MetricList metrics;
-    for (const MetricComparison& metric : report.comparison.metrics) {
+    for (const analysis::MetricComparison& metric : report.comparison.metrics) {
       if (metric.model == model) {
         metrics.push_back(&metric);
       }
@@ -130,7 +130,7 @@ void add_models(const RunComparisonReport& report, HtmlPage& page) {
   }
 }
 
-void add_layers(const RunComparisonReport& report, HtmlPage& page) {
+void add_layers(const analysis::RunComparisonReport& report, HtmlPage& page) {
   const MetricList layers = extreme_layers(report.comparison.metrics, kExtremes);
   if (layers.empty()) {
     return;
@@ -148,8 +148,8 @@ void add_layers(const RunComparisonReport& report, HtmlPage& page) {
   add_metric_table(layers, report.places, page);
 }
 
-void add_not_compared(const RunComparisonReport& report, HtmlPage& page) {
-  const std::vector<NotCompared>& all = report.comparison.not_compared;
+void add_not_compared(const analysis::RunComparisonReport& report, HtmlPage& page) {
+  const std::vector<analysis::NotCompared>& all = report.comparison.not_compared;
   if (all.empty()) {
     return;
   }
@@ -162,7 +162,7 @@ void add_not_compared(const RunComparisonReport& report, HtmlPage& page) {
   page.table({text_cell("metric"), text_cell("failure")}, rows);
 }
 
-void add_exclusions(const RunComparisonReport& report, HtmlPage& page) {
+void add_exclusions(const analysis::RunComparisonReport& report, HtmlPage& page) {
   if (report.exclusions.empty()) {
     return;
   }
@@ -170,7 +170,7 @@ void add_exclusions(const RunComparisonReport& report, HtmlPage& page) {
   page.paragraph("The verdict leaves these cases out. They were measured nevertheless.");
   std::vector<Row> rows;
   MetricList metrics;
-  for (const AppliedExclusion& each : report.exclusions) {
+  for (const analysis::AppliedExclusion& each : report.exclusions) {
     rows.push_back(
         {code_cell(each.exclusion.match),
          text_cell(each.exclusion.reason),
@@ -178,7 +178,7 @@ void add_exclusions(const RunComparisonReport& report, HtmlPage& page) {
          each.expired ? word_cell(each.exclusion.until + ", expired", Tone::kBad)
                       : text_cell(each.exclusion.until),
          text_cell(each.metrics.empty() ? "nothing" : counts_text(verdict_counts(each.metrics)))});
-    for (const MetricComparison& metric : each.metrics) {
+    for (const analysis::MetricComparison& metric : each.metrics) {
       if (metrics.size() < kMaxChanged) {
         metrics.push_back(&metric);
       }
@@ -195,13 +195,13 @@ void add_exclusions(const RunComparisonReport& report, HtmlPage& page) {
   }
 }
 
-void add_samples(const RunComparisonReport& report, HtmlPage& page) {
+void add_samples(const analysis::RunComparisonReport& report, HtmlPage& page) {
   if (report.samples.empty()) {
     return;
   }
   page.heading("Raw times of what changed");
   for (std::size_t i = 0; i < std::min(report.samples.size(), kMaxStrips); ++i) {
-    const MetricSamples& samples = report.samples[i];
+    const analysis::MetricSamples& samples = report.samples[i];
     const std::string picture = sample_strips(samples.baseline, samples.candidate);
     if (!picture.empty()) {
       page.subheading(samples.series);
@@ -213,7 +213,7 @@ void add_samples(const RunComparisonReport& report, HtmlPage& page) {
   }
 }
 
-void add_outputs(const RunComparisonReport& report, HtmlPage& page) {
+void add_outputs(const analysis::RunComparisonReport& report, HtmlPage& page) {
   const std::string text = outputs_text(report.comparison.metrics);
   if (text.empty()) {
     return;
@@ -221,7 +221,7 @@ void add_outputs(const RunComparisonReport& report, HtmlPage& page) {
   page.heading("Outputs");
   page.paragraph(text + ".");
   std::vector<Row> rows;
-  for (const MetricComparison& metric : report.comparison.metrics) {
+  for (const analysis::MetricComparison& metric : report.comparison.metrics) {
     const bool drifted = metric.kind == "accuracy" && (!metric.output || !metric.output->same_bits);
     if (drifted && rows.size() < kMaxChanged) {
       rows.push_back({word_cell(std::string(to_text(metric.verdict)), tone_of(metric.verdict)),
@@ -234,7 +234,7 @@ void add_outputs(const RunComparisonReport& report, HtmlPage& page) {
   }
 }
 
-void add_environment(const RunComparisonReport& report, HtmlPage& page) {
+void add_environment(const analysis::RunComparisonReport& report, HtmlPage& page) {
   if (report.source && report.environment_diff.empty()) {
     return;  // nothing is known of it
   }
@@ -244,7 +244,7 @@ void add_environment(const RunComparisonReport& report, HtmlPage& page) {
     return;
   }
   std::vector<Row> rows;
-  for (const EnvironmentDifference& difference : report.environment_diff) {
+  for (const analysis::EnvironmentDifference& difference : report.environment_diff) {
     rows.push_back({text_cell(difference.name),
                     text_cell(difference.baseline.empty() ? "–" : difference.baseline),
                     text_cell(difference.candidate.empty() ? "–" : difference.candidate),
@@ -256,7 +256,9 @@ void add_environment(const RunComparisonReport& report, HtmlPage& page) {
 
 }  // namespace
 
-void write_comparison_page(const RunComparisonReport& report, PagePlace place, std::ostream& out) {
+void write_comparison_page(const analysis::RunComparisonReport& report,
+                           PagePlace place,
+                           std::ostream& out) {
   HtmlPage page(title_text(report));
   if (place == PagePlace::kServer) {
     page.link("all models and runs", "/");
@@ -277,4 +279,4 @@ void write_comparison_page(const RunComparisonReport& report, PagePlace place, s
   page.write(out);
 }
 
-}  // namespace plumb
+}  // namespace plumb::reporting

@@ -5,12 +5,14 @@
 
 #include "reporting/content/comparison/comparison_report.hpp"
 
-namespace plumb {
+namespace plumb::reporting {
 
 /// Places of a page. Pages of a server link to each other, and a file links to nothing.
 enum class PagePlace { kFile, kServer };
 
 /// Writes a page about what changed between two runs. It needs no script and prints well.
-void write_comparison_page(const RunComparisonReport& report, PagePlace place, std::ostream& out);
+void write_comparison_page(const analysis::RunComparisonReport& report,
+                           PagePlace place,
+                           std::ostream& out);
 
-}  // namespace plumb
+}  // namespace plumb::reporting

@@ -14,10 +14,10 @@
 #include "reporting/content/comparison/metric_rows.hpp"
 #include "reporting/document/sanitized_text.hpp"
 
-namespace plumb {
+namespace plumb::reporting {
 namespace {
 
-void write_not_compared(std::span<const NotCompared> all, std::ostream& out) {
+void write_not_compared(std::span<const analysis::NotCompared> all, std::ostream& out) {
   constexpr std::size_t kMaxLines = 10;
   for (std::size_t i = 0; i < std::min(all.size(), kMaxLines); ++i) {
     out << fmt::format("{}  {}: {}\n",
@@ -30,22 +30,22 @@ void write_not_compared(std::span<const NotCompared> all, std::ostream& out) {
   }
 }
 
-void write_exclusions(const RunComparisonReport& report, std::ostream& out) {
-  for (const AppliedExclusion& each : report.exclusions) {
+void write_exclusions(const analysis::RunComparisonReport& report, std::ostream& out) {
+  for (const analysis::AppliedExclusion& each : report.exclusions) {
     out << fmt::format("{}  {}\n",
                        &each == report.exclusions.data() ? "excluded by the suite\n" : "",
                        sanitize_utf8(applied_text(each)));
   }
 }
 
-void write_text(const RunComparisonReport& report, std::ostream& out) {
-  const RunComparison& comparison = report.comparison;
+void write_text(const analysis::RunComparisonReport& report, std::ostream& out) {
+  const analysis::RunComparison& comparison = report.comparison;
   out << fmt::format(
       "{}: {}\n\n",
       report.source ? sanitize_utf8(report.source->name)
                     : fmt::format("{} → {}", report.baseline.header.id, report.candidate.header.id),
       to_text(comparison.verdict));
-  for (const EnvironmentDifference& difference : report.environment_diff) {
+  for (const analysis::EnvironmentDifference& difference : report.environment_diff) {
     out << fmt::format("  {}{}: {} → {}\n",
                        difference.identity ? "" : "(recorded) ",
                        sanitize_utf8(difference.name),
@@ -53,7 +53,7 @@ void write_text(const RunComparisonReport& report, std::ostream& out) {
                        sanitize_utf8(difference.candidate));
   }
   if (report.source) {
-    for (const ComparisonSource::Fact& fact : report.source->facts) {
+    for (const analysis::ComparisonSource::Fact& fact : report.source->facts) {
       out << fmt::format("  {}: {} → {}\n",
                          sanitize_utf8(fact.name),
                          sanitize_utf8(fact.baseline),
@@ -77,15 +77,15 @@ void write_text(const RunComparisonReport& report, std::ostream& out) {
   write_findings(comparison.findings, report.places, out);
 }
 
-void write_json_document(const RunComparisonReport& report, std::ostream& out) {
-  write_json(comparison_document(report), out);
+void write_json_document(const analysis::RunComparisonReport& report, std::ostream& out) {
+  write_json(analysis::comparison_document(report), out);
 }
 
-void write_page_file(const RunComparisonReport& report, std::ostream& out) {
+void write_page_file(const analysis::RunComparisonReport& report, std::ostream& out) {
   write_comparison_page(report, PagePlace::kFile, out);
 }
 
-constexpr std::array<OutputFormat<RunComparisonReport>, 7> kFormats{{
+constexpr std::array<OutputFormat<analysis::RunComparisonReport>, 7> kFormats{{
     {".html", "one page that opens offline", write_page_file},
     {".md", "Markdown for a pull request", write_comparison_markdown},
     {".json", "JSON document", write_json_document},
@@ -95,7 +95,7 @@ constexpr std::array<OutputFormat<RunComparisonReport>, 7> kFormats{{
     {".annotations", "workflow commands of GitHub Actions", write_comparison_annotations},
 }};
 
-std::string same_software_text(const RunComparisonReport& report) {
+std::string same_software_text(const analysis::RunComparisonReport& report) {
   return report.same_software ? fmt::format(
                                     " As far as is recorded, both runs executed the same files "
                                     "with the same settings. Differences below {:.2g} % end to end "
@@ -107,23 +107,23 @@ std::string same_software_text(const RunComparisonReport& report) {
 
 }  // namespace
 
-std::string deviation_source(const ProcessDeviation& deviation) {
-  return deviation.pairs >= kMinDeviationPairs
+std::string deviation_source(const analysis::ProcessDeviation& deviation) {
+  return deviation.pairs >= analysis::kMinDeviationPairs
              ? fmt::format("from {} confirmed variants", deviation.pairs)
              : "assumed: too few confirmed variants";
 }
 
-std::string title_text(const RunComparisonReport& report) {
+std::string title_text(const analysis::RunComparisonReport& report) {
   return report.source
              ? report.source->name
              : fmt::format("{} against {}", report.candidate.header.id, report.baseline.header.id);
 }
 
-std::string method_text(const RunComparisonReport& report) {
+std::string method_text(const analysis::RunComparisonReport& report) {
   if (report.source) {
     return report.source->method;
   }
-  const ComparisonLimits& limits = report.limits;
+  const analysis::ComparisonLimits& limits = report.limits;
   const std::string floors = floors_text(report.comparison.metrics);
   return fmt::format(
       "Two runs. Where both measured in three restarted processes or more, a change is judged over "
@@ -140,7 +140,7 @@ std::string method_text(const RunComparisonReport& report) {
       floors);
 }
 
-std::string command_text(const RunComparisonReport& report) {
+std::string command_text(const analysis::RunComparisonReport& report) {
   if (report.source) {
     return report.source->command;
   }
@@ -152,27 +152,30 @@ std::string command_text(const RunComparisonReport& report) {
   return command;
 }
 
-void write_run_comparison(const RunComparisonReport& report, OutputMode style, std::ostream& out) {
+void write_run_comparison(const analysis::RunComparisonReport& report,
+                          OutputMode style,
+                          std::ostream& out) {
   (style == OutputMode::kText ? write_text : write_json_document)(report, out);
 }
 
-void write_measured_runs(std::span<const RunReport> reports,
-                         std::span<const RunComparisonReport> comparisons,
+void write_measured_runs(std::span<const analysis::RunReport> reports,
+                         std::span<const analysis::RunComparisonReport> comparisons,
                          std::ostream& out) {
-  std::vector<Json> runs;
+  std::vector<analysis::Json> runs;
   for (std::size_t i = 0; i < reports.size(); ++i) {
-    runs.push_back(bounds_document(reports[i]));
+    runs.push_back(analysis::bounds_document(reports[i]));
     if (i < comparisons.size()) {
-      runs.back()["comparison"] = comparison_document(comparisons[i]);
+      runs.back()["comparison"] = analysis::comparison_document(comparisons[i]);
     }
   }
-  write_json(runs.size() == 1 ? runs.front()
-                              : Json{{"schema_version", kJsonSchemaVersion}, {"runs", runs}},
+  write_json(runs.size() == 1
+                 ? runs.front()
+                 : analysis::Json{{"schema_version", analysis::kJsonSchemaVersion}, {"runs", runs}},
              out);
 }
 
-std::span<const OutputFormat<RunComparisonReport>> comparison_formats() {
+std::span<const OutputFormat<analysis::RunComparisonReport>> comparison_formats() {
   return kFormats;
 }
 
-}  // namespace plumb
+}  // namespace plumb::reporting

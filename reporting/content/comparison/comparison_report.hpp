@@ -9,20 +9,22 @@
 #include "reporting/content/run/report.hpp"
 #include "reporting/formats/output_format.hpp"
 
-namespace plumb {
+namespace plumb::reporting {
 
 /// Writes the output of `plumb compare BASE CAND`.
-void write_run_comparison(const RunComparisonReport& report, OutputMode style, std::ostream& out);
+void write_run_comparison(const analysis::RunComparisonReport& report,
+                          OutputMode style,
+                          std::ostream& out);
 
 /// Writes the output of `plumb run --json`: the document of `bound`, with the comparison of the run
 /// as `comparison`. Several stacks give one document with a list `runs` of them.
-void write_measured_runs(std::span<const RunReport> reports,
-                         std::span<const RunComparisonReport> comparisons,
+void write_measured_runs(std::span<const analysis::RunReport> reports,
+                         std::span<const analysis::RunComparisonReport> comparisons,
                          std::ostream& out);
 
 /// Lists the formats of `plumb compare -o` and `plumb report BASE..CAND -o`. These are a page,
 /// Markdown for a pull request, JUnit, JSON, text, and workflow commands that a GitHub step prints
 /// as annotations. In JUnit, what got worse is a failure, and what stays open is skipped.
-[[nodiscard]] std::span<const OutputFormat<RunComparisonReport>> comparison_formats();
+[[nodiscard]] std::span<const OutputFormat<analysis::RunComparisonReport>> comparison_formats();
 
-}  // namespace plumb
+}  // namespace plumb::reporting

@@ -13,7 +13,7 @@
 #include "reporting/document/aligned_table.hpp"
 #include "reporting/document/sanitized_text.hpp"
 
-namespace plumb {
+namespace plumb::reporting {
 namespace {
 
 constexpr std::array<std::string_view, 2> kParts{"tuning", "checking"};
@@ -22,7 +22,7 @@ constexpr std::string_view kSplit =
     "on \"tuning\", report \"checking\".";
 
 /// Returns the part of a series, by the 64-bit FNV-1a hash of its id.
-std::string_view part_of(std::string_view id) {
+std::string_view find_part(std::string_view id) {
   std::uint64_t hash = 14695981039346656037ULL;
   for (const char c : id) {
     hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211ULL;
@@ -33,14 +33,14 @@ std::string_view part_of(std::string_view id) {
 /// Means over the series of a part; an empty part means all.
 struct Means {
   std::size_t series = 0;
-  SegmentationScore score;
-  SegmentationScore nothing;
+  stats::SegmentationScore score;
+  stats::SegmentationScore nothing;
 };
 
 Means compute_means(const Evaluation& evaluation, std::string_view part) {
   Means means;
   for (const EvaluatedSeries& entry : evaluation.series) {
-    if (part.empty() || part_of(entry.id) == part) {
+    if (part.empty() || find_part(entry.id) == part) {
       ++means.series;
       means.score.f1 += entry.score.f1;
       means.score.cover += entry.score.cover;
@@ -56,12 +56,12 @@ Means compute_means(const Evaluation& evaluation, std::string_view part) {
   return means;
 }
 
-Json score_json(const SegmentationScore& score) {
+analysis::Json score_json(const stats::SegmentationScore& score) {
   return {{"f1", score.f1}, {"cover", score.cover}};
 }
 
-Json means_json(const Means& means) {
-  Json row = score_json(means.score);
+analysis::Json means_json(const Means& means) {
+  analysis::Json row = score_json(means.score);
   row["series"] = means.series;
   row["nothing"] = score_json(means.nothing);
   return row;
@@ -79,7 +79,7 @@ void write_text(const Evaluation& evaluation, std::ostream& out) {
   const auto number = [](double value) { return fmt::format("{:.3f}", value); };
   for (const EvaluatedSeries& entry : evaluation.series) {
     table.add({entry.id,
-               std::string(part_of(entry.id)),
+               std::string(find_part(entry.id)),
                std::to_string(entry.annotators),
                std::to_string(entry.found.size()),
                number(entry.score.f1),
@@ -114,27 +114,27 @@ void write_evaluation(const Evaluation& evaluation, OutputMode style, std::ostre
     return;
   }
   constexpr std::size_t kMargin = 5;
-  Json rows = Json::array();
+  analysis::Json rows = analysis::Json::array();
   for (const EvaluatedSeries& entry : evaluation.series) {
-    Json row = score_json(entry.score);
+    analysis::Json row = score_json(entry.score);
     row["id"] = entry.id;
-    row["part"] = part_of(entry.id);
+    row["part"] = find_part(entry.id);
     row["annotators"] = entry.annotators;
     row["change_points"] = entry.found;
     row["nothing"] = score_json(entry.nothing);
     rows.push_back(std::move(row));
   }
-  Json means{{"all", means_json(compute_means(evaluation, {}))}};
+  analysis::Json means{{"all", means_json(compute_means(evaluation, {}))}};
   for (const std::string_view part : kParts) {
     means[std::string(part)] = means_json(compute_means(evaluation, part));
   }
-  write_json(Json{{"schema_version", kJsonSchemaVersion},
-                  {"margin", kMargin},
-                  {"split", kSplit},
-                  {"series", std::move(rows)},
-                  {"means", std::move(means)},
-                  {"skipped", evaluation.skipped}},
+  write_json(analysis::Json{{"schema_version", analysis::kJsonSchemaVersion},
+                            {"margin", kMargin},
+                            {"split", kSplit},
+                            {"series", std::move(rows)},
+                            {"means", std::move(means)},
+                            {"skipped", evaluation.skipped}},
              out);
 }
 
-}  // namespace plumb
+}  // namespace plumb::reporting

@@ -8,15 +8,15 @@
 #include "harness/stats/segmentation_score.hpp"
 #include "reporting/content/run/documents.hpp"
 
-namespace plumb {
+namespace plumb::reporting {
 
 /// One annotated history, with the agreement of the detector with its annotators.
 struct EvaluatedSeries {
   std::string id;
   std::size_t annotators = 0;
-  MarkedChanges found;
-  SegmentationScore score;
-  SegmentationScore nothing;  ///< of finding no change at all
+  stats::MarkedChanges found;
+  stats::SegmentationScore score;
+  stats::SegmentationScore nothing;  ///< of finding no change at all
 };
 
 /// Scores over a set of annotated histories.
@@ -30,4 +30,4 @@ struct Evaluation {
 /// look at one half and check with the other.
 void write_evaluation(const Evaluation& evaluation, OutputMode style, std::ostream& out);
 
-}  // namespace plumb
+}  // namespace plumb::reporting

@@ -13,7 +13,7 @@
 #include "reporting/document/quantity_text.hpp"
 #include "reporting/document/sanitized_text.hpp"
 
-namespace plumb {
+namespace plumb::reporting {
 namespace {
 
 std::string change_text(double before, double after) {
@@ -24,22 +24,23 @@ std::string change_text(double before, double after) {
 class Runs {
  public:
   explicit Runs(const HistoryReport& report) {
-    for (const RunRecord& run : report.runs) {
+    for (const results::RunRecord& run : report.runs) {
       by_id_[run.header.id] = &run;
     }
   }
-  [[nodiscard]] std::string started(const RunId& run) const {
+  [[nodiscard]] std::string started(const results::RunId& run) const {
     return to_text(by_id_.at(run)->header.started);
   }
   /// Lists what differs between the last run of one level and the first of the next.
-  [[nodiscard]] std::vector<EnvironmentDifference> changed(const SeriesChange& change) const {
+  [[nodiscard]] std::vector<analysis::EnvironmentDifference> changed(
+      const analysis::SeriesChange& change) const {
     if (change.run_before.empty()) {
       return {};
     }
-    const RunHeader& before = by_id_.at(change.run_before)->header;
-    const RunHeader& after = by_id_.at(change.run)->header;
-    std::vector<EnvironmentDifference> changes =
-        environment_changes(before.environment, after.environment);
+    const results::RunHeader& before = by_id_.at(change.run_before)->header;
+    const results::RunHeader& after = by_id_.at(change.run)->header;
+    std::vector<analysis::EnvironmentDifference> changes =
+        analysis::environment_changes(before.environment, after.environment);
     if (before.suite_hash != after.suite_hash) {
       changes.push_back(
           {"suite", before.suite_hash.substr(0, 12), after.suite_hash.substr(0, 12), false});
@@ -48,21 +49,21 @@ class Runs {
   }
 
  private:
-  std::map<RunId, const RunRecord*> by_id_;
+  std::map<results::RunId, const results::RunRecord*> by_id_;
 };
 
 /// A change with its series.
 struct NamedChange {
-  const SeriesFinding* finding;
-  const SeriesChange* change;
+  const analysis::SeriesFinding* finding;
+  const analysis::SeriesChange* change;
 };
 
 /// Groups changes by the run where they begin, oldest first: one cause is one finding.
-std::map<std::pair<std::string, RunId>, std::vector<NamedChange>> by_run(
+std::map<std::pair<std::string, results::RunId>, std::vector<NamedChange>> by_run(
     const HistoryReport& report, const Runs& runs) {
-  std::map<std::pair<std::string, RunId>, std::vector<NamedChange>> groups;
-  for (const SeriesFinding& finding : report.findings) {
-    for (const SeriesChange& change : finding.changes) {
+  std::map<std::pair<std::string, results::RunId>, std::vector<NamedChange>> groups;
+  for (const analysis::SeriesFinding& finding : report.findings) {
+    for (const analysis::SeriesChange& change : finding.changes) {
       groups[{runs.started(change.run), change.run}].push_back({&finding, &change});
     }
   }
@@ -72,7 +73,7 @@ std::map<std::pair<std::string, RunId>, std::vector<NamedChange>> by_run(
 void write_group(const std::vector<NamedChange>& group, const Runs& runs, std::ostream& out) {
   out << fmt::format("\n{}  run {}\n", runs.started(group[0].change->run), group[0].change->run);
   const auto changed = runs.changed(*group[0].change);
-  for (const EnvironmentDifference& difference : changed) {
+  for (const analysis::EnvironmentDifference& difference : changed) {
     out << fmt::format("  changed there: {}: {} → {}\n",
                        sanitize_utf8(difference.name),
                        sanitize_utf8(difference.baseline),
@@ -95,9 +96,9 @@ void write_group(const std::vector<NamedChange>& group, const Runs& runs, std::o
 }
 
 /// Writes the changes that no book is kept of, by their points: of states and of the deviation.
-void write_other_changes(const SeriesFinding& finding, std::ostream& out) {
-  for (const StateChange& change : finding.state_changes) {
-    const bool share = change.kind == StateChange::Kind::kHighShare;
+void write_other_changes(const analysis::SeriesFinding& finding, std::ostream& out) {
+  for (const stats::StateChange& change : finding.state_changes) {
+    const bool share = change.kind == stats::StateChange::Kind::kHighShare;
     const auto text = [&](double value) {
       return share ? fmt::format("{:.0f} %", 100.0 * value) : time_text(Seconds(value));
     };
@@ -108,7 +109,7 @@ void write_other_changes(const SeriesFinding& finding, std::ostream& out) {
                        text(change.after));
   }
   if (finding.variance_changes) {
-    for (const VarianceChange& change : *finding.variance_changes) {
+    for (const stats::VarianceChange& change : *finding.variance_changes) {
       out << fmt::format("\ndeviation changed at point {}: {:.2g} % → {:.2g} %: {}\n",
                          change.index,
                          100.0 * change.before,
@@ -133,8 +134,8 @@ void write_text(const HistoryReport& report, const Runs& runs, std::ostream& out
     out << "\nno changes\n";
   }
   bool suspicious = false;
-  for (const SeriesFinding& finding : report.findings) {
-    for (const SeriesSuspicion& suspicion : finding.suspicions) {
+  for (const analysis::SeriesFinding& finding : report.findings) {
+    for (const analysis::SeriesSuspicion& suspicion : finding.suspicions) {
       out << (suspicious ? "" : "\nsuspicions, with too few runs for a verdict: measure again\n");
       suspicious = true;
       out << fmt::format("  {} since {}: {}\n",
@@ -146,7 +147,7 @@ void write_text(const HistoryReport& report, const Runs& runs, std::ostream& out
   if (suspicious) {
     out << "  " << sanitize_utf8(report.measure_again) << '\n';
   }
-  for (const SeriesFinding& finding : report.findings) {
+  for (const analysis::SeriesFinding& finding : report.findings) {
     if (finding.creep) {
       out << fmt::format("\ncreep: {} little by little since the best level, {} around {}: {}\n",
                          change_text(finding.creep->best, finding.creep->newest),
@@ -163,7 +164,7 @@ void write_text(const HistoryReport& report, const Runs& runs, std::ostream& out
     }
     write_other_changes(finding, out);
   }
-  for (const ExcludedSeries& each : report.excluded) {
+  for (const analysis::ExcludedSeries& each : report.excluded) {
     out << fmt::format("{}  {}: {}\n",
                        &each == report.excluded.data() ? "\nexcluded by the suite\n" : "",
                        sanitize_utf8(each.id),
@@ -171,9 +172,9 @@ void write_text(const HistoryReport& report, const Runs& runs, std::ostream& out
   }
 }
 
-Json change_json(const SeriesChange& change, const Runs& runs) {
-  Json diff = Json::array();
-  for (const EnvironmentDifference& difference : runs.changed(change)) {
+analysis::Json change_json(const analysis::SeriesChange& change, const Runs& runs) {
+  analysis::Json diff = analysis::Json::array();
+  for (const analysis::EnvironmentDifference& difference : runs.changed(change)) {
     diff.push_back({{"fact", difference.name},
                     {"before", difference.baseline},
                     {"after", difference.candidate},
@@ -182,7 +183,7 @@ Json change_json(const SeriesChange& change, const Runs& runs) {
   return {{"index", change.index},
           {"before_seconds", change.before},
           {"after_seconds", change.after},
-          {"confidence", change.confidence ? Json(*change.confidence) : Json()},
+          {"confidence", change.confidence ? analysis::Json(*change.confidence) : analysis::Json()},
           {"run", change.run},
           {"started", runs.started(change.run)},
           {"state", to_text(change.state)},
@@ -192,54 +193,54 @@ Json change_json(const SeriesChange& change, const Runs& runs) {
 }
 
 /// Returns a change that has a point but no run, as JSON.
-Json numbered_json(const auto& change) {
+analysis::Json numbered_json(const auto& change) {
   return {{"index", change.index},
           {"before", change.before},
           {"after", change.after},
           {"confidence", change.confidence}};
 }
 
-Json finding_json(const SeriesFinding& finding, const Runs& runs) {
-  Json changes = Json::array();
-  for (const SeriesChange& change : finding.changes) {
+analysis::Json finding_json(const analysis::SeriesFinding& finding, const Runs& runs) {
+  analysis::Json changes = analysis::Json::array();
+  for (const analysis::SeriesChange& change : finding.changes) {
     changes.push_back(change_json(change, runs));
   }
-  Json suspicions = Json::array();
-  for (const SeriesSuspicion& suspicion : finding.suspicions) {
+  analysis::Json suspicions = analysis::Json::array();
+  for (const analysis::SeriesSuspicion& suspicion : finding.suspicions) {
     suspicions.push_back({{"run", suspicion.run},
                           {"started", runs.started(suspicion.run)},
                           {"before_seconds", suspicion.before},
                           {"after_seconds", suspicion.after}});
   }
-  Json creep;
+  analysis::Json creep;
   if (finding.creep) {
     creep = {{"best_seconds", finding.creep->best},
              {"newest_seconds", finding.creep->newest},
              {"run", finding.creep_since}};
   }
-  Json trend;
+  analysis::Json trend;
   if (finding.trend) {
     trend = {{"slope_seconds", finding.trend->slope},
              {"before_seconds", finding.trend->before},
              {"after_seconds", finding.trend->after},
              {"confidence", finding.trend->confidence}};
   }
-  Json states = Json::array();
-  for (const StateChange& change : finding.state_changes) {
+  analysis::Json states = analysis::Json::array();
+  for (const stats::StateChange& change : finding.state_changes) {
     states.push_back(numbered_json(change));
     states.back()["kind"] = to_text(change.kind);
   }
-  Json row{{"id", finding.id},
-           {"points", finding.points},
-           {"change_points", std::move(changes)},
-           {"suspicions", std::move(suspicions)},
-           {"creep", std::move(creep)},
-           {"trend", std::move(trend)},
-           {"two_states", finding.two_states},
-           {"state_changes", std::move(states)}};
+  analysis::Json row{{"id", finding.id},
+                     {"points", finding.points},
+                     {"change_points", std::move(changes)},
+                     {"suspicions", std::move(suspicions)},
+                     {"creep", std::move(creep)},
+                     {"trend", std::move(trend)},
+                     {"two_states", finding.two_states},
+                     {"state_changes", std::move(states)}};
   if (finding.variance_changes) {
-    row["variance_changes"] = Json::array();
-    for (const VarianceChange& change : *finding.variance_changes) {
+    row["variance_changes"] = analysis::Json::array();
+    for (const stats::VarianceChange& change : *finding.variance_changes) {
       row["variance_changes"].push_back(numbered_json(change));
     }
   }
@@ -254,29 +255,29 @@ void write_history(const HistoryReport& report, OutputMode style, std::ostream& 
     write_text(report, runs, out);
     return;
   }
-  Json series = Json::array();
-  for (const SeriesFinding& finding : report.findings) {
+  analysis::Json series = analysis::Json::array();
+  for (const analysis::SeriesFinding& finding : report.findings) {
     series.push_back(finding_json(finding, runs));
   }
-  Json excluded = Json::array();
-  for (const ExcludedSeries& each : report.excluded) {
+  analysis::Json excluded = analysis::Json::array();
+  for (const analysis::ExcludedSeries& each : report.excluded) {
     excluded.push_back({{"id", each.id},
                         {"case", each.exclusion.match},
                         {"reason", each.exclusion.reason},
                         {"who", each.exclusion.who},
                         {"expires", each.exclusion.until}});
   }
-  write_json(Json{{"schema_version", kJsonSchemaVersion},
-                  {"suite", report.name.suite},
-                  {"backend", report.name.backend},
-                  {"stack", report.name.stack},
-                  {"threads", report.name.threads},
-                  {"system", report.name.system},
-                  {"runs", report.runs.size()},
-                  {"measure_again", report.measure_again},
-                  {"series", std::move(series)},
-                  {"excluded", std::move(excluded)}},
+  write_json(analysis::Json{{"schema_version", analysis::kJsonSchemaVersion},
+                            {"suite", report.name.suite},
+                            {"backend", report.name.backend},
+                            {"stack", report.name.stack},
+                            {"threads", report.name.threads},
+                            {"system", report.name.system},
+                            {"runs", report.runs.size()},
+                            {"measure_again", report.measure_again},
+                            {"series", std::move(series)},
+                            {"excluded", std::move(excluded)}},
              out);
 }
 
-}  // namespace plumb
+}  // namespace plumb::reporting

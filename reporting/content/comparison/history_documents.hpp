@@ -10,19 +10,19 @@
 #include "harness/analysis/history/series_history.hpp"
 #include "reporting/content/run/documents.hpp"
 
-namespace plumb {
+namespace plumb::reporting {
 
 /// Report of `plumb detect` on the stored history of a suite.
 struct HistoryReport {
-  RunSeries name;
-  std::vector<RunRecord> runs;  ///< oldest first
-  std::vector<SeriesFinding> findings;
+  analysis::RunSeries name;
+  std::vector<results::RunRecord> runs;  ///< oldest first
+  std::vector<analysis::SeriesFinding> findings;
   std::string measure_again;  ///< a command for a shell
-  std::vector<ExcludedSeries> excluded = {};
+  std::vector<analysis::ExcludedSeries> excluded = {};
 };
 
 /// Writes the output of `plumb detect`: changes by the run where they began, then suspicions and
 /// creep. Each such run has what changed in the environment there.
 void write_history(const HistoryReport& report, OutputMode style, std::ostream& out);
 
-}  // namespace plumb
+}  // namespace plumb::reporting

@@ -14,7 +14,7 @@
 #include "reporting/document/quantity_text.hpp"
 #include "reporting/document/sanitized_text.hpp"
 
-namespace plumb {
+namespace plumb::reporting {
 namespace {
 
 constexpr std::size_t kQuietDetails = 10;
@@ -22,15 +22,17 @@ constexpr std::size_t kShownCauses = 3;  ///< of a metric
 constexpr double kShownShare = 0.01;     ///< of a metric's change
 
 /// Writes the largest causes of each metric, and how many are left out.
-void write_causes(std::span<const MetricComparison> metrics, std::ostream& out) {
+void write_causes(std::span<const analysis::MetricComparison> metrics, std::ostream& out) {
   std::size_t left_out = 0;
-  for (const MetricComparison& metric : metrics) {
-    std::vector<Cause> causes = metric.causes;
-    std::stable_sort(causes.begin(), causes.end(), [](const Cause& left, const Cause& right) {
-      return std::abs(left.share) > std::abs(right.share);
-    });
+  for (const analysis::MetricComparison& metric : metrics) {
+    std::vector<analysis::Cause> causes = metric.causes;
+    std::stable_sort(causes.begin(),
+                     causes.end(),
+                     [](const analysis::Cause& left, const analysis::Cause& right) {
+                       return std::abs(left.share) > std::abs(right.share);
+                     });
     std::size_t shown = 0;
-    for (const Cause& cause : causes) {
+    for (const analysis::Cause& cause : causes) {
       if (shown == kShownCauses || std::abs(cause.share) < kShownShare) {
         ++left_out;
         continue;
@@ -48,18 +50,18 @@ void write_causes(std::span<const MetricComparison> metrics, std::ostream& out) 
   }
 }
 
-double size_of_change(const MetricComparison& metric) {
+double size_of_change(const analysis::MetricComparison& metric) {
   return metric.ratio ? std::abs(std::log(*metric.ratio)) : 0.0;
 }
 
-std::string amount_text(const MetricComparison& metric, double amount) {
+std::string amount_text(const analysis::MetricComparison& metric, double amount) {
   if (metric.in_bytes) {
     return bytes_text(Bytes{static_cast<std::int64_t>(amount)});
   }
   return metric.ratio ? time_text(Seconds(amount)) : "–";
 }
 
-std::string levels_text(const LevelChange& levels) {
+std::string levels_text(const analysis::LevelChange& levels) {
   return fmt::format(
       "two levels: {} in {} processes and {} in {}, suspected cause: {}; baseline {} and {}, "
       "candidate {} and {}",
@@ -74,7 +76,7 @@ std::string levels_text(const LevelChange& levels) {
       levels.candidate.high);
 }
 
-std::string reason_text(const MetricComparison& metric) {
+std::string reason_text(const analysis::MetricComparison& metric) {
   if (!metric.levels) {
     return metric.reason;
   }
@@ -87,32 +89,32 @@ std::string change_text(double ratio) {
   return fmt::format("{:+.2f} %", (ratio - 1.0) * 100.0);
 }
 
-std::string change_interval_text(const MetricComparison& metric) {
+std::string change_interval_text(const analysis::MetricComparison& metric) {
   return metric.ratio && metric.has_interval
              ? change_text(metric.low) + " … " + change_text(metric.high)
              : "–";
 }
 
-std::string baseline_text(const MetricComparison& metric) {
+std::string baseline_text(const analysis::MetricComparison& metric) {
   return amount_text(metric, metric.baseline);
 }
 
-std::string candidate_text(const MetricComparison& metric) {
+std::string candidate_text(const analysis::MetricComparison& metric) {
   return amount_text(metric, metric.candidate);
 }
 
-std::string ratio_change_text(const MetricComparison& metric) {
+std::string ratio_change_text(const analysis::MetricComparison& metric) {
   return metric.ratio ? change_text(*metric.ratio) : "–";
 }
 
-std::string detectable_text(const MetricComparison& metric) {
+std::string detectable_text(const analysis::MetricComparison& metric) {
   return metric.mde ? fmt::format("{:.2f} %", *metric.mde * 100.0) : "–";
 }
 
-std::string why_text(const MetricComparison& metric) {
+std::string why_text(const analysis::MetricComparison& metric) {
   std::string why = reason_text(metric);
   for (std::size_t i = 0; i < metric.causes.size(); ++i) {
-    const Cause& cause = metric.causes[i];
+    const analysis::Cause& cause = metric.causes[i];
     why +=
         fmt::format("{}{} ({:.0f} %)", why.empty() ? "" : "; ", cause.cause, 100.0 * cause.share);
     // Evidence that several causes rest on is written once, after the last of them.
@@ -146,24 +148,24 @@ std::string named_key(const std::string& key, const std::map<std::string, std::s
   return named_key(key, places, key);
 }
 
-bool is_worse(const MetricComparison& metric) {
-  return metric.verdict == ComparisonVerdict::kBroken ||
-         metric.verdict == ComparisonVerdict::kRegressed;
+bool is_worse(const analysis::MetricComparison& metric) {
+  return metric.verdict == analysis::ComparisonVerdict::kBroken ||
+         metric.verdict == analysis::ComparisonVerdict::kRegressed;
 }
 
-bool is_changed(const MetricComparison& metric) {
-  return is_worse(metric) || metric.verdict == ComparisonVerdict::kImproved;
+bool is_changed(const analysis::MetricComparison& metric) {
+  return is_worse(metric) || metric.verdict == analysis::ComparisonVerdict::kImproved;
 }
 
-MetricList changed_metrics(std::span<const MetricComparison> metrics) {
+MetricList changed_metrics(std::span<const analysis::MetricComparison> metrics) {
   MetricList changed;
-  for (const MetricComparison& metric : metrics) {
+  for (const analysis::MetricComparison& metric : metrics) {
     if (is_changed(metric)) {
       changed.push_back(&metric);
     }
   }
-  const auto order = [](const MetricComparison* metric) {
-    return std::tuple(metric->verdict, is_detail(*metric), -size_of_change(*metric));
+  const auto order = [](const analysis::MetricComparison* metric) {
+    return std::tuple(metric->verdict, analysis::is_detail(*metric), -size_of_change(*metric));
   };
   std::stable_sort(changed.begin(), changed.end(), [&](const auto* one, const auto* other) {
     return order(one) < order(other);
@@ -171,9 +173,9 @@ MetricList changed_metrics(std::span<const MetricComparison> metrics) {
   return changed;
 }
 
-MetricList extreme_layers(std::span<const MetricComparison> metrics, std::size_t most) {
+MetricList extreme_layers(std::span<const analysis::MetricComparison> metrics, std::size_t most) {
   MetricList layers;
-  for (const MetricComparison& metric : metrics) {
+  for (const analysis::MetricComparison& metric : metrics) {
     if (metric.kind == "layer" && metric.ratio) {
       layers.push_back(&metric);
     }
@@ -188,23 +190,23 @@ MetricList extreme_layers(std::span<const MetricComparison> metrics, std::size_t
   return layers;
 }
 
-VerdictCounts verdict_counts(std::span<const MetricComparison> metrics) {
+VerdictCounts verdict_counts(std::span<const analysis::MetricComparison> metrics) {
   VerdictCounts counts;
-  for (const MetricComparison& metric : metrics) {
+  for (const analysis::MetricComparison& metric : metrics) {
     switch (metric.verdict) {
-      case ComparisonVerdict::kBroken:
+      case analysis::ComparisonVerdict::kBroken:
         ++counts.broken;
         break;
-      case ComparisonVerdict::kRegressed:
+      case analysis::ComparisonVerdict::kRegressed:
         ++counts.regressed;
         break;
-      case ComparisonVerdict::kImproved:
+      case analysis::ComparisonVerdict::kImproved:
         ++counts.improved;
         break;
-      case ComparisonVerdict::kEquivalent:
+      case analysis::ComparisonVerdict::kEquivalent:
         ++counts.equivalent;
         break;
-      case ComparisonVerdict::kInconclusive:
+      case analysis::ComparisonVerdict::kInconclusive:
         ++counts.inconclusive;
         break;
     }
@@ -221,20 +223,20 @@ std::string counts_text(const VerdictCounts& counts) {
                      counts.inconclusive);
 }
 
-std::string outputs_text(std::span<const MetricComparison> metrics) {
+std::string outputs_text(std::span<const analysis::MetricComparison> metrics) {
   std::size_t same = 0;
   std::size_t within = 0;
   std::size_t worse = 0;
   std::size_t better = 0;
   std::size_t open = 0;
-  for (const MetricComparison& metric : metrics) {
+  for (const analysis::MetricComparison& metric : metrics) {
     if (metric.kind == "accuracy") {
-      const bool equivalent = metric.verdict == ComparisonVerdict::kEquivalent;
+      const bool equivalent = metric.verdict == analysis::ComparisonVerdict::kEquivalent;
       same += equivalent && metric.output && metric.output->same_bits ? 1U : 0U;
       within += equivalent && metric.output && !metric.output->same_bits ? 1U : 0U;
       worse += is_worse(metric) ? 1U : 0U;
-      better += metric.verdict == ComparisonVerdict::kImproved ? 1U : 0U;
-      open += metric.verdict == ComparisonVerdict::kInconclusive ? 1U : 0U;
+      better += metric.verdict == analysis::ComparisonVerdict::kImproved ? 1U : 0U;
+      open += metric.verdict == analysis::ComparisonVerdict::kInconclusive ? 1U : 0U;
     }
   }
   if (same + within + worse + better + open == 0) {
@@ -250,16 +252,16 @@ std::string outputs_text(std::span<const MetricComparison> metrics) {
       open);
 }
 
-std::string floors_text(std::span<const MetricComparison> metrics) {
+std::string floors_text(std::span<const analysis::MetricComparison> metrics) {
   std::vector<double> calibrated;
   std::size_t learned = 0;
   std::size_t assumed = 0;
-  for (const MetricComparison& metric : metrics) {
+  for (const analysis::MetricComparison& metric : metrics) {
     if (metric.kind == "layer" && metric.floor) {
-      if (metric.floor->source == FloorSource::kCalibrated) {
+      if (metric.floor->source == analysis::FloorSource::kCalibrated) {
         calibrated.push_back(metric.floor->relative);
       } else {
-        ++(metric.floor->source == FloorSource::kLearned ? learned : assumed);
+        ++(metric.floor->source == analysis::FloorSource::kLearned ? learned : assumed);
       }
     }
   }
@@ -278,7 +280,7 @@ std::string floors_text(std::span<const MetricComparison> metrics) {
   return parts.empty() ? "" : fmt::format("floors of layers: {}", fmt::join(parts, ", "));
 }
 
-std::string overall_text(const OverallChange& overall) {
+std::string overall_text(const analysis::OverallChange& overall) {
   return fmt::format("geometric mean of {}: {} ({}): {}; {} slower, {} faster",
                      overall.metrics,
                      ratio_change_text(overall.metric),
@@ -288,14 +290,14 @@ std::string overall_text(const OverallChange& overall) {
                      overall.faster);
 }
 
-std::string applied_text(const AppliedExclusion& applied) {
+std::string applied_text(const analysis::AppliedExclusion& applied) {
   return fmt::format(
       "{}: {}",
       exclusion_text(applied.exclusion, applied.expired),
       applied.metrics.empty() ? "matches nothing" : counts_text(verdict_counts(applied.metrics)));
 }
 
-std::string failures_text(const NotCompared& each) {
+std::string failures_text(const analysis::NotCompared& each) {
   const bool same = each.baseline.reason == each.candidate.reason;
   return fmt::format("{}: {}{}{}",
                      to_text(each.candidate.kind),
@@ -304,7 +306,7 @@ std::string failures_text(const NotCompared& each) {
                      same ? "" : each.candidate.reason);
 }
 
-void write_metrics(std::span<const MetricComparison> metrics, std::ostream& out) {
+void write_metrics(std::span<const analysis::MetricComparison> metrics, std::ostream& out) {
   AlignedTable table({{"  baseline", true},
                       {"candidate", true},
                       {"change", true},
@@ -314,10 +316,10 @@ void write_metrics(std::span<const MetricComparison> metrics, std::ostream& out)
                       {"verdict"},
                       {"metric"}});
   std::size_t quiet = 0;
-  for (const MetricComparison& metric : metrics) {
+  for (const analysis::MetricComparison& metric : metrics) {
     const bool output = metric.kind == "accuracy";
     if (!is_changed(metric) && !metric.levels &&
-        (output || (is_detail(metric) && ++quiet > kQuietDetails))) {
+        (output || (analysis::is_detail(metric) && ++quiet > kQuietDetails))) {
       continue;
     }
     const std::string reason = reason_text(metric);
@@ -342,4 +344,4 @@ void write_metrics(std::span<const MetricComparison> metrics, std::ostream& out)
   }
 }
 
-}  // namespace plumb
+}  // namespace plumb::reporting

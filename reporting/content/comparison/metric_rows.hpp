@@ -14,16 +14,19 @@
 #include "harness/analysis/compare/metric_test.hpp"
 #include "harness/analysis/report/excluded_metrics.hpp"
 
-namespace plumb {
+namespace plumb::reporting {
 
-[[nodiscard]] std::string change_text(double ratio);                             ///< "+2.31 %"
-[[nodiscard]] std::string change_interval_text(const MetricComparison& metric);  ///< or "–"
-[[nodiscard]] std::string baseline_text(const MetricComparison& metric);  ///< a time, or "–"
-[[nodiscard]] std::string candidate_text(const MetricComparison& metric);
-[[nodiscard]] std::string ratio_change_text(const MetricComparison& metric);
-[[nodiscard]] std::string detectable_text(const MetricComparison& metric);  ///< the mde, or "–"
+[[nodiscard]] std::string change_text(double ratio);  ///< "+2.31 %"
+[[nodiscard]] std::string change_interval_text(
+    const analysis::MetricComparison& metric);  ///< or "–"
+[[nodiscard]] std::string baseline_text(
+    const analysis::MetricComparison& metric);  ///< a time, or "–"
+[[nodiscard]] std::string candidate_text(const analysis::MetricComparison& metric);
+[[nodiscard]] std::string ratio_change_text(const analysis::MetricComparison& metric);
+[[nodiscard]] std::string detectable_text(
+    const analysis::MetricComparison& metric);  ///< the mde, or "–"
 /// Returns the explanation of a change: the reason and the causes with their shares, on one line.
-[[nodiscard]] std::string why_text(const MetricComparison& metric);
+[[nodiscard]] std::string why_text(const analysis::MetricComparison& metric);
 
 /// Quotes text for a POSIX shell.
 [[nodiscard]] std::string shell_quoted(const std::string& text);
@@ -39,16 +42,16 @@ namespace plumb {
                                     const std::map<std::string, std::string>& places);
 
 /// Returns whether a metric got worse: broken or regressed.
-[[nodiscard]] bool is_worse(const MetricComparison& metric);
+[[nodiscard]] bool is_worse(const analysis::MetricComparison& metric);
 /// Returns whether a metric changed: worse or improved.
-[[nodiscard]] bool is_changed(const MetricComparison& metric);
+[[nodiscard]] bool is_changed(const analysis::MetricComparison& metric);
 
-using MetricList = std::vector<const MetricComparison*>;
+using MetricList = std::vector<const analysis::MetricComparison*>;
 /// Returns what changed: broken, then regressed, then improved. Among these, models come first, and
 /// then the larger changes.
-[[nodiscard]] MetricList changed_metrics(std::span<const MetricComparison> metrics);
+[[nodiscard]] MetricList changed_metrics(std::span<const analysis::MetricComparison> metrics);
 /// Returns the layers by their ratio, the slowest first. At most `most` of either end are taken.
-[[nodiscard]] MetricList extreme_layers(std::span<const MetricComparison> metrics,
+[[nodiscard]] MetricList extreme_layers(std::span<const analysis::MetricComparison> metrics,
                                         std::size_t most);
 
 /// Numbers of metrics by verdict.
@@ -59,27 +62,27 @@ struct VerdictCounts {
   std::size_t equivalent = 0;
   std::size_t inconclusive = 0;
 };
-[[nodiscard]] VerdictCounts verdict_counts(std::span<const MetricComparison> metrics);
+[[nodiscard]] VerdictCounts verdict_counts(std::span<const analysis::MetricComparison> metrics);
 /// Returns "1 broken, 2 regressed, 0 improved, 40 equivalent, 3 inconclusive".
 [[nodiscard]] std::string counts_text(const VerdictCounts& counts);
 
 /// Returns one sentence on where the minimum effects of layers come from; empty: no layer has one.
-[[nodiscard]] std::string floors_text(std::span<const MetricComparison> metrics);
+[[nodiscard]] std::string floors_text(std::span<const analysis::MetricComparison> metrics);
 
 /// Returns one sentence on the results for the outputs; empty: none was compared.
-[[nodiscard]] std::string outputs_text(std::span<const MetricComparison> metrics);
+[[nodiscard]] std::string outputs_text(std::span<const analysis::MetricComparison> metrics);
 
 /// Returns "geometric mean of 606: -7.20 % (-9.90 % … -4.10 %): improved; 190 slower, 416 faster".
-[[nodiscard]] std::string overall_text(const OverallChange& overall);
+[[nodiscard]] std::string overall_text(const analysis::OverallChange& overall);
 
 /// Returns the failure that both runs have: "unsupported: no file".
-[[nodiscard]] std::string failures_text(const NotCompared& each);
+[[nodiscard]] std::string failures_text(const analysis::NotCompared& each);
 
 /// Returns what an exclusion of the suite covers in a comparison: "CASE: REASON (until DAY): 1
 /// broken, …".
-[[nodiscard]] std::string applied_text(const AppliedExclusion& applied);
+[[nodiscard]] std::string applied_text(const analysis::AppliedExclusion& applied);
 
 /// Writes a table for a terminal, and the causes below it.
-void write_metrics(std::span<const MetricComparison> metrics, std::ostream& out);
+void write_metrics(std::span<const analysis::MetricComparison> metrics, std::ostream& out);
 
-}  // namespace plumb
+}  // namespace plumb::reporting

@@ -5,14 +5,14 @@
 
 #include "reporting/document/ratio_plot.hpp"
 
-namespace plumb {
+namespace plumb::reporting {
 namespace {
 
 /// Returns the name of a metric. A layer's name is its place and the command that measures it
 /// again.
-PageCell name_cell(const MetricComparison& metric,
+PageCell name_cell(const analysis::MetricComparison& metric,
                    const std::map<std::string, std::string>& places) {
-  const std::string key = layer_key_of(metric);
+  const std::string key = analysis::layer_key_of(metric);
   if (key.empty()) {
     return text_cell(metric.series);
   }
@@ -24,15 +24,15 @@ PageCell name_cell(const MetricComparison& metric,
 
 }  // namespace
 
-Tone tone_of(ComparisonVerdict verdict) {
+Tone tone_of(analysis::ComparisonVerdict verdict) {
   switch (verdict) {
-    case ComparisonVerdict::kBroken:
-    case ComparisonVerdict::kRegressed:
+    case analysis::ComparisonVerdict::kBroken:
+    case analysis::ComparisonVerdict::kRegressed:
       return Tone::kBad;
-    case ComparisonVerdict::kImproved:
-    case ComparisonVerdict::kEquivalent:
+    case analysis::ComparisonVerdict::kImproved:
+    case analysis::ComparisonVerdict::kEquivalent:
       return Tone::kGood;
-    case ComparisonVerdict::kInconclusive:
+    case analysis::ComparisonVerdict::kInconclusive:
       return Tone::kWarning;
   }
   return Tone::kWarning;
@@ -43,7 +43,7 @@ void add_metric_table(const MetricList& metrics,
                       Page& page) {
   const RatioPlot plot(metrics);
   std::vector<PageRow> rows;
-  for (const MetricComparison* metric : metrics) {
+  for (const analysis::MetricComparison* metric : metrics) {
     rows.push_back(
         {word_cell(std::string(to_text(metric->verdict)), tone_of(metric->verdict)),
          text_cell(metric->kind),
@@ -68,4 +68,4 @@ void add_metric_table(const MetricList& metrics,
              rows);
 }
 
-}  // namespace plumb
+}  // namespace plumb::reporting

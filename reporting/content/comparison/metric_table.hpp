@@ -8,9 +8,9 @@
 #include "reporting/content/comparison/metric_rows.hpp"
 #include "reporting/document/page.hpp"
 
-namespace plumb {
+namespace plumb::reporting {
 
-[[nodiscard]] Tone tone_of(ComparisonVerdict verdict);
+[[nodiscard]] Tone tone_of(analysis::ComparisonVerdict verdict);
 
 /// Adds a table of metrics whose rows make a forest plot. `places` has the place of each layer key.
 /// Layers are shown with the command that measures them again.
@@ -18,4 +18,4 @@ void add_metric_table(const MetricList& metrics,
                       const std::map<std::string, std::string>& places,
                       Page& page);
 
-}  // namespace plumb
+}  // namespace plumb::reporting

@@ -12,7 +12,7 @@
 #include "reporting/document/quantity_text.hpp"
 #include "reporting/document/sanitized_text.hpp"
 
-namespace plumb {
+namespace plumb::reporting {
 namespace {
 
 constexpr std::size_t kShown = 30;
@@ -21,9 +21,9 @@ std::string percent(double share) {
   return fmt::format("{:.2f} %", 100.0 * share);
 }
 
-void write_metrics(const std::vector<MetricNoise>& all, std::ostream& out) {
-  std::vector<const MetricNoise*> noisiest;
-  for (const MetricNoise& metric : all) {
+void write_metrics(const std::vector<analysis::MetricNoise>& all, std::ostream& out) {
+  std::vector<const analysis::MetricNoise*> noisiest;
+  for (const analysis::MetricNoise& metric : all) {
     noisiest.push_back(&metric);
   }
   std::stable_sort(noisiest.begin(), noisiest.end(), [](const auto* one, const auto* other) {
@@ -40,7 +40,7 @@ void write_metrics(const std::vector<MetricNoise>& all, std::ostream& out) {
                       {"pairs", true},
                       {"metric"}});
   for (std::size_t i = 0; i < std::min(kShown, noisiest.size()); ++i) {
-    const MetricNoise& metric = *noisiest[i];
+    const analysis::MetricNoise& metric = *noisiest[i];
     table.add({time_text(Seconds(metric.median)),
                percent(metric.within),
                percent(metric.between),
@@ -59,8 +59,8 @@ void write_metrics(const std::vector<MetricNoise>& all, std::ostream& out) {
   }
 }
 
-void write_text(const NoiseReport& report, std::ostream& out) {
-  const AaStudy& noise = report.noise;
+void write_text(const analysis::NoiseReport& report, std::ostream& out) {
+  const analysis::AaStudy& noise = report.noise;
   out << fmt::format("{} · stack {} against itself · runs {} and {} · {} stored calibration{}\n\n",
                      sanitize_utf8(report.suite),
                      sanitize_utf8(report.stack),
@@ -72,7 +72,7 @@ void write_text(const NoiseReport& report, std::ostream& out) {
   out << fmt::format("\n{} comparisons of {} drawn pairs each, without a change\n",
                      noise.comparisons,
                      noise.pairs);
-  for (const FalsePositiveRate& rate : noise.alarms) {
+  for (const analysis::FalsePositiveRate& rate : noise.alarms) {
     out << fmt::format("  at {}: {} of tests alarm; a sound test is within {} … {}: {}\n",
                        percent(rate.alpha),
                        percent(rate.rate),
@@ -81,7 +81,7 @@ void write_text(const NoiseReport& report, std::ostream& out) {
                        rate.in_band() ? "kept" : "NOT KEPT");
   }
   out << fmt::format("  {} of whole comparisons call a change\n", percent(noise.family_alarms));
-  for (const PowerPoint& point : noise.power) {
+  for (const analysis::PowerPoint& point : noise.power) {
     out << fmt::format("  a change of {} is found in {} (in the worst metric {})\n",
                        percent(point.change),
                        percent(point.found),
@@ -91,12 +91,12 @@ void write_text(const NoiseReport& report, std::ostream& out) {
 
 }  // namespace
 
-void write_noise(const NoiseReport& report, OutputMode style, std::ostream& out) {
+void write_noise(const analysis::NoiseReport& report, OutputMode style, std::ostream& out) {
   if (style == OutputMode::kText) {
     write_text(report, out);
   } else {
-    write_json(noise_document(report), out);
+    write_json(analysis::noise_document(report), out);
   }
 }
 
-}  // namespace plumb
+}  // namespace plumb::reporting

@@ -6,9 +6,9 @@
 #include "harness/analysis/report/noise_report.hpp"
 #include "reporting/content/run/documents.hpp"
 
-namespace plumb {
+namespace plumb::reporting {
 
 /// Writes the output of `plumb calibrate`.
-void write_noise(const NoiseReport& report, OutputMode style, std::ostream& out);
+void write_noise(const analysis::NoiseReport& report, OutputMode style, std::ostream& out);
 
-}  // namespace plumb
+}  // namespace plumb::reporting

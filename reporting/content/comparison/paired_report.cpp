@@ -13,23 +13,23 @@
 #include "reporting/content/comparison/comparison_writers.hpp"
 #include "reporting/content/comparison/metric_rows.hpp"
 
-namespace plumb {
+namespace plumb::reporting {
 namespace {
 
 /// Returns the worst verdict of all answers. What is open comes before what is settled.
-ComparisonVerdict worst_of(const std::vector<PairedAnswer>& answers) {
-  for (const ComparisonVerdict verdict : {ComparisonVerdict::kBroken,
-                                          ComparisonVerdict::kRegressed,
-                                          ComparisonVerdict::kInconclusive,
-                                          ComparisonVerdict::kImproved,
-                                          ComparisonVerdict::kEquivalent}) {
-    if (std::any_of(answers.begin(), answers.end(), [&](const PairedAnswer& answer) {
+analysis::ComparisonVerdict find_worst(const std::vector<analysis::PairedAnswer>& answers) {
+  for (const analysis::ComparisonVerdict verdict : {analysis::ComparisonVerdict::kBroken,
+                                                    analysis::ComparisonVerdict::kRegressed,
+                                                    analysis::ComparisonVerdict::kInconclusive,
+                                                    analysis::ComparisonVerdict::kImproved,
+                                                    analysis::ComparisonVerdict::kEquivalent}) {
+    if (std::any_of(answers.begin(), answers.end(), [&](const analysis::PairedAnswer& answer) {
           return answer.verdict == verdict;
         })) {
       return verdict;
     }
   }
-  return ComparisonVerdict::kInconclusive;
+  return analysis::ComparisonVerdict::kInconclusive;
 }
 
 std::string command_of(const PairedReport& report) {
@@ -59,20 +59,20 @@ std::string method_of(const PairedReport& report) {
       100.0 * report.limits.layer_floor);
 }
 
-RunComparisonReport as_comparison(const PairedReport& report) {
-  RunComparisonReport comparison;
+analysis::RunComparisonReport as_comparison(const PairedReport& report) {
+  analysis::RunComparisonReport comparison;
   comparison.limits = report.limits;
-  comparison.comparison.verdict = worst_of(report.answers);
-  comparison.source = ComparisonSource{.name = "paired rounds of " + report.file,
-                                       .method = method_of(report),
-                                       .command = command_of(report),
-                                       .facts = {}};
-  for (const PairedAnswer& answer : report.answers) {
-    for (MetricComparison metric : answer.metrics) {
+  comparison.comparison.verdict = find_worst(report.answers);
+  comparison.source = analysis::ComparisonSource{.name = "paired rounds of " + report.file,
+                                                 .method = method_of(report),
+                                                 .command = command_of(report),
+                                                 .facts = {}};
+  for (const analysis::PairedAnswer& answer : report.answers) {
+    for (analysis::MetricComparison metric : answer.metrics) {
       metric.model = answer.id;
       metric.series = answer.id + "/" + metric.series;
       if (answer.attribution && metric.kind == "end_to_end") {
-        const Attribution& attribution = *answer.attribution;
+        const analysis::Attribution& attribution = *answer.attribution;
         metric.reason +=
             fmt::format("{}{:+.4g} s, of which layers {:+.4g} s, unexplained {:+.4g} s",
                         metric.reason.empty() ? "" : "; ",
@@ -117,4 +117,4 @@ std::span<const OutputFormat<PairedReport>> paired_formats() {
   return kFormats;
 }
 
-}  // namespace plumb
+}  // namespace plumb::reporting

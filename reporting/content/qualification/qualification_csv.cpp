@@ -4,9 +4,9 @@
 #include "reporting/content/qualification/qualification_writers.hpp"
 #include "reporting/document/csv_text.hpp"
 
-namespace plumb {
+namespace plumb::reporting {
 
-void write_qualification_csv(const QualificationReport& report, std::ostream& out) {
+void write_qualification_csv(const analysis::QualificationReport& report, std::ostream& out) {
   out << csv_row({"subject",
                   "mode",
                   "baseline_seconds",
@@ -21,10 +21,10 @@ void write_qualification_csv(const QualificationReport& report, std::ostream& ou
                   "candidate_variant",
                   "reason",
                   "place"});
-  const Qualification& q = report.qualification;
+  const analysis::Qualification& q = report.qualification;
   for (const auto* metrics : {&q.models, &q.layers}) {
-    for (const QualifiedMetric& metric : *metrics) {
-      const MetricComparison& test = metric.test;
+    for (const analysis::QualifiedMetric& metric : *metrics) {
+      const analysis::MetricComparison& test = metric.test;
       const auto known = [&](double value) {
         return csv_number(test.ratio ? std::optional(value) : std::nullopt);
       };
@@ -46,4 +46,4 @@ void write_qualification_csv(const QualificationReport& report, std::ostream& ou
   }
 }
 
-}  // namespace plumb
+}  // namespace plumb::reporting

@@ -7,13 +7,15 @@
 #include "reporting/content/comparison/metric_table.hpp"
 #include "reporting/content/qualification/qualification_writers.hpp"
 
-namespace plumb {
+namespace plumb::reporting {
 namespace {
 
-void add_models(const Qualification& q, const RunComparisonReport& compared, Page& page) {
+void add_models(const analysis::Qualification& q,
+                const analysis::RunComparisonReport& compared,
+                Page& page) {
   page.heading("5. Model by model");
   MetricList models;
-  for (const MetricComparison& metric : compared.comparison.metrics) {
+  for (const analysis::MetricComparison& metric : compared.comparison.metrics) {
     if (!metric.model.empty()) {
       models.push_back(&metric);
     }
@@ -30,18 +32,18 @@ void add_models(const Qualification& q, const RunComparisonReport& compared, Pag
                   q.candidate.run));
   if (!q.attributions.empty()) {
     page.subheading("Where the change comes from");
-    for (const ModelAttribution& split : q.attributions) {
+    for (const analysis::ModelAttribution& split : q.attributions) {
       add_attribution(split, compared.places, page);
     }
   }
 }
 
-void add_regressed_layer(const QualifiedMetric& layer,
+void add_regressed_layer(const analysis::QualifiedMetric& layer,
                          const std::map<std::string, std::string>& places,
                          Page& page) {
   const auto place = places.find(layer.subject);
   page.subheading(place == places.end() ? "a layer of the suite itself" : place->second);
-  const PinnedVariantCheck& replay = layer.replay;
+  const analysis::PinnedVariantCheck& replay = layer.replay;
   std::vector<PageRow> rows{
       {text_cell("measure it"), code_cell(layer_command(layer.subject))},
       {text_cell("models"),
@@ -70,13 +72,13 @@ void add_regressed_layer(const QualifiedMetric& layer,
   page.table({text_cell(""), text_cell(std::string(to_text(layer.test.verdict)))}, rows);
 }
 
-void add_regressed_layers(const Qualification& q,
+void add_regressed_layers(const analysis::Qualification& q,
                           const std::map<std::string, std::string>& places,
                           Page& page) {
   page.heading("6. Layers that got worse");
   add_findings(q.findings, places, page);
   std::size_t worse = 0;
-  for (const QualifiedMetric& layer : q.layers) {
+  for (const analysis::QualifiedMetric& layer : q.layers) {
     if (is_worse(layer.test) && ++worse <= page.most_details()) {
       add_regressed_layer(layer, places, page);
     }
@@ -91,11 +93,11 @@ void add_regressed_layers(const Qualification& q,
 
 }  // namespace
 
-void add_qualification_details(const QualificationReport& report, Page& page) {
-  const Qualification& q = report.qualification;
-  const RunComparisonReport compared = as_comparison(q);
+void add_qualification_details(const analysis::QualificationReport& report, Page& page) {
+  const analysis::Qualification& q = report.qualification;
+  const analysis::RunComparisonReport compared = as_comparison(q);
   add_models(q, compared, page);
   add_regressed_layers(q, compared.places, page);
 }
 
-}  // namespace plumb
+}  // namespace plumb::reporting

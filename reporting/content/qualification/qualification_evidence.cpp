@@ -8,7 +8,7 @@
 #include "reporting/content/qualification/qualification_writers.hpp"
 #include "reporting/document/quantity_text.hpp"
 
-namespace plumb {
+namespace plumb::reporting {
 namespace {
 
 constexpr const char* kNotMeasured = "not measured";
@@ -25,7 +25,7 @@ Tone tone_of_accuracy(const std::string& verdict) {
 
 using Places = std::map<std::string, std::string>;
 
-void add_correctness(const Qualification& q, const Places& places, Page& page) {
+void add_correctness(const analysis::Qualification& q, const Places& places, Page& page) {
   page.heading("7. Correctness");
   if (q.accuracy.empty()) {
     page.paragraph("Outputs: not measured.");
@@ -33,7 +33,7 @@ void add_correctness(const Qualification& q, const Places& places, Page& page) {
   }
   std::map<std::string, std::size_t> counts;
   std::vector<PageRow> rows;
-  for (const QualifiedAccuracy& each : q.accuracy) {
+  for (const analysis::QualifiedAccuracy& each : q.accuracy) {
     ++counts[each.verdict];
     constexpr std::size_t kMaxRows = 200;
     if (each.verdict != "same bits" && rows.size() < kMaxRows) {
@@ -60,12 +60,12 @@ void add_correctness(const Qualification& q, const Places& places, Page& page) {
   }
 }
 
-std::string cost_text(const QualifiedCost& cost, double value) {
+std::string cost_text(const analysis::QualifiedCost& cost, double value) {
   return cost.unit == "bytes" ? bytes_text(Bytes{static_cast<std::int64_t>(value)})
                               : time_text(Seconds(value));
 }
 
-void add_stability(const Qualification& q, const Places& places, Page& page) {
+void add_stability(const analysis::Qualification& q, const Places& places, Page& page) {
   page.heading("8. Stability");
   page.table({text_cell("stack"), number_cell("crashes"), number_cell("time-outs")},
              {{text_cell(stack_label(q.baseline)),
@@ -78,7 +78,7 @@ void add_stability(const Qualification& q, const Places& places, Page& page) {
     page.paragraph("Memory, creation and first call: not measured.");
   } else {
     std::vector<PageRow> rows;
-    for (const QualifiedCost& cost : q.costs) {
+    for (const analysis::QualifiedCost& cost : q.costs) {
       rows.push_back({text_cell(cost.name),
                       code_cell(named_key(cost.subject, places)),
                       number_cell(cost_text(cost, cost.baseline)),
@@ -95,17 +95,17 @@ void add_stability(const Qualification& q, const Places& places, Page& page) {
   page.paragraph("Size of the libraries' files: not measured.");
 }
 
-void add_compatibility(const Qualification& q, const Places& places, Page& page) {
+void add_compatibility(const analysis::Qualification& q, const Places& places, Page& page) {
   page.heading("9. Compatibility");
   std::vector<PageRow> rows;
-  for (const QualifiedMetric& layer : q.layers) {
-    if (layer.test.verdict == ComparisonVerdict::kBroken) {
+  for (const analysis::QualifiedMetric& layer : q.layers) {
+    if (layer.test.verdict == analysis::ComparisonVerdict::kBroken) {
       rows.push_back({code_cell(named_key(layer.subject, places, layer_command(layer.subject))),
                       text_cell(layer.test.reason)});
     }
   }
-  for (const QualifiedMetric& model : q.models) {
-    if (model.test.verdict == ComparisonVerdict::kBroken) {
+  for (const analysis::QualifiedMetric& model : q.models) {
+    if (model.test.verdict == analysis::ComparisonVerdict::kBroken) {
       rows.push_back({text_cell(model.subject + " " + model.mode), text_cell(model.test.reason)});
     }
   }
@@ -119,7 +119,7 @@ void add_compatibility(const Qualification& q, const Places& places, Page& page)
       "release notes: not measured.");
 }
 
-PageRow control_row(const QualifiedControl& control) {
+PageRow control_row(const analysis::QualifiedControl& control) {
   return {word_cell(control.moved ? "moved" : "steady", control.moved ? Tone::kBad : Tone::kGood),
           text_cell(control.name),
           number_cell(baseline_text(control.test)),
@@ -129,7 +129,7 @@ PageRow control_row(const QualifiedControl& control) {
           number_cell(std::to_string(control.baseline_seconds.size()))};
 }
 
-void add_quality(const Qualification& q, Page& page) {
+void add_quality(const analysis::Qualification& q, Page& page) {
   page.heading("10. Quality of the evidence");
   page.paragraph(
       fmt::format("{} rounds. In each, fresh processes of both stacks take turns in ABBA order. {} "
@@ -139,7 +139,7 @@ void add_quality(const Qualification& q, Page& page) {
                   q.baseline.environment,
                   q.candidate.environment));
   std::vector<PageRow> rows;
-  for (const QualifiedControl& control : q.controls) {
+  for (const analysis::QualifiedControl& control : q.controls) {
     rows.push_back(control_row(control));
   }
   if (rows.empty()) {
@@ -167,7 +167,7 @@ void add_quality(const Qualification& q, Page& page) {
                 100.0 * q.alarms.low,
                 100.0 * q.alarms.high));
   rows.clear();
-  for (const QualificationLook& look : q.looks) {
+  for (const analysis::QualificationLook& look : q.looks) {
     rows.push_back(
         {number_cell(std::to_string(look.pairs)), number_cell(std::to_string(look.open))});
   }
@@ -175,7 +175,7 @@ void add_quality(const Qualification& q, Page& page) {
     page.table({number_cell("interim look after pairs"), number_cell("metrics still open")}, rows);
   }
   rows.clear();
-  for (const InvalidRound& round : q.invalid_rounds) {
+  for (const analysis::InvalidRound& round : q.invalid_rounds) {
     rows.push_back({number_cell(std::to_string(round.round)), text_cell(round.reason)});
   }
   if (!rows.empty()) {
@@ -183,10 +183,10 @@ void add_quality(const Qualification& q, Page& page) {
   }
 }
 
-void add_waivers(const Qualification& q, const Places& places, Page& page) {
+void add_waivers(const analysis::Qualification& q, const Places& places, Page& page) {
   page.heading("11. Waivers");
   std::vector<PageRow> rows;
-  for (const Waiver& waiver : q.criteria.waivers) {
+  for (const analysis::Waiver& waiver : q.criteria.waivers) {
     std::vector<std::string> covered;
     for (const std::string& each : waiver.applied_to) {
       covered.push_back(named_key(each, places));
@@ -211,10 +211,10 @@ void add_waivers(const Qualification& q, const Places& places, Page& page) {
              rows);
 }
 
-void add_history(const QualificationReport& report, Page& page) {
+void add_history(const analysis::QualificationReport& report, Page& page) {
   page.heading("12. Earlier decisions");
   std::vector<PageRow> rows;
-  for (const PastQualification& past : report.history) {
+  for (const analysis::PastQualification& past : report.history) {
     rows.push_back({text_cell(past.run),
                     text_cell(to_text(past.finished)),
                     text_cell(std::string(to_text(past.verdict))),
@@ -228,7 +228,7 @@ void add_history(const QualificationReport& report, Page& page) {
              rows);
 }
 
-void add_data(const Qualification& q, Page& page) {
+void add_data(const analysis::Qualification& q, Page& page) {
   page.heading("13. Data, and how to repeat it");
   std::string command;
   for (const std::string& word : q.command) {
@@ -250,7 +250,7 @@ void add_data(const Qualification& q, Page& page) {
               {text_cell("run of the candidate"), code_cell(q.candidate.run)}});
 }
 
-void add_sign_off(const Qualification& q, Page& page) {
+void add_sign_off(const analysis::Qualification& q, Page& page) {
   page.heading("14. Sign-off");
   page.paragraph(fmt::format("{} The program's answer from the evidence above: {}. {}.",
                              question_of(q),
@@ -261,8 +261,8 @@ void add_sign_off(const Qualification& q, Page& page) {
 
 }  // namespace
 
-void add_qualification_evidence(const QualificationReport& report, Page& page) {
-  const Qualification& q = report.qualification;
+void add_qualification_evidence(const analysis::QualificationReport& report, Page& page) {
+  const analysis::Qualification& q = report.qualification;
   const Places places = as_comparison(q).places;
   add_correctness(q, places, page);
   add_stability(q, places, page);
@@ -274,4 +274,4 @@ void add_qualification_evidence(const QualificationReport& report, Page& page) {
   add_sign_off(q, page);
 }
 
-}  // namespace plumb
+}  // namespace plumb::reporting

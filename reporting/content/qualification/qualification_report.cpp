@@ -15,11 +15,11 @@
 #include "reporting/formats/html_page.hpp"
 #include "reporting/formats/markdown_page.hpp"
 
-namespace plumb {
+namespace plumb::reporting {
 namespace {
 
 template <typename Built>
-void write_as(const QualificationReport& report, std::ostream& out) {
+void write_as(const analysis::QualificationReport& report, std::ostream& out) {
   Built page(question_of(report.qualification));
   add_qualification_results(report, page);
   add_qualification_details(report, page);
@@ -27,11 +27,11 @@ void write_as(const QualificationReport& report, std::ostream& out) {
   page.write(out);
 }
 
-void write_json_document(const QualificationReport& report, std::ostream& out) {
-  Json document{{"schema_version", kJsonSchemaVersion}};
-  document.update(Json::parse(to_json(report.qualification)));
-  document["history"] = Json::array();
-  for (const PastQualification& past : report.history) {
+void write_json_document(const analysis::QualificationReport& report, std::ostream& out) {
+  analysis::Json document{{"schema_version", analysis::kJsonSchemaVersion}};
+  document.update(analysis::Json::parse(to_json(report.qualification)));
+  document["history"] = analysis::Json::array();
+  for (const analysis::PastQualification& past : report.history) {
     document["history"].push_back({{"run", past.run},
                                    {"finished", to_text(past.finished)},
                                    {"verdict", to_text(past.verdict)},
@@ -40,15 +40,15 @@ void write_json_document(const QualificationReport& report, std::ostream& out) {
   write_json(document, out);
 }
 
-void write_junit(const QualificationReport& report, std::ostream& out) {
+void write_junit(const analysis::QualificationReport& report, std::ostream& out) {
   write_comparison_junit(as_comparison(report.qualification), out);
 }
 
-void write_annotations(const QualificationReport& report, std::ostream& out) {
+void write_annotations(const analysis::QualificationReport& report, std::ostream& out) {
   write_comparison_annotations(as_comparison(report.qualification), out);
 }
 
-constexpr std::array<OutputFormat<QualificationReport>, 6> kFormats{{
+constexpr std::array<OutputFormat<analysis::QualificationReport>, 6> kFormats{{
     {".html", "one page that opens offline, to print and sign", write_as<HtmlPage>},
     {".md", "Markdown", write_as<MarkdownPage>},
     {".csv", "CSV of the metrics", write_qualification_csv},
@@ -70,8 +70,8 @@ std::string library_name(const std::string& identity) {
   return known == kNames.end() ? name : std::string(known->second);
 }
 
-MetricComparison named(const QualifiedMetric& metric, bool layer) {
-  MetricComparison test = metric.test;
+analysis::MetricComparison named(const analysis::QualifiedMetric& metric, bool layer) {
+  analysis::MetricComparison test = metric.test;
   test.kind = layer ? "layer" : "end_to_end";
   test.model = layer ? "" : metric.subject;
   test.series = layer ? "layers/" + metric.subject
@@ -91,22 +91,22 @@ MetricComparison named(const QualifiedMetric& metric, bool layer) {
   return test;
 }
 
-ComparisonVerdict verdict_of(QualificationVerdict verdict) {
+analysis::ComparisonVerdict verdict_of(analysis::QualificationVerdict verdict) {
   switch (verdict) {
-    case QualificationVerdict::kApprove:
-    case QualificationVerdict::kApproveWithExceptions:
-      return ComparisonVerdict::kEquivalent;
-    case QualificationVerdict::kReject:
-      return ComparisonVerdict::kRegressed;
-    case QualificationVerdict::kNotEnoughEvidence:
-      return ComparisonVerdict::kInconclusive;
+    case analysis::QualificationVerdict::kApprove:
+    case analysis::QualificationVerdict::kApproveWithExceptions:
+      return analysis::ComparisonVerdict::kEquivalent;
+    case analysis::QualificationVerdict::kReject:
+      return analysis::ComparisonVerdict::kRegressed;
+    case analysis::QualificationVerdict::kNotEnoughEvidence:
+      return analysis::ComparisonVerdict::kInconclusive;
   }
-  return ComparisonVerdict::kInconclusive;
+  return analysis::ComparisonVerdict::kInconclusive;
 }
 
 }  // namespace
 
-std::string stack_label(const QualifiedStack& stack) {
+std::string stack_label(const analysis::QualifiedStack& stack) {
   const auto value = [&](const char* name) {
     const auto found = stack.libraries.find(name);
     return found == stack.libraries.end() ? std::string() : found->second;
@@ -119,15 +119,15 @@ std::string stack_label(const QualifiedStack& stack) {
   return library.empty() ? stack.name : fmt::format("{} ({})", library, stack.name);
 }
 
-std::string question_of(const Qualification& qualification) {
+std::string question_of(const analysis::Qualification& qualification) {
   return fmt::format("May {} replace {}?",
                      stack_label(qualification.candidate),
                      stack_label(qualification.baseline));
 }
 
-RunComparisonReport as_comparison(const Qualification& qualification) {
-  RunComparisonReport report;
-  const auto side = [&](const QualifiedStack& stack, RunRecord& run) {
+analysis::RunComparisonReport as_comparison(const analysis::Qualification& qualification) {
+  analysis::RunComparisonReport report;
+  const auto side = [&](const analysis::QualifiedStack& stack, results::RunRecord& run) {
     run.header.id = stack.run;
     run.header.suite = qualification.suite;
     run.header.stack = stack_label(stack);
@@ -136,10 +136,10 @@ RunComparisonReport as_comparison(const Qualification& qualification) {
   side(qualification.baseline, report.baseline);
   side(qualification.candidate, report.candidate);
   report.comparison.verdict = verdict_of(qualification.verdict);
-  for (const QualifiedMetric& model : qualification.models) {
+  for (const analysis::QualifiedMetric& model : qualification.models) {
     report.comparison.metrics.push_back(named(model, false));
   }
-  for (const QualifiedMetric& layer : qualification.layers) {
+  for (const analysis::QualifiedMetric& layer : qualification.layers) {
     report.comparison.metrics.push_back(named(layer, true));
     // Qualifications of earlier versions know the models alone.
     if (!layer.place.empty() || !layer.models.empty()) {
@@ -150,8 +150,8 @@ RunComparisonReport as_comparison(const Qualification& qualification) {
   return report;
 }
 
-std::span<const OutputFormat<QualificationReport>> qualification_formats() {
+std::span<const OutputFormat<analysis::QualificationReport>> qualification_formats() {
   return kFormats;
 }
 
-}  // namespace plumb
+}  // namespace plumb::reporting

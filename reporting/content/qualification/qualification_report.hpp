@@ -6,10 +6,10 @@
 #include "harness/analysis/report/qualification_report.hpp"
 #include "reporting/formats/output_format.hpp"
 
-namespace plumb {
+namespace plumb::reporting {
 
 /// Lists the formats of a qualification: a page to sign, Markdown, JSON, JUnit and workflow
 /// commands of GitHub Actions.
-[[nodiscard]] std::span<const OutputFormat<QualificationReport>> qualification_formats();
+[[nodiscard]] std::span<const OutputFormat<analysis::QualificationReport>> qualification_formats();
 
-}  // namespace plumb
+}  // namespace plumb::reporting

@@ -8,33 +8,33 @@
 #include "reporting/content/qualification/qualification_writers.hpp"
 #include "reporting/document/quantity_text.hpp"
 
-namespace plumb {
+namespace plumb::reporting {
 namespace {
 
 constexpr std::size_t kExtremes = 10;
 constexpr std::size_t kMaxLibraries = 60;
 
-std::string verdict_words(QualificationVerdict verdict) {
+std::string verdict_words(analysis::QualificationVerdict verdict) {
   switch (verdict) {
-    case QualificationVerdict::kApprove:
+    case analysis::QualificationVerdict::kApprove:
       return "Approve.";
-    case QualificationVerdict::kApproveWithExceptions:
+    case analysis::QualificationVerdict::kApproveWithExceptions:
       return "Approve with exceptions.";
-    case QualificationVerdict::kReject:
+    case analysis::QualificationVerdict::kReject:
       return "Reject.";
-    case QualificationVerdict::kNotEnoughEvidence:
+    case analysis::QualificationVerdict::kNotEnoughEvidence:
       return "Not enough evidence.";
   }
   return "Not enough evidence.";
 }
 
-Tone tone_of_answer(QualificationVerdict verdict) {
-  return verdict == QualificationVerdict::kApprove  ? Tone::kGood
-         : verdict == QualificationVerdict::kReject ? Tone::kBad
-                                                    : Tone::kWarning;
+Tone tone_of_answer(analysis::QualificationVerdict verdict) {
+  return verdict == analysis::QualificationVerdict::kApprove  ? Tone::kGood
+         : verdict == analysis::QualificationVerdict::kReject ? Tone::kBad
+                                                              : Tone::kWarning;
 }
 
-void add_answer(const Qualification& q, Page& page) {
+void add_answer(const analysis::Qualification& q, Page& page) {
   page.heading("1. Question and verdict");
   page.verdict(verdict_words(q.verdict), q.reason, tone_of_answer(q.verdict));
   page.table({text_cell("report"), text_cell("measured from"), text_cell("to")},
@@ -44,7 +44,9 @@ void add_answer(const Qualification& q, Page& page) {
                                     : to_text(q.finished) + ", stopped before its end")}});
 }
 
-void add_facts(const std::string& what, const std::vector<QualifiedFact>& facts, Page& page) {
+void add_facts(const std::string& what,
+               const std::vector<analysis::QualifiedFact>& facts,
+               Page& page) {
   page.subheading(what);
   if (facts.empty()) {
     page.paragraph("none");
@@ -52,7 +54,7 @@ void add_facts(const std::string& what, const std::vector<QualifiedFact>& facts,
   }
   std::vector<PageRow> rows;
   rows.reserve(facts.size());
-  for (const QualifiedFact& fact : facts) {
+  for (const analysis::QualifiedFact& fact : facts) {
     rows.push_back({text_cell(fact.name),
                     text_cell(fact.baseline.empty() ? "–" : fact.baseline),
                     text_cell(fact.candidate.empty() ? "–" : fact.candidate),
@@ -62,11 +64,11 @@ void add_facts(const std::string& what, const std::vector<QualifiedFact>& facts,
              rows);
 }
 
-void add_scope(const Qualification& q, Page& page) {
+void add_scope(const analysis::Qualification& q, Page& page) {
   page.heading("2. Scope");
   std::set<std::string> models;
   std::set<std::string> modes;
-  for (const QualifiedMetric& metric : q.models) {
+  for (const analysis::QualifiedMetric& metric : q.models) {
     models.insert(metric.subject);
     modes.insert(metric.mode);
   }
@@ -83,7 +85,7 @@ void add_scope(const Qualification& q, Page& page) {
                   stack_label(q.candidate),
                   q.candidate.environment));
   std::vector<PageRow> rows;
-  for (const QualifiedStack* stack : {&q.baseline, &q.candidate}) {
+  for (const analysis::QualifiedStack* stack : {&q.baseline, &q.candidate}) {
     for (const auto& [name, value] : stack->libraries) {
       if (rows.size() < kMaxLibraries) {
         rows.push_back({text_cell(stack->name), text_cell(name), code_cell(value)});
@@ -104,13 +106,13 @@ void add_scope(const Qualification& q, Page& page) {
   }
 }
 
-Tone tone_of_state(CriterionState state) {
-  return state == CriterionState::kMet      ? Tone::kGood
-         : state == CriterionState::kFailed ? Tone::kBad
-                                            : Tone::kWarning;
+Tone tone_of_state(analysis::CriterionState state) {
+  return state == analysis::CriterionState::kMet      ? Tone::kGood
+         : state == analysis::CriterionState::kFailed ? Tone::kBad
+                                                      : Tone::kWarning;
 }
 
-void add_criteria(const Qualification& q,
+void add_criteria(const analysis::Qualification& q,
                   const std::map<std::string, std::string>& places,
                   Page& page) {
   page.heading("3. Criteria");
@@ -122,7 +124,7 @@ void add_criteria(const Qualification& q,
                                    q.criteria.file,
                                    q.criteria.sha256));
   std::vector<PageRow> rows;
-  for (const CriterionResult& result : q.results) {
+  for (const analysis::CriterionResult& result : q.results) {
     constexpr std::size_t kMaxCases = 5;
     std::string cases;
     for (std::size_t i = 0; i < std::min(kMaxCases, result.cases.size()); ++i) {
@@ -147,11 +149,11 @@ void add_criteria(const Qualification& q,
 
 /// Returns a row with the number of metrics of each verdict. What has no ratio and is not broken
 /// counts as not comparable.
-PageRow classes(const std::string& what, std::span<const QualifiedMetric> metrics) {
+PageRow classes(const std::string& what, std::span<const analysis::QualifiedMetric> metrics) {
   VerdictCounts counts;
   std::size_t unlike = 0;
-  for (const QualifiedMetric& metric : metrics) {
-    const bool broken = metric.test.verdict == ComparisonVerdict::kBroken;
+  for (const analysis::QualifiedMetric& metric : metrics) {
+    const bool broken = metric.test.verdict == analysis::ComparisonVerdict::kBroken;
     if (!metric.test.ratio && !broken) {
       ++unlike;
       continue;
@@ -176,7 +178,9 @@ PageRow classes(const std::string& what, std::span<const QualifiedMetric> metric
   return row;
 }
 
-void add_summary(const Qualification& q, const RunComparisonReport& compared, Page& page) {
+void add_summary(const analysis::Qualification& q,
+                 const analysis::RunComparisonReport& compared,
+                 Page& page) {
   page.heading("4. Summary");
   page.table({text_cell(""),
               number_cell("broken"),
@@ -188,7 +192,7 @@ void add_summary(const Qualification& q, const RunComparisonReport& compared, Pa
               number_cell("all")},
              {classes("models, each in each mode", q.models), classes("unique layers", q.layers)});
   std::vector<PageRow> rows;
-  for (const GeometricMean& mean : q.geometric_means) {
+  for (const analysis::GeometricMean& mean : q.geometric_means) {
     rows.push_back({text_cell(mean.mode),
                     number_cell(std::to_string(mean.models)),
                     number_cell(fmt::format("{:.4f}", mean.value)),
@@ -213,13 +217,13 @@ void add_summary(const Qualification& q, const RunComparisonReport& compared, Pa
 
 }  // namespace
 
-void add_qualification_results(const QualificationReport& report, Page& page) {
-  const Qualification& q = report.qualification;
-  const RunComparisonReport compared = as_comparison(q);
+void add_qualification_results(const analysis::QualificationReport& report, Page& page) {
+  const analysis::Qualification& q = report.qualification;
+  const analysis::RunComparisonReport compared = as_comparison(q);
   add_answer(q, page);
   add_scope(q, page);
   add_criteria(q, compared.places, page);
   add_summary(q, compared, page);
 }
 
-}  // namespace plumb
+}  // namespace plumb::reporting

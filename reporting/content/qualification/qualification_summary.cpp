@@ -15,7 +15,7 @@
 #include "reporting/document/quantity_text.hpp"
 #include "reporting/document/sanitized_text.hpp"
 
-namespace plumb {
+namespace plumb::reporting {
 namespace {
 
 constexpr std::size_t kMaxLayers = 20;
@@ -24,8 +24,8 @@ std::string percent(double ratio) {
   return fmt::format("{:+.2f} %", (ratio - 1.0) * 100.0);
 }
 
-std::vector<std::string> cells(const QualifiedMetric& metric) {
-  const MetricComparison& test = metric.test;
+std::vector<std::string> cells(const analysis::QualifiedMetric& metric) {
+  const analysis::MetricComparison& test = metric.test;
   const bool compared = test.ratio.has_value();
   return {compared ? time_text(Seconds(test.baseline)) : "–",
           compared ? time_text(Seconds(test.candidate)) : "–",
@@ -49,15 +49,15 @@ AlignedTable metric_table() {
                        {"metric"}});
 }
 
-bool quiet(const QualifiedMetric& metric) {
-  return metric.test.verdict == ComparisonVerdict::kEquivalent ||
-         metric.test.verdict == ComparisonVerdict::kInconclusive;
+bool quiet(const analysis::QualifiedMetric& metric) {
+  return metric.test.verdict == analysis::ComparisonVerdict::kEquivalent ||
+         metric.test.verdict == analysis::ComparisonVerdict::kInconclusive;
 }
 
-void write_layers(const Qualification& q, std::ostream& out) {
+void write_layers(const analysis::Qualification& q, std::ostream& out) {
   std::map<std::string_view, std::size_t> counts;
-  std::vector<const QualifiedMetric*> changed;
-  for (const QualifiedMetric& layer : q.layers) {
+  std::vector<const analysis::QualifiedMetric*> changed;
+  for (const analysis::QualifiedMetric& layer : q.layers) {
     ++counts[to_text(layer.test.verdict)];
     if (!quiet(layer)) {
       changed.push_back(&layer);
@@ -84,14 +84,14 @@ void write_layers(const Qualification& q, std::ostream& out) {
   }
 }
 
-void write_quality(const Qualification& q, std::ostream& out) {
+void write_quality(const analysis::Qualification& q, std::ostream& out) {
   out << fmt::format(
       "\nevidence: {} rounds, {} of them invalid; looks at", q.rounds, q.invalid_rounds.size());
-  for (const QualificationLook& look : q.looks) {
+  for (const analysis::QualificationLook& look : q.looks) {
     out << fmt::format(" {} pairs ({} open)", look.pairs, look.open);
   }
   out << '\n';
-  for (const QualifiedControl& control : q.controls) {
+  for (const analysis::QualifiedControl& control : q.controls) {
     if (control.test.ratio) {
       out << fmt::format("  control {}: {} ({} to {}){}\n",
                          control.name,
@@ -110,8 +110,8 @@ void write_quality(const Qualification& q, std::ostream& out) {
         100.0 * q.alarms.low,
         100.0 * q.alarms.high);
   }
-  std::vector<MetricComparison> tests;
-  for (const QualifiedMetric& layer : q.layers) {
+  std::vector<analysis::MetricComparison> tests;
+  for (const analysis::QualifiedMetric& layer : q.layers) {
     tests.push_back(layer.test);
   }
   if (const std::string floors = floors_text(tests); !floors.empty()) {
@@ -124,10 +124,10 @@ void write_quality(const Qualification& q, std::ostream& out) {
 
 }  // namespace
 
-void write_qualification(const Qualification& q, OutputMode style, std::ostream& out) {
+void write_qualification(const analysis::Qualification& q, OutputMode style, std::ostream& out) {
   if (style == OutputMode::kJson) {
-    Json document{{"schema_version", kJsonSchemaVersion}};
-    document.update(Json::parse(to_json(q)));
+    analysis::Json document{{"schema_version", analysis::kJsonSchemaVersion}};
+    document.update(analysis::Json::parse(to_json(q)));
     write_json(document, out);
     return;
   }
@@ -138,7 +138,7 @@ void write_qualification(const Qualification& q, OutputMode style, std::ostream&
                      to_text(q.verdict),
                      sanitize_utf8(q.reason));
   AlignedTable criteria({{"  criterion"}, {"limit"}, {"state"}, {"found"}});
-  for (const CriterionResult& result : q.results) {
+  for (const analysis::CriterionResult& result : q.results) {
     criteria.add(
         {"  " + result.criterion, result.limit, std::string(to_text(result.state)), result.found});
   }
@@ -146,7 +146,7 @@ void write_qualification(const Qualification& q, OutputMode style, std::ostream&
   if (!q.models.empty()) {
     out << '\n';
     AlignedTable models = metric_table();
-    for (const QualifiedMetric& model : q.models) {
+    for (const analysis::QualifiedMetric& model : q.models) {
       models.add(cells(model));
     }
     models.write(out);
@@ -157,4 +157,4 @@ void write_qualification(const Qualification& q, OutputMode style, std::ostream&
   out << fmt::format("runs {} and {}\n", q.baseline.run, q.candidate.run);
 }
 
-}  // namespace plumb
+}  // namespace plumb::reporting

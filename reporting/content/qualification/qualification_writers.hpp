@@ -9,28 +9,29 @@
 #include "reporting/content/qualification/qualification_report.hpp"
 #include "reporting/document/page.hpp"
 
-namespace plumb {
+namespace plumb::reporting {
 
 /// Returns the library of a stack with its version, and the stack's name: "oneDNN 3.2.0 (default)".
 /// The name alone where the library is not known.
-[[nodiscard]] std::string stack_label(const QualifiedStack& stack);
+[[nodiscard]] std::string stack_label(const analysis::QualifiedStack& stack);
 
 /// Returns the question: "May oneDNN 3.2.0 (new) replace oneDNN 3.1.0 (old)?".
-[[nodiscard]] std::string question_of(const Qualification& qualification);
+[[nodiscard]] std::string question_of(const analysis::Qualification& qualification);
 
 /// Adds parts 1 to 4: verdict, scope, criteria, summary.
-void add_qualification_results(const QualificationReport& report, Page& page);
+void add_qualification_results(const analysis::QualificationReport& report, Page& page);
 /// Adds parts 5 and 6: models, and layers that got worse.
-void add_qualification_details(const QualificationReport& report, Page& page);
+void add_qualification_details(const analysis::QualificationReport& report, Page& page);
 /// Adds parts 7 to 14: correctness, stability, compatibility, quality of the evidence, waivers,
 /// history, data, sign-off.
-void add_qualification_evidence(const QualificationReport& report, Page& page);
+void add_qualification_evidence(const analysis::QualificationReport& report, Page& page);
 
 /// Writes a CSV table with a row for each model in each mode, and each layer.
-void write_qualification_csv(const QualificationReport& report, std::ostream& out);
+void write_qualification_csv(const analysis::QualificationReport& report, std::ostream& out);
 
 /// Turns the metrics of a qualification into a comparison of runs, with the names that these use.
 /// So both are drawn, tested and announced in one way.
-[[nodiscard]] RunComparisonReport as_comparison(const Qualification& qualification);
+[[nodiscard]] analysis::RunComparisonReport as_comparison(
+    const analysis::Qualification& qualification);
 
-}  // namespace plumb
+}  // namespace plumb::reporting

@@ -18,7 +18,7 @@
 #include "reporting/document/quantity_text.hpp"
 #include "reporting/document/sanitized_text.hpp"
 
-namespace plumb {
+namespace plumb::reporting {
 namespace {
 
 constexpr const char* kUnknown = "–";
@@ -31,14 +31,14 @@ std::string limit_cell(const std::optional<Seconds>& time) {
   return time ? time_text(*time) : kUnknown;
 }
 
-std::string header_of(const ModelBounds& model) {
+std::string header_of(const analysis::ModelBounds& model) {
   return fmt::format("{}  ({} of {} layers)\n",
                      sanitize_utf8(to_text(model.instance, "  ")),
                      model.measured_layers,
                      model.total_layers);
 }
 
-void write_loads_of(const ModelBounds& model, std::ostream& out) {
+void write_loads_of(const analysis::ModelBounds& model, std::ostream& out) {
   if (model.loads.empty()) {
     return;
   }
@@ -49,18 +49,18 @@ void write_loads_of(const ModelBounds& model, std::ostream& out) {
                       {"median", true},
                       {"99 %", true},
                       {"queries", true}});
-  for (const ScenarioResult& load : model.loads) {
+  for (const results::ScenarioResult& load : model.loads) {
     std::vector<std::string> cells = load_cells(load);
     cells.front().insert(0, "  ");
     table.add(std::move(cells));
   }
   table.write(out);
-  out << "  " << kMlperfUnverified << '\n';
+  out << "  " << loadgen::kMlperfUnverified << '\n';
 }
 
 /// Returns "7.2 ms now; 4.9 ms with fusion; this library's limit 4.0 ms; this machine's limit 3.3
 /// ms".
-std::string sentence_of(const ModelSummary& summary) {
+std::string sentence_of(const analysis::ModelSummary& summary) {
   std::string text = summary.now ? time_text(*summary.now) + " now" : "no time end to end";
   if (summary.fastest != nullptr) {
     text += fmt::format("; {} with {}",
@@ -79,7 +79,7 @@ void write_findings(const std::vector<std::string>& findings, std::ostream& out)
   }
 }
 
-std::string measured_cell(const ModeSummary& mode) {
+std::string measured_cell(const analysis::ModeSummary& mode) {
   if (mode.execution == nullptr) {
     return kUnknown;
   }
@@ -87,12 +87,12 @@ std::string measured_cell(const ModeSummary& mode) {
                          : std::string(to_text(mode.execution->outcome.kind));
 }
 
-void write_summary_of(const ModelBounds& model, std::ostream& out) {
-  const ModelSummary summary = summarize(model);
+void write_summary_of(const analysis::ModelBounds& model, std::ostream& out) {
+  const analysis::ModelSummary summary = summarize(model);
   out << header_of(model) << "  " << sentence_of(summary) << '\n';
   AlignedTable table(
       {{"  mode"}, {"bound", true}, {"predicted", true}, {"measured", true}, {"gap", true}});
-  for (const ModeSummary& mode : summary.modes) {
+  for (const analysis::ModeSummary& mode : summary.modes) {
     const std::optional<double> gap = mode.gap();
     table.add({"  " + mode.mode,
                limit_cell(mode.bound),
@@ -108,19 +108,20 @@ void write_summary_of(const ModelBounds& model, std::ostream& out) {
   out << '\n';
 }
 
-void write_all_of(const ModelBounds& model, Timestamp now, std::ostream& out) {
+void write_all_of(const analysis::ModelBounds& model, Timestamp now, std::ostream& out) {
   out << header_of(model);
   AlignedTable table(
       {{"  bound"}, {"mode"}, {"time", true}, {"complete"}, {"oldest row", true}, {"lacks"}});
-  for (const Bound& bound : model.bounds) {
-    table.add({"  " + bound.kind,
-               bound.mode,
-               known_time(bound) ? with_interval(bound.seconds, bound.interval) : kUnknown,
-               bound.complete ? "yes" : "NO",
-               age_of(bound.oldest_row, now),
-               fmt::format("{}", fmt::join(bound.lacks, ", "))});
+  for (const analysis::Bound& bound : model.bounds) {
+    table.add(
+        {"  " + bound.kind,
+         bound.mode,
+         analysis::known_time(bound) ? with_interval(bound.seconds, bound.interval) : kUnknown,
+         bound.complete ? "yes" : "NO",
+         age_of(bound.oldest_row, now),
+         fmt::format("{}", fmt::join(bound.lacks, ", "))});
   }
-  for (const ExecutionTime& execution : model.executions) {
+  for (const analysis::ExecutionTime& execution : model.executions) {
     const bool known = execution.samples > 0;
     table.add({"  end to end",
                execution.mode,
@@ -131,7 +132,7 @@ void write_all_of(const ModelBounds& model, Timestamp now, std::ostream& out) {
   }
   table.write(out);
   write_loads_of(model, out);
-  write_findings(all_findings(model), out);
+  write_findings(analysis::all_findings(model), out);
   constexpr std::size_t kMost = 5;
   for (std::size_t i = 0; i < std::min(kMost, model.unsupported.size()); ++i) {
     const auto& layer = model.unsupported[i];
@@ -146,10 +147,11 @@ void write_all_of(const ModelBounds& model, Timestamp now, std::ostream& out) {
 
 /// Returns "1 of 7 models" or "3 of 7 models" for the models that `is` selects; empty for none.
 template <typename Is>
-std::string models_where(const RunReport& report, Is&& is) {
-  const auto count = std::count_if(report.models.begin(),
-                                   report.models.end(),
-                                   [&](const ModelReport& model) { return is(model.bounds); });
+std::string models_where(const analysis::RunReport& report, Is&& is) {
+  const auto count = std::count_if(
+      report.models.begin(), report.models.end(), [&](const analysis::ModelReport& model) {
+        return is(model.bounds);
+      });
   return count == 0 ? std::string()
                     : fmt::format("{} of {} model{}",
                                   count,
@@ -158,21 +160,24 @@ std::string models_where(const RunReport& report, Is&& is) {
 }
 
 /// Writes once, for all models, what makes their numbers less certain.
-void write_notes(const RunReport& report, std::ostream& out) {
+void write_notes(const analysis::RunReport& report, std::ostream& out) {
   const auto note = [&](const std::string& models, std::string_view text) {
     if (!models.empty()) {
       out << models << ": " << text << '\n';
     }
   };
-  note(models_where(report, [](const ModelBounds& model) { return !model.disturbances.empty(); }),
+  note(models_where(report,
+                    [](const analysis::ModelBounds& model) { return !model.disturbances.empty(); }),
        "disturbed or unstable; run again when the host is quiet");
-  note(models_where(report, [](const ModelBounds& model) { return !model.unsupported.empty(); }),
+  note(models_where(report,
+                    [](const analysis::ModelBounds& model) { return !model.unsupported.empty(); }),
        "some layers have no time, so the numbers that depend on them are not known");
-  note(models_where(report, [](const ModelBounds& model) { return !model.findings.empty(); }),
+  note(models_where(report,
+                    [](const analysis::ModelBounds& model) { return !model.findings.empty(); }),
        "findings");
   std::optional<Timestamp> oldest;
-  for (const ModelReport& model : report.models) {
-    for (const Bound& bound : model.bounds.bounds) {
+  for (const analysis::ModelReport& model : report.models) {
+    for (const analysis::Bound& bound : model.bounds.bounds) {
       oldest =
           bound.oldest_row && (!oldest || *bound.oldest_row < *oldest) ? bound.oldest_row : oldest;
     }
@@ -186,16 +191,19 @@ void write_notes(const RunReport& report, std::ostream& out) {
 
 }  // namespace
 
-void write_bounds(const RunReport& report, OutputMode style, std::ostream& out, Detail detail) {
+void write_bounds(const analysis::RunReport& report,
+                  OutputMode style,
+                  std::ostream& out,
+                  Detail detail) {
   if (style == OutputMode::kJson) {
-    return write_json(bounds_document(report), out);
+    return write_json(analysis::bounds_document(report), out);
   }
   out << fmt::format("run {}  suite {}  stack {}  environment {}\n\n",
                      report.run.header.id,
                      sanitize_utf8(report.run.header.suite),
                      sanitize_utf8(report.run.header.stack),
                      report.run.header.environment.id());
-  for (const ModelReport& model : report.models) {
+  for (const analysis::ModelReport& model : report.models) {
     if (detail == Detail::kAll) {
       write_all_of(model.bounds, report.now, out);
     } else {
@@ -206,7 +214,7 @@ void write_bounds(const RunReport& report, OutputMode style, std::ostream& out, 
   if (detail == Detail::kShort) {
     write_notes(report, out);
   }
-  out << exclusion_lines(report.exclusions, day_of(report.run.header));
+  out << exclusion_lines(report.exclusions, analysis::day_of(report.run.header));
 }
 
-}  // namespace plumb
+}  // namespace plumb::reporting

@@ -18,11 +18,11 @@
 #include "reporting/document/quantity_text.hpp"
 #include "reporting/document/sanitized_text.hpp"
 
-namespace plumb {
+namespace plumb::reporting {
 namespace {
 
 /// Returns the number of layers, and how many of them an execution has left to do.
-std::string layers_text(const GraphTotals& sums) {
+std::string layers_text(const model::GraphTotals& sums) {
   std::string text = fmt::format("{} layers", sums.layers);
   if (sums.folded_layers > 0) {
     text +=
@@ -48,11 +48,11 @@ void write_model_list(std::span<const ModelListing> models, OutputMode style, st
   table.write(out);
 }
 
-void write_model(const Graph& graph, OutputMode style, std::ostream& out) {
+void write_model(const model::Graph& graph, OutputMode style, std::ostream& out) {
   if (style == OutputMode::kJson) {
     return write_json(model_document(graph), out);
   }
-  const GraphTotals sums = totals(graph);
+  const model::GraphTotals sums = model::totals(graph);
   out << fmt::format("{}  opset {}  {}, {} unique  {}{}MACs  {} parameters ({})\n",
                      sanitize_utf8(graph.name),
                      graph.opset,
@@ -62,9 +62,9 @@ void write_model(const Graph& graph, OutputMode style, std::ostream& out) {
                      count_text(static_cast<double>(sums.macs)),
                      count_text(static_cast<double>(graph.parameters)),
                      bytes_text(graph.weight_bytes));
-  const auto describe_values = [&](const char* what, const std::vector<ValueId>& ids) {
-    for (const ValueId id : ids) {
-      const Value& value = graph.values[id];
+  const auto describe_values = [&](const char* what, const std::vector<model::ValueId>& ids) {
+    for (const model::ValueId id : ids) {
+      const model::Value& value = graph.values[id];
       out << fmt::format("{} {} {}[{}]\n",
                          what,
                          sanitize_utf8(value.name),
@@ -79,12 +79,12 @@ void write_model(const Graph& graph, OutputMode style, std::ostream& out) {
     out << fmt::format("  {:5} {}\n", count, sanitize_utf8(op));
   }
   AlignedTable table({{"layer"}, {"op"}, {"MACs", true}, {"bytes", true}, {"key"}});
-  for (const Layer& layer : graph.layers) {
+  for (const model::Layer& layer : graph.layers) {
     const Bytes bytes = layer.cost.input_bytes + layer.cost.weight_bytes + layer.cost.output_bytes;
-    const std::string key = layer.role == Layer::Role::kFolded ? "folded: acts on weights only"
-                            : layer.role == Layer::Role::kUnsupported
-                                ? "unsupported: " + layer.reason
-                                : layer.key.text;
+    const std::string key =
+        layer.role == model::Layer::Role::kFolded        ? "folded: acts on weights only"
+        : layer.role == model::Layer::Role::kUnsupported ? "unsupported: " + layer.reason
+                                                         : layer.key.text;
     table.add({layer.name,
                layer.onnx_op,
                count_text(static_cast<double>(layer.cost.macs)),
@@ -94,7 +94,7 @@ void write_model(const Graph& graph, OutputMode style, std::ostream& out) {
   table.write(out);
 }
 
-void write_runs(std::span<const RunRecord> runs, OutputMode style, std::ostream& out) {
+void write_runs(std::span<const results::RunRecord> runs, OutputMode style, std::ostream& out) {
   if (style == OutputMode::kJson) {
     return write_json(runs_document(runs), out);
   }
@@ -109,16 +109,16 @@ void write_runs(std::span<const RunRecord> runs, OutputMode style, std::ostream&
                                             {"failed", true},
                                             {"reused", true},
                                             {"tags"}};
-  const bool labelled = std::any_of(runs.begin(), runs.end(), [](const RunRecord& run) {
-    return !run_labels(run.header.environment).empty();
+  const bool labelled = std::any_of(runs.begin(), runs.end(), [](const results::RunRecord& run) {
+    return !results::run_labels(run.header.environment).empty();
   });
   if (labelled) {
     columns.push_back({"labels"});
   }
   AlignedTable table(std::move(columns));
-  for (const RunRecord& run : runs) {
+  for (const results::RunRecord& run : runs) {
     std::vector<std::string> cells{run.header.id,
-                                   std::string(run_kind(run.header)),
+                                   std::string(analysis::run_kind(run.header)),
                                    run.header.suite,
                                    run.header.stack,
                                    run.header.environment.id(),
@@ -129,14 +129,14 @@ void write_runs(std::span<const RunRecord> runs, OutputMode style, std::ostream&
                                    std::to_string(run.rows_reused),
                                    fmt::format("{}", fmt::join(run.tags, " "))};
     if (labelled) {
-      cells.push_back(to_text(run_labels(run.header.environment)));
+      cells.push_back(results::to_text(results::run_labels(run.header.environment)));
     }
     table.add(std::move(cells));
   }
   table.write(out);
 }
 
-void write_environment(const Environment& environment,
+void write_environment(const results::Environment& environment,
                        OutputMode style,
                        bool explain,
                        std::ostream& out) {
@@ -158,27 +158,29 @@ void write_environment(const Environment& environment,
   }
 }
 
-void write_layer(const LayerKey& key,
-                 std::span<const Measurement> rows,
-                 const Environment& environment,
+void write_layer(const model::LayerKey& key,
+                 std::span<const results::Measurement> rows,
+                 const results::Environment& environment,
                  OutputMode style,
                  std::ostream& out) {
   if (style == OutputMode::kJson) {
     return write_json(layer_document(key, rows, environment), out);
   }
-  std::vector<const Measurement*> sorted;
-  for (const Measurement& row : rows) {
-    if (row.purpose != Purpose::kRace || !row.outcome.timed()) {
+  std::vector<const results::Measurement*> sorted;
+  for (const results::Measurement& row : rows) {
+    if (row.purpose != results::Purpose::kRace || !row.outcome.timed()) {
       sorted.push_back(&row);
     }
   }
-  std::stable_sort(sorted.begin(), sorted.end(), [](const Measurement* a, const Measurement* b) {
-    if (a->outcome.timed() != b->outcome.timed()) {
-      return a->outcome.timed();
-    }
-    return a->outcome.timed() && a->summary.median < b->summary.median;
-  });
-  const LayerCost cost = cost_of(parse_key(key));
+  std::stable_sort(sorted.begin(),
+                   sorted.end(),
+                   [](const results::Measurement* a, const results::Measurement* b) {
+                     if (a->outcome.timed() != b->outcome.timed()) {
+                       return a->outcome.timed();
+                     }
+                     return a->outcome.timed() && a->summary.median < b->summary.median;
+                   });
+  const model::LayerCost cost = model::compute_cost(model::parse_key(key));
   out << fmt::format("{}\n{}MACs  environment {}\n\n",
                      key.text,
                      count_text(static_cast<double>(cost.macs)),
@@ -191,8 +193,8 @@ void write_layer(const LayerKey& key,
                       {"reorder", true},
                       {"workspace", true},
                       {"outcome"}});
-  for (const Measurement* row : sorted) {
-    const SampleSummary time = row->corrected();
+  for (const results::Measurement* row : sorted) {
+    const measure::SampleSummary time = row->corrected();
     const bool timed = row->outcome.timed() && time.n > 0;
     const double rate =
         timed && time.median.count() > 0 ? cost.flops.value / time.median.count() / 1e9 : 0.0;
@@ -212,11 +214,11 @@ void write_layer(const LayerKey& key,
   }
   table.write(out);
   bool first = true;
-  for (const Measurement* row : sorted) {
+  for (const results::Measurement* row : sorted) {
     if (const std::string text = attribute_text(*row); !text.empty()) {
       out << fmt::format("{}{}: {}\n", std::exchange(first, false) ? "\n" : "", row->variant, text);
     }
   }
 }
 
-}  // namespace plumb
+}  // namespace plumb::reporting

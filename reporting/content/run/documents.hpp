@@ -13,7 +13,7 @@
 #include "harness/results/run.hpp"
 #include "reporting/content/run/report.hpp"
 
-namespace plumb {
+namespace plumb::reporting {
 
 /// Ways in which a command prints: for people, or as JSON. The JSON is one document with
 /// `schema_version` (docs/reference/command-line.md).
@@ -35,27 +35,27 @@ struct ModelListing {
 /// Writes the output of `plumb model list`.
 void write_model_list(std::span<const ModelListing> models, OutputMode style, std::ostream& out);
 /// Writes the output of `plumb model show`.
-void write_model(const Graph& graph, OutputMode style, std::ostream& out);
+void write_model(const model::Graph& graph, OutputMode style, std::ostream& out);
 /// Writes the output of `plumb runs`.
-void write_runs(std::span<const RunRecord> runs, OutputMode style, std::ostream& out);
+void write_runs(std::span<const results::RunRecord> runs, OutputMode style, std::ostream& out);
 /// Writes the output of `plumb bound`. In short, a model is one sentence and one table, and what
 /// made times uncertain is said once. The JSON has everything.
-void write_bounds(const RunReport& report,
+void write_bounds(const analysis::RunReport& report,
                   OutputMode style,
                   std::ostream& out,
                   Detail detail = Detail::kShort);
 /// Writes the output of `plumb whatif`: the largest predicted saving first.
-void write_what_ifs(const RunReport& report, OutputMode style, std::ostream& out);
+void write_what_ifs(const analysis::RunReport& report, OutputMode style, std::ostream& out);
 /// Writes the output of `plumb env`.
-void write_environment(const Environment& environment,
+void write_environment(const results::Environment& environment,
                        OutputMode style,
                        bool explain,
                        std::ostream& out);
 /// Writes the output of `plumb layer`: all rows of one key, fastest first.
-void write_layer(const LayerKey& key,
-                 std::span<const Measurement> rows,
-                 const Environment& environment,
+void write_layer(const model::LayerKey& key,
+                 std::span<const results::Measurement> rows,
+                 const results::Environment& environment,
                  OutputMode style,
                  std::ostream& out);
 
-}  // namespace plumb
+}  // namespace plumb::reporting

@@ -6,9 +6,9 @@
 #include "reporting/document/markdown_text.hpp"
 #include "reporting/document/sanitized_text.hpp"
 
-namespace plumb {
+namespace plumb::reporting {
 
-std::string exclusion_text(const Exclusion& exclusion, bool expired) {
+std::string exclusion_text(const results::Exclusion& exclusion, bool expired) {
   return fmt::format("{}: {} ({}{}{})",
                      exclusion.match,
                      exclusion.reason,
@@ -17,21 +17,22 @@ std::string exclusion_text(const Exclusion& exclusion, bool expired) {
                      exclusion.until);
 }
 
-std::string exclusion_lines(std::span<const Exclusion> exclusions, std::string_view day) {
+std::string exclusion_lines(std::span<const results::Exclusion> exclusions, std::string_view day) {
   std::string text = exclusions.empty() ? "" : "excluded by the suite from gates and alerts\n";
-  for (const Exclusion& each : exclusions) {
+  for (const results::Exclusion& each : exclusions) {
     text += "  " + sanitize_utf8(exclusion_text(each, !each.holds_on(day))) + "\n";
   }
   return text;
 }
 
-std::string exclusion_section(std::span<const Exclusion> exclusions, std::string_view day) {
+std::string exclusion_section(std::span<const results::Exclusion> exclusions,
+                              std::string_view day) {
   std::string text =
       exclusions.empty() ? "" : "\n### Excluded by the suite from gates and alerts\n\n";
-  for (const Exclusion& each : exclusions) {
+  for (const results::Exclusion& each : exclusions) {
     text += "- " + markdown_cell(exclusion_text(each, !each.holds_on(day))) + "\n";
   }
   return text;
 }
 
-}  // namespace plumb
+}  // namespace plumb::reporting

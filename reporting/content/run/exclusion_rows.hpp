@@ -8,18 +8,18 @@
 
 #include "harness/results/exclusion.hpp"
 
-namespace plumb {
+namespace plumb::reporting {
 
 /// Returns "CASE: REASON (WHO, until DAY)"; an expired one says so.
-[[nodiscard]] std::string exclusion_text(const Exclusion& exclusion, bool expired);
+[[nodiscard]] std::string exclusion_text(const results::Exclusion& exclusion, bool expired);
 
 /// Returns the lines of a text report that list what a run's suite excludes on a day; empty: there
 /// is nothing.
-[[nodiscard]] std::string exclusion_lines(std::span<const Exclusion> exclusions,
+[[nodiscard]] std::string exclusion_lines(std::span<const results::Exclusion> exclusions,
                                           std::string_view day);
 
 /// Returns the same as a section of Markdown.
-[[nodiscard]] std::string exclusion_section(std::span<const Exclusion> exclusions,
+[[nodiscard]] std::string exclusion_section(std::span<const results::Exclusion> exclusions,
                                             std::string_view day);
 
-}  // namespace plumb
+}  // namespace plumb::reporting

@@ -6,50 +6,50 @@
 #include "harness/base/timestamp.hpp"
 #include "reporting/content/run/documents.hpp"
 
-namespace plumb {
+namespace plumb::reporting {
 namespace {
 
-Json shape_list(const std::vector<std::optional<TensorType>>& types) {
-  Json shapes = Json::array();
+analysis::Json shape_list(const std::vector<std::optional<model::TensorType>>& types) {
+  analysis::Json shapes = analysis::Json::array();
   for (const auto& type : types) {
-    shapes.push_back(type ? Json(type->dims) : Json());
+    shapes.push_back(type ? analysis::Json(type->dims) : analysis::Json());
   }
   return shapes;
 }
 
-std::string_view role_text(Layer::Role role) {
+std::string_view role_text(model::Layer::Role role) {
   switch (role) {
-    case Layer::Role::kCompute:
+    case model::Layer::Role::kCompute:
       return "compute";
-    case Layer::Role::kView:
+    case model::Layer::Role::kView:
       return "view";
-    case Layer::Role::kFolded:
+    case model::Layer::Role::kFolded:
       return "folded";
-    case Layer::Role::kUnsupported:
+    case model::Layer::Role::kUnsupported:
       return "unsupported";
   }
   return "";
 }
 
-Json shape_json(const Value& value) {
-  return value.shape_known ? Json(value.type.dims) : Json();
+analysis::Json shape_json(const model::Value& value) {
+  return value.shape_known ? analysis::Json(value.type.dims) : analysis::Json();
 }
 
-Json layer_json(const Graph& graph, const Layer& layer) {
-  Json inputs = Json::array();
+analysis::Json layer_json(const model::Graph& graph, const model::Layer& layer) {
+  analysis::Json inputs = analysis::Json::array();
   for (const auto& input : layer.inputs) {
-    inputs.push_back(input ? shape_json(graph.values[*input]) : Json());
+    inputs.push_back(input ? shape_json(graph.values[*input]) : analysis::Json());
   }
-  Json outputs = Json::array();
-  for (const ValueId output : layer.outputs) {
+  analysis::Json outputs = analysis::Json::array();
+  for (const model::ValueId output : layer.outputs) {
     outputs.push_back(shape_json(graph.values[output]));
   }
-  Json row{
+  analysis::Json row{
       {"name", layer.name},
       {"op", layer.onnx_op},
       {"key", layer.key.text},
       {"role", role_text(layer.role)},
-      {"folded", layer.role == Layer::Role::kFolded},
+      {"folded", layer.role == model::Layer::Role::kFolded},
       {"macs", layer.cost.macs},
       {"bytes", (layer.cost.input_bytes + layer.cost.weight_bytes + layer.cost.output_bytes).value},
       {"input_shapes", inputs},
@@ -60,20 +60,21 @@ Json layer_json(const Graph& graph, const Layer& layer) {
   return row;
 }
 
-Json tensor_json(const Value& value) {
-  return Json{{"name", value.name},
-              {"shape", shape_json(value)},
-              {"dtype", value.type_known ? Json(to_text(value.type.dtype)) : Json()}};
+analysis::Json tensor_json(const model::Value& value) {
+  return analysis::Json{
+      {"name", value.name},
+      {"shape", shape_json(value)},
+      {"dtype", value.type_known ? analysis::Json(to_text(value.type.dtype)) : analysis::Json()}};
 }
 
 }  // namespace
 
-void write_json(const Json& document, std::ostream& out) {
-  out << document_text(document);
+void write_json(const analysis::Json& document, std::ostream& out) {
+  out << analysis::document_text(document);
 }
 
-Json model_list_document(std::span<const ModelListing> models) {
-  Json rows = Json::array();
+analysis::Json model_list_document(std::span<const ModelListing> models) {
+  analysis::Json rows = analysis::Json::array();
   for (const ModelListing& model : models) {
     rows.push_back({{"name", model.name},
                     {"source", model.source},
@@ -83,14 +84,14 @@ Json model_list_document(std::span<const ModelListing> models) {
                     {"mlperf_rounds", model.rounds},
                     {"deviations", model.deviations}});
   }
-  Json result = new_document();
+  analysis::Json result = analysis::new_document();
   result["models"] = rows;
   return result;
 }
 
-Json model_document(const Graph& graph) {
-  const GraphTotals sums = totals(graph);
-  Json result = new_document();
+analysis::Json model_document(const model::Graph& graph) {
+  const model::GraphTotals sums = model::totals(graph);
+  analysis::Json result = analysis::new_document();
   result["name"] = graph.name;
   result["opset"] = graph.opset;
   result["layers"] = sums.layers;
@@ -102,71 +103,71 @@ Json model_document(const Graph& graph) {
   result["parameters"] = graph.parameters;
   result["weight_bytes"] = graph.weight_bytes.value;
   result["ops"] = sums.ops;
-  result["inputs"] = Json::array();
-  result["outputs"] = Json::array();
-  for (const ValueId input : graph.inputs) {
+  result["inputs"] = analysis::Json::array();
+  result["outputs"] = analysis::Json::array();
+  for (const model::ValueId input : graph.inputs) {
     result["inputs"].push_back(tensor_json(graph.values[input]));
   }
-  for (const ValueId output : graph.outputs) {
+  for (const model::ValueId output : graph.outputs) {
     result["outputs"].push_back(tensor_json(graph.values[output]));
   }
-  result["layer_list"] = Json::array();
-  for (const Layer& layer : graph.layers) {
+  result["layer_list"] = analysis::Json::array();
+  for (const model::Layer& layer : graph.layers) {
     result["layer_list"].push_back(layer_json(graph, layer));
   }
   return result;
 }
 
-Json runs_document(std::span<const RunRecord> runs) {
-  Json result = new_document();
-  result["runs"] = Json::array();
-  result["environments"] = Json::object();
-  for (const RunRecord& run : runs) {
-    result["runs"].push_back(run_json(run));
-    result["environments"].update(environments_json(run.header.environment));
+analysis::Json runs_document(std::span<const results::RunRecord> runs) {
+  analysis::Json result = analysis::new_document();
+  result["runs"] = analysis::Json::array();
+  result["environments"] = analysis::Json::object();
+  for (const results::RunRecord& run : runs) {
+    result["runs"].push_back(analysis::run_json(run));
+    result["environments"].update(analysis::environments_json(run.header.environment));
   }
   return result;
 }
 
-Json environment_document(const Environment& environment) {
-  Json result = new_document();
+analysis::Json environment_document(const results::Environment& environment) {
+  analysis::Json result = analysis::new_document();
   result["environment"] = environment.id();
-  result["environments"] = environments_json(environment);
+  result["environments"] = analysis::environments_json(environment);
   return result;
 }
 
-Json layer_document(const LayerKey& key,
-                    std::span<const Measurement> rows,
-                    const Environment& environment) {
-  Json result = new_document();
+analysis::Json layer_document(const model::LayerKey& key,
+                              std::span<const results::Measurement> rows,
+                              const results::Environment& environment) {
+  analysis::Json result = analysis::new_document();
   result["key"] = key.text;
-  const LayerSpec spec = parse_key(key);
-  const LayerCost cost = cost_of(spec);
+  const model::LayerSpec spec = model::parse_key(key);
+  const model::LayerCost cost = model::compute_cost(spec);
   result["macs"] = cost.macs;
   result["flops"] = cost.flops.value;
   result["input_shapes"] = shape_list(spec.inputs);
   result["environment"] = environment.id();
-  result["environments"] = environments_json(environment);
-  result["rows"] = Json::array();
-  for (const Measurement& row : rows) {
-    const SampleSummary time = row.corrected();
-    Json entry{{"variant", row.variant},
-               {"cache", to_text(row.cache)},
-               {"purpose", to_text(row.purpose)},
-               {"outcome", to_text(row.outcome.kind)},
-               {"reason", row.outcome.reason},
-               {"library_choice", row.library_choice},
-               {"reference_implementation", row.reference_implementation},
-               {"workspace_bytes", row.workspace.value},
-               {"creation_seconds", seconds_or_null(row.creation)},
-               {"reorder_seconds", seconds_or_null(row.reorder)},
-               {"disturbed", row.disturbance.disturbed}};
+  result["environments"] = analysis::environments_json(environment);
+  result["rows"] = analysis::Json::array();
+  for (const results::Measurement& row : rows) {
+    const measure::SampleSummary time = row.corrected();
+    analysis::Json entry{{"variant", row.variant},
+                         {"cache", to_text(row.cache)},
+                         {"purpose", to_text(row.purpose)},
+                         {"outcome", to_text(row.outcome.kind)},
+                         {"reason", row.outcome.reason},
+                         {"library_choice", row.library_choice},
+                         {"reference_implementation", row.reference_implementation},
+                         {"workspace_bytes", row.workspace.value},
+                         {"creation_seconds", analysis::seconds_or_null(row.creation)},
+                         {"reorder_seconds", analysis::seconds_or_null(row.reorder)},
+                         {"disturbed", row.disturbance.disturbed}};
     if (time.n > 0) {
       entry["n"] = time.n;
       entry["median_seconds"] = time.median.count();
-      const bool known = has_interval(time);
-      entry["low"] = known ? Json(time.interval.low.count()) : Json();
-      entry["high"] = known ? Json(time.interval.high.count()) : Json();
+      const bool known = measure::has_interval(time);
+      entry["low"] = known ? analysis::Json(time.interval.low.count()) : analysis::Json();
+      entry["high"] = known ? analysis::Json(time.interval.high.count()) : analysis::Json();
       entry["min_seconds"] = time.min.count();
       entry["p90_seconds"] = time.p90.count();
       entry["median_raw_seconds"] = row.summary.median.count();
@@ -190,4 +191,4 @@ Json layer_document(const LayerKey& key,
   return result;
 }
 
-}  // namespace plumb
+}  // namespace plumb::reporting

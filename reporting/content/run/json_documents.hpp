@@ -9,17 +9,17 @@
 #include "harness/analysis/report/run_json.hpp"
 #include "reporting/content/run/documents.hpp"
 
-namespace plumb {
+namespace plumb::reporting {
 
 /// Writes a document and a newline. Bytes that are not UTF-8 are replaced.
-void write_json(const Json& document, std::ostream& out);
+void write_json(const analysis::Json& document, std::ostream& out);
 
-[[nodiscard]] Json model_list_document(std::span<const ModelListing> models);
-[[nodiscard]] Json model_document(const Graph& graph);
-[[nodiscard]] Json runs_document(std::span<const RunRecord> runs);
-[[nodiscard]] Json environment_document(const Environment& environment);
-[[nodiscard]] Json layer_document(const LayerKey& key,
-                                  std::span<const Measurement> rows,
-                                  const Environment& environment);
+[[nodiscard]] analysis::Json model_list_document(std::span<const ModelListing> models);
+[[nodiscard]] analysis::Json model_document(const model::Graph& graph);
+[[nodiscard]] analysis::Json runs_document(std::span<const results::RunRecord> runs);
+[[nodiscard]] analysis::Json environment_document(const results::Environment& environment);
+[[nodiscard]] analysis::Json layer_document(const model::LayerKey& key,
+                                            std::span<const results::Measurement> rows,
+                                            const results::Environment& environment);
 
-}  // namespace plumb
+}  // namespace plumb::reporting

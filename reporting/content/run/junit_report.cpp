@@ -12,24 +12,24 @@
 #include "reporting/content/run/report_writers.hpp"
 #include "reporting/document/escape_xml.hpp"
 
-namespace plumb {
+namespace plumb::reporting {
 namespace {
 
 /// Returns the first outcome without a time that is stored for each key. Skipped rows do not count.
-std::map<std::string, Outcome> failed_keys(const RunReport& report) {
-  std::map<std::string, Outcome> failed;
-  for (const StoredMeasurement& row : report.rows) {
-    const Outcome& outcome = row.measurement.outcome;
-    if (!outcome.timed() && outcome.kind != Outcome::Kind::kSkipped) {
+std::map<std::string, results::Outcome> failed_keys(const analysis::RunReport& report) {
+  std::map<std::string, results::Outcome> failed;
+  for (const results::StoredMeasurement& row : report.rows) {
+    const results::Outcome& outcome = row.measurement.outcome;
+    if (!outcome.timed() && outcome.kind != results::Outcome::Kind::kSkipped) {
       failed.try_emplace(row.measurement.key.text, outcome);
     }
   }
   return failed;
 }
 
-bool is_error(Outcome::Kind kind) {
-  return kind == Outcome::Kind::kWrongResult || kind == Outcome::Kind::kCrashed ||
-         kind == Outcome::Kind::kTimedOut;
+bool is_error(results::Outcome::Kind kind) {
+  return kind == results::Outcome::Kind::kWrongResult || kind == results::Outcome::Kind::kCrashed ||
+         kind == results::Outcome::Kind::kTimedOut;
 }
 
 struct Counts {
@@ -42,15 +42,16 @@ struct Counts {
 
 /// What test cases of a run need to know beside their own results.
 struct Context {
-  std::map<std::string, Outcome> failed;  ///< first outcome without a time of each key
-  std::vector<Exclusion> exclusions;      ///< that hold on the day of the run
+  std::map<std::string, results::Outcome> failed;  ///< first outcome without a time of each key
+  std::vector<results::Exclusion> exclusions;      ///< that hold on the day of the run
 };
 
-Context context_of(const RunReport& report) {
+Context context_of(const analysis::RunReport& report) {
   Context context{failed_keys(report), report.exclusions};
-  std::erase_if(context.exclusions, [day = day_of(report.run.header)](const Exclusion& each) {
-    return !each.holds_on(day);
-  });
+  std::erase_if(context.exclusions,
+                [day = analysis::day_of(report.run.header)](const results::Exclusion& each) {
+                  return !each.holds_on(day);
+                });
   return context;
 }
 
@@ -58,7 +59,8 @@ Context context_of(const RunReport& report) {
 std::string excluded_element(const Context& context,
                              const std::string& series,
                              const std::string& otherwise) {
-  const Exclusion* const exclusion = exclusion_of(context.exclusions, case_names(series));
+  const results::Exclusion* const exclusion =
+      results::find_exclusion(context.exclusions, results::case_names(series));
   return exclusion == nullptr
              ? std::string()
              : fmt::format("<skipped message=\"{}\"/>",
@@ -68,11 +70,11 @@ std::string excluded_element(const Context& context,
                                                   otherwise)));
 }
 
-std::string test_case(const ModelReport& model,
-                      const PartitionStep& step,
+std::string test_case(const analysis::ModelReport& model,
+                      const analysis::PartitionStep& step,
                       const Context& context,
                       Counts& counts) {
-  const Layer& layer = model.graph.layers[step.layers.front()];
+  const model::Layer& layer = model.graph.layers[step.layers.front()];
   const std::string name = escape_xml(layer.name.empty() ? layer.onnx_op : layer.name);
   const std::string head = fmt::format(
       "    <testcase classname=\"{}\" name=\"{}\"", escape_xml(model.bounds.instance.model), name);
@@ -80,8 +82,8 @@ std::string test_case(const ModelReport& model,
       fmt::format("      <properties><property name=\"key\" value=\"{}\"/></properties>\n",
                   escape_xml(step.key.text));
   ++counts.tests;
-  const bool free = layer.role != Layer::Role::kCompute && step.rewrite.empty();
-  if (free && layer.role != Layer::Role::kUnsupported) {
+  const bool free = layer.role != model::Layer::Role::kCompute && step.rewrite.empty();
+  if (free && layer.role != model::Layer::Role::kUnsupported) {
     return head + " time=\"0\"/>\n";
   }
   const std::string series = "layers/" + step.key.text;
@@ -116,11 +118,11 @@ std::string test_case(const ModelReport& model,
 
 /// Returns a scenario as a test case. Invalid is a failure. Not executed is an error, or skipped if
 /// it was refused.
-std::string load_case(const ModelReport& model,
-                      const ScenarioResult& load,
+std::string load_case(const analysis::ModelReport& model,
+                      const results::ScenarioResult& load,
                       const Context& context,
                       Counts& counts) {
-  const LoadVerdict verdict = verdict_of(load);
+  const results::LoadVerdict verdict = judge_load(load);
   ++counts.tests;
   const std::string head = fmt::format(
       "    <testcase classname=\"{}\" name=\"{}\" time=\"{:.9f}\">\n      <properties><property "
@@ -130,21 +132,23 @@ std::string load_case(const ModelReport& model,
       load.wall.count(),
       escape_xml(score_text(load)));
   const std::string why =
-      verdict == LoadVerdict::kValid
+      verdict == results::LoadVerdict::kValid
           ? std::string()
-          : fmt::format("{}: {}", verdict_text(load), fmt::join(reasons_of(load), "; "));
-  const std::string series = fmt::format(
-      "models/{}/end_to_end/{}/{}", subject_of(model.bounds.instance), load.mode, load.scenario);
+          : fmt::format("{}: {}", verdict_text(load), fmt::join(results::list_reasons(load), "; "));
+  const std::string series = fmt::format("models/{}/end_to_end/{}/{}",
+                                         analysis::subject_of(model.bounds.instance),
+                                         load.mode,
+                                         load.scenario);
   if (const std::string excluded = excluded_element(context, series, why); !excluded.empty()) {
     ++counts.skipped;
     return fmt::format("{}      {}\n    </testcase>\n", head, excluded);
   }
-  if (verdict == LoadVerdict::kValid) {
+  if (verdict == results::LoadVerdict::kValid) {
     return head + "    </testcase>\n";
   }
   std::string_view element = "failure";
-  if (verdict == LoadVerdict::kNotExecuted) {
-    const bool refused = load.outcome.kind == Outcome::Kind::kUnsupported;
+  if (verdict == results::LoadVerdict::kNotExecuted) {
+    const bool refused = load.outcome.kind == results::Outcome::Kind::kUnsupported;
     element = refused ? "skipped" : "error";
     ++(refused ? counts.skipped : counts.errors);
   } else {
@@ -155,10 +159,10 @@ std::string load_case(const ModelReport& model,
 }
 
 /// Returns one test suite of all layers that the suite lists by themselves.
-std::string single_layers(const RunReport& report, const Context& context) {
+std::string single_layers(const analysis::RunReport& report, const Context& context) {
   Counts counts;
   std::string cases;
-  for (const SingleLayerResult& result : report.layers) {
+  for (const analysis::SingleLayerResult& result : report.layers) {
     ++counts.tests;
     cases += fmt::format("    <testcase classname=\"{}\" name=\"{}\"",
                          escape_xml(result.layer.file),
@@ -198,10 +202,10 @@ std::string single_layers(const RunReport& report, const Context& context) {
 
 /// Returns one test suite with a skipped case for each exclusion of the suite, the expired ones
 /// too.
-std::string exclusions(const RunReport& report) {
-  const std::string day = day_of(report.run.header);
+std::string exclusions(const analysis::RunReport& report) {
+  const std::string day = analysis::day_of(report.run.header);
   std::string cases;
-  for (const Exclusion& each : report.exclusions) {
+  for (const results::Exclusion& each : report.exclusions) {
     cases += fmt::format(
         "    <testcase classname=\"{}\" name=\"{}\"><skipped message=\"{}\"/></testcase>\n",
         escape_xml(report.run.header.suite),
@@ -222,17 +226,17 @@ std::string property(const std::string& name, const std::string& value) {
 
 }  // namespace
 
-void write_junit_report(const RunReport& report, std::ostream& out) {
+void write_junit_report(const analysis::RunReport& report, std::ostream& out) {
   const Context context = context_of(report);
   out << fmt::format("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"{}\">\n",
                      escape_xml(report.run.header.suite));
-  for (const ModelReport& model : report.models) {
+  for (const analysis::ModelReport& model : report.models) {
     Counts counts;
     std::string cases;
-    for (const PartitionStep& step : model.bounds.cover) {
+    for (const analysis::PartitionStep& step : model.bounds.cover) {
       cases += test_case(model, step, context, counts);
     }
-    for (const ScenarioResult& load : model.bounds.loads) {
+    for (const results::ScenarioResult& load : model.bounds.loads) {
       cases += load_case(model, load, context, counts);
     }
     out << fmt::format(
@@ -245,15 +249,15 @@ void write_junit_report(const RunReport& report, std::ostream& out) {
         counts.skipped,
         counts.seconds,
         to_text(report.run.header.started).substr(0, 19));
-    for (const Bound& bound : model.bounds.bounds) {
+    for (const analysis::Bound& bound : model.bounds.bounds) {
       const std::string name = escape_xml(bound.kind + "." + bound.mode);
-      if (const std::optional<Seconds> time = known_time(bound)) {
+      if (const std::optional<Seconds> time = analysis::known_time(bound)) {
         out << property(name + ".seconds", fmt::format("{:.9f}", time->count()));
       }
       out << property(name + ".complete", bound.complete ? "true" : "false");
     }
     if (!model.bounds.loads.empty()) {
-      out << property("mlperf.notice", escape_xml(std::string(kMlperfUnverified)));
+      out << property("mlperf.notice", escape_xml(std::string(loadgen::kMlperfUnverified)));
     }
     out << property("layers.measured", std::to_string(model.bounds.measured_layers));
     out << property("layers.total", std::to_string(model.bounds.total_layers));
@@ -268,4 +272,4 @@ void write_junit_report(const RunReport& report, std::ostream& out) {
   out << "</testsuites>\n";
 }
 
-}  // namespace plumb
+}  // namespace plumb::reporting

@@ -5,7 +5,7 @@
 
 #include "reporting/document/quantity_text.hpp"
 
-namespace plumb {
+namespace plumb::reporting {
 namespace {
 
 std::string time_or_dash(const std::optional<Seconds>& time) {
@@ -14,49 +14,49 @@ std::string time_or_dash(const std::optional<Seconds>& time) {
 
 }  // namespace
 
-std::string score_text(const ScenarioResult& load) {
-  const std::optional<LoadScore> score = score_of(load);
+std::string score_text(const results::ScenarioResult& load) {
+  const std::optional<results::LoadScore> score = results::compute_score(load);
   if (!score || !score->value) {
     return "–";
   }
-  const EffectiveLoad& effective = load.result->load;
+  const loadgen::EffectiveLoad& effective = load.result->load;
   switch (effective.scenario) {
-    case LoadScenario::kSingleStream:
-    case LoadScenario::kMultiStream:
+    case loadgen::LoadScenario::kSingleStream:
+    case loadgen::LoadScenario::kMultiStream:
       return fmt::format(
           "{:g} % ≤ {}", effective.rule.percentile, time_text(Seconds(*score->value)));
-    case LoadScenario::kServer:
+    case loadgen::LoadScenario::kServer:
       return fmt::format("{:.4g} queries/s ({:g} % ≤ {})",
                          *score->value,
                          effective.rule.percentile,
                          time_or_dash(effective.latency_limit));
-    case LoadScenario::kOffline:
+    case loadgen::LoadScenario::kOffline:
       return fmt::format("{:.4g} samples/s", *score->value);
   }
   return "–";
 }
 
-std::string verdict_text(const ScenarioResult& load) {
-  switch (verdict_of(load)) {
-    case LoadVerdict::kValid:
+std::string verdict_text(const results::ScenarioResult& load) {
+  switch (judge_load(load)) {
+    case results::LoadVerdict::kValid:
       return "VALID";
-    case LoadVerdict::kFailed:
-    case LoadVerdict::kInconclusive:
+    case results::LoadVerdict::kFailed:
+    case results::LoadVerdict::kInconclusive:
       return "INVALID";
-    case LoadVerdict::kNotExecuted:
+    case results::LoadVerdict::kNotExecuted:
       return std::string(to_text(load.outcome.kind));
   }
   return "–";
 }
 
-std::vector<std::string> load_cells(const ScenarioResult& load) {
+std::vector<std::string> load_cells(const results::ScenarioResult& load) {
   return {load.scenario,
           load.mode,
           verdict_text(load),
           score_text(load),
-          time_or_dash(latency_at(load, 50.0)),
-          time_or_dash(latency_at(load, 99.0)),
+          time_or_dash(results::latency_at(load, 50.0)),
+          time_or_dash(results::latency_at(load, 99.0)),
           load.result ? std::to_string(load.result->queries_completed) : "–"};
 }
 
-}  // namespace plumb
+}  // namespace plumb::reporting

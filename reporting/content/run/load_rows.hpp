@@ -7,16 +7,16 @@
 
 #include "harness/results/scenario_result.hpp"
 
-namespace plumb {
+namespace plumb::reporting {
 
 /// Returns the score of a load: "90 % ≤ 12.30 ms", "81.5 queries/s (99 % ≤ 15 ms)", "97.2
 /// samples/s".
-[[nodiscard]] std::string score_text(const ScenarioResult& load);
+[[nodiscard]] std::string score_text(const results::ScenarioResult& load);
 
 /// Returns "VALID", "INVALID", or the outcome of a load that was not executed.
-[[nodiscard]] std::string verdict_text(const ScenarioResult& load);
+[[nodiscard]] std::string verdict_text(const results::ScenarioResult& load);
 
 /// Returns scenario, mode, verdict, score, median, 99 % latency and queries, for a table.
-[[nodiscard]] std::vector<std::string> load_cells(const ScenarioResult& load);
+[[nodiscard]] std::vector<std::string> load_cells(const results::ScenarioResult& load);
 
-}  // namespace plumb
+}  // namespace plumb::reporting

@@ -12,25 +12,30 @@
 #include "reporting/document/markdown_text.hpp"
 #include "reporting/document/quantity_text.hpp"
 
-namespace plumb {
+namespace plumb::reporting {
 namespace {
 
-const Bound* find_bound(const ModelBounds& model, std::string_view kind, std::string_view mode) {
+const analysis::Bound* find_bound(const analysis::ModelBounds& model,
+                                  std::string_view kind,
+                                  std::string_view mode) {
   const auto place =
-      std::find_if(model.bounds.begin(), model.bounds.end(), [&](const Bound& bound) {
+      std::find_if(model.bounds.begin(), model.bounds.end(), [&](const analysis::Bound& bound) {
         return bound.kind == kind && (mode.empty() || bound.mode == mode);
       });
   return place == model.bounds.end() ? nullptr : &*place;
 }
 
-std::string bound_cell(const ModelBounds& model, std::string_view kind, std::string_view mode) {
-  const Bound* const bound = find_bound(model, kind, mode);
-  const std::optional<Seconds> time = bound == nullptr ? std::nullopt : known_time(*bound);
+std::string bound_cell(const analysis::ModelBounds& model,
+                       std::string_view kind,
+                       std::string_view mode) {
+  const analysis::Bound* const bound = find_bound(model, kind, mode);
+  const std::optional<Seconds> time =
+      bound == nullptr ? std::nullopt : analysis::known_time(*bound);
   return time ? time_text(*time) + (bound->complete ? "" : " (incomplete)") : "–";
 }
 
-std::string execution_cell(const ModelBounds& model, std::string_view mode) {
-  for (const ExecutionTime& execution : model.executions) {
+std::string execution_cell(const analysis::ModelBounds& model, std::string_view mode) {
+  for (const analysis::ExecutionTime& execution : model.executions) {
     if (execution.mode == mode && execution.samples > 0) {
       return time_text(execution.median);
     }
@@ -38,14 +43,14 @@ std::string execution_cell(const ModelBounds& model, std::string_view mode) {
   return "–";
 }
 
-std::string overview(const RunReport& report) {
+std::string overview(const analysis::RunReport& report) {
   std::string text =
       "| model | batch | type | layers | hardware | library (fusion) | library (plain) | parallel "
       "| predicted | end to end (plain) |\n"
       "| --- | ---: | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n";
   std::size_t listed = 0;
-  for (const ModelReport& model : report.models) {
-    const ModelBounds& b = model.bounds;
+  for (const analysis::ModelReport& model : report.models) {
+    const analysis::ModelBounds& b = model.bounds;
     if (text.size() > kMarkdownLimit / 2) {
       text += fmt::format("\nand {} more models\n", report.models.size() - listed);
       break;
@@ -71,17 +76,19 @@ std::string overview(const RunReport& report) {
   return text;
 }
 
-std::string slowest_layers(const ModelBounds& model) {
+std::string slowest_layers(const analysis::ModelBounds& model) {
   constexpr std::size_t kMost = 5;
-  std::vector<const PartitionStep*> steps;
-  for (const PartitionStep& step : model.cover) {
+  std::vector<const analysis::PartitionStep*> steps;
+  for (const analysis::PartitionStep& step : model.cover) {
     if (step.time) {
       steps.push_back(&step);
     }
   }
-  std::stable_sort(steps.begin(), steps.end(), [](const PartitionStep* a, const PartitionStep* b) {
-    return a->time->time.median > b->time->time.median;
-  });
+  std::stable_sort(steps.begin(),
+                   steps.end(),
+                   [](const analysis::PartitionStep* a, const analysis::PartitionStep* b) {
+                     return a->time->time.median > b->time->time.median;
+                   });
   std::string text = "\n| slowest layers | time | variant |\n| --- | ---: | --- |\n";
   for (std::size_t i = 0; i < std::min(kMost, steps.size()); ++i) {
     text += fmt::format("| {} | {} | {} |\n",
@@ -95,27 +102,27 @@ std::string slowest_layers(const ModelBounds& model) {
   return text;
 }
 
-std::string loads_table(const ModelBounds& model) {
+std::string loads_table(const analysis::ModelBounds& model) {
   if (model.loads.empty()) {
     return "";
   }
   std::string text =
       "\n| scenario | mode | verdict | score | median | 99 % | queries |\n"
       "| --- | --- | --- | --- | ---: | ---: | ---: |\n";
-  for (const ScenarioResult& load : model.loads) {
+  for (const results::ScenarioResult& load : model.loads) {
     std::string row = "|";
     for (const std::string& each : load_cells(load)) {
       row += " " + markdown_cell(each) + " |";
     }
     text += row + "\n";
   }
-  return text + fmt::format("\n{}\n", kMlperfUnverified);
+  return text + fmt::format("\n{}\n", loadgen::kMlperfUnverified);
 }
 
-std::string model_section(const ModelReport& model) {
+std::string model_section(const analysis::ModelReport& model) {
   std::string text =
       fmt::format("\n### {}\n\n", markdown_cell(to_text(model.bounds.instance, ", ")));
-  std::vector<std::string> notes = all_findings(model.bounds);
+  std::vector<std::string> notes = analysis::all_findings(model.bounds);
   for (const auto& layer : model.bounds.unsupported) {
     notes.push_back(fmt::format("no time for {}: {}", layer.layer, layer.reason));
   }
@@ -131,9 +138,9 @@ std::string model_section(const ModelReport& model) {
       "\n| what if | saves | now, priced | predicted | speed-up | now, measured | realised | "
       "speed-up | error | how |\n"
       "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | --- |\n";
-  for (const WhatIfResult& result : model.whatifs.whatifs) {
+  for (const analysis::WhatIfResult& result : model.whatifs.whatifs) {
     const bool known = result.why_not.empty();
-    const std::optional<Seconds> saving = predicted_saving(result);
+    const std::optional<Seconds> saving = analysis::predicted_saving(result);
     const std::string how =
         result.command.empty() ? "" : " (" + markdown_code(result.command) + ")";
     text +=
@@ -153,12 +160,12 @@ std::string model_section(const ModelReport& model) {
 }
 
 /// Returns a table of the layers that the suite lists by themselves, as many as `room` bytes hold.
-std::string layers_section(const RunReport& report, std::size_t room) {
+std::string layers_section(const analysis::RunReport& report, std::size_t room) {
   std::string text =
       "\n### Single layers\n\n| layer | count | time | MAC/s | ÷ hardware | variant |\n"
       "| --- | ---: | ---: | ---: | ---: | --- |\n";
   std::size_t listed = 0;
-  for (const SingleLayerResult& result : report.layers) {
+  for (const analysis::SingleLayerResult& result : report.layers) {
     const std::string row =
         fmt::format("| {} | {} | {} | {} | {} | {} |\n",
                     markdown_code(result.layer.key.text),
@@ -182,8 +189,8 @@ std::string layers_section(const RunReport& report, std::size_t room) {
 
 }  // namespace
 
-void write_markdown_report(const RunReport& report, std::ostream& out) {
-  const RunHeader& header = report.run.header;
+void write_markdown_report(const analysis::RunReport& report, std::ostream& out) {
+  const results::RunHeader& header = report.run.header;
   std::string text = fmt::format(
       "## Plumbline: {}\n\nrun {} · stack {} · environment {} · {} · {} rows measured, {} reused, "
       "{} without a time\n\n",
@@ -196,9 +203,9 @@ void write_markdown_report(const RunReport& report, std::ostream& out) {
       report.run.rows_reused,
       report.run.rows_failed);
   text += report.models.empty() ? std::string() : overview(report);
-  text += exclusion_section(report.exclusions, day_of(report.run.header));
+  text += exclusion_section(report.exclusions, analysis::day_of(report.run.header));
   std::size_t written = 0;
-  for (const ModelReport& model : report.models) {
+  for (const analysis::ModelReport& model : report.models) {
     const std::string section = model_section(model);
     if (text.size() + section.size() + 100 > kMarkdownLimit) {
       text += fmt::format("\nand {} more models: the HTML report has them all\n",
@@ -214,4 +221,4 @@ void write_markdown_report(const RunReport& report, std::ostream& out) {
   out << text;
 }
 
-}  // namespace plumb
+}  // namespace plumb::reporting

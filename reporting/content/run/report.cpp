@@ -11,18 +11,18 @@
 #include "reporting/content/run/report_writers.hpp"
 #include "reporting/document/quantity_text.hpp"
 
-namespace plumb {
+namespace plumb::reporting {
 namespace {
 
-void write_text(const RunReport& report, std::ostream& out) {
+void write_text(const analysis::RunReport& report, std::ostream& out) {
   write_bounds(report, OutputMode::kText, out, Detail::kAll);
   write_what_ifs(report, OutputMode::kText, out);
 }
 
-void write_json_report(const RunReport& report, std::ostream& out) {
-  Json document = bounds_document(report);
-  document["whatifs"] = what_ifs_document(report)["models"];
-  document["header"] = run_json(report.run);
+void write_json_report(const analysis::RunReport& report, std::ostream& out) {
+  analysis::Json document = analysis::bounds_document(report);
+  document["whatifs"] = analysis::what_ifs_document(report)["models"];
+  document["header"] = analysis::run_json(report.run);
   write_json(document, out);
 }
 
@@ -37,7 +37,7 @@ constexpr std::array<ReportFormat, 6> kFormats{{
 
 }  // namespace
 
-std::string with_interval(Seconds time, const Interval& interval) {
+std::string with_interval(Seconds time, const measure::Interval& interval) {
   if (time.count() <= 0) {
     return time_text(time);
   }
@@ -45,11 +45,11 @@ std::string with_interval(Seconds time, const Interval& interval) {
   return fmt::format("{} ± {:.1f} %", time_text(time), half * 100.0);
 }
 
-std::string prediction_error_text(const WhatIfResult& result) {
+std::string prediction_error_text(const analysis::WhatIfResult& result) {
   if (!result.prediction_error) {
     return "–";
   }
-  const PredictionError& error = *result.prediction_error;
+  const analysis::PredictionError& error = *result.prediction_error;
   return fmt::format(
       "{:.1f} % ({:.1f} to {:.1f})", 100.0 * error.share, 100.0 * error.low, 100.0 * error.high);
 }
@@ -58,4 +58,4 @@ std::span<const ReportFormat> report_formats() {
   return kFormats;
 }
 
-}  // namespace plumb
+}  // namespace plumb::reporting

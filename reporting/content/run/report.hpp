@@ -6,9 +6,9 @@
 #include "harness/analysis/report/run_report.hpp"
 #include "reporting/formats/output_format.hpp"
 
-namespace plumb {
+namespace plumb::reporting {
 
-using ReportFormat = OutputFormat<RunReport>;
+using ReportFormat = OutputFormat<analysis::RunReport>;
 [[nodiscard]] std::span<const ReportFormat> report_formats();
 
-}  // namespace plumb
+}  // namespace plumb::reporting

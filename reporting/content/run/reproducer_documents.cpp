@@ -8,10 +8,10 @@
 #include "reporting/document/markdown_text.hpp"
 #include "reporting/document/quantity_text.hpp"
 
-namespace plumb {
+namespace plumb::reporting {
 namespace {
 
-std::string times_text(const SampleSummary& time) {
+std::string times_text(const measure::SampleSummary& time) {
   return fmt::format("{} | {} to {} | {}",
                      time_text(time.median),
                      time_text(time.interval.low),
@@ -19,7 +19,7 @@ std::string times_text(const SampleSummary& time) {
                      time.n);
 }
 
-void write_facts(const char* title, const Facts& facts, std::ostream& out) {
+void write_facts(const char* title, const results::Facts& facts, std::ostream& out) {
   out << fmt::format("\n## {}\n\n| fact | value |\n| --- | --- |\n", title);
   for (const auto& [name, value] : facts) {
     out << fmt::format("| {} | {} |\n", markdown_cell(name), markdown_cell(value));
@@ -28,9 +28,9 @@ void write_facts(const char* title, const Facts& facts, std::ostream& out) {
 
 }  // namespace
 
-void write_reproducer_readme(const LayerKey& key,
-                             std::span<const Measurement> rows,
-                             const Environment& environment,
+void write_reproducer_readme(const model::LayerKey& key,
+                             std::span<const results::Measurement> rows,
+                             const results::Environment& environment,
                              const std::string& stack,
                              const std::string& instructions,
                              std::ostream& out) {
@@ -39,7 +39,7 @@ void write_reproducer_readme(const LayerKey& key,
          "the outside, like the program's times. Net times do not. Intervals: 95 %.\n\n| variant | "
          "net median | interval | n | raw median | largest error | output |\n| --- | --- | --- | "
          "--- | --- | --- | --- |\n";
-  for (const Measurement& row : rows) {
+  for (const results::Measurement& row : rows) {
     out << fmt::format("| {}{} | {} | {} | {} | {} |\n",
                        markdown_cell(row.variant),
                        row.library_choice ? " (the library's choice)" : "",
@@ -59,4 +59,4 @@ void write_reproducer_readme(const LayerKey& key,
   write_facts("Recorded", environment.facts, out);
 }
 
-}  // namespace plumb
+}  // namespace plumb::reporting

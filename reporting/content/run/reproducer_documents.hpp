@@ -9,15 +9,15 @@
 #include "harness/results/environment.hpp"
 #include "harness/results/measurement.hpp"
 
-namespace plumb {
+namespace plumb::reporting {
 
 /// Writes the README.md of a reproducer, for the readers of a bug report. It has the key, what was
 /// measured on what, with intervals, how to measure it with plumb, and `instructions` (Markdown).
-void write_reproducer_readme(const LayerKey& key,
-                             std::span<const Measurement> rows,
-                             const Environment& environment,
+void write_reproducer_readme(const model::LayerKey& key,
+                             std::span<const results::Measurement> rows,
+                             const results::Environment& environment,
                              const std::string& stack,
                              const std::string& instructions,
                              std::ostream& out);
 
-}  // namespace plumb
+}  // namespace plumb::reporting

@@ -6,22 +6,22 @@
 #include "reporting/document/aligned_table.hpp"
 #include "reporting/document/quantity_text.hpp"
 
-namespace plumb {
+namespace plumb::reporting {
 
-std::string rate_text(const SingleLayerResult& layer) {
+std::string rate_text(const analysis::SingleLayerResult& layer) {
   const double seconds = layer.time ? layer.time->time.median.count() : 0.0;
   return seconds > 0.0 && layer.cost.macs > 0
              ? count_text(static_cast<double>(layer.cost.macs) / seconds)
              : "–";
 }
 
-std::string ratio_to_hardware(const SingleLayerResult& layer) {
+std::string ratio_to_hardware(const analysis::SingleLayerResult& layer) {
   return layer.time && layer.hardware && layer.hardware->count() > 0.0
              ? ratio_text(layer.time->time.median / *layer.hardware)
              : "–";
 }
 
-void write_single_layers(const RunReport& report, std::ostream& out) {
+void write_single_layers(const analysis::RunReport& report, std::ostream& out) {
   if (report.layers.empty()) {
     return;
   }
@@ -31,7 +31,7 @@ void write_single_layers(const RunReport& report, std::ostream& out) {
                       {"count", true},
                       {"variant, or why there is no time"},
                       {"layer"}});
-  for (const SingleLayerResult& result : report.layers) {
+  for (const analysis::SingleLayerResult& result : report.layers) {
     table.add({result.time ? time_text(result.time->time.median) : "–",
                rate_text(result),
                ratio_to_hardware(result),
@@ -42,4 +42,4 @@ void write_single_layers(const RunReport& report, std::ostream& out) {
   table.write(out);
 }
 
-}  // namespace plumb
+}  // namespace plumb::reporting

@@ -8,15 +8,15 @@
 
 #include "harness/analysis/report/run_report.hpp"
 
-namespace plumb {
+namespace plumb::reporting {
 
 /// Writes a table for a terminal. Without such layers it writes nothing.
-void write_single_layers(const RunReport& report, std::ostream& out);
+void write_single_layers(const analysis::RunReport& report, std::ostream& out);
 
 /// Returns multiply-accumulates per second ("12.34 G"), or a dash.
-[[nodiscard]] std::string rate_text(const SingleLayerResult& layer);
+[[nodiscard]] std::string rate_text(const analysis::SingleLayerResult& layer);
 
 /// Returns a layer's time as a multiple of its hardware bound, or a dash.
-[[nodiscard]] std::string ratio_to_hardware(const SingleLayerResult& layer);
+[[nodiscard]] std::string ratio_to_hardware(const analysis::SingleLayerResult& layer);
 
-}  // namespace plumb
+}  // namespace plumb::reporting

@@ -12,12 +12,12 @@
 #include "reporting/document/quantity_text.hpp"
 #include "reporting/document/sanitized_text.hpp"
 
-namespace plumb {
+namespace plumb::reporting {
 namespace {
 
 constexpr const char* kNoTime = "–";
 
-std::string interval_cell(const std::optional<Seconds>& time, const Interval& interval) {
+std::string interval_cell(const std::optional<Seconds>& time, const measure::Interval& interval) {
   return time ? with_interval(*time, interval) : kNoTime;
 }
 
@@ -25,7 +25,7 @@ std::string speed_up_cell(const std::optional<double>& ratio) {
   return ratio ? ratio_text(*ratio) : kNoTime;
 }
 
-void write_what_if_table(const ModelWhatIfs& model, std::ostream& out) {
+void write_what_if_table(const analysis::ModelWhatIfs& model, std::ostream& out) {
   AlignedTable table({{"  what if"},
                       {"saves", true},
                       {"now, priced", true},
@@ -35,8 +35,8 @@ void write_what_if_table(const ModelWhatIfs& model, std::ostream& out) {
                       {"realised", true},
                       {"speed-up", true},
                       {"error", true}});
-  for (const WhatIfResult& result : model.whatifs) {
-    const std::optional<Seconds> saving = predicted_saving(result);
+  for (const analysis::WhatIfResult& result : model.whatifs) {
+    const std::optional<Seconds> saving = analysis::predicted_saving(result);
     table.add({"  " + result.name,
                saving ? time_text(*saving) : kNoTime,
                interval_cell(result.baseline, result.baseline_interval),
@@ -51,7 +51,7 @@ void write_what_if_table(const ModelWhatIfs& model, std::ostream& out) {
 }
 
 /// Writes the largest savings of a what-if, and what the rest of them adds up to.
-void write_savings(const WhatIfResult& result, std::ostream& out) {
+void write_savings(const analysis::WhatIfResult& result, std::ostream& out) {
   constexpr std::size_t kMost = 3;
   Seconds rest{};
   for (std::size_t i = 0; i < result.layers.size(); ++i) {
@@ -73,11 +73,11 @@ void write_savings(const WhatIfResult& result, std::ostream& out) {
   }
 }
 
-void write_what_ifs_of(const ModelWhatIfs& model, std::ostream& out) {
+void write_what_ifs_of(const analysis::ModelWhatIfs& model, std::ostream& out) {
   out << sanitize_utf8(to_text(model.instance, "  ")) << '\n';
   write_what_if_table(model, out);
-  for (const WhatIfResult& result : model.whatifs) {
-    if (!predicted_saving(result)) {
+  for (const analysis::WhatIfResult& result : model.whatifs) {
+    if (!analysis::predicted_saving(result)) {
       out << fmt::format("  {}: not predicted: {}\n", result.name, sanitize_utf8(result.why_not));
       continue;
     }
@@ -92,17 +92,17 @@ void write_what_ifs_of(const ModelWhatIfs& model, std::ostream& out) {
 
 }  // namespace
 
-void write_what_ifs(const RunReport& report, OutputMode style, std::ostream& out) {
+void write_what_ifs(const analysis::RunReport& report, OutputMode style, std::ostream& out) {
   if (style == OutputMode::kJson) {
-    return write_json(what_ifs_document(report), out);
+    return write_json(analysis::what_ifs_document(report), out);
   }
   out << fmt::format("run {}  suite {}  stack {}\n\n",
                      report.run.header.id,
                      sanitize_utf8(report.run.header.suite),
                      sanitize_utf8(report.run.header.stack));
-  for (const ModelReport& model : report.models) {
+  for (const analysis::ModelReport& model : report.models) {
     write_what_ifs_of(model.whatifs, out);
   }
 }
 
-}  // namespace plumb
+}  // namespace plumb::reporting

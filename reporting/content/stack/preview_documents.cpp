@@ -12,27 +12,27 @@
 #include "reporting/document/aligned_table.hpp"
 #include "reporting/document/sanitized_text.hpp"
 
-namespace plumb {
+namespace plumb::reporting {
 namespace {
 
 constexpr std::size_t kShownRows = 40;
 
 constexpr std::array kChanges{
-    std::pair{EngineChange::kSupportLost, "support lost"},
-    std::pair{EngineChange::kNumerics, "other numerical notes"},
-    std::pair{EngineChange::kKnobs, "other tile or knobs"},
-    std::pair{EngineChange::kResources, "other workspace or behaviour"},
-    std::pair{EngineChange::kSupportGained, "support gained"},
-    std::pair{EngineChange::kUnknown, "unknown: only the engine's number"},
-    std::pair{EngineChange::kNoEngine, "no engine without the driver"},
-    std::pair{EngineChange::kSame, "same"}};
+    std::pair{analysis::EngineChange::kSupportLost, "support lost"},
+    std::pair{analysis::EngineChange::kNumerics, "other numerical notes"},
+    std::pair{analysis::EngineChange::kKnobs, "other tile or knobs"},
+    std::pair{analysis::EngineChange::kResources, "other workspace or behaviour"},
+    std::pair{analysis::EngineChange::kSupportGained, "support gained"},
+    std::pair{analysis::EngineChange::kUnknown, "unknown: only the engine's number"},
+    std::pair{analysis::EngineChange::kNoEngine, "no engine without the driver"},
+    std::pair{analysis::EngineChange::kSame, "same"}};
 
-std::string_view verdict_of(EngineChange change) {
+std::string_view verdict_of(analysis::EngineChange change) {
   switch (change) {
-    case EngineChange::kSame:
+    case analysis::EngineChange::kSame:
       return "same";
-    case EngineChange::kUnknown:
-    case EngineChange::kNoEngine:
+    case analysis::EngineChange::kUnknown:
+    case analysis::EngineChange::kNoEngine:
       return "unknown";
     default:
       return "changed";
@@ -44,9 +44,9 @@ struct Count {
   std::int64_t nodes = 0;
 };
 
-Count count_of(const EnginePreview& preview, EngineChange change) {
+Count count_changes(const analysis::EnginePreview& preview, analysis::EngineChange change) {
   Count count;
-  for (const EngineComparison& one : preview.comparisons) {
+  for (const analysis::EngineComparison& one : preview.comparisons) {
     if (one.change == change) {
       ++count.comparisons;
       count.nodes += one.nodes;
@@ -55,9 +55,9 @@ Count count_of(const EnginePreview& preview, EngineChange change) {
   return count;
 }
 
-std::size_t layer_count(const EnginePreview& preview) {
-  std::set<LayerKey> keys;
-  for (const EngineComparison& one : preview.comparisons) {
+std::size_t layer_count(const analysis::EnginePreview& preview) {
+  std::set<model::LayerKey> keys;
+  for (const analysis::EngineComparison& one : preview.comparisons) {
     keys.insert(one.key);
   }
   return keys.size();
@@ -68,19 +68,22 @@ std::string fact(const PreviewReport::Side& side, const char* name) {
   return found == side.environment.facts.end() ? "" : found->second;
 }
 
-Json side_json(const PreviewReport::Side& side) {
+analysis::Json side_json(const PreviewReport::Side& side) {
   const auto library = side.environment.identity.find("library");
   return {{"stack", side.stack},
-          {"library", library == side.environment.identity.end() ? Json() : Json(library->second)},
+          {"library",
+           library == side.environment.identity.end() ? analysis::Json()
+                                                      : analysis::Json(library->second)},
           {"version", fact(side, "library.version")},
           {"facts", side.environment.facts}};
 }
 
-Json bytes_or_null(const std::optional<Bytes>& bytes) {
-  return bytes ? Json(bytes->value) : Json();
+analysis::Json bytes_or_null(const std::optional<Bytes>& bytes) {
+  return bytes ? analysis::Json(bytes->value) : analysis::Json();
 }
 
-Json configuration_json(const std::optional<EngineConfiguration>& configuration) {
+analysis::Json configuration_json(
+    const std::optional<results::EngineConfiguration>& configuration) {
   if (!configuration) {
     return {};
   }
@@ -93,50 +96,51 @@ Json configuration_json(const std::optional<EngineConfiguration>& configuration)
           {"plan_sha256", configuration->plan_digest}};
 }
 
-Json comparison_json(const EngineComparison& one) {
-  Json models = Json::array();
-  for (const LayerUse& use : one.uses) {
+analysis::Json comparison_json(const analysis::EngineComparison& one) {
+  analysis::Json models = analysis::Json::array();
+  for (const analysis::LayerUse& use : one.uses) {
     models.push_back({{"model", use.model}, {"nodes", use.nodes}});
   }
-  Json differences = Json::array();
-  for (const EngineDifference& difference : one.differences) {
+  analysis::Json differences = analysis::Json::array();
+  for (const analysis::EngineDifference& difference : one.differences) {
     differences.push_back(
         {{"what", difference.what}, {"from", difference.from}, {"to", difference.to}});
   }
-  Json row{{"key", one.key.text},
-           {"layout", one.layout},
-           {"verdict", verdict_of(one.change)},
-           {"change", to_text(one.change)},
-           {"nodes", one.nodes},
-           {"models", std::move(models)},
-           {"differences", std::move(differences)},
-           {"earlier_rank", one.earlier_rank ? Json(*one.earlier_rank) : Json()},
-           {"from", configuration_json(one.from)},
-           {"to", configuration_json(one.to)}};
+  analysis::Json row{
+      {"key", one.key.text},
+      {"layout", one.layout},
+      {"verdict", verdict_of(one.change)},
+      {"change", to_text(one.change)},
+      {"nodes", one.nodes},
+      {"models", std::move(models)},
+      {"differences", std::move(differences)},
+      {"earlier_rank", one.earlier_rank ? analysis::Json(*one.earlier_rank) : analysis::Json()},
+      {"from", configuration_json(one.from)},
+      {"to", configuration_json(one.to)}};
   if (!one.reason.empty()) {
     row["reason"] = one.reason;
   }
   return row;
 }
 
-Json document_of(const PreviewReport& report) {
-  Json summary{{"layers", layer_count(report.preview)},
-               {"comparisons", report.preview.comparisons.size()}};
+analysis::Json make_document(const PreviewReport& report) {
+  analysis::Json summary{{"layers", layer_count(report.preview)},
+                         {"comparisons", report.preview.comparisons.size()}};
   for (const auto& [change, words] : kChanges) {
-    const Count count = count_of(report.preview, change);
+    const Count count = count_changes(report.preview, change);
     summary[std::string(to_text(change))] = {{"comparisons", count.comparisons},
                                              {"nodes", count.nodes}};
   }
-  Json not_covered = Json::array();
-  for (const NotCovered& entry : report.preview.not_covered) {
+  analysis::Json not_covered = analysis::Json::array();
+  for (const analysis::NotCovered& entry : report.preview.not_covered) {
     not_covered.push_back(
         {{"op", entry.op}, {"reason", entry.reason}, {"keys", entry.keys}, {"nodes", entry.nodes}});
   }
-  Json layers = Json::array();
-  for (const EngineComparison& one : report.preview.comparisons) {
+  analysis::Json layers = analysis::Json::array();
+  for (const analysis::EngineComparison& one : report.preview.comparisons) {
     layers.push_back(comparison_json(one));
   }
-  return {{"schema_version", kJsonSchemaVersion},
+  return {{"schema_version", analysis::kJsonSchemaVersion},
           {"suite", report.suite},
           {"gpu", {{"name", report.gpu}, {"profile", report.profile}}},
           {"dtype", report.dtype},
@@ -148,10 +152,10 @@ Json document_of(const PreviewReport& report) {
 }
 
 /// Returns the notable differences: "TILE_SIZE 5 → 7". Without any, it returns the reason.
-std::string differences_text(const EngineComparison& one) {
+std::string differences_text(const analysis::EngineComparison& one) {
   std::string text;
-  for (const EngineDifference& difference : one.differences) {
-    if (difference.what != "engine" || one.change == EngineChange::kUnknown) {
+  for (const analysis::EngineDifference& difference : one.differences) {
+    if (difference.what != "engine" || one.change == analysis::EngineChange::kUnknown) {
       text += fmt::format("{}{} {} → {}",
                           text.empty() ? "" : ", ",
                           difference.what,
@@ -162,7 +166,7 @@ std::string differences_text(const EngineComparison& one) {
   return text.empty() ? one.reason : text;
 }
 
-std::string models_text(const EngineComparison& one) {
+std::string models_text(const analysis::EngineComparison& one) {
   if (one.uses.empty()) {
     return "–";
   }
@@ -181,13 +185,13 @@ void write_summary(const PreviewReport& report, std::ostream& out) {
                      sanitize_utf8(fact(report.to, "library.version")));
   AlignedTable table({{"  of the first choice"}, {"layers × layouts", true}, {"nodes", true}});
   for (const auto& [change, words] : kChanges) {
-    const Count count = count_of(report.preview, change);
+    const Count count = count_changes(report.preview, change);
     table.add({fmt::format("  {}", words),
                std::to_string(count.comparisons),
                std::to_string(count.nodes)});
   }
   table.write(out);
-  for (const NotCovered& entry : report.preview.not_covered) {
+  for (const analysis::NotCovered& entry : report.preview.not_covered) {
     out << fmt::format("  not covered: {} ({} keys, {} nodes): {}\n",
                        sanitize_utf8(entry.op),
                        entry.keys,
@@ -200,7 +204,7 @@ void write_summary(const PreviewReport& report, std::ostream& out) {
 
 void write_preview(const PreviewReport& report, OutputMode style, std::ostream& out) {
   if (style == OutputMode::kJson) {
-    return write_json(document_of(report), out);
+    return write_json(make_document(report), out);
   }
   write_summary(report, out);
   AlignedTable table({{"  change"},
@@ -211,7 +215,7 @@ void write_preview(const PreviewReport& report, OutputMode style, std::ostream& 
                       {"difference"},
                       {"layer"}});
   std::size_t changed = 0;
-  for (const EngineComparison& one : report.preview.comparisons) {
+  for (const analysis::EngineComparison& one : report.preview.comparisons) {
     if (verdict_of(one.change) != "changed" || ++changed > kShownRows) {
       continue;
     }
@@ -233,4 +237,4 @@ void write_preview(const PreviewReport& report, OutputMode style, std::ostream& 
   }
 }
 
-}  // namespace plumb
+}  // namespace plumb::reporting

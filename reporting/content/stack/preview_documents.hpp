@@ -7,14 +7,14 @@
 #include "harness/analysis/library/engine_preview.hpp"
 #include "reporting/content/run/documents.hpp"
 
-namespace plumb {
+namespace plumb::reporting {
 
 /// Preview of an upgrade with the inputs that it was made for.
 struct PreviewReport {
   /// One of the two library versions.
   struct Side {
     std::string stack;
-    Environment environment;  ///< as its worker described itself
+    results::Environment environment;  ///< as its worker described itself
   };
   std::string suite;
   std::string gpu;      ///< as the driver calls it
@@ -22,10 +22,10 @@ struct PreviewReport {
   std::string dtype;
   Side from;
   Side to;
-  EnginePreview preview;
+  analysis::EnginePreview preview;
 };
 
 /// Writes the output of `plumb preview`.
 void write_preview(const PreviewReport& report, OutputMode style, std::ostream& out);
 
-}  // namespace plumb
+}  // namespace plumb::reporting

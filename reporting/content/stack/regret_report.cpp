@@ -16,7 +16,7 @@
 #include "reporting/formats/html_page.hpp"
 #include "reporting/formats/markdown_page.hpp"
 
-namespace plumb {
+namespace plumb::reporting {
 namespace {
 
 constexpr std::size_t kWorst = 50;
@@ -30,21 +30,21 @@ constexpr const char* kMethod =
     "library has one variant are left out, and so are built-in kernels. The mean is geometric. Its "
     "interval (95 %) shows what another draw of such keys might give.";
 
-Json time_json(const KeyTime& time) {
-  const bool known = has_interval(time.time);
+analysis::Json time_json(const analysis::KeyTime& time) {
+  const bool known = measure::has_interval(time.time);
   return {{"variant", time.variant},
           {"seconds", time.time.median.count()},
-          {"low", known ? Json(time.time.interval.low.count()) : Json()},
-          {"high", known ? Json(time.time.interval.high.count()) : Json()},
+          {"low", known ? analysis::Json(time.time.interval.low.count()) : analysis::Json()},
+          {"high", known ? analysis::Json(time.time.interval.high.count()) : analysis::Json()},
           {"samples", time.time.n}};
 }
 
 template <typename Value>
-Json or_null(const std::optional<Value>& value) {
-  return value ? Json(*value) : Json();
+analysis::Json or_null(const std::optional<Value>& value) {
+  return value ? analysis::Json(*value) : analysis::Json();
 }
 
-Json key_json(const KeyRegret& key) {
+analysis::Json key_json(const analysis::KeyRegret& key) {
   return {{"key", key.key.text},
           {"ratio", key.ratio},
           {"intervals_overlap", key.within},
@@ -52,10 +52,12 @@ Json key_json(const KeyRegret& key) {
           {"best", time_json(key.best)}};
 }
 
-Json group_json(const RegretGroup& group) {
+analysis::Json group_json(const analysis::RegretGroup& group) {
   const bool known = !group.keys.empty();
-  const auto number = [known](double value) { return known ? Json(value) : Json(); };
-  Json worst = Json::array();
+  const auto number = [known](double value) {
+    return known ? analysis::Json(value) : analysis::Json();
+  };
+  analysis::Json worst = analysis::Json::array();
   for (std::size_t i = 0; i < std::min(kWorst, group.keys.size()); ++i) {
     worst.push_back(key_json(group.keys[i]));
   }
@@ -74,11 +76,11 @@ Json group_json(const RegretGroup& group) {
           {"worst", std::move(worst)}};
 }
 
-Json document_of(const RegretReport& report) {
-  Json runs = Json::array();
-  for (const HeuristicRegret& run : report.runs) {
-    Json groups = Json::array();
-    for (const RegretGroup& group : run.groups) {
+analysis::Json make_document(const RegretReport& report) {
+  analysis::Json runs = analysis::Json::array();
+  for (const analysis::HeuristicRegret& run : report.runs) {
+    analysis::Json groups = analysis::Json::array();
+    for (const analysis::RegretGroup& group : run.groups) {
       groups.push_back(group_json(group));
     }
     runs.push_back({{"run", run.run},
@@ -90,10 +92,12 @@ Json document_of(const RegretReport& report) {
                     {"cache", to_text(run.cache)},
                     {"groups", std::move(groups)}});
   }
-  return {{"schema_version", kJsonSchemaVersion}, {"method", kMethod}, {"runs", std::move(runs)}};
+  return {{"schema_version", analysis::kJsonSchemaVersion},
+          {"method", kMethod},
+          {"runs", std::move(runs)}};
 }
 
-std::string mean_text(const RegretGroup& group) {
+std::string mean_text(const analysis::RegretGroup& group) {
   if (group.keys.empty()) {
     return "–";
   }
@@ -102,16 +106,16 @@ std::string mean_text(const RegretGroup& group) {
                    : fmt::format("{:.4f}", group.geometric_mean);
 }
 
-std::string number_text(const RegretGroup& group, double value) {
+std::string number_text(const analysis::RegretGroup& group, double value) {
   return group.keys.empty() ? "–" : fmt::format("{:.3f}", value);
 }
 
-std::string percent_text(const RegretGroup& group) {
+std::string percent_text(const analysis::RegretGroup& group) {
   return group.keys.empty() ? "–" : fmt::format("{:.1f} %", 100.0 * group.share_above);
 }
 
-std::string interval_text(const SampleSummary& time) {
-  if (!has_interval(time)) {
+std::string interval_text(const measure::SampleSummary& time) {
+  if (!measure::has_interval(time)) {
     return fmt::format("{} (n = {})", time_text(time.median), time.n);
   }
   return fmt::format("{} ({} to {}, n = {})",
@@ -133,7 +137,8 @@ const std::array<const char*, 11> kColumns{"library",
                                            "overlap",
                                            "one variant"};
 
-std::array<std::string, 11> cells_of(const HeuristicRegret& run, const RegretGroup& group) {
+std::array<std::string, 11> cells_of(const analysis::HeuristicRegret& run,
+                                     const analysis::RegretGroup& group) {
   return {run.library,
           run.device,
           group.dtype,
@@ -154,21 +159,21 @@ void write_text(const RegretReport& report, std::ostream& out) {
     columns.push_back({column, columns.size() > 2});
   }
   AlignedTable summary(columns);
-  for (const HeuristicRegret& run : report.runs) {
-    for (const RegretGroup& group : run.groups) {
+  for (const analysis::HeuristicRegret& run : report.runs) {
+    for (const analysis::RegretGroup& group : run.groups) {
       const auto cells = cells_of(run, group);
       summary.add({cells.begin(), cells.end()});
     }
   }
   summary.write(out);
-  for (const HeuristicRegret& run : report.runs) {
-    for (const RegretGroup& group : run.groups) {
+  for (const analysis::HeuristicRegret& run : report.runs) {
+    for (const analysis::RegretGroup& group : run.groups) {
       out << fmt::format(
           "\n{} {} of run {}: the worst\n", sanitize_utf8(run.library), group.dtype, run.run);
       AlignedTable table(
           {{"  regret", true}, {"choice"}, {"", true}, {"best"}, {"", true}, {"key"}});
       std::size_t shown = 0;
-      for (const KeyRegret& key : group.keys) {
+      for (const analysis::KeyRegret& key : group.keys) {
         if (key.ratio <= 1.0 || shown++ == kShownWorst) {
           break;
         }
@@ -197,9 +202,11 @@ PageRow head_of(std::span<const char* const> names) {
   return head;
 }
 
-void add_worst(const HeuristicRegret& run, const RegretGroup& group, Page& page) {
+void add_worst(const analysis::HeuristicRegret& run,
+               const analysis::RegretGroup& group,
+               Page& page) {
   std::vector<PageRow> rows;
-  for (const KeyRegret& key : group.keys) {
+  for (const analysis::KeyRegret& key : group.keys) {
     if (key.ratio <= 1.0 || rows.size() == kWorst) {
       break;
     }
@@ -225,8 +232,8 @@ void write_page(const RegretReport& report, std::ostream& out) {
   Built page("What the library's own choices cost");
   page.paragraph(kMethod);
   std::vector<PageRow> rows;
-  for (const HeuristicRegret& run : report.runs) {
-    for (const RegretGroup& group : run.groups) {
+  for (const analysis::HeuristicRegret& run : report.runs) {
+    for (const analysis::RegretGroup& group : run.groups) {
       PageRow row;
       for (const std::string& cell : cells_of(run, group)) {
         row.push_back(row.size() > 2 ? number_cell(cell) : text_cell(cell));
@@ -236,8 +243,8 @@ void write_page(const RegretReport& report, std::ostream& out) {
   }
   page.table(head_of(kColumns), rows);
   page.heading("The worst keys");
-  for (const HeuristicRegret& run : report.runs) {
-    for (const RegretGroup& group : run.groups) {
+  for (const analysis::HeuristicRegret& run : report.runs) {
+    for (const analysis::RegretGroup& group : run.groups) {
       add_worst(run, group, page);
     }
   }
@@ -245,7 +252,7 @@ void write_page(const RegretReport& report, std::ostream& out) {
 }
 
 void write_json_document(const RegretReport& report, std::ostream& out) {
-  write_json(document_of(report), out);
+  write_json(make_document(report), out);
 }
 
 constexpr std::array<OutputFormat<RegretReport>, 4> kFormats{{
@@ -265,4 +272,4 @@ std::span<const OutputFormat<RegretReport>> regret_formats() {
   return kFormats;
 }
 
-}  // namespace plumb
+}  // namespace plumb::reporting

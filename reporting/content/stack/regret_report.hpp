@@ -9,11 +9,11 @@
 #include "reporting/content/run/documents.hpp"
 #include "reporting/formats/output_format.hpp"
 
-namespace plumb {
+namespace plumb::reporting {
 
 /// Contents of a report on the library's choices, with one part for each run.
 struct RegretReport {
-  std::vector<HeuristicRegret> runs;
+  std::vector<analysis::HeuristicRegret> runs;
 };
 
 /// Writes the output of `plumb regret`. The text shows the ten worst keys of each type, JSON fifty.
@@ -22,4 +22,4 @@ void write_regret(const RegretReport& report, OutputMode style, std::ostream& ou
 /// Lists the formats of a report: HTML and Markdown with the fifty worst keys, JSON, text.
 [[nodiscard]] std::span<const OutputFormat<RegretReport>> regret_formats();
 
-}  // namespace plumb
+}  // namespace plumb::reporting

@@ -14,36 +14,37 @@
 #include "reporting/document/quantity_text.hpp"
 #include "reporting/document/sanitized_text.hpp"
 
-namespace plumb {
+namespace plumb::reporting {
 namespace {
 
 constexpr std::size_t kMaxShown = 20;  // layers, and symbols of a library, in the text
 
-Json side_json(const std::optional<LibraryContents>& library) {
+analysis::Json side_json(const std::optional<analysis::LibraryContents>& library) {
   if (!library) {
     return nullptr;
   }
-  return {{"version", library->version.empty() ? Json() : Json(library->version)},
-          {"path", library->path},
-          {"sha256", library->sha256},
-          {"size_bytes", library->size.value},
-          {"symbols", library->symbols.size()}};
+  return {
+      {"version", library->version.empty() ? analysis::Json() : analysis::Json(library->version)},
+      {"path", library->path},
+      {"sha256", library->sha256},
+      {"size_bytes", library->size.value},
+      {"symbols", library->symbols.size()}};
 }
 
-Json text_or_null(const std::string& text) {
-  return text.empty() ? Json() : Json(text);
+analysis::Json text_or_null(const std::string& text) {
+  return text.empty() ? analysis::Json() : analysis::Json(text);
 }
 
-void write_difference_json(const StackDifference& difference, std::ostream& out) {
-  Json document{{"schema_version", kJsonSchemaVersion},
-                {"from", difference.from},
-                {"to", difference.to},
-                {"same_libraries", difference.same_libraries},
-                {"libraries", Json::array()},
-                {"kinds", Json::object()},
-                {"engines", Json::object()},
-                {"layers", Json::array()}};
-  for (const LibraryDifference& library : difference.libraries) {
+void write_difference_json(const analysis::StackDifference& difference, std::ostream& out) {
+  analysis::Json document{{"schema_version", analysis::kJsonSchemaVersion},
+                          {"from", difference.from},
+                          {"to", difference.to},
+                          {"same_libraries", difference.same_libraries},
+                          {"libraries", analysis::Json::array()},
+                          {"kinds", analysis::Json::object()},
+                          {"engines", analysis::Json::object()},
+                          {"layers", analysis::Json::array()}};
+  for (const analysis::LibraryDifference& library : difference.libraries) {
     document["libraries"].push_back({{"name", (library.to ? library.to : library.from)->name},
                                      {"from", side_json(library.from)},
                                      {"to", side_json(library.to)},
@@ -56,7 +57,7 @@ void write_difference_json(const StackDifference& difference, std::ostream& out)
                                {"variants", {kind.variants_from, kind.variants_to}},
                                {"other_choice", kind.other_choice}};
   }
-  for (const LayerDifference& layer : difference.layers) {
+  for (const analysis::LayerDifference& layer : difference.layers) {
     document["layers"].push_back({{"key", layer.key.text},
                                   {"from_choice", text_or_null(layer.from_choice)},
                                   {"to_choice", text_or_null(layer.to_choice)},
@@ -67,7 +68,7 @@ void write_difference_json(const StackDifference& difference, std::ostream& out)
                                   {"passed_over_by_to", layer.passed_over_by_to}});
   }
   for (const auto& [name, counts] : difference.engines) {
-    Json offers = Json::object();
+    analysis::Json offers = analysis::Json::object();
     for (const auto& [heuristic, offered] : counts.offers) {
       offers[heuristic] = {offered.first, offered.second};
     }
@@ -80,7 +81,7 @@ void write_difference_json(const StackDifference& difference, std::ostream& out)
   write_json(document, out);
 }
 
-std::string version_text(const std::optional<LibraryContents>& library) {
+std::string version_text(const std::optional<analysis::LibraryContents>& library) {
   if (!library) {
     return "missing";
   }
@@ -118,9 +119,9 @@ void write_symbols(const std::string& library,
       << '\n';
 }
 
-void write_libraries(const StackDifference& difference, std::ostream& out) {
+void write_libraries(const analysis::StackDifference& difference, std::ostream& out) {
   AlignedTable table({{"library"}, {"from"}, {"to"}});
-  for (const LibraryDifference& library : difference.libraries) {
+  for (const analysis::LibraryDifference& library : difference.libraries) {
     table.add({(library.to ? library.to : library.from)->name,
                version_text(library.from),
                version_text(library.to)});
@@ -129,7 +130,7 @@ void write_libraries(const StackDifference& difference, std::ostream& out) {
     table.write(out);
   }
   out << fmt::format("{} libraries are the same in both\n", difference.same_libraries);
-  for (const LibraryDifference& library : difference.libraries) {
+  for (const analysis::LibraryDifference& library : difference.libraries) {
     const std::string& name = (library.to ? library.to : library.from)->name;
     write_symbols(name, "symbols gone", library.symbols_removed, out);
     write_symbols(name, "symbols new", library.symbols_added, out);
@@ -145,7 +146,7 @@ void write_reasons(const std::string& stack,
   }
 }
 
-void write_engines(const StackDifference& difference, std::ostream& out) {
+void write_engines(const analysis::StackDifference& difference, std::ostream& out) {
   for (const auto& [name, counts] : difference.engines) {
     out << fmt::format(
         "\n{}: {} questions (layers × layouts), without an engine {} → {}, engines {} → {}\n",
@@ -164,7 +165,7 @@ void write_engines(const StackDifference& difference, std::ostream& out) {
   }
 }
 
-void write_layers(const StackDifference& difference, std::ostream& out) {
+void write_layers(const analysis::StackDifference& difference, std::ostream& out) {
   AlignedTable kinds({{"kind"},
                       {"layers", true},
                       {"unsupported", true},
@@ -180,7 +181,7 @@ void write_layers(const StackDifference& difference, std::ostream& out) {
   out << '\n';
   kinds.write(out);
   std::size_t shown = 0;
-  for (const LayerDifference& layer : difference.layers) {
+  for (const analysis::LayerDifference& layer : difference.layers) {
     if (++shown > kMaxShown) {
       out << fmt::format("\nand {} more layers: --json has all\n",
                          difference.layers.size() - kMaxShown);
@@ -207,7 +208,7 @@ void write_layers(const StackDifference& difference, std::ostream& out) {
 
 }  // namespace
 
-void write_stack_difference(const StackDifference& difference,
+void write_stack_difference(const analysis::StackDifference& difference,
                             OutputMode style,
                             std::ostream& out) {
   if (style == OutputMode::kJson) {
@@ -221,4 +222,4 @@ void write_stack_difference(const StackDifference& difference,
   write_engines(difference, out);
 }
 
-}  // namespace plumb
+}  // namespace plumb::reporting

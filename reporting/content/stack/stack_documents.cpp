@@ -8,27 +8,30 @@
 #include "reporting/document/aligned_table.hpp"
 #include "reporting/document/sanitized_text.hpp"
 
-namespace plumb {
+namespace plumb::reporting {
 namespace {
 
-Json text_or_null(const std::string& text) {
-  return text.empty() ? Json() : Json(text);
+analysis::Json text_or_null(const std::string& text) {
+  return text.empty() ? analysis::Json() : analysis::Json(text);
 }
 
 }  // namespace
 
-void write_stacks(std::span<const StackReport> stacks, OutputMode style, std::ostream& out) {
+void write_stacks(std::span<const analysis::StackReport> stacks,
+                  OutputMode style,
+                  std::ostream& out) {
   if (style == OutputMode::kJson) {
-    Json document{{"schema_version", kJsonSchemaVersion}, {"stacks", Json::array()}};
-    for (const StackReport& stack : stacks) {
-      Json libraries = Json::array();
-      for (const StackLibrary& library : stack.libraries) {
+    analysis::Json document{{"schema_version", analysis::kJsonSchemaVersion},
+                            {"stacks", analysis::Json::array()}};
+    for (const analysis::StackReport& stack : stacks) {
+      analysis::Json libraries = analysis::Json::array();
+      for (const analysis::StackLibrary& library : stack.libraries) {
         libraries.push_back({{"name", library.name},
                              {"version", text_or_null(library.version)},
                              {"path", library.path},
                              {"sha256", text_or_null(library.sha256)}});
       }
-      Json row{
+      analysis::Json row{
           {"name", stack.name}, {"backend", stack.backend}, {"libraries", std::move(libraries)}};
       if (!stack.device.empty()) {
         row["device"] = stack.device;
@@ -40,10 +43,10 @@ void write_stacks(std::span<const StackReport> stacks, OutputMode style, std::os
   }
   constexpr std::size_t kDigits = 16;  // of a hash, for people
   AlignedTable table({{"stack"}, {"backend"}, {"library"}, {"version"}, {"sha256"}, {"path"}});
-  for (const StackReport& stack : stacks) {
+  for (const analysis::StackReport& stack : stacks) {
     std::string name = stack.name;
     std::string backend = stack.backend;
-    for (const StackLibrary& library : stack.libraries) {
+    for (const analysis::StackLibrary& library : stack.libraries) {
       table.add({std::exchange(name, ""),
                  std::exchange(backend, ""),
                  library.name,
@@ -56,11 +59,11 @@ void write_stacks(std::span<const StackReport> stacks, OutputMode style, std::os
     }
   }
   table.write(out);
-  for (const StackReport& stack : stacks) {
+  for (const analysis::StackReport& stack : stacks) {
     for (const std::string& problem : stack.problems) {
       out << "problem in '" << sanitize_utf8(stack.name) << "': " << sanitize_utf8(problem) << '\n';
     }
   }
 }
 
-}  // namespace plumb
+}  // namespace plumb::reporting

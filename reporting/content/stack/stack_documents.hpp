@@ -7,9 +7,11 @@
 #include "harness/analysis/report/stack_report.hpp"
 #include "reporting/content/run/documents.hpp"
 
-namespace plumb {
+namespace plumb::reporting {
 
 /// Writes the output of `plumb stacks list` and `plumb stacks probe`.
-void write_stacks(std::span<const StackReport> stacks, OutputMode style, std::ostream& out);
+void write_stacks(std::span<const analysis::StackReport> stacks,
+                  OutputMode style,
+                  std::ostream& out);
 
-}  // namespace plumb
+}  // namespace plumb::reporting

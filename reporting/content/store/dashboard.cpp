@@ -11,35 +11,36 @@
 #include "reporting/html/embedded_page.hpp"
 #include "reporting/html/page_writer.hpp"
 
-namespace plumb {
+namespace plumb::reporting {
 namespace {
 
 /// Identity of a line of the history: a model where it runs, whichever suite measured it.
-using Place = std::tuple<ModelInstance, std::string, std::string, std::string, std::string>;
+using Place =
+    std::tuple<analysis::ModelInstance, std::string, std::string, std::string, std::string>;
 
-Place place_of(const ModelInstance& instance, const RunSeries& series) {
+Place place_of(const analysis::ModelInstance& instance, const analysis::RunSeries& series) {
   return {instance, series.backend, series.stack, series.threads, series.system};
 }
 
-const Facts& facts_of(const SuiteMetrics& suite) {
+const results::Facts& facts_of(const SuiteMetrics& suite) {
   return suite.newest->run.header.environment.facts;
 }
 
 /// Returns the library behind a run: its version if the run knows it.
-Json library_of(const SuiteMetrics& suite) {
+analysis::Json library_of(const SuiteMetrics& suite) {
   if (const auto version = facts_of(suite).find("library.version");
       version != facts_of(suite).end() && !version->second.empty()) {
     return version->second;
   }
-  const Facts& identity = suite.newest->run.header.environment.identity;
+  const results::Facts& identity = suite.newest->run.header.environment.identity;
   const auto library = identity.find("library");
-  return library == identity.end() ? Json() : Json(library->second);
+  return library == identity.end() ? analysis::Json() : analysis::Json(library->second);
 }
 
 /// Returns the execution that is followed over time: mode plain, scenario single_stream. It has no
 /// samples if the run has none.
-ExecutionTime followed(const ModelBounds& model) {
-  ExecutionTime wanted;
+analysis::ExecutionTime followed(const analysis::ModelBounds& model) {
+  analysis::ExecutionTime wanted;
   wanted.mode = "plain";
   wanted.scenario = "single_stream";
   const auto found =
@@ -49,24 +50,24 @@ ExecutionTime followed(const ModelBounds& model) {
   return found == model.executions.end() ? wanted : *found;
 }
 
-Json point_json(const SuiteMetrics& suite, const ModelBounds& model) {
-  Json point{{"run", suite.newest->run.header.id},
-             {"started", to_text(suite.newest->run.header.started)},
-             {"library", library_of(suite)},
-             {"seconds", Json()},
-             {"low", Json()},
-             {"high", Json()},
-             {"library_seconds", Json()},
-             {"hardware_seconds", Json()},
-             {"ratio", Json()}};
-  const ExecutionTime execution = followed(model);
+analysis::Json point_json(const SuiteMetrics& suite, const analysis::ModelBounds& model) {
+  analysis::Json point{{"run", suite.newest->run.header.id},
+                       {"started", to_text(suite.newest->run.header.started)},
+                       {"library", library_of(suite)},
+                       {"seconds", analysis::Json()},
+                       {"low", analysis::Json()},
+                       {"high", analysis::Json()},
+                       {"library_seconds", analysis::Json()},
+                       {"hardware_seconds", analysis::Json()},
+                       {"ratio", analysis::Json()}};
+  const analysis::ExecutionTime execution = followed(model);
   if (execution.samples > 0) {
     point["seconds"] = execution.median.count();
     point["low"] = execution.interval.low.count();
     point["high"] = execution.interval.high.count();
   }
-  for (const Bound& bound : model.bounds) {
-    if (!must_not_exceed(bound, execution)) {
+  for (const analysis::Bound& bound : model.bounds) {
+    if (!analysis::must_not_exceed(bound, execution)) {
       continue;
     }
     point[bound.kind + "_seconds"] = bound.seconds.count();
@@ -77,48 +78,49 @@ Json point_json(const SuiteMetrics& suite, const ModelBounds& model) {
   return point;
 }
 
-Json model_json(const SuiteMetrics& suite, const ModelInstance& instance) {
-  Json model{{"model", instance.model},
-             {"batch", instance.batch},
-             {"dtype", instance.dtype},
-             {"dims", Json::object()},
-             {"device", suite.device},
-             {"stack", suite.series.stack},
-             {"threads", suite.series.threads},
-             {"points", Json::array()},
-             {"states", Json::array()}};
+analysis::Json model_json(const SuiteMetrics& suite, const analysis::ModelInstance& instance) {
+  analysis::Json model{{"model", instance.model},
+                       {"batch", instance.batch},
+                       {"dtype", instance.dtype},
+                       {"dims", analysis::Json::object()},
+                       {"device", suite.device},
+                       {"stack", suite.series.stack},
+                       {"threads", suite.series.threads},
+                       {"points", analysis::Json::array()},
+                       {"states", analysis::Json::array()}};
   for (const auto& [name, extent] : instance.dims) {
     model["dims"][name] = extent;
   }
   return model;
 }
 
-Json states_json(const SuiteMetrics& suite, const ModelInstance& instance) {
-  Json states = Json::array();
-  for (const ModelRegression& regression : suite.regressions) {
+analysis::Json states_json(const SuiteMetrics& suite, const analysis::ModelInstance& instance) {
+  analysis::Json states = analysis::Json::array();
+  for (const analysis::ModelRegression& regression : suite.regressions) {
     if (regression.instance == instance) {
-      states.push_back({{"metric", regression.metric},
-                        {"mode", regression.mode},
-                        {"state", to_text(regression.state)},
-                        {"ratio", regression.ratio ? Json(*regression.ratio) : Json()}});
+      states.push_back(
+          {{"metric", regression.metric},
+           {"mode", regression.mode},
+           {"state", to_text(regression.state)},
+           {"ratio", regression.ratio ? analysis::Json(*regression.ratio) : analysis::Json()}});
     }
   }
   return states;
 }
 
-Json models_json(const Dashboard& dashboard) {
-  std::map<Place, Json> models;
+analysis::Json models_json(const Dashboard& dashboard) {
+  std::map<Place, analysis::Json> models;
   for (const SuiteMetrics& suite : dashboard.points) {
-    for (const ModelBounds& bounds : suite.newest->models) {
-      Json& model = models
-                        .try_emplace(place_of(bounds.instance, suite.series),
-                                     model_json(suite, bounds.instance))
-                        .first->second;
+    for (const analysis::ModelBounds& bounds : suite.newest->models) {
+      analysis::Json& model = models
+                                  .try_emplace(place_of(bounds.instance, suite.series),
+                                               model_json(suite, bounds.instance))
+                                  .first->second;
       model["points"].push_back(point_json(suite, bounds));
       model["states"] = states_json(suite, bounds.instance);
     }
   }
-  Json list = Json::array();
+  analysis::Json list = analysis::Json::array();
   for (auto& [place, model] : models) {
     list.push_back(std::move(model));
   }
@@ -126,19 +128,19 @@ Json models_json(const Dashboard& dashboard) {
 }
 
 /// Null: the clock was set back between the two.
-Json seconds_between(Timestamp begin, Timestamp end) {
+analysis::Json seconds_between(Timestamp begin, Timestamp end) {
   const auto seconds = elapsed(begin, end);
-  return seconds ? Json(seconds->count()) : Json();
+  return seconds ? analysis::Json(seconds->count()) : analysis::Json();
 }
 
 /// Returns what the newest runs' suites exclude.
-Json excluded_json(const Dashboard& dashboard) {
-  Json list = Json::array();
+analysis::Json excluded_json(const Dashboard& dashboard) {
+  analysis::Json list = analysis::Json::array();
   for (const SuiteMetrics& suite : dashboard.present) {
     if (!suite.newest) {
       continue;
     }
-    for (const Exclusion& each : suite.newest->exclusions) {
+    for (const results::Exclusion& each : suite.newest->exclusions) {
       list.push_back({{"suite", suite.series.suite},
                       {"stack", suite.series.stack},
                       {"case", each.match},
@@ -150,22 +152,22 @@ Json excluded_json(const Dashboard& dashboard) {
   return list;
 }
 
-Json suite_json(const SuiteMetrics& suite, Timestamp now) {
+analysis::Json suite_json(const SuiteMetrics& suite, Timestamp now) {
   const RunMetrics& run = *suite.newest;
   const auto complete = std::count_if(run.models.begin(), run.models.end(), [](const auto& model) {
     return model.measured_layers == model.total_layers;
   });
-  Json row{{"suite", suite.series.suite},
-           {"device", suite.device},
-           {"stack", suite.series.stack},
-           {"library", library_of(suite)},
-           {"age_seconds", Json()},
-           {"duration_seconds", Json()},
-           {"models", run.models.size()},
-           {"complete_models", complete},
-           {"failed_rows", run.run.rows_failed},
-           {"disturbed_ratio", Json()},
-           {"environment_changed", Json()}};
+  analysis::Json row{{"suite", suite.series.suite},
+                     {"device", suite.device},
+                     {"stack", suite.series.stack},
+                     {"library", library_of(suite)},
+                     {"age_seconds", analysis::Json()},
+                     {"duration_seconds", analysis::Json()},
+                     {"models", run.models.size()},
+                     {"complete_models", complete},
+                     {"failed_rows", run.run.rows_failed},
+                     {"disturbed_ratio", analysis::Json()},
+                     {"environment_changed", analysis::Json()}};
   if (run.run.finished) {
     row["age_seconds"] = seconds_between(*run.run.finished, now);
     row["duration_seconds"] = seconds_between(run.run.header.started, *run.run.finished);
@@ -182,14 +184,14 @@ Json suite_json(const SuiteMetrics& suite, Timestamp now) {
 }  // namespace
 
 void write_dashboard(const Dashboard& dashboard, std::ostream& out) {
-  Json data{{"now", to_text(dashboard.now)},
-            {"version", dashboard.version},
-            {"runs", dashboard.points.size()},
-            {"first", Json()},
-            {"last", Json()},
-            {"models", models_json(dashboard)},
-            {"suites", Json::array()},
-            {"exclusions", excluded_json(dashboard)}};
+  analysis::Json data{{"now", to_text(dashboard.now)},
+                      {"version", dashboard.version},
+                      {"runs", dashboard.points.size()},
+                      {"first", analysis::Json()},
+                      {"last", analysis::Json()},
+                      {"models", models_json(dashboard)},
+                      {"suites", analysis::Json::array()},
+                      {"exclusions", excluded_json(dashboard)}};
   if (!dashboard.points.empty()) {
     data["first"] = to_text(dashboard.points.front().newest->run.header.started);
     data["last"] = to_text(dashboard.points.back().newest->run.header.started);
@@ -202,4 +204,4 @@ void write_dashboard(const Dashboard& dashboard, std::ostream& out) {
   write_page(data, embedded_page().dashboard_script, out);
 }
 
-}  // namespace plumb
+}  // namespace plumb::reporting

@@ -7,7 +7,7 @@
 
 #include "reporting/prometheus/metric_families.hpp"
 
-namespace plumb {
+namespace plumb::reporting {
 
 /// History of a store's runs: what Grafana shows of them, for users who have only the store.
 struct Dashboard {
@@ -22,4 +22,4 @@ struct Dashboard {
 /// of every suite.
 void write_dashboard(const Dashboard& dashboard, std::ostream& out);
 
-}  // namespace plumb
+}  // namespace plumb::reporting

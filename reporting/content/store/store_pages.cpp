@@ -12,14 +12,14 @@
 #include "reporting/formats/html_page.hpp"
 #include "reporting/prometheus/suite_metrics.hpp"
 
-namespace plumb {
+namespace plumb::reporting {
 namespace {
 
 constexpr std::size_t kRunsShown = 200;
 
 using Row = PageRow;
 
-PageCell choice(const std::string& name, const RunId& run, bool chosen) {
+PageCell choice(const std::string& name, const results::RunId& run, bool chosen) {
   PageCell cell = text_cell(name);
   cell.choice = name;
   cell.value = run;
@@ -33,13 +33,13 @@ std::string minutes(Timestamp time) {
   return moment;
 }
 
-std::string interval_text(const Interval& interval) {
+std::string interval_text(const measure::Interval& interval) {
   return fmt::format("{} … {}", time_text(interval.low), time_text(interval.high));
 }
 
-const ExecutionTime* best_execution(const ModelBounds& model) {
-  const ExecutionTime* best = nullptr;
-  for (const ExecutionTime& execution : model.executions) {
+const analysis::ExecutionTime* best_execution(const analysis::ModelBounds& model) {
+  const analysis::ExecutionTime* best = nullptr;
+  for (const analysis::ExecutionTime& execution : model.executions) {
     if (execution.samples > 0 && execution.scenario == "single_stream" &&
         (best == nullptr || execution.median < best->median)) {
       best = &execution;
@@ -48,53 +48,57 @@ const ExecutionTime* best_execution(const ModelBounds& model) {
   return best;
 }
 
-const Bound* bound_of(const ModelBounds& model, std::string_view kind, std::string_view mode) {
+const analysis::Bound* find_bound(const analysis::ModelBounds& model,
+                                  std::string_view kind,
+                                  std::string_view mode) {
   const auto bound = std::find_if(model.bounds.begin(), model.bounds.end(), [&](const auto& each) {
     return each.kind == kind && (mode.empty() || each.mode == mode);
   });
   return bound == model.bounds.end() || !bound->complete ? nullptr : &*bound;
 }
 
-std::string bound_text(const Bound* bound) {
+std::string bound_text(const analysis::Bound* bound) {
   return bound == nullptr ? "–" : time_text(bound->seconds);
 }
 
 /// Returns the exclusion that covers a model as a whole. Null: there is none.
-const Exclusion* exclusion_of_model(const SuiteMetrics& suite, const ModelInstance& instance) {
-  return exclusion_of(suite.newest->exclusions, {subject_of(instance)});
+const results::Exclusion* exclusion_of_model(const SuiteMetrics& suite,
+                                             const analysis::ModelInstance& instance) {
+  return results::find_exclusion(suite.newest->exclusions, {analysis::subject_of(instance)});
 }
 
 /// Returns the worst state of a model's metrics, with the metrics that are in it.
-std::string state_text(const SuiteMetrics& suite, const ModelInstance& instance) {
-  for (const RegressionState state : {RegressionState::kBroken,
-                                      RegressionState::kRegressed,
-                                      RegressionState::kSuspected,
-                                      RegressionState::kImproved,
-                                      RegressionState::kInconclusive,
-                                      RegressionState::kEquivalent}) {
+std::string state_text(const SuiteMetrics& suite, const analysis::ModelInstance& instance) {
+  for (const analysis::RegressionState state : {analysis::RegressionState::kBroken,
+                                                analysis::RegressionState::kRegressed,
+                                                analysis::RegressionState::kSuspected,
+                                                analysis::RegressionState::kImproved,
+                                                analysis::RegressionState::kInconclusive,
+                                                analysis::RegressionState::kEquivalent}) {
     std::string metrics;
-    for (const ModelRegression& each : suite.regressions) {
+    for (const analysis::ModelRegression& each : suite.regressions) {
       if (each.instance == instance && each.state == state) {
         metrics += fmt::format("{}{} ({})", metrics.empty() ? "" : ", ", each.metric, each.mode);
       }
     }
     if (!metrics.empty()) {
-      return state == RegressionState::kEquivalent ? "equivalent"
-                                                   : fmt::format("{}: {}", to_text(state), metrics);
+      return state == analysis::RegressionState::kEquivalent
+                 ? "equivalent"
+                 : fmt::format("{}: {}", to_text(state), metrics);
     }
   }
-  const Exclusion* const excluded = exclusion_of_model(suite, instance);
+  const results::Exclusion* const excluded = exclusion_of_model(suite, instance);
   return excluded == nullptr ? "no baseline" : "excluded until " + excluded->until;
 }
 
-Row model_row(const SuiteMetrics& suite, const ModelBounds& model) {
-  const ExecutionTime* const execution = best_execution(model);
+Row model_row(const SuiteMetrics& suite, const analysis::ModelBounds& model) {
+  const analysis::ExecutionTime* const execution = best_execution(model);
   return {link_cell(to_text(model.instance, ", "), model_address(model.instance.model)),
           text_cell(fmt::format("{} ({})", suite.series.stack, suite.series.backend)),
           text_cell(suite.device),
           number_cell(fmt::format("{} of {}", model.measured_layers, model.total_layers)),
-          number_cell(bound_text(bound_of(model, "hardware", ""))),
-          number_cell(bound_text(bound_of(model, "library", "fusion"))),
+          number_cell(bound_text(find_bound(model, "hardware", ""))),
+          number_cell(bound_text(find_bound(model, "library", "fusion"))),
           number_cell(execution == nullptr ? "–" : time_text(execution->median)),
           text_cell(execution == nullptr ? "–" : execution->mode),
           text_cell(state_text(suite, model.instance)),
@@ -105,7 +109,7 @@ Row model_row(const SuiteMetrics& suite, const ModelBounds& model) {
 void add_models(HtmlPage& page, std::span<const SuiteMetrics> suites) {
   std::vector<Row> rows;
   for (const SuiteMetrics* suite : newest_first(suites)) {
-    for (const ModelBounds& model : suite->newest->models) {
+    for (const analysis::ModelBounds& model : suite->newest->models) {
       rows.push_back(model_row(*suite, model));
     }
   }
@@ -131,7 +135,7 @@ void add_models(HtmlPage& page, std::span<const SuiteMetrics> suites) {
 void add_exclusions(HtmlPage& page, std::span<const SuiteMetrics> suites) {
   std::vector<Row> rows;
   for (const SuiteMetrics* suite : newest_first(suites)) {
-    for (const Exclusion& each : suite->newest->exclusions) {
+    for (const results::Exclusion& each : suite->newest->exclusions) {
       rows.push_back({text_cell(suite->series.suite),
                       text_cell(fmt::format("{} ({})", suite->series.stack, suite->series.backend)),
                       code_cell(each.match),
@@ -154,7 +158,7 @@ void add_exclusions(HtmlPage& page, std::span<const SuiteMetrics> suites) {
              rows);
 }
 
-void add_runs(HtmlPage& page, std::span<const RunRecord> runs) {
+void add_runs(HtmlPage& page, std::span<const results::RunRecord> runs) {
   page.heading("Runs");
   if (runs.empty()) {
     page.paragraph("The store holds no run yet: make one with plumb run SUITE.");
@@ -162,7 +166,7 @@ void add_runs(HtmlPage& page, std::span<const RunRecord> runs) {
   }
   std::vector<Row> rows;
   for (std::size_t i = 0; i < std::min(runs.size(), kRunsShown); ++i) {
-    const RunRecord& run = runs[i];
+    const results::RunRecord& run = runs[i];
     std::string tags;
     for (const std::string& tag : run.tags) {
       tags += (tags.empty() ? "" : ", ") + tag;
@@ -200,7 +204,7 @@ void add_runs(HtmlPage& page, std::span<const RunRecord> runs) {
 
 void add_series(HtmlPage& page, const SuiteMetrics& suite, std::size_t index) {
   const RunMetrics& run = *suite.newest;
-  const ModelBounds& model = run.models[index];
+  const analysis::ModelBounds& model = run.models[index];
   page.heading(fmt::format("{} · {} ({}) · {}",
                            to_text(model.instance, ", "),
                            suite.series.stack,
@@ -213,11 +217,11 @@ void add_series(HtmlPage& page, const SuiteMetrics& suite, std::size_t index) {
                            model.total_layers),
                model.measured_layers < model.total_layers ? Tone::kWarning : Tone::kGood);
   page.link("report of the run", run_address(run.run.header.id));
-  if (const Exclusion* const excluded = exclusion_of_model(suite, model.instance)) {
+  if (const results::Exclusion* const excluded = exclusion_of_model(suite, model.instance)) {
     page.paragraph("Excluded by the suite: " + exclusion_text(*excluded, false) + ".");
   }
   std::vector<Row> rows;
-  for (const ExecutionTime& execution : model.executions) {
+  for (const analysis::ExecutionTime& execution : model.executions) {
     const bool timed = execution.samples > 0;
     rows.push_back({text_cell("end to end, " + execution.scenario),
                     text_cell(execution.mode),
@@ -225,7 +229,7 @@ void add_series(HtmlPage& page, const SuiteMetrics& suite, std::size_t index) {
                     text_cell(timed ? interval_text(execution.interval)
                                     : std::string(to_text(execution.outcome.kind)))});
   }
-  for (const Bound& bound : model.bounds) {
+  for (const analysis::Bound& bound : model.bounds) {
     rows.push_back({text_cell(bound.kind),
                     text_cell(bound.mode),
                     number_cell(bound.complete ? time_text(bound.seconds) : "–"),
@@ -233,7 +237,7 @@ void add_series(HtmlPage& page, const SuiteMetrics& suite, std::size_t index) {
   }
   page.table({text_cell("what"), text_cell("mode"), number_cell("time"), text_cell("95 %")}, rows);
   rows.clear();
-  for (const WhatIfResult& whatif : run.whatifs[index].whatifs) {
+  for (const analysis::WhatIfResult& whatif : run.whatifs[index].whatifs) {
     rows.push_back(
         {text_cell(whatif.name),
          number_cell(whatif.predicted_speedup ? ratio_text(*whatif.predicted_speedup) : "–"),
@@ -256,7 +260,7 @@ void add_series(HtmlPage& page, const SuiteMetrics& suite, std::size_t index) {
 
 }  // namespace
 
-std::string run_address(const RunId& run) {
+std::string run_address(const results::RunId& run) {
   return "/runs/" + percent_encoded(run);
 }
 
@@ -264,7 +268,7 @@ std::string model_address(const std::string& model) {
   return "/models/" + percent_encoded(model);
 }
 
-void write_overview_page(std::span<const RunRecord> runs,
+void write_overview_page(std::span<const results::RunRecord> runs,
                          std::span<const SuiteMetrics> suites,
                          bool up,
                          std::ostream& out) {
@@ -308,4 +312,4 @@ void write_message_page(const std::string& title, const std::string& text, std::
   page.write(out);
 }
 
-}  // namespace plumb
+}  // namespace plumb::reporting

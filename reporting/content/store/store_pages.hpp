@@ -7,15 +7,15 @@
 
 #include "reporting/prometheus/metric_families.hpp"
 
-namespace plumb {
+namespace plumb::reporting {
 
 /// Returns the address of a run's report, or of a model's page.
-[[nodiscard]] std::string run_address(const RunId& run);
+[[nodiscard]] std::string run_address(const results::RunId& run);
 [[nodiscard]] std::string model_address(const std::string& model);
 
 /// Writes the page `/`: every model as its newest run has it, and the runs. Two runs can be chosen
 /// and compared. `up`: the store could be read.
-void write_overview_page(std::span<const RunRecord> runs,
+void write_overview_page(std::span<const results::RunRecord> runs,
                          std::span<const SuiteMetrics> suites,
                          bool up,
                          std::ostream& out);
@@ -29,4 +29,4 @@ bool write_model_page(const std::string& model,
 /// Writes a page with a message, in place of the page that was asked for.
 void write_message_page(const std::string& title, const std::string& text, std::ostream& out);
 
-}  // namespace plumb
+}  // namespace plumb::reporting

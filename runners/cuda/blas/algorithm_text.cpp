@@ -22,7 +22,7 @@ std::string algorithm_text(const abi::LtAlgorithm& algorithm) {
   return text;
 }
 
-abi::LtAlgorithm algorithm_of(const std::string& text) {
+abi::LtAlgorithm parse_algorithm(const std::string& text) {
   abi::LtAlgorithm algorithm;
   bool good = text.size() == kDigits * algorithm.data.size();
   for (std::size_t i = 0; good && i < algorithm.data.size(); ++i) {

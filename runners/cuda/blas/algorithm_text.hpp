@@ -15,6 +15,6 @@ inline constexpr const char* kAlgorithmAttribute = "algorithm";
 [[nodiscard]] std::string algorithm_text(const abi::LtAlgorithm& algorithm);
 
 /// Reads what algorithm_text() wrote. Throws Error{kUser} for anything else.
-[[nodiscard]] abi::LtAlgorithm algorithm_of(const std::string& text);
+[[nodiscard]] abi::LtAlgorithm parse_algorithm(const std::string& text);
 
 }  // namespace plumb::cuda

@@ -116,7 +116,7 @@ void multiply_vector(const GemmProblem& problem,
                      abi::BlasHandle blas,
                      std::span<const abi::DevicePointer> buffers) {
   const abi::BlasCalls& calls = handle.library().calls();
-  handle.library().check(vectors.type == DataType::kF64
+  handle.library().check(vectors.type == model::DataType::kF64
                              ? multiplied(calls.gemv_f64, problem, vectors, blas, buffers)
                              : multiplied(calls.gemv_f32, problem, vectors, blas, buffers),
                          "a product of matrix and vector");
@@ -125,12 +125,12 @@ void multiply_vector(const GemmProblem& problem,
 /// Function that puts a product into a stream by one of the calls.
 using Multiply = std::function<void(abi::BlasHandle, std::span<const abi::DevicePointer>)>;
 
-VariantBuilder builder_of(const LayerSpec& spec,
-                          const GemmProblem& problem,
-                          const char* call,
-                          const BlasHandle& handle,
-                          const KernelStep& kernel,
-                          const Multiply& multiply_with) {
+VariantBuilder make_builder(const model::LayerSpec& spec,
+                            const GemmProblem& problem,
+                            const char* call,
+                            const BlasHandle& handle,
+                            const KernelStep& kernel,
+                            const Multiply& multiply_with) {
   VariantBuilder builder;
   builder.text = fmt::format("impl=cublas;call={}{}", call, form_text(problem));
   builder.attributes = tensor_core_attributes({});
@@ -158,7 +158,7 @@ VariantBuilder builder_of(const LayerSpec& spec,
 
 }  // namespace
 
-std::vector<VariantBuilder> blas_variants(const LayerSpec& spec,
+std::vector<VariantBuilder> blas_variants(const model::LayerSpec& spec,
                                           const BlasHandle& handle,
                                           const KernelStep& kernel) {
   const GemmProblem problem = plain_gemm_problem(spec);
@@ -166,19 +166,19 @@ std::vector<VariantBuilder> blas_variants(const LayerSpec& spec,
     static_cast<void>(small(count));
   }
   std::vector<VariantBuilder> builders;
-  builders.push_back(builder_of(spec,
-                                problem,
-                                problem.batch == 1 ? "GemmEx" : "GemmStridedBatchedEx",
-                                handle,
-                                kernel,
-                                [problem, &handle](abi::BlasHandle blas, const auto& buffers) {
-                                  multiply(problem, handle, blas, buffers);
-                                }));
+  builders.push_back(make_builder(spec,
+                                  problem,
+                                  problem.batch == 1 ? "GemmEx" : "GemmStridedBatchedEx",
+                                  handle,
+                                  kernel,
+                                  [problem, &handle](abi::BlasHandle blas, const auto& buffers) {
+                                    multiply(problem, handle, blas, buffers);
+                                  }));
   if (const std::optional<GemvProblem> vectors = gemv_problem(problem)) {
-    builders.push_back(builder_of(
+    builders.push_back(make_builder(
         spec,
         problem,
-        vectors->type == DataType::kF64 ? "Dgemv" : "Sgemv",
+        vectors->type == model::DataType::kF64 ? "Dgemv" : "Sgemv",
         handle,
         kernel,
         [problem, vectors = *vectors, &handle](abi::BlasHandle blas, const auto& buffers) {

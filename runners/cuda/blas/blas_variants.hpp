@@ -11,7 +11,7 @@ namespace plumb::cuda {
 /// Lists the variants of a product by cuBLAS' older calls, with cuBLAS' own choice of an algorithm.
 /// The call is cublasGemmEx or cublasGemmStridedBatchedEx. A product by one row or column in f32 or
 /// f64 also has gemv. Throws Unsupported. The handle must outlive the builders.
-[[nodiscard]] std::vector<VariantBuilder> blas_variants(const LayerSpec& spec,
+[[nodiscard]] std::vector<VariantBuilder> blas_variants(const model::LayerSpec& spec,
                                                         const BlasHandle& handle,
                                                         const KernelStep& kernel);
 

@@ -15,7 +15,7 @@
 namespace plumb::cuda {
 namespace {
 
-const TensorType& operand(const LayerSpec& spec, std::size_t index) {
+const model::TensorType& operand(const model::LayerSpec& spec, std::size_t index) {
   if (!spec.has_input(index) || !spec.inputs[index]->strides.empty()) {
     throw Unsupported(fmt::format("operand {} is missing or not dense", index));
   }
@@ -31,7 +31,7 @@ struct RowMajor {
 
 /// Returns an operand as a matrix. As in numpy, a vector is one row on the left, one column on the
 /// right.
-RowMajor row_major(const TensorType& type, bool left) {
+RowMajor row_major(const model::TensorType& type, bool left) {
   const Dimensions& dims = type.dims;
   if (dims.empty()) {
     throw Unsupported("a product with a scalar");
@@ -42,7 +42,7 @@ RowMajor row_major(const TensorType& type, bool left) {
   return {Dimensions(dims.begin(), dims.end() - 2), dims[dims.size() - 2], dims.back()};
 }
 
-std::int64_t product_of(const Dimensions& extents) {
+std::int64_t multiply_extents(const Dimensions& extents) {
   std::int64_t product = 1;
   for (const std::int64_t extent : extents) {
     product *= extent;
@@ -51,28 +51,31 @@ std::int64_t product_of(const Dimensions& extents) {
 }
 
 /// Returns a matrix stored by rows as one stored by columns: the same bytes, transposed.
-GemmMatrix by_columns(DataType type, std::size_t buffer, std::int64_t rows, std::int64_t columns) {
+GemmMatrix by_columns(model::DataType type,
+                      std::size_t buffer,
+                      std::int64_t rows,
+                      std::int64_t columns) {
   return {type, buffer, columns, rows, columns, 0, false};
 }
 
 /// Checks the types of a product of 8-bit floats against those that cuBLASLt's documentation lists.
 /// Throws Unsupported for others.
-void check_f8(const LayerSpec& spec) {
-  const DataType a = operand(spec, 0).dtype;
-  const DataType b = operand(spec, 1).dtype;
-  const DataType y = spec.outputs.at(0).dtype;
-  if (!is_f8(a) || !is_f8(b) || (a == DataType::kF8E5M2 && b == a)) {
+void check_f8(const model::LayerSpec& spec) {
+  const model::DataType a = operand(spec, 0).dtype;
+  const model::DataType b = operand(spec, 1).dtype;
+  const model::DataType y = spec.outputs.at(0).dtype;
+  if (!model::is_f8(a) || !model::is_f8(b) || (a == model::DataType::kF8E5M2 && b == a)) {
     throw Unsupported(fmt::format("cuBLASLt does not multiply {} with {}", to_text(a), to_text(b)));
   }
-  if (y != DataType::kF32 && y != DataType::kBf16 && y != DataType::kF16) {
+  if (y != model::DataType::kF32 && y != model::DataType::kBf16 && y != model::DataType::kF16) {
     throw Unsupported(fmt::format("products of 8-bit floats into {}", to_text(y)));
   }
 }
 
-void check_types(const LayerSpec& spec) {
-  const DataType type = operand(spec, 0).dtype;
+void check_types(const model::LayerSpec& spec) {
+  const model::DataType type = operand(spec, 0).dtype;
   if (spec.op == "matmul_integer") {
-    if (type != DataType::kS8 || operand(spec, 1).dtype != type || spec.inputs.size() > 2) {
+    if (type != model::DataType::kS8 || operand(spec, 1).dtype != type || spec.inputs.size() > 2) {
       throw Unsupported("cuBLASLt multiplies s8 with s8, without zero points");
     }
     return;
@@ -81,8 +84,8 @@ void check_types(const LayerSpec& spec) {
     check_f8(spec);
     return;
   }
-  const bool known = type == DataType::kF32 || type == DataType::kF16 || type == DataType::kBf16 ||
-                     type == DataType::kF64;
+  const bool known = type == model::DataType::kF32 || type == model::DataType::kF16 ||
+                     type == model::DataType::kBf16 || type == model::DataType::kF64;
   if (!known || operand(spec, 1).dtype != type || spec.outputs.at(0).dtype != type) {
     throw Unsupported(fmt::format("products of {} with {} into {}",
                                   to_text(type),
@@ -97,19 +100,21 @@ struct Fusing {
   bool gradients = true;
 };
 
-std::size_t result_buffer(const LayerSpec& spec) {
+std::size_t result_buffer(const model::LayerSpec& spec) {
   return spec.inputs.size();
 }
 
 /// Fuses an activation's gradient if cuBLASLt has it. Returns whether it did.
-bool fuse_gradient(const LayerSpec& spec, const Epilogue& step, GemmProblem& problem) {
+bool fuse_gradient(const model::LayerSpec& spec,
+                   const model::Epilogue& step,
+                   GemmProblem& problem) {
   constexpr std::int64_t kByteBits = 8;
   constexpr std::int64_t kColumnStep = 8;  // of the saved operand's columns, in elements
   if (!step.operand || problem.batch != 1) {
     return false;
   }
-  const TensorType& saved = operand(spec, *step.operand);
-  if (step.fn == kBitMask) {
+  const model::TensorType& saved = operand(spec, *step.operand);
+  if (step.fn == model::kBitMask) {
     problem.activation = GemmProblem::Activation::kReluGradient;
     problem.saved = GemmMatrix{
         saved.dtype, *step.operand, problem.m, problem.n, saved.dims.back() * kByteBits, 0, false};
@@ -126,7 +131,7 @@ bool fuse_gradient(const LayerSpec& spec, const Epilogue& step, GemmProblem& pro
 
 /// Fuses a bias gradient if cuBLASLt has it. Returns whether it did. cuBLASLt has it for a factor
 /// alone, or after an activation's gradient.
-bool fuse_bias_gradient(const LayerSpec& spec, GemmProblem& problem) {
+bool fuse_bias_gradient(const model::LayerSpec& spec, GemmProblem& problem) {
   if (spec.outputs.at(1).dtype != problem.d.type) {
     return false;
   }
@@ -142,8 +147,8 @@ bool fuse_bias_gradient(const LayerSpec& spec, GemmProblem& problem) {
 }
 
 /// Fuses what cuBLASLt has, and leaves the rest to built-in kernels after the product.
-void read_epilogue(const LayerSpec& spec, const Fusing& fusing, GemmProblem& problem) {
-  LayerSpec rest = spec;
+void read_epilogue(const model::LayerSpec& spec, const Fusing& fusing, GemmProblem& problem) {
+  model::LayerSpec rest = spec;
   const std::string fn = spec.epilogue.size() == 1 ? spec.epilogue[0].fn : "";
   bool fused = false;
   if (fusing.steps && fn == "relu") {
@@ -168,13 +173,13 @@ void read_epilogue(const LayerSpec& spec, const Fusing& fusing, GemmProblem& pro
 }
 
 /// Adds a step that makes a tensor of an operand, and returns its buffer.
-std::size_t make_before(const LayerSpec& spec,
+std::size_t make_before(const model::LayerSpec& spec,
                         GemmProblem& problem,
                         std::size_t index,
                         std::string op,
                         Dimensions extents) {
-  const TensorType& from = operand(spec, index);
-  TensorType to{from.dtype, std::move(extents), false, {}};
+  const model::TensorType& from = operand(spec, index);
+  model::TensorType to{from.dtype, std::move(extents), false, {}};
   BuiltinStep step;
   step.spec.op = std::move(op);
   step.spec.accumulate = spec.accumulate;
@@ -188,7 +193,7 @@ std::size_t make_before(const LayerSpec& spec,
 }
 
 /// Repeats an operand's matrices for a batch that it is broadcast to. Returns the buffer.
-std::size_t repeated(const LayerSpec& spec,
+std::size_t repeated(const model::LayerSpec& spec,
                      GemmProblem& problem,
                      std::size_t index,
                      const RowMajor& matrix,
@@ -200,7 +205,7 @@ std::size_t repeated(const LayerSpec& spec,
 }
 
 /// Transposes an operand's matrices into columns of k numbers. Returns the buffer.
-std::size_t turned(const LayerSpec& spec, GemmProblem& problem, std::size_t index) {
+std::size_t turned(const model::LayerSpec& spec, GemmProblem& problem, std::size_t index) {
   Dimensions extents = operand(spec, index).dims;
   if (extents.size() == 1) {
     return index;  // one column lies the same
@@ -214,14 +219,14 @@ std::size_t turned(const LayerSpec& spec, GemmProblem& problem, std::size_t inde
   return buffer;
 }
 
-GemmProblem matrix_product(const LayerSpec& spec) {
+GemmProblem matrix_product(const model::LayerSpec& spec) {
   const RowMajor left = row_major(operand(spec, 0), true);
   const RowMajor right = row_major(operand(spec, 1), false);
   GemmProblem problem;
-  const DataType type = operand(spec, 0).dtype;
+  const model::DataType type = operand(spec, 0).dtype;
   std::int64_t rows = left.rows;
-  std::int64_t left_batch = product_of(left.batch);
-  std::int64_t right_batch = product_of(right.batch);
+  std::int64_t left_batch = multiply_extents(left.batch);
+  std::int64_t right_batch = multiply_extents(right.batch);
   std::size_t left_buffer = 0;
   std::size_t right_buffer = 1;
   if (right_batch == 1) {
@@ -230,7 +235,7 @@ GemmProblem matrix_product(const LayerSpec& spec) {
     const Dimensions& result = spec.outputs.at(0).dims;
     // Neither operand is a vector: a vector has no batch.
     const Dimensions batch(result.begin(), result.end() - 2);
-    const std::int64_t count = product_of(batch);
+    const std::int64_t count = multiply_extents(batch);
     if (left_batch != count) {
       left_buffer = repeated(spec, problem, 0, left, batch);
     }
@@ -244,7 +249,7 @@ GemmProblem matrix_product(const LayerSpec& spec) {
   problem.m = right.columns;
   problem.n = rows;
   problem.k = right.rows;
-  const DataType right_type = operand(spec, 1).dtype;
+  const model::DataType right_type = operand(spec, 1).dtype;
   if (spec.op == "matmul_integer" || multiplies_f8(spec)) {
     if (right_buffer != 1) {
       throw Unsupported("integers or 8-bit floats whose right operand is broadcast in part");
@@ -264,11 +269,11 @@ GemmProblem matrix_product(const LayerSpec& spec) {
   return problem;
 }
 
-void read_addend(const LayerSpec& spec, bool fused, GemmProblem& problem) {
+void read_addend(const model::LayerSpec& spec, bool fused, GemmProblem& problem) {
   if (!spec.has_input(2)) {
     return;
   }
-  const TensorType& c = operand(spec, 2);
+  const model::TensorType& c = operand(spec, 2);
   const double beta = spec.real("beta");
   if (c.dtype != spec.outputs[0].dtype) {
     throw Unsupported("C of a different type than the result");
@@ -291,9 +296,9 @@ void read_addend(const LayerSpec& spec, bool fused, GemmProblem& problem) {
   }
 }
 
-GemmProblem general_product(const LayerSpec& spec, const Fusing& fusing) {
-  const TensorType& a = operand(spec, 0);
-  const TensorType& b = operand(spec, 1);
+GemmProblem general_product(const model::LayerSpec& spec, const Fusing& fusing) {
+  const model::TensorType& a = operand(spec, 0);
+  const model::TensorType& b = operand(spec, 1);
   if (a.dims.size() != 2 || b.dims.size() != 2) {
     throw Unsupported("operands that are not matrices");
   }
@@ -324,16 +329,16 @@ GemmProblem general_product(const LayerSpec& spec, const Fusing& fusing) {
 
 /// Returns what of `wanted` cuBLASLt can fuse. Of 8-bit floats the bias has the result's type, or
 /// bf16 beside f32, and gradients are not fused.
-Fusing possible(const LayerSpec& spec, const Fusing& wanted) {
+Fusing possible(const model::LayerSpec& spec, const Fusing& wanted) {
   if (!multiplies_f8(spec)) {
     return wanted;
   }
   const bool other_bias =
-      spec.op == "gemm" && spec.outputs[0].dtype == DataType::kF32 && spec.has_input(2);
+      spec.op == "gemm" && spec.outputs[0].dtype == model::DataType::kF32 && spec.has_input(2);
   return {wanted.steps && !other_bias, false};
 }
 
-GemmProblem translated(const LayerSpec& spec, const Fusing& wanted) {
+GemmProblem translated(const model::LayerSpec& spec, const Fusing& wanted) {
   check_types(spec);
   const Fusing fusing = possible(spec, wanted);
   const bool general = spec.op == "gemm" || spec.op == "gemm_bias_gradient";
@@ -342,8 +347,9 @@ GemmProblem translated(const LayerSpec& spec, const Fusing& wanted) {
   }
   GemmProblem problem = general ? general_product(spec, fusing) : matrix_product(spec);
   read_epilogue(spec, fusing, problem);
-  problem.tf32 = operand(spec, 0).dtype == DataType::kF32 &&
-                 (spec.math == MathClass::kTf32 || spec.math == MathClass::kDownConvert);
+  problem.tf32 =
+      operand(spec, 0).dtype == model::DataType::kF32 &&
+      (spec.math == model::MathClass::kTf32 || spec.math == model::MathClass::kDownConvert);
   if (problem.m <= 0 || problem.n <= 0 || problem.k <= 0 || problem.batch <= 0) {
     throw Unsupported("a matrix without elements");
   }
@@ -352,15 +358,15 @@ GemmProblem translated(const LayerSpec& spec, const Fusing& wanted) {
 
 }  // namespace
 
-GemmProblem gemm_problem(const LayerSpec& spec) {
+GemmProblem gemm_problem(const model::LayerSpec& spec) {
   return translated(spec, {});
 }
 
-GemmProblem gemm_problem_with_gradients_apart(const LayerSpec& spec) {
+GemmProblem gemm_problem_with_gradients_apart(const model::LayerSpec& spec) {
   return translated(spec, {true, false});
 }
 
-std::vector<GemmProblem> gemm_forms(const LayerSpec& spec) {
+std::vector<GemmProblem> gemm_forms(const model::LayerSpec& spec) {
   std::vector<GemmProblem> forms{gemm_problem(spec)};
   const GemmProblem& first = forms.front();
   const bool fused = first.bias || first.activation != GemmProblem::Activation::kNone;
@@ -372,7 +378,7 @@ std::vector<GemmProblem> gemm_forms(const LayerSpec& spec) {
     }
   } catch (const Unsupported&) {  // a mask of bits has only the fused form
   }
-  if (multiplies_f8(spec) && spec.math == MathClass::kDownConvert) {
+  if (multiplies_f8(spec) && spec.math == model::MathClass::kDownConvert) {
     const std::size_t exact = forms.size();
     for (std::size_t i = 0; i < exact; ++i) {
       forms.push_back(forms[i]);
@@ -382,14 +388,14 @@ std::vector<GemmProblem> gemm_forms(const LayerSpec& spec) {
   return forms;
 }
 
-bool multiplies_f8(const LayerSpec& spec) {
+bool multiplies_f8(const model::LayerSpec& spec) {
   const auto reads = [&](std::size_t index) {
-    return spec.has_input(index) && is_f8(spec.inputs[index]->dtype);
+    return spec.has_input(index) && model::is_f8(spec.inputs[index]->dtype);
   };
   return reads(0) || reads(1);
 }
 
-void check_capability(const LayerSpec& spec, int architecture) {
+void check_capability(const model::LayerSpec& spec, int architecture) {
   constexpr int kFirstWithF8 = 89;
   if (multiplies_f8(spec) && architecture < kFirstWithF8) {
     throw Unsupported(fmt::format(
@@ -399,7 +405,7 @@ void check_capability(const LayerSpec& spec, int architecture) {
   }
 }
 
-GemmProblem plain_gemm_problem(const LayerSpec& spec) {
+GemmProblem plain_gemm_problem(const model::LayerSpec& spec) {
   if (multiplies_f8(spec)) {
     throw Unsupported("cuBLAS' older calls do not multiply 8-bit floats");
   }

@@ -12,7 +12,7 @@ namespace plumb::cuda {
 
 /// Column-major matrix of a product.
 struct GemmMatrix {
-  DataType type = DataType::kF32;
+  model::DataType type = model::DataType::kF32;
   std::size_t buffer = 0;  ///< of the plan: the layer's inputs, its result, what is made before
   std::int64_t rows = 0;
   std::int64_t columns = 0;
@@ -46,8 +46,8 @@ struct GemmProblem {
   double beta = 0.0;
   Activation activation = Activation::kNone;
   bool tf32 = false;
-  bool fast_accumulation = false;  ///< of 8-bit floats: sums keep the tensor cores' precision
-  std::vector<TensorType> made;    ///< what earlier steps write, in buffers after the result's
+  bool fast_accumulation = false;       ///< of 8-bit floats: sums keep the tensor cores' precision
+  std::vector<model::TensorType> made;  ///< what earlier steps write, in buffers after the result's
   std::vector<BuiltinStep> before;
   std::vector<BuiltinStep> behind;
 };
@@ -56,27 +56,27 @@ struct GemmProblem {
 /// the product make what cuBLASLt can read: operands or C that are broadcast, and integers and
 /// 8-bit floats transposed. Built-in kernels after it do what cuBLASLt cannot do. Throws
 /// Unsupported with what is left.
-[[nodiscard]] GemmProblem gemm_problem(const LayerSpec& spec);
+[[nodiscard]] GemmProblem gemm_problem(const model::LayerSpec& spec);
 
 /// Translates as gemm_problem() does, with gradients of activations and biases by built-in kernels
 /// after the product. Throws Unsupported where a mask of bits makes that impossible.
-[[nodiscard]] GemmProblem gemm_problem_with_gradients_apart(const LayerSpec& spec);
+[[nodiscard]] GemmProblem gemm_problem_with_gradients_apart(const model::LayerSpec& spec);
 
 /// Lists the forms of a product for cuBLASLt, the first choice first. The first is gemm_problem().
 /// Where it fuses gradients, or anything after a product of 8-bit floats, a form with these apart
 /// follows. Products of 8-bit floats at math=downconvert have all forms again, with fast
 /// accumulation. Throws Unsupported.
-[[nodiscard]] std::vector<GemmProblem> gemm_forms(const LayerSpec& spec);
+[[nodiscard]] std::vector<GemmProblem> gemm_forms(const model::LayerSpec& spec);
 
 /// Returns whether a layer is a product of 8-bit floats.
-[[nodiscard]] bool multiplies_f8(const LayerSpec& spec);
+[[nodiscard]] bool multiplies_f8(const model::LayerSpec& spec);
 
 /// Throws Unsupported if a GPU of this compute capability lacks what the product needs.
 /// `architecture` is ten times the capability: 89 is 8.9.
-void check_capability(const LayerSpec& spec, int architecture);
+void check_capability(const model::LayerSpec& spec, int architecture);
 
 /// Translates a product for cuBLAS' older calls: C := alpha · A · B + beta · C in place. Built-in
 /// kernels do all that follows. Throws Unsupported.
-[[nodiscard]] GemmProblem plain_gemm_problem(const LayerSpec& spec);
+[[nodiscard]] GemmProblem plain_gemm_problem(const model::LayerSpec& spec);
 
 }  // namespace plumb::cuda

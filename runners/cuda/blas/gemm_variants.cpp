@@ -59,13 +59,13 @@ std::optional<std::uint64_t> numerical_flags(const CublasLibrary& library,
   return status == abi::kLtSuccess ? std::optional(flags) : std::nullopt;
 }
 
-bool keeps_promise(const LayerSpec& spec, const std::optional<std::uint64_t>& known_flags) {
+bool keeps_promise(const model::LayerSpec& spec, const std::optional<std::uint64_t>& known_flags) {
   if (!known_flags) {
     return true;  // then the compute type that was set decides
   }
   const std::uint64_t flags = *known_flags;
-  const bool may_round = spec.math == MathClass::kDownConvert;
-  const bool may_tf32 = may_round || spec.math == MathClass::kTf32;
+  const bool may_round = spec.math == model::MathClass::kDownConvert;
+  const bool may_tf32 = may_round || spec.math == model::MathClass::kTf32;
   return (may_tf32 || (flags & abi::kLtInputTf32) == 0) &&
          (may_round || (flags & abi::kLtAccumulatorF16) == 0);
 }
@@ -98,7 +98,7 @@ std::vector<abi::LtChoice> choices(const CublasHandle& handle, const LtProduct& 
   return found;
 }
 
-ExecutionPlan built(const LayerSpec& spec,
+ExecutionPlan built(const model::LayerSpec& spec,
                     const GemmProblem& problem,
                     const abi::LtChoice& choice,
                     const CublasHandle& handle,
@@ -158,7 +158,7 @@ ExecutionPlan built(const LayerSpec& spec,
 /// Adds the algorithms that the heuristic gives for one form of a product.
 void add_builders(std::vector<VariantBuilder>& builders,
                   std::map<std::string, int>& names,
-                  const LayerSpec& spec,
+                  const model::LayerSpec& spec,
                   const GemmProblem& problem,
                   const CublasHandle& handle,
                   const KernelStep& kernel) {
@@ -193,7 +193,7 @@ void add_builders(std::vector<VariantBuilder>& builders,
 
 }  // namespace
 
-std::vector<VariantBuilder> gemm_variants(const LayerSpec& spec,
+std::vector<VariantBuilder> gemm_variants(const model::LayerSpec& spec,
                                           const CublasHandle& handle,
                                           const KernelStep& kernel) {
   std::vector<VariantBuilder> builders;

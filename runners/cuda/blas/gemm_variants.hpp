@@ -12,7 +12,7 @@ namespace plumb::cuda {
 /// layer's promise of precision. Throws Unsupported if there is none. The handle must outlive the
 /// builders. `kernel` makes the steps of built-in kernels before and after the product
 /// (GemmProblem).
-[[nodiscard]] std::vector<VariantBuilder> gemm_variants(const LayerSpec& spec,
+[[nodiscard]] std::vector<VariantBuilder> gemm_variants(const model::LayerSpec& spec,
                                                         const CublasHandle& handle,
                                                         const KernelStep& kernel);
 

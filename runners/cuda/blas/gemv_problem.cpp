@@ -4,9 +4,9 @@
 namespace plumb::cuda {
 
 std::optional<GemvProblem> gemv_problem(const GemmProblem& problem) {
-  const DataType type = problem.d.type;
+  const model::DataType type = problem.d.type;
   if (problem.batch != 1 || (problem.m != 1 && problem.n != 1) ||
-      (type != DataType::kF32 && type != DataType::kF64) || problem.a.type != type ||
+      (type != model::DataType::kF32 && type != model::DataType::kF64) || problem.a.type != type ||
       problem.b.type != type) {
     return std::nullopt;
   }

@@ -17,7 +17,7 @@ struct GemvVector {
 /// Product by a column or row, as cuBLAS' gemv: y := alpha · op(A) · x + beta · y. A value that
 /// needs no library.
 struct GemvProblem {
-  DataType type = DataType::kF32;
+  model::DataType type = model::DataType::kF32;
   GemmMatrix a;  ///< as it lies, its `transposed` as gemv is told
   GemvVector x;
   GemvVector y;

@@ -5,21 +5,21 @@
 #include <utility>
 
 namespace plumb::cuda {
-abi::LtType lt_type(DataType type) {
+abi::LtType lt_type(model::DataType type) {
   switch (type) {
-    case DataType::kF64:
+    case model::DataType::kF64:
       return abi::LtType::kF64;
-    case DataType::kF16:
+    case model::DataType::kF16:
       return abi::LtType::kF16;
-    case DataType::kBf16:
+    case model::DataType::kBf16:
       return abi::LtType::kBf16;
-    case DataType::kS8:
+    case model::DataType::kS8:
       return abi::LtType::kS8;
-    case DataType::kS32:
+    case model::DataType::kS32:
       return abi::LtType::kS32;
-    case DataType::kF8E4M3:
+    case model::DataType::kF8E4M3:
       return abi::LtType::kF8E4M3;
-    case DataType::kF8E5M2:
+    case model::DataType::kF8E5M2:
       return abi::LtType::kF8E5M2;
     default:
       return abi::LtType::kF32;
@@ -28,9 +28,9 @@ abi::LtType lt_type(DataType type) {
 
 std::pair<abi::LtCompute, abi::LtType> computation_of(const GemmProblem& problem) {
   switch (problem.d.type) {
-    case DataType::kF64:
+    case model::DataType::kF64:
       return {abi::LtCompute::kF64, abi::LtType::kF64};
-    case DataType::kS32:
+    case model::DataType::kS32:
       return {abi::LtCompute::kS32, abi::LtType::kS32};
     default:
       return {problem.tf32 ? abi::LtCompute::kF32AsTf32 : abi::LtCompute::kF32, abi::LtType::kF32};

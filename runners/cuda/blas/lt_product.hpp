@@ -11,7 +11,7 @@
 namespace plumb::cuda {
 
 /// Returns the type as cuBLAS names it.
-[[nodiscard]] abi::LtType lt_type(DataType type);
+[[nodiscard]] abi::LtType lt_type(model::DataType type);
 /// Returns the types in which a product is computed and scaled.
 [[nodiscard]] std::pair<abi::LtCompute, abi::LtType> computation_of(const GemmProblem& problem);
 

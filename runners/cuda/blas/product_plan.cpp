@@ -7,19 +7,19 @@
 
 namespace plumb::cuda {
 
-Factor factor(double value, DataType type) {
-  if (type == DataType::kF64) {
+Factor factor(double value, model::DataType type) {
+  if (type == model::DataType::kF64) {
     return value;
   }
-  return type == DataType::kS32 ? Factor(static_cast<std::int32_t>(value))
-                                : Factor(static_cast<float>(value));
+  return type == model::DataType::kS32 ? Factor(static_cast<std::int32_t>(value))
+                                       : Factor(static_cast<float>(value));
 }
 
 const void* address_of(const Factor& factor) {
   return std::visit([](const auto& value) -> const void* { return &value; }, factor);
 }
 
-ExecutionPlan begin_product_plan(const LayerSpec& spec,
+ExecutionPlan begin_product_plan(const model::LayerSpec& spec,
                                  const GemmProblem& problem,
                                  const KernelStep& kernel) {
   constexpr TensorLayout kLayout = TensorLayout::kChannelsFirst;

@@ -15,12 +15,12 @@ inline constexpr std::size_t kProductWorkspace = std::size_t{32} << 20;
 
 /// Factor alpha or beta, in the type in which a product is scaled.
 using Factor = std::variant<float, double, std::int32_t>;
-[[nodiscard]] Factor factor(double value, DataType type);
+[[nodiscard]] Factor factor(double value, model::DataType type);
 [[nodiscard]] const void* address_of(const Factor& factor);
 
 /// Begins a product's plan with its buffers, and with the steps that make operands before it.
 /// Throws Unsupported.
-[[nodiscard]] ExecutionPlan begin_product_plan(const LayerSpec& spec,
+[[nodiscard]] ExecutionPlan begin_product_plan(const model::LayerSpec& spec,
                                                const GemmProblem& problem,
                                                const KernelStep& kernel);
 

@@ -25,7 +25,7 @@ void write(kernels::Index (&to)[3], const Dimensions& from) {
   std::copy(from.begin(), from.end(), to);
 }
 
-kernels::AttentionShape shape_of(const LayerSpec& spec, const AttentionShape& s) {
+kernels::AttentionShape shape_of(const model::LayerSpec& spec, const model::AttentionShape& s) {
   kernels::AttentionShape shape{};
   shape.rows = s.batch * s.q_heads * s.queries;
   shape.q_heads = s.q_heads;
@@ -55,21 +55,23 @@ void require_few_numbers(std::int64_t numbers, const char* of) {
 
 /// Reads the mask into `shape`. Returns the name of its type in the kernels.
 std::string read_mask(const OwnOperands& operands,
-                      const AttentionShape& s,
+                      const model::AttentionShape& s,
                       kernels::AttentionShape& shape) {
   if (!operands.spec().has_input(kMask)) {
     return element_name(operands.input(kQuery).dtype);
   }
-  const TensorType& mask = operands.input(kMask);
-  const Dimensions strides = broadcast_strides(mask.dims,
-                                               strides_of(mask.dims, TensorLayout::kChannelsFirst),
-                                               {s.batch, s.q_heads, s.queries, s.keys});
+  const model::TensorType& mask = operands.input(kMask);
+  const Dimensions strides =
+      broadcast_strides(mask.dims,
+                        compute_strides(mask.dims, TensorLayout::kChannelsFirst),
+                        {s.batch, s.q_heads, s.queries, s.keys});
   write(shape.mask_strides, Dimensions(strides.begin(), strides.end() - 1));
-  shape.mask = mask.dtype == DataType::kBool ? 2 : 1;
-  if (shape.mask == 1 && !is_floating(mask.dtype)) {
+  shape.mask = mask.dtype == model::DataType::kBool ? 2 : 1;
+  if (shape.mask == 1 && !model::is_floating(mask.dtype)) {
     throw Unsupported(fmt::format("a mask of {}", to_text(mask.dtype)));
   }
-  if (compute_name(operands.input(kQuery).dtype) == "double" && element_bytes(mask.dtype) == 2) {
+  if (compute_name(operands.input(kQuery).dtype) == "double" &&
+      model::element_bytes(mask.dtype) == 2) {
     throw Unsupported(fmt::format("queries of f64 with a mask of {}", to_text(mask.dtype)));
   }
   return shape.mask == 2 ? "unsigned char" : element_name(mask.dtype);
@@ -79,11 +81,11 @@ std::string read_mask(const OwnOperands& operands,
 /// new.
 void append_present(std::vector<KernelLaunch>& launches,
                     const OwnOperands& operands,
-                    const AttentionShape& s,
+                    const model::AttentionShape& s,
                     std::size_t output,
                     bool of_keys) {
   const std::int64_t numbers = of_keys ? s.head : s.value_head;
-  const DataType type = operands.output(output).dtype;
+  const model::DataType type = operands.output(output).dtype;
   MoveSide to{strides_along(true, s.kv_heads, s.keys, numbers), 0, operands.output_buffer(output)};
   to.strides.push_back(1);
   const auto append = [&](std::size_t operand, bool apart, std::int64_t length) {
@@ -106,18 +108,18 @@ void append_present(std::vector<KernelLaunch>& launches,
 }  // namespace
 
 std::vector<KernelLaunch> attend(const OwnOperands& operands) {
-  const LayerSpec& spec = operands.spec();
-  const TensorType& q = operands.input(kQuery);
+  const model::LayerSpec& spec = operands.spec();
+  const model::TensorType& q = operands.input(kQuery);
   for (const std::size_t other : {kKey, kValue, kPastKey, kPastValue}) {
     if (spec.has_input(other) && operands.input(other).dtype != q.dtype) {
       throw Unsupported("queries, keys and values of different types");
     }
   }
-  if (!is_floating(q.dtype) || operands.output().dtype != q.dtype) {
+  if (!model::is_floating(q.dtype) || operands.output().dtype != q.dtype) {
     throw Unsupported(
         fmt::format("attention of {} into {}", to_text(q.dtype), to_text(operands.output().dtype)));
   }
-  const AttentionShape s = attention_shape(spec);
+  const model::AttentionShape s = model::attention_shape(spec);
   require_few_numbers(s.value_head, "values");
   kernels::AttentionShape shape = shape_of(spec, s);
   const std::string mask = read_mask(operands, s, shape);
@@ -145,26 +147,27 @@ std::vector<KernelLaunch> attend(const OwnOperands& operands) {
 
 std::vector<KernelLaunch> attend_backward(const OwnOperands& operands) {
   enum Gradient : std::size_t { kResultGradient, kQueries, kKeys, kValues, kResult, kStatistics };
-  const DataType type = operands.input(kResultGradient).dtype;
+  const model::DataType type = operands.input(kResultGradient).dtype;
   for (const std::size_t other : {kQueries, kKeys, kValues, kResult}) {
     if (operands.input(other).dtype != type) {
       throw Unsupported("a gradient of attention of several types");
     }
   }
   for (std::size_t output = 0; output < 3; ++output) {
-    if (operands.output(output).dtype != type || !is_floating(type)) {
+    if (operands.output(output).dtype != type || !model::is_floating(type)) {
       throw Unsupported(fmt::format("a gradient of attention of {} into {}",
                                     to_text(type),
                                     to_text(operands.output(output).dtype)));
     }
   }
-  const DataType statistics = operands.input(kStatistics).dtype;
-  if (statistics != (type == DataType::kF64 ? DataType::kF64 : DataType::kF32)) {
+  const model::DataType statistics = operands.input(kStatistics).dtype;
+  if (statistics !=
+      (type == model::DataType::kF64 ? model::DataType::kF64 : model::DataType::kF32)) {
     throw Unsupported(
         fmt::format("statistics of {} beside {}", to_text(statistics), to_text(type)));
   }
-  const LayerSpec forward = forward_layer(operands.spec());
-  const AttentionShape s = attention_shape(forward);
+  const model::LayerSpec forward = model::forward_layer(operands.spec());
+  const model::AttentionShape s = model::attention_shape(forward);
   require_few_numbers(s.head, "queries");
   require_few_numbers(s.value_head, "values");
   const std::string types =

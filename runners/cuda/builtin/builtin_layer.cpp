@@ -14,7 +14,8 @@ struct Row {
   BuiltinFunction write;
   bool any_layout;     ///< takes any layout of activations; else only channels first
   bool fuses = false;  ///< also executes fused steps
-  std::vector<TensorType> (*scratch)(const LayerSpec&) = nullptr;  ///< null: it needs none
+  std::vector<model::TensorType> (*scratch)(const model::LayerSpec&) =
+      nullptr;  ///< null: it needs none
 };
 
 constexpr std::array kRows = std::to_array<Row>({
@@ -75,10 +76,10 @@ const Row* find_row(std::string_view op) {
 
 }  // namespace
 
-OwnOperands::OwnOperands(const LayerSpec& spec, TensorLayout layout)
+OwnOperands::OwnOperands(const model::LayerSpec& spec, TensorLayout layout)
     : spec_(spec), layout_(layout) {}
 
-const TensorType& OwnOperands::input(std::size_t index) const {
+const model::TensorType& OwnOperands::input(std::size_t index) const {
   if (!spec_.has_input(index)) {
     throw Unsupported(fmt::format("operand {} is missing", index));
   }
@@ -88,25 +89,25 @@ const TensorType& OwnOperands::input(std::size_t index) const {
   return *spec_.inputs[index];
 }
 
-const TensorType& OwnOperands::output(std::size_t index) const {
+const model::TensorType& OwnOperands::output(std::size_t index) const {
   return spec_.outputs.at(index);
 }
 
 /// Returns the layout of an operand or result. An activation has the result's rank, of three axes
 /// or more, and is not constant. All else is a parameter, and dense.
-TensorLayout OwnOperands::layout_of(const TensorType& type) const {
-  const TensorType& y = spec_.outputs.at(0);
+TensorLayout OwnOperands::layout_of(const model::TensorType& type) const {
+  const model::TensorType& y = spec_.outputs.at(0);
   const bool activation = !type.constant && type.dims.size() == y.dims.size() &&
                           type.dims.size() >= 3 && element_count(type) > 1;
   return activation ? layout_ : TensorLayout::kChannelsFirst;
 }
 
 Dimensions OwnOperands::input_strides(std::size_t index) const {
-  return strides_of(input(index).dims, layout_of(input(index)));
+  return compute_strides(input(index).dims, layout_of(input(index)));
 }
 
 Dimensions OwnOperands::output_strides(std::size_t index) const {
-  return strides_of(output(index).dims, layout_of(output(index)));
+  return compute_strides(output(index).dims, layout_of(output(index)));
 }
 
 std::vector<TensorLayout> OwnOperands::input_layouts() const {
@@ -119,7 +120,7 @@ std::vector<TensorLayout> OwnOperands::input_layouts() const {
 
 std::vector<TensorLayout> OwnOperands::output_layouts() const {
   std::vector<TensorLayout> layouts;
-  for (const TensorType& result : spec_.outputs) {
+  for (const model::TensorType& result : spec_.outputs) {
     layouts.push_back(layout_of(result));
   }
   return layouts;
@@ -130,7 +131,7 @@ bool has_builtin_kernel(std::string_view op, TensorLayout layout) {
   return row != nullptr && (row->any_layout || layout == TensorLayout::kChannelsFirst);
 }
 
-BuiltinLayer builtin_layer(const LayerSpec& spec, TensorLayout layout) {
+BuiltinLayer builtin_layer(const model::LayerSpec& spec, TensorLayout layout) {
   if (!has_builtin_kernel(spec.op, layout)) {
     throw Unsupported(
         fmt::format("there is no built-in kernel for '{}' in {}", spec.op, to_text(layout)));
@@ -143,7 +144,7 @@ BuiltinLayer builtin_layer(const LayerSpec& spec, TensorLayout layout) {
   return {row.write(operands),
           operands.input_layouts(),
           operands.output_layouts(),
-          row.scratch == nullptr ? std::vector<TensorType>{} : row.scratch(spec)};
+          row.scratch == nullptr ? std::vector<model::TensorType>{} : row.scratch(spec)};
 }
 
 }  // namespace plumb::cuda

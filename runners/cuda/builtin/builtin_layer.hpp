@@ -16,14 +16,14 @@ namespace plumb::cuda {
 /// value and needs no device.
 struct BuiltinLayer {
   std::vector<KernelLaunch> launches;
-  std::vector<TensorLayout> inputs;   ///< how each operand lies
-  std::vector<TensorLayout> outputs;  ///< how each result lies
-  std::vector<TensorType> scratch{};  ///< buffers after the outputs
+  std::vector<TensorLayout> inputs;          ///< how each operand lies
+  std::vector<TensorLayout> outputs;         ///< how each result lies
+  std::vector<model::TensorType> scratch{};  ///< buffers after the outputs
 };
 
 /// Translates a layer into launches, with its activations in a layout. Throws Unsupported with the
 /// reason if there is no kernel for it, or none for that layout.
-[[nodiscard]] BuiltinLayer builtin_layer(const LayerSpec& spec, TensorLayout layout);
+[[nodiscard]] BuiltinLayer builtin_layer(const model::LayerSpec& spec, TensorLayout layout);
 
 /// Returns whether builtin_layer() has a kernel for the operator and the layout. It may still
 /// refuse a layer for another reason.
@@ -32,25 +32,25 @@ struct BuiltinLayer {
 /// Operands of one layer, with their strides and buffers. The layer must outlive it.
 class OwnOperands {
  public:
-  OwnOperands(const LayerSpec& spec, TensorLayout layout);
+  OwnOperands(const model::LayerSpec& spec, TensorLayout layout);
 
   /// Returns an operand. Throws Unsupported if it is missing or not dense.
-  [[nodiscard]] const TensorType& input(std::size_t index) const;
-  [[nodiscard]] const TensorType& output(std::size_t index = 0) const;
+  [[nodiscard]] const model::TensorType& input(std::size_t index) const;
+  [[nodiscard]] const model::TensorType& output(std::size_t index = 0) const;
   [[nodiscard]] Dimensions input_strides(std::size_t index) const;
   [[nodiscard]] Dimensions output_strides(std::size_t index = 0) const;
   [[nodiscard]] std::size_t input_buffer(std::size_t index) const { return index; }
   [[nodiscard]] std::size_t output_buffer(std::size_t index = 0) const {
     return spec_.inputs.size() + index;
   }
-  [[nodiscard]] const LayerSpec& spec() const { return spec_; }
+  [[nodiscard]] const model::LayerSpec& spec() const { return spec_; }
   [[nodiscard]] std::vector<TensorLayout> input_layouts() const;
   [[nodiscard]] std::vector<TensorLayout> output_layouts() const;
 
  private:
-  [[nodiscard]] TensorLayout layout_of(const TensorType& type) const;
+  [[nodiscard]] TensorLayout layout_of(const model::TensorType& type) const;
 
-  const LayerSpec& spec_;
+  const model::LayerSpec& spec_;
   TensorLayout layout_;
 };
 
@@ -97,7 +97,7 @@ std::vector<KernelLaunch> row_arg_reduce(const OwnOperands& operands);
 
 /// Returns the types of the buffers that a recurrent layer's launches pass to one another. Throws
 /// Unsupported.
-[[nodiscard]] std::vector<TensorType> recurrent_scratch(const LayerSpec& spec);
+[[nodiscard]] std::vector<model::TensorType> recurrent_scratch(const model::LayerSpec& spec);
 
 /// Returns the kernels' name for a function of layer keys (kernels/functions.cuh).
 [[nodiscard]] std::string function_name(const std::string& fn);
@@ -110,13 +110,13 @@ struct MoveSide {
 };
 
 /// Makes the launch that moves elements from one place to another, without interpreting them.
-[[nodiscard]] KernelLaunch move_launch(DataType type,
+[[nodiscard]] KernelLaunch move_launch(model::DataType type,
                                        const Dimensions& extents,
                                        const MoveSide& to,
                                        const MoveSide& from);
 
 /// Makes the launch that copies a tensor from one layout into another.
-[[nodiscard]] KernelLaunch layout_change(const TensorType& type,
+[[nodiscard]] KernelLaunch layout_change(const model::TensorType& type,
                                          TensorLayout from,
                                          TensorLayout to,
                                          std::size_t source,

@@ -9,12 +9,12 @@
 
 namespace plumb::cuda {
 
-ExecutionPlan builtin_plan(const LayerSpec& spec,
+ExecutionPlan builtin_plan(const model::LayerSpec& spec,
                            const BuiltinLayer& layer,
                            const KernelStep& kernel) {
   ExecutionPlan plan = begin_plan(spec, layer.inputs, layer.outputs);
   plan.implementation = fmt::format("plumb:{}", spec.op);
-  for (const TensorType& type : layer.scratch) {
+  for (const model::TensorType& type : layer.scratch) {
     add_scratch(plan, {type});
   }
   append_launches(plan.steps, layer.launches, plan, kernel);
@@ -38,7 +38,7 @@ void append_builtin_steps(ExecutionPlan& plan,
   }
 }
 
-std::vector<TensorLayout> input_layouts(const LayerSpec& layer,
+std::vector<TensorLayout> input_layouts(const model::LayerSpec& layer,
                                         const std::vector<BuiltinStep>& steps,
                                         TensorLayout layout) {
   std::vector<TensorLayout> layouts(layer.inputs.size(), layout);

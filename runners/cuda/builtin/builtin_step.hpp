@@ -13,13 +13,13 @@ namespace plumb::cuda {
 /// Work of a built-in kernel before or after a library's part of a layer. It is a layer of its own
 /// on buffers of the plan.
 struct BuiltinStep {
-  LayerSpec spec;
+  model::LayerSpec spec;
   std::vector<std::size_t> inputs;  ///< buffers of the plan
   std::size_t output = 0;           ///< of the plan; may be an input of functions of each element
 };
 
 /// Makes the plan of a layer by built-in kernels alone.
-[[nodiscard]] ExecutionPlan builtin_plan(const LayerSpec& spec,
+[[nodiscard]] ExecutionPlan builtin_plan(const model::LayerSpec& spec,
                                          const BuiltinLayer& layer,
                                          const KernelStep& kernel);
 
@@ -32,7 +32,7 @@ void append_builtin_steps(ExecutionPlan& plan,
 
 /// Returns the layout that each of a layer's operands must have for its steps. An operand that no
 /// step reads has `layout`.
-[[nodiscard]] std::vector<TensorLayout> input_layouts(const LayerSpec& layer,
+[[nodiscard]] std::vector<TensorLayout> input_layouts(const model::LayerSpec& layer,
                                                       const std::vector<BuiltinStep>& steps,
                                                       TensorLayout layout);
 

@@ -13,10 +13,10 @@ using kernels::RowShape;
 
 /// Returns the one floating type of the first `count` operands and the result. Throws Unsupported
 /// if they differ.
-DataType common_type(const OwnOperands& operands, std::size_t count) {
-  const DataType type = operands.output().dtype;
+model::DataType common_type(const OwnOperands& operands, std::size_t count) {
+  const model::DataType type = operands.output().dtype;
   for (std::size_t i = 0; i < count; ++i) {
-    if (operands.input(i).dtype != type || !is_floating(type)) {
+    if (operands.input(i).dtype != type || !model::is_floating(type)) {
       throw Unsupported(fmt::format("a gradient of {} from operand {} of {}",
                                     to_text(type),
                                     i,
@@ -40,8 +40,8 @@ struct NormalizationAxes {
 
 std::vector<KernelLaunch> normalization_launches(const OwnOperands& operands,
                                                  const NormalizationAxes& axes) {
-  const DataType type = common_type(operands, 2);
-  const DataType parameter = operands.input(kScale).dtype;
+  const model::DataType type = common_type(operands, 2);
+  const model::DataType parameter = operands.input(kScale).dtype;
   for (const std::size_t statistic : {kMean, kVariance}) {
     if (operands.input(statistic).dtype != parameter) {
       throw Unsupported("scale and statistics of several types");
@@ -97,7 +97,7 @@ std::vector<bool> all_but(const std::vector<bool>& axes) {
 }  // namespace
 
 std::vector<KernelLaunch> map_eltwise_gradient(const OwnOperands& operands) {
-  const DataType type = common_type(operands, 2);
+  const model::DataType type = common_type(operands, 2);
   kernels::MapShape shape{};
   shape.space = joined_space(
       operands.output().dims,
@@ -117,7 +117,7 @@ std::vector<KernelLaunch> map_eltwise_gradient(const OwnOperands& operands) {
 }
 
 std::vector<KernelLaunch> row_softmax_gradient(const OwnOperands& operands) {
-  const DataType type = common_type(operands, 2);
+  const model::DataType type = common_type(operands, 2);
   const Dimensions& dims = operands.output().dims;
   const auto axis = static_cast<std::size_t>(operands.spec().integer("axis"));
   const bool coerce = operands.spec().integer("coerce") != 0;
@@ -156,9 +156,9 @@ std::vector<KernelLaunch> row_layer_norm_gradient(const OwnOperands& operands) {
 }
 
 std::vector<KernelLaunch> pool_gradients(const OwnOperands& operands) {
-  const LayerSpec& spec = operands.spec();
+  const model::LayerSpec& spec = operands.spec();
   const bool of_largest = spec.op == "max_pool_backward";
-  const DataType type = common_type(operands, of_largest ? 2 : 1);
+  const model::DataType type = common_type(operands, of_largest ? 2 : 1);
   const Dimensions& x = operands.output().dims;
   if (x.size() < 3 || x.size() > 5) {
     throw Unsupported(fmt::format("data of rank {}", x.size()));

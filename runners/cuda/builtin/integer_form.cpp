@@ -15,39 +15,39 @@
 namespace plumb::cuda {
 namespace {
 
-const TensorType& operand(const LayerSpec& spec, std::size_t index) {
+const model::TensorType& operand(const model::LayerSpec& spec, std::size_t index) {
   if (!spec.has_input(index) || !spec.inputs[index]->strides.empty()) {
     throw Unsupported(fmt::format("operand {} is missing or not dense", index));
   }
   return *spec.inputs[index];
 }
 
-bool is_convolution(const LayerSpec& spec) {
+bool is_convolution(const model::LayerSpec& spec) {
   return spec.op == "conv_integer";
 }
 
-bool has_pads(const LayerSpec& spec) {
+bool has_pads(const model::LayerSpec& spec) {
   const Dimensions& pads = spec.integers("pads");
   return std::any_of(pads.begin(), pads.end(), [](std::int64_t pad) { return pad != 0; });
 }
 
 /// Returns whether the left factor is offset from what is multiplied: it is u8 or has a zero point.
-bool is_shifted(const LayerSpec& spec) {
-  return operand(spec, 0).dtype == DataType::kU8 ||
-         spec.has_input(quantized_product(spec).x_zero_point);
+bool is_shifted(const model::LayerSpec& spec) {
+  return operand(spec, 0).dtype == model::DataType::kU8 ||
+         spec.has_input(model::quantized_product(spec).x_zero_point);
 }
 
 /// Returns whether the left factor is copied before the product: to s8, or to pad it with its zero
 /// point.
-bool is_copied(const LayerSpec& spec) {
-  return operand(spec, 0).dtype == DataType::kU8 ||
+bool is_copied(const model::LayerSpec& spec) {
+  return operand(spec, 0).dtype == model::DataType::kU8 ||
          (is_convolution(spec) && is_shifted(spec) && has_pads(spec));
 }
 
 /// Returns the left factor as it is multiplied.
-TensorType factor_of(const LayerSpec& spec) {
-  TensorType type = operand(spec, 0);
-  type.dtype = DataType::kS8;
+model::TensorType factor_of(const model::LayerSpec& spec) {
+  model::TensorType type = operand(spec, 0);
+  type.dtype = model::DataType::kS8;
   if (is_convolution(spec) && is_copied(spec)) {
     const Dimensions& pads = spec.integers("pads");
     const std::size_t axes = type.dims.size() - 2;
@@ -61,8 +61,8 @@ TensorType factor_of(const LayerSpec& spec) {
 /// Writer of a form, launch by launch.
 class Writer {
  public:
-  Writer(const LayerSpec& spec, TensorLayout layout)
-      : spec_(spec), layout_(layout), at_(quantized_product(spec)) {}
+  Writer(const model::LayerSpec& spec, TensorLayout layout)
+      : spec_(spec), layout_(layout), at_(model::quantized_product(spec)) {}
 
   IntegerForm run() {
     form_.inputs = OwnOperands(spec_, layout_).input_layouts();
@@ -75,10 +75,10 @@ class Writer {
     if (is_shifted(spec_)) {
       shifted = added_up();
     }
-    const TensorType& y = spec_.outputs.at(0);
+    const model::TensorType& y = spec_.outputs.at(0);
     form_.sums = spec_.inputs.size();
-    if (y.dtype != DataType::kS32) {
-      form_.sums = make({{DataType::kS32, y.dims, false, {}}, layout_, false});
+    if (y.dtype != model::DataType::kS32) {
+      form_.sums = make({{model::DataType::kS32, y.dims, false, {}}, layout_, false});
     }
     const bool follows = shifted || !spec_.epilogue.empty() || spec_.has_input(at_.w_scale) ||
                          (is_convolution(spec_) && spec_.has_input(2));
@@ -101,12 +101,13 @@ class Writer {
   [[nodiscard]] bool has_x_zero() const { return spec_.has_input(at_.x_zero_point); }
 
   std::size_t copied() {
-    const TensorType& x = *spec_.inputs[0];
+    const model::TensorType& x = *spec_.inputs[0];
     const bool constant = x.constant && (!has_x_zero() || spec_.inputs[at_.x_zero_point]->constant);
     ScratchTensor made{factor_of(spec_), layout_, constant};
     kernels::ShiftShape shape{};
-    shape.space = plain_space(made.type.dims,
-                              {strides_of(made.type.dims, layout_), strides_of(x.dims, layout_)});
+    shape.space =
+        plain_space(made.type.dims,
+                    {compute_strides(made.type.dims, layout_), compute_strides(x.dims, layout_)});
     for (std::size_t axis = 0; axis < x.dims.size(); ++axis) {
       shape.before[axis] =
           is_convolution(spec_) && axis >= 2 ? spec_.integers("pads").at(axis - 2) : 0;
@@ -125,7 +126,7 @@ class Writer {
 
   /// Adds the launch that sums the right factor: a convolution's filters, a product's columns.
   ShiftedFactor added_up() {
-    const TensorType& w = *spec_.inputs[1];
+    const model::TensorType& w = *spec_.inputs[1];
     ShiftedFactor shifted;
     shifted.type = operand(spec_, 0).dtype;
     if (has_x_zero()) {
@@ -145,16 +146,16 @@ class Writer {
     } else {
       const std::size_t depth = w.dims.size() < 2 ? 0 : w.dims.size() - 2;
       sums = w.dims;
-      steps = strides_of(w.dims, TensorLayout::kChannelsFirst);
+      steps = compute_strides(w.dims, TensorLayout::kChannelsFirst);
       shape.length = sums.at(depth);
       shape.step = steps[depth];
       sums.erase(sums.begin() + static_cast<std::ptrdiff_t>(depth));
       steps.erase(steps.begin() + static_cast<std::ptrdiff_t>(depth));
       shifted.strides = along_result(sums, y);
     }
-    shape.space = plain_space(sums, {strides_of(sums, TensorLayout::kChannelsFirst), steps});
+    shape.space = plain_space(sums, {compute_strides(sums, TensorLayout::kChannelsFirst), steps});
     shifted.sums =
-        make({{DataType::kS32, sums, false, {}}, TensorLayout::kChannelsFirst, w.constant});
+        make({{model::DataType::kS32, sums, false, {}}, TensorLayout::kChannelsFirst, w.constant});
     add(element_launch("add_up_integers", "LineShape", shape, shape.space.count, {shifted.sums, 1}),
         w.constant);
     return shifted;
@@ -166,7 +167,7 @@ class Writer {
       return Dimensions(y.size(), 0);
     }
     Dimensions extents = sums;
-    Dimensions strides = strides_of(sums, TensorLayout::kChannelsFirst);
+    Dimensions strides = compute_strides(sums, TensorLayout::kChannelsFirst);
     if (spec_.inputs[0]->dims.size() > 1) {
       extents.insert(extents.end() - 1, 1);
       strides.insert(strides.end() - 1, 0);
@@ -174,26 +175,27 @@ class Writer {
     return broadcast_strides(extents, strides, y);
   }
 
-  const LayerSpec& spec_;
+  const model::LayerSpec& spec_;
   TensorLayout layout_;
-  QuantizedProduct at_;
+  model::QuantizedProduct at_;
   IntegerForm form_;
 };
 
 }  // namespace
 
-LayerSpec integer_product_of(const LayerSpec& spec) {
-  const TensorType& w = operand(spec, 1);
-  if (w.dtype != DataType::kS8 || spec.has_input(quantized_product(spec).w_zero_point)) {
+model::LayerSpec integer_product_of(const model::LayerSpec& spec) {
+  const model::TensorType& w = operand(spec, 1);
+  if (w.dtype != model::DataType::kS8 ||
+      spec.has_input(model::quantized_product(spec).w_zero_point)) {
     throw Unsupported("libraries multiply s8 with s8: weights of u8 or with a zero point");
   }
-  const std::size_t x_zero = quantized_product(spec).x_zero_point;
+  const std::size_t x_zero = model::quantized_product(spec).x_zero_point;
   if (spec.has_input(x_zero) && spec.inputs[x_zero]->dtype != operand(spec, 0).dtype) {
     throw Unsupported("a zero point of another type than its operand");
   }
-  LayerSpec product = spec;
+  model::LayerSpec product = spec;
   product.inputs = {factor_of(spec), w};
-  product.outputs.at(0).dtype = DataType::kS32;
+  product.outputs.at(0).dtype = model::DataType::kS32;
   product.epilogue.clear();
   if (is_convolution(spec) && is_copied(spec)) {
     product.attributes["pads"] = Dimensions(spec.integers("pads").size(), 0);
@@ -201,7 +203,7 @@ LayerSpec integer_product_of(const LayerSpec& spec) {
   return product;
 }
 
-IntegerForm integer_form(const LayerSpec& spec, TensorLayout layout) {
+IntegerForm integer_form(const model::LayerSpec& spec, TensorLayout layout) {
   return Writer(spec, layout).run();
 }
 

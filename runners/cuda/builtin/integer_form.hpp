@@ -27,10 +27,10 @@ struct IntegerForm {
 /// product of s8 with s8 into s32, without zero points, scales or fused steps. u8 become s8, 128
 /// less. Around an image that is shifted lies its zero point instead of padding. Throws Unsupported
 /// for weights of u8 or with a zero point.
-[[nodiscard]] LayerSpec integer_product_of(const LayerSpec& spec);
+[[nodiscard]] model::LayerSpec integer_product_of(const model::LayerSpec& spec);
 
 /// Returns the form whose product takes operands and leaves its result in a layout. Throws
 /// Unsupported.
-[[nodiscard]] IntegerForm integer_form(const LayerSpec& spec, TensorLayout layout);
+[[nodiscard]] IntegerForm integer_form(const model::LayerSpec& spec, TensorLayout layout);
 
 }  // namespace plumb::cuda

@@ -9,7 +9,7 @@ namespace plumb::cuda {
 namespace {
 
 /// Returns the product's plan with the launches of built-in kernels before and after it.
-ExecutionPlan composed(const LayerSpec& spec,
+ExecutionPlan composed(const model::LayerSpec& spec,
                        const IntegerForm& form,
                        TensorLayout result,
                        ExecutionPlan product,
@@ -44,8 +44,8 @@ ExecutionPlan composed(const LayerSpec& spec,
 }  // namespace
 
 std::vector<VariantBuilder> integer_variants(
-    const LayerSpec& spec,
-    const std::function<std::vector<VariantBuilder>(const LayerSpec&)>& library,
+    const model::LayerSpec& spec,
+    const std::function<std::vector<VariantBuilder>(const model::LayerSpec&)>& library,
     const KernelStep& kernel) {
   std::vector<VariantBuilder> builders;
   for (VariantBuilder& product : library(integer_product_of(spec))) {

@@ -17,8 +17,8 @@ inline constexpr std::string_view kScalesApart = ";scales=apart";
 /// product of s8 with s8 into s32 in it, with built-in kernels before and after. `library` lists
 /// the variants of that product, or throws Unsupported. Throws Unsupported.
 [[nodiscard]] std::vector<VariantBuilder> integer_variants(
-    const LayerSpec& spec,
-    const std::function<std::vector<VariantBuilder>(const LayerSpec&)>& library,
+    const model::LayerSpec& spec,
+    const std::function<std::vector<VariantBuilder>(const model::LayerSpec&)>& library,
     const KernelStep& kernel);
 
 }  // namespace plumb::cuda

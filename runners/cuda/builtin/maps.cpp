@@ -31,24 +31,24 @@ KernelLaunch launched(std::string call, const MapShape& shape, std::vector<std::
 
 /// Returns the name of a type that casts read and write. Other kernels do not compute with 8-bit
 /// floats.
-std::string cast_name(DataType type) {
-  if (is_f8(type)) {
-    return type == DataType::kF8E4M3 ? "Float8E4M3" : "Float8E5M2";
+std::string cast_name(model::DataType type) {
+  if (model::is_f8(type)) {
+    return type == model::DataType::kF8E4M3 ? "Float8E4M3" : "Float8E5M2";
   }
   return element_name(type);
 }
 
 /// Returns the name of the type in which two operands are computed: the more exact of theirs.
-std::string common_compute_name(DataType a, DataType b) {
+std::string common_compute_name(model::DataType a, model::DataType b) {
   std::string one = compute_name(a);
   const std::string other = compute_name(b);
   if (one == other) {
     return one;
   }
-  const bool reads_half =
-      a == DataType::kF16 || b == DataType::kF16 || a == DataType::kBf16 || b == DataType::kBf16;
+  const bool reads_half = a == model::DataType::kF16 || b == model::DataType::kF16 ||
+                          a == model::DataType::kBf16 || b == model::DataType::kBf16;
   if (one == "double" || other == "double") {
-    if (reads_half || a == DataType::kBool || b == DataType::kBool) {
+    if (reads_half || a == model::DataType::kBool || b == model::DataType::kBool) {
       throw Unsupported(fmt::format("{} together with {}", to_text(a), to_text(b)));
     }
     return "double";
@@ -61,9 +61,9 @@ KernelLaunch two(const OwnOperands& operands,
                  std::size_t left,
                  std::size_t left_buffer,
                  std::size_t right) {
-  const TensorType& y = operands.output();
-  const TensorType& a = operands.input(left);
-  const TensorType& b = operands.input(right);
+  const model::TensorType& y = operands.output();
+  const model::TensorType& a = operands.input(left);
+  const model::TensorType& b = operands.input(right);
   const MapShape shape =
       map_shape(y.dims,
                 {operands.output_strides(),
@@ -94,8 +94,8 @@ std::string function_name(const std::string& fn) {
 }
 
 std::vector<KernelLaunch> map_eltwise(const OwnOperands& operands) {
-  const TensorType& x = operands.input(0);
-  const TensorType& y = operands.output();
+  const model::TensorType& x = operands.input(0);
+  const model::TensorType& y = operands.output();
   const std::string& fn = operands.spec().text("fn");
   const std::string compute = compute_name(x.dtype);
   const bool of_integers =
@@ -146,10 +146,10 @@ std::vector<KernelLaunch> map_many(const OwnOperands& operands) {
 }
 
 std::vector<KernelLaunch> map_cast(const OwnOperands& operands) {
-  const TensorType& x = operands.input(0);
-  const TensorType& y = operands.output();
+  const model::TensorType& x = operands.input(0);
+  const model::TensorType& y = operands.output();
   return {launched(fmt::format("map_one<same_of, {}, {}, {}>",
-                               is_f8(x.dtype) ? "float" : compute_name(x.dtype),
+                               model::is_f8(x.dtype) ? "float" : compute_name(x.dtype),
                                cast_name(y.dtype),
                                cast_name(x.dtype)),
                    map_shape(y.dims, {operands.output_strides(), operands.input_strides(0)}),
@@ -157,7 +157,7 @@ std::vector<KernelLaunch> map_cast(const OwnOperands& operands) {
 }
 
 std::vector<KernelLaunch> map_where(const OwnOperands& operands) {
-  const TensorType& y = operands.output();
+  const model::TensorType& y = operands.output();
   std::vector<Dimensions> strides{operands.output_strides()};
   for (std::size_t i = 0; i < 3; ++i) {
     strides.push_back(broadcast_strides(operands.input(i).dims, operands.input_strides(i), y.dims));
@@ -171,7 +171,7 @@ std::vector<KernelLaunch> map_where(const OwnOperands& operands) {
 }
 
 std::vector<KernelLaunch> map_batch_norm(const OwnOperands& operands) {
-  const TensorType& x = operands.input(0);
+  const model::TensorType& x = operands.input(0);
   const bool spatial = operands.spec().text("mode") == "spatial";
   std::vector<Dimensions> strides{operands.output_strides(), operands.input_strides(0)};
   for (std::size_t i = 1; i < 5; ++i) {
@@ -201,9 +201,9 @@ std::vector<KernelLaunch> map_batch_norm(const OwnOperands& operands) {
 }
 
 std::vector<KernelLaunch> map_response(const OwnOperands& operands) {
-  const TensorType& x = operands.input(0);
-  const LayerSpec& spec = operands.spec();
-  if (x.dims.size() < 2 || !is_floating(x.dtype)) {
+  const model::TensorType& x = operands.input(0);
+  const model::LayerSpec& spec = operands.spec();
+  if (x.dims.size() < 2 || !model::is_floating(x.dtype)) {
     throw Unsupported("an input without channels, or of integers");
   }
   const std::int64_t size = spec.integer("size");

@@ -34,7 +34,7 @@ std::vector<KernelLaunch> moved_all(const OwnOperands& operands,
 
 }  // namespace
 
-KernelLaunch move_launch(DataType type,
+KernelLaunch move_launch(model::DataType type,
                          const Dimensions& extents,
                          const MoveSide& to,
                          const MoveSide& from) {
@@ -54,7 +54,7 @@ std::vector<KernelLaunch> move_concat(const OwnOperands& operands) {
   std::vector<KernelLaunch> launches;
   MoveSide to = output_side(operands);
   for (std::size_t i = 0; i < operands.spec().inputs.size(); ++i) {
-    const TensorType& part = operands.input(i);
+    const model::TensorType& part = operands.input(i);
     if (element_count(part) > 0) {
       launches.push_back(move_launch(part.dtype, part.dims, to, input_side(operands, i)));
     }
@@ -71,7 +71,7 @@ std::vector<KernelLaunch> move_split(const OwnOperands& operands) {
   std::vector<KernelLaunch> launches;
   MoveSide from = input_side(operands);
   for (std::size_t i = 0; i < operands.spec().outputs.size(); ++i) {
-    const TensorType& part = operands.output(i);
+    const model::TensorType& part = operands.output(i);
     if (element_count(part) > 0) {
       launches.push_back(move_launch(part.dtype, part.dims, output_side(operands, i), from));
     }
@@ -161,15 +161,15 @@ std::vector<KernelLaunch> move_space_to_depth(const OwnOperands& operands) {
                    {from[0], from[2], from[3], from[1], from[2] * block, from[3] * block});
 }
 
-KernelLaunch layout_change(const TensorType& type,
+KernelLaunch layout_change(const model::TensorType& type,
                            TensorLayout from,
                            TensorLayout to,
                            std::size_t source,
                            std::size_t result) {
   return move_launch(type.dtype,
                      type.dims,
-                     {strides_of(type.dims, to), 0, result},
-                     {strides_of(type.dims, from), 0, source});
+                     {compute_strides(type.dims, to), 0, result},
+                     {compute_strides(type.dims, from), 0, source});
 }
 
 }  // namespace plumb::cuda

@@ -14,7 +14,7 @@ constexpr std::size_t kBeforeSteps = 5;  // operands of the kernels: y, two fact
 
 /// Returns the extents of an operand as matrices. As in numpy, a vector is one row on the left, one
 /// column on the right.
-Dimensions matrices(const TensorType& type, bool left) {
+Dimensions matrices(const model::TensorType& type, bool left) {
   Dimensions dims = type.dims;
   if (dims.size() == 1) {
     dims.insert(left ? dims.begin() : dims.end(), 1);
@@ -22,15 +22,15 @@ Dimensions matrices(const TensorType& type, bool left) {
   return dims;
 }
 
-bool is_byte(DataType type) {
-  return type == DataType::kS8 || type == DataType::kU8;
+bool is_byte(model::DataType type) {
+  return type == model::DataType::kS8 || type == model::DataType::kU8;
 }
 
 /// Part of a launch that kernels for products and for convolutions of integers share.
 struct IntegerLaunch {
   explicit IntegerLaunch(const OwnOperands& of) : operands(of), chain(of, kBeforeSteps) {
-    const TensorType& a = operands.input(0);
-    const TensorType& b = operands.input(1);
+    const model::TensorType& a = operands.input(0);
+    const model::TensorType& b = operands.input(1);
     if (!is_byte(a.dtype) || !is_byte(b.dtype)) {
       throw Unsupported(fmt::format("integers of {} and {}", to_text(a.dtype), to_text(b.dtype)));
     }
@@ -42,7 +42,7 @@ struct IntegerLaunch {
   KernelLaunch launched(const char* kernel, const char* shape_type, Shape shape) const {
     std::vector<std::size_t> buffers{
         operands.output_buffer(), operands.input_buffer(0), operands.input_buffer(1)};
-    const std::size_t first = quantized_product(operands.spec()).x_zero_point;
+    const std::size_t first = model::quantized_product(operands.spec()).x_zero_point;
     for (const std::size_t which : {0U, 1U}) {
       const bool given = operands.spec().has_input(first + which);
       if (given && operands.input(first + which).dtype != operands.input(which).dtype) {
@@ -76,8 +76,8 @@ struct IntegerLaunch {
 
 std::vector<KernelLaunch> multiply_integers(const OwnOperands& operands) {
   const IntegerLaunch launch(operands);
-  const TensorType& a = operands.input(0);
-  const TensorType& b = operands.input(1);
+  const model::TensorType& a = operands.input(0);
+  const model::TensorType& b = operands.input(1);
   Dimensions left = matrices(a, true);
   Dimensions right = matrices(b, false);
   /// Adds to a result the axes that it would have if its vector operands were matrices.
@@ -91,8 +91,8 @@ std::vector<KernelLaunch> multiply_integers(const OwnOperands& operands) {
     return result;
   };
   const Dimensions result = with_both_axes(operands.output().dims, 1);
-  const Dimensions left_strides = strides_of(left, TensorLayout::kChannelsFirst);
-  const Dimensions right_strides = strides_of(right, TensorLayout::kChannelsFirst);
+  const Dimensions left_strides = compute_strides(left, TensorLayout::kChannelsFirst);
+  const Dimensions right_strides = compute_strides(right, TensorLayout::kChannelsFirst);
   kernels::ProductShape shape{};
   shape.depth = left.back();
   shape.steps[0] = left_strides.back();
@@ -101,7 +101,7 @@ std::vector<KernelLaunch> multiply_integers(const OwnOperands& operands) {
   left.back() = 1;
   right.end()[-2] = 1;
   const Dimensions nowhere(result.size(), 0);  // a zero point is one number
-  std::vector<Dimensions> strides{strides_of(result, TensorLayout::kChannelsFirst),
+  std::vector<Dimensions> strides{compute_strides(result, TensorLayout::kChannelsFirst),
                                   broadcast_strides(left, left_strides, result),
                                   broadcast_strides(right, right_strides, result),
                                   nowhere,
@@ -115,10 +115,10 @@ std::vector<KernelLaunch> multiply_integers(const OwnOperands& operands) {
 
 std::vector<KernelLaunch> convolve_integers(const OwnOperands& operands) {
   const IntegerLaunch launch(operands);
-  const LayerSpec& spec = operands.spec();
-  const TensorType& x = operands.input(0);
-  const TensorType& w = operands.input(1);
-  const TensorType& y = operands.output();
+  const model::LayerSpec& spec = operands.spec();
+  const model::TensorType& x = operands.input(0);
+  const model::TensorType& w = operands.input(1);
+  const model::TensorType& y = operands.output();
   if (x.dims.size() < 3 || x.dims.size() > 5) {
     throw Unsupported(fmt::format("an input of rank {}", x.dims.size()));
   }
@@ -129,7 +129,7 @@ std::vector<KernelLaunch> convolve_integers(const OwnOperands& operands) {
   };
   const Dimensions x_strides = with_three_axes(operands.input_strides(0), 0);
   const Dimensions w_strides = with_three_axes(operands.input_strides(1), 0);
-  const std::size_t w_zero = quantized_product(spec).w_zero_point;
+  const std::size_t w_zero = model::quantized_product(spec).w_zero_point;
   const bool each_zero = spec.has_input(w_zero) && element_count(operands.input(w_zero)) > 1;
   std::vector<Dimensions> strides{with_three_axes(operands.output_strides(), 0),
                                   {x_strides[0], 0, 0, 0, 0},

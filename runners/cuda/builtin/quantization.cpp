@@ -23,14 +23,14 @@ Dimensions grid_strides(const OwnOperands& operands) {
 
 /// Returns the name of the type that is computed in, which is as exact as x.
 std::string compute_of(const OwnOperands& operands) {
-  const DataType x = operands.input(0).dtype;
-  const DataType scale = operands.input(kScale).dtype;
-  const bool half = scale == DataType::kF16 || scale == DataType::kBf16;
-  const bool wide = x == DataType::kF64 || x == DataType::kS32;
+  const model::DataType x = operands.input(0).dtype;
+  const model::DataType scale = operands.input(kScale).dtype;
+  const bool half = scale == model::DataType::kF16 || scale == model::DataType::kBf16;
+  const bool wide = x == model::DataType::kF64 || x == model::DataType::kS32;
   if (wide && half) {
     throw Unsupported(fmt::format("{} with scales of {}", to_text(x), to_text(scale)));
   }
-  return wide || scale == DataType::kF64 ? "double" : "float";
+  return wide || scale == model::DataType::kF64 ? "double" : "float";
 }
 
 std::vector<KernelLaunch> mapped(const OwnOperands& operands, const StepChain& chain) {

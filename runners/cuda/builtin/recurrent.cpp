@@ -13,7 +13,7 @@ constexpr std::size_t kOperands = 7;   // x, w, r, bias, h0, c0, peepholes
 constexpr std::int64_t kMoreRows = 3;  // after the states: cell, what the reset left, first state
 
 /// Returns the name of the cell in the kernels.
-std::string cell_name(const LayerSpec& spec) {
+std::string cell_name(const model::LayerSpec& spec) {
   if (spec.op == "lstm") {
     return "LongCell";
   }
@@ -24,8 +24,8 @@ std::string cell_name(const LayerSpec& spec) {
 }
 
 void check_types(const OwnOperands& operands) {
-  const DataType type = operands.input(0).dtype;
-  if (!is_floating(type)) {
+  const model::DataType type = operands.input(0).dtype;
+  if (!model::is_floating(type)) {
     throw Unsupported(fmt::format("a recurrent layer of {}", to_text(type)));
   }
   for (std::size_t i = 0; i < operands.spec().inputs.size(); ++i) {
@@ -38,7 +38,7 @@ void check_types(const OwnOperands& operands) {
 /// Writer of the copies that take a layer's results out of the rows of states.
 class Copies {
  public:
-  Copies(const OwnOperands& operands, const RecurrentShape& shape)
+  Copies(const OwnOperands& operands, const model::RecurrentShape& shape)
       : operands_(operands),
         shape_(shape),
         time_first_(operands.spec().integer("layout") == 0),
@@ -92,7 +92,7 @@ class Copies {
   }
 
   const OwnOperands& operands_;
-  const RecurrentShape& shape_;
+  const model::RecurrentShape& shape_;
   bool time_first_;
   std::int64_t row_;
   std::int64_t block_;  // rows of one entry and direction
@@ -100,10 +100,10 @@ class Copies {
 
 }  // namespace
 
-std::vector<TensorType> recurrent_scratch(const LayerSpec& spec) {
-  const RecurrentShape shape = recurrent_shape(spec);
-  const bool exact = spec.inputs.at(0).value().dtype == DataType::kF64;
-  return {{exact ? DataType::kF64 : DataType::kF32,
+std::vector<model::TensorType> recurrent_scratch(const model::LayerSpec& spec) {
+  const model::RecurrentShape shape = model::recurrent_shape(spec);
+  const bool exact = spec.inputs.at(0).value().dtype == model::DataType::kF64;
+  return {{exact ? model::DataType::kF64 : model::DataType::kF32,
            {shape.directions, shape.batch, shape.steps + kMoreRows, shape.hidden},
            false,
            {}}};
@@ -111,8 +111,8 @@ std::vector<TensorType> recurrent_scratch(const LayerSpec& spec) {
 
 std::vector<KernelLaunch> recur(const OwnOperands& operands) {
   check_types(operands);
-  const LayerSpec& spec = operands.spec();
-  const RecurrentShape s = recurrent_shape(spec);
+  const model::LayerSpec& spec = operands.spec();
+  const model::RecurrentShape s = model::recurrent_shape(spec);
   if (s.steps == 0 || s.batch == 0 || s.hidden == 0) {
     throw Unsupported("a sequence without steps, entries or states");
   }
@@ -139,7 +139,7 @@ std::vector<KernelLaunch> recur(const OwnOperands& operands) {
   for (std::size_t i = 0; i < kOperands; ++i) {
     buffers.push_back(operands.input_buffer(given(i) != 0 ? i : 0));
   }
-  const DataType type = operands.input(0).dtype;
+  const model::DataType type = operands.input(0).dtype;
   std::vector<KernelLaunch> launches{block_launch(
       fmt::format("recurrent<{}, {}, {}>", cell_name(spec), compute_name(type), element_name(type)),
       "RecurrentShape",

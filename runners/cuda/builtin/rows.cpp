@@ -13,16 +13,16 @@ namespace {
 
 using kernels::RowShape;
 
-const TensorType& real_input(const OwnOperands& operands) {
-  const TensorType& x = operands.input(0);
-  if (!is_floating(x.dtype)) {
+const model::TensorType& real_input(const OwnOperands& operands) {
+  const model::TensorType& x = operands.input(0);
+  if (!model::is_floating(x.dtype)) {
     throw Unsupported(fmt::format("an input of {}", to_text(x.dtype)));
   }
   return x;
 }
 
 KernelLaunch normalized(const OwnOperands& operands, RowShape shape, bool centred, bool biased) {
-  const TensorType& scale = operands.input(1);
+  const model::TensorType& scale = operands.input(1);
   if (biased && operands.input(2).dtype != scale.dtype) {
     throw Unsupported("scale and bias of different types");
   }
@@ -43,7 +43,7 @@ KernelLaunch normalized(const OwnOperands& operands, RowShape shape, bool centre
 }  // namespace
 
 std::vector<KernelLaunch> row_softmax(const OwnOperands& operands) {
-  const TensorType& x = real_input(operands);
+  const model::TensorType& x = real_input(operands);
   const auto axis = static_cast<std::size_t>(operands.spec().integer("axis"));
   const bool coerce = operands.spec().integer("coerce") != 0;
   const RowParting parting(x.dims,
@@ -57,7 +57,7 @@ std::vector<KernelLaunch> row_softmax(const OwnOperands& operands) {
 }
 
 std::vector<KernelLaunch> row_layer_norm(const OwnOperands& operands) {
-  const TensorType& x = real_input(operands);
+  const model::TensorType& x = real_input(operands);
   const bool biased = operands.spec().has_input(2);
   std::vector<Dimensions> strides{operands.output_strides(), operands.input_strides(0)};
   for (std::size_t i = 1; i < 3; ++i) {
@@ -71,7 +71,7 @@ std::vector<KernelLaunch> row_layer_norm(const OwnOperands& operands) {
 }
 
 std::vector<KernelLaunch> row_channel_norm(const OwnOperands& operands) {
-  const TensorType& x = real_input(operands);
+  const model::TensorType& x = real_input(operands);
   if (x.dims.size() < 2) {
     throw Unsupported("an input without channels");
   }
@@ -128,11 +128,11 @@ std::vector<KernelLaunch> row_reduce(const OwnOperands& operands) {
       {"log_sum", "reduce<Sum<{0}>, Value, Logarithm", 0.0, false, false},
       {"log_sum_exp", "reduce_log_sum_exp<", 0.0, false, false},
   });
-  const TensorType& x = operands.input(0);
+  const model::TensorType& x = operands.input(0);
   const std::string& fn = operands.spec().text("fn");
   const auto row = std::find_if(
       kReductions.begin(), kReductions.end(), [&](const Reduction& each) { return each.fn == fn; });
-  if (row == kReductions.end() || (!is_floating(x.dtype) && !row->of_integers)) {
+  if (row == kReductions.end() || (!model::is_floating(x.dtype) && !row->of_integers)) {
     throw Unsupported(fmt::format("'{}' of {}", fn, to_text(x.dtype)));
   }
   std::vector<bool> in_line(x.dims.size(), false);
@@ -145,7 +145,7 @@ std::vector<KernelLaunch> row_reduce(const OwnOperands& operands) {
   }
   const Dimensions to = operands.spec().integer("keepdims") != 0
                             ? operands.output_strides()
-                            : strides_of(kept, TensorLayout::kChannelsFirst);
+                            : compute_strides(kept, TensorLayout::kChannelsFirst);
   const RowParting parting(x.dims, {to, operands.input_strides(0)}, in_line);
   RowShape shape = parting.shape();
   shape.parameter = row->neutral;
@@ -160,13 +160,13 @@ std::vector<KernelLaunch> row_reduce(const OwnOperands& operands) {
 }
 
 std::vector<KernelLaunch> row_arg_reduce(const OwnOperands& operands) {
-  const TensorType& x = operands.input(0);
+  const model::TensorType& x = operands.input(0);
   const auto axis = static_cast<std::size_t>(operands.spec().integer("axis"));
   Dimensions kept = x.dims;
   kept.at(axis) = 1;
   const RowParting parting(
       x.dims,
-      {strides_of(kept, TensorLayout::kChannelsFirst), operands.input_strides(0)},
+      {compute_strides(kept, TensorLayout::kChannelsFirst), operands.input_strides(0)},
       from_axis(x.dims.size(), axis, axis + 1));
   RowShape shape = parting.shape();
   shape.parameter = operands.spec().text("fn") == "argmin" ? -1.0 : 1.0;

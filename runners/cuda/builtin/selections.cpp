@@ -22,8 +22,8 @@ int index_in(const std::array<std::string_view, Size>& words, const std::string&
 }  // namespace
 
 std::vector<KernelLaunch> select_gather(const OwnOperands& operands) {
-  const TensorType& data = operands.input(0);
-  const TensorType& indices = operands.input(1);
+  const model::TensorType& data = operands.input(0);
+  const model::TensorType& indices = operands.input(1);
   const auto axis = static_cast<std::size_t>(operands.spec().integer("axis"));
   const auto from = data.dims.begin();
   const auto at = static_cast<std::ptrdiff_t>(axis);
@@ -61,7 +61,7 @@ std::vector<KernelLaunch> select_gather(const OwnOperands& operands) {
 
 std::vector<KernelLaunch> select_pad(const OwnOperands& operands) {
   constexpr std::array<std::string_view, 4> kModes{"constant", "reflect", "edge", "wrap"};
-  const TensorType& x = operands.input(0);
+  const model::TensorType& x = operands.input(0);
   const std::vector<std::int64_t>& pads = operands.spec().integers("pads");
   kernels::PadShape shape{};
   shape.space =
@@ -91,8 +91,8 @@ std::vector<KernelLaunch> select_resize(const OwnOperands& operands) {
                                                          "tf_half_pixel_for_nn"};
   constexpr std::array<std::string_view, 4> kNearest{
       "floor", "ceil", "round_prefer_ceil", "round_prefer_floor"};
-  const LayerSpec& spec = operands.spec();
-  const TensorType& x = operands.input(0);
+  const model::LayerSpec& spec = operands.spec();
+  const model::TensorType& x = operands.input(0);
   const std::string& mode = spec.text("mode");
   if (mode == "cubic" || spec.integer("antialias") != 0 || spec.integer("exclude_outside") != 0) {
     throw Unsupported("resizing by cubics, with antialiasing, or with exclude_outside");
@@ -129,8 +129,8 @@ std::vector<KernelLaunch> select_resize(const OwnOperands& operands) {
 }
 
 std::vector<KernelLaunch> pool_windows(const OwnOperands& operands) {
-  const LayerSpec& spec = operands.spec();
-  const TensorType& x = operands.input(0);
+  const model::LayerSpec& spec = operands.spec();
+  const model::TensorType& x = operands.input(0);
   if (x.dims.size() < 3 || x.dims.size() > 5) {
     throw Unsupported(fmt::format("an input of rank {}", x.dims.size()));
   }
@@ -162,7 +162,7 @@ std::vector<KernelLaunch> pool_windows(const OwnOperands& operands) {
     kind = "PowerPool";
     shape.power = static_cast<double>(spec.integer("p"));
   }
-  if (kind != "MaxPool" && !is_floating(x.dtype)) {
+  if (kind != "MaxPool" && !model::is_floating(x.dtype)) {
     throw Unsupported("averages of integers");
   }
   return {element_launch(

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t kBias = 2;
 
-BuiltinStep step_on_result(const LayerSpec& layer, std::string op, const std::string& fn) {
+BuiltinStep step_on_result(const model::LayerSpec& layer, std::string op, const std::string& fn) {
   const std::size_t result = layer.inputs.size();
   BuiltinStep step{{}, {result}, result};
   step.spec.op = std::move(op);
@@ -24,7 +24,7 @@ BuiltinStep step_on_result(const LayerSpec& layer, std::string op, const std::st
   return step;
 }
 
-BuiltinStep binary(const LayerSpec& layer, const std::string& fn, std::size_t operand) {
+BuiltinStep binary(const model::LayerSpec& layer, const std::string& fn, std::size_t operand) {
   if (!layer.has_input(operand)) {
     throw Unsupported(fmt::format("operand {} of the fused '{}' is missing", operand, fn));
   }
@@ -36,7 +36,7 @@ BuiltinStep binary(const LayerSpec& layer, const std::string& fn, std::size_t op
 
 /// Returns the step that adds the bias. A convolution's bias is one number a channel, a product's
 /// is broadcast as numpy does.
-BuiltinStep bias(const LayerSpec& layer) {
+BuiltinStep bias(const model::LayerSpec& layer) {
   BuiltinStep step = binary(layer, "add", kBias);
   if (layer.op == "conv" || layer.op == "conv_transpose") {
     step.spec.inputs[1]->dims.resize(layer.outputs[0].dims.size() - 1, 1);
@@ -44,14 +44,16 @@ BuiltinStep bias(const LayerSpec& layer) {
   return step;
 }
 
-BuiltinStep activation(const LayerSpec& layer, const Epilogue& step) {
+BuiltinStep activation(const model::LayerSpec& layer, const model::Epilogue& step) {
   BuiltinStep result = step_on_result(layer, "eltwise", step.fn);
   result.spec.attributes["parameters"] = step.parameters;
   return result;
 }
 
 /// Returns the step that takes an activation's gradient at an operand of the layer.
-BuiltinStep activation_gradient(const LayerSpec& layer, const Epilogue& step, std::string_view fn) {
+BuiltinStep activation_gradient(const model::LayerSpec& layer,
+                                const model::Epilogue& step,
+                                std::string_view fn) {
   if (!step.operand || !layer.has_input(*step.operand)) {
     throw Unsupported(fmt::format("the operand of the fused '{}' is missing", step.fn));
   }
@@ -62,23 +64,23 @@ BuiltinStep activation_gradient(const LayerSpec& layer, const Epilogue& step, st
   return result;
 }
 
-BuiltinStep step_behind(const LayerSpec& layer, const Epilogue& step) {
-  if (step.fn == kBitMask) {
+BuiltinStep step_behind(const model::LayerSpec& layer, const model::Epilogue& step) {
+  if (step.fn == model::kBitMask) {
     throw Unsupported(
-        fmt::format("'{}' apart from the product: cuBLASLt alone has it, fused", kBitMask));
+        fmt::format("'{}' apart from the product: cuBLASLt alone has it, fused", model::kBitMask));
   }
-  if (const std::optional<std::string_view> fn = function_of_gradient(step.fn)) {
+  if (const std::optional<std::string_view> fn = model::function_of_gradient(step.fn)) {
     return activation_gradient(layer, step, *fn);
   }
   return step.operand ? binary(layer, step.fn, *step.operand) : activation(layer, step);
 }
 
 /// Returns the step that sums a tensor of the plan along some axes, which keep an extent of 1.
-BuiltinStep summed(const LayerSpec& layer,
-                   const TensorType& from,
+BuiltinStep summed(const model::LayerSpec& layer,
+                   const model::TensorType& from,
                    std::size_t buffer,
                    const std::vector<std::int64_t>& axes) {
-  TensorType sums = layer.outputs.at(1);
+  model::TensorType sums = layer.outputs.at(1);
   if (sums.dtype != from.dtype) {
     throw Unsupported("a bias' gradient of another type than what it adds up");
   }
@@ -98,7 +100,7 @@ BuiltinStep summed(const LayerSpec& layer,
 
 /// Returns the step that sums what the bias was added to. Of convolutions it sums the result's
 /// gradient over all axes but the channels, of products what the key says.
-BuiltinStep bias_gradient(const LayerSpec& layer) {
+BuiltinStep bias_gradient(const model::LayerSpec& layer) {
   if (layer.op == "gemm_bias_gradient") {
     const std::string& of = layer.text("of");
     if (of == "y") {
@@ -109,7 +111,7 @@ BuiltinStep bias_gradient(const LayerSpec& layer) {
     return summed(
         layer, layer.inputs.at(factor).value(), factor, {transposed == (of == "a") ? 0 : 1});
   }
-  const TensorType& gradient = layer.inputs.at(0).value();
+  const model::TensorType& gradient = layer.inputs.at(0).value();
   std::vector<std::int64_t> axes{0};
   for (std::size_t axis = 2; axis < gradient.dims.size(); ++axis) {
     axes.push_back(static_cast<std::int64_t>(axis));
@@ -119,7 +121,7 @@ BuiltinStep bias_gradient(const LayerSpec& layer) {
 
 }  // namespace
 
-SplitLayer split_layer(const LayerSpec& spec) {
+SplitLayer split_layer(const model::LayerSpec& spec) {
   SplitLayer result{spec, {}};
   result.alone.inputs.resize(kBias);
   result.alone.outputs.resize(1);
@@ -128,7 +130,7 @@ SplitLayer split_layer(const LayerSpec& spec) {
   if (has_bias && spec.has_input(kBias)) {
     result.behind.push_back(bias(spec));
   }
-  for (const Epilogue& step : spec.epilogue) {
+  for (const model::Epilogue& step : spec.epilogue) {
     result.behind.push_back(step_behind(spec, step));
   }
   if (spec.outputs.size() > 1) {

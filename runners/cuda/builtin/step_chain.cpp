@@ -27,7 +27,7 @@ std::size_t StepChain::place(std::size_t buffer, Dimensions strides) {
 }
 
 Dimensions StepChain::of_channels(std::size_t operand) const {
-  const LayerSpec& spec = operands_.spec();
+  const model::LayerSpec& spec = operands_.spec();
   Dimensions strides(operands_.output().dims.size(), 0);
   if (element_count(operands_.input(operand)) > 1) {
     (spec.op == "conv_integer" ? strides.at(1) : strides.back()) = 1;
@@ -51,7 +51,7 @@ void StepChain::add_combination(const std::string& function,
 void StepChain::add_rounding(std::size_t scale,
                              std::optional<std::size_t> zero_point,
                              const Dimensions& strides) {
-  const DataType grid = operands_.output().dtype;
+  const model::DataType grid = operands_.output().dtype;
   if (zero_point && operands_.input(*zero_point).dtype != grid) {
     throw Unsupported("a zero point of another type than its grid");
   }
@@ -64,12 +64,12 @@ void StepChain::add_rounding(std::size_t scale,
                               zero));
 }
 
-void StepChain::add_function(const Epilogue& step) {
-  if (step.fn == kBitMask || function_of_gradient(step.fn)) {
+void StepChain::add_function(const model::Epilogue& step) {
+  if (step.fn == model::kBitMask || model::function_of_gradient(step.fn)) {
     throw Unsupported(fmt::format("'{}' behind a product of integers", step.fn));
   }
   if (step.operand) {
-    const TensorType& other = operands_.input(*step.operand);
+    const model::TensorType& other = operands_.input(*step.operand);
     add_combination(
         function_name(step.fn),
         *step.operand,
@@ -87,8 +87,8 @@ void StepChain::add_function(const Epilogue& step) {
 }
 
 void StepChain::add_result(const std::optional<ShiftedFactor>& shifted) {
-  const LayerSpec& spec = operands_.spec();
-  const QuantizedProduct at = quantized_product(spec);
+  const model::LayerSpec& spec = operands_.spec();
+  const model::QuantizedProduct at = model::quantized_product(spec);
   const Dimensions one(operands_.output().dims.size(), 0);
   if (shifted) {
     const std::size_t sums = place(shifted->sums, shifted->strides);
@@ -98,10 +98,10 @@ void StepChain::add_result(const std::optional<ShiftedFactor>& shifted) {
                                  element_name(shifted->type),
                                  sums,
                                  zero,
-                                 shifted->type == DataType::kU8 ? 128 : 0));
+                                 shifted->type == model::DataType::kU8 ? 128 : 0));
   }
   const bool has_bias = spec.op == "conv_integer" && spec.has_input(kBias);
-  const bool real_bias = has_bias && is_floating(operands_.input(kBias).dtype);
+  const bool real_bias = has_bias && model::is_floating(operands_.input(kBias).dtype);
   if (has_bias && !real_bias) {
     whole_.push_back(fmt::format("Combine<add_of, int, {}>",
                                  place(operands_.input_buffer(kBias), of_channels(kBias))));
@@ -113,7 +113,7 @@ void StepChain::add_result(const std::optional<ShiftedFactor>& shifted) {
   if (real_bias) {
     add_combination("add_of", kBias, of_channels(kBias));
   }
-  for (const Epilogue& step : spec.epilogue) {
+  for (const model::Epilogue& step : spec.epilogue) {
     add_function(step);
   }
   if (spec.has_input(at.y_scale)) {
@@ -124,8 +124,8 @@ void StepChain::add_result(const std::optional<ShiftedFactor>& shifted) {
 }
 
 std::string StepChain::compute() const {
-  const LayerSpec& spec = operands_.spec();
-  if (spec.has_input(quantized_product(spec).w_scale)) {
+  const model::LayerSpec& spec = operands_.spec();
+  if (spec.has_input(model::quantized_product(spec).w_scale)) {
     return "float";
   }
   return spec.epilogue.empty() ? "Index" : "double";  // exact for all of s32
@@ -139,7 +139,7 @@ std::string StepChain::real_text() const {
   return fmt::format("Steps<{}>", fmt::join(real_, ", "));
 }
 
-KernelLaunch launch_behind_sums(const LayerSpec& spec,
+KernelLaunch launch_behind_sums(const model::LayerSpec& spec,
                                 TensorLayout layout,
                                 std::size_t sums,
                                 const std::optional<ShiftedFactor>& shifted) {

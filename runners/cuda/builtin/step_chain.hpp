@@ -16,7 +16,7 @@ struct ShiftedFactor {
   std::size_t sums = 0;                   ///< buffer of s32, one for each channel of the result
   Dimensions strides;                     ///< of them, along the result's axes
   std::optional<std::size_t> zero_point;  ///< operand
-  DataType type = DataType::kS8;          ///< of the factor before it was shifted
+  model::DataType type = model::DataType::kS8;  ///< of the factor before it was shifted
 };
 
 /// Chain of steps (kernels/steps.cuh): their text, parameters, and the buffers and strides of their
@@ -49,7 +49,7 @@ class StepChain {
 
  private:
   std::size_t place(std::size_t buffer, Dimensions strides);
-  void add_function(const Epilogue& step);
+  void add_function(const model::Epilogue& step);
   /// Returns the strides of an operand that has one number, or one for each of the product's
   /// channels.
   [[nodiscard]] Dimensions of_channels(std::size_t operand) const;
@@ -66,7 +66,7 @@ class StepChain {
 
 /// Makes the launch that executes all steps on an integer product's sums. The sums lie in a buffer
 /// of s32, in the result's layout.
-[[nodiscard]] KernelLaunch launch_behind_sums(const LayerSpec& spec,
+[[nodiscard]] KernelLaunch launch_behind_sums(const model::LayerSpec& spec,
                                               TensorLayout layout,
                                               std::size_t sums,
                                               const std::optional<ShiftedFactor>& shifted);

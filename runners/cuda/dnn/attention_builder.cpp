@@ -45,7 +45,7 @@ std::size_t AttentionBuilder::between(Extent extent, abi::Type type) {
   GraphTensor& tensor = graph_.tensors.emplace_back();
   tensor.type = type;
   tensor.dimensions = {s_.batch, s_.q_heads, s_.queries, extent == kScores ? s_.keys : 1};
-  tensor.strides = strides_of(tensor.dimensions, TensorLayout::kChannelsFirst);
+  tensor.strides = compute_strides(tensor.dimensions, TensorLayout::kChannelsFirst);
   tensor.is_virtual = true;
   return graph_.tensors.size() - 1;
 }
@@ -101,16 +101,16 @@ std::size_t AttentionBuilder::causal(std::size_t scores) {
   return output;
 }
 
-abi::Type attention_type(const LayerSpec& spec, std::size_t operands, std::size_t outputs) {
-  const DataType type = spec.inputs.at(0)->dtype;
+abi::Type attention_type(const model::LayerSpec& spec, std::size_t operands, std::size_t outputs) {
+  const model::DataType type = spec.inputs.at(0)->dtype;
   for (std::size_t operand = 1; operand < operands; ++operand) {
     if (spec.inputs.at(operand)->dtype != type) {
       throw Unsupported("queries, keys and values of different types");
     }
   }
   for (std::size_t output = 0; output < outputs; ++output) {
-    const DataType made = spec.outputs.at(output).dtype;
-    if (made != type || (type != DataType::kF16 && type != DataType::kBf16)) {
+    const model::DataType made = spec.outputs.at(output).dtype;
+    if (made != type || (type != model::DataType::kF16 && type != model::DataType::kBf16)) {
       throw Unsupported(
           fmt::format("cuDNN is used for attention of f16 and bf16, not of {} into {}",
                       to_text(type),

@@ -18,9 +18,9 @@ class AttentionBuilder {
   enum Extent { kScores, kRows };
 
   /// Takes the layer's extents and the type of queries, keys and values.
-  AttentionBuilder(const AttentionShape& shape, abi::Type type) : s_(shape), type_(type) {}
+  AttentionBuilder(const model::AttentionShape& shape, abi::Type type) : s_(shape), type_(type) {}
 
-  [[nodiscard]] const AttentionShape& shape() const { return s_; }
+  [[nodiscard]] const model::AttentionShape& shape() const { return s_; }
   [[nodiscard]] abi::Type type() const { return type_; }
   [[nodiscard]] TensorGraph& graph() { return graph_; }
 
@@ -47,14 +47,14 @@ class AttentionBuilder {
   std::size_t causal(std::size_t scores);
 
  private:
-  AttentionShape s_;
+  model::AttentionShape s_;
   abi::Type type_;
   TensorGraph graph_;
 };
 
 /// Returns the one type of a layer's tensors: f16 or bf16, as cuDNN's attention takes them. Throws
 /// Unsupported for other types, and for tensors of several types.
-[[nodiscard]] abi::Type attention_type(const LayerSpec& spec,
+[[nodiscard]] abi::Type attention_type(const model::LayerSpec& spec,
                                        std::size_t operands,
                                        std::size_t outputs);
 

@@ -24,9 +24,9 @@ constexpr std::size_t kStatistics = 5;
 /// Translation of one layer into its graph, operation by operation.
 class Translation {
  public:
-  explicit Translation(const LayerSpec& spec)
+  explicit Translation(const model::LayerSpec& spec)
       : spec_(spec),
-        s_(attention_shape(forward_layer(spec))),
+        s_(model::attention_shape(model::forward_layer(spec))),
         b_(s_, attention_type(spec, kStatistics, 3)) {}
 
   GraphForm run() {
@@ -59,7 +59,7 @@ class Translation {
   std::size_t within(Dimensions dimensions, abi::Type type) {
     GraphTensor& made = b_.graph().tensors.emplace_back();
     made.type = type;
-    made.strides = strides_of(dimensions, TensorLayout::kChannelsFirst);
+    made.strides = compute_strides(dimensions, TensorLayout::kChannelsFirst);
     made.dimensions = std::move(dimensions);
     made.is_virtual = true;
     return b_.graph().tensors.size() - 1;
@@ -70,8 +70,8 @@ class Translation {
     GraphTensor& made = tensor(index);
     made.is_virtual = false;
     made.operand = spec_.inputs.size() + spec_.outputs.size() + form_.made.size();
-    TensorType type;
-    type.dtype = DataType::kF32;
+    model::TensorType type;
+    type.dtype = model::DataType::kF32;
     type.dims = made.dimensions;
     form_.made.push_back(std::move(type));
     return index;
@@ -149,16 +149,16 @@ class Translation {
     return index;
   }
 
-  const LayerSpec& spec_;
-  AttentionShape s_;
+  const model::LayerSpec& spec_;
+  model::AttentionShape s_;
   AttentionBuilder b_;
   GraphForm form_;
 };
 
 }  // namespace
 
-GraphForm attention_gradient_form(const LayerSpec& spec) {
-  if (spec.inputs.at(kStatistics)->dtype != DataType::kF32) {
+GraphForm attention_gradient_form(const model::LayerSpec& spec) {
+  if (spec.inputs.at(kStatistics)->dtype != model::DataType::kF32) {
     throw Unsupported("cuDNN takes attention's statistics only in f32");
   }
   return Translation(spec).run();

@@ -9,6 +9,6 @@ namespace plumb::cuda {
 /// again from the statistics of each query, then the gradients by values, keys and queries. Two
 /// tensors of f32 lie in memory in between, in buffers that the plan makes: dy·y of each query, and
 /// the sums of the queries' gradient. Throws Unsupported for types other than f16 and bf16.
-[[nodiscard]] GraphForm attention_gradient_form(const LayerSpec& spec);
+[[nodiscard]] GraphForm attention_gradient_form(const model::LayerSpec& spec);
 
 }  // namespace plumb::cuda

@@ -20,8 +20,8 @@ constexpr std::size_t kPastKey = 4;
 /// Translation of one layer into its graph, operation by operation.
 class Translation {
  public:
-  explicit Translation(const LayerSpec& spec)
-      : spec_(spec), s_(attention_shape(spec)), b_(s_, attention_type(spec, kOperands, 1)) {}
+  explicit Translation(const model::LayerSpec& spec)
+      : spec_(spec), s_(model::attention_shape(spec)), b_(s_, attention_type(spec, kOperands, 1)) {}
 
   TensorGraph run() {
     const std::size_t q = b_.operand(0, s_.q_heads, s_.queries, s_.head);
@@ -55,17 +55,17 @@ class Translation {
   }
 
   std::size_t mask() {
-    const TensorType& type = *spec_.inputs[kMask];
-    if (type.dtype != spec_.inputs[0]->dtype && type.dtype != DataType::kF32) {
+    const model::TensorType& type = *spec_.inputs[kMask];
+    if (type.dtype != spec_.inputs[0]->dtype && type.dtype != model::DataType::kF32) {
       throw Unsupported(
           fmt::format("cuDNN's attention is not used with a mask of {}", to_text(type.dtype)));
     }
     GraphTensor& tensor = b_.graph().tensors.emplace_back();
-    tensor.type = type.dtype == DataType::kF32 ? abi::Type::kFloat : b_.type();
+    tensor.type = type.dtype == model::DataType::kF32 ? abi::Type::kFloat : b_.type();
     tensor.operand = kMask;
     tensor.dimensions = type.dims;
     tensor.dimensions.insert(tensor.dimensions.begin(), 4 - type.dims.size(), 1);
-    tensor.strides = strides_of(tensor.dimensions, TensorLayout::kChannelsFirst);
+    tensor.strides = compute_strides(tensor.dimensions, TensorLayout::kChannelsFirst);
     return b_.graph().tensors.size() - 1;
   }
 
@@ -83,14 +83,14 @@ class Translation {
     return weights;
   }
 
-  const LayerSpec& spec_;
-  AttentionShape s_;
+  const model::LayerSpec& spec_;
+  model::AttentionShape s_;
   AttentionBuilder b_;
 };
 
 }  // namespace
 
-TensorGraph attention_graph(const LayerSpec& spec) {
+TensorGraph attention_graph(const model::LayerSpec& spec) {
   if (spec.has_input(kPastKey)) {
     throw Unsupported("cuDNN's attention is not used with keys in two tensors");
   }

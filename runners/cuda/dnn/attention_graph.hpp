@@ -9,6 +9,6 @@ namespace plumb::cuda {
 /// Translates an `attention` layer of f16 or bf16 into cuDNN's scaled dot-product attention. cuDNN
 /// knows it as these operations: product, scale, cap, mask, softmax by rows, product. Throws
 /// Unsupported for what cuDNN cannot do: earlier keys, keys and values as outputs, boolean masks.
-[[nodiscard]] TensorGraph attention_graph(const LayerSpec& spec);
+[[nodiscard]] TensorGraph attention_graph(const model::LayerSpec& spec);
 
 }  // namespace plumb::cuda

@@ -24,7 +24,7 @@ std::vector<VariantBuilder> builders_or_none(const List& list) {
 
 }  // namespace
 
-GraphForm attention_form(const LayerSpec& spec) {
+GraphForm attention_form(const model::LayerSpec& spec) {
   return {"graph=sdpa",
           attention_graph(spec),
           std::vector<TensorLayout>(spec.inputs.size(), TensorLayout::kChannelsFirst),
@@ -32,19 +32,20 @@ GraphForm attention_form(const LayerSpec& spec) {
           {}};
 }
 
-std::vector<VariantBuilder> attention_variants(const LayerSpec& spec, CudnnHandle& handle) {
+std::vector<VariantBuilder> attention_variants(const model::LayerSpec& spec, CudnnHandle& handle) {
   return builders_or_none([&] { return graph_variants(spec, attention_form(spec), handle, {}); });
 }
 
-std::vector<VariantBuilder> attention_gradient_offers(const LayerSpec& spec, CudnnHandle& handle) {
+std::vector<VariantBuilder> attention_gradient_offers(const model::LayerSpec& spec,
+                                                      CudnnHandle& handle) {
   return builders_or_none([&] {
     require_sound_attention_gradient(spec, handle.library().version_number());
     return graph_variants(spec, attention_gradient_form(spec), handle, {});
   });
 }
 
-void require_sound_attention_gradient(const LayerSpec& spec, std::size_t version) {
-  const AttentionShape shape = attention_shape(forward_layer(spec));
+void require_sound_attention_gradient(const model::LayerSpec& spec, std::size_t version) {
+  const model::AttentionShape shape = model::attention_shape(model::forward_layer(spec));
   if (version == 91000 || version == 91001) {
     throw Unsupported("attention's gradient by cuDNN 9.10.0 and 9.10.1, which have known faults");
   }

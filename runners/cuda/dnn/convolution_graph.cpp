@@ -19,15 +19,15 @@ constexpr std::size_t kBias = 2;
 /// Translation of one layer into its graph, step by step.
 class Translation {
  public:
-  Translation(const LayerSpec& spec, TensorLayout layout)
+  Translation(const model::LayerSpec& spec, TensorLayout layout)
       : spec_(spec),
         layout_(layout),
         of_integers_(spec.op == "conv_integer"),
         is_one_dimensional_(operand(0).dims.size() == 3) {}
 
   TensorGraph run() {
-    const TensorType& input = operand(0);
-    const TensorType& output = spec_.outputs.at(0);
+    const model::TensorType& input = operand(0);
+    const model::TensorType& output = spec_.outputs.at(0);
     check_types();
     if (spec_.outputs.size() > 1) {
       throw Unsupported("the bias' gradient beside the weights'");
@@ -54,15 +54,15 @@ class Translation {
 
  private:
   void check_types() const {
-    const DataType x = operand(0).dtype;
+    const model::DataType x = operand(0).dtype;
     if (!of_integers_) {
       if (x != operand(1).dtype || x != spec_.outputs.at(0).dtype) {
         throw Unsupported("input, weights and output are of different types");
       }
       return;
     }
-    const QuantizedProduct at = quantized_product(spec_);
-    if (x != DataType::kS8 || operand(1).dtype != DataType::kS8) {
+    const model::QuantizedProduct at = model::quantized_product(spec_);
+    if (x != model::DataType::kS8 || operand(1).dtype != model::DataType::kS8) {
       throw Unsupported("cuDNN convolves s8 with s8");
     }
     for (const std::size_t zero : {at.x_zero_point, at.w_zero_point, at.y_zero_point}) {
@@ -70,19 +70,19 @@ class Translation {
         throw Unsupported("cuDNN convolves integers without zero points");
       }
     }
-    if (spec_.has_input(kBias) && !is_floating(operand(kBias).dtype)) {
+    if (spec_.has_input(kBias) && !model::is_floating(operand(kBias).dtype)) {
       throw Unsupported("a bias of integers in cuDNN's graph");
     }
-    if (spec_.outputs.at(0).dtype == DataType::kS32 && !spec_.epilogue.empty()) {
+    if (spec_.outputs.at(0).dtype == model::DataType::kS32 && !spec_.epilogue.empty()) {
       throw Unsupported("fused steps in whole numbers");
     }
   }
 
-  [[nodiscard]] abi::Type graph_type(DataType type) const {
-    if (of_integers_ && type == DataType::kS8) {
+  [[nodiscard]] abi::Type graph_type(model::DataType type) const {
+    if (of_integers_ && type == model::DataType::kS8) {
       return abi::Type::kInt8;
     }
-    return of_integers_ && type == DataType::kS32 ? abi::Type::kInt32 : cudnn_type(type);
+    return of_integers_ && type == model::DataType::kS32 ? abi::Type::kInt32 : cudnn_type(type);
   }
 
   /// Assigns the operands and the result to the convolution's image, weights and grid. Also sets
@@ -103,7 +103,7 @@ class Translation {
     operation.grid = forward ? last_ : left;
   }
 
-  const TensorType& operand(std::size_t index) const {
+  const model::TensorType& operand(std::size_t index) const {
     if (!spec_.has_input(index)) {
       throw Unsupported(fmt::format("operand {} is missing", index));
     }
@@ -113,14 +113,16 @@ class Translation {
     return *spec_.inputs[index];
   }
 
-  std::size_t add(DataType type, Dimensions dimensions, std::optional<std::size_t> operand_index) {
+  std::size_t add(model::DataType type,
+                  Dimensions dimensions,
+                  std::optional<std::size_t> operand_index) {
     if (is_one_dimensional_) {
       dimensions.insert(dimensions.begin() + 2, 1);
     }
     GraphTensor& tensor = graph_.tensors.emplace_back();
     tensor.type = graph_type(type);
     tensor.operand = operand_index;
-    tensor.strides = strides_of(dimensions, layout_);
+    tensor.strides = compute_strides(dimensions, layout_);
     tensor.dimensions = std::move(dimensions);
     return graph_.tensors.size() - 1;
   }
@@ -192,7 +194,7 @@ class Translation {
   /// Adds the steps on an integer product's sums, up to the scale of the result. cuDNN rounds as it
   /// stores.
   void add_integer_steps() {
-    const QuantizedProduct at = quantized_product(spec_);
+    const model::QuantizedProduct at = model::quantized_product(spec_);
     if (spec_.has_input(at.w_scale)) {
       append_of_channels(abi::PointwiseMode::kMultiply, at.x_scale);
       append_of_channels(abi::PointwiseMode::kMultiply, at.w_scale);
@@ -200,7 +202,7 @@ class Translation {
     if (spec_.has_input(kBias)) {
       append_of_channels(abi::PointwiseMode::kAdd, kBias);
     }
-    for (const Epilogue& step : spec_.epilogue) {
+    for (const model::Epilogue& step : spec_.epilogue) {
       step.operand ? append_binary(step) : append_activation(step);
     }
     if (spec_.has_input(at.y_scale)) {
@@ -218,12 +220,12 @@ class Translation {
     append(mode).operand = tensor;
   }
 
-  void append_binary(const Epilogue& step) {
+  void append_binary(const model::Epilogue& step) {
     const bool product = step.fn == "mul";
     if ((!product && step.fn != "add") || !step.operand) {
       throw Unsupported(fmt::format("the fused step '{}' is not one of cuDNN's", step.fn));
     }
-    const TensorType& other = operand(*step.operand);
+    const model::TensorType& other = operand(*step.operand);
     if (other.dims.size() != spec_.outputs[0].dims.size()) {
       throw Unsupported(fmt::format(
           "operand {} of the fused '{}' has rank {}", *step.operand, step.fn, other.dims.size()));
@@ -233,7 +235,7 @@ class Translation {
         operand_index;
   }
 
-  void append_activation(const Epilogue& step) {
+  void append_activation(const model::Epilogue& step) {
     using Mode = abi::PointwiseMode;
     const auto parameter = [&](std::size_t index) { return step.parameters.at(index); };
     if (step.fn == "relu") {
@@ -262,7 +264,7 @@ class Translation {
     }
   }
 
-  const LayerSpec& spec_;
+  const model::LayerSpec& spec_;
   TensorLayout layout_;
   bool of_integers_;
   bool is_one_dimensional_;
@@ -272,9 +274,9 @@ class Translation {
 
 }  // namespace
 
-TensorGraph convolution_graph(const LayerSpec& spec, TensorLayout layout) {
+TensorGraph convolution_graph(const model::LayerSpec& spec, TensorLayout layout) {
   if (spec.op != "conv" && spec.op != "conv_integer" && spec.op != "conv_transpose" &&
-      !is_convolution_gradient(spec)) {
+      !model::is_convolution_gradient(spec)) {
     throw Unsupported(fmt::format(
         "cuDNN answers for '{}' only with a driver: without a device it answers for convolutions",
         spec.op));

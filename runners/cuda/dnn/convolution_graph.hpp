@@ -12,6 +12,6 @@ namespace plumb::cuda {
 /// pointwise operations, each on the result before. An addition stands before the bias, where
 /// cuDNN's own fused kernels have it. One spatial axis becomes two, the first of extent 1. Throws
 /// Unsupported for what cuDNN cannot do.
-[[nodiscard]] TensorGraph convolution_graph(const LayerSpec& spec, TensorLayout layout);
+[[nodiscard]] TensorGraph convolution_graph(const model::LayerSpec& spec, TensorLayout layout);
 
 }  // namespace plumb::cuda

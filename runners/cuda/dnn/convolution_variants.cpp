@@ -21,7 +21,7 @@ constexpr std::array kLayoutsOfIntegers{kLayouts[1], kLayouts[0]};
 /// Adds cuDNN's variants of each form. Returns why the last form that was refused has none; empty:
 /// no form was refused.
 std::string add_builders(std::vector<VariantBuilder>& builders,
-                         const LayerSpec& spec,
+                         const model::LayerSpec& spec,
                          bool apart,
                          CudnnHandle& handle,
                          const KernelStep& kernel) {
@@ -43,11 +43,12 @@ std::string add_builders(std::vector<VariantBuilder>& builders,
 
 }  // namespace
 
-std::vector<GraphForm> convolution_forms(const LayerSpec& spec, bool apart) {
+std::vector<GraphForm> convolution_forms(const model::LayerSpec& spec, bool apart) {
   const SplitLayer split = apart ? split_layer(spec) : SplitLayer{spec, {}};
   std::vector<GraphForm> forms;
   forms.reserve(kLayouts.size());
-  for (const TensorLayout layout : is_integer_product(spec) ? kLayoutsOfIntegers : kLayouts) {
+  for (const TensorLayout layout :
+       model::is_integer_product(spec) ? kLayoutsOfIntegers : kLayouts) {
     forms.push_back({fmt::format("layout={}{}", to_text(layout), apart ? ";steps=apart" : ""),
                      convolution_graph(split.alone, layout),
                      input_layouts(spec, split.behind, layout),
@@ -57,7 +58,7 @@ std::vector<GraphForm> convolution_forms(const LayerSpec& spec, bool apart) {
   return forms;
 }
 
-std::vector<VariantBuilder> integer_convolution_offers(const LayerSpec& spec,
+std::vector<VariantBuilder> integer_convolution_offers(const model::LayerSpec& spec,
                                                        CudnnHandle& handle,
                                                        const KernelStep& kernel) {
   std::vector<VariantBuilder> builders;
@@ -65,17 +66,19 @@ std::vector<VariantBuilder> integer_convolution_offers(const LayerSpec& spec,
   try {
     builders = integer_variants(
         spec,
-        [&](const LayerSpec& product) { return convolution_variants(product, handle, kernel); },
+        [&](const model::LayerSpec& product) {
+          return convolution_variants(product, handle, kernel);
+        },
         kernel);
   } catch (const Unsupported& reason) {
     refusal = reason.what();
   }
-  if (spec.outputs.at(0).dtype != DataType::kS32) {
+  if (spec.outputs.at(0).dtype != model::DataType::kS32) {
     std::vector<VariantBuilder> fused;
     const std::string other = add_builders(fused, spec, false, handle, kernel);
     refusal = refusal.empty() ? other : refusal;
     // How cuDNN rounds as it stores integers is documented nowhere, so it is not the first choice.
-    builders.insert(rounds_to_integers(spec) ? builders.end() : builders.begin(),
+    builders.insert(model::rounds_to_integers(spec) ? builders.end() : builders.begin(),
                     std::make_move_iterator(fused.begin()),
                     std::make_move_iterator(fused.end()));
   }
@@ -85,7 +88,7 @@ std::vector<VariantBuilder> integer_convolution_offers(const LayerSpec& spec,
   return builders;
 }
 
-std::vector<VariantBuilder> convolution_variants(const LayerSpec& spec,
+std::vector<VariantBuilder> convolution_variants(const model::LayerSpec& spec,
                                                  CudnnHandle& handle,
                                                  const KernelStep& kernel) {
   std::vector<VariantBuilder> builders;

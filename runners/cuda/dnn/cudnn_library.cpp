@@ -118,7 +118,7 @@ CudnnLibrary::CudnnLibrary(const std::vector<fs::path>& libraries) {
                             kHowToGet));
   }
   load_cublas();
-  load_parts(mapped_file(reinterpret_cast<const void*>(get_version_)).parent_path());
+  load_parts(engine::mapped_file(reinterpret_cast<const void*>(get_version_)).parent_path());
 }
 
 void CudnnLibrary::load_cublas() const {
@@ -158,7 +158,7 @@ void CudnnLibrary::load_parts(const fs::path& folder) {
                               parts_that_fail(folder)));
     }
   }
-  for (const LoadedModule& module : loaded_modules()) {
+  for (const engine::LoadedModule& module : engine::loaded_modules()) {
     if (is_part(module.path) && module.path.parent_path() != fs::canonical(folder)) {
       throw Error(Error::Kind::kEnvironment,
                   fmt::format("a mixture: '{}' does not belong to the cuDNN {} in '{}': fetch the "
@@ -170,10 +170,10 @@ void CudnnLibrary::load_parts(const fs::path& folder) {
   }
 }
 
-Environment CudnnLibrary::describe() const {
-  Environment environment;
+results::Environment CudnnLibrary::describe() const {
+  results::Environment environment;
   std::string builds;
-  for (const LoadedModule& module : loaded_modules()) {
+  for (const engine::LoadedModule& module : engine::loaded_modules()) {
     const std::string name = part_name(module.path);
     if (!is_part(module.path) && name != kCublas) {
       continue;

@@ -34,7 +34,7 @@ class CudnnLibrary {
 
   /// Describes the library by its version and the build IDs of all its parts and of cuBLASLt. Their
   /// files are facts.
-  [[nodiscard]] Environment describe() const;
+  [[nodiscard]] results::Environment describe() const;
 
   [[nodiscard]] std::size_t version_number() const { return get_version_(); }  ///< 91900: 9.19.0
 

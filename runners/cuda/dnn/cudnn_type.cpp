@@ -7,13 +7,13 @@
 
 namespace plumb::cuda {
 
-abi::Type cudnn_type(DataType type) {
+abi::Type cudnn_type(model::DataType type) {
   switch (type) {
-    case DataType::kF32:
+    case model::DataType::kF32:
       return abi::Type::kFloat;
-    case DataType::kF16:
+    case model::DataType::kF16:
       return abi::Type::kHalf;
-    case DataType::kBf16:
+    case model::DataType::kBf16:
       return abi::Type::kBfloat16;
     default:
       throw Unsupported(

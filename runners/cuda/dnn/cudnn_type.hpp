@@ -7,6 +7,6 @@
 namespace plumb::cuda {
 
 /// Returns cuDNN's enumerator of an element type. Throws Unsupported for all but f32, f16 and bf16.
-[[nodiscard]] abi::Type cudnn_type(DataType type);
+[[nodiscard]] abi::Type cudnn_type(model::DataType type);
 
 }  // namespace plumb::cuda

@@ -8,8 +8,8 @@
 
 namespace plumb::cuda {
 
-Attributes engine_attributes(const EngineConfiguration& configuration) {
-  Attributes result = tensor_core_attributes(
+results::Attributes engine_attributes(const results::EngineConfiguration& configuration) {
+  results::Attributes result = tensor_core_attributes(
       {.product_flags = {}, .engine_notes = configuration.numerical_notes, .kernels = {}});
   result["engine"] = fmt::format("{}", configuration.engine);
   std::string knobs;
@@ -25,7 +25,7 @@ Attributes engine_attributes(const EngineConfiguration& configuration) {
   return result;
 }
 
-void add_plan(Attributes& attributes, const Descriptor& plan) {
+void add_plan(results::Attributes& attributes, const Descriptor& plan) {
   std::string text;
   try {
     text = plan.text(abi::Attribute::kPlanJson);

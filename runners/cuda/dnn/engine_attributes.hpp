@@ -9,12 +9,13 @@ namespace plumb::cuda {
 
 /// Returns the attributes of an engine with its knobs. They are "engine", "knobs",
 /// "numerical_notes", "behaviour_notes", "shared_memory_bytes" and whether it uses tensor cores.
-[[nodiscard]] Attributes engine_attributes(const EngineConfiguration& configuration);
+[[nodiscard]] results::Attributes engine_attributes(
+    const results::EngineConfiguration& configuration);
 
 /// Adds the attributes of an engine's finished plan. "plan" is cuDNN's own JSON of graph, device,
 /// engine and knobs. A plan that is longer than kLongestPlan is left out, and "plan_bytes" says how
 /// long it was. If cuDNN refuses the plan's JSON, "plan_missing" says why.
-void add_plan(Attributes& attributes, const Descriptor& plan);
+void add_plan(results::Attributes& attributes, const Descriptor& plan);
 inline constexpr std::size_t kLongestPlan = std::size_t{32} << 10;
 
 }  // namespace plumb::cuda

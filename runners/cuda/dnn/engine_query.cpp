@@ -34,7 +34,7 @@ Descriptor device_properties(const CudnnLibrary& library, const std::string& jso
 }
 
 /// Returns the digest of a plan's own text. Empty: cuDNN gives no text of it.
-std::string digest_of(const Descriptor& plan) {
+std::string compute_digest(const Descriptor& plan) {
   try {
     return sha256(plan.text(Attribute::kPlanJson));
   } catch (const CudnnRefusal&) {
@@ -56,15 +56,15 @@ EngineTarget EngineQuery::target() const {
   return {properties_ ? &*properties_ : nullptr, handle_};
 }
 
-EngineChoices EngineQuery::choices(const LayerKey& key, RankingDepth depth) const {
-  EngineChoices result{.key = key, .outcome = {}, .offers = {}};
-  const LayerSpec spec = parse_key(key);
+results::EngineChoices EngineQuery::choices(const model::LayerKey& key, RankingDepth depth) const {
+  results::EngineChoices result{.key = key, .outcome = {}, .offers = {}};
+  const model::LayerSpec spec = model::parse_key(key);
   for (const TensorLayout layout : {TensorLayout::kChannelsFirst, TensorLayout::kChannelsLast}) {
     try {
       result.offers.push_back(offer(spec, convolution_graph(spec, layout), depth));
       result.offers.back().layout = to_text(layout);
     } catch (const Unsupported& reason) {
-      result.outcome = {Outcome::Kind::kUnsupported, reason.what()};
+      result.outcome = {results::Outcome::Kind::kUnsupported, reason.what()};
       result.offers.clear();
       return result;
     }
@@ -72,17 +72,17 @@ EngineChoices EngineQuery::choices(const LayerKey& key, RankingDepth depth) cons
   return result;
 }
 
-EngineOffer EngineQuery::offer(const LayerSpec& spec,
-                               const TensorGraph& graph,
-                               RankingDepth depth) const {
-  EngineOffer result;
-  const LayerSpec* const until = depth == RankingDepth::kToFirstChoice ? &spec : nullptr;
+results::EngineOffer EngineQuery::offer(const model::LayerSpec& spec,
+                                        const TensorGraph& graph,
+                                        RankingDepth depth) const {
+  results::EngineOffer result;
+  const model::LayerSpec* const until = depth == RankingDepth::kToFirstChoice ? &spec : nullptr;
   try {
     const OperationGraph operations = operation_graph(library_, graph, handle_);
     result.engines = operations.graph.integer(Attribute::kGraphEngineCount);
     result.rankings.push_back(ranking(operations.graph, "A", abi::HeuristicMode::kA, until));
     // FALLBACK takes ten times as long as A, and matters only if A gave no engine that may be used.
-    if (chosen_engine(spec, result) == nullptr) {
+    if (results::chosen_engine(spec, result) == nullptr) {
       result.rankings.push_back(
           ranking(operations.graph, "FALLBACK", abi::HeuristicMode::kFallback, until));
     }
@@ -92,16 +92,16 @@ EngineOffer EngineQuery::offer(const LayerSpec& spec,
   return result;
 }
 
-EngineRanking EngineQuery::ranking(const Descriptor& operations,
-                                   const char* name,
-                                   abi::HeuristicMode mode,
-                                   const LayerSpec* spec) const {
-  EngineRanking result{.heuristic = name, .configurations = {}, .refusal = {}};
+results::EngineRanking EngineQuery::ranking(const Descriptor& operations,
+                                            const char* name,
+                                            abi::HeuristicMode mode,
+                                            const model::LayerSpec* spec) const {
+  results::EngineRanking result{.heuristic = name, .configurations = {}, .refusal = {}};
   try {
     for (const Descriptor& one : ask_heuristic(library_, operations, mode, target())) {
       result.configurations.push_back(configuration(one));
-      const EngineConfiguration& last = result.configurations.back();
-      if (spec != nullptr && last.refusal.empty() && keeps_promise(*spec, last)) {
+      const results::EngineConfiguration& last = result.configurations.back();
+      if (spec != nullptr && last.refusal.empty() && results::keeps_promise(*spec, last)) {
         break;
       }
     }
@@ -111,12 +111,12 @@ EngineRanking EngineQuery::ranking(const Descriptor& operations,
   return result;
 }
 
-EngineConfiguration EngineQuery::configuration(const Descriptor& descriptor) const {
-  EngineConfiguration result;
+results::EngineConfiguration EngineQuery::configuration(const Descriptor& descriptor) const {
+  results::EngineConfiguration result;
   try {
     result = read_configuration(descriptor);
     const Descriptor plan = execution_plan(library_, descriptor, target());
-    result.plan_digest = digest_of(plan);
+    result.plan_digest = compute_digest(plan);
   } catch (const CudnnRefusal& refusal) {
     result.refusal = refusal.what();
   }

@@ -29,19 +29,19 @@ class EngineQuery {
 
   /// Lists what cuDNN's heuristics choose for a layer in each layout, best first, with digests of
   /// their plans. What cuDNN refuses is part of the answer, with its message.
-  [[nodiscard]] EngineChoices choices(const LayerKey& key,
-                                      RankingDepth depth = RankingDepth::kWhole) const;
+  [[nodiscard]] results::EngineChoices choices(const model::LayerKey& key,
+                                               RankingDepth depth = RankingDepth::kWhole) const;
 
  private:
-  [[nodiscard]] EngineOffer offer(const LayerSpec& spec,
-                                  const TensorGraph& graph,
-                                  RankingDepth depth) const;
+  [[nodiscard]] results::EngineOffer offer(const model::LayerSpec& spec,
+                                           const TensorGraph& graph,
+                                           RankingDepth depth) const;
   /// Ends behind the first choice for `spec`, unless that is null.
-  [[nodiscard]] EngineRanking ranking(const Descriptor& operations,
-                                      const char* name,
-                                      abi::HeuristicMode mode,
-                                      const LayerSpec* spec) const;
-  [[nodiscard]] EngineConfiguration configuration(const Descriptor& descriptor) const;
+  [[nodiscard]] results::EngineRanking ranking(const Descriptor& operations,
+                                               const char* name,
+                                               abi::HeuristicMode mode,
+                                               const model::LayerSpec* spec) const;
+  [[nodiscard]] results::EngineConfiguration configuration(const Descriptor& descriptor) const;
 
   [[nodiscard]] EngineTarget target() const;
 

@@ -101,7 +101,7 @@ void add(std::vector<FoundEngine>& found,
          Descriptor configuration,
          bool ranked) {
   try {
-    EngineConfiguration facts = read_configuration(configuration);
+    results::EngineConfiguration facts = read_configuration(configuration);
     if (known.insert(engine_text(facts)).second) {
       found.push_back({std::move(facts), std::move(configuration), ranked});
     }
@@ -112,8 +112,8 @@ void add(std::vector<FoundEngine>& found,
 
 }  // namespace
 
-EngineConfiguration read_configuration(const Descriptor& configuration) {
-  EngineConfiguration result;
+results::EngineConfiguration read_configuration(const Descriptor& configuration) {
+  results::EngineConfiguration result;
   const std::vector<Descriptor> engine =
       configuration.descriptors(Attribute::kConfigurationEngine, DescriptorType::kEngine);
   if (!engine.empty()) {
@@ -202,7 +202,7 @@ Descriptor execution_plan(const CudnnLibrary& library,
   return plan;
 }
 
-std::string engine_text(const EngineConfiguration& configuration) {
+std::string engine_text(const results::EngineConfiguration& configuration) {
   std::string text = fmt::format("engine={}", configuration.engine);
   for (const auto& [name, value] : configuration.knobs) {
     text += fmt::format(";{}={}", name, value);

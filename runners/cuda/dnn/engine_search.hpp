@@ -19,13 +19,13 @@ struct EngineTarget {
 
 /// Engine with its knobs, as cuDNN offers it to execute a graph.
 struct FoundEngine {
-  EngineConfiguration facts;
+  results::EngineConfiguration facts;
   Descriptor configuration;
   bool ranked = false;  ///< by a heuristic; else found by the engine's number
 };
 
 /// Reads the engine, knobs, notes and memory of a configuration. Throws CudnnRefusal.
-[[nodiscard]] EngineConfiguration read_configuration(const Descriptor& configuration);
+[[nodiscard]] results::EngineConfiguration read_configuration(const Descriptor& configuration);
 
 /// Lists the configurations that one heuristic gives, best first. Throws CudnnRefusal.
 [[nodiscard]] std::vector<Descriptor> ask_heuristic(const CudnnLibrary& library,
@@ -47,6 +47,6 @@ struct FoundEngine {
                                         const EngineTarget& target);
 
 /// Returns an engine and its knobs as a variant's name has them: "engine=41;TILE_SIZE=5".
-[[nodiscard]] std::string engine_text(const EngineConfiguration& configuration);
+[[nodiscard]] std::string engine_text(const results::EngineConfiguration& configuration);
 
 }  // namespace plumb::cuda

@@ -68,7 +68,7 @@ Descriptor bound_operands(const CudnnLibrary& library,
   return variant_pack(library, ids, addresses, abi::address_of(workspace));
 }
 
-ExecutionPlan built(const LayerSpec& spec,
+ExecutionPlan built(const model::LayerSpec& spec,
                     const std::shared_ptr<const AskedGraph>& asked,
                     const FoundEngine& engine,
                     CudnnHandle& handle,
@@ -118,7 +118,7 @@ ExecutionPlan built(const LayerSpec& spec,
 
 }  // namespace
 
-std::vector<VariantBuilder> graph_variants(const LayerSpec& spec,
+std::vector<VariantBuilder> graph_variants(const model::LayerSpec& spec,
                                            GraphForm form,
                                            CudnnHandle& handle,
                                            const KernelStep& kernel) {
@@ -128,7 +128,7 @@ std::vector<VariantBuilder> graph_variants(const LayerSpec& spec,
   std::vector<VariantBuilder> builders;
   for (FoundEngine& engine :
        find_engines(handle.library(), asked->operations, EngineTarget{nullptr, handle.get()})) {
-    if (!keeps_promise(spec, engine.facts)) {
+    if (!results::keeps_promise(spec, engine.facts)) {
       continue;
     }
     VariantBuilder builder;

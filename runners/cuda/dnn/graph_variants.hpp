@@ -18,14 +18,14 @@ struct GraphForm {
   std::vector<TensorLayout> inputs;  ///< layout of each of the layer's operands
   TensorLayout result = TensorLayout::kChannelsFirst;
   std::vector<BuiltinStep> behind{};
-  std::vector<TensorType> made{};     ///< of the plan's buffers after the layer's, in order
-  std::vector<BuiltinStep> before{};  ///< steps that make them
+  std::vector<model::TensorType> made{};  ///< of the plan's buffers after the layer's, in order
+  std::vector<BuiltinStep> before{};      ///< steps that make them
 };
 
 /// Lists cuDNN's engines for one form of a layer. All keep the layer's promise of precision. First
 /// stands what heuristic A ranks first, which is what a model gets by default. Empty: there are
 /// none. Throws CudnnRefusal if cuDNN refuses the graph. The handle must outlive the builders.
-[[nodiscard]] std::vector<VariantBuilder> graph_variants(const LayerSpec& spec,
+[[nodiscard]] std::vector<VariantBuilder> graph_variants(const model::LayerSpec& spec,
                                                          GraphForm form,
                                                          CudnnHandle& handle,
                                                          const KernelStep& kernel);

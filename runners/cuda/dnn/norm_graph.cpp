@@ -17,7 +17,7 @@ enum Operand : std::size_t { kGradient, kData, kScale, kMean, kVariance };
 /// Builder of the graph of one form.
 class Builder {
  public:
-  explicit Builder(const LayerSpec& spec) : spec_(spec) {}
+  explicit Builder(const model::LayerSpec& spec) : spec_(spec) {}
 
   std::size_t operand(std::size_t index, Dimensions extents, TensorLayout layout) {
     const std::size_t added = add(spec_.inputs.at(index).value(), std::move(extents), layout);
@@ -42,7 +42,7 @@ class Builder {
   /// Adds the tensor that an earlier step makes, in the plan's first buffer after the layer's own.
   std::size_t made(const Dimensions& extents) {
     const std::size_t added =
-        add({DataType::kF32, extents, false, {}}, extents, TensorLayout::kChannelsFirst);
+        add({model::DataType::kF32, extents, false, {}}, extents, TensorLayout::kChannelsFirst);
     graph_.tensors[added].operand = spec_.inputs.size() + spec_.outputs.size();
     return added;
   }
@@ -53,23 +53,23 @@ class Builder {
   }
 
  private:
-  std::size_t add(const TensorType& type, Dimensions extents, TensorLayout layout) {
+  std::size_t add(const model::TensorType& type, Dimensions extents, TensorLayout layout) {
     if (!type.strides.empty()) {
       throw Unsupported("an operand that is not dense");
     }
     GraphTensor& tensor = graph_.tensors.emplace_back();
     tensor.type = cudnn_type(type.dtype);
-    tensor.strides = strides_of(extents, layout);
+    tensor.strides = compute_strides(extents, layout);
     tensor.dimensions = std::move(extents);
     return graph_.tensors.size() - 1;
   }
 
-  const LayerSpec& spec_;
+  const model::LayerSpec& spec_;
   TensorGraph graph_;
 };
 
 /// Joins the axes before `axis`, and those from it on. What is normalised stands as channels.
-Dimensions rows_and_columns(const TensorType& x, std::int64_t axis) {
+Dimensions rows_and_columns(const model::TensorType& x, std::int64_t axis) {
   Dimensions joined{1, 1, 1, 1};
   for (std::size_t i = 0; i < x.dims.size(); ++i) {
     joined[static_cast<std::int64_t>(i) < axis ? 0 : 1] *= x.dims[i];
@@ -78,7 +78,7 @@ Dimensions rows_and_columns(const TensorType& x, std::int64_t axis) {
 }
 
 /// Pads an activation's extents to the four or five axes that cuDNN's channel normalisation takes.
-Dimensions activation_extents(const TensorType& x) {
+Dimensions activation_extents(const model::TensorType& x) {
   Dimensions extents = x.dims;
   if (extents.size() < 2 || extents.size() > 5) {
     throw Unsupported(fmt::format("a normalisation over channels of {} axes", extents.size()));
@@ -91,9 +91,10 @@ Dimensions activation_extents(const TensorType& x) {
 }
 
 /// Returns the step that makes 1 ÷ √(variance + ε), which cuDNN takes, of the layer's variance.
-BuiltinStep inverse_deviation(const LayerSpec& spec, TensorType made) {
-  const TensorType& variance = spec.inputs.at(kVariance).value();
-  if (variance.dtype != DataType::kF32 || spec.inputs.at(kMean)->dtype != DataType::kF32) {
+BuiltinStep inverse_deviation(const model::LayerSpec& spec, model::TensorType made) {
+  const model::TensorType& variance = spec.inputs.at(kVariance).value();
+  if (variance.dtype != model::DataType::kF32 ||
+      spec.inputs.at(kMean)->dtype != model::DataType::kF32) {
     throw Unsupported("mean and variance of another type than f32");
   }
   BuiltinStep step{{}, {kVariance}, spec.inputs.size() + spec.outputs.size()};
@@ -106,7 +107,7 @@ BuiltinStep inverse_deviation(const LayerSpec& spec, TensorType made) {
   return step;
 }
 
-GraphForm gradient_form(const LayerSpec& spec,
+GraphForm gradient_form(const model::LayerSpec& spec,
                         abi::NormMode mode,
                         const Dimensions& data,
                         const Dimensions& statistics,
@@ -135,8 +136,8 @@ GraphForm gradient_form(const LayerSpec& spec,
   return form;
 }
 
-std::vector<GraphForm> batch_gradients(const LayerSpec& spec) {
-  const TensorType& x = spec.inputs.at(kData).value();
+std::vector<GraphForm> batch_gradients(const model::LayerSpec& spec) {
+  const model::TensorType& x = spec.inputs.at(kData).value();
   const Dimensions data = activation_extents(x);
   Dimensions each(data.size(), 1);
   each[1] = data[1];
@@ -149,7 +150,7 @@ std::vector<GraphForm> batch_gradients(const LayerSpec& spec) {
   return forms;
 }
 
-std::vector<GraphForm> layer_gradients(const LayerSpec& spec) {
+std::vector<GraphForm> layer_gradients(const model::LayerSpec& spec) {
   const Dimensions data = rows_and_columns(spec.inputs.at(kData).value(), spec.integer("axis"));
   return {gradient_form(spec,
                         abi::NormMode::kLayer,
@@ -159,7 +160,7 @@ std::vector<GraphForm> layer_gradients(const LayerSpec& spec) {
                         TensorLayout::kChannelsFirst)};
 }
 
-std::vector<GraphForm> layer_norms(const LayerSpec& spec) {
+std::vector<GraphForm> layer_norms(const model::LayerSpec& spec) {
   constexpr TensorLayout kPlain = TensorLayout::kChannelsFirst;
   constexpr std::size_t kBias = 2;
   if (!spec.has_input(kBias)) {
@@ -183,7 +184,7 @@ std::vector<GraphForm> layer_norms(const LayerSpec& spec) {
 
 }  // namespace
 
-std::vector<GraphForm> norm_forms(const LayerSpec& spec) {
+std::vector<GraphForm> norm_forms(const model::LayerSpec& spec) {
   if (!spec.epilogue.empty()) {
     throw Unsupported("fused steps behind a normalisation");
   }

@@ -11,6 +11,6 @@ namespace plumb::cuda {
 /// `batch_norm`. The gradient of a `batch_norm` has both layouts. Before a gradient, a built-in
 /// kernel makes 1 ÷ √(variance + ε). A `batch_norm` itself has no form: of the ways to execute it,
 /// cuDNN's graph has only training. Throws Unsupported. Needs no library.
-[[nodiscard]] std::vector<GraphForm> norm_forms(const LayerSpec& spec);
+[[nodiscard]] std::vector<GraphForm> norm_forms(const model::LayerSpec& spec);
 
 }  // namespace plumb::cuda

@@ -8,7 +8,7 @@
 
 namespace plumb::cuda {
 
-std::vector<VariantBuilder> norm_variants(const LayerSpec& spec,
+std::vector<VariantBuilder> norm_variants(const model::LayerSpec& spec,
                                           CudnnHandle& handle,
                                           const KernelStep& kernel) {
   std::vector<VariantBuilder> builders;

@@ -18,14 +18,14 @@ abi::Device first_device(const Driver& driver) {
   return device;
 }
 
-std::string name_of(const Driver& driver, abi::Device device) {
+std::string read_name(const Driver& driver, abi::Device device) {
   std::array<char, 256> text{};
   driver.check(driver.calls().device_get_name(text.data(), text.size() - 1, device),
                "the GPU's name");
   return text.data();
 }
 
-std::string uuid_of(const Driver& driver, abi::Device device) {
+std::string read_uuid(const Driver& driver, abi::Device device) {
   abi::Uuid uuid{};
   driver.check(driver.calls().device_get_uuid(&uuid, device), "the GPU's identifier");
   return uuid_text(uuid);
@@ -45,8 +45,8 @@ std::string uuid_text(const abi::Uuid& uuid) {
 Device::Device(const Driver& driver)
     : driver_(driver),
       device_(first_device(driver)),
-      name_(name_of(driver, device_)),
-      uuid_(uuid_of(driver, device_)),
+      name_(read_name(driver, device_)),
+      uuid_(read_uuid(driver, device_)),
       architecture_(attribute(abi::DeviceAttribute::kComputeMajor) * 10 +
                     attribute(abi::DeviceAttribute::kComputeMinor)) {}
 
@@ -66,7 +66,7 @@ Bytes Device::memory() const {
   return Bytes{static_cast<std::int64_t>(bytes)};
 }
 
-void Device::describe(Environment& environment) const {
+void Device::describe(results::Environment& environment) const {
   using Attribute = abi::DeviceAttribute;
   const auto fact = [&](const char* name, auto value) {
     environment.facts[name] = fmt::format("{}", value);

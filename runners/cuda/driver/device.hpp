@@ -29,7 +29,7 @@ class Device {
 
   /// Adds "gpu", "gpu.memory", "gpu.mig" and "driver" to the identity. Adds clocks, caches, bus and
   /// all else that the driver and NVML report to the facts.
-  void describe(Environment& environment) const;
+  void describe(results::Environment& environment) const;
 
  private:
   const Driver& driver_;

@@ -42,15 +42,15 @@ std::vector<double> known_values(std::span<const HealthSample> samples,
   return values;
 }
 
-void add_reading(MonitoredBlock& block, const char* name, std::span<const double> values) {
-  if (const std::optional<Reading> reading = reading_of(values)) {
+void add_reading(engine::MonitoredBlock& block, const char* name, std::span<const double> values) {
+  if (const std::optional<results::Reading> reading = results::summarize_reading(values)) {
     block.readings[name] = *reading;
   }
 }
 
 /// Judges the clock by its lowest and highest sample: a reading's ends are an interval.
-void judge_clock(MonitoredBlock& block, std::span<const double> hertz) {
-  const std::optional<Reading> clock = reading_of(hertz);
+void judge_clock(engine::MonitoredBlock& block, std::span<const double> hertz) {
+  const std::optional<results::Reading> clock = results::summarize_reading(hertz);
   if (!clock || clock->n < 2 || clock->median <= 0.0) {
     return;
   }
@@ -60,7 +60,7 @@ void judge_clock(MonitoredBlock& block, std::span<const double> hertz) {
   block.disturbed = block.disturbed || moved > kMostMoved;
 }
 
-void add_reasons(MonitoredBlock& block, std::span<const HealthSample> samples) {
+void add_reasons(engine::MonitoredBlock& block, std::span<const HealthSample> samples) {
   const auto known = std::count_if(
       samples.begin(), samples.end(), [](const HealthSample& one) { return one.reasons; });
   for (const Reason& reason : kReasons) {
@@ -86,10 +86,10 @@ bool is_program_error(std::uint64_t xid) {
   return std::find(kOfPrograms.begin(), kOfPrograms.end(), xid) != kOfPrograms.end();
 }
 
-MonitoredBlock judged_block(std::span<const HealthSample> samples,
-                            const HealthErrors& before,
-                            const HealthErrors& after) {
-  MonitoredBlock block;
+engine::MonitoredBlock judged_block(std::span<const HealthSample> samples,
+                                    const HealthErrors& before,
+                                    const HealthErrors& after) {
+  engine::MonitoredBlock block;
   const std::vector<double> hertz = known_values(samples, &HealthSample::sm_clock_hertz);
   add_reading(block, "sm_clock_hertz", hertz);
   judge_clock(block, hertz);
@@ -112,7 +112,7 @@ MonitoredBlock judged_block(std::span<const HealthSample> samples,
   return block;
 }
 
-std::optional<Reading> energy_per_execution(std::span<const EnergyMark> marks) {
+std::optional<results::Reading> energy_per_execution(std::span<const EnergyMark> marks) {
   std::vector<double> joules;
   std::optional<EnergyMark> moved;
   for (std::size_t i = 1; i < marks.size(); ++i) {
@@ -126,7 +126,7 @@ std::optional<Reading> energy_per_execution(std::span<const EnergyMark> marks) {
     }
     moved = marks[i];
   }
-  return reading_of(joules);
+  return results::summarize_reading(joules);
 }
 
 }  // namespace plumb::cuda

@@ -31,9 +31,9 @@ struct HealthErrors {
 /// (highest less lowest, against the median: "sm_clock_moved_ratio"). A power cap by software is
 /// only reported, because large products always meet it. An uncorrected memory error, or an Xid
 /// that no program causes, is a fault. Pure.
-[[nodiscard]] MonitoredBlock judged_block(std::span<const HealthSample> samples,
-                                          const HealthErrors& before,
-                                          const HealthErrors& after);
+[[nodiscard]] engine::MonitoredBlock judged_block(std::span<const HealthSample> samples,
+                                                  const HealthErrors& before,
+                                                  const HealthErrors& after);
 
 /// Returns whether a program alone can cause an Xid, for example by an illegal address. Such an
 /// error costs a row, not the run.
@@ -48,6 +48,7 @@ struct EnergyMark {
 /// Returns the joules of one execution, from marks taken while the device executed without a pause.
 /// Each two consecutive moves of the counter give one value, since it moves in steps of some
 /// milliseconds. Absent: it moved less than twice. Pure.
-[[nodiscard]] std::optional<Reading> energy_per_execution(std::span<const EnergyMark> marks);
+[[nodiscard]] std::optional<results::Reading> energy_per_execution(
+    std::span<const EnergyMark> marks);
 
 }  // namespace plumb::cuda

@@ -98,7 +98,7 @@ std::string Driver::version() const {
 }
 
 std::string Driver::path() const {
-  return mapped_file(reinterpret_cast<const void*>(calls_.init)).string();
+  return engine::mapped_file(reinterpret_cast<const void*>(calls_.init)).string();
 }
 
 }  // namespace plumb::cuda

@@ -96,8 +96,8 @@ void ManagedDevice::watch_events() {
   }
 }
 
-void ManagedDevice::describe(Environment& environment) const {
-  Facts& facts = environment.facts;
+void ManagedDevice::describe(results::Environment& environment) const {
+  results::Facts& facts = environment.facts;
   std::array<char, 96> version{};
   if (calls_.driver_version != nullptr &&
       calls_.driver_version(version.data(), version.size() - 1) == 0) {
@@ -165,7 +165,7 @@ std::optional<std::uint64_t> ManagedDevice::energy() const {
   return asked<unsigned long long>(calls_.energy, device_);
 }
 
-void describe_management(const std::string& uuid, Environment& environment) {
+void describe_management(const std::string& uuid, results::Environment& environment) {
   try {
     ManagedDevice(uuid).describe(environment);
     environment.facts["gpu.management"] = "NVML";

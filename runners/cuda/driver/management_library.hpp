@@ -27,7 +27,7 @@ class ManagedDevice {
 
   /// Adds the driver's version and MIG's state to the identity. Adds clocks, the power limit and,
   /// as "gpu.other_processes", how many other processes compute on it to the facts.
-  void describe(Environment& environment) const;
+  void describe(results::Environment& environment) const;
 
   [[nodiscard]] HealthSample sample() const;
   /// Returns the errors so far. Its Xids are those since the call before, or since construction.
@@ -46,6 +46,6 @@ class ManagedDevice {
 
 /// Describes a GPU as ManagedDevice does. If that fails, the fact "gpu.management" says why. Throws
 /// nothing.
-void describe_management(const std::string& uuid, Environment& environment);
+void describe_management(const std::string& uuid, results::Environment& environment);
 
 }  // namespace plumb::cuda

@@ -26,7 +26,7 @@ std::size_t add_scratch(ExecutionPlan& plan, const ScratchTensor& made) {
   buffer.weight = made.weight;
   buffer.type = made.type;
   buffer.layout = made.layout;
-  buffer.bytes = static_cast<std::size_t>(byte_size(made.type).value);
+  buffer.bytes = static_cast<std::size_t>(model::byte_size(made.type).value);
   return plan.buffers.size() - 1;
 }
 
@@ -61,7 +61,7 @@ DeviceStep mapped(const DeviceStep& step, const std::vector<std::size_t>& map) {
   return result;
 }
 
-ExecutionPlan begin_plan(const LayerSpec& spec,
+ExecutionPlan begin_plan(const model::LayerSpec& spec,
                          const std::vector<TensorLayout>& inputs,
                          const std::vector<TensorLayout>& outputs) {
   ExecutionPlan plan;
@@ -72,7 +72,7 @@ ExecutionPlan begin_plan(const LayerSpec& spec,
       buffer.type = *spec.inputs[i];
       buffer.weight = buffer.type.constant;
       buffer.layout = inputs.at(i);
-      buffer.bytes = static_cast<std::size_t>(byte_size(buffer.type).value);
+      buffer.bytes = static_cast<std::size_t>(model::byte_size(buffer.type).value);
     }
   }
   for (std::size_t i = 0; i < spec.outputs.size(); ++i) {
@@ -81,18 +81,18 @@ ExecutionPlan begin_plan(const LayerSpec& spec,
     buffer.operand = i;
     buffer.type = spec.outputs[i];
     buffer.layout = outputs.at(i);
-    buffer.bytes = static_cast<std::size_t>(byte_size(buffer.type).value);
+    buffer.bytes = static_cast<std::size_t>(model::byte_size(buffer.type).value);
     plan.outputs.push_back(plan.buffers.size() - 1);
   }
   return plan;
 }
 
-void add_scratch_buffers(ExecutionPlan& plan, const std::vector<TensorType>& types) {
-  for (const TensorType& type : types) {
+void add_scratch_buffers(ExecutionPlan& plan, const std::vector<model::TensorType>& types) {
+  for (const model::TensorType& type : types) {
     DeviceBuffer& buffer = plan.buffers.emplace_back();
     buffer.role = DeviceBuffer::Role::kIntermediate;
     buffer.type = type;
-    buffer.bytes = static_cast<std::size_t>(byte_size(type).value);
+    buffer.bytes = static_cast<std::size_t>(model::byte_size(type).value);
   }
 }
 

@@ -23,7 +23,7 @@ struct DeviceBuffer {
   Role role = Role::kInput;
   std::size_t operand = 0;  ///< index into the layer's inputs or outputs; of a model: its operands
   bool weight = false;      ///< a constant operand, or made of such: each slot has its own
-  TensorType type;
+  model::TensorType type;
   TensorLayout layout = TensorLayout::kChannelsFirst;
   std::size_t bytes = 0;             ///< 0: an operand left out
   std::optional<std::size_t> arena;  ///< of an intermediate: where it lies in the plan's one block
@@ -61,7 +61,7 @@ struct ExecutionPlan {
   std::size_t arena_bytes = 0;       ///< of the block, one a slot, that buffers with `arena` lie in
   Seconds creation{};                ///< making plans and compiling kernels
   Seconds listing{};                 ///< of its layer's variants; zero: not measured
-  Attributes attributes;             ///< that are known from making it
+  results::Attributes attributes;    ///< that are known from making it
 };
 
 /// Returns a part's step as a step of a plan that holds the part's buffers elsewhere. `map` says

@@ -93,47 +93,47 @@ Dimensions broadcast_strides(const Dimensions& operand,
   return strides;
 }
 
-std::string element_name(DataType type) {
+std::string element_name(model::DataType type) {
   switch (type) {
-    case DataType::kF64:
+    case model::DataType::kF64:
       return "double";
-    case DataType::kF32:
+    case model::DataType::kF32:
       return "float";
-    case DataType::kF16:
+    case model::DataType::kF16:
       return "Half";
-    case DataType::kBf16:
+    case model::DataType::kBf16:
       return "Bfloat";
-    case DataType::kS64:
+    case model::DataType::kS64:
       return "Index";
-    case DataType::kS32:
+    case model::DataType::kS32:
       return "int";
-    case DataType::kS16:
+    case model::DataType::kS16:
       return "short";
-    case DataType::kS8:
+    case model::DataType::kS8:
       return "signed char";
-    case DataType::kU32:
+    case model::DataType::kU32:
       return "unsigned int";
-    case DataType::kU16:
+    case model::DataType::kU16:
       return "unsigned short";
-    case DataType::kU8:
+    case model::DataType::kU8:
       return "unsigned char";
-    case DataType::kBool:
+    case model::DataType::kBool:
       return "Boolean";
     default:
       throw Unsupported(fmt::format("built-in kernels do not compute with {}", to_text(type)));
   }
 }
 
-std::string compute_name(DataType type) {
+std::string compute_name(model::DataType type) {
   static_cast<void>(element_name(type));
-  if (type == DataType::kF64) {
+  if (type == model::DataType::kF64) {
     return "double";
   }
-  return is_floating(type) ? "float" : "Index";
+  return model::is_floating(type) ? "float" : "Index";
 }
 
-std::string moved_name(DataType type) {
-  switch (element_bytes(type)) {
+std::string moved_name(model::DataType type) {
+  switch (model::element_bytes(type)) {
     case 1:
       return "unsigned char";
     case 2:

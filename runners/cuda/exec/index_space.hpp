@@ -39,12 +39,12 @@ class Unsupported : public std::runtime_error {
 
 /// Returns the name of an element type in the kernels: "float", "Half", "Index". Throws
 /// Unsupported.
-[[nodiscard]] std::string element_name(DataType type);
+[[nodiscard]] std::string element_name(model::DataType type);
 /// Returns the name of the type in which an element type is computed: "float", "double" or "Index".
 /// Throws Unsupported.
-[[nodiscard]] std::string compute_name(DataType type);
+[[nodiscard]] std::string compute_name(model::DataType type);
 /// Returns the name of a type with as many bytes, for kernels that only move elements. Throws
 /// Unsupported.
-[[nodiscard]] std::string moved_name(DataType type);
+[[nodiscard]] std::string moved_name(model::DataType type);
 
 }  // namespace plumb::cuda

@@ -10,7 +10,7 @@ namespace plumb::cuda {
 /// Scratch tensor. Built-in kernels make it from a layer's operands, or a library makes it for
 /// these kernels.
 struct ScratchTensor {
-  TensorType type;
+  model::TensorType type;
   TensorLayout layout = TensorLayout::kChannelsFirst;
   bool weight = false;  ///< made of constant operands alone
 };

@@ -10,7 +10,7 @@ std::string_view to_text(TensorLayout layout) {
   return layout == TensorLayout::kChannelsFirst ? "NCHW" : "NHWC";
 }
 
-Dimensions strides_of(const Dimensions& dimensions, TensorLayout layout) {
+Dimensions compute_strides(const Dimensions& dimensions, TensorLayout layout) {
   Dimensions strides(dimensions.size());
   std::int64_t next = 1;
   const auto lay = [&](std::size_t axis) {
@@ -30,8 +30,8 @@ Dimensions strides_of(const Dimensions& dimensions, TensorLayout layout) {
 }
 
 bool same_order(const Dimensions& dimensions, TensorLayout a, TensorLayout b) {
-  const Dimensions one = strides_of(dimensions, a);
-  const Dimensions other = strides_of(dimensions, b);
+  const Dimensions one = compute_strides(dimensions, a);
+  const Dimensions other = compute_strides(dimensions, b);
   for (std::size_t axis = 0; axis < dimensions.size(); ++axis) {
     if (dimensions[axis] > 1 && one[axis] != other[axis]) {
       return false;

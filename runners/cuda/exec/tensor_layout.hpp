@@ -15,7 +15,7 @@ enum class TensorLayout { kChannelsFirst, kChannelsLast };
 [[nodiscard]] std::string_view to_text(TensorLayout layout);
 
 /// Returns the strides of a dense tensor, in elements. Axis 1 has the channels.
-[[nodiscard]] Dimensions strides_of(const Dimensions& dimensions, TensorLayout layout);
+[[nodiscard]] Dimensions compute_strides(const Dimensions& dimensions, TensorLayout layout);
 
 /// Returns whether two layouts store the elements in the same order.
 [[nodiscard]] bool same_order(const Dimensions& dimensions, TensorLayout a, TensorLayout b);

@@ -19,15 +19,15 @@ struct VariantBuilder {
   /// Makes the plan. Its buffers are the layer's inputs, then its outputs, then what it needs in
   /// between. Throws Unsupported with the library's message.
   std::function<ExecutionPlan()> build;
-  Attributes attributes{};  ///< that are known before the plan is made
+  results::Attributes attributes{};  ///< that are known before the plan is made
 };
 
 /// Begins a plan with the buffers of a layer's operands and results, in these layouts.
-[[nodiscard]] ExecutionPlan begin_plan(const LayerSpec& spec,
+[[nodiscard]] ExecutionPlan begin_plan(const model::LayerSpec& spec,
                                        const std::vector<TensorLayout>& inputs,
                                        const std::vector<TensorLayout>& outputs);
 
 /// Adds buffers to a plan for what its steps make for one another.
-void add_scratch_buffers(ExecutionPlan& plan, const std::vector<TensorType>& types);
+void add_scratch_buffers(ExecutionPlan& plan, const std::vector<model::TensorType>& types);
 
 }  // namespace plumb::cuda

@@ -21,12 +21,12 @@ __device__ inline Index place_of_key(
 
 /// Returns the score of a query and a key, which is minus infinity if the mask hides the key.
 template <class C, class Element, class Mask>
-__device__ inline C score_of(const Operands& operands,
-                             const AttentionShape& shape,
-                             Index batch,
-                             Index head,
-                             Index query,
-                             Index key) {
+__device__ inline C compute_score(const Operands& operands,
+                                  const AttentionShape& shape,
+                                  Index batch,
+                                  Index head,
+                                  Index query,
+                                  Index key) {
   bool earlier = false;
   const Index k =
       place_of_key(shape, 2, batch, head / (shape.q_heads / shape.kv_heads), key, &earlier);
@@ -70,7 +70,7 @@ __device__ inline void attention(const Operands& operands, const AttentionShape&
       sums[i] = C(0);
     }
     for (Index first = 0; first < seen; first += kThreadsOfRow) {
-      const C score = first + me < seen ? score_of<C, Element, Mask>(
+      const C score = first + me < seen ? compute_score<C, Element, Mask>(
                                               operands, shape, batch, head, query, first + me)
                                         : lowest_of<C>();
       const C next = Largest<C>::of(most, joined<Largest<C>, C>(score));

@@ -20,8 +20,8 @@ std::size_t executions_of_range(Seconds one) {
   return static_cast<std::size_t>(std::clamp(std::ceil(kRange / one), 1.0, kMost));
 }
 
-Observation CounterReader::read(const DeviceContext& context,
-                                const std::function<void(std::size_t)>& execute) {
+worker::Observation CounterReader::read(const DeviceContext& context,
+                                        const std::function<void(std::size_t)>& execute) {
   if (!chip_) {
     const CountedChip chip = profiler_.chip(context);
     choice_ = choose_metrics(asked_, [&](const std::string& metric) {
@@ -40,7 +40,7 @@ Observation CounterReader::read(const DeviceContext& context,
   const std::size_t executions = executions_of_range(std::chrono::steady_clock::now() - begin);
   const MetricHost metrics(profiler_.library(), *chip_, choice_.names());
   const auto ranges = profiler_.count(context, metrics, kRanges, [&] { execute(executions); });
-  Observation seen = metric_observation(choice_, ranges, executions);
+  worker::Observation seen = metric_observation(choice_, ranges, executions);
   seen.attributes["metrics"] = fmt::format("{}, {}, {} passes over {} ranges of {} executions",
                                            profiler_.library().version(),
                                            chip_->name,

@@ -24,8 +24,8 @@ class CounterReader {
   /// that a range lasts about two milliseconds, and is at most kMaxExecutions. Returns
   /// metric_observation() and, as "metrics", how it was counted. Throws Error{kEnvironment} that
   /// says why nothing was.
-  [[nodiscard]] Observation read(const DeviceContext& context,
-                                 const std::function<void(std::size_t)>& execute);
+  [[nodiscard]] worker::Observation read(const DeviceContext& context,
+                                         const std::function<void(std::size_t)>& execute);
   static constexpr std::size_t kRanges = 3;
   static constexpr std::size_t kMaxExecutions = 100;
 

@@ -40,7 +40,7 @@ void DeviceMonitor::begin() {
   changed_.notify_all();
 }
 
-MonitoredBlock DeviceMonitor::end() {
+engine::MonitoredBlock DeviceMonitor::end() {
   const HealthErrors now = errors_();
   after_.uncorrected = now.uncorrected;
   if (after_.xids.size() < kMaxXids) {

@@ -14,7 +14,7 @@
 namespace plumb::cuda {
 
 /// Monitor that samples a GPU's health beside each block. Its own thread sleeps between blocks.
-class DeviceMonitor final : public BlockMonitor {
+class DeviceMonitor final : public engine::BlockMonitor {
  public:
   /// Starts the thread, which calls `sample` every `period` during a block. end() calls `sample`
   /// once more. `errors` is called now and at the end of each block. So what happens between two
@@ -29,7 +29,7 @@ class DeviceMonitor final : public BlockMonitor {
   DeviceMonitor& operator=(DeviceMonitor&&) = delete;
 
   void begin() override;
-  [[nodiscard]] MonitoredBlock end() override;
+  [[nodiscard]] engine::MonitoredBlock end() override;
 
  private:
   void work();

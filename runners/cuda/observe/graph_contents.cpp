@@ -141,7 +141,7 @@ class Reader {
 
 }  // namespace
 
-GraphContents contents_of(const abi::GraphCalls& calls, abi::Graph graph) {
+GraphContents read_contents(const abi::GraphCalls& calls, abi::Graph graph) {
   abi::for_each_graph_call(calls, [&](const auto& call, const char* name) {
     if (call == nullptr) {
       throw LibraryRefusal(
@@ -153,8 +153,8 @@ GraphContents contents_of(const abi::GraphCalls& calls, abi::Graph graph) {
   return std::move(reader.contents);
 }
 
-Attributes graph_attributes(const GraphContents& contents) {
-  Attributes result = kernel_attributes(contents.kernels);
+results::Attributes graph_attributes(const GraphContents& contents) {
+  results::Attributes result = kernel_attributes(contents.kernels);
   std::string nodes;
   for (const auto& [type, count] : contents.nodes) {
     nodes += fmt::format("{}{}={}", nodes.empty() ? "" : ";", type, count);

@@ -22,11 +22,11 @@ struct GraphContents {
 /// Reads the nodes of a captured graph and of the graphs within it. No profiler is needed, and
 /// nothing is executed. Throws LibraryRefusal if the driver is too old or refuses, or for more than
 /// kMaxNodes nodes.
-[[nodiscard]] GraphContents contents_of(const abi::GraphCalls& calls, abi::Graph graph);
+[[nodiscard]] GraphContents read_contents(const abi::GraphCalls& calls, abi::Graph graph);
 
 /// Returns the attributes of one execution: kernel_attributes(), and "graph_nodes" by type
 /// ("kernel=3;set=1").
-[[nodiscard]] Attributes graph_attributes(const GraphContents& contents);
+[[nodiscard]] results::Attributes graph_attributes(const GraphContents& contents);
 
 /// Orders `count` nodes so that each follows the nodes from which an edge leads to it. Otherwise
 /// they stand in the order in which they were made. Throws LibraryRefusal if an edge is of no such

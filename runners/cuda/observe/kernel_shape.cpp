@@ -42,7 +42,7 @@ std::vector<Counted> listed(std::span<const KernelShape> launches) {
 
 }  // namespace
 
-Attributes kernel_attributes(std::span<const KernelShape> launches) {
+results::Attributes kernel_attributes(std::span<const KernelShape> launches) {
   if (launches.empty()) {
     return {};
   }
@@ -52,7 +52,7 @@ Attributes kernel_attributes(std::span<const KernelShape> launches) {
   }
   TensorCoreEvidence evidence;
   evidence.kernels.assign(names.begin(), names.end());
-  Attributes result = tensor_core_attributes(evidence);
+  results::Attributes result = tensor_core_attributes(evidence);
   const std::vector<Counted> list = listed(launches);
   nlohmann::json kernels = nlohmann::json::array();
   for (const Counted& one : std::span(list).first(std::min(list.size(), kMaxKernels))) {

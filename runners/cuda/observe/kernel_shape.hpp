@@ -29,7 +29,7 @@ struct KernelShape {
 /// with the number of equal "launches". That list also has at most kMaxKernels entries;
 /// "kernels_omitted" is the number of the others. "kernel_launches" is the number of all launches.
 /// Further attributes say what the kernels' names reveal about tensor cores.
-[[nodiscard]] Attributes kernel_attributes(std::span<const KernelShape> launches);
+[[nodiscard]] results::Attributes kernel_attributes(std::span<const KernelShape> launches);
 inline constexpr std::size_t kMaxKernels = 32;
 
 /// Longest name that is taken from the driver or the profiler, in bytes.

@@ -44,13 +44,15 @@ bool repeats(const std::vector<KernelRecord>& records, std::size_t period) {
   return true;
 }
 
-void add(Readings& readings, const std::string& name, const std::vector<double>& values) {
-  if (const std::optional<Reading> reading = reading_of(values)) {
+void add(results::Readings& readings, const std::string& name, const std::vector<double>& values) {
+  if (const std::optional<results::Reading> reading = results::summarize_reading(values)) {
     readings[name] = *reading;
   }
 }
 
-void add_times(Readings& readings, const std::vector<KernelRecord>& records, std::size_t period) {
+void add_times(results::Readings& readings,
+               const std::vector<KernelRecord>& records,
+               std::size_t period) {
   std::vector<double> whole(records.size() / period, 0.0);
   std::vector<std::vector<double>> each(std::min(period, kNamedTimes));
   for (std::size_t i = 0; i < records.size(); ++i) {
@@ -65,7 +67,7 @@ void add_times(Readings& readings, const std::vector<KernelRecord>& records, std
   }
 }
 
-void add_gaps(Readings& readings, const std::vector<KernelRecord>& records) {
+void add_gaps(results::Readings& readings, const std::vector<KernelRecord>& records) {
   std::vector<double> gaps;
   for (std::size_t i = 1; i < records.size(); ++i) {
     if (records[i].stream == records[i - 1].stream) {
@@ -98,8 +100,8 @@ std::optional<KernelRecord> parse_kernel_record(std::span<const std::byte> bytes
   return is_sound(record) ? std::optional(std::move(record)) : std::nullopt;
 }
 
-Observation trace_observation(std::vector<KernelRecord> records, std::size_t executions) {
-  Observation seen;
+worker::Observation trace_observation(std::vector<KernelRecord> records, std::size_t executions) {
+  worker::Observation seen;
   if (records.empty() || executions == 0) {
     return seen;
   }

@@ -30,7 +30,7 @@ struct KernelRecord : KernelShape {
 ///
 /// Where not every execution has the same kernels, "kernel_seconds" is their mean, the only time of
 /// kernels. Attributes are then those of all executions together.
-[[nodiscard]] Observation trace_observation(std::vector<KernelRecord> records,
-                                            std::size_t executions);
+[[nodiscard]] worker::Observation trace_observation(std::vector<KernelRecord> records,
+                                                    std::size_t executions);
 
 }  // namespace plumb::cuda

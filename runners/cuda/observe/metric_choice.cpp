@@ -57,7 +57,7 @@ bool grows(std::string_view name) {
       kCounts.begin(), kCounts.end(), [&](std::string_view end) { return name.ends_with(end); });
 }
 
-void add_tensor_cores(Observation& seen) {
+void add_tensor_cores(worker::Observation& seen) {
   const auto pipe = seen.readings.find(kTensorPipe);
   if (pipe == seen.readings.end()) {
     return;
@@ -103,11 +103,11 @@ MetricChoice choose_metrics(const std::vector<std::string>& asked,
   return choice;
 }
 
-Observation metric_observation(const MetricChoice& choice,
-                               const std::vector<std::vector<double>>& ranges,
-                               std::size_t executions) {
+worker::Observation metric_observation(const MetricChoice& choice,
+                                       const std::vector<std::vector<double>>& ranges,
+                                       std::size_t executions) {
   PLUMB_CHECK(executions > 0);
-  Observation seen;
+  worker::Observation seen;
   std::vector<std::string> missing = choice.missing;
   for (std::size_t i = 0; i < choice.metrics.size(); ++i) {
     const ChosenMetric& metric = choice.metrics[i];
@@ -118,7 +118,7 @@ Observation metric_observation(const MetricChoice& choice,
     for (const std::vector<double>& range : ranges) {
       values.push_back(range.at(i) * unit);
     }
-    if (const std::optional<Reading> reading = reading_of(values)) {
+    if (const std::optional<results::Reading> reading = results::summarize_reading(values)) {
       seen.readings[metric.reading] = *reading;
     } else {
       missing.push_back(metric.reading);

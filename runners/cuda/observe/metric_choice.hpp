@@ -41,8 +41,8 @@ struct MetricChoice {
 /// Where instructions of the tensor pipe were counted, "tensor_cores" says whether any of them was
 /// a matrix instruction. That is all but HFMA2.MMA, ordinary arithmetic that GA100 and GH100
 /// execute there. Up to a thousandth is not counted, because it may differ from pass to pass.
-[[nodiscard]] Observation metric_observation(const MetricChoice& choice,
-                                             const std::vector<std::vector<double>>& ranges,
-                                             std::size_t executions);
+[[nodiscard]] worker::Observation metric_observation(const MetricChoice& choice,
+                                                     const std::vector<std::vector<double>>& ranges,
+                                                     std::size_t executions);
 
 }  // namespace plumb::cuda

@@ -9,7 +9,7 @@
 namespace plumb::cuda {
 namespace {
 
-abi::MetricHostCalls calls_of(const ProfilerLibrary& library) {
+abi::MetricHostCalls find_calls(const ProfilerLibrary& library) {
   abi::MetricHostCalls calls;
   abi::for_each_metric_host_call(calls,
                                  [&](auto& call, const char* name) { library.find(call, name); });
@@ -46,7 +46,7 @@ MetricHost::MetricHost(const ProfilerLibrary& library,
                        const CountedChip& chip,
                        const std::vector<std::string>& metrics)
     : library_(library),
-      calls_(calls_of(library)),
+      calls_(find_calls(library)),
       metrics_(metrics),
       host_(begin(library, calls_, chip)) {
   try {
@@ -111,7 +111,7 @@ std::vector<double> MetricHost::values(std::span<const std::uint8_t> data,
 bool has_metric(const ProfilerLibrary& library,
                 const CountedChip& chip,
                 const std::string& metric) {
-  const abi::MetricHostCalls calls = calls_of(library);
+  const abi::MetricHostCalls calls = find_calls(library);
   void* const host = begin(library, calls, chip);
   const bool there = add(calls, host, {metric.c_str()}) == abi::kProfilerSuccess;
   end(calls, host);

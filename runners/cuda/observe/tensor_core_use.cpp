@@ -67,17 +67,17 @@ Decision decide(const TensorCoreEvidence& evidence) {
   return {};
 }
 
-bool is_decided(const Attributes& attributes) {
+bool is_decided(const results::Attributes& attributes) {
   const auto decision = attributes.find("tensor_cores");
   return decision != attributes.end() && decision->second != "unknown";
 }
 
 }  // namespace
 
-Attributes tensor_core_attributes(const TensorCoreEvidence& evidence) {
+results::Attributes tensor_core_attributes(const TensorCoreEvidence& evidence) {
   const Decision decision = decide(evidence);
-  Attributes result{{"tensor_cores", word(decision.used)},
-                    {"tensor_cores.source", decision.source}};
+  results::Attributes result{{"tensor_cores", word(decision.used)},
+                             {"tensor_cores.source", decision.source}};
   if (!evidence.kernels.empty()) {
     result["tensor_cores.names"] = word(by_names(evidence.kernels));
     result["tensor_cores.benanza"] = word(
@@ -88,21 +88,21 @@ Attributes tensor_core_attributes(const TensorCoreEvidence& evidence) {
   return result;
 }
 
-void keep_decision(Attributes& seen, const Attributes& known) {
+void keep_decision(results::Attributes& seen, const results::Attributes& known) {
   if (is_decided(known)) {
     seen.erase("tensor_cores");
     seen.erase("tensor_cores.source");
   }
 }
 
-void keep_declaration(Attributes& counted, const Attributes& known) {
+void keep_declaration(results::Attributes& counted, const results::Attributes& known) {
   if (is_decided(counted) && is_decided(known)) {
     counted["tensor_cores.declared"] =
         fmt::format("{} by {}", known.at("tensor_cores"), known.at("tensor_cores.source"));
   }
 }
 
-Attributes builtin_kernel_attributes() {
+results::Attributes builtin_kernel_attributes() {
   return {{"tensor_cores", "no"}, {"tensor_cores.source", "kernels of our own"}};
 }
 

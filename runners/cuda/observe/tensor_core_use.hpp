@@ -23,17 +23,17 @@ struct TensorCoreEvidence {
 /// cuDNN's notes, else the kernels' names. "tensor_cores" is "yes", "no" or "unknown", and
 /// "tensor_cores.source" says what decided. Where there are names, "tensor_cores.names" has their
 /// verdict and "tensor_cores.benanza" that of the paper's expression, whatever decided.
-[[nodiscard]] Attributes tensor_core_attributes(const TensorCoreEvidence& evidence);
+[[nodiscard]] results::Attributes tensor_core_attributes(const TensorCoreEvidence& evidence);
 
 /// Removes the decision from `seen` if flags or notes decided before.
-void keep_decision(Attributes& seen, const Attributes& known);
+void keep_decision(results::Attributes& seen, const results::Attributes& known);
 
 /// Adds to a decision by counters the earlier one by flags or notes. "tensor_cores.declared" is
 /// "yes by cuDNN's notes". Nothing is added if either says nothing.
-void keep_declaration(Attributes& counted, const Attributes& known);
+void keep_declaration(results::Attributes& counted, const results::Attributes& known);
 
 /// Returns the attributes of built-in kernels. No built-in kernel uses tensor cores.
-[[nodiscard]] Attributes builtin_kernel_attributes();
+[[nodiscard]] results::Attributes builtin_kernel_attributes();
 
 /// Returns whether a kernel uses tensor cores, according to its name. Patterns of ordinary cores
 /// are tried first, then patterns of tensor cores. Absent: the name matches neither.

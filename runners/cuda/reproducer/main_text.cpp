@@ -9,8 +9,8 @@
 
 namespace plumb::cuda {
 
-std::string row_text(const Measurement& row) {
-  const SampleSummary time = row.corrected();
+std::string row_text(const results::Measurement& row) {
+  const measure::SampleSummary time = row.corrected();
   return fmt::format("{{{:.9g}, {:.9g}, {:.9g}, {}}}",
                      time.median.count(),
                      time.interval.low.count(),

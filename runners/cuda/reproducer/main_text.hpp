@@ -20,7 +20,7 @@ struct ReproducerTitle {
 [[nodiscard]] std::string title_text(const ReproducerTitle& title);
 
 /// Returns a row's time as an initialiser of replay.hpp's Row.
-[[nodiscard]] std::string row_text(const Measurement& row);
+[[nodiscard]] std::string row_text(const results::Measurement& row);
 
 /// Returns a frame with the variants at its mark for them.
 [[nodiscard]] std::string with_variants(std::string_view frame, const std::string& variants);

@@ -26,7 +26,7 @@ const char* number_of(abi::Type type) {
 }
 
 std::string layer_text(const RecurrentProblem& problem) {
-  const RecurrentShape& s = problem.shape;
+  const model::RecurrentShape& s = problem.shape;
   return fmt::format(
       "Layer layer() {{\n  return {{static_cast<cudnnRNNMode_t>({}), "
       "static_cast<cudnnRNNBiasMode_t>({}), static_cast<cudnnDataType_t>({}), {}, "

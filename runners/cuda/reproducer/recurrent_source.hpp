@@ -11,7 +11,7 @@ namespace plumb::cuda {
 
 /// Recurrent layer executed by one of cuDNN's algorithms.
 struct RecurrentVariant {
-  Measurement row;  ///< with its time
+  results::Measurement row;  ///< with its time
   abi::RecurrentAlgorithm algorithm = abi::RecurrentAlgorithm::kStandard;
 };
 

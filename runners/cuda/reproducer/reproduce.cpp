@@ -38,7 +38,7 @@ constexpr std::string_view kRecurrent = "cudnn-rnn";
 }
 
 /// Splits a variant's name at ';' and '='.
-std::vector<Part> parts_of(const std::string& variant) {
+std::vector<Part> split_parts(const std::string& variant) {
   std::vector<Part> parts;
   std::string_view rest = variant;
   while (!rest.empty()) {
@@ -53,8 +53,8 @@ std::vector<Part> parts_of(const std::string& variant) {
   return parts;
 }
 
-std::string library_of(const Measurement& row) {
-  const std::vector<Part> parts = parts_of(row.variant);
+std::string library_of(const results::Measurement& row) {
+  const std::vector<Part> parts = split_parts(row.variant);
   return !parts.empty() && parts.front().first == "impl" ? parts.front().second : std::string();
 }
 
@@ -89,7 +89,7 @@ bool drop_integer_parts(std::string& variant) {
   return found;
 }
 
-std::vector<GraphForm> graph_forms(const LayerSpec& spec, bool apart) {
+std::vector<GraphForm> graph_forms(const model::LayerSpec& spec, bool apart) {
   if (spec.op == "attention") {
     return {attention_form(spec)};
   }
@@ -101,12 +101,12 @@ std::vector<GraphForm> graph_forms(const LayerSpec& spec, bool apart) {
 }
 
 /// Returns the graph, engine and knobs that a row's variant names.
-EngineVariant engine_variant(const LayerSpec& layer, const Measurement& timed) {
+EngineVariant engine_variant(const model::LayerSpec& layer, const results::Measurement& timed) {
   EngineVariant result{timed, {}, 0, {}};
-  Measurement row = timed;
-  const LayerSpec spec = drop_integer_parts(row.variant) && is_integer_product(layer)
-                             ? integer_product_of(layer)
-                             : layer;
+  results::Measurement row = timed;
+  const model::LayerSpec spec = drop_integer_parts(row.variant) && model::is_integer_product(layer)
+                                    ? integer_product_of(layer)
+                                    : layer;
   const bool apart = row.variant.find(";steps=apart") != std::string::npos;
   const std::vector<GraphForm> forms = graph_forms(spec, apart);
   const auto form = std::find_if(forms.begin(), forms.end(), [&](const GraphForm& one) {
@@ -117,7 +117,7 @@ EngineVariant engine_variant(const LayerSpec& layer, const Measurement& timed) {
   }
   result.graph = form->graph;
   const std::size_t begin = fmt::format("impl={};{};", kEngines, form->text).size();
-  const std::vector<Part> parts = parts_of(row.variant.substr(begin));
+  const std::vector<Part> parts = split_parts(row.variant.substr(begin));
   result.engine = integer(parts.front(), row.variant);
   for (std::size_t i = 1; i < parts.size(); ++i) {
     if (!is_knob_name(parts[i].first)) {
@@ -129,10 +129,11 @@ EngineVariant engine_variant(const LayerSpec& layer, const Measurement& timed) {
 }
 
 /// Returns the form of the product that a row's variant names.
-ProductVariant product_variant(const LayerSpec& layer, const Measurement& row) {
+ProductVariant product_variant(const model::LayerSpec& layer, const results::Measurement& row) {
   std::string variant = row.variant;
   static_cast<void>(drop_integer_parts(variant));
-  const LayerSpec spec = is_integer_product(layer) ? integer_product_of(layer) : layer;
+  const model::LayerSpec spec =
+      model::is_integer_product(layer) ? integer_product_of(layer) : layer;
   variant.resize(std::min(variant.size(), variant.find(";number=")));
   const std::size_t begin = std::min({variant.size(),
                                       variant.find(";accumulation="),
@@ -146,8 +147,8 @@ ProductVariant product_variant(const LayerSpec& layer, const Measurement& row) {
   refuse(fmt::format("the variant '{}' has a form that this program does not know", row.variant));
 }
 
-RecurrentVariant recurrent_variant(const Measurement& row) {
-  for (const Part& part : parts_of(row.variant)) {
+RecurrentVariant recurrent_variant(const results::Measurement& row) {
+  for (const Part& part : split_parts(row.variant)) {
     for (const auto& [name, algorithm] : kRecurrentAlgorithms) {
       if (part.first == "algo" && part.second == name) {
         return {row, algorithm};
@@ -159,14 +160,14 @@ RecurrentVariant recurrent_variant(const Measurement& row) {
 }
 
 /// Writes main.cpp for rows of one library. Throws Unsupported.
-std::string main_source(const LayerSpec& spec,
+std::string main_source(const model::LayerSpec& spec,
                         const ReproducerTitle& title,
-                        const std::vector<Measurement>& rows) {
+                        const std::vector<results::Measurement>& rows) {
   const std::string library = library_of(rows.front());
   if (library == kEngines) {
     std::vector<EngineVariant> variants;
     variants.reserve(rows.size());
-    for (const Measurement& row : rows) {
+    for (const results::Measurement& row : rows) {
       variants.push_back(engine_variant(spec, row));
     }
     return engine_source(title, variants);
@@ -174,23 +175,23 @@ std::string main_source(const LayerSpec& spec,
   if (library == kRecurrent) {
     std::vector<RecurrentVariant> variants;
     variants.reserve(rows.size());
-    for (const Measurement& row : rows) {
+    for (const results::Measurement& row : rows) {
       variants.push_back(recurrent_variant(row));
     }
     return recurrent_source(title, recurrent_problem(spec), variants);
   }
   std::vector<ProductVariant> variants;
   variants.reserve(rows.size());
-  for (const Measurement& row : rows) {
+  for (const results::Measurement& row : rows) {
     variants.push_back(product_variant(spec, row));
   }
   return product_source(title, variants);
 }
 
 /// Returns the rows with a time that are of the same library as the first such row.
-std::vector<Measurement> rows_of_one_library(const ReproducerRequest& request) {
-  std::vector<Measurement> rows;
-  for (const Measurement& row : request.rows) {
+std::vector<results::Measurement> rows_of_one_library(const worker::ReproducerRequest& request) {
+  std::vector<results::Measurement> rows;
+  for (const results::Measurement& row : request.rows) {
     const std::string library = row.outcome.timed() ? library_of(row) : std::string();
     const bool known = library == kEngines || library == kProducts || library == kRecurrent;
     if (known && (rows.empty() || library == library_of(rows.front()))) {
@@ -259,11 +260,11 @@ std::string instructions(std::string_view library, bool others_take_part) {
 
 }  // namespace
 
-Reproducer reproduce(const ReproducerRequest& request, const std::string& library) {
-  const LayerSpec spec = parse_key(request.key);
-  const std::vector<Measurement> rows = rows_of_one_library(request);
+worker::Reproducer reproduce(const worker::ReproducerRequest& request, const std::string& library) {
+  const model::LayerSpec spec = model::parse_key(request.key);
+  const std::vector<results::Measurement> rows = rows_of_one_library(request);
   const std::string measured_by = library_of(rows.front());
-  Reproducer result;
+  worker::Reproducer result;
   for (std::size_t i = 0; measured_by == kEngines && i < rows.size(); ++i) {
     if (const auto plan = rows[i].attributes.find("plan"); plan != rows[i].attributes.end()) {
       result.files.push_back({fmt::format("plan-{}.json", i), plan->second + "\n"});
@@ -278,7 +279,7 @@ Reproducer reproduce(const ReproducerRequest& request, const std::string& librar
   result.files.push_back({"main.cpp", std::move(source)});
   result.files.push_back({"replay.hpp", std::string(replay_frame())});
   result.files.push_back({"CMakeLists.txt", cmake_text(measured_by != kProducts)});
-  const bool others = std::any_of(rows.begin(), rows.end(), [](const Measurement& row) {
+  const bool others = std::any_of(rows.begin(), rows.end(), [](const results::Measurement& row) {
     return row.variant.find("=apart") != std::string::npos ||
            row.variant.find(";operands=") != std::string::npos;
   });

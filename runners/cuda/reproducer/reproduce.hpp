@@ -13,6 +13,7 @@ namespace plumb::cuda {
 /// before or after is left out, and the instructions say so. It needs neither a library nor a GPU.
 /// `library` names version and GPU for people. Throws Error{kUser} if no row is of these libraries,
 /// or none has a time.
-[[nodiscard]] Reproducer reproduce(const ReproducerRequest& request, const std::string& library);
+[[nodiscard]] worker::Reproducer reproduce(const worker::ReproducerRequest& request,
+                                           const std::string& library);
 
 }  // namespace plumb::cuda

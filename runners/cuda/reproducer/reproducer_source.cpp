@@ -178,21 +178,21 @@ struct MatrixWords {
   const char* number;
 };
 
-MatrixWords words_of(DataType type) {
+MatrixWords words_of(model::DataType type) {
   switch (type) {
-    case DataType::kF64:
+    case model::DataType::kF64:
       return {"CUDA_R_64F", "Number::f64"};
-    case DataType::kF16:
+    case model::DataType::kF16:
       return {"CUDA_R_16F", "Number::f16"};
-    case DataType::kBf16:
+    case model::DataType::kBf16:
       return {"CUDA_R_16BF", "Number::bf16"};
-    case DataType::kS8:
+    case model::DataType::kS8:
       return {"CUDA_R_8I", "Number::s8"};
-    case DataType::kS32:
+    case model::DataType::kS32:
       return {"CUDA_R_32I", "Number::s32"};
-    case DataType::kF8E4M3:
+    case model::DataType::kF8E4M3:
       return {"CUDA_R_8F_E4M3", "Number::f8e4m3"};
-    case DataType::kF8E5M2:
+    case model::DataType::kF8E5M2:
       return {"CUDA_R_8F_E5M2", "Number::f8e5m2"};
     default:
       return {"CUDA_R_32F", "Number::f32"};
@@ -295,11 +295,11 @@ std::string product_source(const ReproducerTitle& title,
   std::string list;
   for (std::size_t i = 0; i < variants.size(); ++i) {
     source += product_text(i, variants[i].problem);
-    const Measurement& row = variants[i].row;
+    const results::Measurement& row = variants[i].row;
     std::vector<std::string> words;
     const auto found = row.attributes.find(kAlgorithmAttribute);
     if (found != row.attributes.end()) {
-      for (const std::uint64_t word : algorithm_of(found->second).data) {
+      for (const std::uint64_t word : parse_algorithm(found->second).data) {
         words.push_back(fmt::format("{:#x}U", word));
       }
     }

@@ -15,7 +15,7 @@ namespace plumb::cuda {
 
 /// One engine of cuDNN, with its knobs, on one graph.
 struct EngineVariant {
-  Measurement row;  ///< with its time
+  results::Measurement row;  ///< with its time
   TensorGraph graph;
   std::int64_t engine = 0;
   std::vector<std::pair<std::string, std::int64_t>> knobs;  ///< "TILE_SIZE", or "#44": by number
@@ -27,7 +27,7 @@ struct EngineVariant {
 
 /// One algorithm of cuBLASLt, for one form of a product.
 struct ProductVariant {
-  Measurement row;  ///< with its time
+  results::Measurement row;  ///< with its time
   GemmProblem problem;
 };
 

@@ -9,12 +9,12 @@
 #include "harness/base/error.hpp"
 #include "runners/engine/exec/output_difference.hpp"
 
-namespace plumb {
+namespace plumb::engine {
 
 AnswerCheck::AnswerCheck(BatchRunner& executor,
                          std::size_t samples,
-                         const ExecutionMode& mode,
-                         ResponseLog* next)
+                         const results::ExecutionMode& mode,
+                         loadgen::ResponseLog* next)
     : mode_(mode), next_(next) {
   for (std::size_t index = 0; index < samples; ++index) {
     try {
@@ -34,12 +34,12 @@ void AnswerCheck::record(std::uint64_t sequence,
   if (!expected_.at(index)) {
     return;
   }
-  const Tensor& expected = *expected_[index];
-  Tensor answer{expected.type, {}};
+  const model::Tensor& expected = *expected_[index];
+  model::Tensor answer{expected.type, {}};
   answer.data.assign(data.begin(), data.end());
   ++agreement_.samples;
   if (answer.data.size() != expected.data.size()) {
-    outcome_ = {Outcome::Kind::kWrongResult,
+    outcome_ = {results::Outcome::Kind::kWrongResult,
                 fmt::format("the answer to sample {} has {} bytes under load, but {} alone",
                             index,
                             answer.data.size(),
@@ -50,7 +50,7 @@ void AnswerCheck::record(std::uint64_t sequence,
   agreement_.maximum_difference = std::max(agreement_.maximum_difference, difference);
   const double most = tolerated_difference({&answer, 1}, mode_);
   if (difference > most && outcome_.ok()) {
-    outcome_ = {Outcome::Kind::kWrongResult,
+    outcome_ = {results::Outcome::Kind::kWrongResult,
                 fmt::format("the answer to sample {} under load differs from its answer alone by "
                             "{:.3g} of its largest magnitude; up to {:g} counts as rounding",
                             index,
@@ -59,10 +59,11 @@ void AnswerCheck::record(std::uint64_t sequence,
   }
 }
 
-RequestedLoad answer_check_load(const RequestedLoad& load, std::uint64_t samples) {
-  RequestedLoad check = accuracy_load(load, samples);
-  if (load.scenario == LoadScenario::kServer) {
-    check.scenario = LoadScenario::kOffline;
+loadgen::RequestedLoad answer_check_load(const loadgen::RequestedLoad& load,
+                                         std::uint64_t samples) {
+  loadgen::RequestedLoad check = loadgen::accuracy_load(load, samples);
+  if (load.scenario == loadgen::LoadScenario::kServer) {
+    check.scenario = loadgen::LoadScenario::kOffline;
     check.percentile.reset();
     check.latency_limit.reset();
     check.target_rate.reset();
@@ -70,4 +71,4 @@ RequestedLoad answer_check_load(const RequestedLoad& load, std::uint64_t samples
   return check;
 }
 
-}  // namespace plumb
+}  // namespace plumb::engine

@@ -10,40 +10,41 @@
 #include "harness/results/scenario_result.hpp"
 #include "runners/engine/bench/batch_runner.hpp"
 
-namespace plumb {
+namespace plumb::engine {
 
 /// Check of a system's answers under load against the model's answer to each sample alone.
 ///
 /// Only the first output is compared. Batches, lanes and time-outs may change nothing but rounding.
-class AnswerCheck final : public ResponseLog {
+class AnswerCheck final : public loadgen::ResponseLog {
  public:
   /// Executes the first `samples` samples of the data set, one at a time. A sample that cannot be
   /// answered alone is not compared. `mode` is the mode of the load. `next` also takes each
   /// response and may be null; its pointer is kept.
   AnswerCheck(BatchRunner& executor,
               std::size_t samples,
-              const ExecutionMode& mode,
-              ResponseLog* next);
+              const results::ExecutionMode& mode,
+              loadgen::ResponseLog* next);
 
   void record(std::uint64_t sequence,
               std::uint64_t index,
               std::span<const std::byte> data) override;
 
-  [[nodiscard]] const LoadAgreement& agreement() const { return agreement_; }
+  [[nodiscard]] const results::LoadAgreement& agreement() const { return agreement_; }
   /// Returns kWrongResult with the first sample whose answer differs by more than rounding;
   /// otherwise kOk.
-  [[nodiscard]] const Outcome& outcome() const { return outcome_; }
+  [[nodiscard]] const results::Outcome& outcome() const { return outcome_; }
 
  private:
-  ExecutionMode mode_;
-  std::vector<std::optional<Tensor>> expected_;
-  ResponseLog* next_;
-  LoadAgreement agreement_;
-  Outcome outcome_;
+  results::ExecutionMode mode_;
+  std::vector<std::optional<model::Tensor>> expected_;
+  loadgen::ResponseLog* next_;
+  results::LoadAgreement agreement_;
+  results::Outcome outcome_;
 };
 
 /// Makes the load that checks answers before the load. It is the accuracy run of the first
 /// `samples` samples, but server's come in one query, so that batches of every size are made.
-[[nodiscard]] RequestedLoad answer_check_load(const RequestedLoad& load, std::uint64_t samples);
+[[nodiscard]] loadgen::RequestedLoad answer_check_load(const loadgen::RequestedLoad& load,
+                                                       std::uint64_t samples);
 
-}  // namespace plumb
+}  // namespace plumb::engine

@@ -13,11 +13,11 @@
 #include "runners/engine/exec/requested_model.hpp"
 #include "runners/engine/number_formats.hpp"
 
-namespace plumb {
+namespace plumb::engine {
 namespace {
 
 /// Returns whether `batch` is `sample` repeated `times` times along the first dimension.
-bool is_joined(const TensorType& batch, const TensorType& sample, std::size_t times) {
+bool is_joined(const model::TensorType& batch, const model::TensorType& sample, std::size_t times) {
   if (batch.dtype != sample.dtype || batch.dims.size() != sample.dims.size()) {
     return false;
   }
@@ -30,12 +30,12 @@ bool is_joined(const TensorType& batch, const TensorType& sample, std::size_t ti
   return std::equal(batch.dims.begin() + 1, batch.dims.end(), sample.dims.begin() + 1);
 }
 
-Outcome not_joined(const char* what,
-                   std::size_t index,
-                   const TensorType& batch,
-                   const TensorType& sample,
-                   std::size_t times) {
-  return {Outcome::Kind::kUnsupported,
+results::Outcome not_joined(const char* what,
+                            std::size_t index,
+                            const model::TensorType& batch,
+                            const model::TensorType& sample,
+                            std::size_t times) {
+  return {results::Outcome::Kind::kUnsupported,
           fmt::format("{} {} is [{}] for {} samples and [{}] for one, so it cannot be split along "
                       "its first dimension: load with a maximum batch of 1",
                       what,
@@ -55,23 +55,23 @@ std::span<Byte> part_of(std::span<Byte> batch, std::size_t bucket, std::size_t s
 }  // namespace
 
 void BatchRunner::make_samples(const RequestedModel& model,
-                               const std::vector<TensorType>& types,
+                               const std::vector<model::TensorType>& types,
                                std::uint64_t seed) {
   for (std::size_t i = 0; i < count_; ++i) {
-    std::vector<Tensor> sample = model.inputs_of(seed + i);
+    std::vector<model::Tensor> sample = model.make_inputs(seed + i);
     for (std::size_t input = 0; input < sample.size(); ++input) {
       if (sample[input].type.dtype != types[input].dtype) {
-        sample[input] = tensor_from(types[input], numbers_of(sample[input]));
+        sample[input] = tensor_from(types[input], read_numbers(sample[input]));
       }
     }
     samples_.push_back(std::move(sample));
   }
 }
 
-Outcome BatchRunner::check_parts(const std::vector<TensorType>& inputs,
-                                 const std::vector<Tensor>& outputs,
-                                 std::size_t samples) {
-  const std::vector<Tensor>& one = samples_.front();
+results::Outcome BatchRunner::check_parts(const std::vector<model::TensorType>& inputs,
+                                          const std::vector<model::Tensor>& outputs,
+                                          std::size_t samples) {
+  const std::vector<model::Tensor>& one = samples_.front();
   PLUMB_CHECK(inputs.size() == one.size());
   for (std::size_t i = 0; i < one.size(); ++i) {
     if (!is_joined(inputs[i], one[i].type, samples)) {
@@ -82,7 +82,7 @@ Outcome BatchRunner::check_parts(const std::vector<TensorType>& inputs,
     std::transform(outputs.begin(),
                    outputs.end(),
                    std::back_inserter(sample_outputs_),
-                   [](const Tensor& output) { return output.type; });
+                   [](const model::Tensor& output) { return output.type; });
   }
   PLUMB_CHECK(outputs.size() == sample_outputs_.size());
   for (std::size_t i = 0; i < outputs.size(); ++i) {
@@ -93,24 +93,24 @@ Outcome BatchRunner::check_parts(const std::vector<TensorType>& inputs,
   return {};
 }
 
-Outcome BatchRunner::take_places(const ReadyModel& ready, Lane& lane) {
-  const Graph& graph = ready.plan.fused.graph;
-  const std::vector<ValueId>& order = ready.prepared.operands;
-  Program& program = *ready.prepared.program;
-  for (const ValueId input : graph.inputs) {
+results::Outcome BatchRunner::take_places(const ReadyModel& ready, Lane& lane) {
+  const model::Graph& graph = ready.plan.fused.graph;
+  const std::vector<model::ValueId>& order = ready.prepared.operands;
+  worker::Program& program = *ready.prepared.program;
+  for (const model::ValueId input : graph.inputs) {
     const auto place = std::find(order.begin(), order.end(), input);
     lane.inputs.push_back(program.input_bytes(0, static_cast<std::size_t>(place - order.begin())));
     if (lane.inputs.back().size() !=
-        static_cast<std::size_t>(byte_size(graph.values[input].type).value)) {
+        static_cast<std::size_t>(model::byte_size(graph.values[input].type).value)) {
       return {
-          Outcome::Kind::kUnsupported,
+          results::Outcome::Kind::kUnsupported,
           fmt::format("input '{}' cannot be written between executions", graph.values[input].name)};
     }
   }
   for (std::size_t i = 0; i < ready.outputs.size(); ++i) {
     lane.outputs.push_back(program.output_bytes(0, i));
     if (lane.outputs.back().size() != ready.outputs[i].data.size()) {
-      return {Outcome::Kind::kUnsupported,
+      return {results::Outcome::Kind::kUnsupported,
               fmt::format("output '{}' cannot be read between executions",
                           graph.values[graph.outputs[i]].name)};
     }
@@ -118,10 +118,10 @@ Outcome BatchRunner::take_places(const ReadyModel& ready, Lane& lane) {
   return {};
 }
 
-Outcome BatchRunner::add(Backend& backend,
-                         const LoadRequest::Bucket& bucket,
-                         std::size_t lanes,
-                         const Clock& clock) {
+results::Outcome BatchRunner::add(worker::Backend& backend,
+                                  const worker::LoadRequest::Bucket& bucket,
+                                  std::size_t lanes,
+                                  const measure::Clock& clock) {
   PLUMB_CHECK(buckets_.empty() ? bucket.samples == 1 : bucket.samples > buckets_.back().samples);
   if (buckets_.empty()) {
     backend_ = &backend;
@@ -135,9 +135,9 @@ Outcome BatchRunner::add(Backend& backend,
       return ready.back().outcome;
     }
   }
-  const Graph& graph = ready.front().plan.fused.graph;
-  std::vector<TensorType> inputs;
-  for (const ValueId input : graph.inputs) {
+  const model::Graph& graph = ready.front().plan.fused.graph;
+  std::vector<model::TensorType> inputs;
+  for (const model::ValueId input : graph.inputs) {
     inputs.push_back(graph.values[input].type);
   }
   model.fill();
@@ -149,7 +149,7 @@ Outcome BatchRunner::add(Backend& backend,
   added.samples = bucket.samples;
   for (ReadyModel& each : ready) {
     make_ready(model, clock, each);
-    Outcome outcome = each.outcome;
+    results::Outcome outcome = each.outcome;
     if (outcome.ok() && added.lanes.empty()) {
       outcome = check_parts(inputs, each.outputs, bucket.samples);
     }
@@ -164,7 +164,7 @@ Outcome BatchRunner::add(Backend& backend,
     lane.prepared = std::move(each.prepared);
     added.lanes.push_back(std::move(lane));
   }
-  for (const Tensor& output : ready.front().outputs) {
+  for (const model::Tensor& output : ready.front().outputs) {
     added.output_types.push_back(output.type.dtype);
   }
   buckets_.push_back(std::move(added));
@@ -180,14 +180,15 @@ std::vector<std::size_t> BatchRunner::buckets() const {
   return sizes;
 }
 
-void BatchRunner::execute(const Batch& batch, std::span<SampleResponse> responses) {
+void BatchRunner::execute(const loadgen::Batch& batch,
+                          std::span<loadgen::SampleResponse> responses) {
   const auto bucket = std::find_if(buckets_.begin(), buckets_.end(), [&](const Bucket& each) {
     return each.samples == batch.bucket;
   });
   PLUMB_CHECK(bucket != buckets_.end() && batch.samples.size() <= bucket->samples);
   Lane& lane = bucket->lanes.at(batch.lane);
   for (std::size_t i = 0; i < batch.samples.size(); ++i) {
-    const std::vector<Tensor>& sample = samples_[batch.samples[i].index % samples_.size()];
+    const std::vector<model::Tensor>& sample = samples_[batch.samples[i].index % samples_.size()];
     for (std::size_t input = 0; input < sample.size(); ++input) {
       const std::span<std::byte> place = part_of(lane.inputs[input], bucket->samples, i);
       if (!place.empty()) {
@@ -206,16 +207,18 @@ void BatchRunner::execute(const Batch& batch, std::span<SampleResponse> response
   }
 }
 
-Tensor BatchRunner::answer_alone(std::size_t sample) {
-  const QuerySample query{1, sample};
-  SampleResponse response{1, {}};
+model::Tensor BatchRunner::answer_alone(std::size_t sample) {
+  const loadgen::QuerySample query{1, sample};
+  loadgen::SampleResponse response{1, {}};
   execute({0, buckets_.front().samples, {&query, 1}}, {&response, 1});
-  Tensor answer{sample_outputs_.empty() ? TensorType{} : sample_outputs_.front(), {}};
+  model::Tensor answer{sample_outputs_.empty() ? model::TensorType{} : sample_outputs_.front(), {}};
   answer.data.assign(response.data.begin(), response.data.end());
   return answer;
 }
 
-void BatchRunner::check_answer(const Bucket& bucket, const Lane& lane, const Batch& batch) const {
+void BatchRunner::check_answer(const Bucket& bucket,
+                               const Lane& lane,
+                               const loadgen::Batch& batch) const {
   for (std::size_t i = 0; i < batch.samples.size(); ++i) {
     for (std::size_t output = 0; output < lane.outputs.size(); ++output) {
       const auto found = first_not_finite(bucket.output_types[output],
@@ -234,4 +237,4 @@ void BatchRunner::check_answer(const Bucket& bucket, const Lane& lane, const Bat
   }
 }
 
-}  // namespace plumb
+}  // namespace plumb::engine

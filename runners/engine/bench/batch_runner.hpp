@@ -13,7 +13,7 @@
 #include "harness/worker/protocol/load_request.hpp"
 #include "runners/engine/exec/ready_model.hpp"
 
-namespace plumb {
+namespace plumb::engine {
 
 /// Executor of batches of a whole model, with one program for each bucket and lane.
 ///
@@ -21,7 +21,7 @@ namespace plumb {
 /// program's, and each answer is checked. Both count as execution. A batch with an answer that is
 /// infinite or not a number fails. In a batch with fewer samples than its bucket, the remaining
 /// places keep their old content.
-class BatchRunner final : public BatchExecutor {
+class BatchRunner final : public loadgen::BatchExecutor {
  public:
   /// Makes a runner without buckets, of a data set of `samples` samples. describe() returns `name`.
   BatchRunner(std::string name, std::size_t samples) : name_(std::move(name)), count_(samples) {}
@@ -32,20 +32,20 @@ class BatchRunner final : public BatchExecutor {
   /// Buckets come in ascending order from 1. The first one makes the data set. Returns why there
   /// are no programs: refused, too large, a wrong result, or inputs and outputs that cannot be
   /// split into samples along their first dimension. Throws as RequestedModel and make_ready() do.
-  [[nodiscard]] Outcome add(Backend& backend,
-                            const LoadRequest::Bucket& bucket,
-                            std::size_t lanes,
-                            const Clock& clock);
+  [[nodiscard]] results::Outcome add(worker::Backend& backend,
+                                     const worker::LoadRequest::Bucket& bucket,
+                                     std::size_t lanes,
+                                     const measure::Clock& clock);
 
   [[nodiscard]] std::string describe() const override { return name_; }
   [[nodiscard]] std::vector<std::size_t> buckets() const override;
   void enter_lane(std::size_t lane) override { backend_->enter_lane(lane); }
   /// Executes a batch and returns each sample's first output in `responses`. Throws
   /// Error{kInternal} with sample and output for an answer that is not a finite number.
-  void execute(const Batch& batch, std::span<SampleResponse> responses) override;
+  void execute(const loadgen::Batch& batch, std::span<loadgen::SampleResponse> responses) override;
   /// Executes one sample of the data set by itself and returns the first output. Nothing else may
   /// be executed meanwhile.
-  [[nodiscard]] Tensor answer_alone(std::size_t sample);
+  [[nodiscard]] model::Tensor answer_alone(std::size_t sample);
 
   /// Returns the number of batches executed so far. May be called from any thread.
   [[nodiscard]] std::uint64_t batches() const { return batches_.load(std::memory_order_relaxed); }
@@ -55,34 +55,34 @@ class BatchRunner final : public BatchExecutor {
 
  private:
   struct Lane {
-    PreparedModel prepared;
+    worker::PreparedModel prepared;
     std::vector<std::span<std::byte>> inputs;         // whole batches
     std::vector<std::span<const std::byte>> outputs;  // whole batches
   };
   struct Bucket {
     std::size_t samples = 0;
-    std::vector<DataType> output_types;
+    std::vector<model::DataType> output_types;
     std::vector<Lane> lanes;
   };
 
   void make_samples(const RequestedModel& model,
-                    const std::vector<TensorType>& types,
+                    const std::vector<model::TensorType>& types,
                     std::uint64_t seed);
-  [[nodiscard]] Outcome check_parts(const std::vector<TensorType>& inputs,
-                                    const std::vector<Tensor>& outputs,
-                                    std::size_t samples);
-  [[nodiscard]] static Outcome take_places(const ReadyModel& ready, Lane& lane);
-  void check_answer(const Bucket& bucket, const Lane& lane, const Batch& batch) const;
+  [[nodiscard]] results::Outcome check_parts(const std::vector<model::TensorType>& inputs,
+                                             const std::vector<model::Tensor>& outputs,
+                                             std::size_t samples);
+  [[nodiscard]] static results::Outcome take_places(const ReadyModel& ready, Lane& lane);
+  void check_answer(const Bucket& bucket, const Lane& lane, const loadgen::Batch& batch) const;
 
   std::string name_;
-  std::size_t count_;                         // of samples
-  Backend* backend_ = nullptr;                // of the buckets
-  std::vector<std::vector<Tensor>> samples_;  // in the types that the programs take
-  std::vector<TensorType> sample_outputs_;
+  std::size_t count_;                                // of samples
+  worker::Backend* backend_ = nullptr;               // of the buckets
+  std::vector<std::vector<model::Tensor>> samples_;  // in the types that the programs take
+  std::vector<model::TensorType> sample_outputs_;
   std::vector<Bucket> buckets_;
   std::atomic<std::uint64_t> batches_{0};
   Bytes memory_;
   std::int64_t reorders_ = 0;
 };
 
-}  // namespace plumb
+}  // namespace plumb::engine

@@ -14,7 +14,7 @@
 #include "harness/model/key/layer_spec.hpp"
 #include "runners/engine/bench/layer_benchmarks.hpp"
 
-namespace plumb {
+namespace plumb::engine {
 namespace {
 
 constexpr int kMaxThreads = 4096;
@@ -59,10 +59,12 @@ std::string trimmed(const std::string& line) {
 }
 
 /// Adds a key in its canonical form, once.
-void add_key(std::vector<LayerKey>& keys, const std::string& text, const std::string& where) {
-  LayerKey key;
+void add_key(std::vector<model::LayerKey>& keys,
+             const std::string& text,
+             const std::string& where) {
+  model::LayerKey key;
   try {
-    key = to_key(parse_key({text}));
+    key = model::to_key(model::parse_key({text}));
   } catch (const Error& error) {
     throw Error(error.kind(), where.empty() ? error.what() : where + ": " + error.what());
   }
@@ -71,7 +73,7 @@ void add_key(std::vector<LayerKey>& keys, const std::string& text, const std::st
   }
 }
 
-void read_keys(std::istream& stream, const std::string& name, std::vector<LayerKey>& keys) {
+void read_keys(std::istream& stream, const std::string& name, std::vector<model::LayerKey>& keys) {
   std::string line;
   for (std::size_t number = 1; std::getline(stream, line); ++number) {
     const std::string text = trimmed(line);
@@ -85,7 +87,7 @@ void read_keys(std::istream& stream, const std::string& name, std::vector<LayerK
 }
 
 /// Shows in the report's context what identifies a series.
-void describe(const Backend& backend, int threads) {
+void describe(const worker::Backend& backend, int threads) {
   for (const auto& [name, value] : backend.describe().identity) {
     benchmark::AddCustomContext(name, value);
   }
@@ -133,8 +135,8 @@ BenchmarkArguments parse_benchmark_arguments(std::span<const std::string> argume
   return result;
 }
 
-std::vector<LayerKey> read_layer_keys(std::span<const std::string> texts) {
-  std::vector<LayerKey> keys;
+std::vector<model::LayerKey> read_layer_keys(std::span<const std::string> texts) {
+  std::vector<model::LayerKey> keys;
   for (const std::string& text : texts) {
     if (is_key(text)) {
       add_key(keys, text, "");
@@ -168,11 +170,11 @@ int run_benchmark_program(const OpenBackend& open, std::span<const char* const> 
   benchmark::Initialize(&count, list.data());  // takes its own options out
   const std::vector<std::string> rest(list.begin() + 1, list.begin() + count);
   BenchmarkArguments asked = parse_benchmark_arguments(rest);
-  const std::vector<LayerKey> keys = read_layer_keys(asked.layers);
-  Backend& backend = open(asked.setup);
+  const std::vector<model::LayerKey> keys = read_layer_keys(asked.layers);
+  worker::Backend& backend = open(asked.setup);
   describe(backend, asked.setup.threads);
   LayerBenchmarks layers(backend);
-  for (const LayerKey& key : keys) {
+  for (const model::LayerKey& key : keys) {
     layers.add(key);
   }
   const std::size_t ran = benchmark::RunSpecifiedBenchmarks();
@@ -186,4 +188,4 @@ int run_benchmark_program(const OpenBackend& open, std::span<const char* const> 
   return 0;
 }
 
-}  // namespace plumb
+}  // namespace plumb::engine

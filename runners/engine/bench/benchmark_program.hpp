@@ -9,12 +9,12 @@
 #include "harness/worker/protocol/backend.hpp"
 #include "harness/worker/protocol/worker_setup.hpp"
 
-namespace plumb {
+namespace plumb::engine {
 
 /// Arguments of a worker that somebody starts by hand to benchmark layers, without those of Google
 /// Benchmark.
 struct BenchmarkArguments {
-  WorkerSetup setup;
+  worker::WorkerSetup setup;
   std::vector<std::string> layers;  ///< keys, files with a key on each line, or "-"
 };
 
@@ -35,14 +35,14 @@ inline constexpr const char* kBenchmarkUsage =
 
 /// Reads keys: each text is a key, or a file with a key on each line. Empty lines and those that
 /// begin with '#' are left out, and a key counts once. Throws Error{kUser} that names the line.
-[[nodiscard]] std::vector<LayerKey> read_layer_keys(std::span<const std::string> texts);
+[[nodiscard]] std::vector<model::LayerKey> read_layer_keys(std::span<const std::string> texts);
 
 /// Factory of the backend for a setup. The backend outlives the program.
-using OpenBackend = std::function<Backend&(const WorkerSetup&)>;
+using OpenBackend = std::function<worker::Backend&(const worker::WorkerSetup&)>;
 
 /// Runs layers as benchmarks and reports them on standard output, as Google Benchmark's options
 /// say. The backend's identity is part of the context. Returns the exit status. Throws Error{kUser}
 /// for wrong arguments and for a filter that leaves nothing.
 int run_benchmark_program(const OpenBackend& open, std::span<const char* const> arguments);
 
-}  // namespace plumb
+}  // namespace plumb::engine

@@ -5,11 +5,11 @@
 
 #include "harness/results/attributes.hpp"
 
-namespace plumb {
+namespace plumb::engine {
 
 /// Observations of a device while a block was measured on it.
 struct MonitoredBlock {
-  Readings readings;
+  results::Readings readings;
   bool disturbed = false;  ///< the device was held back: the block must be measured again
   std::string fault;       ///< the device's error, which invalidates all later results; empty: none
 };
@@ -23,4 +23,4 @@ class BlockMonitor {
   [[nodiscard]] virtual MonitoredBlock end() = 0;
 };
 
-}  // namespace plumb
+}  // namespace plumb::engine

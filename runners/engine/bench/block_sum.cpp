@@ -6,9 +6,9 @@
 
 #include "harness/results/reading_sum.hpp"
 
-namespace plumb {
+namespace plumb::engine {
 
-void append_block(const Measurement& block, Measurement& row) {
+void append_block(const results::Measurement& block, results::Measurement& row) {
   row.samples.insert(row.samples.end(), block.samples.begin(), block.samples.end());
   row.repetitions = std::max(row.repetitions, block.repetitions);
   row.floor = std::max(row.floor, block.floor);
@@ -16,7 +16,7 @@ void append_block(const Measurement& block, Measurement& row) {
   row.disturbance.involuntary_switches += block.disturbance.involuntary_switches;
   row.disturbance.disturbed = row.disturbance.disturbed || block.disturbance.disturbed;
   row.disturbance.load = block.disturbance.load;
-  add_readings(row.readings, block.readings);
+  results::add_readings(row.readings, block.readings);
   const auto highest = [](std::optional<double>& known, const std::optional<double>& next) {
     known = next ? std::max(known.value_or(*next), *next) : known;
   };
@@ -24,7 +24,7 @@ void append_block(const Measurement& block, Measurement& row) {
   highest(row.disturbance.pressure_ratio, block.disturbance.pressure_ratio);
 }
 
-void add_block(const Measurement& block, Measurement& row) {
+void add_block(const results::Measurement& block, results::Measurement& row) {
   if (!row.samples.empty() && block.disturbance.disturbed && !row.disturbance.disturbed) {
     return;
   }
@@ -36,4 +36,4 @@ void add_block(const Measurement& block, Measurement& row) {
   append_block(block, row);
 }
 
-}  // namespace plumb
+}  // namespace plumb::engine

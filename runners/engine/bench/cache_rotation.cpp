@@ -6,7 +6,7 @@
 #include <chrono>
 #include <cmath>
 
-namespace plumb {
+namespace plumb::engine {
 namespace {
 
 constexpr std::int64_t kMaxSlots = 1024;
@@ -22,7 +22,7 @@ std::int64_t slots_in_memory(const RotationCosts& costs) {
   return std::clamp<std::int64_t>(costs.memory.value / size, 1, kMaxSlots);
 }
 
-std::optional<Priced> ring_of(const RotationCosts& costs, std::size_t samples) {
+std::optional<Priced> price_ring(const RotationCosts& costs, std::size_t samples) {
   const std::int64_t size = std::max<std::int64_t>(costs.slot.value, 1);
   const std::int64_t needed = std::max<std::int64_t>((2 * costs.cache.value + size - 1) / size, 1);
   if (needed > std::max<std::int64_t>(slots_in_memory(costs), 1)) {
@@ -33,7 +33,7 @@ std::optional<Priced> ring_of(const RotationCosts& costs, std::size_t samples) {
   return Priced{{static_cast<std::size_t>(needed), false, samples}, cost};
 }
 
-Priced flushes_of(const RotationCosts& costs, std::size_t samples) {
+Priced price_flushes(const RotationCosts& costs, std::size_t samples) {
   // More slots cost more binding, but fewer passes; each pass costs a flush and a warming
   // execution.
   std::optional<Priced> best;
@@ -55,8 +55,8 @@ Priced flushes_of(const RotationCosts& costs, std::size_t samples) {
 Rotation plan_rotation(const RotationCosts& costs) {
   Priced cheapest;
   for (const std::size_t samples : kSamples) {
-    cheapest = flushes_of(costs, samples);
-    if (const auto ring = ring_of(costs, samples); ring && ring->cost <= cheapest.cost) {
+    cheapest = price_flushes(costs, samples);
+    if (const auto ring = price_ring(costs, samples); ring && ring->cost <= cheapest.cost) {
       cheapest = *ring;
     }
     if (cheapest.cost <= costs.wall) {
@@ -92,4 +92,4 @@ void CacheFlush::run() {
   sum_ += sum;  // a member, so that the loop has an effect
 }
 
-}  // namespace plumb
+}  // namespace plumb::engine

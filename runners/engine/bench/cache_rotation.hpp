@@ -10,7 +10,7 @@
 
 #include "harness/base/units.hpp"
 
-namespace plumb {
+namespace plumb::engine {
 
 /// Costs of making buffers cold, for one program on this machine.
 struct RotationCosts {
@@ -63,4 +63,4 @@ class CacheFlush {
   Seconds cost_{};
 };
 
-}  // namespace plumb
+}  // namespace plumb::engine

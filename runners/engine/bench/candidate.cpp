@@ -8,21 +8,22 @@
 
 #include "harness/base/error.hpp"
 
-namespace plumb {
+namespace plumb::engine {
 
-void guarded(Outcome& outcome, const std::function<void()>& step) {
+void guarded(results::Outcome& outcome, const std::function<void()>& step) {
   try {
     step();
   } catch (const std::bad_alloc&) {
-    outcome = {Outcome::Kind::kOutOfMemory, "the worker could not allocate memory"};
+    outcome = {results::Outcome::Kind::kOutOfMemory, "the worker could not allocate memory"};
   } catch (const Error& error) {
     if (error.kind() == Error::Kind::kInternal) {
       throw;
     }
-    outcome = {Outcome::Kind::kUnsupported, error.what()};
+    outcome = {results::Outcome::Kind::kUnsupported, error.what()};
   } catch (const std::exception& error) {
-    outcome = {Outcome::Kind::kCrashed, fmt::format("the backend threw: {}", error.what())};
+    outcome = {results::Outcome::Kind::kCrashed,
+               fmt::format("the backend threw: {}", error.what())};
   }
 }
 
-}  // namespace plumb
+}  // namespace plumb::engine

@@ -9,14 +9,14 @@
 #include "harness/results/measurement.hpp"
 #include "harness/worker/protocol/backend.hpp"
 
-namespace plumb {
+namespace plumb::engine {
 
 /// One variant of a key on its way through verification, race and timing.
 struct Candidate {
-  Variant variant;
-  std::unique_ptr<Program> program;  ///< null: refused, or dropped to save memory
-  ProgramFacts facts;
-  Measurement row;               ///< values that all rows of this variant share
+  worker::Variant variant;
+  std::unique_ptr<worker::Program> program;  ///< null: refused, or dropped to save memory
+  worker::ProgramFacts facts;
+  results::Measurement row;      ///< values that all rows of this variant share
   Seconds bind{};                ///< time to bind slot 0
   Seconds execution{};           ///< best estimate so far
   std::optional<Seconds> raced;  ///< median of its race, without the harness overhead
@@ -26,9 +26,9 @@ struct Candidate {
 
 /// Runs `step` and turns an exception into an outcome: out of memory, unsupported, or crashed with
 /// the text. Rethrows Error{kInternal}.
-void guarded(Outcome& outcome, const std::function<void()>& step);
-inline void guarded(Measurement& row, const std::function<void()>& step) {
+void guarded(results::Outcome& outcome, const std::function<void()>& step);
+inline void guarded(results::Measurement& row, const std::function<void()>& step) {
   guarded(row.outcome, step);
 }
 
-}  // namespace plumb
+}  // namespace plumb::engine

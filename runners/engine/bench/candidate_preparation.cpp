@@ -6,12 +6,12 @@
 #include "harness/base/error.hpp"
 #include "runners/engine/bench/random_operands.hpp"
 
-namespace plumb {
+namespace plumb::engine {
 
-CandidatePreparation::CandidatePreparation(Backend& backend,
-                                           const Clock& clock,
-                                           const MeasureRequest& request,
-                                           LayerSpec spec)
+CandidatePreparation::CandidatePreparation(worker::Backend& backend,
+                                           const measure::Clock& clock,
+                                           const worker::MeasureRequest& request,
+                                           model::LayerSpec spec)
     : backend_(backend),
       clock_(clock),
       request_(request),
@@ -23,9 +23,9 @@ bool CandidatePreparation::make_ready(Candidate& candidate) {
     return true;
   }
   const Seconds begin = clock_();
-  Measurement& row = candidate.row;
+  results::Measurement& row = candidate.row;
   guarded(row, [&] {
-    Prepared prepared = backend_.prepare(request_.key, candidate.variant.text);
+    worker::Prepared prepared = backend_.prepare(request_.key, candidate.variant.text);
     row.outcome = prepared.outcome;
     if (!row.outcome.ok()) {
       return;
@@ -44,7 +44,7 @@ bool CandidatePreparation::make_ready(Candidate& candidate) {
       candidate.facts = candidate.program->facts();
       row.creation = candidate.facts.creation;
       row.workspace = candidate.facts.workspace;
-      row.attributes.merge(Attributes(candidate.facts.attributes));
+      row.attributes.merge(results::Attributes(candidate.facts.attributes));
       row.first_call = first_call;
       candidate.execution = first_call;
       verify(candidate);
@@ -58,7 +58,7 @@ bool CandidatePreparation::make_ready(Candidate& candidate) {
 }
 
 void CandidatePreparation::verify(Candidate& candidate) {
-  const std::vector<Tensor> outputs = candidate.program->outputs(0);
+  const std::vector<model::Tensor> outputs = candidate.program->outputs(0);
   candidate.verified = true;
   if (!request_.verify) {
     candidate.row.output_hash = output_hash(outputs);
@@ -70,14 +70,14 @@ void CandidatePreparation::verify(Candidate& candidate) {
     options.seed = request_.seed;
     verifier_.emplace(spec_, operands_, options);
   }
-  const Verdict verdict =
-      verifier_->verify(outputs, arithmetic_of(candidate.variant.text, candidate.facts.attributes));
+  const Verdict verdict = verifier_->verify(
+      outputs, find_arithmetic(candidate.variant.text, candidate.facts.attributes));
   candidate.row.maximum_error = verdict.maximum_error;
   candidate.row.output_hash = verdict.output_hash;
   // Without a reference, the absent error says that nothing was compared.
-  if (verdict.outcome.kind != Outcome::Kind::kUnsupported) {
+  if (verdict.outcome.kind != results::Outcome::Kind::kUnsupported) {
     candidate.row.outcome = verdict.outcome;
   }
 }
 
-}  // namespace plumb
+}  // namespace plumb::engine

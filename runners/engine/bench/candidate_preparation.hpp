@@ -10,7 +10,7 @@
 #include "runners/engine/bench/candidate.hpp"
 #include "runners/engine/bench/verification.hpp"
 
-namespace plumb {
+namespace plumb::engine {
 
 /// Preparation of the programs of one key's variants, until they can be timed.
 ///
@@ -18,26 +18,26 @@ namespace plumb {
 /// arguments of the constructor must outlive it.
 class CandidatePreparation {
  public:
-  CandidatePreparation(Backend& backend,
-                       const Clock& clock,
-                       const MeasureRequest& request,
-                       LayerSpec spec);
+  CandidatePreparation(worker::Backend& backend,
+                       const measure::Clock& clock,
+                       const worker::MeasureRequest& request,
+                       model::LayerSpec spec);
 
   /// Prepares the candidate's program, binds slot 0, executes it once and verifies the output. Does
   /// nothing if the program exists. Returns false if this fails; the candidate's row then says why.
   bool make_ready(Candidate& candidate);
 
-  [[nodiscard]] const std::vector<Tensor>& operands() const { return operands_; }
+  [[nodiscard]] const std::vector<model::Tensor>& operands() const { return operands_; }
 
  private:
   void verify(Candidate& candidate);
 
-  Backend& backend_;
-  const Clock& clock_;
-  const MeasureRequest& request_;
-  LayerSpec spec_;
-  std::vector<Tensor> operands_;
+  worker::Backend& backend_;
+  const measure::Clock& clock_;
+  const worker::MeasureRequest& request_;
+  model::LayerSpec spec_;
+  std::vector<model::Tensor> operands_;
   std::optional<Verifier> verifier_;
 };
 
-}  // namespace plumb
+}  // namespace plumb::engine

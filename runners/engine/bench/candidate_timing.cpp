@@ -6,7 +6,7 @@
 
 #include "runners/engine/bench/program_region.hpp"
 
-namespace plumb {
+namespace plumb::engine {
 namespace {
 
 constexpr double kColdWall =
@@ -17,8 +17,10 @@ constexpr double kColdHalfWidth = 0.01;  // cold samples scatter more: no tighte
 
 }  // namespace
 
-SamplingPlan race_plan(const SamplingPlan& full, Seconds budget, Seconds first_call) {
-  SamplingPlan plan = full;
+measure::SamplingPlan race_plan(const measure::SamplingPlan& full,
+                                Seconds budget,
+                                Seconds first_call) {
+  measure::SamplingPlan plan = full;
   plan.budget = budget;
   plan.relative_half_width = std::max(plan.relative_half_width, 0.02);
   plan.samples_at_least = 3;
@@ -28,8 +30,8 @@ SamplingPlan race_plan(const SamplingPlan& full, Seconds budget, Seconds first_c
   return plan;
 }
 
-SamplingPlan reference_plan(const SamplingPlan& full) {
-  SamplingPlan plan = full;
+measure::SamplingPlan reference_plan(const measure::SamplingPlan& full) {
+  measure::SamplingPlan plan = full;
   plan.warm_up_at_most = Seconds(0.0);
   plan.budget = std::max(plan.budget, Seconds(0.5));
   plan.samples_at_least = 2;
@@ -37,7 +39,9 @@ SamplingPlan reference_plan(const SamplingPlan& full) {
   return plan;
 }
 
-void CandidateTiming::time_hot(Candidate& candidate, const SamplingPlan& plan, Measurement& row) {
+void CandidateTiming::time_hot(Candidate& candidate,
+                               const measure::SamplingPlan& plan,
+                               results::Measurement& row) {
   HotRegion region(*candidate.program);
   instruments_.timing.time(region, plan, request_.disturbed_attempts, row);
   if (row.outcome.timed()) {
@@ -46,9 +50,9 @@ void CandidateTiming::time_hot(Candidate& candidate, const SamplingPlan& plan, M
 }
 
 void CandidateTiming::time_in_turns(Candidate& candidate,
-                                    const SamplingPlan& plan,
-                                    const AwaitTurn& await_turn,
-                                    Measurement& row) {
+                                    const measure::SamplingPlan& plan,
+                                    const worker::AwaitTurn& await_turn,
+                                    results::Measurement& row) {
   HotRegion region(*candidate.program);
   instruments_.timing.time_in_turns(region, plan, kTurns, await_turn, row);
   if (row.outcome.timed()) {
@@ -56,10 +60,10 @@ void CandidateTiming::time_in_turns(Candidate& candidate,
   }
 }
 
-Bytes CandidateTiming::rotating_bytes(const Candidate& candidate, CacheMode cache) const {
+Bytes CandidateTiming::rotating_bytes(const Candidate& candidate, results::CacheMode cache) const {
   Bytes bytes =
       candidate.facts.weight_bytes.value > 0 ? candidate.facts.weight_bytes : cost_.weight_bytes;
-  if (cache == CacheMode::kAll) {
+  if (cache == results::CacheMode::kAll) {
     bytes += candidate.facts.activation_bytes.value > 0 ? candidate.facts.activation_bytes
                                                         : cost_.input_bytes + cost_.output_bytes;
   }
@@ -67,9 +71,9 @@ Bytes CandidateTiming::rotating_bytes(const Candidate& candidate, CacheMode cach
 }
 
 void CandidateTiming::time_cold(Candidate& candidate,
-                                const std::vector<Tensor>& operands,
-                                Measurement& row) {
-  const bool weights_only = row.cache == CacheMode::kWeights;
+                                const std::vector<model::Tensor>& operands,
+                                results::Measurement& row) {
+  const bool weights_only = row.cache == results::CacheMode::kWeights;
   const bool slow = candidate.variant.reference_implementation;
   RotationCosts costs;
   costs.slot = rotating_bytes(candidate, row.cache);
@@ -99,7 +103,7 @@ void CandidateTiming::time_cold(Candidate& candidate,
   if (!rotation.flush) {
     region.run(1);  // what all slots share is warm from here on
   }
-  SamplingPlan plan = slow ? reference_plan(request_.sampling) : request_.sampling;
+  measure::SamplingPlan plan = slow ? reference_plan(request_.sampling) : request_.sampling;
   plan.warm_up_at_most = Seconds(0.0);
   plan.relative_half_width = std::max(plan.relative_half_width, kColdHalfWidth);
   plan.samples_at_most = std::min(plan.samples_at_most, rotation.samples);
@@ -107,4 +111,4 @@ void CandidateTiming::time_cold(Candidate& candidate,
   instruments_.timing.time(region, plan, request_.disturbed_attempts, row);
 }
 
-}  // namespace plumb
+}  // namespace plumb::engine

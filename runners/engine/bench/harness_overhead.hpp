@@ -5,7 +5,7 @@
 
 #include "harness/measure/sampler.hpp"
 
-namespace plumb {
+namespace plumb::engine {
 
 /// Cost of the harness itself, in two parts. One part is per sample (clock, synchronisation), the
 /// other per execution (the call).
@@ -21,6 +21,6 @@ struct HarnessOverhead {
 
 /// Measures the overhead with an empty program on the path that every program takes. Times samples
 /// of 1 and of 1,024 executions and splits their medians. Takes about a millisecond.
-[[nodiscard]] HarnessOverhead measure_floor(const Clock& clock);
+[[nodiscard]] HarnessOverhead measure_floor(const measure::Clock& clock);
 
-}  // namespace plumb
+}  // namespace plumb::engine

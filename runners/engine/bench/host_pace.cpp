@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <utility>
 
-namespace plumb {
+namespace plumb::engine {
 namespace {
 
 constexpr std::size_t kChains = 8;      // of additions: more than a core adds in a cycle
@@ -41,7 +41,7 @@ Seconds HostPace::measure() {
 }
 
 HostPaceSource host_pace_source() {
-  return [pace = HostPace(steady_clock())]() mutable { return pace.measure(); };
+  return [pace = HostPace(measure::steady_clock())]() mutable { return pace.measure(); };
 }
 
-}  // namespace plumb
+}  // namespace plumb::engine

@@ -7,7 +7,7 @@
 
 #include "harness/measure/sampler.hpp"
 
-namespace plumb {
+namespace plumb::engine {
 
 /// Function that returns how long a fixed piece of work takes now. It is injected, so that tests
 /// can script it.
@@ -23,16 +23,16 @@ using HostPaceSource = std::function<Seconds()>;
 /// neighbour may use other units of the core.
 class HostPace {
  public:
-  explicit HostPace(Clock clock) : clock_(std::move(clock)) {}
+  explicit HostPace(measure::Clock clock) : clock_(std::move(clock)) {}
   /// Does the work four times and returns the median. Takes about 30 µs.
   [[nodiscard]] Seconds measure();
 
  private:
-  Clock clock_;
+  measure::Clock clock_;
   std::uint64_t sum_ = 0;  // result of the work, so that the compiler cannot remove it
 };
 
 /// Returns a source that measures with the steady clock.
 [[nodiscard]] HostPaceSource host_pace_source();
 
-}  // namespace plumb
+}  // namespace plumb::engine

@@ -12,30 +12,30 @@
 #include "runners/engine/bench/candidate_preparation.hpp"
 #include "runners/engine/bench/program_region.hpp"
 
-namespace plumb {
+namespace plumb::engine {
 namespace {
 
 /// Shortest execution that is reported. With zero the library would never have repeated enough.
 constexpr Seconds kShortest{1e-9};
 
-MeasureRequest request_for(const LayerKey& key) {
-  MeasureRequest request;
+worker::MeasureRequest request_for(const model::LayerKey& key) {
+  worker::MeasureRequest request;
   request.key = key;
   return request;
 }
 
 /// Warms up as a measurement does, and returns how many executions a sample needs.
-std::size_t warm_up(Program& program, const Clock& clock) {
+std::size_t warm_up(worker::Program& program, const measure::Clock& clock) {
   HotRegion region(program);
-  SamplingPlan plan;
+  measure::SamplingPlan plan;
   plan.samples_at_least = 1;
   plan.samples_at_most = 1;
-  return sample(region, plan, clock).repetitions;
+  return measure::sample(region, plan, clock).repetitions;
 }
 
 /// Adds what Google Benchmark divides by the time: bytes that the layer must move, and its
 /// multiply-accumulates.
-void count_work(benchmark::State& state, const LayerCost& cost) {
+void count_work(benchmark::State& state, const model::LayerCost& cost) {
   const Bytes bytes = cost.input_bytes + cost.weight_bytes + cost.output_bytes;
   state.SetBytesProcessed(bytes.value * state.iterations());
   if (cost.macs > 0) {
@@ -48,31 +48,33 @@ void count_work(benchmark::State& state, const LayerCost& cost) {
 
 /// One variant on its way to Google Benchmark. Its members refer to each other.
 struct LayerBenchmarks::Prepared {
-  Prepared(Backend& backend, const Clock& clock, const LayerKey& key)
-      : request(request_for(key)), preparation(backend, clock, request, parse_key(key)) {}
+  Prepared(worker::Backend& backend, const measure::Clock& clock, const model::LayerKey& key)
+      : request(request_for(key)), preparation(backend, clock, request, model::parse_key(key)) {}
 
-  MeasureRequest request;
+  worker::MeasureRequest request;
   CandidatePreparation preparation;
   Candidate candidate;
   std::size_t repetitions = 1;  ///< executions in a sample
 };
 
-LayerBenchmarks::LayerBenchmarks(Backend& backend, Clock clock)
+LayerBenchmarks::LayerBenchmarks(worker::Backend& backend, measure::Clock clock)
     : backend_(backend), clock_(std::move(clock)), overhead_(measure_floor(clock_)) {}
 
 LayerBenchmarks::~LayerBenchmarks() = default;
 
-void LayerBenchmarks::add(const LayerKey& written) {
-  const LayerKey key = to_key(parse_key(written));
-  const Outcome supported = backend_.supports(key);
-  std::vector<Variant> variants = supported.ok() ? backend_.variants(key) : std::vector<Variant>{};
-  const auto fast = std::stable_partition(variants.begin(), variants.end(), [](const Variant& one) {
-    return !one.reference_implementation;
-  });
+void LayerBenchmarks::add(const model::LayerKey& written) {
+  const model::LayerKey key = model::to_key(model::parse_key(written));
+  const results::Outcome supported = backend_.supports(key);
+  std::vector<worker::Variant> variants =
+      supported.ok() ? backend_.variants(key) : std::vector<worker::Variant>{};
+  const auto fast =
+      std::stable_partition(variants.begin(), variants.end(), [](const worker::Variant& one) {
+        return !one.reference_implementation;
+      });
   if (fast != variants.begin()) {
     variants.erase(fast, variants.end());
   }
-  for (const Variant& variant : variants) {
+  for (const worker::Variant& variant : variants) {
     benchmark::RegisterBenchmark(
         fmt::format("{}/{}", key.text, variant.text).c_str(),
         [this, key, variant](benchmark::State& state) { run(state, key, variant); })
@@ -88,7 +90,8 @@ void LayerBenchmarks::add(const LayerKey& written) {
   }
 }
 
-LayerBenchmarks::Prepared& LayerBenchmarks::prepare(const LayerKey& key, const Variant& variant) {
+LayerBenchmarks::Prepared& LayerBenchmarks::prepare(const model::LayerKey& key,
+                                                    const worker::Variant& variant) {
   if (!prepared_ || prepared_->request.key != key) {
     prepared_.reset();  // before the next key's operands are there
     prepared_ = std::make_unique<Prepared>(backend_, clock_, key);
@@ -105,9 +108,11 @@ LayerBenchmarks::Prepared& LayerBenchmarks::prepare(const LayerKey& key, const V
   return *prepared_;
 }
 
-void LayerBenchmarks::run(benchmark::State& state, const LayerKey& key, const Variant& variant) {
+void LayerBenchmarks::run(benchmark::State& state,
+                          const model::LayerKey& key,
+                          const worker::Variant& variant) {
   Prepared& prepared = prepare(key, variant);
-  Outcome& outcome = prepared.candidate.row.outcome;
+  results::Outcome& outcome = prepared.candidate.row.outcome;
   if (outcome.ok()) {
     // Google Benchmark expects no exceptions.
     guarded(outcome, [&] {
@@ -130,7 +135,7 @@ void LayerBenchmarks::run(benchmark::State& state, const LayerKey& key, const Va
   if (variant.library_choice) {
     state.SetLabel("library's choice");
   }
-  count_work(state, cost_of(parse_key(key)));
+  count_work(state, model::compute_cost(model::parse_key(key)));
 }
 
-}  // namespace plumb
+}  // namespace plumb::engine

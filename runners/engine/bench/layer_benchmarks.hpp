@@ -15,7 +15,7 @@ namespace benchmark {
 class State;
 }
 
-namespace plumb {
+namespace plumb::engine {
 
 /// Layers as benchmarks of Google Benchmark.
 ///
@@ -25,7 +25,8 @@ namespace plumb {
 class LayerBenchmarks {
  public:
   /// Keeps a reference to the backend. Registered benchmarks refer to this object.
-  explicit LayerBenchmarks(Backend& backend, Clock clock = steady_clock());
+  explicit LayerBenchmarks(worker::Backend& backend,
+                           measure::Clock clock = measure::steady_clock());
   ~LayerBenchmarks();
   LayerBenchmarks(const LayerBenchmarks&) = delete;
   LayerBenchmarks& operator=(const LayerBenchmarks&) = delete;
@@ -35,19 +36,19 @@ class LayerBenchmarks {
   /// Registers a benchmark "KEY/VARIANT" for each variant of a key. Reference implementations are
   /// left out where there is anything else. A key that the backend does not support becomes one
   /// benchmark "KEY", which ends with the reason. Throws Error{kUser} for a key that is none.
-  void add(const LayerKey& key);
+  void add(const model::LayerKey& key);
 
  private:
   struct Prepared;
 
-  void run(benchmark::State& state, const LayerKey& key, const Variant& variant);
+  void run(benchmark::State& state, const model::LayerKey& key, const worker::Variant& variant);
   /// Returns the variant's program, verified and warm, or why there is none.
-  Prepared& prepare(const LayerKey& key, const Variant& variant);
+  Prepared& prepare(const model::LayerKey& key, const worker::Variant& variant);
 
-  Backend& backend_;
-  Clock clock_;
+  worker::Backend& backend_;
+  measure::Clock clock_;
   HarnessOverhead overhead_;
   std::unique_ptr<Prepared> prepared_;  ///< the last program; null before the first
 };
 
-}  // namespace plumb
+}  // namespace plumb::engine

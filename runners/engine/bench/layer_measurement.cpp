@@ -11,7 +11,7 @@
 
 #include "runners/engine/bench/layer_race.hpp"
 
-namespace plumb {
+namespace plumb::engine {
 namespace {
 
 constexpr double kKeepAll = 1.0;          // margin from which all that finish the race are kept
@@ -28,9 +28,9 @@ constexpr double kDominatedAtOnce =
 /// Value of `best` with which drop_losers() drops only programs beyond the memory limit.
 constexpr Seconds kNoneDominated{std::numeric_limits<double>::infinity()};
 
-std::vector<CacheMode> without_duplicates(const std::vector<CacheMode>& asked) {
-  std::vector<CacheMode> result;
-  for (const CacheMode cache : asked) {
+std::vector<results::CacheMode> without_duplicates(const std::vector<results::CacheMode>& asked) {
+  std::vector<results::CacheMode> result;
+  for (const results::CacheMode cache : asked) {
     if (std::find(result.begin(), result.end(), cache) == result.end()) {
       result.push_back(cache);
     }
@@ -41,23 +41,23 @@ std::vector<CacheMode> without_duplicates(const std::vector<CacheMode>& asked) {
 }  // namespace
 
 LayerMeasurement::LayerMeasurement(Instruments instruments,
-                                   const MeasureRequest& request,
-                                   const std::function<void(Measurement)>& emit,
-                                   const AwaitTurn& await_turn)
+                                   const worker::MeasureRequest& request,
+                                   const std::function<void(results::Measurement)>& emit,
+                                   const worker::AwaitTurn& await_turn)
     : instruments_(instruments),
       request_(request),
       emit_(emit),
       await_turn_(await_turn),
       caches_(request.caches) {
   if (caches_.empty()) {
-    caches_.push_back(CacheMode::kNone);
+    caches_.push_back(results::CacheMode::kNone);
   }
 }
 
 void LayerMeasurement::run() {
-  Measurement row;
+  results::Measurement row;
   guarded(row, [&] {
-    const LayerSpec spec = parse_key(request_.key);
+    const model::LayerSpec spec = model::parse_key(request_.key);
     caches_ = without_duplicates(caches_);
     // For the worker's log, in case the library takes the process down.
     fmt::print(stderr, "measuring {} (seed {})\n", request_.key.text, request_.seed);
@@ -72,10 +72,10 @@ void LayerMeasurement::run() {
   fill_missing_rows();
 }
 
-void LayerMeasurement::measure_variants(const LayerSpec& spec) {
-  const std::vector<Variant> offered = instruments_.backend.variants(request_.key);
+void LayerMeasurement::measure_variants(const model::LayerSpec& spec) {
+  const std::vector<worker::Variant> offered = instruments_.backend.variants(request_.key);
   std::vector<Candidate> candidates;
-  const auto add = [&](const Variant& variant) {
+  const auto add = [&](const worker::Variant& variant) {
     Candidate candidate;
     candidate.variant = variant;
     candidate.row.key = request_.key;
@@ -89,25 +89,27 @@ void LayerMeasurement::measure_variants(const LayerSpec& spec) {
     std::for_each(offered.begin(), offered.end(), add);
   }
   for (const std::string& name : request_.variants) {
-    const auto found = std::find_if(offered.begin(), offered.end(), [&](const Variant& variant) {
-      return variant.text == name;
-    });
+    const auto found =
+        std::find_if(offered.begin(), offered.end(), [&](const worker::Variant& variant) {
+          return variant.text == name;
+        });
     if (found != offered.end()) {
       add(*found);
       continue;
     }
-    Measurement unknown;
+    results::Measurement unknown;
     unknown.variant = name;
     emit_failure(unknown,
-                 {Outcome::Kind::kUnsupported,
+                 {results::Outcome::Kind::kUnsupported,
                   fmt::format("the backend has no variant '{}' of this key here", name)});
   }
   if (candidates.empty() && request_.variants.empty()) {
-    emit_failure({}, {Outcome::Kind::kUnsupported, "the backend lists no variant of this key"});
+    emit_failure(
+        {}, {results::Outcome::Kind::kUnsupported, "the backend lists no variant of this key"});
     return;
   }
   preparation_.emplace(instruments_.backend, instruments_.timing.clock(), request_, spec);
-  timing_.emplace(instruments_, request_, cost_of(spec));
+  timing_.emplace(instruments_, request_, model::compute_cost(spec));
   if (!request_.variants.empty()) {
     for (Candidate& candidate : candidates) {
       if (make_ready(candidate)) {
@@ -126,11 +128,13 @@ void LayerMeasurement::measure_variants(const LayerSpec& spec) {
 void LayerMeasurement::measure_all(std::vector<Candidate>& candidates) {
   race(candidates);
   const std::vector<std::size_t> finalists = halving_round(candidates);
-  SamplingPlan hot = request_.sampling;
+  measure::SamplingPlan hot = request_.sampling;
   // The race warmed up everything except the caches.
   hot.warm_up_at_most = std::min(hot.warm_up_at_most, hot.budget / 2.0);
-  const auto hot_end = std::stable_partition(
-      caches_.begin(), caches_.end(), [](CacheMode cache) { return cache == CacheMode::kNone; });
+  const auto hot_end =
+      std::stable_partition(caches_.begin(), caches_.end(), [](results::CacheMode cache) {
+        return cache == results::CacheMode::kNone;
+      });
   std::optional<Seconds> fastest;
   for (const std::size_t finalist : finalists) {
     Candidate& candidate = candidates[finalist];
@@ -179,7 +183,7 @@ void LayerMeasurement::race(std::vector<Candidate>& candidates) {
       candidate.raced = candidate.execution;  // no other candidate to race against
       continue;
     }
-    race_row(candidate, begin, [&](Measurement& row) { race_one(candidate, best, row); });
+    race_row(candidate, begin, [&](results::Measurement& row) { race_one(candidate, best, row); });
     if (candidate.raced) {
       best = std::min(best.value_or(*candidate.raced), *candidate.raced);
     }
@@ -189,10 +193,10 @@ void LayerMeasurement::race(std::vector<Candidate>& candidates) {
 
 void LayerMeasurement::race_row(Candidate& candidate,
                                 Seconds begin,
-                                const std::function<void(Measurement&)>& time) {
-  Measurement row = candidate.row;
-  row.purpose = Purpose::kRace;
-  row.attributes = short_attributes(row.attributes, kShortAttribute);
+                                const std::function<void(results::Measurement&)>& time) {
+  results::Measurement row = candidate.row;
+  row.purpose = results::Purpose::kRace;
+  row.attributes = results::short_attributes(row.attributes, kShortAttribute);
   guarded(row, [&] { time(row); });
   row.wall = instruments_.timing.clock()() - begin;
   candidate.raced.reset();
@@ -220,7 +224,7 @@ std::vector<std::size_t> LayerMeasurement::halving_round(std::vector<Candidate>&
         candidate.raced.reset();
         continue;
       }
-      race_row(candidate, begin, [&](Measurement& row) {
+      race_row(candidate, begin, [&](results::Measurement& row) {
         const Seconds first = candidate.row.first_call.value_or(Seconds(0.0));
         timing_->time_hot(candidate, race_plan(request_.sampling, budget, first), row);
       });
@@ -255,14 +259,14 @@ std::vector<std::size_t> LayerMeasurement::halving_round(std::vector<Candidate>&
 
 void LayerMeasurement::race_one(Candidate& candidate,
                                 std::optional<Seconds> best,
-                                Measurement& row) {
+                                results::Measurement& row) {
   const Seconds first = candidate.row.first_call.value_or(Seconds(0.0));
   if (keep_all()) {
     best.reset();  // none is dropped early
   }
   if (best && first > request_.race_budget && first > *best * kDominatedAtOnce) {
     row.samples = {first};
-    row.summary = summarize(row.samples);
+    row.summary = measure::summarize(row.samples);
     return;
   }
   const auto run = [&](Seconds budget) {
@@ -299,9 +303,9 @@ void LayerMeasurement::measure_references(std::vector<Candidate>& candidates) {
       continue;
     }
     if (timed_) {
-      emit_failure(
-          candidate.row,
-          {Outcome::Kind::kSkipped, "available; a reference implementation while others exist"});
+      emit_failure(candidate.row,
+                   {results::Outcome::Kind::kSkipped,
+                    "available; a reference implementation while others exist"});
       continue;
     }
     if (make_ready(candidate)) {
@@ -320,22 +324,22 @@ bool LayerMeasurement::make_ready(Candidate& candidate) {
 }
 
 void LayerMeasurement::measure_fully(Candidate& candidate,
-                                     const SamplingPlan& hot,
-                                     std::span<const CacheMode> caches,
+                                     const measure::SamplingPlan& hot,
+                                     std::span<const results::CacheMode> caches,
                                      std::optional<Seconds> rival) {
-  for (const CacheMode cache : caches) {
+  for (const results::CacheMode cache : caches) {
     const Seconds begin = instruments_.timing.clock()();
-    Measurement row = candidate.row;
+    results::Measurement row = candidate.row;
     row.cache = cache;
     row.purpose = request_.purpose;
     guarded(row, [&] {
       if (!candidate.row.reorder) {
         candidate.row.reorder = row.reorder = candidate.program->reorder_time();
       }
-      if (cache == CacheMode::kNone && request_.in_turns) {
+      if (cache == results::CacheMode::kNone && request_.in_turns) {
         timing_->time_in_turns(candidate, hot, await_turn_, row);
         look_at(candidate, row);
-      } else if (cache == CacheMode::kNone) {
+      } else if (cache == results::CacheMode::kNone) {
         if (!rival || may_beat(candidate, *rival, hot, row)) {
           timing_->time_hot(candidate, hot, row);
           look_at(candidate, row);
@@ -353,11 +357,11 @@ void LayerMeasurement::measure_fully(Candidate& candidate,
   }
 }
 
-void LayerMeasurement::look_at(Candidate& candidate, Measurement& row) {
+void LayerMeasurement::look_at(Candidate& candidate, results::Measurement& row) {
   if (!row.outcome.timed()) {
     return;
   }
-  Observation seen = candidate.program->collect_counters(0, request_.sampling.budget);
+  worker::Observation seen = candidate.program->collect_counters(0, request_.sampling.budget);
   seen.attributes.merge(candidate.row.attributes);  // observed values win
   candidate.row.attributes = std::move(seen.attributes);
   row.attributes = candidate.row.attributes;
@@ -366,28 +370,28 @@ void LayerMeasurement::look_at(Candidate& candidate, Measurement& row) {
 
 bool LayerMeasurement::may_beat(Candidate& candidate,
                                 Seconds rival,
-                                const SamplingPlan& full,
-                                Measurement& row) {
-  SamplingPlan look = full;
+                                const measure::SamplingPlan& full,
+                                results::Measurement& row) {
+  measure::SamplingPlan look = full;
   look.budget = full.budget * kFinalLook;
   timing_->time_hot(candidate, look, row);
   return !row.outcome.timed() || row.corrected().interval.low < rival * (1.0 - kWorthwhile);
 }
 
-void LayerMeasurement::emit(Measurement row) {
+void LayerMeasurement::emit(results::Measurement row) {
   row.key = request_.key;
-  if (row.purpose != Purpose::kRace) {
+  if (row.purpose != results::Purpose::kRace) {
     emitted_.push_back(row.cache);
   }
   emit_(std::move(row));
 }
 
-void LayerMeasurement::emit_failure(const Measurement& shared, Outcome outcome) {
-  if (!worst_ || outcome.kind != Outcome::Kind::kSkipped) {
+void LayerMeasurement::emit_failure(const results::Measurement& shared, results::Outcome outcome) {
+  if (!worst_ || outcome.kind != results::Outcome::Kind::kSkipped) {
     worst_ = outcome;
   }
-  Measurement row = shared;
-  row.cache = caches_.empty() ? CacheMode::kNone : caches_.front();
+  results::Measurement row = shared;
+  row.cache = caches_.empty() ? results::CacheMode::kNone : caches_.front();
   row.purpose = request_.purpose;
   row.outcome = std::move(outcome);
   row.samples.clear();
@@ -396,16 +400,17 @@ void LayerMeasurement::emit_failure(const Measurement& shared, Outcome outcome) 
 }
 
 void LayerMeasurement::fill_missing_rows() {
-  for (const CacheMode cache : caches_) {
+  for (const results::CacheMode cache : caches_) {
     if (std::find(emitted_.begin(), emitted_.end(), cache) != emitted_.end()) {
       continue;
     }
-    Measurement row;
+    results::Measurement row;
     row.cache = cache;
     row.purpose = request_.purpose;
-    row.outcome = worst_.value_or(Outcome{Outcome::Kind::kSkipped, "no variant was measured"});
+    row.outcome = worst_.value_or(
+        results::Outcome{results::Outcome::Kind::kSkipped, "no variant was measured"});
     emit(std::move(row));
   }
 }
 
-}  // namespace plumb
+}  // namespace plumb::engine

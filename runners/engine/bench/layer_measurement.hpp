@@ -11,7 +11,7 @@
 #include "runners/engine/bench/candidate_preparation.hpp"
 #include "runners/engine/bench/candidate_timing.hpp"
 
-namespace plumb {
+namespace plumb::engine {
 
 /// Measurement of one key as a request asks: its variants are prepared, verified, raced and timed.
 ///
@@ -20,15 +20,15 @@ namespace plumb {
 class LayerMeasurement {
  public:
   LayerMeasurement(Instruments instruments,
-                   const MeasureRequest& request,
-                   const std::function<void(Measurement)>& emit,
-                   const AwaitTurn& await_turn);
+                   const worker::MeasureRequest& request,
+                   const std::function<void(results::Measurement)>& emit,
+                   const worker::AwaitTurn& await_turn);
 
   /// Measures the key and emits at least one row for each cache mode. Throws only Error{kInternal}.
   void run();
 
  private:
-  void measure_variants(const LayerSpec& spec);
+  void measure_variants(const model::LayerSpec& spec);
   void measure_all(std::vector<Candidate>& candidates);
   void measure_references(std::vector<Candidate>& candidates);
   [[nodiscard]] bool keep_all() const;  // all that finish the race
@@ -37,7 +37,9 @@ class LayerMeasurement {
   void race(std::vector<Candidate>& candidates);
   /// Times a race's row with `time`, emits it and sets the candidate's race time. `begin` is when
   /// the work for the row started.
-  void race_row(Candidate& candidate, Seconds begin, const std::function<void(Measurement&)>& time);
+  void race_row(Candidate& candidate,
+                Seconds begin,
+                const std::function<void(results::Measurement&)>& time);
   /// Times the candidates within the margin in rounds and keeps the faster half, until two are
   /// left.
   ///
@@ -45,7 +47,7 @@ class LayerMeasurement {
   /// and then the library's choice. If all candidates are kept, there are no rounds.
   std::vector<std::size_t> halving_round(std::vector<Candidate>& candidates);
   /// Times one candidate of the race. Ends early if it is far slower than `best`.
-  void race_one(Candidate& candidate, std::optional<Seconds> best, Measurement& row);
+  void race_one(Candidate& candidate, std::optional<Seconds> best, results::Measurement& row);
   /// Frees the programs of candidates beyond the margin of `best`, and those beyond the memory
   /// limit.
   void drop_losers(std::vector<Candidate>& candidates, Seconds best) const;
@@ -56,29 +58,32 @@ class LayerMeasurement {
   /// Measures a candidate in each of `caches` and emits the rows. With a `rival`, a hot block ends
   /// early once the candidate is clearly not 1% faster than it. The row is kept.
   void measure_fully(Candidate& candidate,
-                     const SamplingPlan& hot,
-                     std::span<const CacheMode> caches,
+                     const measure::SamplingPlan& hot,
+                     std::span<const results::CacheMode> caches,
                      std::optional<Seconds> rival = std::nullopt);
   /// Adds the attributes and readings of separate passes with counters (Program::collect_counters).
-  void look_at(Candidate& candidate, Measurement& row);
+  void look_at(Candidate& candidate, results::Measurement& row);
   /// Times the candidate briefly and returns whether it may still be 1% faster than `rival`. The
   /// low end of the median's interval decides.
-  bool may_beat(Candidate& candidate, Seconds rival, const SamplingPlan& full, Measurement& row);
+  bool may_beat(Candidate& candidate,
+                Seconds rival,
+                const measure::SamplingPlan& full,
+                results::Measurement& row);
 
-  void emit(Measurement row);
-  void emit_failure(const Measurement& shared, Outcome outcome);
+  void emit(results::Measurement row);
+  void emit_failure(const results::Measurement& shared, results::Outcome outcome);
   void fill_missing_rows();
 
   Instruments instruments_;
-  const MeasureRequest& request_;
-  const std::function<void(Measurement)>& emit_;
-  const AwaitTurn& await_turn_;
-  std::vector<CacheMode> caches_;
+  const worker::MeasureRequest& request_;
+  const std::function<void(results::Measurement)>& emit_;
+  const worker::AwaitTurn& await_turn_;
+  std::vector<results::CacheMode> caches_;
   std::optional<CandidatePreparation> preparation_;  // once there are candidates
   std::optional<CandidateTiming> timing_;
-  std::vector<CacheMode> emitted_;  // cache modes with a row other than a race's
-  std::optional<Outcome> worst_;    // last failure of a variant, other than a skip
-  bool timed_ = false;              // whether some variant was timed
+  std::vector<results::CacheMode> emitted_;  // cache modes with a row other than a race's
+  std::optional<results::Outcome> worst_;    // last failure of a variant, other than a skip
+  bool timed_ = false;                       // whether some variant was timed
 };
 
-}  // namespace plumb
+}  // namespace plumb::engine

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-namespace plumb {
+namespace plumb::engine {
 
 std::vector<std::size_t> within_margin(std::span<const std::optional<Seconds>> times,
                                        double margin) {
@@ -27,4 +27,4 @@ std::size_t survivors(std::size_t contestants, std::size_t most) {
   return std::min(contestants, std::max(most, (contestants + 1) / 2));
 }
 
-}  // namespace plumb
+}  // namespace plumb::engine

@@ -8,7 +8,7 @@
 
 #include "harness/base/units.hpp"
 
-namespace plumb {
+namespace plumb::engine {
 
 /// Returns the indices of the times within `margin` of the shortest, shortest first. `margin` is
 /// relative. Absent times are left out. Pure.
@@ -19,4 +19,4 @@ namespace plumb {
 /// The race ends when at most `most` are left (Karnin, Koren and Somekh, ICML 2013, §3).
 [[nodiscard]] std::size_t survivors(std::size_t contestants, std::size_t most);
 
-}  // namespace plumb
+}  // namespace plumb::engine

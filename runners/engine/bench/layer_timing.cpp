@@ -12,7 +12,7 @@
 #include "harness/results/host_pace.hpp"
 #include "runners/engine/bench/block_sum.hpp"
 
-namespace plumb {
+namespace plumb::engine {
 namespace {
 
 constexpr int kPatience = 3;
@@ -24,14 +24,14 @@ Timestamp now() {
 
 }  // namespace
 
-Outcome stability_of(const SampleSummary& summary) {
+results::Outcome judge_stability(const measure::SampleSummary& summary) {
   if (summary.n < 2) {
-    return {Outcome::Kind::kUnstable, "only one sample within the budget"};
+    return {results::Outcome::Kind::kUnstable, "only one sample within the budget"};
   }
-  const auto width = relative_half_width(summary);
+  const auto width = measure::relative_half_width(summary);
   if (width && *width > LayerTiming::kUnstableAbove) {
     return {
-        Outcome::Kind::kUnstable,
+        results::Outcome::Kind::kUnstable,
         fmt::format(
             "the median's interval is ±{:.1f}% after {} samples; up to ±{:.0f}% counts as stable",
             *width * 100.0,
@@ -41,8 +41,8 @@ Outcome stability_of(const SampleSummary& summary) {
   return {};
 }
 
-LayerTiming::LayerTiming(Clock clock,
-                         DisturbanceSource disturbance,
+LayerTiming::LayerTiming(measure::Clock clock,
+                         measure::DisturbanceSource disturbance,
                          BlockMonitor* monitor,
                          HostPaceSource pace)
     : clock_(std::move(clock)),
@@ -71,7 +71,8 @@ Seconds LayerTiming::quiet_pace() {
     const Seconds pace = pace_();
     fastest_pace_ = std::min(fastest_pace_.value_or(pace), pace);
     const Seconds age = std::chrono::steady_clock::now() - began_;
-    if (pace <= kSlowPace * *fastest_pace_ || waited_ >= kMinWaiting + kWaitingShare * age) {
+    if (pace <= results::kSlowPace * *fastest_pace_ ||
+        waited_ >= kMinWaiting + kWaitingShare * age) {
       return pace;
     }
     std::this_thread::sleep_for(kPause);
@@ -79,27 +80,27 @@ Seconds LayerTiming::quiet_pace() {
   }
 }
 
-void LayerTiming::time(TimedRegion& region,
-                       const SamplingPlan& plan,
+void LayerTiming::time(measure::TimedRegion& region,
+                       const measure::SamplingPlan& plan,
                        std::int64_t attempts,
-                       Measurement& row) {
+                       results::Measurement& row) {
   const std::int64_t allowed =
       stayed_disturbed_ >= kPatience ? 1 : std::max<std::int64_t>(attempts, 1);
-  const auto* const own = dynamic_cast<const OwnClock*>(&region);
+  const auto* const own = dynamic_cast<const measure::OwnClock*>(&region);
   const bool by_own_clock = own != nullptr && own->has_clock();
   const bool paced =
-      attempts != kAsItComes && pace_ && row.purpose != Purpose::kRace && !by_own_clock;
-  std::optional<Reading> pace;
+      attempts != kAsItComes && pace_ && row.purpose != results::Purpose::kRace && !by_own_clock;
+  std::optional<results::Reading> pace;
   row.started = now();
   MonitoredBlock seen;
   for (row.attempt = 1;; ++row.attempt) {
     const Seconds before = paced ? quiet_pace() : Seconds(0.0);
-    const DisturbanceReading begin = disturbance_();
+    const measure::DisturbanceReading begin = disturbance_();
     if (monitor_ != nullptr) {
       monitor_->begin();
     }
-    Samples samples = sample(region, plan, clock_);
-    row.disturbance = disturbance_between(begin, disturbance_());
+    measure::Samples samples = measure::sample(region, plan, clock_);
+    row.disturbance = measure::disturbance_between(begin, disturbance_());
     if (monitor_ != nullptr) {
       seen = monitor_->end();
       row.disturbance.disturbed = row.disturbance.disturbed || seen.disturbed;
@@ -110,8 +111,9 @@ void LayerTiming::time(TimedRegion& region,
       const Seconds slow = std::max(before, after);
       fastest_pace_ = std::min(fastest_pace_.value_or(fast), fast);
       const Seconds mean = (fast + slow) / 2.0;
-      pace = Reading{mean.count(), fast.count(), slow.count(), 2};
-      row.disturbance.disturbed = row.disturbance.disturbed || mean > kSlowPace * *fastest_pace_;
+      pace = results::Reading{mean.count(), fast.count(), slow.count(), 2};
+      row.disturbance.disturbed =
+          row.disturbance.disturbed || mean > results::kSlowPace * *fastest_pace_;
     }
     row.repetitions = static_cast<std::int64_t>(samples.repetitions);
     row.samples = std::move(samples.seconds);
@@ -120,26 +122,29 @@ void LayerTiming::time(TimedRegion& region,
     }
   }
   stayed_disturbed_ = row.disturbance.disturbed ? stayed_disturbed_ + 1 : 0;
-  row.summary = summarize(row.samples);
+  row.summary = measure::summarize(row.samples);
   row.floor = by_own_clock ? Seconds(0.0) : floor().at(static_cast<std::size_t>(row.repetitions));
-  row.outcome = row.purpose == Purpose::kRace ? Outcome{} : stability_of(row.summary);
+  row.outcome =
+      row.purpose == results::Purpose::kRace ? results::Outcome{} : judge_stability(row.summary);
   row.readings = std::move(seen.readings);  // replaces those of an earlier timing
   if (pace) {
-    row.readings[kHostPace] = *pace;
+    row.readings[results::kHostPace] = *pace;
   }
   if (!seen.fault.empty()) {
-    row.attributes[kDeviceFault] = seen.fault;
-    row.outcome = {Outcome::Kind::kCrashed, seen.fault};
+    row.attributes[results::kDeviceFault] = seen.fault;
+    row.outcome = {results::Outcome::Kind::kCrashed, seen.fault};
   }
 }
 
-void LayerTiming::add_turn(TimedRegion& region, const SamplingPlan& plan, Measurement& row) {
-  Measurement block = row;
+void LayerTiming::add_turn(measure::TimedRegion& region,
+                           const measure::SamplingPlan& plan,
+                           results::Measurement& row) {
+  results::Measurement block = row;
   block.samples.clear();
   block.readings.clear();
   time(region, plan, kAsItComes, block);
-  if (block.attributes.contains(kDeviceFault)) {
-    row.attributes.insert(*block.attributes.find(kDeviceFault));
+  if (block.attributes.contains(results::kDeviceFault)) {
+    row.attributes.insert(*block.attributes.find(results::kDeviceFault));
     row.outcome = block.outcome;
     return;
   }
@@ -148,12 +153,12 @@ void LayerTiming::add_turn(TimedRegion& region, const SamplingPlan& plan, Measur
   append_block(block, row);
 }
 
-void LayerTiming::time_in_turns(TimedRegion& region,
-                                const SamplingPlan& plan,
+void LayerTiming::time_in_turns(measure::TimedRegion& region,
+                                const measure::SamplingPlan& plan,
                                 std::size_t turns,
                                 const std::function<void()>& await_turn,
-                                Measurement& row) {
-  SamplingPlan of_turn = plan;
+                                results::Measurement& row) {
+  measure::SamplingPlan of_turn = plan;
   of_turn.budget /= static_cast<double>(turns);
   of_turn.samples_at_least = (plan.samples_at_least + turns - 1) / turns;
   for (std::size_t turn = 0; turn < turns && row.outcome.timed(); ++turn) {
@@ -162,9 +167,9 @@ void LayerTiming::time_in_turns(TimedRegion& region,
     of_turn.warm_up_at_most = of_turn.warm_up_at_least;  // only the caches, from now on
   }
   if (row.outcome.timed()) {
-    row.summary = summarize(row.samples);
-    row.outcome = stability_of(row.summary);
+    row.summary = measure::summarize(row.samples);
+    row.outcome = judge_stability(row.summary);
   }
 }
 
-}  // namespace plumb
+}  // namespace plumb::engine

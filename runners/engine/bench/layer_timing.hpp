@@ -12,7 +12,7 @@
 #include "runners/engine/bench/harness_overhead.hpp"
 #include "runners/engine/bench/host_pace.hpp"
 
-namespace plumb {
+namespace plumb::engine {
 
 /// Timer of blocks of measurement, which fills their rows with samples, the process's harness
 /// overhead and the disturbance of each block.
@@ -29,8 +29,8 @@ class LayerTiming {
   ///   device's clock. A slow pace against the fastest known one makes the block disturbed. Before
   ///   a block, a slow host is waited for.
   explicit LayerTiming(
-      Clock clock = steady_clock(),
-      DisturbanceSource disturbance = [] { return read_disturbance(); },
+      measure::Clock clock = measure::steady_clock(),
+      measure::DisturbanceSource disturbance = [] { return measure::read_disturbance(); },
       BlockMonitor* monitor = nullptr,
       HostPaceSource pace = {});
 
@@ -48,7 +48,10 @@ class LayerTiming {
   /// - kCrashed after a fault of the device, which the attribute kDeviceFault names
   ///
   /// What the monitor read becomes the row's readings. With a device's clock the overhead is 0.
-  void time(TimedRegion& region, const SamplingPlan& plan, std::int64_t attempts, Measurement& row);
+  void time(measure::TimedRegion& region,
+            const measure::SamplingPlan& plan,
+            std::int64_t attempts,
+            results::Measurement& row);
 
   /// Measures one turn beside another worker, and adds it to the row. It is taken as it comes: a
   /// turn that waited for a quiet host, or was repeated, would be no neighbour of the other
@@ -56,17 +59,19 @@ class LayerTiming {
   ///
   /// Fills what time() does but summary and outcome, and the turn's median in `turns`. The outcome
   /// changes after a fault of the device only.
-  void add_turn(TimedRegion& region, const SamplingPlan& plan, Measurement& row);
+  void add_turn(measure::TimedRegion& region,
+                const measure::SamplingPlan& plan,
+                results::Measurement& row);
 
   /// Measures `turns` turns with a plan that is divided over them, and awaits each of them. Fills
   /// what time() does, over all turns.
-  void time_in_turns(TimedRegion& region,
-                     const SamplingPlan& plan,
+  void time_in_turns(measure::TimedRegion& region,
+                     const measure::SamplingPlan& plan,
                      std::size_t turns,
                      const std::function<void()>& await_turn,
-                     Measurement& row);
+                     results::Measurement& row);
 
-  [[nodiscard]] const Clock& clock() const { return clock_; }
+  [[nodiscard]] const measure::Clock& clock() const { return clock_; }
   /// Returns the harness overhead, measured at the first call.
   [[nodiscard]] const HarnessOverhead& floor();
 
@@ -75,8 +80,8 @@ class LayerTiming {
   static constexpr double kWaitingShare = 0.2;
 
  private:
-  Clock clock_;
-  DisturbanceSource disturbance_;
+  measure::Clock clock_;
+  measure::DisturbanceSource disturbance_;
   BlockMonitor* monitor_;
   HostPaceSource pace_;
   /// Waits until the host is at its pace and returns the pace. All waiting together takes at most
@@ -93,6 +98,6 @@ class LayerTiming {
 
 /// Returns kUnstable and the reason if the median's interval is too wide or there is only one
 /// sample. Too wide means a half width above kUnstableAbove.
-[[nodiscard]] Outcome stability_of(const SampleSummary& summary);
+[[nodiscard]] results::Outcome judge_stability(const measure::SampleSummary& summary);
 
-}  // namespace plumb
+}  // namespace plumb::engine

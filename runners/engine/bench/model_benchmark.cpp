@@ -20,7 +20,7 @@
 #include "runners/engine/exec/output_difference.hpp"
 #include "runners/engine/exec/reference_comparison.hpp"
 
-namespace plumb {
+namespace plumb::engine {
 namespace {
 
 constexpr double kMaxRounds = 32.0;        // of modes timed in turns
@@ -53,8 +53,11 @@ double share_of_time(double done, std::size_t planned, std::size_t rounds) {
 
 /// Returns the sampling plan of one turn, with `parts` turns in each of `rounds` rounds, and at
 /// least `samples` in a round. `warm`: it was just executed.
-SamplingPlan plan_of_turn(
-    SamplingPlan plan, std::size_t rounds, std::size_t parts, std::size_t samples, bool warm) {
+measure::SamplingPlan plan_of_turn(measure::SamplingPlan plan,
+                                   std::size_t rounds,
+                                   std::size_t parts,
+                                   std::size_t samples,
+                                   bool warm) {
   plan.budget /= static_cast<double>(rounds * parts);
   plan.samples_at_least = std::min(plan.samples_at_least, (samples + parts - 1) / parts);
   if (warm) {
@@ -75,10 +78,10 @@ std::size_t parts_of_pass(Seconds pass, Seconds execution) {
 
 }  // namespace
 
-ModelBenchmark::ModelBenchmark(Backend& backend,
+ModelBenchmark::ModelBenchmark(worker::Backend& backend,
                                LayerTiming& timing,
                                Bytes last_level_cache,
-                               const ExecuteRequest& request)
+                               const worker::ExecuteRequest& request)
     : backend_(backend),
       timing_(timing),
       last_level_cache_(last_level_cache),
@@ -96,13 +99,13 @@ void ModelBenchmark::guard(Mode& mode, const std::function<void()>& step) {
 
 void ModelBenchmark::prepare(const RequestedModel& model, std::size_t index) {
   Mode& mode = modes_[index];
-  Measurement& row = mode.execution.row;
+  results::Measurement& row = mode.execution.row;
   mode.ready = prepare_mode(backend_, model, request_.modes[index]);
   row.outcome = mode.ready.outcome;
   mode.execution.memory = mode.ready.prepared.memory;
   mode.execution.reorders = static_cast<std::int64_t>(mode.ready.prepared.reorders);
   if (mode.ready.prepared.program) {
-    const ProgramFacts facts = mode.ready.prepared.program->facts();
+    const worker::ProgramFacts facts = mode.ready.prepared.program->facts();
     row.creation = facts.creation;
     row.workspace = facts.workspace;
   }
@@ -110,7 +113,7 @@ void ModelBenchmark::prepare(const RequestedModel& model, std::size_t index) {
 
 void ModelBenchmark::finish(const RequestedModel& model, std::size_t index) {
   Mode& mode = modes_[index];
-  Measurement& row = mode.execution.row;
+  results::Measurement& row = mode.execution.row;
   make_ready(model, timing_.clock(), mode.ready);
   row.outcome = mode.ready.outcome;
   if (!row.outcome.ok()) {
@@ -136,7 +139,7 @@ void ModelBenchmark::check(const RequestedModel& model, Mode& mode) {
   mode.execution.row.maximum_error = compared->error;
   if (compared->error > compared->most) {
     mode.execution.row.outcome = {
-        Outcome::Kind::kWrongResult,
+        results::Outcome::Kind::kWrongResult,
         fmt::format("an output differs from the float64 reference by {:.3g} of its largest "
                     "magnitude; up to {:g} counts as rounding",
                     compared->error,
@@ -155,10 +158,10 @@ void ModelBenchmark::compare(Mode& mode) {
   const double error = largest_difference(mode.ready.outputs, expected_);
   mode.execution.row.maximum_error = error;
   const double most =
-      tolerated_difference(mode.ready.outputs, execution_mode_from(mode.execution.mode));
+      tolerated_difference(mode.ready.outputs, results::execution_mode_from(mode.execution.mode));
   if (error > most) {
     mode.execution.row.outcome = {
-        Outcome::Kind::kWrongResult,
+        results::Outcome::Kind::kWrongResult,
         fmt::format("an output differs from that of the mode {} by {:.3g} of its largest "
                     "magnitude; up to {:g} counts as rounding",
                     modes_.front().execution.mode,
@@ -184,17 +187,18 @@ bool ModelBenchmark::fit_together() const {
 }
 
 void ModelBenchmark::add_repeatable_block(Mode& mode,
-                                          TimedRegion& region,
-                                          const SamplingPlan& plan) {
-  Measurement block = mode.execution.row;
+                                          measure::TimedRegion& region,
+                                          const measure::SamplingPlan& plan) {
+  results::Measurement block = mode.execution.row;
   block.samples.clear();
   block.readings.clear();
   timing_.time(region, plan, request_.disturbed_attempts, block);
-  if (block.outcome.kind == Outcome::Kind::kSkipped) {
+  if (block.outcome.kind == results::Outcome::Kind::kSkipped) {
     mode.execution.row.outcome = block.outcome;
     return;
   }
-  if (const auto fault = block.attributes.find(kDeviceFault); fault != block.attributes.end()) {
+  if (const auto fault = block.attributes.find(results::kDeviceFault);
+      fault != block.attributes.end()) {
     mode.execution.row.attributes.insert(*fault);
     mode.execution.row.outcome = block.outcome;
     return;
@@ -211,7 +215,7 @@ void ModelBenchmark::take_turn(Mode& mode,
                                std::size_t rounds,
                                std::size_t parts) {
   const bool warm = parts > 1 || (request_.in_turns && !mode.of_rounds.empty());
-  const SamplingPlan plan =
+  const measure::SamplingPlan plan =
       plan_of_turn(request_.sampling, rounds, parts, samples_in_round(), warm);
   HotRegion region(*mode.ready.prepared.program);
   if (request_.in_turns) {
@@ -232,25 +236,25 @@ void ModelBenchmark::take_turn(Mode& mode,
 void ModelBenchmark::end_round(Mode& mode, ModelProfile& profile) {
   const std::span<const Seconds> samples = mode.execution.row.samples;
   if (samples.size() > mode.ended) {
-    mode.of_rounds.push_back(summarize(samples.subspan(mode.ended)).median);
+    mode.of_rounds.push_back(measure::summarize(samples.subspan(mode.ended)).median);
     mode.ended = samples.size();
     profile.end_round();
   }
 }
 
 void ModelBenchmark::sum_up(Mode& mode) {
-  SampleSummary& summary = mode.execution.row.summary;
-  summary = summarize(mode.execution.row.samples);
+  measure::SampleSummary& summary = mode.execution.row.summary;
+  summary = measure::summarize(mode.execution.row.samples);
   if (mode.of_rounds.size() > 1) {
     // Samples of one round share the machine's state, so the interval by ranks alone may be too
     // narrow.
-    const Interval by_rounds = section_interval(summary.median, mode.of_rounds);
+    const measure::Interval by_rounds = measure::section_interval(summary.median, mode.of_rounds);
     summary.interval = {std::min(summary.interval.low, by_rounds.low),
                         std::max(summary.interval.high, by_rounds.high)};
   }
 }
 
-void ModelBenchmark::report_share(double share, const ExecuteReport& report) {
+void ModelBenchmark::report_share(double share, const worker::ExecuteReport& report) {
   const Seconds now = timing_.clock()();
   if (now - reported_ >= kBetweenReports) {
     reported_ = now;
@@ -260,8 +264,8 @@ void ModelBenchmark::report_share(double share, const ExecuteReport& report) {
 
 void ModelBenchmark::time(std::size_t first,
                           std::size_t last,
-                          const ExecuteReport& report,
-                          const AwaitTurn& await_turn) {
+                          const worker::ExecuteReport& report,
+                          const worker::AwaitTurn& await_turn) {
   std::vector<ModelProfile> profiles;
   for (std::size_t i = first; i < last; ++i) {
     profiles.emplace_back(modes_[i].ready, Bytes{2 * last_level_cache_.value});
@@ -301,7 +305,7 @@ void ModelBenchmark::time(std::size_t first,
     if (round == 0) {
       Seconds slowest{};  // least time of a round of a mode
       for (std::size_t i = first; i < last; ++i) {
-        const Seconds execution = summarize(modes_[i].execution.row.samples).median;
+        const Seconds execution = measure::summarize(modes_[i].execution.row.samples).median;
         const Seconds pass = profiles[i - first].pass_time();
         slowest = std::max(slowest, pass + static_cast<double>(samples_in_round()) * execution);
         parts = std::max(parts, parts_of_pass(pass, execution));
@@ -317,10 +321,10 @@ void ModelBenchmark::time(std::size_t first,
     }
   }
   for (std::size_t i = first; i < last; ++i) {
-    Measurement& row = modes_[i].execution.row;
+    results::Measurement& row = modes_[i].execution.row;
     if (row.outcome.ok()) {
       sum_up(modes_[i]);
-      row.outcome = stability_of(row.summary);
+      row.outcome = judge_stability(row.summary);
       modes_[i].execution.layers = profiles[i - first].layers(timing_.floor().at(1));
       modes_[i].execution.in_context = profiles[i - first].in_context(timing_.floor().at(1));
     }
@@ -330,24 +334,24 @@ void ModelBenchmark::time(std::size_t first,
 }
 
 void ModelBenchmark::look_at(Mode& mode) {
-  Measurement& row = mode.execution.row;
+  results::Measurement& row = mode.execution.row;
   if (!row.outcome.timed()) {
     return;
   }
-  Observation seen;
-  Measurement look;  // a failed observation does not change the row
+  worker::Observation seen;
+  results::Measurement look;  // a failed observation does not change the row
   guarded(look, [&] {
     seen = mode.ready.prepared.program->collect_counters(0, request_.sampling.budget);
   });
   row.attributes.merge(seen.attributes);
-  add_readings(row.readings, seen.readings);
+  results::add_readings(row.readings, seen.readings);
 }
 
-void ModelBenchmark::run(const std::function<void(Execution)>& emit,
-                         const ExecuteReport& report,
-                         const AwaitTurn& await_turn) {
+void ModelBenchmark::run(const std::function<void(results::Execution)>& emit,
+                         const worker::ExecuteReport& report,
+                         const worker::AwaitTurn& await_turn) {
   for (std::size_t i = 0; i < modes_.size(); ++i) {
-    Execution& execution = modes_[i].execution;
+    results::Execution& execution = modes_[i].execution;
     execution.mode = to_text(request_.modes[i].mode);
     execution.row.key.text = "model:" + request_.name;
     execution.row.variant = execution.mode;
@@ -356,7 +360,7 @@ void ModelBenchmark::run(const std::function<void(Execution)>& emit,
   fmt::print(stderr, "executing {} (seed {})\n", request_.name, request_.seed);
   std::optional<RequestedModel> model;
   const auto for_all = [&](const std::function<void()>& step) {
-    Measurement trial;
+    results::Measurement trial;
     guarded(trial, step);
     for (Mode& mode : modes_) {
       if (mode.execution.row.outcome.ok()) {
@@ -393,4 +397,4 @@ void ModelBenchmark::run(const std::function<void(Execution)>& emit,
   }
 }
 
-}  // namespace plumb
+}  // namespace plumb::engine

@@ -11,7 +11,7 @@
 #include "runners/engine/exec/ready_model.hpp"
 #include "runners/engine/profile/model_profile.hpp"
 
-namespace plumb {
+namespace plumb::engine {
 
 /// Benchmark of a whole model, executed end to end in each mode of a request. One query follows the
 /// other, from dense inputs in their buffers to dense outputs in theirs.
@@ -24,20 +24,20 @@ namespace plumb {
 class ModelBenchmark {
  public:
   /// Keeps references to all arguments except the size.
-  ModelBenchmark(Backend& backend,
+  ModelBenchmark(worker::Backend& backend,
                  LayerTiming& timing,
                  Bytes last_level_cache,
-                 const ExecuteRequest& request);
+                 const worker::ExecuteRequest& request);
 
   /// Executes all modes and emits one execution for each, in order. Reports about once a second.
   void run(
-      const std::function<void(Execution)>& emit,
-      const ExecuteReport& report = [](const ExecuteProgress& /*progress*/) {},
-      const AwaitTurn& await_turn = [] {});
+      const std::function<void(results::Execution)>& emit,
+      const worker::ExecuteReport& report = [](const worker::ExecuteProgress& /*progress*/) {},
+      const worker::AwaitTurn& await_turn = [] {});
 
  private:
   struct Mode {
-    Execution execution;
+    results::Execution execution;
     ReadyModel ready;
     Seconds wall{};
     std::vector<Seconds> of_rounds;  ///< median of each round's samples
@@ -53,7 +53,9 @@ class ModelBenchmark {
   /// Compares a mode's outputs with the first mode's.
   void compare(Mode& mode);
   /// Times one block of executions of a mode, again on a disturbed host, and adds it to the others.
-  void add_repeatable_block(Mode& mode, TimedRegion& region, const SamplingPlan& plan);
+  void add_repeatable_block(Mode& mode,
+                            measure::TimedRegion& region,
+                            const measure::SamplingPlan& plan);
   /// Times one block of executions of a mode, then the next parts of a pass over its steps. A pass
   /// has `parts` parts. The sampling budget is divided over `rounds` rounds of `parts` turns.
   void take_turn(Mode& mode, ModelProfile& profile, std::size_t rounds, std::size_t parts);
@@ -61,27 +63,27 @@ class ModelBenchmark {
   /// begins once they have taken a minute for each mode.
   void time(std::size_t first,
             std::size_t last,
-            const ExecuteReport& report,
-            const AwaitTurn& await_turn);
+            const worker::ExecuteReport& report,
+            const worker::AwaitTurn& await_turn);
   static void end_round(Mode& mode, ModelProfile& profile);
   /// Summarizes a mode's samples. Each end of the median's interval is the wider of two: by ranks,
   /// as if samples were independent, and by rounds.
   static void sum_up(Mode& mode);
-  void report_share(double share, const ExecuteReport& report);
+  void report_share(double share, const worker::ExecuteReport& report);
   void look_at(Mode& mode);
   [[nodiscard]] bool fit_together() const;
   [[nodiscard]] std::size_t samples_in_round() const;
 
-  Backend& backend_;
+  worker::Backend& backend_;
   LayerTiming& timing_;
   Bytes last_level_cache_;
-  const ExecuteRequest& request_;
+  const worker::ExecuteRequest& request_;
   std::vector<Mode> modes_;
-  std::vector<Tensor> expected_;  // the first mode's outputs
+  std::vector<model::Tensor> expected_;  // the first mode's outputs
   /// Multiply-accumulates that the reference may still compute: some seconds.
   std::int64_t macs_left_ = 20'000'000'000;
   Seconds began_{};     // of the first turn
   Seconds reported_{};  // of the last report
 };
 
-}  // namespace plumb
+}  // namespace plumb::engine

@@ -7,16 +7,16 @@
 
 #include "harness/base/error.hpp"
 
-namespace plumb {
+namespace plumb::engine {
 namespace {
 
-OwnSample own(const DeviceSample& sample) {
+measure::OwnSample own(const worker::DeviceSample& sample) {
   return {sample.each, sample.at_most, sample.executions};
 }
 
 }  // namespace
 
-OwnSample HotRegion::own_sample() {
+measure::OwnSample HotRegion::own_sample() {
   const std::size_t slot = 0;
   return own(device_->sample(std::span(&slot, 1)));
 }
@@ -28,12 +28,12 @@ void HotRegion::run(std::size_t repetitions) {
   program_.synchronize();
 }
 
-RotatingRegion::RotatingRegion(Program& program,
+RotatingRegion::RotatingRegion(worker::Program& program,
                                std::vector<std::size_t> slots,
                                CacheFlush* flush,
                                bool warm)
     : program_(program),
-      device_(dynamic_cast<DeviceClock*>(&program)),
+      device_(dynamic_cast<worker::DeviceClock*>(&program)),
       slots_(std::move(slots)),
       flush_(flush),
       warm_(warm) {
@@ -56,7 +56,7 @@ void RotatingRegion::before_sample() {
   }
 }
 
-OwnSample RotatingRegion::own_sample() {
+measure::OwnSample RotatingRegion::own_sample() {
   if (flush_ == nullptr) {
     return own(device_->sample(slots_));
   }
@@ -74,4 +74,4 @@ void RotatingRegion::run(std::size_t repetitions) {
   program_.synchronize();
 }
 
-}  // namespace plumb
+}  // namespace plumb::engine

@@ -13,7 +13,7 @@
 #include "runners/engine/number_formats.hpp"
 #include "runners/engine/random_stream.hpp"
 
-namespace plumb {
+namespace plumb::engine {
 namespace {
 
 /// Ranges of the numbers of an operand.
@@ -52,30 +52,30 @@ Role role_of_binary(const std::string& fn, std::size_t operand) {
   return fn == "pow" && operand == 0 ? Role::kPositive : Role::kSigned;
 }
 
-bool reads_bits(const LayerSpec& spec, std::size_t operand) {
-  return std::any_of(spec.epilogue.begin(), spec.epilogue.end(), [&](const Epilogue& step) {
-    return step.fn == kBitMask && step.operand == operand;
+bool reads_bits(const model::LayerSpec& spec, std::size_t operand) {
+  return std::any_of(spec.epilogue.begin(), spec.epilogue.end(), [&](const model::Epilogue& step) {
+    return step.fn == model::kBitMask && step.operand == operand;
   });
 }
 
-bool is_unsigned(DataType type) {
-  return type == DataType::kU8 || type == DataType::kU16 || type == DataType::kU32 ||
-         type == DataType::kU64;
+bool is_unsigned(model::DataType type) {
+  return type == model::DataType::kU8 || type == model::DataType::kU16 ||
+         type == model::DataType::kU32 || type == model::DataType::kU64;
 }
 
-bool is_scale(const LayerSpec& spec, std::size_t operand) {
+bool is_scale(const model::LayerSpec& spec, std::size_t operand) {
   if (spec.op == "quantize" || spec.op == "dequantize") {
     return operand == 1;
   }
-  if (!is_integer_product(spec)) {
+  if (!model::is_integer_product(spec)) {
     return false;
   }
-  const QuantizedProduct at = quantized_product(spec);
+  const model::QuantizedProduct at = model::quantized_product(spec);
   return operand == at.x_scale || operand == at.w_scale || operand == at.y_scale;
 }
 
-Role role_of(const LayerSpec& spec, std::size_t operand) {
-  if (spec.inputs[operand]->dtype == DataType::kBool) {
+Role role_of(const model::LayerSpec& spec, std::size_t operand) {
+  if (spec.inputs[operand]->dtype == model::DataType::kBool) {
     return spec.op == "attention" ? Role::kMask : Role::kFlag;
   }
   if (spec.op == "eltwise") {
@@ -113,7 +113,7 @@ Role role_of(const LayerSpec& spec, std::size_t operand) {
   }
   if (spec.op == "cast") {
     // A negative number has no defined conversion to an unsigned type.
-    return is_floating(spec.outputs[0].dtype) ? Role::kWide : Role::kPositive;
+    return model::is_floating(spec.outputs[0].dtype) ? Role::kWide : Role::kPositive;
   }
   return Role::kSigned;
 }
@@ -135,11 +135,11 @@ double one_of_few(std::uint64_t bits) {
 }
 
 /// Returns the scale with which results neither saturate nor vanish on their grid.
-double grid_step(const LayerSpec& spec, std::size_t operand) {
+double grid_step(const model::LayerSpec& spec, std::size_t operand) {
   if (spec.op == "quantize") {
     return 1.0 / 16.0;  // of numbers up to 8
   }
-  if (!is_integer_product(spec) || operand != quantized_product(spec).y_scale) {
+  if (!model::is_integer_product(spec) || operand != model::quantized_product(spec).y_scale) {
     return 1.0;
   }
   // A sum of K products of signed numbers deviates by √K times their root mean squares.
@@ -155,32 +155,35 @@ double grid_step(const LayerSpec& spec, std::size_t operand) {
 ///
 /// The spectral norm of a random r stays below 1: it is about twice the deviation of an entry, 0.6,
 /// times √hidden. Sums of w·x stay near 1, where gates are not saturated.
-double scale_of(const LayerSpec& spec, std::size_t operand) {
+double compute_scale(const model::LayerSpec& spec, std::size_t operand) {
   if (is_scale(spec, operand)) {
     return grid_step(spec, operand);
   }
-  if (!is_recurrent(spec) || (operand != 1 && operand != 2)) {
+  if (!model::is_recurrent(spec) || (operand != 1 && operand != 2)) {
     return 1.0;
   }
-  const RecurrentShape shape = recurrent_shape(spec);
+  const model::RecurrentShape shape = model::recurrent_shape(spec);
   const auto terms = static_cast<double>(operand == 1 ? shape.input : 4 * shape.hidden);
   return 1.0 / std::sqrt(std::max(terms, 1.0));
 }
 
-std::uint64_t index_bound(const LayerSpec& spec) {
+std::uint64_t index_bound(const model::LayerSpec& spec) {
   const std::vector<std::int64_t>& x = spec.inputs[0]->dims;
   const auto axis = static_cast<std::size_t>(spec.integer("axis"));
   return axis < x.size() ? static_cast<std::uint64_t>(x[axis]) : 0;
 }
 
-Tensor random_operand(const LayerSpec& spec, std::size_t operand, const RandomStream& random) {
-  const TensorType& type = *spec.inputs[operand];
+model::Tensor random_operand(const model::LayerSpec& spec,
+                             std::size_t operand,
+                             const RandomStream& random) {
+  const model::TensorType& type = *spec.inputs[operand];
   const Role role = role_of(spec, operand);
   const std::uint64_t bound =
       role == Role::kIndex ? index_bound(spec) : (role == Role::kBits ? 256 : 2);
   const std::optional<OperandNumbers> numbers = operand_numbers(spec, operand);
   const auto count = static_cast<std::size_t>(element_count(type));
-  Tensor tensor{type, std::vector<std::byte>(static_cast<std::size_t>(byte_size(type).value))};
+  model::Tensor tensor{
+      type, std::vector<std::byte>(static_cast<std::size_t>(model::byte_size(type).value))};
   // Written in pieces, so that weights of a hundred million numbers need no second copy as doubles.
   std::vector<double> piece(std::min<std::size_t>(count, 4096));
   for (std::size_t first = 0; first < count; first += piece.size()) {
@@ -206,17 +209,17 @@ Tensor random_operand(const LayerSpec& spec, std::size_t operand, const RandomSt
 
 }  // namespace
 
-std::optional<OperandNumbers> operand_numbers(const LayerSpec& spec, std::size_t operand) {
+std::optional<OperandNumbers> operand_numbers(const model::LayerSpec& spec, std::size_t operand) {
   const Role role = role_of(spec, operand);
-  const DataType type = spec.inputs.at(operand).value().dtype;
-  const double scale = scale_of(spec, operand);
+  const model::DataType type = spec.inputs.at(operand).value().dtype;
+  const double scale = compute_scale(spec, operand);
   if (role == Role::kIndex || role == Role::kFlag || role == Role::kMask || role == Role::kBits) {
     return std::nullopt;
   }
-  if (!is_floating(type)) {
+  if (!model::is_floating(type)) {
     OperandNumbers numbers{.whole = true};
     numbers.either_sign = role != Role::kPositive && !is_unsigned(type);
-    if (is_integer_product(spec) && operand < 2) {
+    if (model::is_integer_product(spec) && operand < 2) {
       // The whole range, so that an intermediate sum that saturates at 16 bits is noticed.
       numbers.largest = is_unsigned(type) ? 255 : 127;
     }
@@ -236,13 +239,13 @@ std::optional<OperandNumbers> operand_numbers(const LayerSpec& spec, std::size_t
   }
 }
 
-std::vector<Tensor> random_operands(const LayerSpec& spec, std::uint64_t seed) {
-  std::vector<Tensor> operands;
+std::vector<model::Tensor> random_operands(const model::LayerSpec& spec, std::uint64_t seed) {
+  std::vector<model::Tensor> operands;
   for (std::size_t i = 0; i < spec.inputs.size(); ++i) {
     operands.push_back(spec.has_input(i) ? random_operand(spec, i, RandomStream(seed, i))
-                                         : Tensor{});
+                                         : model::Tensor{});
   }
   return operands;
 }
 
-}  // namespace plumb
+}  // namespace plumb::engine

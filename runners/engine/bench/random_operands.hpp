@@ -7,7 +7,7 @@
 
 #include "harness/model/key/layer_spec.hpp"
 
-namespace plumb {
+namespace plumb::engine {
 
 /// Makes a layer's operands, dense, in the key's order and types. Absent operands have no data.
 ///
@@ -20,7 +20,8 @@ namespace plumb {
 ///
 /// The bytes are the same for the same spec and seed on every machine. Throws Error{kUser} for a
 /// type that number_formats cannot write.
-[[nodiscard]] std::vector<Tensor> random_operands(const LayerSpec& spec, std::uint64_t seed);
+[[nodiscard]] std::vector<model::Tensor> random_operands(const model::LayerSpec& spec,
+                                                         std::uint64_t seed);
 
 /// Formula by which random_operands() makes number i of an operand. It takes `bits`, output i of
 /// SplitMix64 from the seed RandomStream(seed, operand).
@@ -39,7 +40,7 @@ struct OperandNumbers {
 
 /// Returns the formula of an operand's numbers. Returns nothing for conditions, indices and the
 /// like, which are made in other ways.
-[[nodiscard]] std::optional<OperandNumbers> operand_numbers(const LayerSpec& spec,
+[[nodiscard]] std::optional<OperandNumbers> operand_numbers(const model::LayerSpec& spec,
                                                             std::size_t operand);
 
-}  // namespace plumb
+}  // namespace plumb::engine

@@ -9,20 +9,22 @@
 
 #include "harness/base/error.hpp"
 
-namespace plumb {
+namespace plumb::engine {
 namespace {
 
 constexpr double kMaxPercent = 1000.0;
 constexpr std::string_view kModels = "model:";
 
 /// Program that waits after each execution for a share of its time.
-class SlowedProgram final : public Program {
+class SlowedProgram final : public worker::Program {
  public:
-  SlowedProgram(std::unique_ptr<Program> program, double share, const Clock& clock)
+  SlowedProgram(std::unique_ptr<worker::Program> program, double share, const measure::Clock& clock)
       : program_(std::move(program)), share_(share), clock_(clock) {}
 
-  [[nodiscard]] ProgramFacts facts() const override { return program_->facts(); }
-  void bind(std::size_t slot, std::span<const Tensor> operands, bool shared_activations) override {
+  [[nodiscard]] worker::ProgramFacts facts() const override { return program_->facts(); }
+  void bind(std::size_t slot,
+            std::span<const model::Tensor> operands,
+            bool shared_activations) override {
     program_->bind(slot, operands, shared_activations);
   }
   void refresh_activations(std::size_t slot) override { program_->refresh_activations(slot); }
@@ -36,10 +38,10 @@ class SlowedProgram final : public Program {
     }
   }
   void synchronize() override { program_->synchronize(); }
-  [[nodiscard]] std::vector<Tensor> outputs(std::size_t slot) override {
+  [[nodiscard]] std::vector<model::Tensor> outputs(std::size_t slot) override {
     return program_->outputs(slot);
   }
-  [[nodiscard]] std::vector<Tensor> outputs_launch_by_launch(std::size_t slot) override {
+  [[nodiscard]] std::vector<model::Tensor> outputs_launch_by_launch(std::size_t slot) override {
     return program_->outputs_launch_by_launch(slot);
   }
   [[nodiscard]] std::optional<Seconds> reorder_time() override { return program_->reorder_time(); }
@@ -60,14 +62,16 @@ class SlowedProgram final : public Program {
   }
 
  private:
-  std::unique_ptr<Program> program_;
+  std::unique_ptr<worker::Program> program_;
   double share_;
-  const Clock& clock_;
+  const measure::Clock& clock_;
 };
 
 }  // namespace
 
-SlowedBackend::SlowedBackend(Backend& backend, std::string_view slowing, Clock clock)
+SlowedBackend::SlowedBackend(worker::Backend& backend,
+                             std::string_view slowing,
+                             measure::Clock clock)
     : backend_(backend), slowing_(slowing), clock_(std::move(clock)) {
   const std::size_t equals = slowing.rfind('=');
   double percent = -1.0;
@@ -88,26 +92,27 @@ SlowedBackend::SlowedBackend(Backend& backend, std::string_view slowing, Clock c
   share_ = percent / 100.0;
 }
 
-Environment SlowedBackend::describe() const {
-  Environment environment = backend_.describe();
+results::Environment SlowedBackend::describe() const {
+  results::Environment environment = backend_.describe();
   environment.identity["library.slow_layers"] = slowing_;
   return environment;
 }
 
-Prepared SlowedBackend::prepare(const LayerKey& key, const std::string& variant) {
-  Prepared prepared = backend_.prepare(key, variant);
+worker::Prepared SlowedBackend::prepare(const model::LayerKey& key, const std::string& variant) {
+  worker::Prepared prepared = backend_.prepare(key, variant);
   if (prepared.program != nullptr && key.text.starts_with(keys_)) {
     prepared.program = std::make_unique<SlowedProgram>(std::move(prepared.program), share_, clock_);
   }
   return prepared;
 }
 
-PreparedModel SlowedBackend::prepare_model(const Graph& graph, const ModelOptions& options) {
-  PreparedModel prepared = backend_.prepare_model(graph, options);
+worker::PreparedModel SlowedBackend::prepare_model(const model::Graph& graph,
+                                                   const worker::ModelOptions& options) {
+  worker::PreparedModel prepared = backend_.prepare_model(graph, options);
   if (prepared.program != nullptr && keys_ == kModels) {
     prepared.program = std::make_unique<SlowedProgram>(std::move(prepared.program), share_, clock_);
   }
   return prepared;
 }
 
-}  // namespace plumb
+}  // namespace plumb::engine

@@ -19,7 +19,7 @@
 #include "harness/model/key/recurrent_shape.hpp"
 #include "runners/engine/number_formats.hpp"
 
-namespace plumb {
+namespace plumb::engine {
 namespace {
 
 constexpr std::array kMovers = std::to_array<std::string_view>({
@@ -57,7 +57,7 @@ constexpr std::array kTransforms = std::to_array<std::string_view>({"wino", "fft
 // reaches 2e-4 whatever their number (verification_test measures both).
 constexpr double kDirectProducts = 5e-5;
 
-std::int64_t extents(const TensorType& type, std::size_t begin) {
+std::int64_t extents(const model::TensorType& type, std::size_t begin) {
   std::int64_t product = 1;
   for (std::size_t axis = begin; axis < type.dims.size(); ++axis) {
     product *= type.dims[axis];
@@ -74,15 +74,15 @@ std::int64_t volume(const std::vector<std::int64_t>& extents) {
 }
 
 /// Returns whether numbers of a type, or sums of their products, are exact to a few digits only.
-bool has_few_digits(DataType type) {
-  return type == DataType::kBf16 || type == DataType::kF16 || is_f8(type);
+bool has_few_digits(model::DataType type) {
+  return type == model::DataType::kBf16 || type == model::DataType::kF16 || model::is_f8(type);
 }
 
 /// Returns whether a layer converts between 8-bit floats and other floats, in either direction.
 /// Such a conversion rounds once or not at all.
-bool casts_f8(const LayerSpec& spec) {
+bool casts_f8(const model::LayerSpec& spec) {
   return spec.op == "cast" &&
-         (is_f8(spec.inputs.at(0).value().dtype) || is_f8(spec.outputs.at(0).dtype));
+         (model::is_f8(spec.inputs.at(0).value().dtype) || model::is_f8(spec.outputs.at(0).dtype));
 }
 
 /// Comparison of one output with its reference, which keeps the worst element.
@@ -90,8 +90,11 @@ class Comparison {
  public:
   /// Compares against `largest`, the reference's largest magnitude. With `ties`, an integer may be
   /// off by one where the number before rounding lay in the middle.
-  Comparison(
-      const TensorType& type, std::size_t output, double largest, double tolerance, bool ties)
+  Comparison(const model::TensorType& type,
+             std::size_t output,
+             double largest,
+             double tolerance,
+             bool ties)
       : type_(type),
         output_(output),
         scale_(largest > 0.0 ? largest : 1.0),
@@ -165,7 +168,7 @@ class Comparison {
                           what);
   }
 
-  const TensorType& type_;
+  const model::TensorType& type_;
   std::size_t output_;
   double scale_;
   double tolerance_;
@@ -185,20 +188,21 @@ double largest_finite(std::span<const double> values) {
   return largest;
 }
 
-std::string describe(const TensorType& type) {
+std::string describe(const model::TensorType& type) {
   return fmt::format("{}[{}]", to_text(type.dtype), fmt::join(type.dims, ","));
 }
 
 /// Returns how the outputs' number, types or shapes differ from the key's; empty if they do not.
-std::string difference_in_form(const LayerSpec& spec, std::span<const Tensor> actual) {
+std::string difference_in_form(const model::LayerSpec& spec,
+                               std::span<const model::Tensor> actual) {
   if (actual.size() != spec.outputs.size()) {
     return fmt::format("expected {} outputs, got {}", spec.outputs.size(), actual.size());
   }
   for (std::size_t i = 0; i < actual.size(); ++i) {
-    const TensorType& wanted = spec.outputs[i];
-    const Tensor& got = actual[i];
+    const model::TensorType& wanted = spec.outputs[i];
+    const model::Tensor& got = actual[i];
     if (got.type.dtype != wanted.dtype || got.type.dims != wanted.dims ||
-        got.data.size() != static_cast<std::size_t>(byte_size(wanted).value)) {
+        got.data.size() != static_cast<std::size_t>(model::byte_size(wanted).value)) {
       return fmt::format("output {} should be {}, is {} with {} bytes",
                          i,
                          describe(wanted),
@@ -211,18 +215,18 @@ std::string difference_in_form(const LayerSpec& spec, std::span<const Tensor> ac
 
 }  // namespace
 
-std::string output_hash(std::span<const Tensor> outputs) {
+std::string output_hash(std::span<const model::Tensor> outputs) {
   std::uint64_t hash = 0;
-  for (const Tensor& output : outputs) {
+  for (const model::Tensor& output : outputs) {
     hash = hash64(output.data, hash);
   }
   return fmt::format("{:016x}", hash);
 }
 
-std::int64_t reduction_length(const LayerSpec& spec) {
-  const TensorType& x = spec.inputs.at(0).value();
+std::int64_t reduction_length(const model::LayerSpec& spec) {
+  const model::TensorType& x = spec.inputs.at(0).value();
   if (spec.op == "conv_backward_data") {  // of one group: the result's channels × the kernel
-    const TensorType& w = spec.inputs.at(1).value();
+    const model::TensorType& w = spec.inputs.at(1).value();
     return extents(w, 0) / std::max<std::int64_t>(
                                1, w.dims.at(1) * std::max<std::int64_t>(1, spec.integer("group")));
   }
@@ -240,7 +244,7 @@ std::int64_t reduction_length(const LayerSpec& spec) {
     return extents(spec.inputs.at(1).value(), 1);
   }
   if (spec.op == "conv_transpose") {
-    const TensorType& w = spec.inputs.at(1).value();
+    const model::TensorType& w = spec.inputs.at(1).value();
     const std::int64_t group = std::max<std::int64_t>(1, spec.integer("group"));
     return w.dims.empty() ? 1 : w.dims[0] / group * extents(w, 2);
   }
@@ -248,19 +252,19 @@ std::int64_t reduction_length(const LayerSpec& spec) {
     return x.dims.at(spec.integer("trans_a") != 0 ? 0 : 1);
   }
   if (spec.op == "attention") {
-    const AttentionShape shape = attention_shape(spec);
+    const model::AttentionShape shape = model::attention_shape(spec);
     return shape.head + shape.keys;
   }
   if (spec.op == "attention_backward") {  // dk and dv add up over all queries that see the key
-    const AttentionShape shape = attention_shape(forward_layer(spec));
+    const model::AttentionShape shape = model::attention_shape(model::forward_layer(spec));
     const std::int64_t queries = shape.queries * (shape.q_heads / shape.kv_heads);
     return shape.head + shape.value_head + std::max(shape.keys, queries);
   }
   if (spec.op == "matmul" || spec.op == "matmul_integer") {
     return x.dims.empty() ? 1 : x.dims.back();
   }
-  if (is_recurrent(spec)) {
-    const RecurrentShape shape = recurrent_shape(spec);
+  if (model::is_recurrent(spec)) {
+    const model::RecurrentShape shape = model::recurrent_shape(spec);
     return shape.input + shape.hidden;
   }
   if (spec.op == "max_pool" || spec.op == "average_pool" || spec.op == "lp_pool" ||
@@ -285,7 +289,7 @@ std::int64_t reduction_length(const LayerSpec& spec) {
   return spec.op == "lrn" ? spec.integer("size") : 1;
 }
 
-Arithmetic arithmetic_of(std::string_view variant, const Attributes& attributes) {
+Arithmetic find_arithmetic(std::string_view variant, const results::Attributes& attributes) {
   std::string names(variant);
   if (const auto notes = attributes.find("numerical_notes"); notes != attributes.end()) {
     names += notes->second;
@@ -300,45 +304,46 @@ Arithmetic arithmetic_of(std::string_view variant, const Attributes& attributes)
   return transforms ? Arithmetic::kTransformed : Arithmetic::kDirect;
 }
 
-double tolerance_of(const LayerSpec& spec, std::size_t index, Arithmetic arithmetic) {
+double compute_tolerance(const model::LayerSpec& spec, std::size_t index, Arithmetic arithmetic) {
   const bool moves = std::find(kMovers.begin(), kMovers.end(), spec.op) != kMovers.end();
-  const DataType output = spec.outputs.at(index).dtype;
-  if ((moves && spec.epilogue.empty()) || !is_floating(output) || casts_f8(spec)) {
+  const model::DataType output = spec.outputs.at(index).dtype;
+  if ((moves && spec.epilogue.empty()) || !model::is_floating(output) || casts_f8(spec)) {
     return 0.0;
   }
-  if (is_f8(output)) {
-    return output == DataType::kF8E4M3 ? 0.125 : 0.25;
+  if (model::is_f8(output)) {
+    return output == model::DataType::kF8E4M3 ? 0.125 : 0.25;
   }
-  bool few = has_few_digits(output) || spec.math == MathClass::kDownConvert;
-  for (const std::optional<TensorType>& input : spec.inputs) {
+  bool few = has_few_digits(output) || spec.math == model::MathClass::kDownConvert;
+  for (const std::optional<model::TensorType>& input : spec.inputs) {
     few = few || (input && has_few_digits(input->dtype));
   }
   if (few) {
     return 2e-2;
   }
-  if (spec.math == MathClass::kTf32) {
+  if (spec.math == model::MathClass::kTf32) {
     return 5e-3;
   }
   const double grown =
       1e-5 * std::sqrt(static_cast<double>(std::max<std::int64_t>(1, reduction_length(spec))));
   const bool products = std::find(kProducts.begin(), kProducts.end(), spec.op) != kProducts.end() ||
-                        is_recurrent(spec);
+                        model::is_recurrent(spec);
   return products && arithmetic == Arithmetic::kDirect ? std::min(grown, kDirectProducts) : grown;
 }
 
-Verifier::Verifier(const LayerSpec& spec,
-                   std::span<const Tensor> operands,
+Verifier::Verifier(const model::LayerSpec& spec,
+                   std::span<const model::Tensor> operands,
                    const VerifyOptions& options)
     : spec_(spec), support_(reference_support(spec)) {
   if (!support_.ok()) {
     return;
   }
   std::int64_t elements = element_count(spec.outputs[0]);
-  for (const std::optional<TensorType>& input : spec.inputs) {
+  for (const std::optional<model::TensorType>& input : spec.inputs) {
     elements = std::max(elements, input ? element_count(*input) : 0);
   }
-  sampled_ = has_sampled_reference(spec) && (cost_of(spec).macs > options.fully_below_macs ||
-                                             elements > options.fully_below_elements);
+  sampled_ =
+      has_sampled_reference(spec) && (model::compute_cost(spec).macs > options.fully_below_macs ||
+                                      elements > options.fully_below_elements);
   if (sampled_) {
     elements_ = sampled_reference(spec, operands, options.samples, options.seed);
   } else {
@@ -346,7 +351,7 @@ Verifier::Verifier(const LayerSpec& spec,
   }
 }
 
-Verdict Verifier::verify(std::span<const Tensor> actual, Arithmetic arithmetic) const {
+Verdict Verifier::verify(std::span<const model::Tensor> actual, Arithmetic arithmetic) const {
   Verdict verdict;
   verdict.output_hash = output_hash(actual);
   if (!support_.ok()) {
@@ -355,7 +360,7 @@ Verdict Verifier::verify(std::span<const Tensor> actual, Arithmetic arithmetic) 
   }
   verdict.outcome.reason = difference_in_form(spec_, actual);
   if (!verdict.outcome.reason.empty()) {
-    verdict.outcome.kind = Outcome::Kind::kWrongResult;
+    verdict.outcome.kind = results::Outcome::Kind::kWrongResult;
     return verdict;
   }
   bool finite = true;
@@ -365,7 +370,7 @@ Verdict Verifier::verify(std::span<const Tensor> actual, Arithmetic arithmetic) 
     finite = finite && comparison.finite();
     worst = std::max(worst, comparison.worst());
     if (!comparison.reason().empty() && verdict.outcome.ok()) {
-      verdict.outcome = {Outcome::Kind::kWrongResult, comparison.reason()};
+      verdict.outcome = {results::Outcome::Kind::kWrongResult, comparison.reason()};
     }
   };
   if (sampled_) {
@@ -379,8 +384,8 @@ Verdict Verifier::verify(std::span<const Tensor> actual, Arithmetic arithmetic) 
       Comparison comparison(spec_.outputs[i],
                             i,
                             largest_finite(expected),
-                            tolerance_of(spec_, i, arithmetic),
-                            rounds_to_integers(spec_));
+                            compute_tolerance(spec_, i, arithmetic),
+                            model::rounds_to_integers(spec_));
       for (const SampledElement& sample : elements_) {
         if (sample.output == i) {
           comparison.add(sample.element, sample.value, number_at(actual[i], sample.element));
@@ -391,13 +396,13 @@ Verdict Verifier::verify(std::span<const Tensor> actual, Arithmetic arithmetic) 
     verdict.compared = elements_.size();
   } else {
     for (std::size_t i = 0; i < expected_.size(); ++i) {
-      const std::vector<double> expected = numbers_of(expected_[i]);
-      const std::vector<double> got = numbers_of(actual[i]);
+      const std::vector<double> expected = read_numbers(expected_[i]);
+      const std::vector<double> got = read_numbers(actual[i]);
       Comparison comparison(spec_.outputs[i],
                             i,
                             largest_finite(expected),
-                            tolerance_of(spec_, i, arithmetic),
-                            rounds_to_integers(spec_));
+                            compute_tolerance(spec_, i, arithmetic),
+                            model::rounds_to_integers(spec_));
       for (std::size_t element = 0; element < expected.size(); ++element) {
         comparison.add(element, expected[element], got[element]);
       }
@@ -411,11 +416,11 @@ Verdict Verifier::verify(std::span<const Tensor> actual, Arithmetic arithmetic) 
   return verdict;
 }
 
-Verdict verify(const LayerSpec& spec,
-               std::span<const Tensor> operands,
-               std::span<const Tensor> actual,
+Verdict verify(const model::LayerSpec& spec,
+               std::span<const model::Tensor> operands,
+               std::span<const model::Tensor> actual,
                const VerifyOptions& options) {
   return Verifier(spec, operands, options).verify(actual);
 }
 
-}  // namespace plumb
+}  // namespace plumb::engine

@@ -14,7 +14,7 @@
 #include "harness/results/outcome.hpp"
 #include "runners/engine/reference/reference.hpp"
 
-namespace plumb {
+namespace plumb::engine {
 
 /// Limits on how much of a result is compared.
 struct VerifyOptions {
@@ -33,12 +33,13 @@ enum class Arithmetic {
 };
 
 /// Returns how a variant computes, by the words of its text and of the library's numerical notes.
-[[nodiscard]] Arithmetic arithmetic_of(std::string_view variant, const Attributes& attributes);
+[[nodiscard]] Arithmetic find_arithmetic(std::string_view variant,
+                                         const results::Attributes& attributes);
 
 /// Result of verifying a program's outputs.
 struct Verdict {
-  Outcome outcome;  ///< kOk; kWrongResult: where, expected and actual; kUnsupported: there is no
-                    ///< reference
+  results::Outcome outcome;  ///< kOk; kWrongResult: where, expected and actual; kUnsupported: there
+                             ///< is no reference
   std::optional<double>
       maximum_error;         ///< |actual − reference| ÷ max|reference| of that output; absent:
                              ///< nothing compared, or infinite or NaN where it should not be
@@ -47,11 +48,11 @@ struct Verdict {
 };
 
 /// Returns XXH64 of all outputs' bytes, chained in order, as 16 hex digits: equal for equal bits.
-[[nodiscard]] std::string output_hash(std::span<const Tensor> outputs);
+[[nodiscard]] std::string output_hash(std::span<const model::Tensor> outputs);
 
 /// Returns the number of products or elements that one output element sums over: K of the
 /// tolerance.
-[[nodiscard]] std::int64_t reduction_length(const LayerSpec& spec);
+[[nodiscard]] std::int64_t reduction_length(const model::LayerSpec& spec);
 
 /// Returns the largest error allowed of output `index`, relative to max|reference|.
 ///
@@ -65,36 +66,36 @@ struct Verdict {
 /// Tensor cores add products of 8-bit floats in less than f32. Where a result is rounded to
 /// integers, Verifier lets about one in a hundred elements be off by one, because ties may round
 /// either way. docs/reference/measurement.md has the same table.
-[[nodiscard]] double tolerance_of(const LayerSpec& spec,
-                                  std::size_t index = 0,
-                                  Arithmetic arithmetic = Arithmetic::kDirect);
+[[nodiscard]] double compute_tolerance(const model::LayerSpec& spec,
+                                       std::size_t index = 0,
+                                       Arithmetic arithmetic = Arithmetic::kDirect);
 
 /// Reference result of one layer for given operands, shared by many variants. Immutable.
 class Verifier {
  public:
   /// Computes the reference. The operands are not needed afterwards. Throws as reference_outputs()
   /// does for contradicting shapes. If there is no reference, verify() reports it.
-  Verifier(const LayerSpec& spec,
-           std::span<const Tensor> operands,
+  Verifier(const model::LayerSpec& spec,
+           std::span<const model::Tensor> operands,
            const VerifyOptions& options = {});
 
   /// Compares a program's outputs, dense and in the key's types, with the reference. NaN and
   /// infinities must be where the reference has them.
-  [[nodiscard]] Verdict verify(std::span<const Tensor> actual,
+  [[nodiscard]] Verdict verify(std::span<const model::Tensor> actual,
                                Arithmetic arithmetic = Arithmetic::kDirect) const;
 
  private:
-  LayerSpec spec_;
-  Outcome support_;
+  model::LayerSpec spec_;
+  results::Outcome support_;
   bool sampled_ = false;
-  std::vector<Tensor> expected_;          // if not sampled
+  std::vector<model::Tensor> expected_;   // if not sampled
   std::vector<SampledElement> elements_;  // if sampled
 };
 
 /// Verifies one result with a temporary Verifier.
-[[nodiscard]] Verdict verify(const LayerSpec& spec,
-                             std::span<const Tensor> operands,
-                             std::span<const Tensor> actual,
+[[nodiscard]] Verdict verify(const model::LayerSpec& spec,
+                             std::span<const model::Tensor> operands,
+                             std::span<const model::Tensor> actual,
                              const VerifyOptions& options = {});
 
-}  // namespace plumb
+}  // namespace plumb::engine

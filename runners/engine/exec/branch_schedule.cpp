@@ -11,7 +11,7 @@
 #include "harness/base/error.hpp"
 #include "harness/model/key/layer_cost.hpp"
 
-namespace plumb {
+namespace plumb::engine {
 namespace {
 
 constexpr double kOperationsPerByte = 8.0;
@@ -119,23 +119,23 @@ BranchSchedule schedule_branches(const StepNeeds& needs,
   return lister.take();
 }
 
-double rough_cost(const LayerSpec& spec) {
-  const LayerCost cost = cost_of(spec);
+double rough_cost(const model::LayerSpec& spec) {
+  const model::LayerCost cost = model::compute_cost(spec);
   const Bytes bytes = cost.input_bytes + cost.weight_bytes + cost.output_bytes;
   return cost.flops.value + kOperationsPerByte * static_cast<double>(bytes.value);
 }
 
-std::size_t useful_lanes(const Graph& graph, std::size_t threads) {
+std::size_t useful_lanes(const model::Graph& graph, std::size_t threads) {
   double total = 0.0;
   double longest = 0.0;
   std::vector<double> end(graph.values.size(), 0.0);  // of each value's longest path
-  for (const Layer& layer : graph.layers) {
-    const double cost = layer.role == Layer::Role::kCompute ? rough_cost(layer.spec) : 0.0;
+  for (const model::Layer& layer : graph.layers) {
+    const double cost = layer.role == model::Layer::Role::kCompute ? rough_cost(layer.spec) : 0.0;
     double ready = 0.0;
-    for (const std::optional<ValueId>& input : layer.inputs) {
+    for (const std::optional<model::ValueId>& input : layer.inputs) {
       ready = input ? std::max(ready, end[*input]) : ready;
     }
-    for (const ValueId output : layer.outputs) {
+    for (const model::ValueId output : layer.outputs) {
       end[output] = ready + cost;
     }
     total += cost;
@@ -149,4 +149,4 @@ std::size_t useful_lanes(const Graph& graph, std::size_t threads) {
                   std::max<std::size_t>(2, static_cast<std::size_t>(std::llround(parallelism))));
 }
 
-}  // namespace plumb
+}  // namespace plumb::engine

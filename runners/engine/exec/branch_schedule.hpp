@@ -8,7 +8,7 @@
 #include "harness/model/graph/graph.hpp"
 #include "runners/engine/exec/step_order.hpp"
 
-namespace plumb {
+namespace plumb::engine {
 
 /// Assignment of steps to lanes, with the steps that each one waits for. A lane is a thread or a
 /// team of threads.
@@ -34,10 +34,10 @@ struct BranchSchedule {
 /// Returns the number of lanes that a graph's branches can keep busy, at most `threads`. It is the
 /// operations and bytes of all layers over those on the critical path, rounded, and at least two
 /// above 1.1. 1 means that no branch is worth a lane.
-[[nodiscard]] std::size_t useful_lanes(const Graph& graph, std::size_t threads);
+[[nodiscard]] std::size_t useful_lanes(const model::Graph& graph, std::size_t threads);
 
 /// Prices a layer by its spec: its operations, and its bytes at eight operations each. Only for
 /// comparing steps with each other.
-[[nodiscard]] double rough_cost(const LayerSpec& spec);
+[[nodiscard]] double rough_cost(const model::LayerSpec& spec);
 
-}  // namespace plumb
+}  // namespace plumb::engine

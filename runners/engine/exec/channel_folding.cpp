@@ -9,10 +9,10 @@
 #include "harness/base/error.hpp"
 #include "runners/engine/number_formats.hpp"
 
-namespace plumb {
+namespace plumb::engine {
 namespace {
 
-using Constants = std::map<ValueId, Tensor>;
+using Constants = std::map<model::ValueId, model::Tensor>;
 using Numbers = std::vector<double>;
 
 /// Coefficients of y = scale · x + shift, one pair for each channel.
@@ -22,13 +22,13 @@ struct ChannelMap {
 };
 
 std::optional<Numbers> per_channel(const Constants& constants,
-                                   std::optional<ValueId> value,
+                                   std::optional<model::ValueId> value,
                                    std::size_t channels) {
   const auto found = value ? constants.find(*value) : constants.end();
   if (found == constants.end()) {
     return std::nullopt;
   }
-  Numbers numbers = numbers_of(found->second);
+  Numbers numbers = read_numbers(found->second);
   if (numbers.size() == 1) {
     numbers.resize(channels, numbers.front());
   }
@@ -36,7 +36,7 @@ std::optional<Numbers> per_channel(const Constants& constants,
   return numbers;
 }
 
-bool apply_batch_norm(const Layer& layer, const Constants& constants, ChannelMap& map) {
+bool apply_batch_norm(const model::Layer& layer, const Constants& constants, ChannelMap& map) {
   const std::size_t channels = map.scale.size();
   const auto gamma = per_channel(constants, layer.inputs.at(1), channels);
   const auto beta = per_channel(constants, layer.inputs.at(2), channels);
@@ -54,7 +54,7 @@ bool apply_batch_norm(const Layer& layer, const Constants& constants, ChannelMap
   return true;
 }
 
-bool apply_binary(const Layer& layer, const Constants& constants, ChannelMap& map) {
+bool apply_binary(const model::Layer& layer, const Constants& constants, ChannelMap& map) {
   const std::size_t operand = layer.spec.inputs.at(0)->constant ? 0 : 1;
   const auto other = per_channel(constants, layer.inputs.at(operand), map.scale.size());
   if (!other) {
@@ -81,15 +81,15 @@ bool apply_binary(const Layer& layer, const Constants& constants, ChannelMap& ma
 
 }  // namespace
 
-bool fold_channels(const ChannelFolding& folding,
-                   const Graph& graph,
+bool fold_channels(const rewrite::ChannelFolding& folding,
+                   const model::Graph& graph,
                    const Constants& constants,
                    Constants& folded) {
   const auto weights = constants.find(folding.weights);
   if (weights == constants.end()) {
     return false;
   }
-  const TensorType& type = graph.values.at(folding.folded_weights).type;
+  const model::TensorType& type = graph.values.at(folding.folded_weights).type;
   const auto channels = static_cast<std::size_t>(type.dims.at(0));
   ChannelMap map{Numbers(channels, 1.0), Numbers(channels, 0.0)};
   if (folding.bias) {
@@ -99,13 +99,13 @@ bool fold_channels(const ChannelFolding& folding,
     }
     map.shift = std::move(*bias);
   }
-  for (const Layer& layer : folding.layers) {
+  for (const model::Layer& layer : folding.layers) {
     if (!(layer.spec.op == "batch_norm" ? apply_batch_norm(layer, constants, map)
                                         : apply_binary(layer, constants, map))) {
       return false;
     }
   }
-  Numbers scaled = numbers_of(weights->second);
+  Numbers scaled = read_numbers(weights->second);
   const std::size_t size = scaled.size() / channels;
   for (std::size_t i = 0; i < scaled.size(); ++i) {
     scaled[i] *= map.scale[i / size];
@@ -116,4 +116,4 @@ bool fold_channels(const ChannelFolding& folding,
   return true;
 }
 
-}  // namespace plumb
+}  // namespace plumb::engine

@@ -6,15 +6,15 @@
 
 #include "runners/engine/reference/reference.hpp"
 
-namespace plumb {
+namespace plumb::engine {
 namespace {
 
 /// Collects a layer's operands. Returns false if one has no elements.
-bool collect(const Layer& layer,
-             const std::map<ValueId, Tensor>& constants,
-             std::vector<Tensor>& operands) {
+bool collect(const model::Layer& layer,
+             const std::map<model::ValueId, model::Tensor>& constants,
+             std::vector<model::Tensor>& operands) {
   for (std::size_t i = 0; i < layer.spec.inputs.size(); ++i) {
-    Tensor& operand = operands.emplace_back();
+    model::Tensor& operand = operands.emplace_back();
     if (!layer.spec.has_input(i)) {
       continue;
     }
@@ -29,19 +29,19 @@ bool collect(const Layer& layer,
 
 }  // namespace
 
-void fold_constants(const Graph& graph, std::map<ValueId, Tensor>& constants) {
-  for (const Layer& layer : graph.layers) {
-    std::vector<Tensor> operands;
-    if (layer.role != Layer::Role::kFolded || layer.spec.op.empty() ||
+void fold_constants(const model::Graph& graph, std::map<model::ValueId, model::Tensor>& constants) {
+  for (const model::Layer& layer : graph.layers) {
+    std::vector<model::Tensor> operands;
+    if (layer.role != model::Layer::Role::kFolded || layer.spec.op.empty() ||
         layer.outputs.size() != layer.spec.outputs.size() || !collect(layer, constants, operands) ||
         !reference_support(layer.spec).ok()) {
       continue;
     }
-    std::vector<Tensor> results = reference_outputs(layer.spec, operands);
+    std::vector<model::Tensor> results = reference_outputs(layer.spec, operands);
     for (std::size_t i = 0; i < results.size(); ++i) {
       constants.insert_or_assign(layer.outputs[i], std::move(results[i]));
     }
   }
 }
 
-}  // namespace plumb
+}  // namespace plumb::engine

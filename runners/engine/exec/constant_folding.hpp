@@ -6,11 +6,11 @@
 #include "harness/model/graph/graph.hpp"
 #include "harness/model/key/tensor.hpp"
 
-namespace plumb {
+namespace plumb::engine {
 
 /// Computes a graph's folded layers by the float64 reference and adds the results to its constants.
 /// A layer whose operands or operator are not known adds nothing. Throws Error{kUser} for shapes
 /// and indices that contradict each other.
-void fold_constants(const Graph& graph, std::map<ValueId, Tensor>& constants);
+void fold_constants(const model::Graph& graph, std::map<model::ValueId, model::Tensor>& constants);
 
-}  // namespace plumb
+}  // namespace plumb::engine

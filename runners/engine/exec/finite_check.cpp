@@ -8,7 +8,7 @@
 
 #include "runners/engine/number_formats.hpp"
 
-namespace plumb {
+namespace plumb::engine {
 namespace {
 
 /// Returns whether no element's exponent bits are all ones. The loop has no branch for single
@@ -27,12 +27,13 @@ bool all_finite_f32(std::span<const std::byte> elements) {
 
 }  // namespace
 
-std::optional<std::size_t> first_not_finite(DataType type, std::span<const std::byte> elements) {
-  if (!is_floating(type) || (type == DataType::kF32 && all_finite_f32(elements))) {
+std::optional<std::size_t> first_not_finite(model::DataType type,
+                                            std::span<const std::byte> elements) {
+  if (!model::is_floating(type) || (type == model::DataType::kF32 && all_finite_f32(elements))) {
     return std::nullopt;
   }
   const ElementReader at = reader_of(type);
-  const std::size_t count = elements.size() / static_cast<std::size_t>(element_bytes(type));
+  const std::size_t count = elements.size() / static_cast<std::size_t>(model::element_bytes(type));
   for (std::size_t element = 0; element < count; ++element) {
     if (!std::isfinite(at(elements.data(), element))) {
       return element;
@@ -41,4 +42,4 @@ std::optional<std::size_t> first_not_finite(DataType type, std::span<const std::
   return std::nullopt;
 }
 
-}  // namespace plumb
+}  // namespace plumb::engine

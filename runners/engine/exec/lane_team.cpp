@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runners/engine/exec/lane_team.hpp"
 
-namespace plumb {
+namespace plumb::engine {
 namespace {
 
 constexpr int kSpins = 20'000;  // tens of microseconds
@@ -63,4 +63,4 @@ void LaneTeam::serve(std::size_t lane) {
   }
 }
 
-}  // namespace plumb
+}  // namespace plumb::engine

@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-namespace plumb {
+namespace plumb::engine {
 
 /// Team of threads that execute one task after another together. The caller is lane 0. Between two
 /// tasks the threads spin for a short time, then sleep.
@@ -40,4 +40,4 @@ class LaneTeam {
 /// Waits until `ready` returns true. Spins first, and yields to other threads after a while.
 void spin_until(const std::function<bool()>& ready);
 
-}  // namespace plumb
+}  // namespace plumb::engine

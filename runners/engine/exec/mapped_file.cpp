@@ -12,7 +12,7 @@
 #include <sstream>
 #include <system_error>
 
-namespace plumb {
+namespace plumb::engine {
 namespace {
 
 std::uintptr_t number_of(const void* address) {
@@ -49,7 +49,7 @@ std::string build_id_in(const char* notes, std::size_t size) {
 }
 
 /// Returns the first build-id in a module's note segments; empty if there is none.
-std::string build_id_of(const dl_phdr_info& info) {
+std::string read_build_id(const dl_phdr_info& info) {
   std::string found;
   for (int index = 0; index < info.dlpi_phnum && found.empty(); ++index) {
     const ElfW(Phdr)& segment = info.dlpi_phdr[index];
@@ -82,7 +82,7 @@ int visit_for_build_id(dl_phdr_info* info, std::size_t /*size*/, void* data) {
   if (!holds(*info, search.address)) {
     return 0;
   }
-  search.build_id = build_id_of(*info);
+  search.build_id = read_build_id(*info);
   return 1;
 }
 
@@ -91,7 +91,7 @@ int visit_for_list(dl_phdr_info* info, std::size_t /*size*/, void* data) {
   const std::filesystem::path path = info->dlpi_name == nullptr ? "" : info->dlpi_name;
   std::error_code error;
   const std::filesystem::path file = std::filesystem::canonical(path, error);
-  list.push_back({error ? path : file, build_id_of(*info)});
+  list.push_back({error ? path : file, read_build_id(*info)});
   return 0;
 }
 
@@ -131,4 +131,4 @@ std::vector<LoadedModule> loaded_modules() {
   return modules;
 }
 
-}  // namespace plumb
+}  // namespace plumb::engine

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace plumb {
+namespace plumb::engine {
 
 /// Returns the file that the code at `address` is mapped from, by /proc/self/maps. Empty if there
 /// is none.
@@ -23,4 +23,4 @@ struct LoadedModule {
 /// Lists the modules of this process in the order of loading.
 [[nodiscard]] std::vector<LoadedModule> loaded_modules();
 
-}  // namespace plumb
+}  // namespace plumb::engine

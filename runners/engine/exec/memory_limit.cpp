@@ -6,7 +6,7 @@
 #include <fstream>
 #include <string>
 
-namespace plumb {
+namespace plumb::engine {
 
 std::optional<Bytes> available_memory() {
   std::ifstream file("/proc/meminfo");
@@ -33,4 +33,4 @@ void limit_memory(Bytes most) {
 #endif
 }
 
-}  // namespace plumb
+}  // namespace plumb::engine

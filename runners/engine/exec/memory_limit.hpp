@@ -5,7 +5,7 @@
 
 #include "harness/base/units.hpp"
 
-namespace plumb {
+namespace plumb::engine {
 
 /// Reads how much memory processes can still take without swapping. Returns nothing if the system
 /// does not report it.
@@ -17,4 +17,4 @@ namespace plumb {
 /// nothing in sanitizer builds, which reserve more address space than any memory.
 void limit_memory(Bytes most);
 
-}  // namespace plumb
+}  // namespace plumb::engine

@@ -5,7 +5,7 @@
 #include <iterator>
 #include <numeric>
 
-namespace plumb {
+namespace plumb::engine {
 namespace {
 
 struct Placed {
@@ -96,4 +96,4 @@ MemoryPlan plan_memory(std::span<const SharedPiece> pieces, const StepOrder& ord
   });
 }
 
-}  // namespace plumb
+}  // namespace plumb::engine

@@ -7,7 +7,7 @@
 
 #include "runners/engine/exec/step_order.hpp"
 
-namespace plumb {
+namespace plumb::engine {
 
 /// Lifetime of one piece of memory in a schedule, from its first step to its last, both included.
 struct Lifetime {
@@ -44,4 +44,4 @@ struct SharedPiece {
 /// all users of one always finish before the other is made.
 [[nodiscard]] MemoryPlan plan_memory(std::span<const SharedPiece> pieces, const StepOrder& order);
 
-}  // namespace plumb
+}  // namespace plumb::engine

@@ -14,39 +14,41 @@
 #include "harness/base/error.hpp"
 #include "harness/rewrite/quantized_graph.hpp"
 
-namespace plumb {
+namespace plumb::engine {
 namespace {
 
 /// Cache of whether a backend executes a key by more than reference code.
 class Support {
  public:
-  explicit Support(const Backend& backend) : backend_(backend) {}
+  explicit Support(const worker::Backend& backend) : backend_(backend) {}
 
-  bool has(const LayerKey& key) {
+  bool has(const model::LayerKey& key) {
     const auto [at, added] = known_.try_emplace(key, false);
     if (added) {
-      const std::vector<Variant> variants = backend_.variants(key);
-      at->second = std::any_of(variants.begin(), variants.end(), [](const Variant& variant) {
-        return !variant.reference_implementation;
-      });
+      const std::vector<worker::Variant> variants = backend_.variants(key);
+      at->second =
+          std::any_of(variants.begin(), variants.end(), [](const worker::Variant& variant) {
+            return !variant.reference_implementation;
+          });
     }
     return at->second;
   }
 
  private:
-  const Backend& backend_;
-  std::unordered_map<LayerKey, bool> known_;
+  const worker::Backend& backend_;
+  std::unordered_map<model::LayerKey, bool> known_;
 };
 
 /// Finds the matches that the steps name. A step of one layer is no match.
-std::vector<Match> named_matches(const Graph& graph, const std::vector<ModeStep>& steps) {
-  std::map<std::pair<std::vector<LayerId>, LayerKey>, Match> by_layers;
-  for (Match& match : matches(graph)) {
+std::vector<rewrite::Match> named_matches(const model::Graph& graph,
+                                          const std::vector<worker::ModeStep>& steps) {
+  std::map<std::pair<std::vector<model::LayerId>, model::LayerKey>, rewrite::Match> by_layers;
+  for (rewrite::Match& match : rewrite::matches(graph)) {
     std::pair name(match.layers, match.key);
     by_layers.try_emplace(std::move(name), std::move(match));
   }
-  std::vector<Match> result;
-  for (const ModeStep& step : steps) {
+  std::vector<rewrite::Match> result;
+  for (const worker::ModeStep& step : steps) {
     const auto match = by_layers.find({step.layers, step.key});
     if (match != by_layers.end()) {
       result.push_back(match->second);
@@ -64,27 +66,31 @@ std::vector<Match> named_matches(const Graph& graph, const std::vector<ModeStep>
 }
 
 /// Lists the values whose magnitudes set the scales of activations.
-std::vector<ValueId> observed_values(const Graph& graph, const Quantization& quantization) {
-  std::vector<ValueId> values;
-  for (const ActivationGrid& grid : quantization.activations) {
-    std::copy_if(grid.of.begin(), grid.of.end(), std::back_inserter(values), [&](ValueId value) {
-      return graph.values[value].producer.has_value();  // magnitudes of inputs are known
-    });
+std::vector<model::ValueId> observed_values(const model::Graph& graph,
+                                            const rewrite::Quantization& quantization) {
+  std::vector<model::ValueId> values;
+  for (const rewrite::ActivationGrid& grid : quantization.activations) {
+    std::copy_if(
+        grid.of.begin(), grid.of.end(), std::back_inserter(values), [&](model::ValueId value) {
+          return graph.values[value].producer.has_value();  // magnitudes of inputs are known
+        });
   }
   return values;
 }
 
-LayerVariants channels_last_variants(const Graph& graph, const Backend& backend) {
-  LayerVariants result;
+worker::LayerVariants channels_last_variants(const model::Graph& graph,
+                                             const worker::Backend& backend) {
+  worker::LayerVariants result;
   std::set<std::string> seen;
-  for (const Layer& layer : graph.layers) {
-    if (layer.role != Layer::Role::kCompute || !seen.insert(layer.key.text).second) {
+  for (const model::Layer& layer : graph.layers) {
+    if (layer.role != model::Layer::Role::kCompute || !seen.insert(layer.key.text).second) {
       continue;
     }
-    const std::vector<Variant> variants = backend.variants(layer.key);
-    const auto first = std::find_if(variants.begin(), variants.end(), [](const Variant& variant) {
-      return variant.channels_last && !variant.reference_implementation;
-    });
+    const std::vector<worker::Variant> variants = backend.variants(layer.key);
+    const auto first =
+        std::find_if(variants.begin(), variants.end(), [](const worker::Variant& variant) {
+          return variant.channels_last && !variant.reference_implementation;
+        });
     if (first != variants.end()) {
       result.emplace(layer.key, first->text);
     }
@@ -94,20 +100,24 @@ LayerVariants channels_last_variants(const Graph& graph, const Backend& backend)
 
 }  // namespace
 
-ModeGraph graph_of_mode(const Graph& graph, const ModeRequest& request, const Backend& backend) {
-  const Graph typed = request.mode.bf16 ? with_precision(graph, DataType::kBf16) : graph;
+ModeGraph graph_of_mode(const model::Graph& graph,
+                        const worker::ModeRequest& request,
+                        const worker::Backend& backend) {
+  const model::Graph typed =
+      request.mode.bf16 ? rewrite::with_precision(graph, model::DataType::kBf16) : graph;
   ModeGraph result;
-  std::vector<Match> chosen;
+  std::vector<rewrite::Match> chosen;
   if (request.mode.best_variant && !request.mode.int8) {
     chosen = named_matches(typed, request.steps);
   } else if (request.mode.fusion) {
     Support support(backend);
-    chosen = largest_matches(typed, [&](const Match& match) { return support.has(match.key); });
+    chosen = rewrite::largest_matches(
+        typed, [&](const rewrite::Match& match) { return support.has(match.key); });
   }
-  result.fused = fused_graph(typed, chosen);
+  result.fused = rewrite::fused_graph(typed, chosen);
   if (request.mode.int8) {
     result.observed = std::move(result.fused);
-    result.fused = quantized_graph(*result.observed);
+    result.fused = rewrite::quantized_graph(*result.observed);
     result.observed->graph.outputs =
         observed_values(result.observed->graph, result.fused.quantization);
     if (result.observed->graph.outputs.empty()) {
@@ -120,4 +130,4 @@ ModeGraph graph_of_mode(const Graph& graph, const ModeRequest& request, const Ba
   return result;
 }
 
-}  // namespace plumb
+}  // namespace plumb::engine

@@ -7,15 +7,15 @@
 #include "harness/worker/protocol/backend.hpp"
 #include "harness/worker/protocol/execute_request.hpp"
 
-namespace plumb {
+namespace plumb::engine {
 
 /// Graph and variants that a backend gets to execute a model in one mode.
 struct ModeGraph {
-  FusedGraph fused;
-  LayerVariants variants;  ///< for the keys whose variant the library does not choose
+  rewrite::FusedGraph fused;
+  worker::LayerVariants variants;  ///< for the keys whose variant the library does not choose
   /// In a mode with 8-bit integers: the graph before quantisation, with those values as outputs
   /// whose magnitudes set the scales.
-  std::optional<FusedGraph> observed;
+  std::optional<rewrite::FusedGraph> observed;
 };
 
 /// Makes the graph of a mode from the model's graph in its own type.
@@ -28,8 +28,8 @@ struct ModeGraph {
 /// - int8: the fused graph is quantised.
 ///
 /// Throws Error{kUser} for steps that do not fit the graph.
-[[nodiscard]] ModeGraph graph_of_mode(const Graph& graph,
-                                      const ModeRequest& request,
-                                      const Backend& backend);
+[[nodiscard]] ModeGraph graph_of_mode(const model::Graph& graph,
+                                      const worker::ModeRequest& request,
+                                      const worker::Backend& backend);
 
-}  // namespace plumb
+}  // namespace plumb::engine

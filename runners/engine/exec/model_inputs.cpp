@@ -6,14 +6,14 @@
 #include "harness/model/onnx/weight_stream.hpp"
 #include "runners/engine/number_formats.hpp"
 
-namespace plumb {
+namespace plumb::engine {
 namespace {
 
 /// Returns how many values an integer input may take. It is the extent of the smallest axis that
 /// the input indexes.
-std::int64_t index_bound(const Graph& graph, ValueId input) {
+std::int64_t index_bound(const model::Graph& graph, model::ValueId input) {
   std::optional<std::int64_t> bound;
-  for (const Layer& layer : graph.layers) {
+  for (const model::Layer& layer : graph.layers) {
     const bool indexes = layer.spec.op == "gather" && layer.inputs.size() > 1 &&
                          layer.inputs[1] == input && layer.spec.has_input(0);
     if (indexes) {
@@ -27,13 +27,13 @@ std::int64_t index_bound(const Graph& graph, ValueId input) {
 
 }  // namespace
 
-std::vector<Tensor> model_inputs(const Graph& graph, std::uint64_t seed) {
-  std::vector<Tensor> inputs;
-  for (const ValueId id : graph.inputs) {
-    const Value& value = graph.values[id];
-    WeightStream random = stream_of(seed, "input:" + value.name);
+std::vector<model::Tensor> model_inputs(const model::Graph& graph, std::uint64_t seed) {
+  std::vector<model::Tensor> inputs;
+  for (const model::ValueId id : graph.inputs) {
+    const model::Value& value = graph.values[id];
+    model::WeightStream random = model::stream_of(seed, "input:" + value.name);
     std::vector<double> numbers(static_cast<std::size_t>(element_count(value.type)));
-    if (is_floating(value.type.dtype)) {
+    if (model::is_floating(value.type.dtype)) {
       std::generate(numbers.begin(), numbers.end(), [&] { return random.uniform() * 2.0 - 1.0; });
     } else {
       const auto bound = static_cast<std::uint64_t>(index_bound(graph, id));
@@ -46,4 +46,4 @@ std::vector<Tensor> model_inputs(const Graph& graph, std::uint64_t seed) {
   return inputs;
 }
 
-}  // namespace plumb
+}  // namespace plumb::engine

@@ -7,7 +7,7 @@
 #include "harness/base/error.hpp"
 #include "runners/engine/number_formats.hpp"
 
-namespace plumb {
+namespace plumb::engine {
 namespace {
 
 // Limits for whole models against the reference of the same graph, which rounds where the graph
@@ -18,11 +18,12 @@ constexpr double kEightBits = 0.3;  // integers
 
 }  // namespace
 
-double largest_difference(std::span<const Tensor> outputs, std::span<const Tensor> expected) {
+double largest_difference(std::span<const model::Tensor> outputs,
+                          std::span<const model::Tensor> expected) {
   PLUMB_CHECK(outputs.size() == expected.size());
   double worst = 0.0;
   for (std::size_t index = 0; index < outputs.size(); ++index) {
-    if (!is_floating(expected[index].type.dtype)) {
+    if (!model::is_floating(expected[index].type.dtype)) {
       continue;
     }
     const ElementReader ours = reader_of(outputs[index].type.dtype);
@@ -40,28 +41,31 @@ double largest_difference(std::span<const Tensor> outputs, std::span<const Tenso
   return worst;
 }
 
-double tolerated_by_reference(const Graph& graph) {
+double tolerated_by_reference(const model::Graph& graph) {
   double most = kFloats;
-  for (const Layer& layer : graph.layers) {
-    most = layer.spec.math == MathClass::kStrict || layer.spec.math == MathClass::kDeterministic
+  for (const model::Layer& layer : graph.layers) {
+    most = layer.spec.math == model::MathClass::kStrict ||
+                   layer.spec.math == model::MathClass::kDeterministic
                ? most
                : std::max(most, kFewDigits);
-    for (const TensorType& output : layer.spec.outputs) {
-      const bool eight = output.dtype == DataType::kS8 || output.dtype == DataType::kU8;
-      const bool few = is_floating(output.dtype) && output.dtype != DataType::kF32 &&
-                       output.dtype != DataType::kF64;
+    for (const model::TensorType& output : layer.spec.outputs) {
+      const bool eight =
+          output.dtype == model::DataType::kS8 || output.dtype == model::DataType::kU8;
+      const bool few = model::is_floating(output.dtype) && output.dtype != model::DataType::kF32 &&
+                       output.dtype != model::DataType::kF64;
       most = std::max(most, eight ? kEightBits : few ? kFewDigits : most);
     }
   }
   return most;
 }
 
-double tolerated_difference(std::span<const Tensor> outputs, const ExecutionMode& mode) {
+double tolerated_difference(std::span<const model::Tensor> outputs,
+                            const results::ExecutionMode& mode) {
   const bool rough =
-      mode.int8 || std::any_of(outputs.begin(), outputs.end(), [](const Tensor& output) {
-        return is_floating(output.type.dtype) && output.type.dtype != DataType::kF32;
+      mode.int8 || std::any_of(outputs.begin(), outputs.end(), [](const model::Tensor& output) {
+        return model::is_floating(output.type.dtype) && output.type.dtype != model::DataType::kF32;
       });
   return rough ? 0.5 : 1e-3;
 }
 
-}  // namespace plumb
+}  // namespace plumb::engine

@@ -7,23 +7,23 @@
 #include "harness/model/key/tensor.hpp"
 #include "harness/results/execution_mode.hpp"
 
-namespace plumb {
+namespace plumb::engine {
 
 /// Returns the largest difference over all floating outputs, relative to the largest expected
 /// magnitude. Both lists have the same types and extents in the same order.
-[[nodiscard]] double largest_difference(std::span<const Tensor> outputs,
-                                        std::span<const Tensor> expected);
+[[nodiscard]] double largest_difference(std::span<const model::Tensor> outputs,
+                                        std::span<const model::Tensor> expected);
 
 /// Returns the largest difference from the reference of the same graph that counts as rounding. It
 /// is 2e-4 where all is f32 or wider, 0.3 with 8-bit integers, and 0.1 otherwise. The reference
 /// rounds where the graph does, so that a deep model's own rounding is not in it.
-[[nodiscard]] double tolerated_by_reference(const Graph& graph);
+[[nodiscard]] double tolerated_by_reference(const model::Graph& graph);
 
 /// Returns the largest difference that counts as rounding in a mode. It is 1e-3 where all floating
 /// outputs are f32 and nothing is in 8 bits, and 0.5 otherwise. Rounding to bf16 costs a well
 /// conditioned model 1%, and the zoo's worst (DUC, with random weights) 43%. A result that has
 /// nothing to do with the right one is off by 100%.
-[[nodiscard]] double tolerated_difference(std::span<const Tensor> outputs,
-                                          const ExecutionMode& mode);
+[[nodiscard]] double tolerated_difference(std::span<const model::Tensor> outputs,
+                                          const results::ExecutionMode& mode);
 
-}  // namespace plumb
+}  // namespace plumb::engine

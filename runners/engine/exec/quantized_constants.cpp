@@ -8,24 +8,24 @@
 
 #include "runners/engine/number_formats.hpp"
 
-namespace plumb {
+namespace plumb::engine {
 namespace {
 
 constexpr double kLargestSigned = 127.0;  // -128 stays unused: the grid is symmetric
 constexpr double kLargestUnsigned = 255.0;
 
-double step_of(double magnitude, double largest) {
+double compute_step(double magnitude, double largest) {
   return magnitude > 0.0 ? magnitude / largest : 1.0;
 }
 
-void quantize_weights(const QuantizedWeights& weights,
-                      const Graph& graph,
-                      const Tensor& before,
-                      std::map<ValueId, Tensor>& made) {
-  const TensorType& type = graph.values[weights.quantized].type;
-  const TensorType& scale_type = graph.values[weights.scale].type;
+void quantize_weights(const rewrite::QuantizedWeights& weights,
+                      const model::Graph& graph,
+                      const model::Tensor& before,
+                      std::map<model::ValueId, model::Tensor>& made) {
+  const model::TensorType& type = graph.values[weights.quantized].type;
+  const model::TensorType& scale_type = graph.values[weights.scale].type;
   const auto channels = static_cast<std::size_t>(element_count(scale_type));
-  const std::vector<double> numbers = numbers_of(before);
+  const std::vector<double> numbers = read_numbers(before);
   const std::size_t rest = channels == 0 ? 0 : numbers.size() / channels;
   // Before quantisation, channels are rows, unless they are the columns of an untransposed matrix.
   const auto channel_of = [&](std::size_t i) { return weights.columns ? i % channels : i / rest; };
@@ -35,7 +35,7 @@ void quantize_weights(const QuantizedWeights& weights,
     largest = std::max(largest, std::fabs(numbers[i]));
   }
   for (double& scale : scales) {
-    scale = static_cast<double>(static_cast<float>(step_of(scale, kLargestSigned)));
+    scale = static_cast<double>(static_cast<float>(compute_step(scale, kLargestSigned)));
   }
   std::vector<double> rounded(numbers.size());
   for (std::size_t i = 0; i < numbers.size(); ++i) {
@@ -50,7 +50,7 @@ void quantize_weights(const QuantizedWeights& weights,
 
 }  // namespace
 
-double magnitude_of(const Tensor& tensor) {
+double compute_magnitude(const model::Tensor& tensor) {
   double largest = 0.0;
   const ElementReader read = reader_of(tensor.type.dtype);
   const auto count = static_cast<std::size_t>(element_count(tensor.type));
@@ -60,26 +60,26 @@ double magnitude_of(const Tensor& tensor) {
   return largest;
 }
 
-std::optional<ValueId> quantize_constants(const FusedGraph& graph,
-                                          const ConstantFinder& find,
-                                          const Magnitudes& magnitudes,
-                                          std::map<ValueId, Tensor>& made) {
-  for (const ActivationGrid& grid : graph.quantization.activations) {
+std::optional<model::ValueId> quantize_constants(const rewrite::FusedGraph& graph,
+                                                 const ConstantFinder& find,
+                                                 const Magnitudes& magnitudes,
+                                                 std::map<model::ValueId, model::Tensor>& made) {
+  for (const rewrite::ActivationGrid& grid : graph.quantization.activations) {
     double largest = 0.0;
-    for (const ValueId value : grid.of) {
+    for (const model::ValueId value : grid.of) {
       const auto found = magnitudes.find(value);
       if (found == magnitudes.end()) {
         return value;
       }
       largest = std::max(largest, found->second);
     }
-    const double step =
-        step_of(largest, grid.type == DataType::kU8 ? kLargestUnsigned : kLargestSigned);
+    const double step = compute_step(
+        largest, grid.type == model::DataType::kU8 ? kLargestUnsigned : kLargestSigned);
     made.insert_or_assign(grid.scale,
                           tensor_from(graph.graph.values[grid.scale].type, std::vector{step}));
   }
-  for (const QuantizedWeights& weights : graph.quantization.weights) {
-    const Tensor* const before = find(weights.weights);
+  for (const rewrite::QuantizedWeights& weights : graph.quantization.weights) {
+    const model::Tensor* const before = find(weights.weights);
     if (before == nullptr) {
       return weights.weights;
     }
@@ -88,4 +88,4 @@ std::optional<ValueId> quantize_constants(const FusedGraph& graph,
   return std::nullopt;
 }
 
-}  // namespace plumb
+}  // namespace plumb::engine

@@ -11,17 +11,17 @@
 #include "runners/engine/exec/variant_search.hpp"
 #include "runners/engine/number_formats.hpp"
 
-namespace plumb {
+namespace plumb::engine {
 namespace {
 
 /// The same kernels compute the same; only sums in no fixed order (atomics) may round differently.
 constexpr double kLaunchesDiffer = 1e-3;
 
-Outcome checked(const Graph& graph, const std::vector<Tensor>& outputs) {
+results::Outcome checked(const model::Graph& graph, const std::vector<model::Tensor>& outputs) {
   for (std::size_t index = 0; index < outputs.size(); ++index) {
-    const Tensor& output = outputs[index];
+    const model::Tensor& output = outputs[index];
     if (const auto found = first_not_finite(output.type.dtype, output.data)) {
-      return {Outcome::Kind::kWrongResult,
+      return {results::Outcome::Kind::kWrongResult,
               fmt::format("element {} of output '{}' is {}",
                           *found,
                           graph.values[graph.outputs[index]].name,
@@ -32,33 +32,35 @@ Outcome checked(const Graph& graph, const std::vector<Tensor>& outputs) {
 }
 
 /// Compares a program's outputs with those of the same launches one by one.
-Outcome compared(const std::vector<Tensor>& outputs, const std::vector<Tensor>& launched) {
+results::Outcome compared(const std::vector<model::Tensor>& outputs,
+                          const std::vector<model::Tensor>& launched) {
   const double error = launched.empty() ? 0.0 : largest_difference(outputs, launched);
   if (error <= kLaunchesDiffer) {
     return {};
   }
-  return {Outcome::Kind::kWrongResult,
+  return {results::Outcome::Kind::kWrongResult,
           fmt::format("an output differs by {:.3g} of its largest magnitude from that of the same "
                       "launches one after the other",
                       error)};
 }
 
 /// Executes the model before quantisation once and stores the largest magnitudes of its values.
-Outcome observe(const RequestedModel& model, ReadyModel& ready) {
-  std::vector<Tensor> operands;
-  Outcome outcome = model.operands(*ready.plan.observed, ready.observed.operands, operands);
+results::Outcome observe(const RequestedModel& model, ReadyModel& ready) {
+  std::vector<model::Tensor> operands;
+  results::Outcome outcome =
+      model.operands(*ready.plan.observed, ready.observed.operands, operands);
   if (!outcome.ok()) {
     return outcome;
   }
-  Program& program = *ready.observed.program;
+  worker::Program& program = *ready.observed.program;
   program.bind(0, operands, false);
   program.enqueue(0);
   program.synchronize();
-  const std::vector<Tensor> outputs = program.outputs(0);
-  const Graph& graph = ready.plan.observed->graph;
+  const std::vector<model::Tensor> outputs = program.outputs(0);
+  const model::Graph& graph = ready.plan.observed->graph;
   outcome = checked(graph, outputs);
   for (std::size_t i = 0; i < outputs.size(); ++i) {
-    ready.magnitudes.insert_or_assign(graph.outputs[i], magnitude_of(outputs[i]));
+    ready.magnitudes.insert_or_assign(graph.outputs[i], compute_magnitude(outputs[i]));
   }
   ready.observed = {};
   return outcome;
@@ -66,11 +68,14 @@ Outcome observe(const RequestedModel& model, ReadyModel& ready) {
 
 }  // namespace
 
-ReadyModel prepare_mode(Backend& backend, const RequestedModel& model, const ModeRequest& mode) {
+ReadyModel prepare_mode(worker::Backend& backend,
+                        const RequestedModel& model,
+                        const worker::ModeRequest& mode) {
   ReadyModel ready;
   ready.plan = graph_of_mode(model.graph(), mode, backend);
   if (mode.mode.best_variant) {
-    ready.plan.variants = chosen_variants(backend, ready.plan.fused.graph, mode, steady_clock());
+    ready.plan.variants =
+        chosen_variants(backend, ready.plan.fused.graph, mode, measure::steady_clock());
   }
   ready.prepared = backend.prepare_model(ready.plan.fused.graph,
                                          {ready.plan.variants, mode.mode.parallel_branches});
@@ -82,7 +87,7 @@ ReadyModel prepare_mode(Backend& backend, const RequestedModel& model, const Mod
   return ready;
 }
 
-void make_ready(const RequestedModel& model, const Clock& clock, ReadyModel& ready) {
+void make_ready(const RequestedModel& model, const measure::Clock& clock, ReadyModel& ready) {
   PLUMB_CHECK(ready.outcome.ok());
   if (ready.plan.observed) {
     ready.outcome = observe(model, ready);
@@ -90,13 +95,13 @@ void make_ready(const RequestedModel& model, const Clock& clock, ReadyModel& rea
       return;
     }
   }
-  std::vector<Tensor> operands;
+  std::vector<model::Tensor> operands;
   ready.outcome =
       model.operands(ready.plan.fused, ready.prepared.operands, operands, ready.magnitudes);
   if (!ready.outcome.ok()) {
     return;
   }
-  Program& program = *ready.prepared.program;
+  worker::Program& program = *ready.prepared.program;
   program.bind(0, operands, false);
   const Seconds begin = clock();
   program.enqueue(0);
@@ -109,4 +114,4 @@ void make_ready(const RequestedModel& model, const Clock& clock, ReadyModel& rea
   }
 }
 
-}  // namespace plumb
+}  // namespace plumb::engine

@@ -7,29 +7,29 @@
 #include "runners/engine/exec/mode_graph.hpp"
 #include "runners/engine/exec/requested_model.hpp"
 
-namespace plumb {
+namespace plumb::engine {
 
 /// Whole model prepared in one mode. Once it is ready, its weights and inputs are in place and it
 /// has been executed once.
 struct ReadyModel {
-  Outcome outcome;  ///< if not ok: why there is no program, or why its result is wrong
+  results::Outcome outcome;  ///< if not ok: why there is no program, or why its result is wrong
   ModeGraph plan;
-  PreparedModel prepared;  ///< slot 0 is bound once ready
-  PreparedModel observed;  ///< of plan.observed; freed once ready
-  Magnitudes magnitudes;   ///< of the values of plan.observed
-  std::vector<Tensor> outputs;
+  worker::PreparedModel prepared;  ///< slot 0 is bound once ready
+  worker::PreparedModel observed;  ///< of plan.observed; freed once ready
+  Magnitudes magnitudes;           ///< of the values of plan.observed
+  std::vector<model::Tensor> outputs;
   Seconds first_call{};
 };
 
 /// Plans a model in one mode. The backend checks its memory, but nothing is allocated. Throws
 /// Error{kUser} for a request that does not fit the model.
-[[nodiscard]] ReadyModel prepare_mode(Backend& backend,
+[[nodiscard]] ReadyModel prepare_mode(worker::Backend& backend,
                                       const RequestedModel& model,
-                                      const ModeRequest& mode);
+                                      const worker::ModeRequest& mode);
 
 /// Binds weights and inputs of a filled model to slot 0 and executes it once. An output that is
 /// infinite or not a number is kWrongResult, and so is one that differs from that of the same
 /// launches one by one (Program::outputs_launch_by_launch()). Throws std::bad_alloc.
-void make_ready(const RequestedModel& model, const Clock& clock, ReadyModel& ready);
+void make_ready(const RequestedModel& model, const measure::Clock& clock, ReadyModel& ready);
 
-}  // namespace plumb
+}  // namespace plumb::engine

@@ -9,27 +9,27 @@
 #include "runners/engine/exec/output_difference.hpp"
 #include "runners/engine/exec/reference_model.hpp"
 
-namespace plumb {
+namespace plumb::engine {
 
 std::optional<ReferenceComparison> compare_with_reference(const RequestedModel& model,
                                                           const ReadyModel& ready,
                                                           std::int64_t& macs_left) {
-  const FusedGraph& fused = ready.plan.fused;
-  const GraphTotals sums = totals(fused.graph);
+  const rewrite::FusedGraph& fused = ready.plan.fused;
+  const model::GraphTotals sums = model::totals(fused.graph);
   if (sums.macs_saturated || sums.macs > macs_left) {
     return std::nullopt;
   }
   macs_left -= sums.macs;
-  const std::vector<ValueId>& wanted = ready.prepared.operands;
-  std::vector<Tensor> operands;
+  const std::vector<model::ValueId>& wanted = ready.prepared.operands;
+  std::vector<model::Tensor> operands;
   if (!model.operands(fused, wanted, operands, ready.magnitudes).ok()) {
     return std::nullopt;
   }
-  std::map<ValueId, Tensor> values;
+  std::map<model::ValueId, model::Tensor> values;
   for (std::size_t i = 0; i < wanted.size(); ++i) {
     values.insert_or_assign(wanted[i], std::move(operands[i]));
   }
-  std::vector<Tensor> expected;
+  std::vector<model::Tensor> expected;
   if (!reference_model_outputs(fused.graph, values, expected).ok()) {
     return std::nullopt;
   }
@@ -37,4 +37,4 @@ std::optional<ReferenceComparison> compare_with_reference(const RequestedModel& 
                              tolerated_by_reference(fused.graph)};
 }
 
-}  // namespace plumb
+}  // namespace plumb::engine

@@ -7,7 +7,7 @@
 #include "runners/engine/exec/ready_model.hpp"
 #include "runners/engine/exec/requested_model.hpp"
 
-namespace plumb {
+namespace plumb::engine {
 
 /// Largest difference of a model's outputs from the float64 reference, and what rounding explains.
 /// Both are relative to the largest magnitude of an output.
@@ -23,4 +23,4 @@ struct ReferenceComparison {
                                                                         const ReadyModel& ready,
                                                                         std::int64_t& macs_left);
 
-}  // namespace plumb
+}  // namespace plumb::engine

@@ -7,42 +7,42 @@
 
 #include "runners/engine/reference/reference.hpp"
 
-namespace plumb {
+namespace plumb::engine {
 
-Outcome unknown_value(const Graph& graph, ValueId value) {
-  return {Outcome::Kind::kUnsupported,
+results::Outcome unknown_value(const model::Graph& graph, model::ValueId value) {
+  return {results::Outcome::Kind::kUnsupported,
           fmt::format("the elements of '{}' are not known: the model does not contain them and no "
                       "layer computes them",
                       graph.values.at(value).name)};
 }
 
-Outcome reference_model_outputs(const Graph& graph,
-                                std::map<ValueId, Tensor>& values,
-                                std::vector<Tensor>& outputs) {
-  for (const Layer& layer : graph.layers) {
-    if (layer.role == Layer::Role::kFolded) {
+results::Outcome reference_model_outputs(const model::Graph& graph,
+                                         std::map<model::ValueId, model::Tensor>& values,
+                                         std::vector<model::Tensor>& outputs) {
+  for (const model::Layer& layer : graph.layers) {
+    if (layer.role == model::Layer::Role::kFolded) {
       continue;
     }
-    if (Outcome support = reference_support(layer.spec); !support.ok()) {
+    if (results::Outcome support = reference_support(layer.spec); !support.ok()) {
       return support;
     }
-    std::vector<Tensor> operands;
+    std::vector<model::Tensor> operands;
     for (std::size_t i = 0; i < layer.spec.inputs.size(); ++i) {
       if (layer.spec.has_input(i) && !values.contains(*layer.inputs[i])) {
         return unknown_value(graph, *layer.inputs[i]);
       }
-      operands.push_back(layer.spec.has_input(i) ? values.at(*layer.inputs[i]) : Tensor{});
-      const TensorType type = layer.spec.inputs[i].value_or(TensorType{});
+      operands.push_back(layer.spec.has_input(i) ? values.at(*layer.inputs[i]) : model::Tensor{});
+      const model::TensorType type = layer.spec.inputs[i].value_or(model::TensorType{});
       if (layer.spec.has_input(i) && element_count(type) == element_count(operands[i].type)) {
         operands[i].type.dims = type.dims;  // a fused bias may lack extents of 1 that its value has
       }
     }
-    std::vector<Tensor> results = reference_outputs(layer.spec, operands);
+    std::vector<model::Tensor> results = reference_outputs(layer.spec, operands);
     for (std::size_t i = 0; i < results.size(); ++i) {
       values[layer.outputs[i]] = std::move(results[i]);
     }
   }
-  for (const ValueId output : graph.outputs) {
+  for (const model::ValueId output : graph.outputs) {
     if (!values.contains(output)) {
       return unknown_value(graph, output);
     }
@@ -51,4 +51,4 @@ Outcome reference_model_outputs(const Graph& graph,
   return {};
 }
 
-}  // namespace plumb
+}  // namespace plumb::engine

@@ -8,16 +8,17 @@
 #include "harness/model/key/tensor.hpp"
 #include "harness/results/outcome.hpp"
 
-namespace plumb {
+namespace plumb::engine {
 
 /// Returns the refusal of a model that needs a value whose elements nobody knows.
-[[nodiscard]] Outcome unknown_value(const Graph& graph, ValueId value);
+[[nodiscard]] results::Outcome unknown_value(const model::Graph& graph, model::ValueId value);
 
 /// Computes a model's outputs layer by layer with the float64 reference. `values` holds its inputs,
 /// its constants and what folded layers make of them; results are added. Not ok: a layer without a
 /// reference, or a value that is not known.
-[[nodiscard]] Outcome reference_model_outputs(const Graph& graph,
-                                              std::map<ValueId, Tensor>& values,
-                                              std::vector<Tensor>& outputs);
+[[nodiscard]] results::Outcome reference_model_outputs(
+    const model::Graph& graph,
+    std::map<model::ValueId, model::Tensor>& values,
+    std::vector<model::Tensor>& outputs);
 
-}  // namespace plumb
+}  // namespace plumb::engine

@@ -16,12 +16,12 @@
 #include "runners/engine/exec/reference_model.hpp"
 #include "runners/engine/number_formats.hpp"
 
-namespace plumb {
+namespace plumb::engine {
 namespace {
 
-onnx::ModelProto read(const ExecuteRequest& request) {
+onnx::ModelProto read(const worker::ExecuteRequest& request) {
   if (request.model.empty()) {
-    return load_onnx_file(request.path);
+    return model::load_onnx_file(request.path);
   }
   onnx::ModelProto model;
   if (!model.ParseFromString(request.model)) {
@@ -33,30 +33,31 @@ onnx::ModelProto read(const ExecuteRequest& request) {
   return model;
 }
 
-std::filesystem::path folder_of(const ExecuteRequest& request) {
+std::filesystem::path folder_of(const worker::ExecuteRequest& request) {
   return request.model.empty() ? request.path.parent_path() : std::filesystem::path();
 }
 
-ReadOptions options_of(const ExecuteRequest& request) {
+model::ReadOptions options_of(const worker::ExecuteRequest& request) {
   return {.batch = request.batch, .dims = request.dims, .rebatch = request.rebatch};
 }
 
 }  // namespace
 
-RequestedModel::RequestedModel(const ExecuteRequest& request)
+RequestedModel::RequestedModel(const worker::ExecuteRequest& request)
     : request_(request), file_(std::make_unique<onnx::ModelProto>(read(request))) {
   request_.model.clear();
   request_.model.shrink_to_fit();
-  file_graph_ = graph_of(*file_, options_of(request), folder_of(request));
-  graph_ =
-      request.dtype == DataType::kF32 ? file_graph_ : with_precision(file_graph_, request.dtype);
+  file_graph_ = model::read_graph(*file_, options_of(request), folder_of(request));
+  graph_ = request.dtype == model::DataType::kF32
+               ? file_graph_
+               : rewrite::with_precision(file_graph_, request.dtype);
 }
 
 RequestedModel::~RequestedModel() = default;
 
 void RequestedModel::fill() {
   inputs_ = model_inputs(file_graph_, request_.seed);
-  fill_weights(*file_, request_.seed);
+  model::fill_weights(*file_, request_.seed);
   values_ = load_model(*file_, options_of(request_), folder_of(request_)).constants;
   file_->Clear();
   fold_constants(file_graph_, values_);
@@ -65,28 +66,28 @@ void RequestedModel::fill() {
   }
 }
 
-std::vector<Tensor> RequestedModel::inputs_of(std::uint64_t seed) const {
+std::vector<model::Tensor> RequestedModel::make_inputs(std::uint64_t seed) const {
   return model_inputs(file_graph_, seed);
 }
 
-Outcome RequestedModel::operands(const FusedGraph& graph,
-                                 const std::vector<ValueId>& wanted,
-                                 std::vector<Tensor>& operands,
-                                 Magnitudes magnitudes) const {
-  std::map<ValueId, Tensor> folded;
-  for (const ChannelFolding& folding : graph.foldings) {
+results::Outcome RequestedModel::operands(const rewrite::FusedGraph& graph,
+                                          const std::vector<model::ValueId>& wanted,
+                                          std::vector<model::Tensor>& operands,
+                                          Magnitudes magnitudes) const {
+  std::map<model::ValueId, model::Tensor> folded;
+  for (const rewrite::ChannelFolding& folding : graph.foldings) {
     if (!fold_channels(folding, graph.graph, values_, folded)) {
       return unknown_value(graph.graph, folding.weights);
     }
   }
-  for (const ActivationGrid& grid : graph.quantization.activations) {
-    for (const ValueId id : grid.of) {
+  for (const rewrite::ActivationGrid& grid : graph.quantization.activations) {
+    for (const model::ValueId id : grid.of) {
       if (const auto given = values_.find(id); given != values_.end()) {
-        magnitudes.try_emplace(id, magnitude_of(given->second));
+        magnitudes.try_emplace(id, compute_magnitude(given->second));
       }
     }
   }
-  const auto find = [&](ValueId id) -> const Tensor* {
+  const auto find = [&](model::ValueId id) -> const model::Tensor* {
     const auto made = folded.find(id);
     const auto given = values_.find(id);
     return made != folded.end() ? &made->second : given != values_.end() ? &given->second : nullptr;
@@ -95,7 +96,7 @@ Outcome RequestedModel::operands(const FusedGraph& graph,
     return unknown_value(graph.graph, *missing);
   }
   operands.reserve(operands.size() + wanted.size());
-  for (const ValueId id : wanted) {
+  for (const model::ValueId id : wanted) {
     if (const auto made = folded.find(id); made != folded.end()) {
       operands.push_back(std::move(made->second));
       continue;
@@ -104,12 +105,12 @@ Outcome RequestedModel::operands(const FusedGraph& graph,
     if (found == values_.end()) {
       return unknown_value(graph.graph, id);
     }
-    const TensorType& type = graph.graph.values[id].type;
+    const model::TensorType& type = graph.graph.values[id].type;
     operands.push_back(found->second.type.dtype == type.dtype
                            ? found->second
-                           : tensor_from(type, numbers_of(found->second)));
+                           : tensor_from(type, read_numbers(found->second)));
   }
   return {};
 }
 
-}  // namespace plumb
+}  // namespace plumb::engine

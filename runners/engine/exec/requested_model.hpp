@@ -16,13 +16,13 @@ namespace onnx {
 class ModelProto;
 }
 
-namespace plumb {
+namespace plumb::engine {
 
 /// Model that a request names. Its graph is read at once, its weights and inputs only by fill().
 class RequestedModel {
  public:
   /// Reads the model without its weights. Throws Error{kUser} for a model that is not usable.
-  explicit RequestedModel(const ExecuteRequest& request);
+  explicit RequestedModel(const worker::ExecuteRequest& request);
   ~RequestedModel();
   RequestedModel(const RequestedModel&) = delete;
   RequestedModel& operator=(const RequestedModel&) = delete;
@@ -30,7 +30,7 @@ class RequestedModel {
   RequestedModel& operator=(RequestedModel&&) = delete;
 
   /// Returns the graph in the type that the request asks for.
-  [[nodiscard]] const Graph& graph() const { return graph_; }
+  [[nodiscard]] const model::Graph& graph() const { return graph_; }
 
   /// Makes the inputs and fills the weights, and computes the values that depend on weights alone.
   /// Weights without data come from the request's seed, as in `plumb model export --weights`. May
@@ -38,28 +38,28 @@ class RequestedModel {
   void fill();
 
   /// Returns the inputs in the types and order of the model's file.
-  [[nodiscard]] const std::vector<Tensor>& inputs() const { return inputs_; }
+  [[nodiscard]] const std::vector<model::Tensor>& inputs() const { return inputs_; }
 
   /// Makes inputs in the same way from another seed.
-  [[nodiscard]] std::vector<Tensor> inputs_of(std::uint64_t seed) const;
+  [[nodiscard]] std::vector<model::Tensor> make_inputs(std::uint64_t seed) const;
 
   /// Collects inputs and constants in the types and order that a program wants.
   ///
   /// `graph` is the model's own or was made from it. `magnitudes` holds the magnitudes of the
   /// values that set the scales of activations; those of inputs are added here. Not ok: the outcome
   /// names the value without elements.
-  [[nodiscard]] Outcome operands(const FusedGraph& graph,
-                                 const std::vector<ValueId>& wanted,
-                                 std::vector<Tensor>& operands,
-                                 Magnitudes magnitudes = {}) const;
+  [[nodiscard]] results::Outcome operands(const rewrite::FusedGraph& graph,
+                                          const std::vector<model::ValueId>& wanted,
+                                          std::vector<model::Tensor>& operands,
+                                          Magnitudes magnitudes = {}) const;
 
  private:
-  ExecuteRequest request_;
+  worker::ExecuteRequest request_;
   std::unique_ptr<onnx::ModelProto> file_;
-  Graph file_graph_;  // as written
-  Graph graph_;
-  std::map<ValueId, Tensor> values_;  // constants and inputs, in the file's types
-  std::vector<Tensor> inputs_;
+  model::Graph file_graph_;  // as written
+  model::Graph graph_;
+  std::map<model::ValueId, model::Tensor> values_;  // constants and inputs, in the file's types
+  std::vector<model::Tensor> inputs_;
 };
 
-}  // namespace plumb
+}  // namespace plumb::engine

@@ -5,7 +5,7 @@
 
 #include "harness/base/error.hpp"
 
-namespace plumb {
+namespace plumb::engine {
 namespace {
 
 constexpr std::size_t kBits = 64;
@@ -54,4 +54,4 @@ bool StepOrder::before(std::size_t earlier, std::size_t later) const {
   return (reached_.at(later).at(earlier / kBits) >> (earlier % kBits) & 1U) != 0;
 }
 
-}  // namespace plumb
+}  // namespace plumb::engine

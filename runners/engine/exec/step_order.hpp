@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-namespace plumb {
+namespace plumb::engine {
 
 /// List, by step, of the steps that must finish before it begins.
 using StepNeeds = std::vector<std::vector<std::size_t>>;
@@ -29,4 +29,4 @@ class StepOrder {
   std::vector<std::vector<std::uint64_t>> reached_;  // by later step: a bit for each earlier one
 };
 
-}  // namespace plumb
+}  // namespace plumb::engine

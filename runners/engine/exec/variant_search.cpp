@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-namespace plumb {
+namespace plumb::engine {
 namespace {
 
 constexpr Seconds kBudget{2.0};
@@ -30,13 +30,16 @@ std::string_view layout_of(std::string_view variant) {
 
 class Search {
  public:
-  Search(Backend& backend, const Graph& graph, const ModeRequest& request, const Clock& clock)
+  Search(worker::Backend& backend,
+         const model::Graph& graph,
+         const worker::ModeRequest& request,
+         const measure::Clock& clock)
       : backend_(backend),
         graph_(graph),
         price_(request.reorder_per_byte),
         clock_(clock),
         end_(clock() + kBudget) {
-    for (const ModeStep& step : request.steps) {
+    for (const worker::ModeStep& step : request.steps) {
       choices_.try_emplace(step.key, &step.choices);
       if (step.choices.size() == 1) {
         fixed_.try_emplace(step.key, step.choices.front().variant);
@@ -44,7 +47,7 @@ class Search {
     }
   }
 
-  LayerVariants run() {
+  worker::LayerVariants run() {
     if (fixed_.size() == choices_.size()) {
       return fixed_;
     }
@@ -62,8 +65,8 @@ class Search {
  private:
   /// Key with the variants that are worth trying for it.
   struct Candidate {
-    LayerKey key;
-    std::vector<VariantTime> tried;
+    model::LayerKey key;
+    std::vector<worker::VariantTime> tried;
     Seconds gain{};  ///< over all its layers, reorders aside
   };
 
@@ -71,25 +74,25 @@ class Search {
 
   /// Returns the time of the variant that the plan executes. A variant without a time counts as the
   /// key's fastest.
-  [[nodiscard]] Seconds time_of(const LayerKey& key, const std::string& variant) const {
+  [[nodiscard]] Seconds time_of(const model::LayerKey& key, const std::string& variant) const {
     const auto found = choices_.find(key);
     if (found == choices_.end()) {
       return Seconds(0);
     }
-    const std::vector<VariantTime>& choices = *found->second;
+    const std::vector<worker::VariantTime>& choices = *found->second;
     const auto named = std::find_if(choices.begin(), choices.end(), [&](const auto& choice) {
       return choice.variant == variant;
     });
     return named == choices.end() ? choices.front().seconds : named->seconds;
   }
 
-  [[nodiscard]] std::optional<Seconds> cost_of(const LayerVariants& variants) {
-    const PreparedModel model = backend_.prepare_model(graph_, {variants, false});
+  [[nodiscard]] std::optional<Seconds> cost_of(const worker::LayerVariants& variants) {
+    const worker::PreparedModel model = backend_.prepare_model(graph_, {variants, false});
     if (!model.outcome.ok()) {
       return std::nullopt;
     }
     Seconds cost = price_ * static_cast<double>(model.reordered.value);
-    for (LayerId id = 0; id < model.variants.size(); ++id) {
+    for (model::LayerId id = 0; id < model.variants.size(); ++id) {
       if (!model.variants[id].empty()) {
         cost += time_of(graph_.layers[id].key, model.variants[id]);
       }
@@ -97,7 +100,7 @@ class Search {
     return cost;
   }
 
-  bool try_set(const LayerVariants& variants) {
+  bool try_set(const worker::LayerVariants& variants) {
     const std::optional<Seconds> cost = cost_of(variants);
     if (!cost || (best_cost_ && *cost >= *best_cost_)) {
       return false;
@@ -109,10 +112,10 @@ class Search {
 
   /// Lists the keys with variants worth trying against the library's own choices, most to gain
   /// first.
-  void order_keys(const PreparedModel& own) {
+  void order_keys(const worker::PreparedModel& own) {
     std::map<std::string, Candidate> candidates;
-    for (LayerId id = 0; id < own.variants.size(); ++id) {
-      const LayerKey& key = graph_.layers[id].key;
+    for (model::LayerId id = 0; id < own.variants.size(); ++id) {
+      const model::LayerKey& key = graph_.layers[id].key;
       const auto found = choices_.find(key);
       if (own.variants[id].empty() || found == choices_.end() || fixed_.contains(key)) {
         continue;
@@ -121,7 +124,7 @@ class Search {
       Candidate& candidate = candidates[key.text];
       candidate.key = key;
       candidate.gain += now - found->second->front().seconds;
-      for (const VariantTime& choice : *found->second) {
+      for (const worker::VariantTime& choice : *found->second) {
         const bool known =
             std::any_of(candidate.tried.begin(), candidate.tried.end(), [&](const auto& one) {
               return one.variant == choice.variant;
@@ -144,18 +147,18 @@ class Search {
   /// Tries every key's fastest variant, then for each layout every key's fastest in it.
   void try_layouts() {
     std::set<std::string> layouts;
-    LayerVariants fastest = fixed_;
+    worker::LayerVariants fastest = fixed_;
     for (const Candidate& candidate : candidates_) {
       fastest[candidate.key] = candidate.tried.front().variant;
-      for (const VariantTime& choice : candidate.tried) {
+      for (const worker::VariantTime& choice : candidate.tried) {
         layouts.emplace(layout_of(choice.variant));
       }
     }
     try_set(fastest);
     for (const std::string& layout : layouts) {
-      LayerVariants set = fixed_;
+      worker::LayerVariants set = fixed_;
       for (const Candidate& candidate : candidates_) {
-        for (const VariantTime& choice : candidate.tried) {
+        for (const worker::VariantTime& choice : candidate.tried) {
           if (layout_of(choice.variant) == layout) {
             set.try_emplace(candidate.key, choice.variant);
           }
@@ -172,13 +175,13 @@ class Search {
     bool better = false;
     for (const Candidate& candidate : candidates_) {
       // Without its key, the library chooses again, which may fit the new neighbours better.
-      LayerVariants without = best_;
+      worker::LayerVariants without = best_;
       without.erase(candidate.key);
       if (best_.contains(candidate.key) && !ended()) {
         better = try_set(without) || better;
       }
-      for (const VariantTime& choice : candidate.tried) {
-        LayerVariants other = without;
+      for (const worker::VariantTime& choice : candidate.tried) {
+        worker::LayerVariants other = without;
         other[candidate.key] = choice.variant;
         if (other != best_ && !ended()) {
           better = try_set(other) || better;
@@ -188,25 +191,25 @@ class Search {
     return better && !ended();
   }
 
-  Backend& backend_;
-  const Graph& graph_;
+  worker::Backend& backend_;
+  const model::Graph& graph_;
   Seconds price_;
-  const Clock& clock_;
+  const measure::Clock& clock_;
   Seconds end_;
-  std::unordered_map<LayerKey, const std::vector<VariantTime>*> choices_;
-  LayerVariants fixed_;
+  std::unordered_map<model::LayerKey, const std::vector<worker::VariantTime>*> choices_;
+  worker::LayerVariants fixed_;
   std::vector<Candidate> candidates_;
-  LayerVariants best_;
+  worker::LayerVariants best_;
   std::optional<Seconds> best_cost_;
 };
 
 }  // namespace
 
-LayerVariants chosen_variants(Backend& backend,
-                              const Graph& graph,
-                              const ModeRequest& request,
-                              const Clock& clock) {
+worker::LayerVariants chosen_variants(worker::Backend& backend,
+                                      const model::Graph& graph,
+                                      const worker::ModeRequest& request,
+                                      const measure::Clock& clock) {
   return Search(backend, graph, request, clock).run();
 }
 
-}  // namespace plumb
+}  // namespace plumb::engine

@@ -5,7 +5,7 @@
 #include "harness/worker/protocol/backend.hpp"
 #include "harness/worker/protocol/execute_request.hpp"
 
-namespace plumb {
+namespace plumb::engine {
 
 /// Chooses the variants of a mode's steps that together take the least time.
 ///
@@ -22,9 +22,9 @@ namespace plumb {
 /// four of a key are. After two seconds of `clock` no further set is tried, so that the result need
 /// not be the optimum. A step with one choice has it in every set. Keys that are missing in the
 /// result are left to the library.
-[[nodiscard]] LayerVariants chosen_variants(Backend& backend,
-                                            const Graph& graph,
-                                            const ModeRequest& request,
-                                            const Clock& clock);
+[[nodiscard]] worker::LayerVariants chosen_variants(worker::Backend& backend,
+                                                    const model::Graph& graph,
+                                                    const worker::ModeRequest& request,
+                                                    const measure::Clock& clock);
 
-}  // namespace plumb
+}  // namespace plumb::engine

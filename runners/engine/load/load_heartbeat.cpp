@@ -5,9 +5,11 @@
 #include <exception>
 #include <utility>
 
-namespace plumb {
+namespace plumb::engine {
 
-LoadHeartbeat::LoadHeartbeat(LoadReport report, std::function<std::uint64_t()> batches, Clock clock)
+LoadHeartbeat::LoadHeartbeat(worker::LoadReport report,
+                             std::function<std::uint64_t()> batches,
+                             measure::Clock clock)
     : report_(std::move(report)),
       batches_(std::move(batches)),
       clock_(std::move(clock)),
@@ -35,7 +37,7 @@ void LoadHeartbeat::enter(std::string phase) {
 void LoadHeartbeat::beat() {
   std::unique_lock lock(mutex_);
   while (!ended_) {
-    const LoadProgress progress{phase_, batches_(), clock_() - begin_};
+    const worker::LoadProgress progress{phase_, batches_(), clock_() - begin_};
     fresh_ = false;
     lock.unlock();
     try {
@@ -48,4 +50,4 @@ void LoadHeartbeat::beat() {
   }
 }
 
-}  // namespace plumb
+}  // namespace plumb::engine

@@ -11,14 +11,16 @@
 #include "harness/measure/sampler.hpp"
 #include "harness/worker/protocol/load_request.hpp"
 
-namespace plumb {
+namespace plumb::engine {
 
 /// Reporter of a load's progress at each new phase, and about once a second. It reports from a
 /// thread of its own, and never after its destruction.
 class LoadHeartbeat {
  public:
   /// Starts the thread, which calls `report` and `batches`.
-  LoadHeartbeat(LoadReport report, std::function<std::uint64_t()> batches, Clock clock);
+  LoadHeartbeat(worker::LoadReport report,
+                std::function<std::uint64_t()> batches,
+                measure::Clock clock);
   ~LoadHeartbeat();
   LoadHeartbeat(const LoadHeartbeat&) = delete;
   LoadHeartbeat& operator=(const LoadHeartbeat&) = delete;
@@ -31,9 +33,9 @@ class LoadHeartbeat {
  private:
   void beat();
 
-  LoadReport report_;
+  worker::LoadReport report_;
   std::function<std::uint64_t()> batches_;
-  Clock clock_;
+  measure::Clock clock_;
   Seconds begin_;
   std::mutex mutex_;  // guards all members below
   std::condition_variable changed_;
@@ -43,4 +45,4 @@ class LoadHeartbeat {
   std::thread thread_;
 };
 
-}  // namespace plumb
+}  // namespace plumb::engine

@@ -18,17 +18,18 @@
 #include "runners/engine/bench/candidate.hpp"
 #include "runners/engine/load/load_heartbeat.hpp"
 
-namespace plumb {
+namespace plumb::engine {
 namespace {
 
-bool is_stream(LoadScenario scenario) {
-  return scenario == LoadScenario::kSingleStream || scenario == LoadScenario::kMultiStream;
+bool is_stream(loadgen::LoadScenario scenario) {
+  return scenario == loadgen::LoadScenario::kSingleStream ||
+         scenario == loadgen::LoadScenario::kMultiStream;
 }
 
 /// Returns the samples that make two batches for each lane, and at least one whole query.
-std::size_t least_samples(const LoadRequest& request) {
+std::size_t least_samples(const worker::LoadRequest& request) {
   const std::uint64_t query =
-      is_stream(request.load.scenario) ? resolve_load(request.load).samples_per_query : 1;
+      is_stream(request.load.scenario) ? loadgen::resolve_load(request.load).samples_per_query : 1;
   return std::max(2 * request.batches.lanes * request.batches.maximum_batch,
                   static_cast<std::size_t>(query));
 }
@@ -36,35 +37,38 @@ std::size_t least_samples(const LoadRequest& request) {
 /// Model that is ready for a load, called by one thread or behind a batcher.
 class LoadedSystem {
  public:
-  LoadedSystem(BatchRunner& executor, const LoadRequest& request, const LoadClock& clock) {
+  LoadedSystem(BatchRunner& executor,
+               const worker::LoadRequest& request,
+               const loadgen::LoadClock& clock) {
     if (is_stream(request.load.scenario) && request.batches.lanes == 1) {
-      direct_ = std::make_unique<DirectSystem>(executor, request.batches.maximum_batch);
+      direct_ = std::make_unique<loadgen::DirectSystem>(executor, request.batches.maximum_batch);
     } else {
-      batcher_ = std::make_unique<DynamicBatcher>(executor, request.batches, clock);
+      batcher_ = std::make_unique<loadgen::DynamicBatcher>(executor, request.batches, clock);
     }
   }
 
-  [[nodiscard]] SystemUnderTest& system() {
-    return direct_ ? static_cast<SystemUnderTest&>(*direct_) : *batcher_;
+  [[nodiscard]] loadgen::SystemUnderTest& system() {
+    return direct_ ? static_cast<loadgen::SystemUnderTest&>(*direct_) : *batcher_;
   }
   [[nodiscard]] bool direct() const { return direct_ != nullptr; }
-  [[nodiscard]] std::vector<BucketUse> uses() const {
+  [[nodiscard]] std::vector<loadgen::BucketUse> uses() const {
     return direct_ ? direct_->uses() : batcher_->uses();
   }
 
  private:
-  std::unique_ptr<DirectSystem> direct_;
-  std::unique_ptr<DynamicBatcher> batcher_;
+  std::unique_ptr<loadgen::DirectSystem> direct_;
+  std::unique_ptr<loadgen::DynamicBatcher> batcher_;
 };
 
 /// Runs a load in accuracy mode and stores how far its answers agree. A wrong answer becomes the
 /// outcome.
-LoadResult ask_once(LoadedSystem& loaded,
-                    const RequestedLoad& asked,
-                    LoadClock& clock,
-                    AnswerCheck& check,
-                    ScenarioResult& load) {
-  LoadResult result = run_load(resolve_load(asked), loaded.system(), clock, &check);
+loadgen::LoadResult ask_once(LoadedSystem& loaded,
+                             const loadgen::RequestedLoad& asked,
+                             loadgen::LoadClock& clock,
+                             AnswerCheck& check,
+                             results::ScenarioResult& load) {
+  loadgen::LoadResult result =
+      loadgen::run_load(loadgen::resolve_load(asked), loaded.system(), clock, &check);
   load.agreement = check.agreement();
   if (!check.outcome().ok()) {
     load.outcome = check.outcome();
@@ -73,15 +77,15 @@ LoadResult ask_once(LoadedSystem& loaded,
 }
 
 /// Prepares a program for each bucket and lane, checks answers, and then runs the load.
-void run(Backend& backend,
-         const Clock& clock,
-         LoadClock& load_clock,
-         const LoadRequest& request,
+void run(worker::Backend& backend,
+         const measure::Clock& clock,
+         loadgen::LoadClock& load_clock,
+         const worker::LoadRequest& request,
          BatchRunner& executor,
          LoadHeartbeat& heart,
-         ScenarioResult& load) {
+         results::ScenarioResult& load) {
   const Seconds begin = clock();
-  for (const LoadRequest::Bucket& bucket : request.buckets) {
+  for (const worker::LoadRequest::Bucket& bucket : request.buckets) {
     heart.enter(fmt::format("preparing batches of {}", bucket.samples));
     load.outcome = executor.add(backend, bucket, request.batches.lanes, clock);
     if (!load.outcome.ok()) {
@@ -97,7 +101,7 @@ void run(Backend& backend,
   load.direct = loaded.direct();
   const std::size_t checked = std::min(executor.samples(), least_samples(request));
   heart.enter("checking answers");
-  const ExecutionMode& mode = request.buckets.front().model.modes.front().mode;
+  const results::ExecutionMode& mode = request.buckets.front().model.modes.front().mode;
   AnswerCheck before(executor, checked, mode, nullptr);
   static_cast<void>(
       ask_once(loaded, answer_check_load(request.load, checked), load_clock, before, load));
@@ -106,22 +110,22 @@ void run(Backend& backend,
   }
   const std::optional<Seconds> left =
       request.budget ? std::optional(*request.budget - load.preparation) : std::nullopt;
-  BudgetedLoad done =
-      run_within(load.requested, left, loaded.system(), load_clock, [&](const std::string& phase) {
+  loadgen::BudgetedLoad done = loadgen::run_within(
+      load.requested, left, loaded.system(), load_clock, [&](const std::string& phase) {
         heart.enter(phase);
       });
   load.requested = done.requested;
   load.result = std::move(done.result);
   if (done.peak) {
-    load.peak = summarize(*done.peak);
+    load.peak = results::summarize(*done.peak);
   }
   load.buckets = loaded.uses();
   if (!request.accuracy_log.empty()) {
     heart.enter("accuracy: every sample once");
     std::ofstream file(request.accuracy_log, std::ios::binary);
-    MlperfAccuracyLog log(file);
+    loadgen::MlperfAccuracyLog log(file);
     AnswerCheck all(executor, executor.samples(), mode, &log);
-    RequestedLoad asked = accuracy_load(load.requested, executor.samples());
+    loadgen::RequestedLoad asked = loadgen::accuracy_load(load.requested, executor.samples());
     if (load.result) {
       asked.target_rate = load.result->load.target_rate;  // as the search found it
     }
@@ -138,19 +142,19 @@ void run(Backend& backend,
 
 }  // namespace
 
-ScenarioResult load_model(Backend& backend,
-                          LayerTiming& timing,
-                          const DisturbanceSource& disturbance,
-                          LoadClock& clock,
-                          const LoadRequest& request,
-                          const LoadReport& report) {
-  ScenarioResult load = begin_load(request);
+results::ScenarioResult load_model(worker::Backend& backend,
+                                   LayerTiming& timing,
+                                   const measure::DisturbanceSource& disturbance,
+                                   loadgen::LoadClock& clock,
+                                   const worker::LoadRequest& request,
+                                   const worker::LoadReport& report) {
+  results::ScenarioResult load = worker::begin_load(request);
   load.started = current_time();
   const std::chrono::nanoseconds started = clock.now();
   load.floor = timing.floor().at(1);
   fmt::print(stderr, "loading {}: {}\n", load.model, load.scenario);
   const Seconds begin = timing.clock()();
-  const DisturbanceReading before = disturbance();
+  const measure::DisturbanceReading before = disturbance();
   guarded(load.outcome, [&] {
     BatchRunner executor(fmt::format("{} ({})", load.model, load.mode),
                          std::max<std::size_t>(request.data_set, least_samples(request)));
@@ -158,14 +162,14 @@ ScenarioResult load_model(Backend& backend,
         report, [&executor] { return executor.batches(); }, timing.clock());
     run(backend, timing.clock(), clock, request, executor, heart, load);
   });
-  for (std::optional<LoadResult>* result : {&load.result, &load.accuracy}) {
+  for (std::optional<loadgen::LoadResult>* result : {&load.result, &load.accuracy}) {
     if (*result) {
       (*result)->begin -= started;
     }
   }
-  load.disturbance = disturbance_between(before, disturbance());
+  load.disturbance = measure::disturbance_between(before, disturbance());
   load.wall = timing.clock()() - begin;
   return load;
 }
 
-}  // namespace plumb
+}  // namespace plumb::engine

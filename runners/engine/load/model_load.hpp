@@ -8,7 +8,7 @@
 #include "harness/worker/protocol/load_request.hpp"
 #include "runners/engine/bench/layer_timing.hpp"
 
-namespace plumb {
+namespace plumb::engine {
 
 /// Runs a load scenario on a whole model: prepares a program for each bucket and lane, loads and
 /// judges.
@@ -17,11 +17,11 @@ namespace plumb {
 /// server scenario without a rate is searched for its peak. The one query of an offline scenario is
 /// sized by a short load before it, and cut where the budget ends. A failure is the result's
 /// outcome.
-[[nodiscard]] ScenarioResult load_model(Backend& backend,
-                                        LayerTiming& timing,
-                                        const DisturbanceSource& disturbance,
-                                        LoadClock& clock,
-                                        const LoadRequest& request,
-                                        const LoadReport& report);
+[[nodiscard]] results::ScenarioResult load_model(worker::Backend& backend,
+                                                 LayerTiming& timing,
+                                                 const measure::DisturbanceSource& disturbance,
+                                                 loadgen::LoadClock& clock,
+                                                 const worker::LoadRequest& request,
+                                                 const worker::LoadReport& report);
 
-}  // namespace plumb
+}  // namespace plumb::engine

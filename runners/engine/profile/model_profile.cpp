@@ -13,19 +13,19 @@
 #include "harness/measure/section_interval.hpp"
 #include "runners/engine/exec/step_order.hpp"
 
-namespace plumb {
+namespace plumb::engine {
 namespace {
 
 constexpr std::size_t kTimedOfEqual = 3;  // in one pass; each needs its caches filled
 
-Seconds median_of(std::vector<Seconds> times) {
+Seconds compute_median(std::vector<Seconds> times) {
   const auto middle = times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2);
   std::nth_element(times.begin(), middle, times.end());
   return *middle;
 }
 
-ExecutedLayer described(const ReadyModel& ready, std::optional<LayerId> id) {
-  ExecutedLayer layer;
+results::ExecutedLayer described(const ReadyModel& ready, std::optional<model::LayerId> id) {
+  results::ExecutedLayer layer;
   if (id) {
     layer.layers = ready.plan.fused.origins.at(*id);
     layer.key = ready.plan.fused.graph.layers.at(*id).key;
@@ -36,13 +36,13 @@ ExecutedLayer described(const ReadyModel& ready, std::optional<LayerId> id) {
 
 /// Names each step so that equal names mean equal work.
 std::vector<std::string> step_names(const ReadyModel& ready) {
-  const std::vector<StepOrigin>& steps = ready.prepared.steps;
+  const std::vector<worker::StepOrigin>& steps = ready.prepared.steps;
   std::vector<std::string> names;
-  std::map<std::optional<LayerId>, std::size_t> counts;
+  std::map<std::optional<model::LayerId>, std::size_t> counts;
   for (std::size_t i = 0; i < steps.size(); ++i) {
     const std::size_t number = counts[steps[i].layer]++;
     const bool unique = steps[i].reorder || !steps[i].layer;  // its layouts have no name
-    const ExecutedLayer layer = described(ready, steps[i].layer);
+    const results::ExecutedLayer layer = described(ready, steps[i].layer);
     names.push_back(unique ? fmt::format("step {}", i)
                            : fmt::format("{} {} {}", layer.key.text, layer.variant, number));
   }
@@ -51,7 +51,7 @@ std::vector<std::string> step_names(const ReadyModel& ready) {
 
 /// Returns the number of each step's group. Steps of one group have the same name and follow the
 /// same name.
-std::vector<std::size_t> groups_of(const std::vector<std::string>& names) {
+std::vector<std::size_t> number_groups(const std::vector<std::string>& names) {
   std::map<std::pair<std::string, std::string>, std::size_t> numbers;
   std::vector<std::size_t> result;
   for (std::size_t i = 0; i < names.size(); ++i) {
@@ -62,7 +62,8 @@ std::vector<std::size_t> groups_of(const std::vector<std::string>& names) {
 }
 
 /// Adds two times and the ends of their intervals.
-TimeInContext operator+(const TimeInContext& left, const TimeInContext& right) {
+results::TimeInContext operator+(const results::TimeInContext& left,
+                                 const results::TimeInContext& right) {
   return {left.median + right.median,
           {left.interval.low + right.interval.low, left.interval.high + right.interval.high}};
 }
@@ -74,7 +75,7 @@ Seconds above_floor(Seconds time, Seconds floor) {
 }  // namespace
 
 ModelProfile::ModelProfile(const ReadyModel& ready, Bytes most)
-    : ready_(ready), most_(most), group_of_(groups_of(step_names(ready))) {
+    : ready_(ready), most_(most), group_of_(number_groups(step_names(ready))) {
   for (std::size_t step = 0; step < group_of_.size(); ++step) {
     groups_.resize(std::max(groups_.size(), group_of_[step] + 1));
     groups_[group_of_[step]].push_back(step);
@@ -127,7 +128,10 @@ void ModelProfile::add_in_context(std::size_t parts) {
   }
 }
 
-void ModelProfile::add(std::size_t parts, std::size_t most, Seconds budget, const Clock& clock) {
+void ModelProfile::add(std::size_t parts,
+                       std::size_t most,
+                       Seconds budget,
+                       const measure::Clock& clock) {
   const Seconds begin = clock();
   Seconds now = begin;
   for (std::size_t i = 0; i < most && (i == 0 || now - begin < budget); ++i) {
@@ -152,9 +156,9 @@ Seconds ModelProfile::pass_time() const {
   return in_context_.empty() || passes_ == 0 ? Seconds(0.0) : spent_ / static_cast<double>(passes_);
 }
 
-std::vector<TimeInContext> ModelProfile::steps_in_context(Seconds floor,
-                                                          std::optional<std::size_t> round) const {
-  std::vector<TimeInContext> of_groups;
+std::vector<results::TimeInContext> ModelProfile::steps_in_context(
+    Seconds floor, std::optional<std::size_t> round) const {
+  std::vector<results::TimeInContext> of_groups;
   for (const std::vector<Sample>& samples : in_context_) {
     std::vector<Seconds> times;
     std::vector<Seconds> of_round;
@@ -164,19 +168,19 @@ std::vector<TimeInContext> ModelProfile::steps_in_context(Seconds floor,
         of_round.push_back(sample.time);
       }
     }
-    const SampleSummary time = summarize(of_round.empty() ? times : of_round);
+    const measure::SampleSummary time = measure::summarize(of_round.empty() ? times : of_round);
     of_groups.push_back(
         {above_floor(time.median, floor),
          {above_floor(time.interval.low, floor), above_floor(time.interval.high, floor)}});
   }
-  std::vector<TimeInContext> steps;
+  std::vector<results::TimeInContext> steps;
   for (std::size_t i = 0; i < group_of_.size() && !of_groups.empty(); ++i) {
     steps.push_back(of_groups[group_of_[i]]);
   }
   return steps;
 }
 
-std::optional<TimeInContext> ModelProfile::in_context(Seconds floor) const {
+std::optional<results::TimeInContext> ModelProfile::in_context(Seconds floor) const {
   if (in_context_.empty()) {
     return std::nullopt;
   }
@@ -185,14 +189,14 @@ std::optional<TimeInContext> ModelProfile::in_context(Seconds floor) const {
     of_rounds.push_back(together(steps_in_context(floor, round)));
   }
   const Seconds whole = together(steps_in_context(floor));
-  return TimeInContext{whole, section_interval(whole, of_rounds)};
+  return results::TimeInContext{whole, measure::section_interval(whole, of_rounds)};
 }
 
-Seconds ModelProfile::together(const std::vector<TimeInContext>& steps) const {
+Seconds ModelProfile::together(const std::vector<results::TimeInContext>& steps) const {
   const StepNeeds& needs = ready_.prepared.needs;
   Seconds end{};
   if (needs.empty()) {
-    for (const TimeInContext& step : steps) {
+    for (const results::TimeInContext& step : steps) {
       end += step.median;
     }
     return end;
@@ -209,24 +213,24 @@ Seconds ModelProfile::together(const std::vector<TimeInContext>& steps) const {
   return end;
 }
 
-std::vector<ExecutedLayer> ModelProfile::layers(Seconds floor) const {
-  const std::vector<StepOrigin>& steps = ready_.prepared.steps;
-  std::vector<ExecutedLayer> layers;
-  std::map<std::optional<LayerId>, std::size_t> places;
-  const std::vector<TimeInContext> in_context = steps_in_context(floor);
+std::vector<results::ExecutedLayer> ModelProfile::layers(Seconds floor) const {
+  const std::vector<worker::StepOrigin>& steps = ready_.prepared.steps;
+  std::vector<results::ExecutedLayer> layers;
+  std::map<std::optional<model::LayerId>, std::size_t> places;
+  const std::vector<results::TimeInContext> in_context = steps_in_context(floor);
   for (std::size_t i = 0; i < times_.size(); ++i) {
     const auto [at, added] = places.try_emplace(steps[i].layer, layers.size());
     if (added) {
       layers.push_back(described(ready_, steps[i].layer));
     }
-    ExecutedLayer& layer = layers[at->second];
-    (steps[i].reorder ? layer.reorder : layer.seconds) += median_of(times_[i]);
+    results::ExecutedLayer& layer = layers[at->second];
+    (steps[i].reorder ? layer.reorder : layer.seconds) += compute_median(times_[i]);
     layer.reorders += steps[i].reorder ? 1 : 0;
     if (!in_context.empty()) {
-      layer.in_context = layer.in_context.value_or(TimeInContext{}) + in_context[i];
+      layer.in_context = layer.in_context.value_or(results::TimeInContext{}) + in_context[i];
     }
   }
   return layers;
 }
 
-}  // namespace plumb
+}  // namespace plumb::engine

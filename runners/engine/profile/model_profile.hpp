@@ -10,7 +10,7 @@
 #include "harness/results/execution.hpp"
 #include "runners/engine/exec/ready_model.hpp"
 
-namespace plumb {
+namespace plumb::engine {
 
 /// Profile of a ready model, whose steps are timed in many passes and in two ways.
 ///
@@ -30,7 +30,7 @@ class ModelProfile {
   /// A pass in context is split by its steps, so that the whole program can be timed between its
   /// parts. The pass as it runs is made with the first part. `parts` may change between passes
   /// only. Adds nothing if the program cannot time its steps.
-  void add(std::size_t parts, std::size_t most, Seconds budget, const Clock& clock);
+  void add(std::size_t parts, std::size_t most, Seconds budget, const measure::Clock& clock);
 
   /// Ends a round, because later samples find the machine in another state. A pass that a round's
   /// end interrupts counts to both rounds.
@@ -45,7 +45,7 @@ class ModelProfile {
   /// A layer's own time and that of the reorders before it are apart. Its time in context contains
   /// both, less the harness overhead `floor` for each step. Layers come in the order of execution.
   /// The last entry, without layers, makes the outputs dense. Empty without a pass.
-  [[nodiscard]] std::vector<ExecutedLayer> layers(Seconds floor) const;
+  [[nodiscard]] std::vector<results::ExecutedLayer> layers(Seconds floor) const;
 
   /// Returns the model's time from its steps in context, one after the other or side by side.
   ///
@@ -54,7 +54,7 @@ class ModelProfile {
   /// rounds (section_interval()), because steps of one round are not independent, and one may be
   /// timed for many. `floor` is the harness overhead of one step. Returns nothing if the program
   /// cannot time its steps in context.
-  [[nodiscard]] std::optional<TimeInContext> in_context(Seconds floor) const;
+  [[nodiscard]] std::optional<results::TimeInContext> in_context(Seconds floor) const;
 
  private:
   struct Sample {
@@ -67,10 +67,10 @@ class ModelProfile {
   void add_in_context(std::size_t parts);
   /// Returns the time in context of each step. With a round, only the samples of that round count,
   /// where a step has any.
-  [[nodiscard]] std::vector<TimeInContext> steps_in_context(
+  [[nodiscard]] std::vector<results::TimeInContext> steps_in_context(
       Seconds floor, std::optional<std::size_t> round = std::nullopt) const;
   /// Returns when the last step ends, by the medians.
-  [[nodiscard]] Seconds together(const std::vector<TimeInContext>& steps) const;
+  [[nodiscard]] Seconds together(const std::vector<results::TimeInContext>& steps) const;
 
   const ReadyModel& ready_;
   Bytes most_;
@@ -86,4 +86,4 @@ class ModelProfile {
   std::vector<std::vector<Sample>> in_context_;   ///< by group; empty: the program cannot tell
 };
 
-}  // namespace plumb
+}  // namespace plumb::engine

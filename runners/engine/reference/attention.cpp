@@ -9,7 +9,7 @@
 #include "runners/engine/random_stream.hpp"
 #include "runners/engine/reference/operators.hpp"
 
-namespace plumb::reference {
+namespace plumb::engine::reference {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -22,14 +22,14 @@ std::size_t size(std::int64_t extent) {
 /// one query of one head.
 class Attention {
  public:
-  Attention(const LayerSpec& spec, Operands operands)
+  Attention(const model::LayerSpec& spec, Operands operands)
       : spec_(spec), operands_(operands), s_(checked_shape(spec)) {
     if (spec.has_input(3)) {
       mask_.emplace(spec, operands[3].dims, Dims{s_.batch, s_.q_heads, s_.queries, s_.keys});
     }
   }
 
-  [[nodiscard]] const AttentionShape& shape() const { return s_; }
+  [[nodiscard]] const model::AttentionShape& shape() const { return s_; }
   [[nodiscard]] std::size_t rows() const { return size(s_.batch * s_.q_heads * s_.queries); }
 
   /// Returns the position of a row in the output. Rows count in the order batch, head, query.
@@ -84,10 +84,10 @@ class Attention {
   }
 
  private:
-  static AttentionShape checked_shape(const LayerSpec& spec) {
-    const std::optional<SpecProblem> problem = check_spec(spec);
+  static model::AttentionShape checked_shape(const model::LayerSpec& spec) {
+    const std::optional<model::SpecProblem> problem = model::check_spec(spec);
     require(!problem, spec, problem ? problem->text : std::string());
-    return attention_shape(spec);
+    return model::attention_shape(spec);
   }
 
   [[nodiscard]] std::size_t start(std::size_t batch,
@@ -138,21 +138,21 @@ class Attention {
       return 0.0;
     }
     const double value = operands_[3].values[(*mask_)(row * size(s_.keys) + key)];
-    if (spec_.inputs[3]->dtype == DataType::kBool) {
+    if (spec_.inputs[3]->dtype == model::DataType::kBool) {
       return value != 0.0 ? 0.0 : -kInfinity;
     }
     return value;
   }
 
-  const LayerSpec& spec_;
+  const model::LayerSpec& spec_;
   Operands operands_;
-  AttentionShape s_;
+  model::AttentionShape s_;
   std::optional<Broadcast> mask_;
 };
 
 }  // namespace
 
-std::vector<Numbers> attention(const LayerSpec& spec, Operands operands) {
+std::vector<Numbers> attention(const model::LayerSpec& spec, Operands operands) {
   const Attention layer(spec, operands);
   std::vector<Numbers> outputs;
   for (std::size_t i = 0; i < spec.outputs.size(); ++i) {
@@ -173,7 +173,7 @@ std::vector<Numbers> attention(const LayerSpec& spec, Operands operands) {
   return outputs;
 }
 
-std::vector<SampledElement> attention_samples(const LayerSpec& spec,
+std::vector<SampledElement> attention_samples(const model::LayerSpec& spec,
                                               Operands operands,
                                               std::size_t count,
                                               std::uint64_t seed) {
@@ -203,4 +203,4 @@ std::vector<SampledElement> attention_samples(const LayerSpec& spec,
   return samples;
 }
 
-}  // namespace plumb::reference
+}  // namespace plumb::engine::reference

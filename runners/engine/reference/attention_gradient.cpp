@@ -12,7 +12,7 @@
 #include "runners/engine/random_stream.hpp"
 #include "runners/engine/reference/operators.hpp"
 
-namespace plumb::reference {
+namespace plumb::engine::reference {
 namespace {
 
 enum Operand : std::size_t { kGradient, kQuery, kKey, kValue, kResult, kStatistics };
@@ -32,13 +32,13 @@ struct Place {
 /// value.
 class AttentionGradient {
  public:
-  AttentionGradient(const LayerSpec& spec, Operands operands)
+  AttentionGradient(const model::LayerSpec& spec, Operands operands)
       : operands_(operands), s_(checked_shape(spec)) {
     scale_ = spec.real("scale");
     causal_ = spec.integer("causal") != 0;
   }
 
-  [[nodiscard]] const AttentionShape& shape() const { return s_; }
+  [[nodiscard]] const model::AttentionShape& shape() const { return s_; }
   [[nodiscard]] std::size_t query_rows() const { return size(s_.batch * s_.q_heads * s_.queries); }
   [[nodiscard]] std::size_t key_rows() const { return size(s_.batch * s_.kv_heads * s_.keys); }
 
@@ -88,10 +88,10 @@ class AttentionGradient {
     double slope = 0.0;
   };
 
-  static AttentionShape checked_shape(const LayerSpec& spec) {
-    const std::optional<SpecProblem> problem = check_spec(spec);
+  static model::AttentionShape checked_shape(const model::LayerSpec& spec) {
+    const std::optional<model::SpecProblem> problem = model::check_spec(spec);
     require(!problem, spec, problem ? problem->text : std::string());
-    return attention_shape(forward_layer(spec));
+    return model::attention_shape(model::forward_layer(spec));
   }
 
   [[nodiscard]] Place place_of(std::size_t row, bool of_query) const {
@@ -142,7 +142,7 @@ class AttentionGradient {
   }
 
   Operands operands_;
-  AttentionShape s_;
+  model::AttentionShape s_;
   double scale_ = 1.0;
   bool causal_ = false;
 };
@@ -156,7 +156,7 @@ void visit_row(const AttentionGradient& layer, std::size_t output, std::size_t r
 
 }  // namespace
 
-std::vector<Numbers> attention_gradient(const LayerSpec& spec, Operands operands) {
+std::vector<Numbers> attention_gradient(const model::LayerSpec& spec, Operands operands) {
   const AttentionGradient layer(spec, operands);
   std::vector<Numbers> outputs;
   for (std::size_t output = 0; output < 3; ++output) {
@@ -173,7 +173,7 @@ std::vector<Numbers> attention_gradient(const LayerSpec& spec, Operands operands
   return outputs;
 }
 
-std::vector<SampledElement> attention_gradient_samples(const LayerSpec& spec,
+std::vector<SampledElement> attention_gradient_samples(const model::LayerSpec& spec,
                                                        Operands operands,
                                                        std::size_t count,
                                                        std::uint64_t seed) {
@@ -203,4 +203,4 @@ std::vector<SampledElement> attention_gradient_samples(const LayerSpec& spec,
   return samples;
 }
 
-}  // namespace plumb::reference
+}  // namespace plumb::engine::reference

@@ -4,7 +4,7 @@
 
 #include "runners/engine/reference/operators.hpp"
 
-namespace plumb::reference {
+namespace plumb::engine::reference {
 namespace {
 
 struct Row {
@@ -101,8 +101,9 @@ BinaryFunction find_binary(std::string_view fn, bool integers) {
   return nullptr;
 }
 
-Numbers binary(const LayerSpec& spec, Operands operands) {
-  const bool integers = !is_floating(spec.inputs[0]->dtype) && !is_floating(spec.inputs[1]->dtype);
+Numbers binary(const model::LayerSpec& spec, Operands operands) {
+  const bool integers =
+      !model::is_floating(spec.inputs[0]->dtype) && !model::is_floating(spec.inputs[1]->dtype);
   const BinaryFunction function = find_binary(spec.text("fn"), integers);
   require(function != nullptr, spec, "fn is unknown");
   Numbers y = zeros_like_output(spec);
@@ -114,8 +115,8 @@ Numbers binary(const LayerSpec& spec, Operands operands) {
   return y;
 }
 
-Numbers extreme(const LayerSpec& spec, Operands operands) {
-  const BinaryFunction function = find_binary(spec.op, !is_floating(spec.inputs[0]->dtype));
+Numbers extreme(const model::LayerSpec& spec, Operands operands) {
+  const BinaryFunction function = find_binary(spec.op, !model::is_floating(spec.inputs[0]->dtype));
   Numbers y = operands[0];
   require(y.dims == spec.outputs[0].dims, spec, "the output's shape is not the operands'");
   for (const Numbers& operand : operands.subspan(1)) {
@@ -127,7 +128,7 @@ Numbers extreme(const LayerSpec& spec, Operands operands) {
   return y;
 }
 
-Numbers sum(const LayerSpec& spec, Operands operands) {
+Numbers sum(const model::LayerSpec& spec, Operands operands) {
   Numbers y = zeros_like_output(spec);
   for (const Numbers& operand : operands) {
     const Broadcast at(spec, operand.dims, y.dims);
@@ -138,4 +139,4 @@ Numbers sum(const LayerSpec& spec, Operands operands) {
   return y;
 }
 
-}  // namespace plumb::reference
+}  // namespace plumb::engine::reference

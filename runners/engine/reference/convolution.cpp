@@ -6,7 +6,7 @@
 #include "runners/engine/reference/matrix_panel.hpp"
 #include "runners/engine/reference/operators.hpp"
 
-namespace plumb::reference {
+namespace plumb::engine::reference {
 namespace {
 
 /// Panel (im2col) of what kPanelColumns grid positions read from one group's image.
@@ -68,7 +68,7 @@ class ImagePanel {
 
 }  // namespace
 
-Numbers convolution(const LayerSpec& spec, Operands operands) {
+Numbers convolution(const model::LayerSpec& spec, Operands operands) {
   const ConvolutionShape shape = convolution_shape(spec);
   const Numbers& x = operands[0];
   const Numbers& w = operands[1];
@@ -103,4 +103,4 @@ Numbers convolution(const LayerSpec& spec, Operands operands) {
   return y;
 }
 
-}  // namespace plumb::reference
+}  // namespace plumb::engine::reference

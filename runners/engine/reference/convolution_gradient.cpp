@@ -7,7 +7,7 @@
 #include "runners/engine/reference/matrix_panel.hpp"
 #include "runners/engine/reference/operators.hpp"
 
-namespace plumb::reference {
+namespace plumb::engine::reference {
 namespace {
 
 /// Visits all grid positions from which a tap of the kernel reads inside the image. Calls
@@ -68,7 +68,9 @@ void add_weights(const ConvolutionShape& shape,
   }
 }
 
-Numbers bias_gradient(const LayerSpec& spec, const ConvolutionShape& shape, const Numbers& grid) {
+Numbers bias_gradient(const model::LayerSpec& spec,
+                      const ConvolutionShape& shape,
+                      const Numbers& grid) {
   Numbers bias = zeros_like_output(spec, 1);
   const auto positions = static_cast<std::size_t>(ConvolutionShape::volume(shape.grid));
   for (std::size_t i = 0; i < grid.values.size(); ++i) {
@@ -79,8 +81,8 @@ Numbers bias_gradient(const LayerSpec& spec, const ConvolutionShape& shape, cons
 
 }  // namespace
 
-std::vector<Numbers> convolution_weights_gradient(const LayerSpec& spec, Operands operands) {
-  const ConvolutionShape shape = convolution_shape(forward_layer(spec));
+std::vector<Numbers> convolution_weights_gradient(const model::LayerSpec& spec, Operands operands) {
+  const ConvolutionShape shape = convolution_shape(model::forward_layer(spec));
   const std::int64_t positions = ConvolutionShape::volume(shape.grid);
   const std::int64_t volume = ConvolutionShape::volume(shape.image);
   const std::int64_t out_channels = shape.grid_channels / shape.group;
@@ -102,11 +104,11 @@ std::vector<Numbers> convolution_weights_gradient(const LayerSpec& spec, Operand
   return results;
 }
 
-std::vector<double> convolution_weights_elements(const LayerSpec& spec,
-                                                 std::span<const Tensor> operands,
+std::vector<double> convolution_weights_elements(const model::LayerSpec& spec,
+                                                 std::span<const model::Tensor> operands,
                                                  std::size_t output,
                                                  std::span<const std::size_t> elements) {
-  const ConvolutionShape shape = convolution_shape(forward_layer(spec));
+  const ConvolutionShape shape = convolution_shape(model::forward_layer(spec));
   const std::int64_t positions = ConvolutionShape::volume(shape.grid);
   const std::int64_t volume = ConvolutionShape::volume(shape.image);
   const std::int64_t taps = ConvolutionShape::volume(shape.kernel);
@@ -115,7 +117,9 @@ std::vector<double> convolution_weights_elements(const LayerSpec& spec,
   std::vector<double> results(elements.size(), 0.0);
   std::vector<double> grid(static_cast<std::size_t>(shape.grid_channels * positions));
   std::vector<double> image(static_cast<std::size_t>(shape.image_channels * volume));
-  const auto read = [](const Tensor& from, std::int64_t entry, std::vector<double>& numbers) {
+  const auto read = [](const model::Tensor& from,
+                       std::int64_t entry,
+                       std::vector<double>& numbers) {
     const ElementReader reader = reader_of(from.type.dtype);
     for (std::size_t i = 0; i < numbers.size(); ++i) {
       numbers[i] = reader(from.data.data(), static_cast<std::size_t>(entry) * numbers.size() + i);
@@ -147,4 +151,4 @@ std::vector<double> convolution_weights_elements(const LayerSpec& spec,
   return results;
 }
 
-}  // namespace plumb::reference
+}  // namespace plumb::engine::reference

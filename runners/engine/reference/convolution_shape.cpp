@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runners/engine/reference/convolution_shape.hpp"
 
-namespace plumb::reference {
+namespace plumb::engine::reference {
 
-ConvolutionShape convolution_shape(const LayerSpec& spec) {
+ConvolutionShape convolution_shape(const model::LayerSpec& spec) {
   require(
       spec.has_input(0) && spec.has_input(1) && !spec.outputs.empty(), spec, "x or w is missing");
   const bool transposed = spec.op == "conv_transpose";
@@ -73,7 +73,7 @@ ConvolutionShape convolution_shape(const LayerSpec& spec) {
   return shape;
 }
 
-Numbers bias_in_every_element(const LayerSpec& spec, Operands operands) {
+Numbers bias_in_every_element(const model::LayerSpec& spec, Operands operands) {
   Numbers y = zeros_like_output(spec);
   if (spec.has_input(2)) {
     const std::vector<double>& bias = operands[2].values;
@@ -85,4 +85,4 @@ Numbers bias_in_every_element(const LayerSpec& spec, Operands operands) {
   return y;
 }
 
-}  // namespace plumb::reference
+}  // namespace plumb::engine::reference

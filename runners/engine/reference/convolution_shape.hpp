@@ -6,7 +6,7 @@
 
 #include "runners/engine/reference/numbers.hpp"
 
-namespace plumb::reference {
+namespace plumb::engine::reference {
 
 /// Extents of a convolution or transposed convolution, always with three spatial axes.
 ///
@@ -39,9 +39,9 @@ struct ConvolutionShape {
 
 /// Reads and checks the shapes of a `conv` or `conv_transpose` layer. All indices made from them
 /// are then in range. Throws Error{kUser}.
-[[nodiscard]] ConvolutionShape convolution_shape(const LayerSpec& spec);
+[[nodiscard]] ConvolutionShape convolution_shape(const model::LayerSpec& spec);
 
 /// Makes the layer's output with its channel's bias in every element, or 0 without a bias.
-[[nodiscard]] Numbers bias_in_every_element(const LayerSpec& spec, Operands operands);
+[[nodiscard]] Numbers bias_in_every_element(const model::LayerSpec& spec, Operands operands);
 
-}  // namespace plumb::reference
+}  // namespace plumb::engine::reference

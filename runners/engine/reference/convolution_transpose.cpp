@@ -6,7 +6,7 @@
 #include "runners/engine/reference/matrix_panel.hpp"
 #include "runners/engine/reference/operators.hpp"
 
-namespace plumb::reference {
+namespace plumb::engine::reference {
 namespace {
 
 /// Adds the products of one grid position to one group's image. `thrown` has one product for each
@@ -87,17 +87,17 @@ void throw_at_image(const ConvolutionShape& shape, Operands operands, Numbers& y
 
 }  // namespace
 
-Numbers convolution_transpose(const LayerSpec& spec, Operands operands) {
+Numbers convolution_transpose(const model::LayerSpec& spec, Operands operands) {
   Numbers y = bias_in_every_element(spec, operands);
   throw_at_image(convolution_shape(spec), operands, y);
   return y;
 }
 
 // A convolution's gradient by its data is the transposed convolution of its result's gradient.
-Numbers convolution_data_gradient(const LayerSpec& spec, Operands operands) {
+Numbers convolution_data_gradient(const model::LayerSpec& spec, Operands operands) {
   Numbers gradient = zeros_like_output(spec);
-  throw_at_image(convolution_shape(forward_layer(spec)), operands, gradient);
+  throw_at_image(convolution_shape(model::forward_layer(spec)), operands, gradient);
   return gradient;
 }
 
-}  // namespace plumb::reference
+}  // namespace plumb::engine::reference

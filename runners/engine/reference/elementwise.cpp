@@ -6,7 +6,7 @@
 
 #include "runners/engine/reference/operators.hpp"
 
-namespace plumb::reference {
+namespace plumb::engine::reference {
 namespace {
 
 using Parameters = std::span<const double>;
@@ -85,7 +85,7 @@ constexpr std::array kFunctions = std::to_array<Row>({
     {"linear", {[](double x, Parameters p) { return p[0] * x + p[1]; }, 2}},
 });
 
-Numbers input_in_output_shape(const LayerSpec& spec, Operands operands) {
+Numbers input_in_output_shape(const model::LayerSpec& spec, Operands operands) {
   Numbers y{operands[0].dims, operands[0].values};
   require(spec.outputs[0].dims == y.dims, spec, "the output's shape is not the input's");
   return y;
@@ -102,7 +102,7 @@ std::optional<Unary> find_unary(std::string_view fn) {
   return std::nullopt;
 }
 
-Numbers elementwise(const LayerSpec& spec, Operands operands) {
+Numbers elementwise(const model::LayerSpec& spec, Operands operands) {
   const std::optional<Unary> unary = find_unary(spec.text("fn"));
   const std::vector<double>& parameters = spec.reals("parameters");
   require(
@@ -114,7 +114,7 @@ Numbers elementwise(const LayerSpec& spec, Operands operands) {
   return y;
 }
 
-Numbers parametric_relu(const LayerSpec& spec, Operands operands) {
+Numbers parametric_relu(const model::LayerSpec& spec, Operands operands) {
   Numbers y = input_in_output_shape(spec, operands);
   const Broadcast slope(spec, operands[1].dims, y.dims);
   for (std::size_t i = 0; i < y.values.size(); ++i) {
@@ -126,8 +126,8 @@ Numbers parametric_relu(const LayerSpec& spec, Operands operands) {
 }
 
 // The conversion itself is done where the output is written in its own type.
-Numbers cast(const LayerSpec& spec, Operands operands) {
+Numbers cast(const model::LayerSpec& spec, Operands operands) {
   return input_in_output_shape(spec, operands);
 }
 
-}  // namespace plumb::reference
+}  // namespace plumb::engine::reference

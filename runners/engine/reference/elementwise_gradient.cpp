@@ -5,7 +5,7 @@
 
 #include "runners/engine/reference/operators.hpp"
 
-namespace plumb::reference {
+namespace plumb::engine::reference {
 namespace {
 
 using Parameters = std::span<const double>;
@@ -85,7 +85,7 @@ std::optional<Unary> find_derivative(std::string_view fn) {
   return std::nullopt;
 }
 
-Numbers elementwise_gradient(const LayerSpec& spec, Operands operands) {
+Numbers elementwise_gradient(const model::LayerSpec& spec, Operands operands) {
   const std::optional<Unary> derivative = find_derivative(spec.text("fn"));
   const std::vector<double>& parameters = spec.reals("parameters");
   require(derivative && derivative->parameters == parameters.size(),
@@ -101,4 +101,4 @@ Numbers elementwise_gradient(const LayerSpec& spec, Operands operands) {
   return result;
 }
 
-}  // namespace plumb::reference
+}  // namespace plumb::engine::reference

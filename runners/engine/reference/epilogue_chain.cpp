@@ -5,12 +5,12 @@
 #include "harness/model/key/quantized_product.hpp"
 #include "runners/engine/number_formats.hpp"
 
-namespace plumb::reference {
+namespace plumb::engine::reference {
 
 namespace {
 
 /// Reads the bit of an element. Each row begins at a byte, with its first bit lowest.
-bool bit_of(const Tensor& mask, std::size_t row, std::size_t element) {
+bool read_bit(const model::Tensor& mask, std::size_t row, std::size_t element) {
   const auto bytes_of_row = static_cast<std::size_t>(mask.type.dims.back());
   const std::size_t column = element % row;
   const std::byte byte = mask.data.at(element / row * bytes_of_row + column / 8);
@@ -19,24 +19,25 @@ bool bit_of(const Tensor& mask, std::size_t row, std::size_t element) {
 
 }  // namespace
 
-EpilogueChain::EpilogueChain(const LayerSpec& spec, std::span<const Tensor> operands)
+EpilogueChain::EpilogueChain(const model::LayerSpec& spec, std::span<const model::Tensor> operands)
     : requantization_(spec, operands),
-      scaled_(is_integer_product(spec) && spec.has_input(quantized_product(spec).w_scale)) {
-  for (const Epilogue& epilogue : spec.epilogue) {
+      scaled_(model::is_integer_product(spec) &&
+              spec.has_input(model::quantized_product(spec).w_scale)) {
+  for (const model::Epilogue& epilogue : spec.epilogue) {
     Step step;
     if (epilogue.operand) {
       require(spec.has_input(*epilogue.operand) && *epilogue.operand < operands.size(),
               spec,
               "an epilogue's operand is missing");
       step.operand = &operands[*epilogue.operand];
-      if (epilogue.fn == kBitMask) {
+      if (epilogue.fn == model::kBitMask) {
         require(!spec.outputs[0].dims.empty(), spec, "a scalar has no mask of bits");
         step.row = static_cast<std::size_t>(spec.outputs[0].dims.back());
         steps_.push_back(std::move(step));
         continue;
       }
       step.broadcast.emplace(spec, step.operand->type.dims, spec.outputs[0].dims);
-      if (const std::optional<std::string_view> fn = function_of_gradient(epilogue.fn)) {
+      if (const std::optional<std::string_view> fn = model::function_of_gradient(epilogue.fn)) {
         const std::optional<Unary> derivative = find_derivative(*fn);
         require(derivative && derivative->parameters == epilogue.parameters.size(),
                 spec,
@@ -46,7 +47,7 @@ EpilogueChain::EpilogueChain(const LayerSpec& spec, std::span<const Tensor> oper
         steps_.push_back(std::move(step));
         continue;
       }
-      step.binary = find_binary(epilogue.fn, !is_floating(step.operand->type.dtype));
+      step.binary = find_binary(epilogue.fn, !model::is_floating(step.operand->type.dtype));
       require(step.binary != nullptr, spec, "an epilogue's binary function is unknown");
     } else {
       const std::optional<Unary> unary = find_unary(epilogue.fn);
@@ -66,7 +67,7 @@ double EpilogueChain::operator()(double value, std::size_t element) const {
     if (step.unary != nullptr) {
       value = step.unary(value, step.parameters);
     } else if (step.row != 0) {
-      value = bit_of(*step.operand, step.row, element) ? value : 0.0;
+      value = read_bit(*step.operand, step.row, element) ? value : 0.0;
     } else {
       const double other = number_at(*step.operand, (*step.broadcast)(element));
       value = step.derivative != nullptr ? value * step.derivative(other, step.parameters)
@@ -76,10 +77,10 @@ double EpilogueChain::operator()(double value, std::size_t element) const {
   return requantization_.stored(value);
 }
 
-LayerSpec without_epilogue(const LayerSpec& spec) {
-  LayerSpec own = spec;
+model::LayerSpec without_epilogue(const model::LayerSpec& spec) {
+  model::LayerSpec own = spec;
   own.epilogue.clear();
-  for (const Epilogue& epilogue : spec.epilogue) {
+  for (const model::Epilogue& epilogue : spec.epilogue) {
     if (epilogue.operand && *epilogue.operand < own.inputs.size()) {
       own.inputs.resize(*epilogue.operand);
     }
@@ -87,4 +88,4 @@ LayerSpec without_epilogue(const LayerSpec& spec) {
   return own;
 }
 
-}  // namespace plumb::reference
+}  // namespace plumb::engine::reference

@@ -9,7 +9,7 @@
 #include "runners/engine/reference/operators.hpp"
 #include "runners/engine/reference/quantization.hpp"
 
-namespace plumb::reference {
+namespace plumb::engine::reference {
 
 /// Fused epilogue of a layer, applied to single elements of its first output in list order.
 ///
@@ -19,7 +19,7 @@ class EpilogueChain {
  public:
   /// Looks up the functions of the epilogue. Throws Error{kUser} for an unknown function or an
   /// operand that does not broadcast to the output.
-  EpilogueChain(const LayerSpec& spec, std::span<const Tensor> operands);
+  EpilogueChain(const model::LayerSpec& spec, std::span<const model::Tensor> operands);
 
   [[nodiscard]] bool empty() const { return steps_.empty() && !scaled_; }
   /// Applies the epilogue to `value`, the layer's own result at `element` of the dense output.
@@ -32,7 +32,7 @@ class EpilogueChain {
     BinaryFunction binary = nullptr;  // …or this one, with its operand, or none: a mask of bits
     UnaryFunction derivative = nullptr;  // …or this one's product, at its operand
     std::size_t row = 0;                 // of a mask of bits: elements of a row of the output
-    const Tensor* operand = nullptr;
+    const model::Tensor* operand = nullptr;
     std::optional<Broadcast> broadcast;
   };
   std::vector<Step> steps_;
@@ -41,6 +41,6 @@ class EpilogueChain {
 };
 
 /// Returns the layer without its epilogue and without the operands that only the epilogue reads.
-[[nodiscard]] LayerSpec without_epilogue(const LayerSpec& spec);
+[[nodiscard]] model::LayerSpec without_epilogue(const model::LayerSpec& spec);
 
-}  // namespace plumb::reference
+}  // namespace plumb::engine::reference

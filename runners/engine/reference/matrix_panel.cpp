@@ -13,7 +13,7 @@
 #define PLUMB_WIDEST_VECTORS
 #endif
 
-namespace plumb::reference {
+namespace plumb::engine::reference {
 namespace {
 
 using Vector = double __attribute__((vector_size(64)));
@@ -75,4 +75,4 @@ void multiply_panel(const double* left,
   }
 }
 
-}  // namespace plumb::reference
+}  // namespace plumb::engine::reference

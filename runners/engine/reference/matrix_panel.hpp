@@ -3,7 +3,7 @@
 
 #include <cstddef>
 
-namespace plumb::reference {
+namespace plumb::engine::reference {
 
 /// Number of columns of the right-hand matrix that one call of multiply_panel handles.
 inline constexpr std::size_t kPanelColumns = 16;
@@ -22,4 +22,4 @@ void multiply_panel(const double* left,
                     std::size_t result_stride,
                     std::size_t columns);
 
-}  // namespace plumb::reference
+}  // namespace plumb::engine::reference

@@ -6,7 +6,7 @@
 #include "runners/engine/reference/matrix_shape.hpp"
 #include "runners/engine/reference/operators.hpp"
 
-namespace plumb::reference {
+namespace plumb::engine::reference {
 namespace {
 
 /// Adds a·b to y, dense and row-major.
@@ -37,7 +37,7 @@ void multiply(const MatrixShape& shape, const double* a, const double* b, double
 
 }  // namespace
 
-Numbers general_matrix_product(const LayerSpec& spec, Operands operands) {
+Numbers general_matrix_product(const model::LayerSpec& spec, Operands operands) {
   const MatrixShape shape = matrix_shape(spec);
   Numbers y = zeros_like_output(spec);
   multiply(shape, operands[0].values.data(), operands[1].values.data(), y.values.data());
@@ -55,8 +55,8 @@ Numbers general_matrix_product(const LayerSpec& spec, Operands operands) {
   return y;
 }
 
-std::vector<Numbers> product_and_bias_gradient(const LayerSpec& spec, Operands operands) {
-  const LayerSpec product = product_of(spec);
+std::vector<Numbers> product_and_bias_gradient(const model::LayerSpec& spec, Operands operands) {
+  const model::LayerSpec product = model::product_of(spec);
   const MatrixShape shape = matrix_shape(product);
   std::vector<Numbers> results{general_matrix_product(product, operands),
                                zeros_like_output(spec, 1)};
@@ -81,7 +81,7 @@ void add_up_columns(const Numbers& result, Numbers& bias) {
   }
 }
 
-Numbers batched_matrix_product(const LayerSpec& spec, Operands operands) {
+Numbers batched_matrix_product(const model::LayerSpec& spec, Operands operands) {
   const MatrixShape shape = matrix_shape(spec);
   const Broadcast a(spec, shape.a_batch, shape.batch);
   const Broadcast b(spec, shape.b_batch, shape.batch);
@@ -96,7 +96,7 @@ Numbers batched_matrix_product(const LayerSpec& spec, Operands operands) {
   return y;
 }
 
-Numbers integer_matrix_product(const LayerSpec& spec, Operands operands) {
+Numbers integer_matrix_product(const model::LayerSpec& spec, Operands operands) {
   std::vector<Numbers> shifted{operands[0], operands[1]};
   for (std::size_t i = 0; i < 2; ++i) {
     if (spec.has_input(i + 2)) {
@@ -109,4 +109,4 @@ Numbers integer_matrix_product(const LayerSpec& spec, Operands operands) {
   return batched_matrix_product(spec, shifted);
 }
 
-}  // namespace plumb::reference
+}  // namespace plumb::engine::reference

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runners/engine/reference/matrix_shape.hpp"
 
-namespace plumb::reference {
+namespace plumb::engine::reference {
 namespace {
 
-MatrixShape gemm_shape(const LayerSpec& spec, const Dims& a, const Dims& b, const Dims& y) {
+MatrixShape gemm_shape(const model::LayerSpec& spec, const Dims& a, const Dims& b, const Dims& y) {
   const bool turn_a = spec.integer("trans_a") != 0;
   const bool turn_b = spec.integer("trans_b") != 0;
   require(a.size() == 2 && b.size() == 2 && y.size() == 2, spec, "a, b and y are not matrices");
@@ -26,7 +26,7 @@ MatrixShape gemm_shape(const LayerSpec& spec, const Dims& a, const Dims& b, cons
 
 }  // namespace
 
-MatrixShape matrix_shape(const LayerSpec& spec) {
+MatrixShape matrix_shape(const model::LayerSpec& spec) {
   require(
       spec.has_input(0) && spec.has_input(1) && !spec.outputs.empty(), spec, "a or b is missing");
   Dims a = spec.inputs[0]->dims;
@@ -73,4 +73,4 @@ MatrixShape matrix_shape(const LayerSpec& spec) {
   return shape;
 }
 
-}  // namespace plumb::reference
+}  // namespace plumb::engine::reference

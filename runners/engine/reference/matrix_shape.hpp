@@ -5,7 +5,7 @@
 
 #include "runners/engine/reference/numbers.hpp"
 
-namespace plumb::reference {
+namespace plumb::engine::reference {
 
 /// Extents and strides (in elements) of a matrix product a[rows × depth] · b[depth × columns].
 struct MatrixShape {
@@ -22,6 +22,6 @@ struct MatrixShape {
 };
 
 /// Reads and checks the shapes of a `gemm` or `matmul` layer. Throws Error{kUser}.
-[[nodiscard]] MatrixShape matrix_shape(const LayerSpec& spec);
+[[nodiscard]] MatrixShape matrix_shape(const model::LayerSpec& spec);
 
-}  // namespace plumb::reference
+}  // namespace plumb::engine::reference

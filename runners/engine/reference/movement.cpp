@@ -3,13 +3,13 @@
 
 #include "runners/engine/reference/operators.hpp"
 
-namespace plumb::reference {
+namespace plumb::engine::reference {
 namespace {
 
-Tensor empty_output(const LayerSpec& spec, std::size_t index = 0) {
-  const TensorType& type = spec.outputs[index];
+model::Tensor empty_output(const model::LayerSpec& spec, std::size_t index = 0) {
+  const model::TensorType& type = spec.outputs[index];
   require(type.dtype == spec.inputs[0]->dtype, spec, "an output has another type than the input");
-  return {type, std::vector<std::byte>(static_cast<std::size_t>(byte_size(type).value))};
+  return {type, std::vector<std::byte>(static_cast<std::size_t>(model::byte_size(type).value))};
 }
 
 /// Box of elements in a tensor, `strides` apart, from element `first` on.
@@ -21,9 +21,9 @@ struct Box {
 /// Copies one element for each position within `dims`, from one box to another.
 void copy(const Dims& dims,
           std::size_t bytes,
-          const Tensor& from,
+          const model::Tensor& from,
           const Box& source,
-          Tensor& to,
+          model::Tensor& to,
           const Box& target) {
   const std::int64_t count = product(dims);
   Dims position(dims.size(), 0);
@@ -46,22 +46,22 @@ void copy(const Dims& dims,
   }
 }
 
-std::size_t element_size(const LayerSpec& spec) {
-  return static_cast<std::size_t>(element_bytes(spec.inputs[0]->dtype));
+std::size_t element_size(const model::LayerSpec& spec) {
+  return static_cast<std::size_t>(model::element_bytes(spec.inputs[0]->dtype));
 }
 
 /// Fills the only output, seen in the shape `dims`, from the input seen with `strides`.
-std::vector<Tensor> rearranged(const LayerSpec& spec,
-                               Tensors operands,
-                               const Dims& dims,
-                               const Dims& strides,
-                               std::int64_t first = 0) {
-  Tensor y = empty_output(spec);
+std::vector<model::Tensor> rearranged(const model::LayerSpec& spec,
+                                      Tensors operands,
+                                      const Dims& dims,
+                                      const Dims& strides,
+                                      std::int64_t first = 0) {
+  model::Tensor y = empty_output(spec);
   copy(dims, element_size(spec), operands[0], {strides, first}, y, {dense_strides(dims)});
   return {std::move(y)};
 }
 
-std::size_t checked_axis(const LayerSpec& spec) {
+std::size_t checked_axis(const model::LayerSpec& spec) {
   const std::int64_t axis = spec.integer("axis");
   require(axis >= 0 && axis < static_cast<std::int64_t>(spec.inputs[0]->dims.size()),
           spec,
@@ -81,9 +81,9 @@ bool fits_beside(const Dims& part, const Dims& whole, std::size_t axis) {
 
 }  // namespace
 
-std::vector<Tensor> concat(const LayerSpec& spec, Tensors operands) {
+std::vector<model::Tensor> concat(const model::LayerSpec& spec, Tensors operands) {
   const std::size_t axis = checked_axis(spec);
-  Tensor y = empty_output(spec);
+  model::Tensor y = empty_output(spec);
   const Dims strides = dense_strides(y.type.dims);
   std::int64_t at = 0;
   for (std::size_t i = 0; i < operands.size(); ++i) {
@@ -105,14 +105,14 @@ std::vector<Tensor> concat(const LayerSpec& spec, Tensors operands) {
   return {std::move(y)};
 }
 
-std::vector<Tensor> split(const LayerSpec& spec, Tensors operands) {
+std::vector<model::Tensor> split(const model::LayerSpec& spec, Tensors operands) {
   const std::size_t axis = checked_axis(spec);
   const Dims& x = spec.inputs[0]->dims;
   const Dims strides = dense_strides(x);
-  std::vector<Tensor> parts;
+  std::vector<model::Tensor> parts;
   std::int64_t at = 0;
   for (std::size_t i = 0; i < spec.outputs.size(); ++i) {
-    Tensor y = empty_output(spec, i);
+    model::Tensor y = empty_output(spec, i);
     const Dims& dims = y.type.dims;
     require(fits_beside(dims, x, axis) && at + dims[axis] <= x[axis],
             spec,
@@ -130,7 +130,7 @@ std::vector<Tensor> split(const LayerSpec& spec, Tensors operands) {
   return parts;
 }
 
-std::vector<Tensor> slice(const LayerSpec& spec, Tensors operands) {
+std::vector<model::Tensor> slice(const model::LayerSpec& spec, Tensors operands) {
   const Dims& x = spec.inputs[0]->dims;
   const Dims& y = spec.outputs[0].dims;
   const Dims& axes = spec.integers("axes");
@@ -165,7 +165,7 @@ std::vector<Tensor> slice(const LayerSpec& spec, Tensors operands) {
   return rearranged(spec, operands, y, strides, first);
 }
 
-std::vector<Tensor> transpose(const LayerSpec& spec, Tensors operands) {
+std::vector<model::Tensor> transpose(const model::LayerSpec& spec, Tensors operands) {
   const Dims& x = spec.inputs[0]->dims;
   const Dims& perm = spec.integers("perm");
   require(perm.size() == x.size(), spec, "perm does not fit x");
@@ -186,15 +186,15 @@ std::vector<Tensor> transpose(const LayerSpec& spec, Tensors operands) {
   return rearranged(spec, operands, dims, turned);
 }
 
-std::vector<Tensor> view(const LayerSpec& spec, Tensors operands) {
-  Tensor y = empty_output(spec);
+std::vector<model::Tensor> view(const model::LayerSpec& spec, Tensors operands) {
+  model::Tensor y = empty_output(spec);
   require(
       y.data.size() == operands[0].data.size(), spec, "the output has another size than the input");
   y.data = operands[0].data;
   return {std::move(y)};
 }
 
-std::vector<Tensor> expand(const LayerSpec& spec, Tensors operands) {
+std::vector<model::Tensor> expand(const model::LayerSpec& spec, Tensors operands) {
   const Dims& y = spec.outputs[0].dims;
   const Dims& x = spec.inputs[0]->dims;
   require(x.size() <= y.size(), spec, "x has more dimensions than the output");
@@ -208,7 +208,7 @@ std::vector<Tensor> expand(const LayerSpec& spec, Tensors operands) {
   return rearranged(spec, operands, y, strides);
 }
 
-std::vector<Tensor> tile(const LayerSpec& spec, Tensors operands) {
+std::vector<model::Tensor> tile(const model::LayerSpec& spec, Tensors operands) {
   const Dims& x = spec.inputs[0]->dims;
   const Dims& y = spec.outputs[0].dims;
   const Dims& repeats = spec.integers("repeats");
@@ -228,7 +228,7 @@ std::vector<Tensor> tile(const LayerSpec& spec, Tensors operands) {
   return rearranged(spec, operands, dims, strides);
 }
 
-std::vector<Tensor> depth_to_space(const LayerSpec& spec, Tensors operands) {
+std::vector<model::Tensor> depth_to_space(const model::LayerSpec& spec, Tensors operands) {
   const Dims& x = spec.inputs[0]->dims;
   const std::int64_t block = spec.integer("block");
   require(x.size() == 4 && block >= 1 && block < (1 << 15) && x[1] % (block * block) == 0,
@@ -249,7 +249,7 @@ std::vector<Tensor> depth_to_space(const LayerSpec& spec, Tensors operands) {
                     {from[0], channel, from[2], row, from[3], column});
 }
 
-std::vector<Tensor> space_to_depth(const LayerSpec& spec, Tensors operands) {
+std::vector<model::Tensor> space_to_depth(const model::LayerSpec& spec, Tensors operands) {
   const Dims& x = spec.inputs[0]->dims;
   const std::int64_t block = spec.integer("block");
   require(
@@ -268,4 +268,4 @@ std::vector<Tensor> space_to_depth(const LayerSpec& spec, Tensors operands) {
                     {from[0], from[2], from[3], from[1], from[2] * block, from[3] * block});
 }
 
-}  // namespace plumb::reference
+}  // namespace plumb::engine::reference

@@ -4,7 +4,7 @@
 
 #include "runners/engine/reference/operators.hpp"
 
-namespace plumb::reference {
+namespace plumb::engine::reference {
 namespace {
 
 struct Moments {
@@ -25,14 +25,14 @@ Moments moments(std::span<const double> values) {
   return m;
 }
 
-Numbers copy_of_input(const LayerSpec& spec, Operands operands) {
+Numbers copy_of_input(const model::LayerSpec& spec, Operands operands) {
   require(spec.outputs[0].dims == operands[0].dims, spec, "the output's shape is not the input's");
   return operands[0];
 }
 
 /// Throws Error{kUser} unless x has a channel axis and operands from `first` on have one number a
 /// channel.
-void require_channel_operands(const LayerSpec& spec, Operands operands, std::size_t first) {
+void require_channel_operands(const model::LayerSpec& spec, Operands operands, std::size_t first) {
   require(operands[0].dims.size() >= 2, spec, "x has no channel axis");
   for (std::size_t i = first; i < operands.size(); ++i) {
     require(operands[i].dims == Dims{operands[0].dims[1]},
@@ -62,7 +62,7 @@ void scale_channels(Numbers& y, const std::vector<double>& scale, const std::vec
   }
 }
 
-std::size_t trailing_size(const LayerSpec& spec, const Dims& dims) {
+std::size_t trailing_size(const model::LayerSpec& spec, const Dims& dims) {
   const std::int64_t axis = spec.integer("axis");
   const auto rank = static_cast<std::int64_t>(dims.size());
   require(axis >= 0 && axis < rank, spec, "axis lies outside the input");
@@ -71,7 +71,7 @@ std::size_t trailing_size(const LayerSpec& spec, const Dims& dims) {
 
 }  // namespace
 
-Numbers batch_normalization(const LayerSpec& spec, Operands operands) {
+Numbers batch_normalization(const model::LayerSpec& spec, Operands operands) {
   Numbers y = copy_of_input(spec, operands);
   const Dims& x = y.dims;
   require(!x.empty(), spec, "x is a scalar");
@@ -95,7 +95,7 @@ Numbers batch_normalization(const LayerSpec& spec, Operands operands) {
   return y;
 }
 
-Numbers layer_normalization(const LayerSpec& spec, Operands operands) {
+Numbers layer_normalization(const model::LayerSpec& spec, Operands operands) {
   Numbers y = copy_of_input(spec, operands);
   normalize_runs(y.values, trailing_size(spec, y.dims), spec.real("epsilon"));
   const Broadcast scale(spec, operands[1].dims, y.dims);
@@ -111,7 +111,7 @@ Numbers layer_normalization(const LayerSpec& spec, Operands operands) {
   return y;
 }
 
-Numbers rms_normalization(const LayerSpec& spec, Operands operands) {
+Numbers rms_normalization(const model::LayerSpec& spec, Operands operands) {
   Numbers y = copy_of_input(spec, operands);
   const std::size_t size = trailing_size(spec, y.dims);
   const double epsilon = spec.real("epsilon");
@@ -132,7 +132,7 @@ Numbers rms_normalization(const LayerSpec& spec, Operands operands) {
   return y;
 }
 
-Numbers instance_normalization(const LayerSpec& spec, Operands operands) {
+Numbers instance_normalization(const model::LayerSpec& spec, Operands operands) {
   require_channel_operands(spec, operands, 1);
   Numbers y = copy_of_input(spec, operands);
   const auto size = static_cast<std::size_t>(product(y.dims, 2, y.dims.size()));
@@ -141,7 +141,7 @@ Numbers instance_normalization(const LayerSpec& spec, Operands operands) {
   return y;
 }
 
-Numbers group_normalization(const LayerSpec& spec, Operands operands) {
+Numbers group_normalization(const model::LayerSpec& spec, Operands operands) {
   require(operands[0].dims.size() >= 2, spec, "x has no channel axis");
   Numbers y = copy_of_input(spec, operands);
   const std::int64_t channels = y.dims[1];
@@ -172,7 +172,7 @@ Numbers group_normalization(const LayerSpec& spec, Operands operands) {
   return y;
 }
 
-Numbers local_response_normalization(const LayerSpec& spec, Operands operands) {
+Numbers local_response_normalization(const model::LayerSpec& spec, Operands operands) {
   const Numbers& x = operands[0];
   require(x.dims.size() >= 2, spec, "x has no channel axis");
   Numbers y = copy_of_input(spec, operands);
@@ -196,4 +196,4 @@ Numbers local_response_normalization(const LayerSpec& spec, Operands operands) {
   return y;
 }
 
-}  // namespace plumb::reference
+}  // namespace plumb::engine::reference

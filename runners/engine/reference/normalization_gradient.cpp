@@ -6,7 +6,7 @@
 
 #include "runners/engine/reference/operators.hpp"
 
-namespace plumb::reference {
+namespace plumb::engine::reference {
 namespace {
 
 enum Operand : std::size_t { kGradient, kData, kScale, kMean, kVariance };
@@ -18,7 +18,7 @@ struct Membership {
 };
 
 template <typename Belongs>
-std::vector<Numbers> normalization_gradient(const LayerSpec& spec,
+std::vector<Numbers> normalization_gradient(const model::LayerSpec& spec,
                                             Operands operands,
                                             Belongs&& membership_of) {
   const double epsilon = spec.real("epsilon");
@@ -53,7 +53,10 @@ std::vector<Numbers> normalization_gradient(const LayerSpec& spec,
   return results;
 }
 
-void require_shapes(const LayerSpec& spec, Operands operands, const Dims& row, const Dims& sets) {
+void require_shapes(const model::LayerSpec& spec,
+                    Operands operands,
+                    const Dims& row,
+                    const Dims& sets) {
   const Dims& x = operands[kData].dims;
   require(spec.outputs.size() == 3 && operands[kGradient].dims == x && spec.outputs[0].dims == x,
           spec,
@@ -67,7 +70,7 @@ void require_shapes(const LayerSpec& spec, Operands operands, const Dims& row, c
 
 }  // namespace
 
-std::vector<Numbers> batch_normalization_gradient(const LayerSpec& spec, Operands operands) {
+std::vector<Numbers> batch_normalization_gradient(const model::LayerSpec& spec, Operands operands) {
   const Dims& x = operands[kData].dims;
   require(x.size() >= 2, spec, "x has no channel axis");
   require_shapes(spec, operands, {x[1]}, {x[1]});
@@ -79,7 +82,7 @@ std::vector<Numbers> batch_normalization_gradient(const LayerSpec& spec, Operand
   });
 }
 
-std::vector<Numbers> layer_normalization_gradient(const LayerSpec& spec, Operands operands) {
+std::vector<Numbers> layer_normalization_gradient(const model::LayerSpec& spec, Operands operands) {
   const Dims& x = operands[kData].dims;
   const std::int64_t axis = spec.integer("axis");
   require(axis >= 0 && axis < static_cast<std::int64_t>(x.size()), spec, "axis lies outside x");
@@ -92,4 +95,4 @@ std::vector<Numbers> layer_normalization_gradient(const LayerSpec& spec, Operand
   });
 }
 
-}  // namespace plumb::reference
+}  // namespace plumb::engine::reference

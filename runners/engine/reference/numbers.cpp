@@ -6,9 +6,9 @@
 #include "harness/base/error.hpp"
 #include "runners/engine/number_formats.hpp"
 
-namespace plumb::reference {
+namespace plumb::engine::reference {
 
-void require(bool condition, const LayerSpec& spec, std::string_view what) {
+void require(bool condition, const model::LayerSpec& spec, std::string_view what) {
   if (!condition) {
     throw Error(
         Error::Kind::kUser,
@@ -18,17 +18,18 @@ void require(bool condition, const LayerSpec& spec, std::string_view what) {
   }
 }
 
-Numbers zeros_like_output(const LayerSpec& spec, std::size_t index) {
+Numbers zeros_like_output(const model::LayerSpec& spec, std::size_t index) {
   require(index < spec.outputs.size(), spec, "an output is missing");
-  const TensorType& type = spec.outputs[index];
+  const model::TensorType& type = spec.outputs[index];
   return {type.dims, std::vector<double>(static_cast<std::size_t>(element_count(type)))};
 }
 
-std::vector<Numbers> numbers_of_operands(const LayerSpec& spec, std::span<const Tensor> operands) {
+std::vector<Numbers> numbers_of_operands(const model::LayerSpec& spec,
+                                         std::span<const model::Tensor> operands) {
   std::vector<Numbers> numbers(spec.inputs.size());
   for (std::size_t i = 0; i < numbers.size(); ++i) {
     if (spec.has_input(i)) {
-      numbers[i] = {operands[i].type.dims, numbers_of(operands[i])};
+      numbers[i] = {operands[i].type.dims, read_numbers(operands[i])};
     }
   }
   return numbers;
@@ -54,7 +55,8 @@ Dims dense_strides(const Dims& dims) {
   return strides;
 }
 
-Broadcast::Broadcast(const LayerSpec& spec, const Dims& from, const Dims& to) : same_(from == to) {
+Broadcast::Broadcast(const model::LayerSpec& spec, const Dims& from, const Dims& to)
+    : same_(from == to) {
   require(
       from.size() <= to.size(), spec, "an operand has more dimensions than what it broadcasts to");
   const std::size_t missing = to.size() - from.size();
@@ -67,4 +69,4 @@ Broadcast::Broadcast(const LayerSpec& spec, const Dims& from, const Dims& to) : 
   }
 }
 
-}  // namespace plumb::reference
+}  // namespace plumb::engine::reference

@@ -9,7 +9,7 @@
 
 #include "harness/model/key/layer_spec.hpp"
 
-namespace plumb::reference {
+namespace plumb::engine::reference {
 
 using Dims = std::vector<std::int64_t>;
 
@@ -23,14 +23,14 @@ struct Numbers {
 using Operands = std::span<const Numbers>;
 
 /// Throws Error{kUser} with the layer's operator and `what` unless the condition holds.
-void require(bool condition, const LayerSpec& spec, std::string_view what);
+void require(bool condition, const model::LayerSpec& spec, std::string_view what);
 
 /// Makes zeros in the shape of the layer's output `index`.
-[[nodiscard]] Numbers zeros_like_output(const LayerSpec& spec, std::size_t index = 0);
+[[nodiscard]] Numbers zeros_like_output(const model::LayerSpec& spec, std::size_t index = 0);
 
 /// Reads the operands of a layer as numbers. `operands` may have more than the layer.
-[[nodiscard]] std::vector<Numbers> numbers_of_operands(const LayerSpec& spec,
-                                                       std::span<const Tensor> operands);
+[[nodiscard]] std::vector<Numbers> numbers_of_operands(const model::LayerSpec& spec,
+                                                       std::span<const model::Tensor> operands);
 
 /// Returns the product of the extents [begin, end).
 [[nodiscard]] std::int64_t product(const Dims& dims, std::size_t begin, std::size_t end);
@@ -43,7 +43,7 @@ void require(bool condition, const LayerSpec& spec, std::string_view what);
 class Broadcast {
  public:
   /// Prepares the mapping. Throws Error{kUser} unless `from` broadcasts to `to`.
-  Broadcast(const LayerSpec& spec, const Dims& from, const Dims& to);
+  Broadcast(const model::LayerSpec& spec, const Dims& from, const Dims& to);
 
   [[nodiscard]] std::size_t operator()(std::size_t element) const {
     if (same_) {
@@ -64,4 +64,4 @@ class Broadcast {
   std::vector<std::size_t> strides_;  // 0 where the extent is repeated
 };
 
-}  // namespace plumb::reference
+}  // namespace plumb::engine::reference

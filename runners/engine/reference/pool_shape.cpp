@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runners/engine/reference/pool_shape.hpp"
 
-namespace plumb::reference {
+namespace plumb::engine::reference {
 
-PoolShape pool_shape(const LayerSpec& spec) {
+PoolShape pool_shape(const model::LayerSpec& spec) {
   const Dims& x = spec.inputs[0]->dims;
   const Dims& y = spec.outputs[0].dims;
   require(x.size() >= 3 && x.size() <= 5, spec, "x does not have one to three spatial axes");
@@ -46,4 +46,4 @@ PoolShape pool_shape(const LayerSpec& spec) {
   return shape;
 }
 
-}  // namespace plumb::reference
+}  // namespace plumb::engine::reference

@@ -6,7 +6,7 @@
 
 #include "runners/engine/reference/numbers.hpp"
 
-namespace plumb::reference {
+namespace plumb::engine::reference {
 
 /// Extents of a pool, always with three spatial axes; missing ones are 1.
 struct PoolShape {
@@ -22,7 +22,7 @@ struct PoolShape {
 
 /// Reads and checks the shapes of a pool, so that all indices made from them are in range. Throws
 /// Error{kUser}.
-[[nodiscard]] PoolShape pool_shape(const LayerSpec& spec);
+[[nodiscard]] PoolShape pool_shape(const model::LayerSpec& spec);
 
 /// Calls `visit(value)` for every element of `plane` inside the window at output position `at`. The
 /// value is the plane's own element, so that its address tells its position. Returns how many
@@ -52,4 +52,4 @@ std::int64_t visit_window(const PoolShape& shape,
   return inside_padded;
 }
 
-}  // namespace plumb::reference
+}  // namespace plumb::engine::reference

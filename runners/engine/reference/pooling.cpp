@@ -6,12 +6,15 @@
 #include "runners/engine/reference/operators.hpp"
 #include "runners/engine/reference/pool_shape.hpp"
 
-namespace plumb::reference {
+namespace plumb::engine::reference {
 namespace {
 
 /// Fills the output with the results of `pool(plane, position)`.
 template <typename Pool>
-Numbers pooled(const LayerSpec& spec, const PoolShape& shape, const Numbers& x, Pool&& pool) {
+Numbers pooled(const model::LayerSpec& spec,
+               const PoolShape& shape,
+               const Numbers& x,
+               Pool&& pool) {
   Numbers y = zeros_like_output(spec);
   const std::int64_t volume = shape.in[0] * shape.in[1] * shape.in[2];
   std::size_t element = 0;
@@ -30,9 +33,9 @@ Numbers pooled(const LayerSpec& spec, const PoolShape& shape, const Numbers& x, 
 
 }  // namespace
 
-Numbers max_pooling(const LayerSpec& spec, Operands operands) {
+Numbers max_pooling(const model::LayerSpec& spec, Operands operands) {
   const PoolShape shape = pool_shape(spec);
-  const double lowest = is_floating(spec.inputs[0]->dtype)
+  const double lowest = model::is_floating(spec.inputs[0]->dtype)
                             ? -std::numeric_limits<double>::infinity()
                             : std::numeric_limits<double>::lowest();
   return pooled(spec, shape, operands[0], [&](const double* plane, const auto& at) {
@@ -44,7 +47,7 @@ Numbers max_pooling(const LayerSpec& spec, Operands operands) {
   });
 }
 
-Numbers average_pooling(const LayerSpec& spec, Operands operands) {
+Numbers average_pooling(const model::LayerSpec& spec, Operands operands) {
   const PoolShape shape = pool_shape(spec);
   const bool include_pad = spec.integer("count_include_pad") != 0;
   return pooled(spec, shape, operands[0], [&](const double* plane, const auto& at) {
@@ -58,7 +61,7 @@ Numbers average_pooling(const LayerSpec& spec, Operands operands) {
   });
 }
 
-Numbers lp_pooling(const LayerSpec& spec, Operands operands) {
+Numbers lp_pooling(const model::LayerSpec& spec, Operands operands) {
   const PoolShape shape = pool_shape(spec);
   const auto p = static_cast<double>(spec.integer("p"));
   require(p >= 1.0, spec, "p is below 1");
@@ -69,4 +72,4 @@ Numbers lp_pooling(const LayerSpec& spec, Operands operands) {
   });
 }
 
-}  // namespace plumb::reference
+}  // namespace plumb::engine::reference

@@ -5,13 +5,13 @@
 #include "runners/engine/reference/operators.hpp"
 #include "runners/engine/reference/pool_shape.hpp"
 
-namespace plumb::reference {
+namespace plumb::engine::reference {
 namespace {
 
 /// Calls `give(plane of the data, plane of the data's gradient, window, gradient of its result)`
 /// for every window.
 template <typename Give>
-Numbers given_back(const LayerSpec& spec,
+Numbers given_back(const model::LayerSpec& spec,
                    const PoolShape& shape,
                    Operands operands,
                    const Numbers* data,
@@ -36,8 +36,8 @@ Numbers given_back(const LayerSpec& spec,
 }  // namespace
 
 // Gives the whole gradient to the window's largest element, the first of equal ones.
-Numbers max_pooling_gradient(const LayerSpec& spec, Operands operands) {
-  const PoolShape shape = pool_shape(forward_layer(spec));
+Numbers max_pooling_gradient(const model::LayerSpec& spec, Operands operands) {
+  const PoolShape shape = pool_shape(model::forward_layer(spec));
   return given_back(spec,
                     shape,
                     operands,
@@ -56,8 +56,8 @@ Numbers max_pooling_gradient(const LayerSpec& spec, Operands operands) {
                     });
 }
 
-Numbers average_pooling_gradient(const LayerSpec& spec, Operands operands) {
-  const PoolShape shape = pool_shape(forward_layer(spec));
+Numbers average_pooling_gradient(const model::LayerSpec& spec, Operands operands) {
+  const PoolShape shape = pool_shape(model::forward_layer(spec));
   const bool include_pad = spec.integer("count_include_pad") != 0;
   return given_back(
       spec,
@@ -72,4 +72,4 @@ Numbers average_pooling_gradient(const LayerSpec& spec, Operands operands) {
       });
 }
 
-}  // namespace plumb::reference
+}  // namespace plumb::engine::reference

@@ -8,26 +8,26 @@
 #include "harness/model/key/quantized_product.hpp"
 #include "runners/engine/number_formats.hpp"
 
-namespace plumb::reference {
+namespace plumb::engine::reference {
 namespace {
 
-std::pair<double, double> range_of(DataType type) {
+std::pair<double, double> range_of(model::DataType type) {
   switch (type) {
-    case DataType::kS8:
+    case model::DataType::kS8:
       return {-128.0, 127.0};
-    case DataType::kU8:
+    case model::DataType::kU8:
       return {0.0, 255.0};
-    case DataType::kS16:
+    case model::DataType::kS16:
       return {-32768.0, 32767.0};
-    case DataType::kU16:
+    case model::DataType::kU16:
       return {0.0, 65535.0};
     default:
       return {-2147483648.0, 2147483647.0};
   }
 }
 
-double single(const LayerSpec& spec,
-              std::span<const Tensor> operands,
+double single(const model::LayerSpec& spec,
+              std::span<const model::Tensor> operands,
               std::size_t operand,
               double otherwise) {
   return spec.has_input(operand) ? number_at(operands[operand], 0) : otherwise;
@@ -36,7 +36,7 @@ double single(const LayerSpec& spec,
 /// Mapping from the elements of x to the indices of their scale and zero point.
 class Grid {
  public:
-  Grid(const LayerSpec& spec, std::size_t numbers) : numbers_(numbers) {
+  Grid(const model::LayerSpec& spec, std::size_t numbers) : numbers_(numbers) {
     const Dims& x = spec.inputs[0]->dims;
     if (numbers_ > 1) {
       const auto axis = static_cast<std::size_t>(spec.integer("axis"));
@@ -55,28 +55,29 @@ class Grid {
   std::size_t behind_ = 1;
 };
 
-double zero_point(const LayerSpec& spec, Operands operands, std::size_t index) {
+double zero_point(const model::LayerSpec& spec, Operands operands, std::size_t index) {
   return spec.has_input(2) ? operands[2].values.at(index) : 0.0;
 }
 
 }  // namespace
 
-double saturated(double value, DataType type) {
+double saturated(double value, model::DataType type) {
   const auto [low, high] = range_of(type);
   return std::clamp(std::nearbyint(value), low, high);  // to even: the default rounding mode
 }
 
-Requantization::Requantization(const LayerSpec& spec, std::span<const Tensor> operands)
+Requantization::Requantization(const model::LayerSpec& spec,
+                               std::span<const model::Tensor> operands)
     : spec_(spec) {
-  if (!is_integer_product(spec)) {
+  if (!model::is_integer_product(spec)) {
     return;
   }
-  const QuantizedProduct at = quantized_product(spec);
+  const model::QuantizedProduct at = model::quantized_product(spec);
   const Dims& y = spec.outputs[0].dims;
   if (spec.op == "conv_integer") {
     channels_ = static_cast<std::size_t>(y.at(1));
     behind_channels_ = static_cast<std::size_t>(product(y, 2, y.size()));
-    if (spec.has_input(2) && is_floating(spec.inputs[2]->dtype)) {
+    if (spec.has_input(2) && model::is_floating(spec.inputs[2]->dtype)) {
       bias_ = &operands[2];
     }
   } else if (spec.inputs[1]->dims.size() > 1) {
@@ -108,14 +109,14 @@ double Requantization::stored(double value) const {
              : value;
 }
 
-Numbers quantize(const LayerSpec& spec, Operands operands) {
+Numbers quantize(const model::LayerSpec& spec, Operands operands) {
   const Grid grid(spec, operands[1].values.size());
   Numbers y = operands[0];
   for (std::size_t i = 0; i < y.values.size(); ++i) {
     const std::size_t index = grid(i);
     // The quotient is computed in the operands' type, as ONNX has it, because that decides ties.
     const double ratio =
-        spec.inputs[0]->dtype == DataType::kF32
+        spec.inputs[0]->dtype == model::DataType::kF32
             ? static_cast<float>(y.values[i]) / static_cast<float>(operands[1].values.at(index))
             : y.values[i] / operands[1].values.at(index);
     y.values[i] =
@@ -124,7 +125,7 @@ Numbers quantize(const LayerSpec& spec, Operands operands) {
   return y;
 }
 
-Numbers dequantize(const LayerSpec& spec, Operands operands) {
+Numbers dequantize(const model::LayerSpec& spec, Operands operands) {
   const Grid grid(spec, operands[1].values.size());
   Numbers y = operands[0];
   for (std::size_t i = 0; i < y.values.size(); ++i) {
@@ -134,8 +135,8 @@ Numbers dequantize(const LayerSpec& spec, Operands operands) {
   return y;
 }
 
-Numbers integer_convolution(const LayerSpec& spec, Operands operands) {
-  const QuantizedProduct at = quantized_product(spec);
+Numbers integer_convolution(const model::LayerSpec& spec, Operands operands) {
+  const model::QuantizedProduct at = model::quantized_product(spec);
   std::vector<Numbers> shifted(operands.begin(), operands.begin() + 2);
   if (spec.has_input(at.x_zero_point)) {
     for (double& value : shifted[0].values) {
@@ -149,13 +150,13 @@ Numbers integer_convolution(const LayerSpec& spec, Operands operands) {
       shifted[1].values[i] -= points[i / std::max<std::size_t>(1, each)];
     }
   }
-  LayerSpec own = spec;
+  model::LayerSpec own = spec;
   own.inputs.resize(2);
-  if (spec.has_input(2) && !is_floating(spec.inputs[2]->dtype)) {
+  if (spec.has_input(2) && !model::is_floating(spec.inputs[2]->dtype)) {
     own.inputs.push_back(spec.inputs[2]);
     shifted.push_back(operands[2]);
   }
   return convolution(own, shifted);
 }
 
-}  // namespace plumb::reference
+}  // namespace plumb::engine::reference

@@ -7,10 +7,10 @@
 
 #include "runners/engine/reference/operators.hpp"
 
-namespace plumb::reference {
+namespace plumb::engine::reference {
 
 /// Rounds to the nearest integer, ties to even, and clamps to the range of an integer type.
-[[nodiscard]] double saturated(double value, DataType type);
+[[nodiscard]] double saturated(double value, model::DataType type);
 
 /// Conversion of an integer product's s32 accumulators into its result (ONNX, QLinearConv).
 ///
@@ -18,7 +18,7 @@ namespace plumb::reference {
 /// Does nothing without scales. Refers to the operands it was made with.
 class Requantization {
  public:
-  Requantization(const LayerSpec& spec, std::span<const Tensor> operands);
+  Requantization(const model::LayerSpec& spec, std::span<const model::Tensor> operands);
 
   /// Returns the real number of an accumulator: with its scales, and with a bias of real numbers.
   [[nodiscard]] double real(double accumulator, std::size_t element) const;
@@ -26,9 +26,9 @@ class Requantization {
   [[nodiscard]] double stored(double value) const;
 
  private:
-  const LayerSpec& spec_;
-  const Tensor* w_scale_ = nullptr;  // null: no scales
-  const Tensor* bias_ = nullptr;     // in the result's unit
+  const model::LayerSpec& spec_;
+  const model::Tensor* w_scale_ = nullptr;  // null: no scales
+  const model::Tensor* bias_ = nullptr;     // in the result's unit
   double x_scale_ = 1.0;
   std::optional<double> y_scale_;
   double y_zero_point_ = 0.0;
@@ -36,4 +36,4 @@ class Requantization {
   std::size_t behind_channels_ = 1;  // elements
 };
 
-}  // namespace plumb::reference
+}  // namespace plumb::engine::reference

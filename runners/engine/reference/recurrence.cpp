@@ -6,7 +6,7 @@
 
 #include "runners/engine/reference/matrix_panel.hpp"
 
-namespace plumb::reference {
+namespace plumb::engine::reference {
 namespace {
 
 std::size_t size(std::int64_t extent) {
@@ -64,12 +64,12 @@ void Recurrence::multiply(const Packed& matrix,
   }
 }
 
-Recurrence::Recurrence(const LayerSpec& spec,
+Recurrence::Recurrence(const model::LayerSpec& spec,
                        Operands operands,
                        std::size_t direction,
                        std::vector<std::size_t> entries)
     : spec_(spec),
-      shape_(recurrent_shape(spec)),
+      shape_(model::recurrent_shape(spec)),
       operands_(operands),
       direction_(direction),
       entries_(std::move(entries)),
@@ -213,4 +213,4 @@ std::size_t Recurrence::advance() {
   return position;
 }
 
-}  // namespace plumb::reference
+}  // namespace plumb::engine::reference

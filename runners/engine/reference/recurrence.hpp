@@ -7,7 +7,7 @@
 #include "harness/model/key/recurrent_shape.hpp"
 #include "runners/engine/reference/operators.hpp"
 
-namespace plumb::reference {
+namespace plumb::engine::reference {
 
 /// One direction of an `rnn`, `gru` or `lstm` layer, computed step by step.
 ///
@@ -16,7 +16,7 @@ namespace plumb::reference {
 class Recurrence {
  public:
   /// Takes the initial states of `entries`. check_spec() must have accepted the spec.
-  Recurrence(const LayerSpec& spec,
+  Recurrence(const model::LayerSpec& spec,
              Operands operands,
              std::size_t direction,
              std::vector<std::size_t> entries);
@@ -55,8 +55,8 @@ class Recurrence {
   void advance_gru();
   void advance_lstm();
 
-  const LayerSpec& spec_;
-  RecurrentShape shape_;
+  const model::LayerSpec& spec_;
+  model::RecurrentShape shape_;
   Operands operands_;
   std::size_t direction_;
   std::vector<std::size_t> entries_;
@@ -72,8 +72,8 @@ class Recurrence {
 /// Positions of the states of single batch entries in a recurrent layer's outputs.
 class RecurrentPlaces {
  public:
-  explicit RecurrentPlaces(const LayerSpec& spec)
-      : shape_(recurrent_shape(spec)), time_first_(spec.integer("layout") == 0) {}
+  explicit RecurrentPlaces(const model::LayerSpec& spec)
+      : shape_(model::recurrent_shape(spec)), time_first_(spec.integer("layout") == 0) {}
 
   [[nodiscard]] std::size_t sequence(std::size_t position,
                                      std::size_t direction,
@@ -81,8 +81,8 @@ class RecurrentPlaces {
   [[nodiscard]] std::size_t state(std::size_t direction, std::size_t entry) const;
 
  private:
-  RecurrentShape shape_;
+  model::RecurrentShape shape_;
   bool time_first_;
 };
 
-}  // namespace plumb::reference
+}  // namespace plumb::engine::reference

@@ -7,17 +7,17 @@
 #include "runners/engine/reference/operators.hpp"
 #include "runners/engine/reference/recurrence.hpp"
 
-namespace plumb::reference {
+namespace plumb::engine::reference {
 namespace {
 
 void copy_rows(const std::vector<double>& from, std::size_t row, std::size_t hidden, double* to) {
   std::copy_n(from.begin() + static_cast<std::ptrdiff_t>(row * hidden), hidden, to);
 }
 
-RecurrentShape checked_shape(const LayerSpec& spec) {
-  const std::optional<SpecProblem> problem = check_spec(spec);
+model::RecurrentShape checked_shape(const model::LayerSpec& spec) {
+  const std::optional<model::SpecProblem> problem = model::check_spec(spec);
   require(!problem, spec, problem ? problem->text : std::string());
-  return recurrent_shape(spec);
+  return model::recurrent_shape(spec);
 }
 
 /// Part of a layer that is computed to take samples of it.
@@ -29,9 +29,9 @@ struct Part {
 /// Chooses a part that takes at most a million multiply-accumulates for each sample. It is all
 /// steps of some entries or, for long sequences, the first steps of one. Outputs that only the last
 /// step writes need all steps.
-Part affordable_part(const LayerSpec& spec, std::size_t count, const RandomStream& random) {
+Part affordable_part(const model::LayerSpec& spec, std::size_t count, const RandomStream& random) {
   constexpr double kMacsASample = 1e6;
-  const RecurrentShape shape = recurrent_shape(spec);
+  const model::RecurrentShape shape = model::recurrent_shape(spec);
   const double one = static_cast<double>(shape.directions * shape.gates) *
                      static_cast<double>(shape.hidden) *
                      static_cast<double>(shape.input + shape.hidden);
@@ -53,8 +53,8 @@ Part affordable_part(const LayerSpec& spec, std::size_t count, const RandomStrea
 
 }  // namespace
 
-std::vector<Numbers> recurrent(const LayerSpec& spec, Operands operands) {
-  const RecurrentShape shape = checked_shape(spec);
+std::vector<Numbers> recurrent(const model::LayerSpec& spec, Operands operands) {
+  const model::RecurrentShape shape = checked_shape(spec);
   const RecurrentPlaces places(spec);
   const auto hidden = static_cast<std::size_t>(shape.hidden);
   std::vector<std::size_t> entries(static_cast<std::size_t>(shape.batch));
@@ -87,11 +87,11 @@ std::vector<Numbers> recurrent(const LayerSpec& spec, Operands operands) {
   return outputs;
 }
 
-std::vector<SampledElement> recurrent_samples(const LayerSpec& spec,
+std::vector<SampledElement> recurrent_samples(const model::LayerSpec& spec,
                                               Operands operands,
                                               std::size_t count,
                                               std::uint64_t seed) {
-  const RecurrentShape shape = checked_shape(spec);
+  const model::RecurrentShape shape = checked_shape(spec);
   const RecurrentPlaces places(spec);
   const RandomStream random(seed);
   const Part part = affordable_part(spec, count, random);
@@ -131,4 +131,4 @@ std::vector<SampledElement> recurrent_samples(const LayerSpec& spec,
   return samples;
 }
 
-}  // namespace plumb::reference
+}  // namespace plumb::engine::reference

@@ -6,7 +6,7 @@
 
 #include "runners/engine/reference/operators.hpp"
 
-namespace plumb::reference {
+namespace plumb::engine::reference {
 namespace {
 
 double total(std::span<const double> values, double (*term)(double)) {
@@ -80,7 +80,10 @@ constexpr std::array kFunctions = std::to_array<Row>({
 
 /// Calls `visit(output element, values)` with the values that each output element is reduced from.
 template <typename Visitor>
-void visit_reduced(const LayerSpec& spec, const Numbers& x, const Dims& axes, Visitor&& visit) {
+void visit_reduced(const model::LayerSpec& spec,
+                   const Numbers& x,
+                   const Dims& axes,
+                   Visitor&& visit) {
   const std::size_t rank = x.dims.size();
   std::vector<bool> reduced(rank, false);
   for (const std::int64_t axis : axes) {
@@ -118,7 +121,7 @@ void visit_reduced(const LayerSpec& spec, const Numbers& x, const Dims& axes, Vi
 
 }  // namespace
 
-Numbers reduce(const LayerSpec& spec, Operands operands) {
+Numbers reduce(const model::LayerSpec& spec, Operands operands) {
   const Row* found = nullptr;
   for (const Row& row : kFunctions) {
     if (row.fn == spec.text("fn")) {
@@ -128,7 +131,7 @@ Numbers reduce(const LayerSpec& spec, Operands operands) {
   require(found != nullptr, spec, "fn is unknown");
   // The least and largest values of bool are 0 and 1. Those of integers follow when they are
   // written.
-  const bool flags = spec.outputs[0].dtype == DataType::kBool;
+  const bool flags = spec.outputs[0].dtype == model::DataType::kBool;
   const double of_nothing = flags ? std::clamp(found->of_nothing, 0.0, 1.0) : found->of_nothing;
   Numbers y = zeros_like_output(spec);
   visit_reduced(spec, operands[0], spec.integers("axes"), [&](std::size_t element, Values values) {
@@ -137,7 +140,7 @@ Numbers reduce(const LayerSpec& spec, Operands operands) {
   return y;
 }
 
-Numbers arg_reduce(const LayerSpec& spec, Operands operands) {
+Numbers arg_reduce(const model::LayerSpec& spec, Operands operands) {
   const bool largest = spec.text("fn") == "argmax";
   require(largest || spec.text("fn") == "argmin", spec, "fn is unknown");
   const bool last = spec.integer("select_last") != 0;
@@ -155,4 +158,4 @@ Numbers arg_reduce(const LayerSpec& spec, Operands operands) {
   return y;
 }
 
-}  // namespace plumb::reference
+}  // namespace plumb::engine::reference

@@ -11,7 +11,7 @@
 #include "runners/engine/reference/epilogue_chain.hpp"
 #include "runners/engine/reference/operators.hpp"
 
-namespace plumb {
+namespace plumb::engine {
 namespace {
 
 /// Reference function of one operator. It computes one output, moves bytes, or computes several
@@ -19,9 +19,10 @@ namespace {
 struct Row {
   std::string_view op;
   std::size_t inputs;  ///< that must be given
-  reference::Numbers (*compute)(const LayerSpec&, reference::Operands);
-  std::vector<Tensor> (*move)(const LayerSpec&, reference::Tensors) = nullptr;
-  std::vector<reference::Numbers> (*several)(const LayerSpec&, reference::Operands) = nullptr;
+  reference::Numbers (*compute)(const model::LayerSpec&, reference::Operands);
+  std::vector<model::Tensor> (*move)(const model::LayerSpec&, reference::Tensors) = nullptr;
+  std::vector<reference::Numbers> (*several)(const model::LayerSpec&,
+                                             reference::Operands) = nullptr;
 };
 
 constexpr std::array kTable = std::to_array<Row>({
@@ -98,9 +99,9 @@ void apply(const reference::EpilogueChain& epilogue, std::vector<double>& values
 
 }  // namespace
 
-Outcome reference_support(const LayerSpec& spec) {
+results::Outcome reference_support(const model::LayerSpec& spec) {
   const auto unsupported = [](std::string reason) {
-    return Outcome{Outcome::Kind::kUnsupported, std::move(reason)};
+    return results::Outcome{results::Outcome::Kind::kUnsupported, std::move(reason)};
   };
   const Row* row = find_row(spec.op);
   if (row == nullptr) {
@@ -115,13 +116,13 @@ Outcome reference_support(const LayerSpec& spec) {
     return unsupported(
         fmt::format("a {} layer with {} outputs has no reference", spec.op, spec.outputs.size()));
   }
-  std::vector<TensorType> types = spec.outputs;
-  for (const std::optional<TensorType>& input : spec.inputs) {
+  std::vector<model::TensorType> types = spec.outputs;
+  for (const std::optional<model::TensorType>& input : spec.inputs) {
     if (input) {
       types.push_back(*input);
     }
   }
-  for (const TensorType& type : types) {
+  for (const model::TensorType& type : types) {
     if (!is_number(type.dtype)) {
       return unsupported(fmt::format("type {} has no reference", to_text(type.dtype)));
     }
@@ -129,8 +130,9 @@ Outcome reference_support(const LayerSpec& spec) {
   return {};
 }
 
-void check_reference_operands(const LayerSpec& spec, std::span<const Tensor> operands) {
-  const Outcome support = reference_support(spec);
+void check_reference_operands(const model::LayerSpec& spec,
+                              std::span<const model::Tensor> operands) {
+  const results::Outcome support = reference_support(spec);
   if (!support.ok()) {
     throw Error(Error::Kind::kUser, support.reason);
   }
@@ -138,25 +140,26 @@ void check_reference_operands(const LayerSpec& spec, std::span<const Tensor> ope
       operands.size() == spec.inputs.size(), spec, "operands are missing or too many");
   for (std::size_t i = 0; i < operands.size(); ++i) {
     if (spec.has_input(i)) {
-      reference::require(
-          operands[i].type.dtype == spec.inputs[i]->dtype &&
-              operands[i].type.dims == spec.inputs[i]->dims &&
-              operands[i].data.size() == static_cast<std::size_t>(byte_size(*spec.inputs[i]).value),
-          spec,
-          "an operand has another type, shape or size than the key says");
+      reference::require(operands[i].type.dtype == spec.inputs[i]->dtype &&
+                             operands[i].type.dims == spec.inputs[i]->dims &&
+                             operands[i].data.size() ==
+                                 static_cast<std::size_t>(model::byte_size(*spec.inputs[i]).value),
+                         spec,
+                         "an operand has another type, shape or size than the key says");
     }
   }
 }
 
-std::vector<Tensor> reference_outputs(const LayerSpec& spec, std::span<const Tensor> operands) {
+std::vector<model::Tensor> reference_outputs(const model::LayerSpec& spec,
+                                             std::span<const model::Tensor> operands) {
   check_reference_operands(spec, operands);
   const reference::EpilogueChain epilogue(spec, operands);
-  const LayerSpec own = reference::without_epilogue(spec);
+  const model::LayerSpec own = reference::without_epilogue(spec);
   const Row& row = *find_row(spec.op);
   if (row.move != nullptr) {
-    std::vector<Tensor> outputs = row.move(own, operands.first(own.inputs.size()));
+    std::vector<model::Tensor> outputs = row.move(own, operands.first(own.inputs.size()));
     if (!epilogue.empty()) {
-      std::vector<double> values = numbers_of(outputs[0]);
+      std::vector<double> values = read_numbers(outputs[0]);
       apply(epilogue, values);
       outputs[0] = tensor_from(spec.outputs[0], values);
     }
@@ -173,11 +176,11 @@ std::vector<Tensor> reference_outputs(const LayerSpec& spec, std::span<const Ten
   if (spec.op == "gemm_bias_gradient" && spec.text("of") == "y") {
     reference::add_up_columns(results[0], results.at(1));
   }
-  std::vector<Tensor> outputs;
+  std::vector<model::Tensor> outputs;
   for (std::size_t i = 0; i < results.size(); ++i) {
     outputs.push_back(tensor_from(spec.outputs[i], results[i].values));
   }
   return outputs;
 }
 
-}  // namespace plumb
+}  // namespace plumb::engine

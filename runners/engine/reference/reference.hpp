@@ -9,7 +9,7 @@
 #include "harness/model/key/layer_spec.hpp"
 #include "harness/results/outcome.hpp"
 
-namespace plumb {
+namespace plumb::engine {
 
 /// One output element, computed apart from all others.
 struct SampledElement {
@@ -20,11 +20,12 @@ struct SampledElement {
 
 /// Returns kOk if there is a reference for the operator and its types, else kUnsupported and the
 /// reason.
-[[nodiscard]] Outcome reference_support(const LayerSpec& spec);
+[[nodiscard]] results::Outcome reference_support(const model::LayerSpec& spec);
 
 /// Checks that a layer has a reference and that the operands are those of its key. Absent operands
 /// are empty. Throws Error{kUser} otherwise.
-void check_reference_operands(const LayerSpec& spec, std::span<const Tensor> operands);
+void check_reference_operands(const model::LayerSpec& spec,
+                              std::span<const model::Tensor> operands);
 
 /// Computes a layer, epilogue included, in float64 from the ONNX operator specification. Shares no
 /// code with any backend.
@@ -34,13 +35,13 @@ void check_reference_operands(const LayerSpec& spec, std::span<const Tensor> ope
 ///
 /// Throws Error{kUser} if there is no reference for the layer, or if shapes, attributes or indices
 /// contradict each other. Nothing outside the operands is ever read.
-[[nodiscard]] std::vector<Tensor> reference_outputs(const LayerSpec& spec,
-                                                    std::span<const Tensor> operands);
+[[nodiscard]] std::vector<model::Tensor> reference_outputs(const model::LayerSpec& spec,
+                                                           std::span<const model::Tensor> operands);
 
 /// Returns whether some elements can be computed at far lower cost than all of them. Convolutions,
 /// transposed convolutions, products and their gradients are sampled by single elements. Attention
 /// is sampled by rows, recurrent layers by entries of the batch and steps.
-[[nodiscard]] bool has_sampled_reference(const LayerSpec& spec);
+[[nodiscard]] bool has_sampled_reference(const model::LayerSpec& spec);
 
 /// Computes `count` output elements of a layer with has_sampled_reference(), or all if there are
 /// fewer.
@@ -49,9 +50,9 @@ void check_reference_operands(const LayerSpec& spec, std::span<const Tensor> ope
 /// ones, without repetition, ascending. Of attention and recurrent layers there may be a few more
 /// than `count`, from all outputs. The time is proportional to `count`. Throws as
 /// reference_outputs() does.
-[[nodiscard]] std::vector<SampledElement> sampled_reference(const LayerSpec& spec,
-                                                            std::span<const Tensor> operands,
+[[nodiscard]] std::vector<SampledElement> sampled_reference(const model::LayerSpec& spec,
+                                                            std::span<const model::Tensor> operands,
                                                             std::size_t count,
                                                             std::uint64_t seed);
 
-}  // namespace plumb
+}  // namespace plumb::engine

@@ -4,7 +4,7 @@
 
 #include "runners/engine/reference/operators.hpp"
 
-namespace plumb::reference {
+namespace plumb::engine::reference {
 namespace {
 
 /// Weight of an input position at one output position of one axis.
@@ -17,8 +17,11 @@ using Taps = std::vector<Tap>;
 /// Maps an output position to the input's coordinates by ONNX Resize's
 /// coordinate_transformation_mode. `resized` is scale × extent, not rounded, as in ONNX's test
 /// data.
-double original_coordinate(
-    const LayerSpec& spec, std::int64_t at, double extent, double scale, std::int64_t out_extent) {
+double original_coordinate(const model::LayerSpec& spec,
+                           std::int64_t at,
+                           double extent,
+                           double scale,
+                           std::int64_t out_extent) {
   const std::string& mode = spec.text("coordinates");
   const auto x = static_cast<double>(at);
   const double resized = scale * extent;
@@ -42,7 +45,7 @@ double original_coordinate(
   return x / scale;
 }
 
-double nearest(const LayerSpec& spec, double x) {
+double nearest(const model::LayerSpec& spec, double x) {
   const std::string& mode = spec.text("nearest_mode");
   if (mode == "floor") {
     return std::floor(x);
@@ -76,7 +79,7 @@ double cubic(double distance, double a) {
 
 /// Lists the taps of one output position. Positions outside the input count as its edge, or not at
 /// all.
-Taps taps_at(const LayerSpec& spec, double x, std::int64_t extent, double scale) {
+Taps taps_at(const model::LayerSpec& spec, double x, std::int64_t extent, double scale) {
   const std::string& mode = spec.text("mode");
   const auto clamped = [extent](double position) {
     return static_cast<std::int64_t>(std::clamp(position, 0.0, static_cast<double>(extent - 1)));
@@ -112,8 +115,11 @@ Taps taps_at(const LayerSpec& spec, double x, std::int64_t extent, double scale)
 }
 
 /// Resizes along one axis.
-Numbers resized_along(
-    const LayerSpec& spec, const Numbers& x, std::size_t axis, std::int64_t extent, double scale) {
+Numbers resized_along(const model::LayerSpec& spec,
+                      const Numbers& x,
+                      std::size_t axis,
+                      std::int64_t extent,
+                      double scale) {
   Numbers y;
   y.dims = x.dims;
   y.dims[axis] = extent;
@@ -141,7 +147,7 @@ Numbers resized_along(
 
 }  // namespace
 
-Numbers resize(const LayerSpec& spec, Operands operands) {
+Numbers resize(const model::LayerSpec& spec, Operands operands) {
   Numbers y = operands[0];
   const Dims& wanted = spec.outputs[0].dims;
   const std::vector<double>& scales = spec.reals("scales");
@@ -161,4 +167,4 @@ Numbers resize(const LayerSpec& spec, Operands operands) {
   return y;
 }
 
-}  // namespace plumb::reference
+}  // namespace plumb::engine::reference

@@ -15,7 +15,7 @@
 #include "runners/engine/reference/operators.hpp"
 #include "runners/engine/reference/reference.hpp"
 
-namespace plumb {
+namespace plumb::engine {
 namespace {
 
 using reference::ConvolutionShape;
@@ -87,8 +87,8 @@ bool input_position(const ConvolutionShape& shape,
 }
 
 /// Reads the zero point of an operand, or of one of its channels; 0 if there is none.
-double zero_point(const LayerSpec& spec,
-                  std::span<const Tensor> operands,
+double zero_point(const model::LayerSpec& spec,
+                  std::span<const model::Tensor> operands,
                   std::size_t operand,
                   std::int64_t channel) {
   if (!spec.has_input(operand)) {
@@ -98,9 +98,9 @@ double zero_point(const LayerSpec& spec,
   return number_at(operands[operand], each ? static_cast<std::size_t>(channel) : 0);
 }
 
-double convolution_element(const LayerSpec& spec,
+double convolution_element(const model::LayerSpec& spec,
                            const ConvolutionShape& shape,
-                           std::span<const Tensor> operands,
+                           std::span<const model::Tensor> operands,
                            std::size_t element) {
   // A gradient by the data has the same sums as a transposed convolution.
   const bool transposed = spec.op == "conv_transpose" || spec.op == "conv_backward_data";
@@ -120,11 +120,12 @@ double convolution_element(const LayerSpec& spec,
   const std::int64_t group = channel / out_group;
   const ConvolutionShape::Spatial position = position_of(at % out_volume, out);
   const bool integers = spec.op == "conv_integer";
-  const QuantizedProduct quantized = integers ? quantized_product(spec) : QuantizedProduct{};
+  const model::QuantizedProduct quantized =
+      integers ? model::quantized_product(spec) : model::QuantizedProduct{};
   const double x_zero = integers ? zero_point(spec, operands, quantized.x_zero_point, channel) : 0;
   const double w_zero = integers ? zero_point(spec, operands, quantized.w_zero_point, channel) : 0;
   // A bias of real numbers is added after the scales.
-  const bool biased = spec.has_input(2) && !(integers && is_floating(spec.inputs[2]->dtype));
+  const bool biased = spec.has_input(2) && !(integers && model::is_floating(spec.inputs[2]->dtype));
   double result = biased ? number_at(operands[2], static_cast<std::size_t>(channel)) : 0.0;
   const ElementReader read_x = reader_of(operands[0].type.dtype);
   const ElementReader read_w = reader_of(operands[1].type.dtype);
@@ -146,9 +147,9 @@ double convolution_element(const LayerSpec& spec,
   return result;
 }
 
-double matrix_element(const LayerSpec& spec,
+double matrix_element(const model::LayerSpec& spec,
                       const reference::MatrixShape& shape,
-                      std::span<const Tensor> operands,
+                      std::span<const model::Tensor> operands,
                       std::size_t element) {
   const std::size_t column = element % shape.columns;
   const std::size_t row = element / shape.columns % shape.rows;
@@ -178,8 +179,8 @@ double matrix_element(const LayerSpec& spec,
 }
 
 /// Samples a convolution's gradients by the weights and by the bias.
-std::vector<SampledElement> weights_gradient_samples(const LayerSpec& spec,
-                                                     std::span<const Tensor> operands,
+std::vector<SampledElement> weights_gradient_samples(const model::LayerSpec& spec,
+                                                     std::span<const model::Tensor> operands,
                                                      std::size_t count,
                                                      std::uint64_t seed) {
   std::vector<SampledElement> samples;
@@ -197,17 +198,17 @@ std::vector<SampledElement> weights_gradient_samples(const LayerSpec& spec,
 
 /// Samples the bias gradient that a product has beside it. Sums over the result, fused steps
 /// included, take whole columns. As many columns are taken as `count` elements of the result make.
-void add_bias_gradient_samples(const LayerSpec& spec,
+void add_bias_gradient_samples(const model::LayerSpec& spec,
                                const reference::MatrixShape& shape,
                                const reference::EpilogueChain& epilogue,
-                               std::span<const Tensor> operands,
+                               std::span<const model::Tensor> operands,
                                std::size_t count,
                                std::uint64_t seed,
                                std::vector<SampledElement>& samples) {
   const std::string& of = spec.text("of");
   const std::size_t most =
       of == "y" ? std::max<std::size_t>(1, count / std::max<std::size_t>(1, shape.rows)) : count;
-  const LayerSpec product = reference::without_epilogue(product_of(spec));
+  const model::LayerSpec product = reference::without_epilogue(model::product_of(spec));
   for (const std::size_t element : picked_elements(spec.outputs.at(1).dims, most, seed + 1)) {
     double total = 0.0;
     if (of == "y") {
@@ -228,25 +229,25 @@ void add_bias_gradient_samples(const LayerSpec& spec,
 
 }  // namespace
 
-bool has_sampled_reference(const LayerSpec& spec) {
-  return is_convolution_gradient(spec) || spec.op == "gemm_bias_gradient" || spec.op == "conv" ||
-         spec.op == "conv_transpose" || spec.op == "gemm" || spec.op == "matmul" ||
-         is_integer_product(spec) || spec.op == "attention" || spec.op == "attention_backward" ||
-         is_recurrent(spec);
+bool has_sampled_reference(const model::LayerSpec& spec) {
+  return model::is_convolution_gradient(spec) || spec.op == "gemm_bias_gradient" ||
+         spec.op == "conv" || spec.op == "conv_transpose" || spec.op == "gemm" ||
+         spec.op == "matmul" || model::is_integer_product(spec) || spec.op == "attention" ||
+         spec.op == "attention_backward" || model::is_recurrent(spec);
 }
 
-std::vector<SampledElement> sampled_reference(const LayerSpec& spec,
-                                              std::span<const Tensor> operands,
+std::vector<SampledElement> sampled_reference(const model::LayerSpec& spec,
+                                              std::span<const model::Tensor> operands,
                                               std::size_t count,
                                               std::uint64_t seed) {
   PLUMB_CHECK(has_sampled_reference(spec));
   check_reference_operands(spec, operands);
   const reference::EpilogueChain epilogue(spec, operands);
-  const LayerSpec own = reference::without_epilogue(spec);
-  if (is_recurrent(spec) || spec.op == "attention" || spec.op == "attention_backward") {
-    const auto sample_rows = is_recurrent(spec)       ? reference::recurrent_samples
-                             : spec.op == "attention" ? reference::attention_samples
-                                                      : reference::attention_gradient_samples;
+  const model::LayerSpec own = reference::without_epilogue(spec);
+  if (model::is_recurrent(spec) || spec.op == "attention" || spec.op == "attention_backward") {
+    const auto sample_rows = model::is_recurrent(spec) ? reference::recurrent_samples
+                             : spec.op == "attention"  ? reference::attention_samples
+                                                       : reference::attention_gradient_samples;
     std::vector<SampledElement> samples =
         sample_rows(own, reference::numbers_of_operands(own, operands), count, seed);
     for (SampledElement& sample : samples) {
@@ -261,9 +262,9 @@ std::vector<SampledElement> sampled_reference(const LayerSpec& spec,
   const bool is_convolution =
       spec.op == "conv" || spec.op == "conv_integer" || spec.op == "conv_transpose" || gradient;
   const bool biased = spec.op == "gemm_bias_gradient";
-  const LayerSpec plain = biased ? product_of(own) : own;
+  const model::LayerSpec plain = biased ? model::product_of(own) : own;
   const ConvolutionShape convolution =
-      is_convolution ? reference::convolution_shape(gradient ? forward_layer(own) : own)
+      is_convolution ? reference::convolution_shape(gradient ? model::forward_layer(own) : own)
                      : ConvolutionShape{};
   const reference::MatrixShape matrix =
       is_convolution ? reference::MatrixShape{} : reference::matrix_shape(plain);
@@ -279,4 +280,4 @@ std::vector<SampledElement> sampled_reference(const LayerSpec& spec,
   return samples;
 }
 
-}  // namespace plumb
+}  // namespace plumb::engine

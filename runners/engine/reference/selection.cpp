@@ -4,24 +4,27 @@
 #include "runners/engine/number_formats.hpp"
 #include "runners/engine/reference/operators.hpp"
 
-namespace plumb::reference {
+namespace plumb::engine::reference {
 namespace {
 
-Tensor empty_output(const LayerSpec& spec) {
-  const TensorType& type = spec.outputs[0];
-  return {type, std::vector<std::byte>(static_cast<std::size_t>(byte_size(type).value))};
+model::Tensor empty_output(const model::LayerSpec& spec) {
+  const model::TensorType& type = spec.outputs[0];
+  return {type, std::vector<std::byte>(static_cast<std::size_t>(model::byte_size(type).value))};
 }
 
-void copy_elements(
-    const Tensor& from, std::size_t read, std::size_t count, Tensor& to, std::size_t write) {
-  const auto bytes = static_cast<std::size_t>(element_bytes(to.type.dtype));
+void copy_elements(const model::Tensor& from,
+                   std::size_t read,
+                   std::size_t count,
+                   model::Tensor& to,
+                   std::size_t write) {
+  const auto bytes = static_cast<std::size_t>(model::element_bytes(to.type.dtype));
   std::memcpy(to.data.data() + write * bytes, from.data.data() + read * bytes, count * bytes);
 }
 
 constexpr std::int64_t kPadding = -1;
 
 /// Returns, for one axis, the input position that each output position shows.
-std::vector<std::int64_t> padded_positions(const LayerSpec& spec,
+std::vector<std::int64_t> padded_positions(const model::LayerSpec& spec,
                                            const std::string& mode,
                                            std::int64_t extent,
                                            std::int64_t padded_extent,
@@ -53,7 +56,7 @@ std::vector<std::int64_t> padded_positions(const LayerSpec& spec,
 
 }  // namespace
 
-std::vector<Tensor> pad(const LayerSpec& spec, Tensors operands) {
+std::vector<model::Tensor> pad(const model::LayerSpec& spec, Tensors operands) {
   const Dims& x = spec.inputs[0]->dims;
   const Dims& y = spec.outputs[0].dims;
   const Dims& pads = spec.integers("pads");
@@ -71,9 +74,9 @@ std::vector<Tensor> pad(const LayerSpec& spec, Tensors operands) {
             "the output's shape does not follow from pads");
     positions.push_back(padded_positions(spec, spec.text("mode"), x[axis], y[axis], pads[axis]));
   }
-  Tensor result = empty_output(spec);
-  const TensorType one{spec.outputs[0].dtype, {}};
-  const Tensor fill = tensor_from(one, std::vector{spec.real("value")});
+  model::Tensor result = empty_output(spec);
+  const model::TensorType one{spec.outputs[0].dtype, {}};
+  const model::Tensor fill = tensor_from(one, std::vector{spec.real("value")});
   const Dims strides = dense_strides(x);
   const auto count = static_cast<std::size_t>(product(y));
   for (std::size_t element = 0; element < count; ++element) {
@@ -94,12 +97,13 @@ std::vector<Tensor> pad(const LayerSpec& spec, Tensors operands) {
   return {std::move(result)};
 }
 
-std::vector<Tensor> gather(const LayerSpec& spec, Tensors operands) {
+std::vector<model::Tensor> gather(const model::LayerSpec& spec, Tensors operands) {
   const Dims& x = spec.inputs[0]->dims;
   const Dims& indices = spec.inputs[1]->dims;
   const std::int64_t given = spec.integer("axis");
   require(given >= 0 && given < static_cast<std::int64_t>(x.size()) &&
-              !is_floating(spec.inputs[1]->dtype) && spec.outputs[0].dtype == spec.inputs[0]->dtype,
+              !model::is_floating(spec.inputs[1]->dtype) &&
+              spec.outputs[0].dtype == spec.inputs[0]->dtype,
           spec,
           "axis lies outside x, or types do not fit");
   const auto axis = static_cast<std::size_t>(given);
@@ -108,8 +112,8 @@ std::vector<Tensor> gather(const LayerSpec& spec, Tensors operands) {
   y.insert(y.end(), x.begin() + given + 1, x.end());
   require(spec.outputs[0].dims == y, spec, "the output's shape does not follow from the inputs'");
 
-  const std::vector<double> positions = numbers_of(operands[1]);
-  Tensor result = empty_output(spec);
+  const std::vector<double> positions = read_numbers(operands[1]);
+  model::Tensor result = empty_output(spec);
   const auto inner = static_cast<std::size_t>(product(x, axis + 1, x.size()));
   const auto outer = static_cast<std::size_t>(product(x, 0, axis));
   const auto extent = static_cast<std::size_t>(x[axis]);
@@ -126,15 +130,15 @@ std::vector<Tensor> gather(const LayerSpec& spec, Tensors operands) {
   return {std::move(result)};
 }
 
-std::vector<Tensor> where(const LayerSpec& spec, Tensors operands) {
-  const TensorType& y = spec.outputs[0];
+std::vector<model::Tensor> where(const model::LayerSpec& spec, Tensors operands) {
+  const model::TensorType& y = spec.outputs[0];
   require(spec.inputs[1]->dtype == y.dtype && spec.inputs[2]->dtype == y.dtype,
           spec,
           "a, b and the output differ in type");
   const Broadcast condition(spec, spec.inputs[0]->dims, y.dims);
   const Broadcast a(spec, spec.inputs[1]->dims, y.dims);
   const Broadcast b(spec, spec.inputs[2]->dims, y.dims);
-  Tensor result = empty_output(spec);
+  model::Tensor result = empty_output(spec);
   const auto count = static_cast<std::size_t>(element_count(y));
   for (std::size_t i = 0; i < count; ++i) {
     if (number_at(operands[0], condition(i)) != 0.0) {
@@ -146,4 +150,4 @@ std::vector<Tensor> where(const LayerSpec& spec, Tensors operands) {
   return {std::move(result)};
 }
 
-}  // namespace plumb::reference
+}  // namespace plumb::engine::reference

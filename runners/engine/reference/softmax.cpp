@@ -4,7 +4,7 @@
 
 #include "runners/engine/reference/operators.hpp"
 
-namespace plumb::reference {
+namespace plumb::engine::reference {
 
 namespace {
 
@@ -21,7 +21,7 @@ struct Runs {
 
 // Without coerce, softmax runs over one axis. With it (opset < 13), it runs over all axes from
 // `axis` on together.
-Runs runs_of(const LayerSpec& spec, const Numbers& x) {
+Runs runs_of(const model::LayerSpec& spec, const Numbers& x) {
   require(spec.outputs[0].dims == x.dims, spec, "the output's shape is not the input's");
   const auto rank = static_cast<std::int64_t>(x.dims.size());
   const std::int64_t axis = spec.integer("axis");
@@ -38,7 +38,7 @@ Runs runs_of(const LayerSpec& spec, const Numbers& x) {
 
 }  // namespace
 
-Numbers softmax(const LayerSpec& spec, Operands operands) {
+Numbers softmax(const model::LayerSpec& spec, Operands operands) {
   Numbers y = operands[0];
   const Runs runs = runs_of(spec, y);
   const bool logarithm = spec.integer("log") != 0;
@@ -61,7 +61,7 @@ Numbers softmax(const LayerSpec& spec, Operands operands) {
 }
 
 // From the result y, dx = y·(dy − Σ dy·y). Of the logarithm, dx = dy − eʸ·Σ dy.
-Numbers softmax_gradient(const LayerSpec& spec, Operands operands) {
+Numbers softmax_gradient(const model::LayerSpec& spec, Operands operands) {
   Numbers dx = operands[0];
   const std::vector<double>& y = operands[1].values;
   require(operands[1].dims == dx.dims, spec, "the gradient and y differ in shape");
@@ -83,4 +83,4 @@ Numbers softmax_gradient(const LayerSpec& spec, Operands operands) {
   return dx;
 }
 
-}  // namespace plumb::reference
+}  // namespace plumb::engine::reference

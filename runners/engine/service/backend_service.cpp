@@ -15,17 +15,17 @@
 #include "runners/engine/service/machine_controls.hpp"
 #include "runners/engine/service/processor_peak.hpp"
 
-namespace plumb {
+namespace plumb::engine {
 
-BackendService::BackendService(Backend& backend, BackendServiceOptions options)
+BackendService::BackendService(worker::Backend& backend, BackendServiceOptions options)
     : backend_(backend),
       options_(std::move(options)),
       timing_(options_.clock, options_.disturbance, options_.monitor, options_.pace),
       flush_(options_.last_level_cache, options_.sweep) {}
 
-Environment BackendService::describe() {
-  Environment environment = backend_.describe();
-  const TimerFacts timer = measure_timer(options_.clock);
+results::Environment BackendService::describe() {
+  results::Environment environment = backend_.describe();
+  const measure::TimerFacts timer = measure::measure_timer(options_.clock);
   environment.facts["measure.timer_tick_seconds"] = fmt::format("{:.3g}", timer.tick.count());
   environment.facts["measure.timer_read_seconds"] = fmt::format("{:.3g}", timer.read.count());
   environment.facts["measure.floor_seconds"] = fmt::format("{:.3g}", timing_.floor().at(1).count());
@@ -34,53 +34,57 @@ Environment BackendService::describe() {
   return environment;
 }
 
-std::vector<Variant> BackendService::variants(const LayerKey& key) {
+std::vector<worker::Variant> BackendService::variants(const model::LayerKey& key) {
   return backend_.variants(key);
 }
 
-void BackendService::measure(const MeasureRequest& request,
-                             const std::function<void(Measurement)>& emit,
-                             const AwaitTurn& await_turn) {
+void BackendService::measure(const worker::MeasureRequest& request,
+                             const std::function<void(results::Measurement)>& emit,
+                             const worker::AwaitTurn& await_turn) {
   timing_.know_pace(request.host_pace);
-  if (request.key.text.starts_with(kControlPrefix)) {
-    emit(measure_control(request.key, timing_, request.in_turns ? await_turn : AwaitTurn()));
+  if (request.key.text.starts_with(results::kControlPrefix)) {
+    emit(
+        measure_control(request.key, timing_, request.in_turns ? await_turn : worker::AwaitTurn()));
     return;
   }
   LayerMeasurement({backend_, timing_, flush_, options_.slot_memory}, request, emit, await_turn)
       .run();
 }
 
-void BackendService::execute(const ExecuteRequest& request,
-                             const std::function<void(Execution)>& emit,
-                             const ExecuteReport& report,
-                             const AwaitTurn& await_turn) {
+void BackendService::execute(const worker::ExecuteRequest& request,
+                             const std::function<void(results::Execution)>& emit,
+                             const worker::ExecuteReport& report,
+                             const worker::AwaitTurn& await_turn) {
   timing_.know_pace(request.host_pace);
   ModelBenchmark(backend_, timing_, options_.last_level_cache, request)
       .run(emit, report, await_turn);
 }
 
-ScenarioResult BackendService::load(const LoadRequest& request, const LoadReport& report) {
-  const std::unique_ptr<LoadClock> clock = make_steady_load_clock();
+results::ScenarioResult BackendService::load(const worker::LoadRequest& request,
+                                             const worker::LoadReport& report) {
+  const std::unique_ptr<loadgen::LoadClock> clock = loadgen::make_steady_load_clock();
   return load_model(backend_, timing_, options_.disturbance, *clock, request, report);
 }
 
-Reproducer BackendService::reproduce(const ReproducerRequest& request) {
+worker::Reproducer BackendService::reproduce(const worker::ReproducerRequest& request) {
   return backend_.reproduce(request);
 }
 
-Calibration BackendService::calibrate() {
-  Calibration calibration;
+results::Calibration BackendService::calibrate() {
+  results::Calibration calibration;
   calibration.peak_f32 =
-      measure_peak(backend_, DataType::kF32, options_.peak_extents, options_.clock);
+      measure_peak(backend_, model::DataType::kF32, options_.peak_extents, options_.clock);
   calibration.peak_bf16 =
-      measure_peak(backend_, DataType::kBf16, options_.peak_extents, options_.clock);
+      measure_peak(backend_, model::DataType::kBf16, options_.peak_extents, options_.clock);
   if (options_.on_processor) {
     // A stack may be limited to fewer instructions than the machine has.
     calibration.theoretical_f32 =
-        measure_processor_peak(DataType::kF32, options_.threads, options_.clock);
-    const auto bf16 = measure_processor_peak(DataType::kBf16, options_.threads, options_.clock);
+        measure_processor_peak(model::DataType::kF32, options_.threads, options_.clock);
+    const auto bf16 =
+        measure_processor_peak(model::DataType::kBf16, options_.threads, options_.clock);
     calibration.peak_bf16 = std::max(calibration.peak_bf16, bf16.value_or(FlopsPerSecond{}));
-    calibration.peak_int8 = measure_processor_peak(DataType::kS8, options_.threads, options_.clock);
+    calibration.peak_int8 =
+        measure_processor_peak(model::DataType::kS8, options_.threads, options_.clock);
   }
   if (calibration.peak_bf16 < calibration.peak_f32) {
     calibration.peak_bf16 = {};  // no faster than f32: not usable as a ceiling
@@ -89,9 +93,9 @@ Calibration BackendService::calibrate() {
       measure_bandwidth(options_.threads, options_.last_level_cache, options_.clock);
   calibration.last_level_cache = options_.last_level_cache;
   calibration.floor = timing_.floor().at(1);
-  calibration.timer_tick = measure_timer(options_.clock).tick;
-  calibration.parallel_efficiency = measure_parallel_efficiency(options_.threads);
+  calibration.timer_tick = measure::measure_timer(options_.clock).tick;
+  calibration.parallel_efficiency = measure::measure_parallel_efficiency(options_.threads);
   return calibration;
 }
 
-}  // namespace plumb
+}  // namespace plumb::engine

@@ -11,17 +11,17 @@
 #include "runners/engine/bench/cache_rotation.hpp"
 #include "runners/engine/bench/layer_timing.hpp"
 
-namespace plumb {
+namespace plumb::engine {
 
 /// Options of how a worker measures. The defaults are those of a worker process.
 struct BackendServiceOptions {
   int threads = 1;  ///< that the backend was set up with, for calibration
-  Bytes last_level_cache = read_cache_facts().last_level;
+  Bytes last_level_cache = measure::read_cache_facts().last_level;
   std::function<void(Bytes)> sweep{};  ///< flushes a device's caches; empty: the host's
   std::vector<std::int64_t> peak_extents{1024, 2048};  ///< of the matrix products of a calibration
   Bytes slot_memory{std::int64_t{1} << 30};            ///< limit for the slots of one program
-  Clock clock = steady_clock();
-  DisturbanceSource disturbance = [] { return read_disturbance(); };
+  measure::Clock clock = measure::steady_clock();
+  measure::DisturbanceSource disturbance = [] { return measure::read_disturbance(); };
   BlockMonitor* monitor = nullptr;  ///< of the device, if it has one; must outlive the service
   HostPaceSource pace{};            ///< see LayerTiming; empty: the host's pace is not watched
   bool on_processor = false;        ///< the backend computes on the CPU: its peak is measured, too
@@ -30,31 +30,32 @@ struct BackendServiceOptions {
 /// Service of a worker process over one backend. It verifies, races and times layers, executes
 /// models and runs load scenarios (docs/reference/measurement.md, docs/guides/mlperf-scenarios.md).
 /// Not thread-safe.
-class BackendService final : public WorkerService {
+class BackendService final : public worker::WorkerService {
  public:
   /// Keeps a reference to the backend.
-  explicit BackendService(Backend& backend, BackendServiceOptions options = {});
+  explicit BackendService(worker::Backend& backend, BackendServiceOptions options = {});
 
   /// Returns the backend's description with facts about the measurement here. These are the timer,
   /// the harness overhead and the cache size.
-  [[nodiscard]] Environment describe() override;
-  [[nodiscard]] std::vector<Variant> variants(const LayerKey& key) override;
-  void measure(const MeasureRequest& request,
-               const std::function<void(Measurement)>& emit,
-               const AwaitTurn& await_turn) override;
-  [[nodiscard]] Calibration calibrate() override;
-  void execute(const ExecuteRequest& request,
-               const std::function<void(Execution)>& emit,
-               const ExecuteReport& report,
-               const AwaitTurn& await_turn) override;
-  [[nodiscard]] ScenarioResult load(const LoadRequest& request, const LoadReport& report) override;
-  [[nodiscard]] Reproducer reproduce(const ReproducerRequest& request) override;
+  [[nodiscard]] results::Environment describe() override;
+  [[nodiscard]] std::vector<worker::Variant> variants(const model::LayerKey& key) override;
+  void measure(const worker::MeasureRequest& request,
+               const std::function<void(results::Measurement)>& emit,
+               const worker::AwaitTurn& await_turn) override;
+  [[nodiscard]] results::Calibration calibrate() override;
+  void execute(const worker::ExecuteRequest& request,
+               const std::function<void(results::Execution)>& emit,
+               const worker::ExecuteReport& report,
+               const worker::AwaitTurn& await_turn) override;
+  [[nodiscard]] results::ScenarioResult load(const worker::LoadRequest& request,
+                                             const worker::LoadReport& report) override;
+  [[nodiscard]] worker::Reproducer reproduce(const worker::ReproducerRequest& request) override;
 
  private:
-  Backend& backend_;
+  worker::Backend& backend_;
   BackendServiceOptions options_;
   LayerTiming timing_;
   CacheFlush flush_;
 };
 
-}  // namespace plumb
+}  // namespace plumb::engine

@@ -17,14 +17,14 @@
 #include "runners/engine/bench/program_region.hpp"
 #include "runners/engine/bench/random_operands.hpp"
 
-namespace plumb {
+namespace plumb::engine {
 namespace {
 
-LayerSpec square_product(DataType type, std::int64_t extent) {
-  LayerSpec spec;
+model::LayerSpec square_product(model::DataType type, std::int64_t extent) {
+  model::LayerSpec spec;
   spec.op = "matmul";
-  const TensorType left{type, {extent, extent}, false, {}};
-  const TensorType right{type, {extent, extent}, true, {}};
+  const model::TensorType left{type, {extent, extent}, false, {}};
+  const model::TensorType right{type, {extent, extent}, true, {}};
   spec.inputs = {left, right};
   spec.outputs = {left};
   return spec;
@@ -33,13 +33,13 @@ LayerSpec square_product(DataType type, std::int64_t extent) {
 /// Returns the fastest of a few executions. A ceiling is what was reached once, and a disturbance
 /// only lowers it. Of a device's clock it takes the time that includes launching. A difference of
 /// two times falls below the truth where the device speeds up between them.
-Seconds fastest_of(TimedRegion& region, Seconds budget, const Clock& clock) {
+Seconds measure_fastest(measure::TimedRegion& region, Seconds budget, const measure::Clock& clock) {
   region.run(1);
   Seconds best{};
   Seconds spent{};
   do {
     const Seconds begin = clock();
-    auto* const own = dynamic_cast<OwnClock*>(&region);
+    auto* const own = dynamic_cast<measure::OwnClock*>(&region);
     Seconds time{};
     if (own != nullptr && own->has_clock()) {
       time = own->own_sample().at_most;
@@ -53,19 +53,19 @@ Seconds fastest_of(TimedRegion& region, Seconds budget, const Clock& clock) {
   return best;
 }
 
-std::optional<Seconds> time_of(Backend& backend,
-                               const LayerKey& key,
-                               const std::string& variant,
-                               const std::vector<Tensor>& operands,
-                               const Clock& clock) {
+std::optional<Seconds> measure_time(worker::Backend& backend,
+                                    const model::LayerKey& key,
+                                    const std::string& variant,
+                                    const std::vector<model::Tensor>& operands,
+                                    const measure::Clock& clock) {
   try {
-    const Prepared prepared = backend.prepare(key, variant);
+    const worker::Prepared prepared = backend.prepare(key, variant);
     if (!prepared.outcome.ok()) {
       return std::nullopt;
     }
     prepared.program->bind(0, operands, false);
     HotRegion region(*prepared.program);
-    return fastest_of(region, Seconds(0.08), clock);
+    return measure_fastest(region, Seconds(0.08), clock);
   } catch (const std::exception&) {
     return std::nullopt;  // another variant may succeed
   }
@@ -87,7 +87,7 @@ void in_parallel(int threads, std::size_t count, const Range& work) {
   }
 }
 
-class StreamRegion final : public TimedRegion {
+class StreamRegion final : public measure::TimedRegion {
  public:
   StreamRegion(int threads, std::size_t count, Range work)
       : threads_(threads), count_(count), work_(std::move(work)) {}
@@ -105,34 +105,35 @@ class StreamRegion final : public TimedRegion {
 
 }  // namespace
 
-FlopsPerSecond measure_peak(Backend& backend,
-                            DataType type,
+FlopsPerSecond measure_peak(worker::Backend& backend,
+                            model::DataType type,
                             std::span<const std::int64_t> extents,
-                            const Clock& clock) {
+                            const measure::Clock& clock) {
   FlopsPerSecond peak;
   std::string best;
   for (const std::int64_t extent : extents) {
-    const LayerSpec spec = square_product(type, extent);
-    const LayerKey key = to_key(spec);
+    const model::LayerSpec spec = square_product(type, extent);
+    const model::LayerKey key = model::to_key(spec);
     if (!backend.supports(key).ok()) {
       return peak;
     }
     const double flops = 2.0 * static_cast<double>(extent * extent * extent);
-    const std::vector<Variant> variants = backend.variants(key);
+    const std::vector<worker::Variant> variants = backend.variants(key);
     // A library may name the fastest variant of the smaller product otherwise here, or lack it.
-    const bool known = std::any_of(variants.begin(), variants.end(), [&](const Variant& variant) {
-      return variant.text == best;
-    });
+    const bool known =
+        std::any_of(variants.begin(), variants.end(), [&](const worker::Variant& variant) {
+          return variant.text == best;
+        });
     const std::string only = known ? best : "";  // empty: try all
-    std::vector<Tensor> operands;
-    for (const Variant& variant : variants) {
+    std::vector<model::Tensor> operands;
+    for (const worker::Variant& variant : variants) {
       if (variant.reference_implementation || (!only.empty() && variant.text != only)) {
         continue;
       }
       if (operands.empty()) {
         operands = random_operands(spec, 1);
       }
-      const auto time = time_of(backend, key, variant.text, operands, clock);
+      const auto time = measure_time(backend, key, variant.text, operands, clock);
       if (time && *time > Seconds(0.0) && flops / time->count() > peak.value) {
         peak.value = flops / time->count();
         best = variant.text;
@@ -142,7 +143,7 @@ FlopsPerSecond measure_peak(Backend& backend,
   return peak;
 }
 
-BytesPerSecond measure_bandwidth(int threads, Bytes cache, const Clock& clock) {
+BytesPerSecond measure_bandwidth(int threads, Bytes cache, const measure::Clock& clock) {
   const auto count =
       static_cast<std::size_t>(std::max<std::int64_t>(cache.value, 1 << 20)) / sizeof(double);
   std::vector<double> a(count, 1.0);
@@ -175,10 +176,10 @@ BytesPerSecond measure_bandwidth(int threads, Bytes cache, const Clock& clock) {
   });
 
   const Seconds budget(0.15);
-  double best = 2.0 * array / fastest_of(copy, budget, clock).count();
-  best = std::max(best, 3.0 * array / fastest_of(triad, budget, clock).count());
-  best = std::max(best, 2.0 * array / fastest_of(read, budget, clock).count());
+  double best = 2.0 * array / measure_fastest(copy, budget, clock).count();
+  best = std::max(best, 3.0 * array / measure_fastest(triad, budget, clock).count());
+  best = std::max(best, 2.0 * array / measure_fastest(read, budget, clock).count());
   return {best};
 }
 
-}  // namespace plumb
+}  // namespace plumb::engine

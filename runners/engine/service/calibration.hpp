@@ -9,20 +9,22 @@
 #include "harness/model/key/tensor.hpp"
 #include "harness/worker/protocol/backend.hpp"
 
-namespace plumb {
+namespace plumb::engine {
 
 /// Returns the rate of the fastest square matrix product in this type, accumulating in f32.
 ///
 /// The first extent is tried with every variant, the others with the best of these. Zero if the
 /// backend has no such product. Takes about half a second for 1,024 and 2,048. Reference
 /// implementations are left out, and so are variants that throw.
-[[nodiscard]] FlopsPerSecond measure_peak(Backend& backend,
-                                          DataType type,
+[[nodiscard]] FlopsPerSecond measure_peak(worker::Backend& backend,
+                                          model::DataType type,
                                           std::span<const std::int64_t> extents,
-                                          const Clock& clock);
+                                          const measure::Clock& clock);
 
 /// Returns the best rate of copy, triad and read with `threads` threads, in bytes read and written.
 /// Each array has the size of the cache. Throws std::bad_alloc.
-[[nodiscard]] BytesPerSecond measure_bandwidth(int threads, Bytes cache, const Clock& clock);
+[[nodiscard]] BytesPerSecond measure_bandwidth(int threads,
+                                               Bytes cache,
+                                               const measure::Clock& clock);
 
-}  // namespace plumb
+}  // namespace plumb::engine

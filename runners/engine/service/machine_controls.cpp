@@ -9,7 +9,7 @@
 
 #include "harness/results/paired_round.hpp"
 
-namespace plumb {
+namespace plumb::engine {
 namespace {
 
 constexpr std::int64_t kAttempts = 3;
@@ -17,7 +17,7 @@ constexpr std::size_t kTurns = 6;
 constexpr std::size_t kExtent = 160;                   // three matrices: 300 KiB
 constexpr std::size_t kCopied = std::size_t{4} << 20;  // words: 32 MiB
 
-class FunctionRegion final : public TimedRegion {
+class FunctionRegion final : public measure::TimedRegion {
  public:
   explicit FunctionRegion(std::function<void()> work) : work_(std::move(work)) {}
   void run(std::size_t repetitions) override {
@@ -67,28 +67,28 @@ std::function<void()> copy() {
 
 }  // namespace
 
-Measurement measure_control(const LayerKey& key,
-                            LayerTiming& timing,
-                            const std::function<void()>& await_turn) {
-  Measurement row;
+results::Measurement measure_control(const model::LayerKey& key,
+                                     LayerTiming& timing,
+                                     const std::function<void()>& await_turn) {
+  results::Measurement row;
   row.key = key;
   row.variant = "plumb";
   row.library_choice = true;
   std::function<void()> work;
-  if (key.text == kFloorKey) {
+  if (key.text == results::kFloorKey) {
     work = [] {};
-  } else if (key.text == kProductKey) {
+  } else if (key.text == results::kProductKey) {
     work = product();
-  } else if (key.text == kCopyKey) {
+  } else if (key.text == results::kCopyKey) {
     work = copy();
   } else {
-    row.outcome = {Outcome::Kind::kUnsupported, "there is no such control"};
+    row.outcome = {results::Outcome::Kind::kUnsupported, "there is no such control"};
     return row;
   }
-  const SamplingPlan plan{.warm_up_at_most = Seconds(0.02),
-                          .budget = Seconds(0.03),
-                          .relative_half_width = 0.0,
-                          .samples_at_most = 51};
+  const measure::SamplingPlan plan{.warm_up_at_most = Seconds(0.02),
+                                   .budget = Seconds(0.03),
+                                   .relative_half_width = 0.0,
+                                   .samples_at_most = 51};
   FunctionRegion region(std::move(work));
   if (await_turn) {
     timing.time_in_turns(region, plan, kTurns, await_turn, row);
@@ -98,4 +98,4 @@ Measurement measure_control(const LayerKey& key,
   return row;
 }
 
-}  // namespace plumb
+}  // namespace plumb::engine

@@ -6,7 +6,7 @@
 #include "harness/results/measurement.hpp"
 #include "runners/engine/bench/layer_timing.hpp"
 
-namespace plumb {
+namespace plumb::engine {
 
 /// Times a control: built-in code that no library under test touches.
 ///
@@ -15,8 +15,8 @@ namespace plumb {
 /// harness overhead is not subtracted, because a control is compared with itself only. Takes some
 /// hundredths of a second. With `await_turn` it takes turns. The outcome is kUnsupported for
 /// another key. Throws std::bad_alloc.
-[[nodiscard]] Measurement measure_control(const LayerKey& key,
-                                          LayerTiming& timing,
-                                          const std::function<void()>& await_turn = {});
+[[nodiscard]] results::Measurement measure_control(const model::LayerKey& key,
+                                                   LayerTiming& timing,
+                                                   const std::function<void()>& await_turn = {});
 
-}  // namespace plumb
+}  // namespace plumb::engine

@@ -13,7 +13,7 @@
 #include <immintrin.h>
 #endif
 
-namespace plumb {
+namespace plumb::engine {
 namespace {
 
 // A multiply-add has results after four or five cycles, and at most two begin in one: twelve chains
@@ -206,18 +206,18 @@ Loop int8_loop() {
   return avx2 ? Loop{kChains * 32.0 * 2.0, run_int8_avx2} : Loop{};
 }
 
-Loop widest_loop(DataType type) {
-  if (type == DataType::kS8) {
+Loop widest_loop(model::DataType type) {
+  if (type == model::DataType::kS8) {
     return int8_loop();
   }
-  if (type == DataType::kF32 && __builtin_cpu_supports("avx512f") != 0) {
+  if (type == model::DataType::kF32 && __builtin_cpu_supports("avx512f") != 0) {
     return {kChains * 16.0 * 2.0, run_avx512};
   }
-  if (type == DataType::kF32 && __builtin_cpu_supports("avx2") != 0 &&
+  if (type == model::DataType::kF32 && __builtin_cpu_supports("avx2") != 0 &&
       __builtin_cpu_supports("fma") != 0) {
     return {kChains * 8.0 * 2.0, run_avx2};
   }
-  if (type == DataType::kBf16 && __builtin_cpu_supports("avx512bf16") != 0) {
+  if (type == model::DataType::kBf16 && __builtin_cpu_supports("avx512bf16") != 0) {
     return {kChains * 32.0 * 2.0, run_bf16};
   }
   return {};
@@ -231,7 +231,10 @@ Loop widest_loop(DataType /*type*/) {
 
 #endif
 
-Seconds time_of(const Loop& loop, int threads, std::uint64_t rounds, const Clock& clock) {
+Seconds measure_time(const Loop& loop,
+                     int threads,
+                     std::uint64_t rounds,
+                     const measure::Clock& clock) {
   std::atomic<float> sink{0.0F};  // what the loops compute is used, or they might be left out
   const auto work = [&] { sink.store(loop.run(rounds), std::memory_order_relaxed); };
   const Seconds begin = clock();
@@ -248,15 +251,15 @@ Seconds time_of(const Loop& loop, int threads, std::uint64_t rounds, const Clock
 
 }  // namespace
 
-std::optional<FlopsPerSecond> measure_processor_peak(DataType type,
+std::optional<FlopsPerSecond> measure_processor_peak(model::DataType type,
                                                      int threads,
-                                                     const Clock& clock) {
+                                                     const measure::Clock& clock) {
   constexpr std::uint64_t kRounds = 500'000;  // some ms: short enough for a quiet moment
   constexpr int kTries = 30;
   const Loop loop = widest_loop(type);
   std::optional<Seconds> best;
   for (int i = 0; i < kTries && loop.run != nullptr; ++i) {
-    const Seconds time = time_of(loop, std::max(threads, 1), kRounds, clock);
+    const Seconds time = measure_time(loop, std::max(threads, 1), kRounds, clock);
     best = best ? std::min(*best, time) : time;
   }
   if (!best || *best <= Seconds{}) {
@@ -266,4 +269,4 @@ std::optional<FlopsPerSecond> measure_processor_peak(DataType type,
                         static_cast<double>(std::max(threads, 1)) / best->count()};
 }
 
-}  // namespace plumb
+}  // namespace plumb::engine

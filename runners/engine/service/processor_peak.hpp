@@ -7,14 +7,14 @@
 #include "harness/measure/sampler.hpp"
 #include "harness/model/key/tensor.hpp"
 
-namespace plumb {
+namespace plumb::engine {
 
 /// Measures what the processor's widest multiply-adds reach in registers, in all threads together:
 /// the best of some tries. No library and no setting of a stack has a part in it. Types: f32, bf16
 /// and s8, which multiplies u8 by s8 into s32. Absent: the processor has no such instructions that
 /// this code knows, or faster ones (matrix tiles) for s8, or the clock stands.
-[[nodiscard]] std::optional<FlopsPerSecond> measure_processor_peak(DataType type,
+[[nodiscard]] std::optional<FlopsPerSecond> measure_processor_peak(model::DataType type,
                                                                    int threads,
-                                                                   const Clock& clock);
+                                                                   const measure::Clock& clock);
 
-}  // namespace plumb
+}  // namespace plumb::engine

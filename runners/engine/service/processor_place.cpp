@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <vector>
 
-namespace plumb {
+namespace plumb::engine {
 
 bool stay_on_processor(std::uint32_t place) {
   cpu_set_t usable;
@@ -25,4 +25,4 @@ bool stay_on_processor(std::uint32_t place) {
   return ::sched_setaffinity(0, sizeof one, &one) == 0;
 }
 
-}  // namespace plumb
+}  // namespace plumb::engine

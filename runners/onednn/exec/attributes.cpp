@@ -77,7 +77,7 @@ void set_deterministic(const dnnl::primitive_attr& attributes) {
 /// Makes the forms of operands that numpy's rule broadcasts to a result. Operands of the result's
 /// size have its layout.
 OperandForms broadcast_forms(const dnnl::memory::dims& result, Layout layout) {
-  return [=](const TensorType& type) {
+  return [=](const model::TensorType& type) {
     const dnnl::memory::dims dims = padded_to_rank(type.dims, result.size());
     const dnnl::memory::desc view = dense(type.dtype, dims);
     return OperandForm{dims == result ? activation(type.dtype, dims, layout) : view, view};
@@ -115,26 +115,26 @@ std::optional<dnnl_alg_kind_t> binary_algorithm(const std::string& fn) {
   return std::nullopt;
 }
 
-dnnl::primitive_attr attributes_of(const LayerSpec& spec) {
+dnnl::primitive_attr make_attributes(const model::LayerSpec& spec) {
   dnnl::primitive_attr attributes;
   attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
-  const bool floating =
-      !spec.outputs.empty() && is_floating(spec.outputs.front().dtype) && !is_integer_product(spec);
-  if (floating && spec.accumulate != DataType::kF32) {
+  const bool floating = !spec.outputs.empty() && model::is_floating(spec.outputs.front().dtype) &&
+                        !model::is_integer_product(spec);
+  if (floating && spec.accumulate != model::DataType::kF32) {
     throw Unsupported(fmt::format("oneDNN accumulates floating-point layers in f32, not in {}",
                                   to_text(spec.accumulate)));
   }
   switch (spec.math) {
-    case MathClass::kStrict:
+    case model::MathClass::kStrict:
       attributes.set_fpmath_mode(dnnl::fpmath_mode::strict);
       break;
-    case MathClass::kTf32:
+    case model::MathClass::kTf32:
       attributes.set_fpmath_mode(dnnl::fpmath_mode::tf32);
       break;
-    case MathClass::kDownConvert:
+    case model::MathClass::kDownConvert:
       attributes.set_fpmath_mode(dnnl::fpmath_mode::any);
       break;
-    case MathClass::kDeterministic:
+    case model::MathClass::kDeterministic:
       attributes.set_fpmath_mode(dnnl::fpmath_mode::strict);
       set_deterministic(attributes);
       break;
@@ -148,7 +148,7 @@ void PostOperations::append_scale(float factor) {
   }
 }
 
-void PostOperations::append_binary(const LayerSpec& spec,
+void PostOperations::append_binary(const model::LayerSpec& spec,
                                    dnnl_alg_kind_t kind,
                                    std::size_t operand,
                                    const dnnl::memory::dims& result,
@@ -156,7 +156,7 @@ void PostOperations::append_binary(const LayerSpec& spec,
   append_binary(spec, kind, operand, broadcast_forms(result, layout));
 }
 
-void PostOperations::append_binary(const LayerSpec& spec,
+void PostOperations::append_binary(const model::LayerSpec& spec,
                                    dnnl_alg_kind_t kind,
                                    std::size_t operand,
                                    const OperandForms& form_of) {
@@ -170,14 +170,14 @@ void PostOperations::append_binary(const LayerSpec& spec,
   arguments.push_back(input(spec, index, operand, form.view));
 }
 
-void PostOperations::append_epilogue(const LayerSpec& spec,
+void PostOperations::append_epilogue(const model::LayerSpec& spec,
                                      const dnnl::memory::dims& result,
                                      Layout layout) {
   append_epilogue(spec, broadcast_forms(result, layout));
 }
 
-void PostOperations::append_epilogue(const LayerSpec& spec, const OperandForms& form_of) {
-  for (const Epilogue& epilogue : spec.epilogue) {
+void PostOperations::append_epilogue(const model::LayerSpec& spec, const OperandForms& form_of) {
+  for (const model::Epilogue& epilogue : spec.epilogue) {
     if (epilogue.operand) {
       const auto kind = binary_algorithm(epilogue.fn);
       if (!kind) {

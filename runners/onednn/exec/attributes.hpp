@@ -29,14 +29,14 @@ struct EltwiseAlgorithm {
 
 /// Makes the attributes of every primitive: a scratchpad of the program's own, and the key's
 /// precision. Throws Unsupported if the library cannot keep that precision.
-[[nodiscard]] dnnl::primitive_attr attributes_of(const LayerSpec& spec);
+[[nodiscard]] dnnl::primitive_attr make_attributes(const model::LayerSpec& spec);
 
 /// Form in which a post-operation reads an operand, and the operand's layout in memory.
 struct OperandForm {
   dnnl::memory::desc read;
   dnnl::memory::desc view;
 };
-using OperandForms = std::function<OperandForm(const TensorType& type)>;
+using OperandForms = std::function<OperandForm(const model::TensorType& type)>;
 
 /// Epilogue as post-operations, with the operands that they read.
 struct PostOperations {
@@ -47,20 +47,22 @@ struct PostOperations {
   void append_scale(float factor);
   /// Appends a function of the result and an operand. The operand is broadcast to the result's
   /// dimensions by numpy's rule.
-  void append_binary(const LayerSpec& spec,
+  void append_binary(const model::LayerSpec& spec,
                      dnnl_alg_kind_t kind,
                      std::size_t operand,
                      const dnnl::memory::dims& result,
                      Layout layout);
   /// Appends a function of the result and an operand, which is read in the caller's form.
-  void append_binary(const LayerSpec& spec,
+  void append_binary(const model::LayerSpec& spec,
                      dnnl_alg_kind_t kind,
                      std::size_t operand,
                      const OperandForms& form_of);
   /// Appends the whole epilogue. Throws Unsupported for a function that oneDNN lacks.
-  void append_epilogue(const LayerSpec& spec, const dnnl::memory::dims& result, Layout layout);
+  void append_epilogue(const model::LayerSpec& spec,
+                       const dnnl::memory::dims& result,
+                       Layout layout);
   /// Appends the whole epilogue of a result whose dimensions differ from the key's.
-  void append_epilogue(const LayerSpec& spec, const OperandForms& form_of);
+  void append_epilogue(const model::LayerSpec& spec, const OperandForms& form_of);
 };
 
 }  // namespace plumb::onednn

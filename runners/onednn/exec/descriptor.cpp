@@ -29,7 +29,7 @@ Tag blocked_tag(std::size_t rank, bool sixteen) {
   }
 }
 
-dnnl::memory::desc channels_last(DataType type, const Dims& dims) {
+dnnl::memory::desc channels_last(model::DataType type, const Dims& dims) {
   Dims strides(dims.size());
   dnnl::memory::dim next = 1;
   strides[1] = next;
@@ -60,25 +60,25 @@ std::string to_text(Layout layout) {
   return "unknown";
 }
 
-dnnl::memory::data_type library_type(DataType type) {
+dnnl::memory::data_type library_type(model::DataType type) {
   using LibraryType = dnnl::memory::data_type;
   switch (type) {
-    case DataType::kF32:
+    case model::DataType::kF32:
       return LibraryType::f32;
-    case DataType::kBf16:
+    case model::DataType::kBf16:
       return LibraryType::bf16;
-    case DataType::kF16:
+    case model::DataType::kF16:
       return LibraryType::f16;
-    case DataType::kS32:
+    case model::DataType::kS32:
       return LibraryType::s32;
-    case DataType::kS8:
+    case model::DataType::kS8:
       return LibraryType::s8;
-    case DataType::kU8:
-    case DataType::kBool:
+    case model::DataType::kU8:
+    case model::DataType::kBool:
       return LibraryType::u8;
     default:
       throw Unsupported(
-          fmt::format("oneDNN has no element type {} on a CPU", plumb::to_text(type)));
+          fmt::format("oneDNN has no element type {} on a CPU", model::to_text(type)));
   }
 }
 
@@ -92,7 +92,7 @@ Dims dense_strides(const Dims& dims) {
   return strides;
 }
 
-dnnl::memory::desc dense(DataType type, const Dims& dims) {
+dnnl::memory::desc dense(model::DataType type, const Dims& dims) {
   if (dims.empty()) {
     return dense(type, Dims{1});
   }
@@ -100,16 +100,16 @@ dnnl::memory::desc dense(DataType type, const Dims& dims) {
   return {dims, library_type(type), dense_strides(dims)};
 }
 
-dnnl::memory::desc dense(const TensorType& type) {
+dnnl::memory::desc dense(const model::TensorType& type) {
   return dense(type.dtype, type.dims);
 }
 
-dnnl::memory::desc any(DataType type, const Dims& dims) {
+dnnl::memory::desc any(model::DataType type, const Dims& dims) {
   check_rank(dims);
   return {dims, library_type(type), Tag::any};
 }
 
-dnnl::memory::desc activation(DataType type, const Dims& dims, Layout layout) {
+dnnl::memory::desc activation(model::DataType type, const Dims& dims, Layout layout) {
   switch (layout) {
     case Layout::kAny:
       return any(type, dims);
@@ -138,7 +138,10 @@ Dims padded_to_rank(const std::vector<std::int64_t>& dims, std::size_t rank) {
   return padded;
 }
 
-Argument input(const LayerSpec& spec, int index, std::size_t operand, dnnl::memory::desc view) {
+Argument input(const model::LayerSpec& spec,
+               int index,
+               std::size_t operand,
+               dnnl::memory::desc view) {
   return {index,
           Buffer::Role::kInput,
           operand,

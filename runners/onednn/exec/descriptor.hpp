@@ -16,16 +16,16 @@ enum class Layout { kAny, kPlain, kChannelsLast, kBlocked16, kBlocked8 };
     Layout layout);  ///< "any", "plain", "channels_last", "blocked16", …
 
 /// Returns oneDNN's element type; bool is u8. Throws Unsupported for types that oneDNN lacks.
-[[nodiscard]] dnnl::memory::data_type library_type(DataType type);
+[[nodiscard]] dnnl::memory::data_type library_type(model::DataType type);
 
 /// Describes an operand's dense data. A scalar is [1]. Throws Unsupported beyond 12 dimensions.
-[[nodiscard]] dnnl::memory::desc dense(const TensorType& type);
+[[nodiscard]] dnnl::memory::desc dense(const model::TensorType& type);
 /// Describes dense data under other dimensions with the same number of elements.
-[[nodiscard]] dnnl::memory::desc dense(DataType type, const dnnl::memory::dims& dims);
+[[nodiscard]] dnnl::memory::desc dense(model::DataType type, const dnnl::memory::dims& dims);
 /// Describes data whose layout is left to the primitive.
-[[nodiscard]] dnnl::memory::desc any(DataType type, const dnnl::memory::dims& dims);
+[[nodiscard]] dnnl::memory::desc any(model::DataType type, const dnnl::memory::dims& dims);
 /// Describes an activation [N, C, spatial…] in a layout.
-[[nodiscard]] dnnl::memory::desc activation(DataType type,
+[[nodiscard]] dnnl::memory::desc activation(model::DataType type,
                                             const dnnl::memory::dims& dims,
                                             Layout layout);
 
@@ -41,7 +41,7 @@ enum class Layout { kAny, kPlain, kChannelsLast, kBlocked16, kBlocked8 };
                                                 std::size_t rank);
 
 /// Makes the argument of an operand, a weight if the operand is constant.
-[[nodiscard]] Argument input(const LayerSpec& spec,
+[[nodiscard]] Argument input(const model::LayerSpec& spec,
                              int index,
                              std::size_t operand,
                              dnnl::memory::desc view);

@@ -61,10 +61,11 @@ struct ExecutionPlan {
       outputs;  ///< buffer of each output; a view's output is its input's buffer
   std::vector<Step> steps;
   std::size_t scratchpad_bytes = 0;
-  std::size_t arena_bytes = 0;  ///< of each slot's block for the buffers with `arena`
-  Seconds creation{};           ///< time to make the primitives, cache off
-  BranchSchedule schedule;      ///< of steps that may run side by side; without lanes: one by one
-  int threads_of_lane = 1;      ///< that each lane's primitives are made for
+  std::size_t arena_bytes = 0;      ///< of each slot's block for the buffers with `arena`
+  Seconds creation{};               ///< time to make the primitives, cache off
+  engine::BranchSchedule schedule;  ///< of steps that may run side by side; without lanes: one by
+                                    ///< one
+  int threads_of_lane = 1;          ///< that each lane's primitives are made for
 };
 
 }  // namespace plumb::onednn

@@ -5,14 +5,14 @@
 
 namespace plumb::onednn {
 
-const BuilderList& LayerParts::builders(const Layer& layer) {
+const BuilderList& LayerParts::builders(const model::Layer& layer) {
   const auto found = builders_.find(layer.key);
   return found != builders_.end()
              ? found->second
-             : builders_.emplace(layer.key, builders_of(layer.spec, device_)).first->second;
+             : builders_.emplace(layer.key, collect_builders(layer.spec, device_)).first->second;
 }
 
-const ExecutionPlan& LayerParts::built(const Layer& layer, const VariantBuilder& builder) {
+const ExecutionPlan& LayerParts::built(const model::Layer& layer, const VariantBuilder& builder) {
   const std::pair<std::string, std::string> name(layer.key.text, builder.text());
   const auto found = built_.find(name);
   return found != built_.end() ? found->second

@@ -20,13 +20,14 @@ class LayerParts {
   explicit LayerParts(const Device& device) : device_(device) {}
 
   /// Lists the ways to execute a layer. Throws Unsupported.
-  [[nodiscard]] const BuilderList& builders(const Layer& layer);
+  [[nodiscard]] const BuilderList& builders(const model::Layer& layer);
   /// Returns the plan of a builder, built at the first call. Throws the library's exceptions.
-  [[nodiscard]] const ExecutionPlan& built(const Layer& layer, const VariantBuilder& builder);
+  [[nodiscard]] const ExecutionPlan& built(const model::Layer& layer,
+                                           const VariantBuilder& builder);
 
  private:
   const Device& device_;
-  std::unordered_map<LayerKey, BuilderList> builders_;
+  std::unordered_map<model::LayerKey, BuilderList> builders_;
   std::map<std::pair<std::string, std::string>, ExecutionPlan> built_;  // by key and variant
 };
 

@@ -23,7 +23,7 @@ namespace {
 
 /// Returns whether the library chooses the layout of an operator's operands. Otherwise it takes
 /// them as they come.
-bool chooses_layouts(const LayerSpec& spec) {
+bool chooses_layouts(const model::LayerSpec& spec) {
   constexpr std::array<std::string_view, 6> kOps{
       "conv", "conv_transpose", "gemm", "matmul", "conv_integer", "matmul_integer"};
   return std::find(kOps.begin(), kOps.end(), spec.op) != kOps.end();
@@ -37,16 +37,16 @@ std::string_view kind_of(const VariantBuilder& builder) {
 
 /// Returns whether a layer computes each output element from the elements at the same place. They
 /// all have one type, and single numbers may be among the operands.
-bool is_elementwise(const LayerSpec& spec) {
+bool is_elementwise(const model::LayerSpec& spec) {
   constexpr std::array<std::string_view, 5> kOps{"eltwise", "binary", "sum", "max", "min"};
   if (std::find(kOps.begin(), kOps.end(), spec.op) == kOps.end() || !spec.epilogue.empty() ||
       spec.outputs.size() != 1) {
     return false;
   }
-  const TensorType& y = spec.outputs[0];
+  const model::TensorType& y = spec.outputs[0];
   return std::all_of(spec.inputs.begin(), spec.inputs.end(), [&](const auto& x) {
     return x && x->dtype == y.dtype &&
-           (element_count(*x) == 1 || (x->dims == y.dims && !x->constant));
+           (model::element_count(*x) == 1 || (x->dims == y.dims && !x->constant));
   });
 }
 
@@ -63,8 +63,8 @@ bool is_dense(const VariantBuilder& builder) {
 /// Planner of a model: it chooses each layer's variant and tracks in which layouts each value lies.
 class GraphPlanner {
  public:
-  GraphPlanner(const Graph& graph,
-               const LayerVariants& variants,
+  GraphPlanner(const model::Graph& graph,
+               const worker::LayerVariants& variants,
                const Device& device,
                LayerParts& parts,
                std::size_t lanes)
@@ -73,11 +73,11 @@ class GraphPlanner {
   }
 
   ModelPlan compose() {
-    for (const ValueId input : graph_.inputs) {
+    for (const model::ValueId input : graph_.inputs) {
       held_[input].push_back({builder_.add_operand(input, {}), {}, {}});
     }
-    for (LayerId id = 0; id < graph_.layers.size(); ++id) {
-      const Layer& layer = graph_.layers[id];
+    for (model::LayerId id = 0; id < graph_.layers.size(); ++id) {
+      const model::Layer& layer = graph_.layers[id];
       builder_.begin_layer(id);
       try {
         add(layer);
@@ -87,23 +87,23 @@ class GraphPlanner {
     }
     builder_.begin_layer(std::nullopt);
     std::vector<std::size_t> outputs;
-    for (const ValueId output : graph_.outputs) {
+    for (const model::ValueId output : graph_.outputs) {
       outputs.push_back(dense(output).buffer);
     }
     return builder_.finish(std::move(outputs));
   }
 
  private:
-  void add(const Layer& layer) {
+  void add(const model::Layer& layer) {
     switch (layer.role) {
-      case Layer::Role::kFolded:
+      case model::Layer::Role::kFolded:
         return;
-      case Layer::Role::kUnsupported:
+      case model::Layer::Role::kUnsupported:
         throw Unsupported(layer.reason);
-      case Layer::Role::kView:
+      case model::Layer::Role::kView:
         hold(layer, 0, viewed(layer));
         return;
-      case Layer::Role::kCompute:
+      case model::Layer::Role::kCompute:
         add_computation(layer);
         return;
     }
@@ -111,10 +111,10 @@ class GraphPlanner {
 
   /// Returns the operand's layout under a view's extents. The bytes stay as they lie if the new
   /// extents can describe them, and are made dense otherwise.
-  ValueLayout viewed(const Layer& layer) {
-    const ValueId value = operand_of(layer, 0);
-    const TensorType& from = graph_.values[value].type;
-    const TensorType& to = graph_.values[layer.outputs.at(0)].type;
+  ValueLayout viewed(const model::Layer& layer) {
+    const model::ValueId value = operand_of(layer, 0);
+    const model::TensorType& from = graph_.values[value].type;
+    const model::TensorType& to = graph_.values[layer.outputs.at(0)].type;
     if (!held_.at(value).empty() && from.dtype == to.dtype && !to.dims.empty() &&
         lies_strided(held_[value].front(), from.dims)) {
       const ValueLayout& held = held_[value].front();
@@ -127,7 +127,7 @@ class GraphPlanner {
 
   /// Transposes a strided operand as it lies, without a dense copy before. Returns false if the
   /// operand is not strided.
-  bool add_strided_transpose(const Layer& layer) {
+  bool add_strided_transpose(const model::Layer& layer) {
     if (layer.spec.op != "transpose" || held_.at(operand_of(layer, 0)).empty()) {
       return false;
     }
@@ -142,7 +142,7 @@ class GraphPlanner {
     return true;
   }
 
-  void add_computation(const Layer& layer) {
+  void add_computation(const model::Layer& layer) {
     if (layer.outputs.size() != layer.spec.outputs.size()) {
       throw Unsupported("the layer's outputs are not those of its key");
     }
@@ -170,12 +170,12 @@ class GraphPlanner {
   /// Returns the layout that all full-size operands of an element-wise layer can share. It is that
   /// of the first one that is not dense. Returns nothing for other layers, or if all of them are
   /// dense.
-  std::optional<ValueLayout> common_layout(const Layer& layer) {
+  std::optional<ValueLayout> common_layout(const model::Layer& layer) {
     if (!is_elementwise(layer.spec)) {
       return std::nullopt;
     }
     for (std::size_t i = 0; i < layer.spec.inputs.size(); ++i) {
-      const ValueId value = operand_of(layer, i);
+      const model::ValueId value = operand_of(layer, i);
       if (layer.spec.inputs[i]->dims != layer.spec.outputs[0].dims || builder_.is_constant(value)) {
         continue;
       }
@@ -188,7 +188,7 @@ class GraphPlanner {
     return std::nullopt;
   }
 
-  void add_as_it_lies(const Layer& layer, const ValueLayout& common) {
+  void add_as_it_lies(const model::Layer& layer, const ValueLayout& common) {
     const BuilderList& list = builders(layer);
     const auto builder = std::find_if(list.builders().begin(), list.builders().end(), is_dense);
     if (builder == list.builders().end()) {
@@ -214,7 +214,7 @@ class GraphPlanner {
 
   /// Returns the variant that the request names, or else the library's first choice. Among equal
   /// variants the one wins whose operands already lie as it wants them.
-  const VariantBuilder& choose(const Layer& layer) {
+  const VariantBuilder& choose(const model::Layer& layer) {
     const BuilderList& list = builders(layer);
     if (const auto named = variants_.find(layer.key); named != variants_.end()) {
       for (const VariantBuilder& builder : list.builders()) {
@@ -223,7 +223,7 @@ class GraphPlanner {
         }
       }
     }
-    const bool references = list.only_references() || is_recurrent(layer.spec);
+    const bool references = list.only_references() || model::is_recurrent(layer.spec);
     const VariantBuilder* best = nullptr;
     std::size_t best_matches = 0;
     for (const VariantBuilder& builder : list.builders()) {
@@ -251,14 +251,14 @@ class GraphPlanner {
   }
 
   /// Counts the operands that already lie as a variant wants them.
-  std::size_t matches(const Layer& layer, const VariantBuilder& builder) {
+  std::size_t matches(const model::Layer& layer, const VariantBuilder& builder) {
     std::size_t count = 0;
     for (std::size_t i = 0; i < builder.arguments.size(); ++i) {
       const Argument& argument = builder.arguments[i];
       if (argument.role != Buffer::Role::kInput || argument.weight) {
         continue;
       }
-      const ValueId value = operand_of(layer, argument.operand);
+      const model::ValueId value = operand_of(layer, argument.operand);
       Buffer buffer;
       buffer.view = argument.view;
       buffer.layout = builder.layouts[i];
@@ -267,7 +267,7 @@ class GraphPlanner {
     return count;
   }
 
-  std::size_t buffer_for(const Layer& layer, const Buffer& buffer) {
+  std::size_t buffer_for(const model::Layer& layer, const Buffer& buffer) {
     if (buffer.role != Buffer::Role::kInput) {
       Buffer own = buffer;
       own.role = Buffer::Role::kIntermediate;
@@ -278,13 +278,13 @@ class GraphPlanner {
       none.role = Buffer::Role::kIntermediate;
       return builder_.add_buffer(std::move(none));
     }
-    const ValueId value = operand_of(layer, buffer.operand);
+    const model::ValueId value = operand_of(layer, buffer.operand);
     return builder_.is_constant(value) ? builder_.add_operand(value, buffer)
                                        : found_or_made(value, buffer);
   }
 
   /// Returns a place where the value lies as wanted; null if there is none.
-  const ValueLayout* find(ValueId value, const Buffer& wanted) const {
+  const ValueLayout* find(model::ValueId value, const Buffer& wanted) const {
     if (wanted.pack) {
       return nullptr;
     }
@@ -298,7 +298,7 @@ class GraphPlanner {
     return nullptr;
   }
 
-  std::size_t found_or_made(ValueId value, const Buffer& wanted) {
+  std::size_t found_or_made(model::ValueId value, const Buffer& wanted) {
     require_held(value);
     if (const ValueLayout* held = find(value, wanted)) {
       return held->buffer;
@@ -327,10 +327,10 @@ class GraphPlanner {
 
   /// Returns the dense value, made if there is none. Returned by value, because making it may move
   /// the other layouts.
-  ValueLayout dense(ValueId value) {
+  ValueLayout dense(model::ValueId value) {
     if (builder_.is_constant(value) && held_[value].empty()) {
       Buffer buffer;
-      buffer.bytes = static_cast<std::size_t>(byte_size(graph_.values[value].type).value);
+      buffer.bytes = static_cast<std::size_t>(model::byte_size(graph_.values[value].type).value);
       held_[value].push_back({builder_.add_operand(value, buffer), {}, {}});
     }
     require_held(value);
@@ -346,25 +346,25 @@ class GraphPlanner {
     return made;
   }
 
-  [[nodiscard]] static ValueId operand_of(const Layer& layer, std::size_t index) {
+  [[nodiscard]] static model::ValueId operand_of(const model::Layer& layer, std::size_t index) {
     PLUMB_CHECK(index < layer.inputs.size() && layer.inputs[index].has_value());
     return *layer.inputs[index];
   }
 
-  void require_held(ValueId value) const {
+  void require_held(model::ValueId value) const {
     if (held_.at(value).empty()) {
       throw Unsupported(
           fmt::format("no executed layer computes the value '{}'", graph_.values[value].name));
     }
   }
 
-  void hold(const Layer& layer, std::size_t output, ValueLayout value) {
+  void hold(const model::Layer& layer, std::size_t output, ValueLayout value) {
     held_.at(layer.outputs.at(output)).push_back(std::move(value));
   }
 
-  const BuilderList& builders(const Layer& layer) { return parts_.builders(layer); }
+  const BuilderList& builders(const model::Layer& layer) { return parts_.builders(layer); }
 
-  const ExecutionPlan& built(const Layer& layer, const VariantBuilder& builder) {
+  const ExecutionPlan& built(const model::Layer& layer, const VariantBuilder& builder) {
     const ExecutionPlan& part = parts_.built(layer, builder);
     if (counted_.insert(&part).second) {
       builder_.add_creation(part.creation);
@@ -372,8 +372,8 @@ class GraphPlanner {
     return part;
   }
 
-  const Graph& graph_;
-  const LayerVariants& variants_;
+  const model::Graph& graph_;
+  const worker::LayerVariants& variants_;
   LayerParts& parts_;
   PlanBuilder builder_;
   std::vector<std::vector<ValueLayout>> held_;  // by value; first: as it was made
@@ -382,15 +382,17 @@ class GraphPlanner {
 
 }  // namespace
 
-ModelPlan plan_model(const Graph& graph,
-                     const LayerVariants& variants,
+ModelPlan plan_model(const model::Graph& graph,
+                     const worker::LayerVariants& variants,
                      const Device& device,
                      LayerParts& parts,
                      std::size_t lanes) {
   return GraphPlanner(graph, variants, device, parts, lanes).compose();
 }
 
-ModelPlan plan_branches(const Graph& graph, const LayerVariants& variants, const Device& device) {
+ModelPlan plan_branches(const model::Graph& graph,
+                        const worker::LayerVariants& variants,
+                        const Device& device) {
   const std::optional<int> threads = openmp_threads();
   if (!threads) {
     throw Unsupported("the library's threads are not OpenMP's, so they cannot be split");
@@ -398,7 +400,7 @@ ModelPlan plan_branches(const Graph& graph, const LayerVariants& variants, const
   if (*threads < 2) {
     throw Unsupported("one thread cannot be split between branches: use --threads");
   }
-  const std::size_t lanes = useful_lanes(graph, static_cast<std::size_t>(*threads));
+  const std::size_t lanes = engine::useful_lanes(graph, static_cast<std::size_t>(*threads));
   if (lanes < 2) {
     throw Unsupported(
         "at least nine tenths of the work are on one path: there are no branches to run side by "

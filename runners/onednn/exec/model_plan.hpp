@@ -13,10 +13,10 @@ namespace plumb::onednn {
 
 /// Plan of a whole model, with the origin of its steps.
 struct ModelPlan {
-  ExecutionPlan plan;                 ///< its buffers' operands are indices into `operands`
-  std::vector<StepOrigin> origins;    ///< of plan.steps, one to one
-  std::vector<std::string> variants;  ///< of the graph's layers, one to one; empty: no step
-  std::vector<ValueId> operands;
+  ExecutionPlan plan;                       ///< its buffers' operands are indices into `operands`
+  std::vector<worker::StepOrigin> origins;  ///< of plan.steps, one to one
+  std::vector<std::string> variants;        ///< of the graph's layers, one to one; empty: no step
+  std::vector<model::ValueId> operands;
   std::size_t reorders = 0;  ///< steps that only change a layout
   Bytes reordered;           ///< that they read and write
 };
@@ -33,8 +33,8 @@ struct ModelPlan {
 /// With several lanes, the steps of branches are scheduled side by side (ExecutionPlan::schedule).
 /// Results then share memory by the schedule's partial order. Throws Unsupported with the layer if
 /// one cannot be executed, and the library's exceptions.
-[[nodiscard]] ModelPlan plan_model(const Graph& graph,
-                                   const LayerVariants& variants,
+[[nodiscard]] ModelPlan plan_model(const model::Graph& graph,
+                                   const worker::LayerVariants& variants,
                                    const Device& device,
                                    LayerParts& parts,
                                    std::size_t lanes = 1);
@@ -42,8 +42,8 @@ struct ModelPlan {
 /// Makes the plan in as many lanes as the graph's branches keep busy. The lanes share the calling
 /// thread's OpenMP threads. Throws Unsupported also where there are fewer than two threads, no
 /// OpenMP, or no branches worth a lane (useful_lanes()).
-[[nodiscard]] ModelPlan plan_branches(const Graph& graph,
-                                      const LayerVariants& variants,
+[[nodiscard]] ModelPlan plan_branches(const model::Graph& graph,
+                                      const worker::LayerVariants& variants,
                                       const Device& device);
 
 }  // namespace plumb::onednn

@@ -46,7 +46,7 @@ std::size_t PlanBuilder::add_buffer(Buffer buffer) {
   return model_.plan.buffers.size() - 1;
 }
 
-std::size_t PlanBuilder::add_operand(ValueId value, Buffer buffer) {
+std::size_t PlanBuilder::add_operand(model::ValueId value, Buffer buffer) {
   const auto [at, added] = operands_.try_emplace(value, model_.operands.size());
   if (added) {
     model_.operands.push_back(value);
@@ -55,7 +55,7 @@ std::size_t PlanBuilder::add_operand(ValueId value, Buffer buffer) {
   buffer.operand = at->second;
   buffer.weight = is_constant(value);
   if (buffer.bytes == 0) {
-    buffer.bytes = static_cast<std::size_t>(byte_size(graph_.values[value].type).value);
+    buffer.bytes = static_cast<std::size_t>(model::byte_size(graph_.values[value].type).value);
   }
   return add_buffer(std::move(buffer));
 }
@@ -138,10 +138,10 @@ ModelPlan PlanBuilder::finish(std::vector<std::size_t> outputs) {
   return std::move(model_);
 }
 
-bool PlanBuilder::is_constant(ValueId value) const {
-  const std::optional<LayerId> producer = graph_.values[value].producer;
+bool PlanBuilder::is_constant(model::ValueId value) const {
+  const std::optional<model::LayerId> producer = graph_.values[value].producer;
   if (producer) {
-    return graph_.layers[*producer].role == Layer::Role::kFolded;
+    return graph_.layers[*producer].role == model::Layer::Role::kFolded;
   }
   return std::find(graph_.inputs.begin(), graph_.inputs.end(), value) == graph_.inputs.end();
 }
@@ -179,8 +179,8 @@ void PlanBuilder::append(const Touched& touched, Step step, bool reorder) {
 /// Schedules the steps on the lanes. Each layer's cost (rough_cost()) is shared by its steps, and
 /// each step also costs the bytes of its results.
 void PlanBuilder::schedule() {
-  std::map<std::optional<LayerId>, double> parts;
-  for (const StepOrigin& origin : model_.origins) {
+  std::map<std::optional<model::LayerId>, double> parts;
+  for (const worker::StepOrigin& origin : model_.origins) {
     parts[origin.layer] += origin.reorder ? 0.0 : 1.0;
   }
   std::vector<double> costs(model_.origins.size(), 0.0);
@@ -190,12 +190,12 @@ void PlanBuilder::schedule() {
     }
   }
   for (std::size_t step = 0; step < costs.size(); ++step) {
-    const StepOrigin& origin = model_.origins[step];
+    const worker::StepOrigin& origin = model_.origins[step];
     if (origin.layer && !origin.reorder) {
-      costs[step] += rough_cost(graph_.layers[*origin.layer].spec) / parts[origin.layer];
+      costs[step] += engine::rough_cost(graph_.layers[*origin.layer].spec) / parts[origin.layer];
     }
   }
-  model_.plan.schedule = schedule_branches(needs_, costs, lanes_);
+  model_.plan.schedule = engine::schedule_branches(needs_, costs, lanes_);
 }
 
 /// Places results in one block, in which those that are not needed at the same time share memory.
@@ -205,8 +205,8 @@ void PlanBuilder::place_buffers() {
     uses_[output].steps.push_back(end);
   }
   std::vector<std::size_t> placed;
-  std::vector<Lifetime> lifetimes;
-  std::vector<SharedPiece> pieces;
+  std::vector<engine::Lifetime> lifetimes;
+  std::vector<engine::SharedPiece> pieces;
   for (const auto& [number, uses] : uses_) {
     const Buffer& buffer = model_.plan.buffers[number];
     // Buffers that are filled once, or may rely on their zeros, must not share memory.
@@ -216,20 +216,20 @@ void PlanBuilder::place_buffers() {
       pieces.push_back({buffer.bytes, uses.steps});
     }
   }
-  const MemoryPlan memory =
-      lanes_ > 1 ? plan_memory(pieces, order_to(end)) : plan_memory(lifetimes);
+  const engine::MemoryPlan memory =
+      lanes_ > 1 ? engine::plan_memory(pieces, order_to(end)) : engine::plan_memory(lifetimes);
   for (std::size_t i = 0; i < placed.size(); ++i) {
     model_.plan.buffers[placed[i]].arena = memory.offsets[i];
   }
   model_.plan.arena_bytes = memory.bytes;
 }
 
-StepOrder PlanBuilder::order_to(std::size_t end) const {
-  StepNeeds needs = model_.plan.schedule.needs();
+engine::StepOrder PlanBuilder::order_to(std::size_t end) const {
+  engine::StepNeeds needs = model_.plan.schedule.needs();
   needs.resize(end + 1);
   needs[end].resize(end);
   std::iota(needs[end].begin(), needs[end].end(), std::size_t{0});
-  return StepOrder(needs);
+  return engine::StepOrder(needs);
 }
 
 }  // namespace plumb::onednn

@@ -20,17 +20,17 @@ class PlanBuilder {
  public:
   /// Keeps references to the graph and the device. With several lanes, the steps are scheduled for
   /// them.
-  PlanBuilder(const Graph& graph, const Device& device, std::size_t lanes = 1)
+  PlanBuilder(const model::Graph& graph, const Device& device, std::size_t lanes = 1)
       : graph_(graph), device_(device), lanes_(lanes) {}
 
   /// Sets the layer of the next steps. Without a layer, they make the model's outputs dense.
-  void begin_layer(std::optional<LayerId> layer) { layer_ = layer; }
+  void begin_layer(std::optional<model::LayerId> layer) { layer_ = layer; }
   /// Sets the variant that executes the current layer.
   void set_variant(std::string variant);
 
   std::size_t add_buffer(Buffer buffer);
   /// Adds a buffer that bind() fills with an input or a constant, in the layout of `buffer`.
-  std::size_t add_operand(ValueId value, Buffer buffer);
+  std::size_t add_operand(model::ValueId value, Buffer buffer);
   /// Adds a step that changes a layout, and returns the new buffer.
   std::size_t add_reorder(std::size_t source,
                           const dnnl::memory::desc& from,
@@ -50,7 +50,7 @@ class PlanBuilder {
   [[nodiscard]] ModelPlan finish(std::vector<std::size_t> outputs);
 
   /// Returns whether a value is a weight, or computed from weights only.
-  [[nodiscard]] bool is_constant(ValueId value) const;
+  [[nodiscard]] bool is_constant(model::ValueId value) const;
 
  private:
   std::size_t add_copy(std::size_t source,
@@ -73,17 +73,17 @@ class PlanBuilder {
   void schedule();
   void place_buffers();
   /// Returns the schedule's order, with one more step `end` behind all of them.
-  [[nodiscard]] StepOrder order_to(std::size_t end) const;
+  [[nodiscard]] engine::StepOrder order_to(std::size_t end) const;
 
-  const Graph& graph_;
+  const model::Graph& graph_;
   const Device& device_;
   std::size_t lanes_;
-  StepNeeds needs_;  // of the steps so far
+  engine::StepNeeds needs_;  // of the steps so far
   ModelPlan model_;
-  std::optional<LayerId> layer_;
-  std::map<ValueId, std::size_t> operands_;  // index into model_.operands
-  std::map<std::size_t, Uses> uses_;         // of buffers
-  std::set<std::size_t> apart_;              // buffers with memory of their own
+  std::optional<model::LayerId> layer_;
+  std::map<model::ValueId, std::size_t> operands_;  // index into model_.operands
+  std::map<std::size_t, Uses> uses_;                // of buffers
+  std::set<std::size_t> apart_;                     // buffers with memory of their own
 };
 
 }  // namespace plumb::onednn

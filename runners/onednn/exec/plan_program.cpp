@@ -52,7 +52,7 @@ void reorder(const dnnl::memory& from, const dnnl::memory& to, dnnl::stream& str
 }  // namespace
 
 PlanProgram::PlanProgram(const dnnl::engine& engine,
-                         LayerSpec spec,
+                         model::LayerSpec spec,
                          ExecutionPlan plan,
                          std::uint64_t placement,
                          std::function<void(std::size_t)> before_step)
@@ -76,17 +76,17 @@ PlanProgram::PlanProgram(const dnnl::engine& engine,
   sequence_.resize(plan_.steps.size());
   std::iota(sequence_.begin(), sequence_.end(), std::size_t{0});
   if (has_lanes()) {
-    sequence_ = in_order(plan_.schedule.needs());
-    team_ = std::make_unique<LaneTeam>(plan_.schedule.lanes.size(),
-                                       [threads = plan_.threads_of_lane](std::size_t lane) {
-                                         set_openmp_threads(threads);
-                                         move_to_places(static_cast<int>(lane) * threads, threads);
-                                       });
+    sequence_ = engine::in_order(plan_.schedule.needs());
+    team_ = std::make_unique<engine::LaneTeam>(
+        plan_.schedule.lanes.size(), [threads = plan_.threads_of_lane](std::size_t lane) {
+          set_openmp_threads(threads);
+          move_to_places(static_cast<int>(lane) * threads, threads);
+        });
   }
 }
 
-ProgramFacts PlanProgram::facts() const {
-  ProgramFacts facts;
+worker::ProgramFacts PlanProgram::facts() const {
+  worker::ProgramFacts facts;
   facts.implementation = plan_.implementation;
   if (plan_.creation > Seconds(0)) {  // built-in kernels make no primitive
     facts.creation = plan_.creation;
@@ -107,7 +107,7 @@ ProgramFacts PlanProgram::facts() const {
   return facts;
 }
 
-void PlanProgram::fill(const Buffer& buffer, const Tensor& operand, std::byte* destination) {
+void PlanProgram::fill(const Buffer& buffer, const model::Tensor& operand, std::byte* destination) {
   if (buffer.pack) {
     AlignedBytes packed(buffer.view.get_size());
     buffer.pack(operand.data.data(), packed.data());
@@ -133,7 +133,7 @@ void PlanProgram::fill(const Buffer& buffer, const Tensor& operand, std::byte* d
 }
 
 void PlanProgram::bind(std::size_t slot,
-                       std::span<const Tensor> operands,
+                       std::span<const model::Tensor> operands,
                        bool shared_activations) {
   PLUMB_CHECK(slot <= slots_.size());
   slots_.resize(slot);
@@ -229,7 +229,7 @@ void PlanProgram::run_lane(Slot& slot, std::size_t lane) {
   for (const std::size_t step : plan_.schedule.lanes[lane]) {
     for (const std::size_t other : plan_.schedule.waits[step]) {
       // Numbers of executions, unlike flags, need no reset between executions.
-      spin_until([&] { return done_[other] == executions_; });
+      engine::spin_until([&] { return done_[other] == executions_; });
     }
     if (before_step_) {
       before_step_(step);
@@ -338,16 +338,16 @@ void PlanProgram::synchronize() {
   }
 }
 
-std::vector<Tensor> PlanProgram::outputs(std::size_t slot) {
+std::vector<model::Tensor> PlanProgram::outputs(std::size_t slot) {
   PLUMB_CHECK(slot < slots_.size());
-  std::vector<Tensor> results;
+  std::vector<model::Tensor> results;
   for (std::size_t index = 0; index < spec_.outputs.size(); ++index) {
     const std::size_t number = plan_.outputs.at(index);
     const Buffer& buffer = plan_.buffers[number];
     std::byte* source = slots_[slot]->buffers[number];
-    Tensor result;
+    model::Tensor result;
     result.type = spec_.outputs[index];
-    result.data.resize(static_cast<std::size_t>(byte_size(result.type).value));
+    result.data.resize(static_cast<std::size_t>(model::byte_size(result.type).value));
     AlignedBytes dense;
     if (is_reformatted(buffer)) {
       dense = AlignedBytes(buffer.view.get_size());
@@ -426,7 +426,7 @@ std::span<const std::byte> PlanProgram::output_bytes(std::size_t slot, std::size
   if (is_reformatted(plan_.buffers[index])) {
     return {};
   }
-  const auto size = static_cast<std::size_t>(byte_size(spec_.outputs.at(output)).value);
+  const auto size = static_cast<std::size_t>(model::byte_size(spec_.outputs.at(output)).value);
   return {slots_.at(slot)->buffers[index], size};
 }
 

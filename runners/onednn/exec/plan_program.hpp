@@ -27,24 +27,26 @@ namespace plumb::onednn {
 /// each lane has a scratchpad of its own. For a profile, its steps run in the calling thread with
 /// the threads of one lane. bind() throws std::bad_alloc. synchronize() reports a primitive that
 /// failed.
-class PlanProgram : public Program {
+class PlanProgram : public worker::Program {
  public:
   /// Prepares the plan's execution. `placement` seeds the random offsets of the buffers, which are
   /// drawn anew each time a slot is bound. `before_step`, for tests, is called before each step of
   /// a plan with lanes, on its lane. Throws std::system_error if threads cannot be started.
   PlanProgram(const dnnl::engine& engine,
-              LayerSpec spec,
+              model::LayerSpec spec,
               ExecutionPlan plan,
               std::uint64_t placement,
               std::function<void(std::size_t step)> before_step = {});
 
-  [[nodiscard]] ProgramFacts facts() const override;
+  [[nodiscard]] worker::ProgramFacts facts() const override;
   /// Binds a slot. Binding slot n drops the slots from n on.
-  void bind(std::size_t slot, std::span<const Tensor> operands, bool shared_activations) override;
+  void bind(std::size_t slot,
+            std::span<const model::Tensor> operands,
+            bool shared_activations) override;
   void refresh_activations(std::size_t slot) override;
   void enqueue(std::size_t slot) override;
   void synchronize() override;
-  [[nodiscard]] std::vector<Tensor> outputs(std::size_t slot) override;
+  [[nodiscard]] std::vector<model::Tensor> outputs(std::size_t slot) override;
   [[nodiscard]] std::vector<Seconds> profile(std::size_t slot) override;
   [[nodiscard]] std::vector<Seconds> profile_in_context(std::size_t slot,
                                                         const std::vector<bool>& wanted,
@@ -67,7 +69,7 @@ class PlanProgram : public Program {
     std::vector<BoundStep> steps;
   };
 
-  void fill(const Buffer& buffer, const Tensor& operand, std::byte* destination);
+  void fill(const Buffer& buffer, const model::Tensor& operand, std::byte* destination);
   void bind_steps(Slot& slot);
   [[nodiscard]] bool has_lanes() const { return !plan_.schedule.lanes.empty(); }
   void run_lane(Slot& slot, std::size_t lane);
@@ -83,9 +85,9 @@ class PlanProgram : public Program {
 
   dnnl::engine engine_;
   dnnl::stream stream_;
-  LayerSpec spec_;
+  model::LayerSpec spec_;
   ExecutionPlan plan_;
-  RandomStream placement_;
+  engine::RandomStream placement_;
   std::uint64_t drawn_ = 0;                ///< count of numbers drawn from `placement_`
   std::vector<AlignedBytes> scratchpads_;  ///< by lane
   std::vector<std::size_t> lane_of_;       ///< by step
@@ -95,7 +97,7 @@ class PlanProgram : public Program {
   std::function<void(std::size_t)> before_step_;
   std::vector<std::atomic<std::uint64_t>> done_;  ///< by step: number of its last execution
   std::uint64_t executions_ = 0;
-  std::unique_ptr<LaneTeam> team_;  ///< of a plan with lanes
+  std::unique_ptr<engine::LaneTeam> team_;  ///< of a plan with lanes
 };
 
 /// Returns the bytes of one slot of a plan with its scratchpads.

@@ -13,10 +13,10 @@
 namespace plumb::onednn {
 namespace {
 
-VariantBuilder builder_of(const dnnl::primitive_desc_base& description,
-                          const std::vector<Argument>& arguments,
-                          const std::string& details,
-                          const std::function<void(ExecutionPlan&)>& finish) {
+VariantBuilder make_builder(const dnnl::primitive_desc_base& description,
+                            const std::vector<Argument>& arguments,
+                            const std::string& details,
+                            const std::function<void(ExecutionPlan&)>& finish) {
   VariantBuilder builder;
   builder.implementation = description.impl_info_str();
   builder.details = details;
@@ -95,7 +95,7 @@ void BuilderList::add_implementations(dnnl_status_t status,
     dnnl_primitive_desc_t copy = nullptr;
     dnnl::error::wrap_c_api(dnnl_primitive_desc_clone(&copy, cursor.get()),
                             "cannot copy a primitive descriptor");
-    add(builder_of(dnnl::primitive_desc_base(copy), arguments, details, finish));
+    add(make_builder(dnnl::primitive_desc_base(copy), arguments, details, finish));
   } while (dnnl_primitive_desc_next_impl(cursor.get()) == dnnl_success);
 }
 

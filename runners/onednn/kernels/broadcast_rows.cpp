@@ -6,7 +6,7 @@
 
 namespace plumb::onednn {
 
-BroadcastRows::BroadcastRows(const LayerSpec& spec, std::size_t operands) {
+BroadcastRows::BroadcastRows(const model::LayerSpec& spec, std::size_t operands) {
   require_operands(spec, operands);
   const std::vector<std::int64_t> result = padded_to_rank(spec.outputs[0].dims, 1);
   const std::size_t last = result.size() - 1;

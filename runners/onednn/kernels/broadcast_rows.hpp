@@ -28,7 +28,7 @@ class BroadcastRows {
 
   /// Prepares the walk over the first `operands` inputs and the first output. Throws Unsupported if
   /// they do not broadcast.
-  BroadcastRows(const LayerSpec& spec, std::size_t operands);
+  BroadcastRows(const model::LayerSpec& spec, std::size_t operands);
 
   [[nodiscard]] std::size_t row_length() const { return length_; }
 

@@ -8,19 +8,22 @@
 namespace plumb::onednn {
 namespace {
 
-Buffer plain_buffer(Buffer::Role role, std::size_t operand, bool weight, const TensorType& type) {
+Buffer plain_buffer(Buffer::Role role,
+                    std::size_t operand,
+                    bool weight,
+                    const model::TensorType& type) {
   Buffer buffer;
   buffer.role = role;
   buffer.operand = operand;
   buffer.weight = weight;
-  buffer.bytes = static_cast<std::size_t>(byte_size(type).value);
+  buffer.bytes = static_cast<std::size_t>(model::byte_size(type).value);
   return buffer;
 }
 
 }  // namespace
 
 void add_own(BuilderList& list,
-             const LayerSpec& spec,
+             const model::LayerSpec& spec,
              const std::string& name,
              BuiltinKernel kernel) {
   require(spec.epilogue.empty(), spec, "built-in kernels fuse nothing");
@@ -51,13 +54,13 @@ void add_own(BuilderList& list,
   list.add(std::move(builder));
 }
 
-void require(bool condition, const LayerSpec& spec, const char* what) {
+void require(bool condition, const model::LayerSpec& spec, const char* what) {
   if (!condition) {
     throw Unsupported(fmt::format("{}: {}", spec.op, what));
   }
 }
 
-void require_operands(const LayerSpec& spec, std::size_t count) {
+void require_operands(const model::LayerSpec& spec, std::size_t count) {
   bool complete = spec.inputs.size() >= count && spec.outputs.size() == 1;
   for (std::size_t index = 0; complete && index < count; ++index) {
     complete = spec.has_input(index);
@@ -67,9 +70,9 @@ void require_operands(const LayerSpec& spec, std::size_t count) {
   }
 }
 
-std::size_t moved_element_bytes(const LayerSpec& spec) {
-  const DataType type = spec.inputs.at(0).value().dtype;
-  const std::int64_t bytes = element_bytes(type);
+std::size_t moved_element_bytes(const model::LayerSpec& spec) {
+  const model::DataType type = spec.inputs.at(0).value().dtype;
+  const std::int64_t bytes = model::element_bytes(type);
   require(bytes > 0 && spec.outputs.at(0).dtype == type,
           spec,
           "element types must agree and have a size");

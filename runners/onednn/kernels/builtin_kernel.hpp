@@ -29,18 +29,18 @@ using BuiltinKernel = std::function<void(const KernelOperands& operands)>;
 /// The kernel must not read or write beyond them, whatever the spec says. So its maker checks
 /// shapes and throws Unsupported. Throws Unsupported if the layer has an epilogue.
 void add_own(BuilderList& list,
-             const LayerSpec& spec,
+             const model::LayerSpec& spec,
              const std::string& name,
              BuiltinKernel kernel);
 
 /// Throws Unsupported with the operator and `what` unless the condition holds.
-void require(bool condition, const LayerSpec& spec, const char* what);
+void require(bool condition, const model::LayerSpec& spec, const char* what);
 
 /// Throws Unsupported unless the first `count` operands are present and there is one output.
-void require_operands(const LayerSpec& spec, std::size_t count);
+void require_operands(const model::LayerSpec& spec, std::size_t count);
 
 /// Returns the size of an element that is moved as it is. Throws Unsupported unless the first
 /// operand and the first output have one type, and that a size.
-[[nodiscard]] std::size_t moved_element_bytes(const LayerSpec& spec);
+[[nodiscard]] std::size_t moved_element_bytes(const model::LayerSpec& spec);
 
 }  // namespace plumb::onednn

@@ -77,52 +77,52 @@ void store_halves(std::uint16_t (*convert)(float),
   }
 }
 
-[[noreturn]] void refuse(DataType type) {
-  throw Unsupported(fmt::format("built-in kernels do not calculate with {}", plumb::to_text(type)));
+[[noreturn]] void refuse(model::DataType type) {
+  throw Unsupported(fmt::format("built-in kernels do not calculate with {}", model::to_text(type)));
 }
 
 }  // namespace
 
-DataType calculation_type(DataType type) {
-  if (type == DataType::kF64) {
-    return DataType::kF64;
+model::DataType calculation_type(model::DataType type) {
+  if (type == model::DataType::kF64) {
+    return model::DataType::kF64;
   }
-  return is_floating(type) ? DataType::kF32 : DataType::kS64;
+  return model::is_floating(type) ? model::DataType::kF32 : model::DataType::kS64;
 }
 
-void check_number(DataType type) {
-  if (!is_number(type) || is_f8(type)) {
+void check_number(model::DataType type) {
+  if (!engine::is_number(type) || model::is_f8(type)) {
     refuse(type);
   }
 }
 
 template <typename Number>
-void load(DataType type, const std::byte* source, std::size_t count, Number* destination) {
+void load(model::DataType type, const std::byte* source, std::size_t count, Number* destination) {
   switch (type) {
-    case DataType::kF64:
+    case model::DataType::kF64:
       return load_as<double>(source, count, destination);
-    case DataType::kF32:
+    case model::DataType::kF32:
       return load_as<float>(source, count, destination);
-    case DataType::kBf16:
-      return load_halves(float_from_bf16, source, count, destination);
-    case DataType::kF16:
-      return load_halves(float_from_f16, source, count, destination);
-    case DataType::kS64:
+    case model::DataType::kBf16:
+      return load_halves(engine::float_from_bf16, source, count, destination);
+    case model::DataType::kF16:
+      return load_halves(engine::float_from_f16, source, count, destination);
+    case model::DataType::kS64:
       return load_as<std::int64_t>(source, count, destination);
-    case DataType::kU64:
+    case model::DataType::kU64:
       return load_as<std::uint64_t>(source, count, destination);
-    case DataType::kS32:
+    case model::DataType::kS32:
       return load_as<std::int32_t>(source, count, destination);
-    case DataType::kU32:
+    case model::DataType::kU32:
       return load_as<std::uint32_t>(source, count, destination);
-    case DataType::kS16:
+    case model::DataType::kS16:
       return load_as<std::int16_t>(source, count, destination);
-    case DataType::kU16:
+    case model::DataType::kU16:
       return load_as<std::uint16_t>(source, count, destination);
-    case DataType::kS8:
+    case model::DataType::kS8:
       return load_as<std::int8_t>(source, count, destination);
-    case DataType::kU8:
-    case DataType::kBool:
+    case model::DataType::kU8:
+    case model::DataType::kBool:
       return load_as<std::uint8_t>(source, count, destination);
     default:
       refuse(type);
@@ -130,33 +130,33 @@ void load(DataType type, const std::byte* source, std::size_t count, Number* des
 }
 
 template <typename Number>
-void store(DataType type, const Number* source, std::size_t count, std::byte* destination) {
+void store(model::DataType type, const Number* source, std::size_t count, std::byte* destination) {
   switch (type) {
-    case DataType::kF64:
+    case model::DataType::kF64:
       return store_as<double>(source, count, destination);
-    case DataType::kF32:
+    case model::DataType::kF32:
       return store_as<float>(source, count, destination);
-    case DataType::kBf16:
-      return store_halves(bf16_from, source, count, destination);
-    case DataType::kF16:
-      return store_halves(f16_from, source, count, destination);
-    case DataType::kS64:
+    case model::DataType::kBf16:
+      return store_halves(engine::bf16_from, source, count, destination);
+    case model::DataType::kF16:
+      return store_halves(engine::f16_from, source, count, destination);
+    case model::DataType::kS64:
       return store_as<std::int64_t>(source, count, destination);
-    case DataType::kU64:
+    case model::DataType::kU64:
       return store_as<std::uint64_t>(source, count, destination);
-    case DataType::kS32:
+    case model::DataType::kS32:
       return store_as<std::int32_t>(source, count, destination);
-    case DataType::kU32:
+    case model::DataType::kU32:
       return store_as<std::uint32_t>(source, count, destination);
-    case DataType::kS16:
+    case model::DataType::kS16:
       return store_as<std::int16_t>(source, count, destination);
-    case DataType::kU16:
+    case model::DataType::kU16:
       return store_as<std::uint16_t>(source, count, destination);
-    case DataType::kS8:
+    case model::DataType::kS8:
       return store_as<std::int8_t>(source, count, destination);
-    case DataType::kU8:
+    case model::DataType::kU8:
       return store_as<std::uint8_t>(source, count, destination);
-    case DataType::kBool:
+    case model::DataType::kBool:
       for (std::size_t index = 0; index < count; ++index) {
         destination[index] = std::byte{source[index] != Number{0}};
       }
@@ -166,11 +166,11 @@ void store(DataType type, const Number* source, std::size_t count, std::byte* de
   }
 }
 
-template void load(DataType, const std::byte*, std::size_t, float*);
-template void load(DataType, const std::byte*, std::size_t, double*);
-template void load(DataType, const std::byte*, std::size_t, std::int64_t*);
-template void store(DataType, const float*, std::size_t, std::byte*);
-template void store(DataType, const double*, std::size_t, std::byte*);
-template void store(DataType, const std::int64_t*, std::size_t, std::byte*);
+template void load(model::DataType, const std::byte*, std::size_t, float*);
+template void load(model::DataType, const std::byte*, std::size_t, double*);
+template void load(model::DataType, const std::byte*, std::size_t, std::int64_t*);
+template void store(model::DataType, const float*, std::size_t, std::byte*);
+template void store(model::DataType, const double*, std::size_t, std::byte*);
+template void store(model::DataType, const std::int64_t*, std::size_t, std::byte*);
 
 }  // namespace plumb::onednn

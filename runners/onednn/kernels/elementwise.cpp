@@ -20,13 +20,13 @@ template <typename Number>
 using Block = std::array<Number, kBlock>;
 
 template <typename Number>
-void add_unary(const LayerSpec& spec, BuilderList& list) {
+void add_unary(const model::LayerSpec& spec, BuilderList& list) {
   const UnaryFunction<Number> function = unary_function<Number>(spec.text("fn"));
   require(function != nullptr, spec, "no built-in kernel has the function for this type");
-  const DataType in = spec.inputs[0]->dtype;
-  const DataType out = spec.outputs[0].dtype;
-  const auto in_bytes = static_cast<std::size_t>(element_bytes(in));
-  const auto out_bytes = static_cast<std::size_t>(element_bytes(out));
+  const model::DataType in = spec.inputs[0]->dtype;
+  const model::DataType out = spec.outputs[0].dtype;
+  const auto in_bytes = static_cast<std::size_t>(model::element_bytes(in));
+  const auto out_bytes = static_cast<std::size_t>(model::element_bytes(out));
   const auto count = static_cast<std::size_t>(element_count(spec.outputs[0]));
   add_own(list,
           spec,
@@ -44,16 +44,16 @@ void add_unary(const LayerSpec& spec, BuilderList& list) {
 
 /// Reads a part of a row. An operand with one element along the row repeats it.
 template <typename Number>
-void load_row(const LayerSpec& spec,
+void load_row(const model::LayerSpec& spec,
               std::size_t operand,
               const std::byte* data,
               const BroadcastRows::Row& row,
               std::size_t start,
               std::size_t size,
               Number* block) {
-  const DataType type = spec.inputs[operand]->dtype;
+  const model::DataType type = spec.inputs[operand]->dtype;
   const std::byte* const first =
-      data + row.at(operand, start) * static_cast<std::size_t>(element_bytes(type));
+      data + row.at(operand, start) * static_cast<std::size_t>(model::element_bytes(type));
   if (row.step[operand] != 0) {
     load(type, first, size, block);
     return;
@@ -63,12 +63,12 @@ void load_row(const LayerSpec& spec,
 }
 
 template <typename Number>
-void add_binary(const LayerSpec& spec, BuilderList& list) {
+void add_binary(const model::LayerSpec& spec, BuilderList& list) {
   const BinaryFunction<Number> function = binary_function<Number>(spec.text("fn"));
   require(function != nullptr, spec, "no built-in kernel has the function");
   const BroadcastRows rows(spec, 2);
-  const DataType out = spec.outputs[0].dtype;
-  const auto out_bytes = static_cast<std::size_t>(element_bytes(out));
+  const model::DataType out = spec.outputs[0].dtype;
+  const auto out_bytes = static_cast<std::size_t>(model::element_bytes(out));
   add_own(
       list, spec, "binary", [spec, rows, function, out, out_bytes](const KernelOperands& operands) {
         Block<Number> a;
@@ -88,9 +88,9 @@ void add_binary(const LayerSpec& spec, BuilderList& list) {
 }
 
 template <typename Number>
-void add_sum(const LayerSpec& spec, BuilderList& list) {
-  const DataType type = spec.outputs[0].dtype;
-  const auto bytes = static_cast<std::size_t>(element_bytes(type));
+void add_sum(const model::LayerSpec& spec, BuilderList& list) {
+  const model::DataType type = spec.outputs[0].dtype;
+  const auto bytes = static_cast<std::size_t>(model::element_bytes(type));
   const auto count = static_cast<std::size_t>(element_count(spec.outputs[0]));
   const auto add = binary_function<Number>(spec.op == "sum" ? "add" : spec.op);
   add_own(list, spec, spec.op, [=, inputs = spec.inputs.size()](const KernelOperands& operands) {
@@ -109,11 +109,11 @@ void add_sum(const LayerSpec& spec, BuilderList& list) {
 }
 
 template <typename Number>
-void add_cast(const LayerSpec& spec, BuilderList& list) {
-  const DataType in = spec.inputs[0]->dtype;
-  const DataType out = spec.outputs[0].dtype;
-  const auto in_bytes = static_cast<std::size_t>(element_bytes(in));
-  const auto out_bytes = static_cast<std::size_t>(element_bytes(out));
+void add_cast(const model::LayerSpec& spec, BuilderList& list) {
+  const model::DataType in = spec.inputs[0]->dtype;
+  const model::DataType out = spec.outputs[0].dtype;
+  const auto in_bytes = static_cast<std::size_t>(model::element_bytes(in));
+  const auto out_bytes = static_cast<std::size_t>(model::element_bytes(out));
   const auto count = static_cast<std::size_t>(element_count(spec.outputs[0]));
   add_own(list, spec, "cast", [=](const KernelOperands& operands) {
     Block<Number> block;
@@ -125,7 +125,7 @@ void add_cast(const LayerSpec& spec, BuilderList& list) {
   });
 }
 
-void require_same_shape(const LayerSpec& spec) {
+void require_same_shape(const model::LayerSpec& spec) {
   for (const auto& operand : spec.inputs) {
     require(operand && operand->dims == spec.outputs[0].dims,
             spec,
@@ -137,58 +137,58 @@ void require_same_shape(const LayerSpec& spec) {
 
 }  // namespace
 
-void apply_eltwise(const LayerSpec& spec, const Device& /*device*/, BuilderList& list) {
+void apply_eltwise(const model::LayerSpec& spec, const Device& /*device*/, BuilderList& list) {
   require_operands(spec, 1);
   require_same_shape(spec);
   switch (calculation_type(spec.inputs[0]->dtype)) {
-    case DataType::kF64:
+    case model::DataType::kF64:
       return add_unary<double>(spec, list);
-    case DataType::kF32:
+    case model::DataType::kF32:
       return add_unary<float>(spec, list);
     default:
       return add_unary<std::int64_t>(spec, list);
   }
 }
 
-void apply_binary(const LayerSpec& spec, const Device& /*device*/, BuilderList& list) {
+void apply_binary(const model::LayerSpec& spec, const Device& /*device*/, BuilderList& list) {
   require_operands(spec, 2);
   check_number(spec.inputs[0]->dtype);
   check_number(spec.inputs[1]->dtype);
   check_number(spec.outputs[0].dtype);
-  const DataType a = calculation_type(spec.inputs[0]->dtype);
-  const DataType b = calculation_type(spec.inputs[1]->dtype);
-  if (a == DataType::kF64 || b == DataType::kF64) {
+  const model::DataType a = calculation_type(spec.inputs[0]->dtype);
+  const model::DataType b = calculation_type(spec.inputs[1]->dtype);
+  if (a == model::DataType::kF64 || b == model::DataType::kF64) {
     add_binary<double>(spec, list);
-  } else if (a == DataType::kF32 || b == DataType::kF32) {
+  } else if (a == model::DataType::kF32 || b == model::DataType::kF32) {
     add_binary<float>(spec, list);
   } else {
     add_binary<std::int64_t>(spec, list);
   }
 }
 
-void apply_sum(const LayerSpec& spec, const Device& /*device*/, BuilderList& list) {
+void apply_sum(const model::LayerSpec& spec, const Device& /*device*/, BuilderList& list) {
   require_operands(spec, spec.inputs.size());
   require_same_shape(spec);
   for (const auto& operand : spec.inputs) {
     require(operand->dtype == spec.outputs[0].dtype, spec, "operands must have the output's type");
   }
   switch (calculation_type(spec.outputs[0].dtype)) {
-    case DataType::kF64:
+    case model::DataType::kF64:
       return add_sum<double>(spec, list);
-    case DataType::kF32:
+    case model::DataType::kF32:
       return add_sum<float>(spec, list);
     default:
       return add_sum<std::int64_t>(spec, list);
   }
 }
 
-void apply_cast(const LayerSpec& spec, const Device& /*device*/, BuilderList& list) {
+void apply_cast(const model::LayerSpec& spec, const Device& /*device*/, BuilderList& list) {
   require_operands(spec, 1);
   require_same_shape(spec);
   switch (calculation_type(spec.inputs[0]->dtype)) {
-    case DataType::kF64:
+    case model::DataType::kF64:
       return add_cast<double>(spec, list);
-    case DataType::kF32:
+    case model::DataType::kF32:
       return add_cast<float>(spec, list);
     default:
       return add_cast<std::int64_t>(spec, list);

@@ -16,7 +16,7 @@ using Offsets = std::vector<std::vector<std::int64_t>>;
 
 }  // namespace
 
-void copy_split(const LayerSpec& spec, const Device& /*device*/, BuilderList& list) {
+void copy_split(const model::LayerSpec& spec, const Device& /*device*/, BuilderList& list) {
   require(spec.has_input(0) && !spec.outputs.empty(),
           spec,
           "needs one operand and at least one output");
@@ -27,7 +27,7 @@ void copy_split(const LayerSpec& spec, const Device& /*device*/, BuilderList& li
   std::int64_t start = 0;
   std::vector<std::pair<MappedCopy, std::size_t>>
       copies;  // with the bytes before its part of the source
-  for (const TensorType& output : spec.outputs) {
+  for (const model::TensorType& output : spec.outputs) {
     require(output.dims.size() == x.size() && output.dtype == spec.inputs[0].value().dtype &&
                 along >= 0 && along < static_cast<std::int64_t>(x.size()),
             spec,
@@ -50,9 +50,9 @@ void copy_split(const LayerSpec& spec, const Device& /*device*/, BuilderList& li
   });
 }
 
-void copy_concat(const LayerSpec& spec, const Device& /*device*/, BuilderList& list) {
+void copy_concat(const model::LayerSpec& spec, const Device& /*device*/, BuilderList& list) {
   require_operands(spec, spec.inputs.size());
-  const TensorType& y = spec.outputs[0];
+  const model::TensorType& y = spec.outputs[0];
   const std::int64_t along = spec.integer("axis");
   require(along >= 0 && along < static_cast<std::int64_t>(y.dims.size()),
           spec,

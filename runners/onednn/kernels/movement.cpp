@@ -15,11 +15,14 @@ namespace {
 using Dims = std::vector<std::int64_t>;
 using Offsets = std::vector<std::vector<std::int64_t>>;
 
-const TensorType& source_of(const LayerSpec& spec) {
+const model::TensorType& source_of(const model::LayerSpec& spec) {
   return *spec.inputs[0];
 }
 
-void add_copy(const LayerSpec& spec, BuilderList& list, const std::string& name, MappedCopy copy) {
+void add_copy(const model::LayerSpec& spec,
+              BuilderList& list,
+              const std::string& name,
+              MappedCopy copy) {
   add_own(list, spec, name, [copy = std::move(copy)](const KernelOperands& operands) {
     copy.run(operands.input(0), operands.output(0));
   });
@@ -30,7 +33,7 @@ template <typename SourceIndex>
 std::vector<std::int64_t> axis_offsets(std::int64_t extent,
                                        std::int64_t source_extent,
                                        std::int64_t stride,
-                                       const LayerSpec& spec,
+                                       const model::LayerSpec& spec,
                                        SourceIndex source_index) {
   std::vector<std::int64_t> offsets(static_cast<std::size_t>(extent));
   for (std::size_t index = 0; index < offsets.size(); ++index) {
@@ -43,7 +46,7 @@ std::vector<std::int64_t> axis_offsets(std::int64_t extent,
   return offsets;
 }
 
-void require_same_rank(const LayerSpec& spec) {
+void require_same_rank(const model::LayerSpec& spec) {
   require_operands(spec, 1);
   require(source_of(spec).dims.size() == spec.outputs[0].dims.size(),
           spec,
@@ -68,7 +71,7 @@ std::int64_t padded_index(const std::string& mode, std::int64_t position, std::i
 
 }  // namespace
 
-void copy_slice(const LayerSpec& spec, const Device& /*device*/, BuilderList& list) {
+void copy_slice(const model::LayerSpec& spec, const Device& /*device*/, BuilderList& list) {
   require_same_rank(spec);
   const Dims& x = source_of(spec).dims;
   const Dims& y = spec.outputs[0].dims;
@@ -97,9 +100,9 @@ void copy_slice(const LayerSpec& spec, const Device& /*device*/, BuilderList& li
   add_copy(spec, list, "slice", MappedCopy(std::move(offsets), moved_element_bytes(spec)));
 }
 
-void copy_pad(const LayerSpec& spec, const Device& /*device*/, BuilderList& list) {
+void copy_pad(const model::LayerSpec& spec, const Device& /*device*/, BuilderList& list) {
   require_same_rank(spec);
-  const TensorType& x = source_of(spec);
+  const model::TensorType& x = source_of(spec);
   const Dims& y = spec.outputs[0].dims;
   const Dims strides = dense_strides(x.dims);
   const Dims& pads = spec.integers("pads");
@@ -122,7 +125,7 @@ void copy_pad(const LayerSpec& spec, const Device& /*device*/, BuilderList& list
   add_copy(spec, list, "pad", std::move(copy));
 }
 
-void copy_expand(const LayerSpec& spec, const Device& /*device*/, BuilderList& list) {
+void copy_expand(const model::LayerSpec& spec, const Device& /*device*/, BuilderList& list) {
   require_operands(spec, 1);
   const Dims& y = spec.outputs[0].dims;
   require(source_of(spec).dims.size() <= y.size(),
@@ -140,7 +143,7 @@ void copy_expand(const LayerSpec& spec, const Device& /*device*/, BuilderList& l
   add_copy(spec, list, "expand", MappedCopy(std::move(offsets), moved_element_bytes(spec)));
 }
 
-void copy_tile(const LayerSpec& spec, const Device& /*device*/, BuilderList& list) {
+void copy_tile(const model::LayerSpec& spec, const Device& /*device*/, BuilderList& list) {
   require_same_rank(spec);
   const Dims& x = source_of(spec).dims;
   const Dims& y = spec.outputs[0].dims;
@@ -154,7 +157,7 @@ void copy_tile(const LayerSpec& spec, const Device& /*device*/, BuilderList& lis
   add_copy(spec, list, "tile", MappedCopy(std::move(offsets), moved_element_bytes(spec)));
 }
 
-void copy_transpose(const LayerSpec& spec, const Device& /*device*/, BuilderList& list) {
+void copy_transpose(const model::LayerSpec& spec, const Device& /*device*/, BuilderList& list) {
   require_same_rank(spec);
   const Dims& x = source_of(spec).dims;
   const Dims& y = spec.outputs[0].dims;
@@ -175,7 +178,9 @@ void copy_transpose(const LayerSpec& spec, const Device& /*device*/, BuilderList
 
 /// Adds depth_to_space or space_to_depth. Both are transpositions of six axes: batch, block rows,
 /// block columns, channels, rows and columns.
-void copy_blocks_of_space(const LayerSpec& spec, const Device& /*device*/, BuilderList& list) {
+void copy_blocks_of_space(const model::LayerSpec& spec,
+                          const Device& /*device*/,
+                          BuilderList& list) {
   require_same_rank(spec);
   const Dims& x = source_of(spec).dims;
   const Dims& y = spec.outputs[0].dims;
@@ -212,7 +217,7 @@ void copy_blocks_of_space(const LayerSpec& spec, const Device& /*device*/, Build
   add_copy(spec, list, spec.op, MappedCopy(std::move(offsets), moved_element_bytes(spec)));
 }
 
-void copy_nearest(const LayerSpec& spec, const Device& /*device*/, BuilderList& list) {
+void copy_nearest(const model::LayerSpec& spec, const Device& /*device*/, BuilderList& list) {
   require_same_rank(spec);
   const Dims& x = source_of(spec).dims;
   const Dims& y = spec.outputs[0].dims;

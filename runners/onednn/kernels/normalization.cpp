@@ -62,9 +62,11 @@ void normalize(const RowNormalization& plan,
   }
 }
 
-void add_normalization(const LayerSpec& spec, BuilderList& list, const RowNormalization& plan) {
-  const TensorType& x = *spec.inputs[0];
-  const TensorType& y = spec.outputs[0];
+void add_normalization(const model::LayerSpec& spec,
+                       BuilderList& list,
+                       const RowNormalization& plan) {
+  const model::TensorType& x = *spec.inputs[0];
+  const model::TensorType& y = spec.outputs[0];
   require(
       x.dims == y.dims && plan.length > 0, spec, "x and y must have one shape that is not empty");
   const std::size_t parameters =
@@ -79,8 +81,8 @@ void add_normalization(const LayerSpec& spec, BuilderList& list, const RowNormal
     }
   }
   check_number(y.dtype);
-  const auto x_bytes = static_cast<std::size_t>(element_bytes(x.dtype)) * plan.length;
-  const auto y_bytes = static_cast<std::size_t>(element_bytes(y.dtype)) * plan.length;
+  const auto x_bytes = static_cast<std::size_t>(model::element_bytes(x.dtype)) * plan.length;
+  const auto y_bytes = static_cast<std::size_t>(model::element_bytes(y.dtype)) * plan.length;
   auto values = std::make_shared<std::vector<float>>(plan.length);
   auto scale = std::make_shared<std::vector<float>>(parameters);
   auto bias = std::make_shared<std::vector<float>>(parameters);
@@ -100,7 +102,7 @@ void add_normalization(const LayerSpec& spec, BuilderList& list, const RowNormal
 }  // namespace
 
 /// Adds layer_norm or rms_norm. A row is everything from `axis` on, with a scale for each element.
-void normalize_layers(const LayerSpec& spec, const Device& /*device*/, BuilderList& list) {
+void normalize_layers(const model::LayerSpec& spec, const Device& /*device*/, BuilderList& list) {
   require_operands(spec, 2);
   const auto& x = spec.inputs[0]->dims;
   const std::int64_t axis = spec.integer("axis");
@@ -116,7 +118,7 @@ void normalize_layers(const LayerSpec& spec, const Device& /*device*/, BuilderLi
 }
 
 /// Adds group_norm or instance_norm, which has as many groups as channels.
-void normalize_groups(const LayerSpec& spec, const Device& /*device*/, BuilderList& list) {
+void normalize_groups(const model::LayerSpec& spec, const Device& /*device*/, BuilderList& list) {
   require_operands(spec, 3);
   const auto& x = spec.inputs[0]->dims;
   require(x.size() >= 2 && x[1] > 0, spec, "needs batch and channels");
@@ -137,10 +139,10 @@ void normalize_groups(const LayerSpec& spec, const Device& /*device*/, BuilderLi
 
 /// Adds the batch_norm that the library lacks, mode=per_activation. Its statistics have the shape
 /// of one sample.
-void normalize_batch(const LayerSpec& spec, const Device& /*device*/, BuilderList& list) {
+void normalize_batch(const model::LayerSpec& spec, const Device& /*device*/, BuilderList& list) {
   require_operands(spec, 5);
-  const TensorType x = *spec.inputs[0];
-  const TensorType y = spec.outputs[0];
+  const model::TensorType x = *spec.inputs[0];
+  const model::TensorType y = spec.outputs[0];
   require(x.dims == y.dims && x.dims.size() >= 2,
           spec,
           "x and y must have one shape, with batch and channels");
@@ -166,8 +168,8 @@ void normalize_batch(const LayerSpec& spec, const Device& /*device*/, BuilderLis
     for (std::size_t index = 1; index < 5; ++index) {
       load(spec.inputs[index]->dtype, operands.input(index), parameters, s[index].data());
     }
-    const auto x_bytes = sample * static_cast<std::size_t>(element_bytes(x.dtype));
-    const auto y_bytes = sample * static_cast<std::size_t>(element_bytes(y.dtype));
+    const auto x_bytes = sample * static_cast<std::size_t>(model::element_bytes(x.dtype));
+    const auto y_bytes = sample * static_cast<std::size_t>(model::element_bytes(y.dtype));
     for (std::size_t row = 0; row < static_cast<std::size_t>(x.dims[0]); ++row) {
       load(x.dtype, operands.input(0) + row * x_bytes, sample, values->data());
       for (std::size_t index = 0; index < sample; ++index) {
@@ -183,10 +185,10 @@ void normalize_batch(const LayerSpec& spec, const Device& /*device*/, BuilderLis
 
 /// Adds the lrn that the library lacks, over an even number of channels. ONNX sums `size` channels
 /// around each. If the number is even, there is one more behind than before.
-void normalize_response(const LayerSpec& spec, const Device& /*device*/, BuilderList& list) {
+void normalize_response(const model::LayerSpec& spec, const Device& /*device*/, BuilderList& list) {
   require_operands(spec, 1);
-  const TensorType x = *spec.inputs[0];
-  const TensorType y = spec.outputs[0];
+  const model::TensorType x = *spec.inputs[0];
+  const model::TensorType y = spec.outputs[0];
   const std::int64_t size = spec.integer("size");
   require(x.dims == y.dims && x.dims.size() >= 2 && size > 0,
           spec,
@@ -204,7 +206,8 @@ void normalize_response(const LayerSpec& spec, const Device& /*device*/, Builder
   add_own(list, spec, "lrn", [=](const KernelOperands& operands) {
     for (std::size_t row = 0; row < static_cast<std::size_t>(x.dims[0]); ++row) {
       load(x.dtype,
-           operands.input(0) + row * sample * static_cast<std::size_t>(element_bytes(x.dtype)),
+           operands.input(0) +
+               row * sample * static_cast<std::size_t>(model::element_bytes(x.dtype)),
            sample,
            in->data());
       for (std::int64_t channel = 0; channel < channels; ++channel) {
@@ -223,7 +226,8 @@ void normalize_response(const LayerSpec& spec, const Device& /*device*/, Builder
       store(y.dtype,
             out->data(),
             sample,
-            operands.output(0) + row * sample * static_cast<std::size_t>(element_bytes(y.dtype)));
+            operands.output(0) +
+                row * sample * static_cast<std::size_t>(model::element_bytes(y.dtype)));
     }
   });
 }

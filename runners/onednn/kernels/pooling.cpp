@@ -40,7 +40,7 @@ struct PoolPlan {
   double power = 1;
 };
 
-Window window_of(const LayerSpec& spec) {
+Window read_window(const model::LayerSpec& spec) {
   require_operands(spec, 1);
   const auto& x = spec.inputs[0]->dims;
   const auto& y = spec.outputs[0].dims;
@@ -121,7 +121,7 @@ void add_axis(const PoolPlan& plan,
   }
 }
 
-double result_of(const PoolPlan& plan, const Accumulator& sum) {
+double compute_result(const PoolPlan& plan, const Accumulator& sum) {
   switch (plan.pool) {
     case Pool::kMax:
       return sum.value;
@@ -144,15 +144,15 @@ void pool_plane(const PoolPlan& plan, const float* in, float* out) {
         Accumulator sum;
         sum.value = plan.pool == Pool::kMax ? -std::numeric_limits<double>::infinity() : 0;
         add_axis(plan, in, at, 0, 0, true, true, sum);
-        *out++ = static_cast<float>(result_of(plan, sum));
+        *out++ = static_cast<float>(compute_result(plan, sum));
       }
     }
   }
 }
 
-void add_pool(const LayerSpec& spec, BuilderList& list, const PoolPlan& plan) {
-  const DataType x = spec.inputs[0]->dtype;
-  const DataType y = spec.outputs[0].dtype;
+void add_pool(const model::LayerSpec& spec, BuilderList& list, const PoolPlan& plan) {
+  const model::DataType x = spec.inputs[0]->dtype;
+  const model::DataType y = spec.outputs[0].dtype;
   check_number(x);
   check_number(y);
   std::size_t in_size = 1;
@@ -167,32 +167,33 @@ void add_pool(const LayerSpec& spec, BuilderList& list, const PoolPlan& plan) {
   add_own(list, spec, spec.op, [=](const KernelOperands& operands) {
     for (std::size_t plane = 0; plane < planes; ++plane) {
       load(x,
-           operands.input(0) + plane * in_size * static_cast<std::size_t>(element_bytes(x)),
+           operands.input(0) + plane * in_size * static_cast<std::size_t>(model::element_bytes(x)),
            in_size,
            in->data());
       pool_plane(plan, in->data(), out->data());
       store(y,
             out->data(),
             out_size,
-            operands.output(0) + plane * out_size * static_cast<std::size_t>(element_bytes(y)));
+            operands.output(0) +
+                plane * out_size * static_cast<std::size_t>(model::element_bytes(y)));
     }
   });
 }
 
 }  // namespace
 
-void pool_max(const LayerSpec& spec, const Device& /*device*/, BuilderList& list) {
-  add_pool(spec, list, {window_of(spec), Pool::kMax, 1});
+void pool_max(const model::LayerSpec& spec, const Device& /*device*/, BuilderList& list) {
+  add_pool(spec, list, {read_window(spec), Pool::kMax, 1});
 }
 
-void pool_average(const LayerSpec& spec, const Device& /*device*/, BuilderList& list) {
+void pool_average(const model::LayerSpec& spec, const Device& /*device*/, BuilderList& list) {
   const bool pads = spec.integer("count_include_pad") != 0;
-  add_pool(spec, list, {window_of(spec), pads ? Pool::kAverageWithPads : Pool::kAverage, 1});
+  add_pool(spec, list, {read_window(spec), pads ? Pool::kAverageWithPads : Pool::kAverage, 1});
 }
 
-void pool_power(const LayerSpec& spec, const Device& /*device*/, BuilderList& list) {
+void pool_power(const model::LayerSpec& spec, const Device& /*device*/, BuilderList& list) {
   require(spec.integer("p") > 0, spec, "p must be positive");
-  add_pool(spec, list, {window_of(spec), Pool::kPower, static_cast<double>(spec.integer("p"))});
+  add_pool(spec, list, {read_window(spec), Pool::kPower, static_cast<double>(spec.integer("p"))});
 }
 
 }  // namespace plumb::onednn

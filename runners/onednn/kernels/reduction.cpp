@@ -30,7 +30,7 @@ void extend(std::vector<std::size_t>& positions, std::int64_t extent, std::int64
   positions = std::move(longer);
 }
 
-Positions positions_of(const LayerSpec& spec, const std::vector<std::int64_t>& axes) {
+Positions find_positions(const model::LayerSpec& spec, const std::vector<std::int64_t>& axes) {
   const auto& x = spec.inputs[0]->dims;
   for (const std::int64_t axis : axes) {
     require(
@@ -67,15 +67,15 @@ double total(const double* x,
 
 using Offsets = std::vector<std::size_t>;
 
-double sum_of(const double* x, std::size_t first, const Offsets& reduced) {
+double compute_sum(const double* x, std::size_t first, const Offsets& reduced) {
   return total(x, first, reduced, [](double v) { return v; });
 }
 
-double squares_of(const double* x, std::size_t first, const Offsets& reduced) {
+double compute_squares(const double* x, std::size_t first, const Offsets& reduced) {
   return total(x, first, reduced, [](double v) { return v * v; });
 }
 
-double maximum_of(const double* x, std::size_t first, const Offsets& reduced) {
+double compute_maximum(const double* x, std::size_t first, const Offsets& reduced) {
   double most = -std::numeric_limits<double>::infinity();
   for (const std::size_t offset : reduced) {
     most = std::max(most, x[first + offset]);
@@ -83,7 +83,7 @@ double maximum_of(const double* x, std::size_t first, const Offsets& reduced) {
   return most;
 }
 
-double minimum_of(const double* x, std::size_t first, const Offsets& reduced) {
+double compute_minimum(const double* x, std::size_t first, const Offsets& reduced) {
   double least = std::numeric_limits<double>::infinity();
   for (const std::size_t offset : reduced) {
     least = std::min(least, x[first + offset]);
@@ -91,7 +91,7 @@ double minimum_of(const double* x, std::size_t first, const Offsets& reduced) {
   return least;
 }
 
-double product_of(const double* x, std::size_t first, const Offsets& reduced) {
+double compute_product(const double* x, std::size_t first, const Offsets& reduced) {
   double product = 1;
   for (const std::size_t offset : reduced) {
     product *= x[first + offset];
@@ -99,8 +99,8 @@ double product_of(const double* x, std::size_t first, const Offsets& reduced) {
   return product;
 }
 
-double log_sum_exp_of(const double* x, std::size_t first, const Offsets& reduced) {
-  const double most = maximum_of(x, first, reduced);
+double compute_log_sum_exp(const double* x, std::size_t first, const Offsets& reduced) {
+  const double most = compute_maximum(x, first, reduced);
   if (!std::isfinite(most)) {
     return most;
   }
@@ -113,28 +113,28 @@ Fold fold_named(const std::string& fn) {
     Fold fold;
   };
   static constexpr Row kRows[] = {
-      {"sum", sum_of},
+      {"sum", compute_sum},
       {"mean",
        [](const double* x, std::size_t first, const Offsets& reduced) {
-         return sum_of(x, first, reduced) / static_cast<double>(reduced.size());
+         return compute_sum(x, first, reduced) / static_cast<double>(reduced.size());
        }},
-      {"max", maximum_of},
-      {"min", minimum_of},
-      {"prod", product_of},
+      {"max", compute_maximum},
+      {"min", compute_minimum},
+      {"prod", compute_product},
       {"l1",
        [](const double* x, std::size_t first, const Offsets& reduced) {
          return total(x, first, reduced, [](double v) { return std::abs(v); });
        }},
       {"l2",
        [](const double* x, std::size_t first, const Offsets& reduced) {
-         return std::sqrt(squares_of(x, first, reduced));
+         return std::sqrt(compute_squares(x, first, reduced));
        }},
-      {"sum_square", squares_of},
+      {"sum_square", compute_squares},
       {"log_sum",
        [](const double* x, std::size_t first, const Offsets& reduced) {
-         return std::log(sum_of(x, first, reduced));
+         return std::log(compute_sum(x, first, reduced));
        }},
-      {"log_sum_exp", log_sum_exp_of},
+      {"log_sum_exp", compute_log_sum_exp},
   };
   for (const Row& row : kRows) {
     if (fn == row.fn) {
@@ -146,21 +146,21 @@ Fold fold_named(const std::string& fn) {
 
 }  // namespace
 
-void fold_reduce(const LayerSpec& spec, const Device& /*device*/, BuilderList& list) {
+void fold_reduce(const model::LayerSpec& spec, const Device& /*device*/, BuilderList& list) {
   require_operands(spec, 1);
   const std::string& fn = spec.text("fn");
-  require(element_count(*spec.inputs[0]) > 0 || is_floating(spec.outputs[0].dtype) ||
+  require(element_count(*spec.inputs[0]) > 0 || model::is_floating(spec.outputs[0].dtype) ||
               (fn != "max" && fn != "min"),
           spec,
           "the extreme of zero integers depends on the type");
-  const DataType in = spec.inputs[0]->dtype;
-  const DataType out = spec.outputs[0].dtype;
+  const model::DataType in = spec.inputs[0]->dtype;
+  const model::DataType out = spec.outputs[0].dtype;
   check_number(in);
   check_number(out);
   const Fold fold = fold_named(fn);
   require(fold != nullptr, spec, "no built-in kernel has the function");
   const auto positions =
-      std::make_shared<const Positions>(positions_of(spec, spec.integers("axes")));
+      std::make_shared<const Positions>(find_positions(spec, spec.integers("axes")));
   auto values = std::make_shared<std::vector<double>>(
       static_cast<std::size_t>(element_count(*spec.inputs[0])));
   auto results = std::make_shared<std::vector<double>>(positions->kept.size());
@@ -173,16 +173,16 @@ void fold_reduce(const LayerSpec& spec, const Device& /*device*/, BuilderList& l
   });
 }
 
-void find_extreme(const LayerSpec& spec, const Device& /*device*/, BuilderList& list) {
+void find_extreme(const model::LayerSpec& spec, const Device& /*device*/, BuilderList& list) {
   require_operands(spec, 1);
-  const DataType in = spec.inputs[0]->dtype;
-  const DataType out = spec.outputs[0].dtype;
+  const model::DataType in = spec.inputs[0]->dtype;
+  const model::DataType out = spec.outputs[0].dtype;
   check_number(in);
   check_number(out);
   const bool largest = spec.text("fn") == "argmax";
   const bool last = spec.integer("select_last") != 0;
   const auto positions =
-      std::make_shared<const Positions>(positions_of(spec, {spec.integer("axis")}));
+      std::make_shared<const Positions>(find_positions(spec, {spec.integer("axis")}));
   require(!positions->reduced.empty(), spec, "an axis of extent 0 has no extreme");
   auto values = std::make_shared<std::vector<double>>(
       static_cast<std::size_t>(element_count(*spec.inputs[0])));

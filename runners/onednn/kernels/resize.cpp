@@ -14,7 +14,7 @@ namespace {
 /// Interpolation of a dense tensor, axis by axis. All memory is allocated at construction.
 class Interpolation {
  public:
-  explicit Interpolation(const LayerSpec& spec)
+  explicit Interpolation(const model::LayerSpec& spec)
       : in_type_(spec.inputs[0]->dtype), out_type_(spec.outputs[0].dtype) {
     check_number(in_type_);
     check_number(out_type_);
@@ -75,21 +75,23 @@ class Interpolation {
     }
   }
 
-  DataType in_type_;
-  DataType out_type_;
+  model::DataType in_type_;
+  model::DataType out_type_;
   std::vector<float> values_;
   std::vector<Pass> passes_;
 };
 
 }  // namespace
 
-void interpolate_resize(const LayerSpec& spec, const Device& device, BuilderList& list) {
+void interpolate_resize(const model::LayerSpec& spec, const Device& device, BuilderList& list) {
   require_operands(spec, 1);
   if (spec.text("mode") == "nearest") {
     copy_nearest(spec, device, list);
     return;
   }
-  require(is_floating(spec.inputs[0]->dtype), spec, "only floating-point values are interpolated");
+  require(model::is_floating(spec.inputs[0]->dtype),
+          spec,
+          "only floating-point values are interpolated");
   auto interpolation = std::make_shared<Interpolation>(spec);
   add_own(list, spec, "resize", [interpolation](const KernelOperands& operands) {
     interpolation->run(operands.input(0), operands.output(0));

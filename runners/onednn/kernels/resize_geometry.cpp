@@ -17,7 +17,7 @@ struct Axis {
   double scale = 1;
 };
 
-double source_coordinate(const LayerSpec& spec, const Axis& axis, double at) {
+double source_coordinate(const model::LayerSpec& spec, const Axis& axis, double at) {
   const std::string& coordinates = spec.text("coordinates");
   const double centre = (at + 0.5) / axis.scale - 0.5;
   if (coordinates == "half_pixel") {
@@ -39,7 +39,7 @@ double source_coordinate(const LayerSpec& spec, const Axis& axis, double at) {
   return at / axis.scale;
 }
 
-double nearest(const LayerSpec& spec, double x) {
+double nearest(const model::LayerSpec& spec, double x) {
   const std::string& mode = spec.text("nearest_mode");
   if (mode == "floor") {
     return std::floor(x);
@@ -60,7 +60,7 @@ double cubic_weight(double distance, double a) {
   return d < 2 ? a * (d * d * d - 5 * d * d + 8 * d - 4) : 0;
 }
 
-std::vector<ResizeTap> taps_around(const LayerSpec& spec, const Axis& axis, double x) {
+std::vector<ResizeTap> taps_around(const model::LayerSpec& spec, const Axis& axis, double x) {
   const bool cubic = spec.text("mode") == "cubic";
   const bool antialias = spec.integer("antialias") != 0;
   const bool exclude = spec.integer("exclude_outside") != 0;
@@ -90,7 +90,7 @@ std::vector<ResizeTap> taps_around(const LayerSpec& spec, const Axis& axis, doub
 
 }  // namespace
 
-std::vector<std::vector<ResizeTap>> resize_taps(const LayerSpec& spec, std::size_t axis) {
+std::vector<std::vector<ResizeTap>> resize_taps(const model::LayerSpec& spec, std::size_t axis) {
   require_operands(spec, 1);
   const auto& x = spec.inputs[0]->dims;
   const auto& y = spec.outputs[0].dims;
@@ -119,7 +119,7 @@ std::vector<std::vector<ResizeTap>> resize_taps(const LayerSpec& spec, std::size
   return taps;
 }
 
-std::vector<std::int64_t> nearest_indices(const LayerSpec& spec, std::size_t axis) {
+std::vector<std::int64_t> nearest_indices(const model::LayerSpec& spec, std::size_t axis) {
   std::vector<std::int64_t> indices;
   for (const auto& taps : resize_taps(spec, axis)) {
     indices.push_back(taps.front().position);

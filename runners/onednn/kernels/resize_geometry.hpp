@@ -19,10 +19,11 @@ struct ResizeTap {
 ///
 /// Positions outside count as the edge, or not at all if excluded. With mode=nearest each list has
 /// one tap. Throws Unsupported if scales do not fit the ranks.
-[[nodiscard]] std::vector<std::vector<ResizeTap>> resize_taps(const LayerSpec& spec,
+[[nodiscard]] std::vector<std::vector<ResizeTap>> resize_taps(const model::LayerSpec& spec,
                                                               std::size_t axis);
 
 /// Lists the source position of each output position of one axis, for mode=nearest.
-[[nodiscard]] std::vector<std::int64_t> nearest_indices(const LayerSpec& spec, std::size_t axis);
+[[nodiscard]] std::vector<std::int64_t> nearest_indices(const model::LayerSpec& spec,
+                                                        std::size_t axis);
 
 }  // namespace plumb::onednn

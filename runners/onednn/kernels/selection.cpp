@@ -36,15 +36,15 @@ void gather_blocks(const std::byte* source,
 
 }  // namespace
 
-void gather_rows(const LayerSpec& spec, const Device& /*device*/, BuilderList& list) {
+void gather_rows(const model::LayerSpec& spec, const Device& /*device*/, BuilderList& list) {
   require_operands(spec, 2);
-  const TensorType& x = *spec.inputs[0];
-  const TensorType& indices = *spec.inputs[1];
+  const model::TensorType& x = *spec.inputs[0];
+  const model::TensorType& indices = *spec.inputs[1];
   const std::int64_t axis = spec.integer("axis");
   require(axis >= 0 && axis < static_cast<std::int64_t>(x.dims.size()),
           spec,
           "the axis is out of range");
-  require(indices.dtype == DataType::kS64 || indices.dtype == DataType::kS32,
+  require(indices.dtype == model::DataType::kS64 || indices.dtype == model::DataType::kS32,
           spec,
           "indices must be s32 or s64");
   const auto middle = x.dims.begin() + axis;
@@ -61,26 +61,26 @@ void gather_rows(const LayerSpec& spec, const Device& /*device*/, BuilderList& l
   for (auto dim = x.dims.begin(); dim != middle; ++dim) {
     outer *= *dim;
   }
-  auto block = static_cast<std::size_t>(element_bytes(x.dtype));
+  auto block = static_cast<std::size_t>(model::element_bytes(x.dtype));
   for (auto dim = middle + 1; dim != x.dims.end(); ++dim) {
     block *= static_cast<std::size_t>(*dim);
   }
-  const bool wide = indices.dtype == DataType::kS64;
+  const bool wide = indices.dtype == model::DataType::kS64;
   add_own(list, spec, "gather", [=](const KernelOperands& operands) {
     const auto gather = wide ? gather_blocks<std::int64_t> : gather_blocks<std::int32_t>;
     gather(operands.input(0), operands.input(1), operands.output(0), outer, extent, count, block);
   });
 }
 
-void select_where(const LayerSpec& spec, const Device& /*device*/, BuilderList& list) {
+void select_where(const model::LayerSpec& spec, const Device& /*device*/, BuilderList& list) {
   require_operands(spec, 3);
-  const TensorType& y = spec.outputs[0];
-  require(spec.inputs[0]->dtype == DataType::kBool && spec.inputs[1]->dtype == y.dtype &&
-              spec.inputs[2]->dtype == y.dtype && element_bytes(y.dtype) > 0,
+  const model::TensorType& y = spec.outputs[0];
+  require(spec.inputs[0]->dtype == model::DataType::kBool && spec.inputs[1]->dtype == y.dtype &&
+              spec.inputs[2]->dtype == y.dtype && model::element_bytes(y.dtype) > 0,
           spec,
           "needs a bool condition and operands of the output's type");
   const BroadcastRows rows(spec, 3);
-  const auto bytes = static_cast<std::size_t>(element_bytes(y.dtype));
+  const auto bytes = static_cast<std::size_t>(model::element_bytes(y.dtype));
   add_own(list, spec, "where", [rows, bytes](const KernelOperands& operands) {
     std::byte* destination = operands.output(0);
     rows.for_each([&](const BroadcastRows::Row& row) {

@@ -24,7 +24,7 @@ constexpr float kNever = -std::numeric_limits<float>::infinity();
 struct Form {
   bool folded = false;      ///< heads that share a key are rows of one product
   bool mask_apart = false;  ///< the mask is added by a primitive of its own
-  DataType scores = DataType::kF32;
+  model::DataType scores = model::DataType::kF32;
 };
 
 /// Tensor that is added to the scores.
@@ -38,14 +38,16 @@ struct Mask {
 /// only one, or folded into the queries.
 class Composition {
  public:
-  Composition(const LayerSpec& spec, const Device& device, const Form& form)
-      : spec_(spec), device_(device), form_(form), s_(attention_shape(spec)) {
+  Composition(const model::LayerSpec& spec, const Device& device, const Form& form)
+      : spec_(spec), device_(device), form_(form), s_(model::attention_shape(spec)) {
     for (std::size_t i = 0; i < spec.inputs.size(); ++i) {
-      add_buffer(Buffer::Role::kInput, i, spec.has_input(i) ? byte_size(*spec.inputs[i]) : Bytes{});
+      add_buffer(
+          Buffer::Role::kInput, i, spec.has_input(i) ? model::byte_size(*spec.inputs[i]) : Bytes{});
       plan_.buffers.back().weight = spec.has_input(i) && spec.inputs[i]->constant;
     }
     for (std::size_t i = 0; i < spec.outputs.size(); ++i) {
-      plan_.outputs.push_back(add_buffer(Buffer::Role::kOutput, i, byte_size(spec.outputs[i])));
+      plan_.outputs.push_back(
+          add_buffer(Buffer::Role::kOutput, i, model::byte_size(spec.outputs[i])));
     }
     keys_ = whole_sequence(1, 4, 'k', s_.head);
     values_ = whole_sequence(2, 5, 'v', s_.value_head);
@@ -92,12 +94,13 @@ class Composition {
     if (s_.past == 0 && !given) {
       return operand;
     }
-    const DataType type = spec_.inputs[operand]->dtype;
+    const model::DataType type = spec_.inputs[operand]->dtype;
     const Dims whole{s_.batch, s_.kv_heads, s_.keys, numbers};
     const std::size_t target =
         given ? plan_.outputs[place]
-              : add_buffer(
-                    Buffer::Role::kIntermediate, 0, byte_size(TensorType{type, whole, false, {}}));
+              : add_buffer(Buffer::Role::kIntermediate,
+                           0,
+                           model::byte_size(model::TensorType{type, whole, false, {}}));
     const Dims strides = dense_strides(whole);
     const auto copy = [&](std::size_t from, const Desc& source, std::int64_t start) {
       const Desc part(source.get_dims(), library_type(type), strides);
@@ -105,7 +108,7 @@ class Composition {
       attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
       const dnnl::reorder::primitive_desc description(
           device_.engine, source, device_.engine, part, attributes);
-      const auto offset = static_cast<std::size_t>(start * numbers * element_bytes(type));
+      const auto offset = static_cast<std::size_t>(start * numbers * model::element_bytes(type));
       add_step(description,
                {{DNNL_ARG_FROM, from, source, 0}, {DNNL_ARG_TO, target, part, offset}});
     };
@@ -127,7 +130,7 @@ class Composition {
   [[nodiscard]] std::int64_t rows() const { return s_.queries * (form_.folded ? repeats() : 1); }
 
   /// Describes q or y, with `numbers` numbers for each head.
-  [[nodiscard]] Desc rows_view(DataType type, std::int64_t numbers) const {
+  [[nodiscard]] Desc rows_view(model::DataType type, std::int64_t numbers) const {
     const std::int64_t all = s_.q_heads * numbers;
     const std::int64_t group =
         s_.heads_apart ? repeats() * s_.queries * numbers : repeats() * numbers;
@@ -142,7 +145,7 @@ class Composition {
   }
 
   /// Describes all keys (transposed) or all values.
-  [[nodiscard]] Desc sequence_view(DataType type,
+  [[nodiscard]] Desc sequence_view(model::DataType type,
                                    std::int64_t numbers,
                                    bool joined,
                                    bool turned) const {
@@ -169,7 +172,7 @@ class Composition {
     }
   }
 
-  [[nodiscard]] Desc scores_view(DataType type) const {
+  [[nodiscard]] Desc scores_view(model::DataType type) const {
     Dims dims{s_.batch, s_.kv_heads, repeats(), rows(), s_.keys};
     Dims unused = dims;
     without_repeats(dims, unused);
@@ -178,7 +181,7 @@ class Composition {
 
   /// Describes a mask that broadcasts to [batch, heads, queries, keys], in the dimensions of the
   /// scores.
-  [[nodiscard]] Desc mask_view(DataType type, const std::vector<std::int64_t>& mask) const {
+  [[nodiscard]] Desc mask_view(model::DataType type, const std::vector<std::int64_t>& mask) const {
     Dims dims = padded_to_rank(mask, 4);
     if (has_repeats()) {
       const bool each = dims[1] > 1;
@@ -190,9 +193,9 @@ class Composition {
 
   void add_masks() {
     if (spec_.has_input(3)) {
-      const TensorType& given = *spec_.inputs[3];
+      const model::TensorType& given = *spec_.inputs[3];
       std::size_t buffer = 3;
-      if (given.dtype == DataType::kBool) {
+      if (given.dtype == model::DataType::kBool) {
         const auto count = static_cast<std::size_t>(element_count(given));
         buffer = add_buffer(Buffer::Role::kIntermediate,
                             0,
@@ -206,10 +209,11 @@ class Composition {
       }
       masks_.push_back(
           {buffer,
-           mask_view(given.dtype == DataType::kBool ? DataType::kF32 : given.dtype, given.dims)});
+           mask_view(given.dtype == model::DataType::kBool ? model::DataType::kF32 : given.dtype,
+                     given.dims)});
     }
     if (spec_.integer("causal") != 0 && s_.keys > s_.past + 1) {
-      const Desc view = mask_view(DataType::kF32, {s_.queries, s_.keys});
+      const Desc view = mask_view(model::DataType::kF32, {s_.queries, s_.keys});
       const std::size_t buffer = add_buffer(
           Buffer::Role::kIntermediate, 0, Bytes{static_cast<std::int64_t>(view.get_size())});
       plan_.buffers[buffer].view = plan_.buffers[buffer].layout = view;
@@ -226,7 +230,7 @@ class Composition {
   }
 
   void multiply_queries() {
-    const DataType type = spec_.inputs[0]->dtype;
+    const model::DataType type = spec_.inputs[0]->dtype;
     const Desc q = rows_view(type, s_.head);
     const Desc k = sequence_view(spec_.inputs[1]->dtype, s_.head, keys_ != 1, true);
     scores_ = scores_view(form_.scores);
@@ -250,7 +254,7 @@ class Composition {
                            0});
       posts.append_binary(dnnl::algorithm::binary_add, masks_[i].view);
     }
-    dnnl::primitive_attr attributes = attributes_of(spec_);
+    dnnl::primitive_attr attributes = make_attributes(spec_);
     attributes.set_post_ops(posts);
     add_step(matmul(q, k, scores_, attributes), std::move(arguments), true);
   }
@@ -264,7 +268,7 @@ class Composition {
                                                                 scores_.get(),
                                                                 masks_[i].view.get(),
                                                                 scores_.get(),
-                                                                attributes_of(spec_).get()),
+                                                                make_attributes(spec_).get()),
                               "cannot add the mask");
       add_step(Description(made),
                {{DNNL_ARG_SRC_0, scores_buffer_, scores_, 0},
@@ -275,7 +279,7 @@ class Composition {
   }
 
   void normalise() {
-    const DataType type = spec_.inputs[2]->dtype;
+    const model::DataType type = spec_.inputs[2]->dtype;
     weights_ = scores_view(type);
     weights_buffer_ = type == form_.scores
                           ? scores_buffer_
@@ -283,15 +287,16 @@ class Composition {
                                        0,
                                        Bytes{static_cast<std::int64_t>(weights_.get_size())});
     dnnl_primitive_desc_t made = nullptr;
-    dnnl::error::wrap_c_api(dnnl_softmax_forward_primitive_desc_create(&made,
-                                                                       device_.engine.get(),
-                                                                       dnnl_forward_inference,
-                                                                       dnnl_softmax_accurate,
-                                                                       scores_.get(),
-                                                                       weights_.get(),
-                                                                       scores_.get_ndims() - 1,
-                                                                       attributes_of(spec_).get()),
-                            "cannot make the softmax");
+    dnnl::error::wrap_c_api(
+        dnnl_softmax_forward_primitive_desc_create(&made,
+                                                   device_.engine.get(),
+                                                   dnnl_forward_inference,
+                                                   dnnl_softmax_accurate,
+                                                   scores_.get(),
+                                                   weights_.get(),
+                                                   scores_.get_ndims() - 1,
+                                                   make_attributes(spec_).get()),
+        "cannot make the softmax");
     add_step(
         Description(made),
         {{DNNL_ARG_SRC, scores_buffer_, scores_, 0}, {DNNL_ARG_DST, weights_buffer_, weights_, 0}},
@@ -301,7 +306,7 @@ class Composition {
   void multiply_values() {
     const Desc v = sequence_view(spec_.inputs[2]->dtype, s_.value_head, values_ != 2, false);
     const Desc y = rows_view(spec_.outputs[0].dtype, s_.value_head);
-    add_step(matmul(weights_, v, y, attributes_of(spec_)),
+    add_step(matmul(weights_, v, y, make_attributes(spec_)),
              {{DNNL_ARG_SRC, weights_buffer_, weights_, 0},
               {DNNL_ARG_WEIGHTS, values_, v, 0},
               {DNNL_ARG_DST, plan_.outputs[0], y, 0}},
@@ -311,12 +316,12 @@ class Composition {
   /// Clears the rows of queries that a boolean mask leaves without a key. Their softmax is not a
   /// number, while ONNX wants zeros.
   void clear_rows_without_keys() {
-    if (!spec_.has_input(3) || spec_.inputs[3]->dtype != DataType::kBool) {
+    if (!spec_.has_input(3) || spec_.inputs[3]->dtype != model::DataType::kBool) {
       return;
     }
     const Dims mask = padded_to_rank(spec_.inputs[3]->dims, 4);
     const auto row = static_cast<std::size_t>(s_.value_head) *
-                     static_cast<std::size_t>(element_bytes(spec_.outputs[0].dtype));
+                     static_cast<std::size_t>(model::element_bytes(spec_.outputs[0].dtype));
     const bool causal = spec_.integer("causal") != 0;
     plan_.steps.emplace_back(KernelStep([=, s = s_, y = plan_.outputs[0]](
                                             std::span<std::byte* const> buffers) {
@@ -367,10 +372,10 @@ class Composition {
     plan_.steps.emplace_back(std::move(step));
   }
 
-  const LayerSpec& spec_;
+  const model::LayerSpec& spec_;
   const Device& device_;
   Form form_;
-  AttentionShape s_;
+  model::AttentionShape s_;
   ExecutionPlan plan_;
   std::vector<Mask> masks_;
   std::size_t keys_ = 1;
@@ -382,16 +387,16 @@ class Composition {
   bool reference_ = false;
 };
 
-std::vector<Form> forms_of(const LayerSpec& spec) {
-  const AttentionShape s = attention_shape(spec);
+std::vector<Form> list_forms(const model::LayerSpec& spec) {
+  const model::AttentionShape s = model::attention_shape(spec);
   const bool mask = spec.has_input(3) || (spec.integer("causal") != 0 && s.keys > s.past + 1);
   const bool foldable = s.q_heads > s.kv_heads && !mask && (s.heads_apart || s.queries == 1);
-  std::vector<DataType> scores{DataType::kF32};
-  if (spec.inputs[0]->dtype != DataType::kF32) {
+  std::vector<model::DataType> scores{model::DataType::kF32};
+  if (spec.inputs[0]->dtype != model::DataType::kF32) {
     scores.push_back(spec.inputs[0]->dtype);
   }
   std::vector<Form> forms;
-  for (const DataType type : scores) {
+  for (const model::DataType type : scores) {
     if (foldable) {
       forms.push_back({true, false, type});
     }
@@ -407,11 +412,11 @@ std::vector<Form> forms_of(const LayerSpec& spec) {
 
 /// Adds attention as a product, a softmax and a product of the library's. The library has no fused
 /// attention (up to 3.2 on CPUs), so the scores lie in memory between the steps.
-void offer_attention(const LayerSpec& spec, const Device& device, BuilderList& list) {
+void offer_attention(const model::LayerSpec& spec, const Device& device, BuilderList& list) {
   if (!spec.epilogue.empty()) {
     throw Unsupported("nothing can be fused after a composed attention");
   }
-  const AttentionShape s = attention_shape(spec);
+  const model::AttentionShape s = model::attention_shape(spec);
   constexpr double kMost = 1099511627776.0;  // 2^40, as of any operand
   if (static_cast<double>(s.batch * s.q_heads) * static_cast<double>(s.queries) *
           static_cast<double>(s.keys) >
@@ -419,13 +424,13 @@ void offer_attention(const LayerSpec& spec, const Device& device, BuilderList& l
     throw Unsupported("a composed attention stores its scores, which are too many");
   }
   std::string refusal;
-  for (const Form& form : forms_of(spec)) {
+  for (const Form& form : list_forms(spec)) {
     try {
       const Composition tried(spec, device, form);
       VariantBuilder builder;
       builder.implementation = tried.implementation();
       builder.details = fmt::format("scores={};heads={}{}",
-                                    plumb::to_text(form.scores),
+                                    model::to_text(form.scores),
                                     form.folded ? "folded" : "apart",
                                     !tried.has_mask() ? ""
                                     : form.mask_apart ? ";mask=apart"

@@ -18,10 +18,10 @@ using Dims = dnnl::memory::dims;
 
 enum Operand : std::size_t { kX, kScale, kBias, kMean, kVariance };
 
-bool has_constant_parameters(const LayerSpec& spec) {
+bool has_constant_parameters(const model::LayerSpec& spec) {
   return std::all_of(spec.inputs.begin() + kScale,
                      spec.inputs.begin() + kVariance + 1,
-                     [](auto& t) { return t && t->constant && t->dtype == DataType::kF32; });
+                     [](auto& t) { return t && t->constant && t->dtype == model::DataType::kF32; });
 }
 
 /// Returns a packing of a variance as 1 ÷ √(variance + epsilon).
@@ -38,16 +38,16 @@ Pack inverse_deviations(std::size_t channels, double epsilon) {
 
 }  // namespace
 
-void offer_channel_scaling(const LayerSpec& spec, const Device& device, BuilderList& list) {
+void offer_channel_scaling(const model::LayerSpec& spec, const Device& device, BuilderList& list) {
   if (!has_constant_parameters(spec)) {
     return;
   }
-  const TensorType& x = *spec.inputs[kX];
-  const TensorType& y = spec.outputs[0];
+  const model::TensorType& x = *spec.inputs[kX];
+  const model::TensorType& y = spec.outputs[0];
   Dims channel_dims(x.dims.size(), 1);
   channel_dims[1] = x.dims[1];
-  const auto of_channels = dense(DataType::kF32, channel_dims);
-  const auto channel_form = [&](const TensorType& /*type*/) {
+  const auto of_channels = dense(model::DataType::kF32, channel_dims);
+  const auto channel_form = [&](const model::TensorType& /*type*/) {
     return OperandForm{of_channels, of_channels};
   };
   const std::vector<Pack> packs{
@@ -58,7 +58,7 @@ void offer_channel_scaling(const LayerSpec& spec, const Device& device, BuilderL
     posts.append_binary(spec, dnnl_binary_mul, kScale, channel_form);
     posts.append_binary(spec, dnnl_binary_add, kBias, channel_form);
     posts.append_epilogue(spec, x.dims, layout);
-    dnnl::primitive_attr attributes = attributes_of(spec);
+    dnnl::primitive_attr attributes = make_attributes(spec);
     attributes.set_post_ops(posts.list);
     std::vector<Argument> arguments{input(spec, DNNL_ARG_SRC_0, kX, dense(x)),
                                     input(spec, DNNL_ARG_SRC_1, kMean, of_channels),

@@ -10,6 +10,6 @@ namespace plumb::onednn {
 ///
 /// At inference it is element-wise: x less the mean, times 1 ÷ √(variance + epsilon), times the
 /// scale, plus the bias, then the epilogue. Lists nothing for others.
-void offer_channel_scaling(const LayerSpec& spec, const Device& device, BuilderList& list);
+void offer_channel_scaling(const model::LayerSpec& spec, const Device& device, BuilderList& list);
 
 }  // namespace plumb::onednn

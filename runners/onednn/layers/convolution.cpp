@@ -22,11 +22,11 @@ struct Algorithm {
 };
 
 /// Throws Unsupported for an integer convolution that no primitive takes.
-void check_integers(const LayerSpec& spec) {
-  if (!is_integer_product(spec)) {
+void check_integers(const model::LayerSpec& spec) {
+  if (!model::is_integer_product(spec)) {
     return;
   }
-  const QuantizedProduct at = quantized_product(spec);
+  const model::QuantizedProduct at = model::quantized_product(spec);
   if (spec.has_input(at.w_zero_point)) {
     throw Unsupported("a zero point of the weights");
   }
@@ -34,14 +34,15 @@ void check_integers(const LayerSpec& spec) {
 
 /// Returns whether the bias is in the accumulator's unit. oneDNN adds it to the real number
 /// instead.
-bool has_unscaled_bias(const LayerSpec& spec) {
-  return is_integer_product(spec) && spec.has_input(2) && !is_floating(spec.inputs[2]->dtype) &&
-         spec.has_input(quantized_product(spec).x_scale);
+bool has_unscaled_bias(const model::LayerSpec& spec) {
+  return model::is_integer_product(spec) && spec.has_input(2) &&
+         !model::is_floating(spec.inputs[2]->dtype) &&
+         spec.has_input(model::quantized_product(spec).x_scale);
 }
 
 /// Puts a step before a plan's primitive that scales the s32 bias. `bias`, `x_scale` and `w_scale`
 /// are buffers of the plan, `bias` the one that the primitive reads.
-void scale_bias(const LayerSpec& spec,
+void scale_bias(const model::LayerSpec& spec,
                 std::size_t bias,
                 std::size_t x_scale,
                 std::size_t w_scale,
@@ -55,7 +56,7 @@ void scale_bias(const LayerSpec& spec,
   const std::size_t whole = plan.buffers.size();
   plan.buffers.push_back(std::move(operand));
   const auto channels = static_cast<std::size_t>(spec.inputs[2]->dims.at(0));
-  const bool each = element_count(*spec.inputs[quantized_product(spec).w_scale]) > 1;
+  const bool each = element_count(*spec.inputs[model::quantized_product(spec).w_scale]) > 1;
   std::vector<Step> steps;
   steps.emplace_back(KernelStep([=](std::span<std::byte* const> buffers) {
     const auto* from = reinterpret_cast<const std::int32_t*>(buffers[whole]);
@@ -71,8 +72,8 @@ void scale_bias(const LayerSpec& spec,
 }
 
 /// Describes weights [I, O/g, k…] as [g, O/g, I/g, k…], by exchanging the two channel strides.
-void add_deconvolution_weights(const LayerSpec& spec, ConvolutionProblem& problem) {
-  const TensorType& type = *spec.inputs[1];
+void add_deconvolution_weights(const model::LayerSpec& spec, ConvolutionProblem& problem) {
+  const model::TensorType& type = *spec.inputs[1];
   const std::int64_t group = spec.integer("group");
   Dims dims = type.dims;
   std::size_t first = 0;
@@ -103,15 +104,15 @@ using Create = dnnl_status_t (*)(dnnl_primitive_desc_t*,
                                  const_dnnl_primitive_attr_t);
 
 /// Lists every algorithm in every layout. BuilderList drops the duplicates.
-void offer_all(const LayerSpec& spec,
+void offer_all(const model::LayerSpec& spec,
                const Device& device,
                BuilderList& list,
                const ConvolutionProblem& problem,
                std::span<const Algorithm> algorithms,
                Create create) {
-  const TensorType& x = *spec.inputs[0];
-  const TensorType& w = *spec.inputs[1];
-  const TensorType& y = spec.outputs[0];
+  const model::TensorType& x = *spec.inputs[0];
+  const model::TensorType& w = *spec.inputs[1];
+  const model::TensorType& y = spec.outputs[0];
   const Dims bias_dims{y.dims[1]};
   for (const Layout layout : {Layout::kAny, Layout::kChannelsLast, Layout::kPlain}) {
     const auto source = activation(x.dtype, x.dims, layout);
@@ -123,14 +124,15 @@ void offer_all(const LayerSpec& spec,
                                     output(DNNL_ARG_DST, 0, dense(y))};
     dnnl::memory::desc bias;
     if (spec.has_input(2)) {
-      const DataType type = has_unscaled_bias(spec) ? DataType::kF32 : spec.inputs[2]->dtype;
+      const model::DataType type =
+          has_unscaled_bias(spec) ? model::DataType::kF32 : spec.inputs[2]->dtype;
       bias = dense(type, bias_dims);
       arguments.push_back(input(spec, DNNL_ARG_BIAS, 2, bias));
     }
     PostOperations posts;
     posts.append_epilogue(spec, y.dims, layout);
     arguments.insert(arguments.end(), posts.arguments.begin(), posts.arguments.end());
-    dnnl::primitive_attr attributes = attributes_of(spec);
+    dnnl::primitive_attr attributes = make_attributes(spec);
     attributes.set_post_ops(posts.list);
     // In grouped weights [g, O/g, …] both axes count output channels.
     const int channels = spec.integer("group") > 1 ? 3 : 1;
@@ -171,7 +173,7 @@ void offer_all(const LayerSpec& spec,
 
 }  // namespace
 
-void offer_convolution(const LayerSpec& spec, const Device& device, BuilderList& list) {
+void offer_convolution(const model::LayerSpec& spec, const Device& device, BuilderList& list) {
   constexpr Algorithm kAlgorithms[] = {{dnnl_convolution_direct, "direct"},
                                        {dnnl_convolution_winograd, "winograd"},
                                        {dnnl_convolution_auto, "auto"}};
@@ -180,14 +182,14 @@ void offer_convolution(const LayerSpec& spec, const Device& device, BuilderList&
   add_convolution_weights(spec, problem);
   offer_all(
       spec, device, list, problem, kAlgorithms, dnnl_convolution_forward_primitive_desc_create);
-  if (is_integer_product(spec)) {
+  if (model::is_integer_product(spec)) {
     list.take_back(
         "jit_uni_int8",
         "it halves weights, or lets sums saturate at 16 bits, which differs from the key");
   }
 }
 
-void offer_deconvolution(const LayerSpec& spec, const Device& device, BuilderList& list) {
+void offer_deconvolution(const model::LayerSpec& spec, const Device& device, BuilderList& list) {
   constexpr Algorithm kAlgorithms[] = {{dnnl_deconvolution_direct, "direct"},
                                        {dnnl_deconvolution_winograd, "winograd"}};
   ConvolutionProblem problem = convolution_problem(spec);

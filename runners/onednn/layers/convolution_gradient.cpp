@@ -22,7 +22,7 @@ constexpr std::array kAlgorithms = std::to_array<Algorithm>(
     {{dnnl_convolution_direct, "direct"}, {dnnl_convolution_winograd, "winograd"}});
 constexpr std::array kLayouts{Layout::kAny, Layout::kChannelsLast, Layout::kPlain};
 
-void check_gradient(const LayerSpec& spec, std::size_t most_outputs) {
+void check_gradient(const model::LayerSpec& spec, std::size_t most_outputs) {
   if (!spec.has_input(0) || !spec.has_input(1) || spec.outputs.empty() ||
       spec.outputs.size() > most_outputs || !spec.epilogue.empty()) {
     throw Unsupported(
@@ -32,19 +32,19 @@ void check_gradient(const LayerSpec& spec, std::size_t most_outputs) {
 
 /// Makes the descriptor of the convolution itself, in layouts of its own choice. The library needs
 /// it to make the gradient. Throws Unsupported if there is none.
-dnnl::primitive_desc_base forward_description(const LayerSpec& forward,
+dnnl::primitive_desc_base forward_description(const model::LayerSpec& forward,
                                               bool biased,
                                               const ConvolutionProblem& problem,
                                               const Algorithm& algorithm,
                                               const Device& device) {
-  const TensorType& x = *forward.inputs[0];
-  const TensorType& y = forward.outputs[0];
+  const model::TensorType& x = *forward.inputs[0];
+  const model::TensorType& y = forward.outputs[0];
   const auto source = any(x.dtype, x.dims);
   // The type of the weights' gradient may be wider than that of the factors.
   const auto weights = any(x.dtype, problem.weights);
   const auto bias = any(y.dtype, {y.dims[1]});
   const auto result = any(y.dtype, y.dims);
-  const dnnl::primitive_attr attributes = attributes_of(forward);
+  const dnnl::primitive_attr attributes = make_attributes(forward);
   dnnl_primitive_desc_t made = nullptr;
   const dnnl_status_t status =
       dnnl_convolution_forward_primitive_desc_create(&made,
@@ -65,11 +65,11 @@ dnnl::primitive_desc_base forward_description(const LayerSpec& forward,
 
 /// Problem of a gradient, which is the convolution's in oneDNN's terms.
 struct Gradient {
-  LayerSpec forward;
+  model::LayerSpec forward;
   ConvolutionProblem problem;
 
-  explicit Gradient(const LayerSpec& spec)
-      : forward(forward_layer(spec)), problem(convolution_problem(forward)) {
+  explicit Gradient(const model::LayerSpec& spec)
+      : forward(model::forward_layer(spec)), problem(convolution_problem(forward)) {
     add_convolution_weights(forward, problem);
   }
 };
@@ -102,8 +102,8 @@ void for_each_form(const Gradient& gradient, bool biased, const Device& device, 
 }
 
 /// Adds the variants of the transposed convolution, another primitive that computes the same sums.
-void offer_as_deconvolution(const LayerSpec& spec, const Device& device, BuilderList& list) {
-  LayerSpec transposed = spec;
+void offer_as_deconvolution(const model::LayerSpec& spec, const Device& device, BuilderList& list) {
+  model::LayerSpec transposed = spec;
   transposed.op = "conv_transpose";
   const std::vector<std::int64_t>& dy = spec.inputs[0]->dims;
   const std::vector<std::int64_t>& w = spec.inputs[1]->dims;
@@ -132,19 +132,19 @@ void offer_as_deconvolution(const LayerSpec& spec, const Device& device, Builder
 
 }  // namespace
 
-void offer_convolution_data_gradient(const LayerSpec& spec,
+void offer_convolution_data_gradient(const model::LayerSpec& spec,
                                      const Device& device,
                                      BuilderList& list) {
   check_gradient(spec, 1);
   const Gradient gradient(spec);
   const ConvolutionProblem& problem = gradient.problem;
-  const TensorType& dy = *spec.inputs[0];
-  const TensorType& w = *spec.inputs[1];
-  const TensorType& dx = spec.outputs[0];
+  const model::TensorType& dy = *spec.inputs[0];
+  const model::TensorType& w = *spec.inputs[1];
+  const model::TensorType& dx = spec.outputs[0];
   const std::vector<Argument> arguments{input(spec, DNNL_ARG_DIFF_DST, 0, dense(dy)),
                                         input(spec, DNNL_ARG_WEIGHTS, 1, problem.weights_view),
                                         output(DNNL_ARG_DIFF_SRC, 0, dense(dx))};
-  const dnnl::primitive_attr attributes = attributes_of(spec);
+  const dnnl::primitive_attr attributes = make_attributes(spec);
   for_each_form(gradient,
                 false,
                 device,
@@ -176,16 +176,16 @@ void offer_convolution_data_gradient(const LayerSpec& spec,
   offer_as_deconvolution(spec, device, list);
 }
 
-void offer_convolution_weights_gradient(const LayerSpec& spec,
+void offer_convolution_weights_gradient(const model::LayerSpec& spec,
                                         const Device& device,
                                         BuilderList& list) {
   check_gradient(spec, 2);
   const Gradient gradient(spec);
   const ConvolutionProblem& problem = gradient.problem;
   const bool biased = spec.outputs.size() > 1;
-  const TensorType& dy = *spec.inputs[0];
-  const TensorType& x = *spec.inputs[1];
-  const TensorType& dw = spec.outputs[0];
+  const model::TensorType& dy = *spec.inputs[0];
+  const model::TensorType& x = *spec.inputs[1];
+  const model::TensorType& dw = spec.outputs[0];
   std::vector<Argument> arguments{input(spec, DNNL_ARG_DIFF_DST, 0, dense(dy)),
                                   input(spec, DNNL_ARG_SRC, 1, dense(x)),
                                   output(DNNL_ARG_DIFF_WEIGHTS, 0, problem.weights_view)};
@@ -194,7 +194,7 @@ void offer_convolution_weights_gradient(const LayerSpec& spec,
     bias = dense(spec.outputs[1]);
     arguments.push_back(output(DNNL_ARG_DIFF_BIAS, 1, bias));
   }
-  const dnnl::primitive_attr attributes = attributes_of(spec);
+  const dnnl::primitive_attr attributes = make_attributes(spec);
   for_each_form(
       gradient,
       biased,

@@ -10,7 +10,7 @@ namespace {
 
 using Dims = dnnl::memory::dims;
 
-void check_shapes(const LayerSpec& spec) {
+void check_shapes(const model::LayerSpec& spec) {
   if (!spec.has_input(0) || !spec.has_input(1) || spec.outputs.size() != 1) {
     throw Unsupported(fmt::format("{} needs x, w and one output", spec.op));
   }
@@ -27,7 +27,7 @@ void check_shapes(const LayerSpec& spec) {
 
 }  // namespace
 
-ConvolutionProblem convolution_problem(const LayerSpec& spec) {
+ConvolutionProblem convolution_problem(const model::LayerSpec& spec) {
   check_shapes(spec);
   ConvolutionProblem problem;
   problem.strides = spec.integers("strides");
@@ -41,8 +41,8 @@ ConvolutionProblem convolution_problem(const LayerSpec& spec) {
   return problem;
 }
 
-void add_convolution_weights(const LayerSpec& spec, ConvolutionProblem& problem) {
-  const TensorType& type = *spec.inputs[1];
+void add_convolution_weights(const model::LayerSpec& spec, ConvolutionProblem& problem) {
+  const model::TensorType& type = *spec.inputs[1];
   const std::int64_t group = spec.integer("group");
   problem.weights = type.dims;
   if (group > 1) {

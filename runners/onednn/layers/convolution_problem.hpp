@@ -19,9 +19,9 @@ struct ConvolutionProblem {
 /// The pads at the beginning are the key's. The pads at the end are what the output's extent needs,
 /// because output_padding is one of them. Ranks are checked before they become array lengths of a C
 /// API. Throws Unsupported.
-[[nodiscard]] ConvolutionProblem convolution_problem(const LayerSpec& spec);
+[[nodiscard]] ConvolutionProblem convolution_problem(const model::LayerSpec& spec);
 
 /// Adds the weights: [O, I/g, k…] read as [g, O/g, I/g, k…], which are the same bytes.
-void add_convolution_weights(const LayerSpec& spec, ConvolutionProblem& problem);
+void add_convolution_weights(const model::LayerSpec& spec, ConvolutionProblem& problem);
 
 }  // namespace plumb::onednn

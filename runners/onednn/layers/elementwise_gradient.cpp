@@ -11,7 +11,7 @@ namespace {
 
 using Dims = dnnl::memory::dims;
 
-void check_two(const LayerSpec& spec) {
+void check_two(const model::LayerSpec& spec) {
   if (!spec.has_input(0) || !spec.has_input(1) || spec.outputs.size() != 1 ||
       !spec.epilogue.empty() || spec.inputs[0]->dims != spec.inputs[1]->dims ||
       spec.inputs[0]->dims != spec.outputs[0].dims) {
@@ -22,7 +22,7 @@ void check_two(const LayerSpec& spec) {
 
 }  // namespace
 
-void offer_eltwise_gradient(const LayerSpec& spec, const Device& device, BuilderList& list) {
+void offer_eltwise_gradient(const model::LayerSpec& spec, const Device& device, BuilderList& list) {
   check_two(spec);
   const std::string& fn = spec.text("fn");
   const auto function = eltwise_algorithm(fn, spec.reals("parameters"));
@@ -32,7 +32,7 @@ void offer_eltwise_gradient(const LayerSpec& spec, const Device& device, Builder
   const auto gradient = dense(*spec.inputs[0]);
   const auto data = dense(*spec.inputs[1]);
   const auto result = dense(spec.outputs[0]);
-  const dnnl::primitive_attr attributes = attributes_of(spec);
+  const dnnl::primitive_attr attributes = make_attributes(spec);
   dnnl_primitive_desc_t forward = nullptr;
   const dnnl_status_t made = dnnl_eltwise_forward_primitive_desc_create(&forward,
                                                                         device.engine.get(),
@@ -63,7 +63,7 @@ void offer_eltwise_gradient(const LayerSpec& spec, const Device& device, Builder
                            "");
 }
 
-void offer_softmax_gradient(const LayerSpec& spec, const Device& device, BuilderList& list) {
+void offer_softmax_gradient(const model::LayerSpec& spec, const Device& device, BuilderList& list) {
   check_two(spec);
   Dims dims = dense(*spec.inputs[0]).get_dims();
   std::int64_t axis = spec.integer("axis");
@@ -82,7 +82,7 @@ void offer_softmax_gradient(const LayerSpec& spec, const Device& device, Builder
   const auto data = dense(spec.inputs[1]->dtype, dims);
   const auto result = dense(spec.outputs[0].dtype, dims);
   const dnnl_alg_kind_t kind = spec.integer("log") != 0 ? dnnl_softmax_log : dnnl_softmax_accurate;
-  const dnnl::primitive_attr attributes = attributes_of(spec);
+  const dnnl::primitive_attr attributes = make_attributes(spec);
   dnnl_primitive_desc_t forward = nullptr;
   const dnnl_status_t made = dnnl_softmax_forward_primitive_desc_create(&forward,
                                                                         device.engine.get(),

@@ -12,7 +12,7 @@ namespace {
 
 using Dims = dnnl::memory::dims;
 
-void check_arity(const LayerSpec& spec, std::size_t inputs) {
+void check_arity(const model::LayerSpec& spec, std::size_t inputs) {
   bool complete = spec.inputs.size() >= inputs && spec.outputs.size() == 1;
   for (std::size_t index = 0; complete && index < inputs; ++index) {
     complete = spec.has_input(index);
@@ -47,21 +47,21 @@ std::optional<dnnl_alg_kind_t> mirrored(dnnl_alg_kind_t kind) {
 
 }  // namespace
 
-void offer_eltwise(const LayerSpec& spec, const Device& device, BuilderList& list) {
+void offer_eltwise(const model::LayerSpec& spec, const Device& device, BuilderList& list) {
   check_arity(spec, 1);
-  const TensorType& x = *spec.inputs[0];
-  const TensorType& y = spec.outputs[0];
+  const model::TensorType& x = *spec.inputs[0];
+  const model::TensorType& y = spec.outputs[0];
   const auto function = eltwise_algorithm(spec.text("fn"), spec.reals("parameters"));
   if (!function) {
     throw Unsupported(fmt::format("oneDNN has no eltwise fn={}", spec.text("fn")));
   }
-  if (!is_floating(x.dtype)) {
+  if (!model::is_floating(x.dtype)) {
     throw Unsupported(
-        fmt::format("oneDNN computes eltwise functions of {} in f32", plumb::to_text(x.dtype)));
+        fmt::format("oneDNN computes eltwise functions of {} in f32", model::to_text(x.dtype)));
   }
   PostOperations posts;
   posts.append_epilogue(spec, dense(y).get_dims(), Layout::kPlain);
-  dnnl::primitive_attr attributes = attributes_of(spec);
+  dnnl::primitive_attr attributes = make_attributes(spec);
   attributes.set_post_ops(posts.list);
   std::vector<Argument> arguments{input(spec, DNNL_ARG_SRC, 0, dense(x)),
                                   output(DNNL_ARG_DST, 0, dense(y))};
@@ -79,16 +79,16 @@ void offer_eltwise(const LayerSpec& spec, const Device& device, BuilderList& lis
   list.add_implementations(status, first, arguments, "");
 }
 
-void offer_prelu(const LayerSpec& spec, const Device& device, BuilderList& list) {
+void offer_prelu(const model::LayerSpec& spec, const Device& device, BuilderList& list) {
   check_arity(spec, 2);
   if (!spec.epilogue.empty()) {
     throw Unsupported("oneDNN fuses nothing into prelu");
   }
-  const TensorType& x = *spec.inputs[0];
-  const TensorType& slope = *spec.inputs[1];
-  const TensorType& y = spec.outputs[0];
+  const model::TensorType& x = *spec.inputs[0];
+  const model::TensorType& slope = *spec.inputs[1];
+  const model::TensorType& y = spec.outputs[0];
   const Dims slope_dims = padded_to_rank(slope.dims, dense(x).get_dims().size());
-  const dnnl::primitive_attr attributes = attributes_of(spec);
+  const dnnl::primitive_attr attributes = make_attributes(spec);
   for (const Layout layout : given_layouts(x.dims.size())) {
     const auto source = activation(x.dtype, x.dims, layout);
     const auto weights = any(slope.dtype, slope_dims);
@@ -110,17 +110,17 @@ void offer_prelu(const LayerSpec& spec, const Device& device, BuilderList& list)
   }
 }
 
-void offer_binary(const LayerSpec& spec, const Device& device, BuilderList& list) {
+void offer_binary(const model::LayerSpec& spec, const Device& device, BuilderList& list) {
   check_arity(spec, 2);
   auto kind = binary_algorithm(spec.text("fn"));
   if (!kind) {
     throw Unsupported(fmt::format("oneDNN has no binary fn={}", spec.text("fn")));
   }
-  if (!is_floating(spec.inputs[0]->dtype)) {
+  if (!model::is_floating(spec.inputs[0]->dtype)) {
     throw Unsupported(fmt::format("oneDNN computes binary functions of {} in f32",
-                                  plumb::to_text(spec.inputs[0]->dtype)));
+                                  model::to_text(spec.inputs[0]->dtype)));
   }
-  const TensorType& y = spec.outputs[0];
+  const model::TensorType& y = spec.outputs[0];
   const Dims result_dims = dense(y).get_dims();
   std::size_t left = 0;
   std::size_t right = 1;
@@ -131,8 +131,8 @@ void offer_binary(const LayerSpec& spec, const Device& device, BuilderList& list
       throw Unsupported("oneDNN broadcasts only the second operand");
     }
   }
-  const TensorType& a = *spec.inputs[left];
-  const TensorType& b = *spec.inputs[right];
+  const model::TensorType& a = *spec.inputs[left];
+  const model::TensorType& b = *spec.inputs[right];
   const Dims b_dims = padded_to_rank(b.dims, result_dims.size());
   const bool same = b_dims == result_dims;
   const auto layouts =
@@ -140,7 +140,7 @@ void offer_binary(const LayerSpec& spec, const Device& device, BuilderList& list
   for (const Layout layout : layouts) {
     PostOperations posts;
     posts.append_epilogue(spec, result_dims, layout);
-    dnnl::primitive_attr attributes = attributes_of(spec);
+    dnnl::primitive_attr attributes = make_attributes(spec);
     attributes.set_post_ops(posts.list);
     const auto first_operand = activation(a.dtype, result_dims, layout);
     const auto second_operand = dense(b.dtype, b_dims);
@@ -161,12 +161,12 @@ void offer_binary(const LayerSpec& spec, const Device& device, BuilderList& list
   }
 }
 
-void offer_sum(const LayerSpec& spec, const Device& device, BuilderList& list) {
+void offer_sum(const model::LayerSpec& spec, const Device& device, BuilderList& list) {
   check_arity(spec, spec.inputs.size());
   if (!spec.epilogue.empty()) {
     throw Unsupported("oneDNN fuses nothing into sum");
   }
-  const TensorType& y = spec.outputs[0];
+  const model::TensorType& y = spec.outputs[0];
   std::vector<dnnl::memory::desc> sources;
   std::vector<const_dnnl_memory_desc_t> handles;
   std::vector<Argument> arguments;
@@ -180,7 +180,7 @@ void offer_sum(const LayerSpec& spec, const Device& device, BuilderList& list) {
   }
   arguments.push_back(output(DNNL_ARG_DST, 0, dense(y)));
   const std::vector<float> scales(sources.size(), 1.0F);
-  const dnnl::primitive_attr attributes = attributes_of(spec);
+  const dnnl::primitive_attr attributes = make_attributes(spec);
   dnnl_primitive_desc_t first = nullptr;
   const dnnl_status_t status = dnnl_sum_primitive_desc_create(&first,
                                                               device.engine.get(),
@@ -192,13 +192,13 @@ void offer_sum(const LayerSpec& spec, const Device& device, BuilderList& list) {
   list.add_implementations(status, first, arguments, "");
 }
 
-void offer_softmax(const LayerSpec& spec, const Device& device, BuilderList& list) {
+void offer_softmax(const model::LayerSpec& spec, const Device& device, BuilderList& list) {
   check_arity(spec, 1);
   if (!spec.epilogue.empty()) {
     throw Unsupported("oneDNN fuses nothing into softmax");
   }
-  const TensorType& x = *spec.inputs[0];
-  const TensorType& y = spec.outputs[0];
+  const model::TensorType& x = *spec.inputs[0];
+  const model::TensorType& y = spec.outputs[0];
   Dims dims = dense(x).get_dims();
   std::int64_t axis = spec.integer("axis");
   if (axis < 0 || axis > static_cast<std::int64_t>(dims.size())) {
@@ -215,7 +215,7 @@ void offer_softmax(const LayerSpec& spec, const Device& device, BuilderList& lis
   }
   const auto source = dense(x.dtype, dims);
   const auto result = dense(y.dtype, dims);
-  const dnnl::primitive_attr attributes = attributes_of(spec);
+  const dnnl::primitive_attr attributes = make_attributes(spec);
   dnnl_primitive_desc_t first = nullptr;
   const dnnl_status_t status = dnnl_softmax_forward_primitive_desc_create(
       &first,

@@ -12,7 +12,7 @@ namespace plumb::onednn {
 
 using Dims = dnnl::memory::dims;
 
-Pack zero_point_pack(DataType type) {
+Pack zero_point_pack(model::DataType type) {
   return [type](const std::byte* operand, std::byte* packed) {
     float number = 0.0F;
     load(type, operand, 1, &number);
@@ -25,10 +25,10 @@ bool has_exact_integer_products() {
   return has_vnni(static_cast<unsigned>(dnnl_get_effective_cpu_isa()));
 }
 
-IntegerOperands::IntegerOperands(const LayerSpec& spec,
+IntegerOperands::IntegerOperands(const model::LayerSpec& spec,
                                  int channels,
                                  dnnl::primitive_attr& attributes) {
-  if (!is_integer_product(spec)) {
+  if (!model::is_integer_product(spec)) {
     return;
   }
   if (!has_exact_integer_products()) {
@@ -36,7 +36,7 @@ IntegerOperands::IntegerOperands(const LayerSpec& spec,
         "products of 8-bit integers need a CPU with VNNI: without it oneDNN halves weights or lets "
         "sums saturate at 16 bits");
   }
-  const QuantizedProduct at = quantized_product(spec);
+  const model::QuantizedProduct at = model::quantized_product(spec);
   add_zero_point(spec, at.x_zero_point, DNNL_ARG_SRC, attributes);
   add_zero_point(spec, at.w_zero_point, DNNL_ARG_WEIGHTS, attributes);
   add_zero_point(spec, at.y_zero_point, DNNL_ARG_DST, attributes);
@@ -46,7 +46,7 @@ IntegerOperands::IntegerOperands(const LayerSpec& spec,
   add_scale(spec, at.y_scale, DNNL_ARG_DST, 0, attributes);
 }
 
-void IntegerOperands::add_scale(const LayerSpec& spec,
+void IntegerOperands::add_scale(const model::LayerSpec& spec,
                                 std::size_t operand,
                                 int of,
                                 int channels,
@@ -57,18 +57,18 @@ void IntegerOperands::add_scale(const LayerSpec& spec,
   const std::int64_t numbers = element_count(*spec.inputs[operand]);
   attributes.set_scales_mask(of, numbers > 1 ? channels : 0);
   arguments_.push_back(
-      input(spec, DNNL_ARG_ATTR_SCALES | of, operand, dense(DataType::kF32, Dims{numbers})));
+      input(spec, DNNL_ARG_ATTR_SCALES | of, operand, dense(model::DataType::kF32, Dims{numbers})));
   packs_.emplace_back();
 }
 
-void IntegerOperands::add_zero_point(const LayerSpec& spec,
+void IntegerOperands::add_zero_point(const model::LayerSpec& spec,
                                      std::size_t operand,
                                      int of,
                                      dnnl::primitive_attr& attributes) {
   if (!spec.has_input(operand)) {
     return;
   }
-  const TensorType& type = *spec.inputs[operand];
+  const model::TensorType& type = *spec.inputs[operand];
   if (!type.constant) {
     throw Unsupported("a zero point that is not constant");
   }
@@ -77,7 +77,7 @@ void IntegerOperands::add_zero_point(const LayerSpec& spec,
   }
   attributes.set_zero_points_mask(of, 0);
   arguments_.push_back(
-      input(spec, DNNL_ARG_ATTR_ZERO_POINTS | of, operand, dense(DataType::kS32, Dims{1})));
+      input(spec, DNNL_ARG_ATTR_ZERO_POINTS | of, operand, dense(model::DataType::kS32, Dims{1})));
   packs_.push_back(zero_point_pack(type.dtype));
 }
 

@@ -20,7 +20,7 @@ class IntegerOperands {
   /// Sets the masks among `attributes`. `channels` is the mask of weights with a scale for each
   /// output channel. Throws Unsupported for what oneDNN cannot take. Layers other than integer
   /// products have none of these operands.
-  IntegerOperands(const LayerSpec& spec, int channels, dnnl::primitive_attr& attributes);
+  IntegerOperands(const model::LayerSpec& spec, int channels, dnnl::primitive_attr& attributes);
 
   [[nodiscard]] const std::vector<Argument>& arguments() const { return arguments_; }
   /// Returns the index of x's scale among arguments(). The weights' scale follows it.
@@ -30,12 +30,12 @@ class IntegerOperands {
   void finish(ExecutionPlan& plan, std::size_t before) const;
 
  private:
-  void add_scale(const LayerSpec& spec,
+  void add_scale(const model::LayerSpec& spec,
                  std::size_t operand,
                  int of,
                  int channels,
                  dnnl::primitive_attr& attributes);
-  void add_zero_point(const LayerSpec& spec,
+  void add_zero_point(const model::LayerSpec& spec,
                       std::size_t operand,
                       int of,
                       dnnl::primitive_attr& attributes);
@@ -51,6 +51,6 @@ class IntegerOperands {
 void take_as_they_are(ExecutionPlan& plan, std::size_t first, const std::vector<Pack>& packs);
 
 /// Returns a packing of a zero point of an integer type as the s32 that oneDNN takes.
-[[nodiscard]] Pack zero_point_pack(DataType type);
+[[nodiscard]] Pack zero_point_pack(model::DataType type);
 
 }  // namespace plumb::onednn

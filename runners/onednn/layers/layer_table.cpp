@@ -73,7 +73,7 @@ constexpr std::array kFamilies = std::to_array<LayerFamily>({
 
 /// Runs one function of the table. Returns why it added nothing, or an empty text.
 std::string collect(BuilderFunction function,
-                    const LayerSpec& spec,
+                    const model::LayerSpec& spec,
                     const Device& device,
                     BuilderList& list) {
   if (function == nullptr) {
@@ -100,11 +100,11 @@ void check_number(std::int64_t number, std::int64_t most, const std::string& wha
 
 /// Throws Unsupported for extents beyond 2^31 and attributes beyond 2^30. So sums and products of
 /// two of them do not overflow later.
-void check_numbers(const LayerSpec& spec) {
+void check_numbers(const model::LayerSpec& spec) {
   constexpr std::int64_t kMaxExtent = std::int64_t{1} << 31;
   constexpr std::int64_t kMaxElements = std::int64_t{1} << 40;
   constexpr std::int64_t kMaxAttribute = std::int64_t{1} << 30;
-  const auto check_extents = [](const TensorType& type) {
+  const auto check_extents = [](const model::TensorType& type) {
     std::int64_t product =
         1;  // extents of 0 count as 1: the strides of an empty tensor are products of the others
     for (const std::int64_t extent : type.dims) {
@@ -115,9 +115,9 @@ void check_numbers(const LayerSpec& spec) {
     }
   };
   for (const auto& operand : spec.inputs) {
-    check_extents(operand.value_or(TensorType{}));
+    check_extents(operand.value_or(model::TensorType{}));
   }
-  for (const TensorType& result : spec.outputs) {
+  for (const model::TensorType& result : spec.outputs) {
     check_extents(result);
   }
   for (const auto& [name, attribute] : spec.attributes) {
@@ -134,16 +134,16 @@ void check_numbers(const LayerSpec& spec) {
 /// Throws Unsupported for a product of matrices whose operands and results do not fit into the
 /// machine. The library divides by products of extents that wrap at such sizes. Other layers of
 /// such a size are refused where their buffers are planned.
-void check_size(const LayerSpec& spec) {
+void check_size(const model::LayerSpec& spec) {
   if (spec.op != "matmul" && spec.op != "gemm") {
     return;
   }
   Bytes needed;
   for (const auto& operand : spec.inputs) {
-    needed += byte_size(operand.value_or(TensorType{.dims = {0}}));
+    needed += model::byte_size(operand.value_or(model::TensorType{.dims = {0}}));
   }
-  for (const TensorType& result : spec.outputs) {
-    needed += byte_size(result);
+  for (const model::TensorType& result : spec.outputs) {
+    needed += model::byte_size(result);
   }
   if (needed > physical_memory()) {
     throw Unsupported(
@@ -153,7 +153,7 @@ void check_size(const LayerSpec& spec) {
   }
 }
 
-void check_dense(const LayerSpec& spec) {
+void check_dense(const model::LayerSpec& spec) {
   for (const auto& operand : spec.inputs) {
     if (operand && !operand->strides.empty()) {
       throw Unsupported("this backend takes dense operands only");
@@ -167,7 +167,7 @@ std::span<const LayerFamily> layer_families() {
   return kFamilies;
 }
 
-BuilderList builders_of(const LayerSpec& spec, const Device& device) {
+BuilderList collect_builders(const model::LayerSpec& spec, const Device& device) {
   check_dense(spec);
   check_numbers(spec);
   check_size(spec);

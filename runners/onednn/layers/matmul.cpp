@@ -21,7 +21,7 @@ struct Product {
 };
 
 /// Describes a dense matrix, transposed if asked.
-dnnl::memory::desc matrix(const TensorType& type, bool transposed) {
+dnnl::memory::desc matrix(const model::TensorType& type, bool transposed) {
   const Dims& dims = type.dims;
   if (!transposed) {
     return dense(type);
@@ -29,12 +29,12 @@ dnnl::memory::desc matrix(const TensorType& type, bool transposed) {
   return {{dims[1], dims[0]}, library_type(type.dtype), Dims{1, dims[1]}};
 }
 
-std::vector<Argument> arguments_of(const LayerSpec& spec,
-                                   const Product& product,
-                                   int a,
-                                   int b,
-                                   const dnnl::memory::desc& b_view,
-                                   const dnnl::memory::desc& bias) {
+std::vector<Argument> make_arguments(const model::LayerSpec& spec,
+                                     const Product& product,
+                                     int a,
+                                     int b,
+                                     const dnnl::memory::desc& b_view,
+                                     const dnnl::memory::desc& bias) {
   std::vector<Argument> arguments{
       input(spec, a, 0, product.a), input(spec, b, 1, b_view), output(DNNL_ARG_DST, 0, product.c)};
   if (product.bias) {
@@ -46,15 +46,15 @@ std::vector<Argument> arguments_of(const LayerSpec& spec,
 
 /// Lists matmul primitives, first with all layouts that may be free left to the library, then with
 /// plain ones. Weights are free if they are constant.
-void offer_matmuls(const LayerSpec& spec,
+void offer_matmuls(const model::LayerSpec& spec,
                    const Device& device,
                    BuilderList& list,
                    const Product& product,
                    const std::string& kind) {
-  const TensorType& a = *spec.inputs[0];
-  const TensorType& b = *spec.inputs[1];
-  const TensorType& c = spec.outputs[0];
-  dnnl::primitive_attr attributes = attributes_of(spec);
+  const model::TensorType& a = *spec.inputs[0];
+  const model::TensorType& b = *spec.inputs[1];
+  const model::TensorType& c = spec.outputs[0];
+  dnnl::primitive_attr attributes = make_attributes(spec);
   attributes.set_post_ops(product.posts.list);
   const int columns = 1 << (product.b_dims.size() - 1);
   const IntegerOperands integers(spec, columns, attributes);
@@ -64,7 +64,7 @@ void offer_matmuls(const LayerSpec& spec,
     dims.back() = product.c_dims.back();
     bias = dense(spec.inputs[*product.bias]->dtype, dims);
   }
-  auto arguments = arguments_of(spec, product, DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, product.b, bias);
+  auto arguments = make_arguments(spec, product, DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, product.b, bias);
   const std::size_t own = arguments.size();
   arguments.insert(arguments.end(), integers.arguments().begin(), integers.arguments().end());
   const auto finish = [integers, own](ExecutionPlan& plan) { integers.finish(plan, own); };
@@ -88,22 +88,23 @@ void offer_matmuls(const LayerSpec& spec,
 }
 
 /// Lists inner products. They read the weights as [N, K].
-void offer_inner_products(const LayerSpec& spec,
+void offer_inner_products(const model::LayerSpec& spec,
                           const Device& device,
                           BuilderList& list,
                           const Product& product) {
-  const TensorType& a = *spec.inputs[0];
-  const TensorType& b = *spec.inputs[1];
-  const TensorType& c = spec.outputs[0];
+  const model::TensorType& a = *spec.inputs[0];
+  const model::TensorType& b = *spec.inputs[1];
+  const model::TensorType& c = spec.outputs[0];
   const Dims weight_dims{product.b_dims[1], product.b_dims[0]};
   const auto b_view = matrix(b, spec.integer("trans_b") == 0);
-  dnnl::primitive_attr attributes = attributes_of(spec);
+  dnnl::primitive_attr attributes = make_attributes(spec);
   attributes.set_post_ops(product.posts.list);
   dnnl::memory::desc bias;
   if (product.bias) {
     bias = dense(spec.inputs[*product.bias]->dtype, Dims{product.c_dims[1]});
   }
-  const auto arguments = arguments_of(spec, product, DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, b_view, bias);
+  const auto arguments =
+      make_arguments(spec, product, DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, b_view, bias);
   for (const Layout layout : {Layout::kAny, Layout::kPlain}) {
     const bool free = layout == Layout::kAny;
     const auto source = free ? any(a.dtype, product.a_dims) : product.a;
@@ -126,7 +127,7 @@ void offer_inner_products(const LayerSpec& spec,
 
 /// Turns alpha·A·B + beta·C into post-operations. A C of one row with equal factors becomes the
 /// bias.
-void add_c(const LayerSpec& spec, Product& product) {
+void add_c(const model::LayerSpec& spec, Product& product) {
   const auto alpha = static_cast<float>(spec.real("alpha"));
   const auto beta = static_cast<float>(spec.real("beta"));
   if (!spec.has_input(2) || beta == 0.0F) {
@@ -146,7 +147,7 @@ void add_c(const LayerSpec& spec, Product& product) {
 
 }  // namespace
 
-void offer_gemm(const LayerSpec& spec, const Device& device, BuilderList& list) {
+void offer_gemm(const model::LayerSpec& spec, const Device& device, BuilderList& list) {
   if (has_gradient_steps(spec)) {
     return offer_product_gradient(spec, device, list);
   }
@@ -173,7 +174,7 @@ void offer_gemm(const LayerSpec& spec, const Device& device, BuilderList& list) 
   }
 }
 
-void offer_matmul(const LayerSpec& spec, const Device& device, BuilderList& list) {
+void offer_matmul(const model::LayerSpec& spec, const Device& device, BuilderList& list) {
   if (has_gradient_steps(spec)) {
     return offer_product_gradient(spec, device, list);
   }

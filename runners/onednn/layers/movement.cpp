@@ -22,7 +22,7 @@ struct Part {
   std::size_t offset = 0;  ///< bytes from the input's start
 };
 
-const TensorType& source_of(const LayerSpec& spec) {
+const model::TensorType& source_of(const model::LayerSpec& spec) {
   if (!spec.has_input(0) || spec.outputs.empty()) {
     throw Unsupported(fmt::format("{} needs one operand and an output", spec.op));
   }
@@ -35,7 +35,7 @@ void require_shape(bool fits) {
   }
 }
 
-Buffer plain_buffer(Buffer::Role role, std::size_t operand, const TensorType& type) {
+Buffer plain_buffer(Buffer::Role role, std::size_t operand, const model::TensorType& type) {
   Buffer buffer;
   buffer.role = role;
   buffer.operand = operand;
@@ -47,7 +47,7 @@ Buffer plain_buffer(Buffer::Role role, std::size_t operand, const TensorType& ty
 }
 
 /// Adds one variant, which is a reorder for each part, all read from one buffer.
-void add_reorders(const LayerSpec& spec,
+void add_reorders(const model::LayerSpec& spec,
                   const Device& device,
                   BuilderList& list,
                   std::vector<Part> parts) {
@@ -89,8 +89,8 @@ void add_reorders(const LayerSpec& spec,
 
 }  // namespace
 
-void offer_transpose(const LayerSpec& spec, const Device& device, BuilderList& list) {
-  const TensorType& x = source_of(spec);
+void offer_transpose(const model::LayerSpec& spec, const Device& device, BuilderList& list) {
+  const model::TensorType& x = source_of(spec);
   const Dims& y = spec.outputs[0].dims;
   const Dims& perm = spec.integers("perm");
   const Dims strides = dense_strides(x.dims);
@@ -106,18 +106,18 @@ void offer_transpose(const LayerSpec& spec, const Device& device, BuilderList& l
   add_reorders(spec, device, list, {{0, {y, library_type(x.dtype), permuted}, to, 0}});
 }
 
-void offer_cast(const LayerSpec& spec, const Device& device, BuilderList& list) {
-  const TensorType& x = source_of(spec);
-  const TensorType& y = spec.outputs[0];
-  if (!is_floating(x.dtype) || !is_floating(y.dtype)) {
+void offer_cast(const model::LayerSpec& spec, const Device& device, BuilderList& list) {
+  const model::TensorType& x = source_of(spec);
+  const model::TensorType& y = spec.outputs[0];
+  if (!model::is_floating(x.dtype) || !model::is_floating(y.dtype)) {
     throw Unsupported("oneDNN rounds and saturates where ONNX drops the fraction");
   }
   require_shape(x.dims == y.dims);
   add_reorders(spec, device, list, {{0, dense(x), dense(y), 0}});
 }
 
-void offer_split(const LayerSpec& spec, const Device& device, BuilderList& list) {
-  const TensorType& x = source_of(spec);
+void offer_split(const model::LayerSpec& spec, const Device& device, BuilderList& list) {
+  const model::TensorType& x = source_of(spec);
   const Dims strides = dense_strides(x.dims);
   const std::int64_t along = spec.integer("axis");
   require_shape(along >= 0 && along < static_cast<std::int64_t>(x.dims.size()));
@@ -125,21 +125,22 @@ void offer_split(const LayerSpec& spec, const Device& device, BuilderList& list)
   std::vector<Part> parts;
   std::int64_t start = 0;
   for (std::size_t index = 0; index < spec.outputs.size(); ++index) {
-    const TensorType& y = spec.outputs[index];
+    const model::TensorType& y = spec.outputs[index];
     require_shape(y.dims.size() == x.dims.size() && y.dtype == x.dtype);
     for (std::size_t dim = 0; dim < x.dims.size(); ++dim) {
       require_shape(dim == axis ? start + y.dims[dim] <= x.dims[dim] : y.dims[dim] == x.dims[dim]);
     }
-    const auto offset = static_cast<std::size_t>(start * strides[axis] * element_bytes(x.dtype));
+    const auto offset =
+        static_cast<std::size_t>(start * strides[axis] * model::element_bytes(x.dtype));
     parts.push_back({index, {y.dims, library_type(x.dtype), strides}, dense(y), offset});
     start += y.dims[axis];
   }
   add_reorders(spec, device, list, std::move(parts));
 }
 
-void offer_slice(const LayerSpec& spec, const Device& device, BuilderList& list) {
-  const TensorType& x = source_of(spec);
-  const TensorType& y = spec.outputs[0];
+void offer_slice(const model::LayerSpec& spec, const Device& device, BuilderList& list) {
+  const model::TensorType& x = source_of(spec);
+  const model::TensorType& y = spec.outputs[0];
   Dims strides = dense_strides(x.dims);
   const Dims& axes = spec.integers("axes");
   const Dims& starts = spec.integers("starts");
@@ -172,12 +173,12 @@ void offer_slice(const LayerSpec& spec, const Device& device, BuilderList& list)
                {{0,
                  {y.dims, library_type(x.dtype), strides},
                  dense(y),
-                 static_cast<std::size_t>(offset * element_bytes(x.dtype))}});
+                 static_cast<std::size_t>(offset * model::element_bytes(x.dtype))}});
 }
 
-void offer_concat(const LayerSpec& spec, const Device& device, BuilderList& list) {
+void offer_concat(const model::LayerSpec& spec, const Device& device, BuilderList& list) {
   source_of(spec);
-  const TensorType& y = spec.outputs[0];
+  const model::TensorType& y = spec.outputs[0];
   const std::int64_t axis = spec.integer("axis");
   if (!spec.epilogue.empty()) {
     throw Unsupported("oneDNN fuses nothing into concat");
@@ -187,7 +188,7 @@ void offer_concat(const LayerSpec& spec, const Device& device, BuilderList& list
     std::vector<const_dnnl_memory_desc_t> handles;
     std::vector<Argument> arguments;
     for (std::size_t index = 0; index < spec.inputs.size(); ++index) {
-      const TensorType& x = spec.inputs[index].value();
+      const model::TensorType& x = spec.inputs[index].value();
       sources.push_back(activation(x.dtype, x.dims, layout));
       arguments.push_back(
           input(spec, DNNL_ARG_MULTIPLE_SRC + static_cast<int>(index), index, dense(x)));
@@ -212,9 +213,9 @@ void offer_concat(const LayerSpec& spec, const Device& device, BuilderList& list
 }
 
 /// Adds a view, which is its input under another name. The plan has a buffer and no step.
-void offer_view(const LayerSpec& spec, const Device& /*device*/, BuilderList& list) {
-  const TensorType& x = source_of(spec);
-  if (byte_size(x) != byte_size(spec.outputs[0]) || !spec.epilogue.empty()) {
+void offer_view(const model::LayerSpec& spec, const Device& /*device*/, BuilderList& list) {
+  const model::TensorType& x = source_of(spec);
+  if (model::byte_size(x) != model::byte_size(spec.outputs[0]) || !spec.epilogue.empty()) {
     throw Unsupported("a view has as many bytes as its input and fuses nothing");
   }
   VariantBuilder builder;
@@ -224,7 +225,7 @@ void offer_view(const LayerSpec& spec, const Device& /*device*/, BuilderList& li
     plan.implementation = "plumb:view";
     Buffer buffer;
     buffer.weight = type.constant;
-    buffer.bytes = static_cast<std::size_t>(byte_size(type).value);
+    buffer.bytes = static_cast<std::size_t>(model::byte_size(type).value);
     plan.buffers.push_back(std::move(buffer));
     plan.outputs.push_back(0);
     return plan;

@@ -13,21 +13,21 @@ using Dims = dnnl::memory::dims;
 
 /// Makes the argument of a statistic, scale or shift, which oneDNN keeps in f32. A constant operand
 /// of another type is converted when bound; others throw Unsupported.
-Argument parameter(const LayerSpec& spec, int index, std::size_t operand, const Dims& dims) {
-  const TensorType& type = spec.inputs.at(operand).value();
-  if (type.dtype != DataType::kF32 && !type.constant) {
+Argument parameter(const model::LayerSpec& spec, int index, std::size_t operand, const Dims& dims) {
+  const model::TensorType& type = spec.inputs.at(operand).value();
+  if (type.dtype != model::DataType::kF32 && !type.constant) {
     throw Unsupported(
         fmt::format("oneDNN takes {}'s parameters as f32, and operand {} is {} and not constant",
                     spec.op,
                     operand,
-                    plumb::to_text(type.dtype)));
+                    model::to_text(type.dtype)));
   }
   return input(spec, index, operand, dense(type.dtype, dims));
 }
 
 }  // namespace
 
-void offer_batch_norm(const LayerSpec& spec, const Device& device, BuilderList& list) {
+void offer_batch_norm(const model::LayerSpec& spec, const Device& device, BuilderList& list) {
   if (spec.text("mode") != "spatial") {
     throw Unsupported("oneDNN has batch_norm per channel only (mode=spatial)");
   }
@@ -36,10 +36,10 @@ void offer_batch_norm(const LayerSpec& spec, const Device& device, BuilderList& 
     throw Unsupported(
         "oneDNN has batch_norm of x with 2 to 5 dimensions, scale, bias, mean and var");
   }
-  const TensorType& x = *spec.inputs[0];
-  const TensorType& y = spec.outputs[0];
+  const model::TensorType& x = *spec.inputs[0];
+  const model::TensorType& y = spec.outputs[0];
   const Dims channels{x.dims[1]};
-  dnnl::primitive_attr attributes = attributes_of(spec);
+  dnnl::primitive_attr attributes = make_attributes(spec);
   unsigned flags = dnnl_use_global_stats | dnnl_use_scale | dnnl_use_shift;
   if (spec.epilogue.size() == 1 && spec.epilogue[0].fn == "relu") {
     dnnl::post_ops posts;
@@ -74,13 +74,13 @@ void offer_batch_norm(const LayerSpec& spec, const Device& device, BuilderList& 
 
 /// Adds layer_norm. The library normalizes over the last dimension, so everything from the key's
 /// axis on is one dimension.
-void offer_layer_norm(const LayerSpec& spec, const Device& device, BuilderList& list) {
+void offer_layer_norm(const model::LayerSpec& spec, const Device& device, BuilderList& list) {
   if (spec.outputs.size() != 1 || !spec.has_input(0) || !spec.has_input(1) ||
       !spec.epilogue.empty()) {
     throw Unsupported("oneDNN has layer_norm of x and scale into one output, with nothing fused");
   }
-  const TensorType& x = *spec.inputs[0];
-  const TensorType& y = spec.outputs[0];
+  const model::TensorType& x = *spec.inputs[0];
+  const model::TensorType& y = spec.outputs[0];
   const std::int64_t axis = spec.integer("axis");
   if (axis < 0 || axis >= static_cast<std::int64_t>(x.dims.size()) || x.dims != y.dims) {
     throw Unsupported("layer_norm's axis and shapes do not fit together");
@@ -91,7 +91,7 @@ void offer_layer_norm(const LayerSpec& spec, const Device& device, BuilderList& 
   }
   const auto source = dense(x.dtype, dims);
   const auto result = dense(y.dtype, dims);
-  const auto statistics = dense(DataType::kF32, Dims{dims[0]});
+  const auto statistics = dense(model::DataType::kF32, Dims{dims[0]});
   std::vector<Argument> arguments{input(spec, DNNL_ARG_SRC, 0, source),
                                   parameter(spec, DNNL_ARG_SCALE, 1, Dims{dims[1]}),
                                   output(DNNL_ARG_DST, 0, result)};
@@ -100,7 +100,7 @@ void offer_layer_norm(const LayerSpec& spec, const Device& device, BuilderList& 
     flags |= dnnl_use_shift;
     arguments.push_back(parameter(spec, DNNL_ARG_SHIFT, 2, Dims{dims[1]}));
   }
-  const dnnl::primitive_attr attributes = attributes_of(spec);
+  const dnnl::primitive_attr attributes = make_attributes(spec);
   dnnl_primitive_desc_t first = nullptr;
   const dnnl_status_t status = dnnl_layer_normalization_forward_primitive_desc_create(
       &first,
@@ -115,7 +115,7 @@ void offer_layer_norm(const LayerSpec& spec, const Device& device, BuilderList& 
   list.add_implementations(status, first, arguments, "");
 }
 
-void offer_lrn(const LayerSpec& spec, const Device& device, BuilderList& list) {
+void offer_lrn(const model::LayerSpec& spec, const Device& device, BuilderList& list) {
   if (spec.outputs.size() != 1 || !spec.has_input(0) || spec.inputs[0]->dims.size() < 2 ||
       spec.inputs[0]->dims.size() > 5) {
     throw Unsupported("oneDNN has lrn of one tensor with 2 to 5 dimensions");
@@ -126,9 +126,9 @@ void offer_lrn(const LayerSpec& spec, const Device& device, BuilderList& list) {
   if (!spec.epilogue.empty()) {
     throw Unsupported("oneDNN fuses nothing into lrn");
   }
-  const TensorType& x = *spec.inputs[0];
-  const TensorType& y = spec.outputs[0];
-  const dnnl::primitive_attr attributes = attributes_of(spec);
+  const model::TensorType& x = *spec.inputs[0];
+  const model::TensorType& y = spec.outputs[0];
+  const dnnl::primitive_attr attributes = make_attributes(spec);
   for (const Layout layout : given_layouts(x.dims.size())) {
     const auto source = activation(x.dtype, x.dims, layout);
     const auto result = activation(y.dtype, y.dims, layout);

@@ -13,7 +13,7 @@ using Dims = dnnl::memory::dims;
 
 constexpr unsigned kFlags = dnnl_use_scale | dnnl_use_shift;
 
-void check_normalization(const LayerSpec& spec) {
+void check_normalization(const model::LayerSpec& spec) {
   bool complete = spec.inputs.size() == 5 && spec.outputs.size() == 3 && spec.epilogue.empty();
   for (std::size_t index = 0; complete && index < spec.inputs.size(); ++index) {
     complete = spec.has_input(index);
@@ -21,42 +21,44 @@ void check_normalization(const LayerSpec& spec) {
   if (!complete) {
     throw Unsupported(fmt::format("{} needs five operands and three outputs", spec.op));
   }
-  for (const TensorType& type :
+  for (const model::TensorType& type :
        {*spec.inputs[2], *spec.inputs[3], *spec.inputs[4], spec.outputs[1], spec.outputs[2]}) {
-    if (type.dtype != DataType::kF32) {
+    if (type.dtype != model::DataType::kF32) {
       throw Unsupported(
           fmt::format("oneDNN has scale, statistics and their gradients in f32, not {}",
-                      plumb::to_text(type.dtype)));
+                      model::to_text(type.dtype)));
     }
   }
 }
 
 /// Makes the arguments for the key's operands and outputs. `data` are the extents of dy, x and dx,
 /// `row` those of scale, `sets` those of mean and variance.
-std::vector<Argument> arguments_of(const LayerSpec& spec,
-                                   const Dims& data,
-                                   const Dims& row,
-                                   const Dims& sets) {
+std::vector<Argument> make_arguments(const model::LayerSpec& spec,
+                                     const Dims& data,
+                                     const Dims& row,
+                                     const Dims& sets) {
   return {input(spec, DNNL_ARG_DIFF_DST, 0, dense(spec.inputs[0]->dtype, data)),
           input(spec, DNNL_ARG_SRC, 1, dense(spec.inputs[1]->dtype, data)),
-          input(spec, DNNL_ARG_SCALE, 2, dense(DataType::kF32, row)),
-          input(spec, DNNL_ARG_MEAN, 3, dense(DataType::kF32, sets)),
-          input(spec, DNNL_ARG_VARIANCE, 4, dense(DataType::kF32, sets)),
+          input(spec, DNNL_ARG_SCALE, 2, dense(model::DataType::kF32, row)),
+          input(spec, DNNL_ARG_MEAN, 3, dense(model::DataType::kF32, sets)),
+          input(spec, DNNL_ARG_VARIANCE, 4, dense(model::DataType::kF32, sets)),
           output(DNNL_ARG_DIFF_SRC, 0, dense(spec.outputs[0].dtype, data)),
-          output(DNNL_ARG_DIFF_SCALE, 1, dense(DataType::kF32, row)),
-          output(DNNL_ARG_DIFF_SHIFT, 2, dense(DataType::kF32, row))};
+          output(DNNL_ARG_DIFF_SCALE, 1, dense(model::DataType::kF32, row)),
+          output(DNNL_ARG_DIFF_SHIFT, 2, dense(model::DataType::kF32, row))};
 }
 
 }  // namespace
 
-void offer_batch_norm_gradient(const LayerSpec& spec, const Device& device, BuilderList& list) {
+void offer_batch_norm_gradient(const model::LayerSpec& spec,
+                               const Device& device,
+                               BuilderList& list) {
   check_normalization(spec);
-  const TensorType& x = *spec.inputs[1];
+  const model::TensorType& x = *spec.inputs[1];
   if (x.dims.size() < 2 || x.dims.size() > 5) {
     throw Unsupported("oneDNN has batch_norm of 2 to 5 dimensions");
   }
   const auto epsilon = static_cast<float>(spec.real("epsilon"));
-  const dnnl::primitive_attr attributes = attributes_of(spec);
+  const dnnl::primitive_attr attributes = make_attributes(spec);
   for (const Layout layout : given_layouts(x.dims.size())) {
     const auto gradient = activation(spec.inputs[0]->dtype, x.dims, layout);
     const auto source = activation(x.dtype, x.dims, layout);
@@ -86,16 +88,18 @@ void offer_batch_norm_gradient(const LayerSpec& spec, const Device& device, Buil
                                                                 attributes.get());
     list.add_implementations(status,
                              first,
-                             arguments_of(spec, x.dims, {x.dims[1]}, {x.dims[1]}),
+                             make_arguments(spec, x.dims, {x.dims[1]}, {x.dims[1]}),
                              fmt::format("layout={}", to_text(layout)));
   }
 }
 
 /// Adds layer_norm_backward. The library normalizes over the last dimension, so everything from the
 /// key's axis on is one dimension.
-void offer_layer_norm_gradient(const LayerSpec& spec, const Device& device, BuilderList& list) {
+void offer_layer_norm_gradient(const model::LayerSpec& spec,
+                               const Device& device,
+                               BuilderList& list) {
   check_normalization(spec);
-  const TensorType& x = *spec.inputs[1];
+  const model::TensorType& x = *spec.inputs[1];
   const std::int64_t axis = spec.integer("axis");
   if (axis < 0 || axis >= static_cast<std::int64_t>(x.dims.size())) {
     throw Unsupported("layer_norm's axis and shapes do not fit together");
@@ -107,9 +111,9 @@ void offer_layer_norm_gradient(const LayerSpec& spec, const Device& device, Buil
   const auto gradient = dense(spec.inputs[0]->dtype, dims);
   const auto source = dense(x.dtype, dims);
   const auto result = dense(spec.outputs[0].dtype, dims);
-  const auto statistics = dense(DataType::kF32, Dims{dims[0]});
+  const auto statistics = dense(model::DataType::kF32, Dims{dims[0]});
   const auto epsilon = static_cast<float>(spec.real("epsilon"));
-  const dnnl::primitive_attr attributes = attributes_of(spec);
+  const dnnl::primitive_attr attributes = make_attributes(spec);
   dnnl_primitive_desc_t forward = nullptr;
   const dnnl_status_t made =
       dnnl_layer_normalization_forward_primitive_desc_create(&forward,
@@ -135,9 +139,9 @@ void offer_layer_norm_gradient(const LayerSpec& spec, const Device& device, Buil
                                                               kFlags,
                                                               hint.get(),
                                                               attributes.get());
-  std::vector<Argument> arguments = arguments_of(spec, dims, Dims{dims[1]}, Dims{dims[0]});
+  std::vector<Argument> arguments = make_arguments(spec, dims, Dims{dims[1]}, Dims{dims[0]});
   // This primitive wants a shift, which no gradient reads. The scale takes its place.
-  arguments.push_back(input(spec, DNNL_ARG_SHIFT, 2, dense(DataType::kF32, Dims{dims[1]})));
+  arguments.push_back(input(spec, DNNL_ARG_SHIFT, 2, dense(model::DataType::kF32, Dims{dims[1]})));
   list.add_implementations(status, first, arguments, "");
 }
 

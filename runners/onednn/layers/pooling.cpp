@@ -20,7 +20,7 @@ struct Window {
 };
 
 /// Reads a pool's window. oneDNN has no ceil mode, so a larger end pad completes the last window.
-Window window_of(const LayerSpec& spec) {
+Window read_window(const model::LayerSpec& spec) {
   const Dims& x = spec.inputs[0]->dims;
   const Dims& y = spec.outputs[0].dims;
   Window window;
@@ -47,16 +47,16 @@ Window window_of(const LayerSpec& spec) {
   return window;
 }
 
-void offer_pooling(const LayerSpec& spec,
+void offer_pooling(const model::LayerSpec& spec,
                    const Device& device,
                    BuilderList& list,
                    dnnl_alg_kind_t kind) {
   if (!spec.has_input(0) || spec.outputs.size() != 1) {
     throw Unsupported(fmt::format("{} with one input and one output only (no indices)", spec.op));
   }
-  const TensorType& x = *spec.inputs[0];
-  const TensorType& y = spec.outputs[0];
-  const Window window = window_of(spec);
+  const model::TensorType& x = *spec.inputs[0];
+  const model::TensorType& y = spec.outputs[0];
+  const Window window = read_window(spec);
   if (window.grown && kind == dnnl_pooling_avg_include_padding) {
     throw Unsupported("oneDNN would count the pad that ceil_mode adds in an average over its pads");
   }
@@ -68,7 +68,7 @@ void offer_pooling(const LayerSpec& spec,
     std::vector<Argument> arguments{input(spec, DNNL_ARG_SRC, 0, dense(x)),
                                     output(DNNL_ARG_DST, 0, dense(y))};
     arguments.insert(arguments.end(), posts.arguments.begin(), posts.arguments.end());
-    dnnl::primitive_attr attributes = attributes_of(spec);
+    dnnl::primitive_attr attributes = make_attributes(spec);
     attributes.set_post_ops(posts.list);
     dnnl_primitive_desc_t first = nullptr;
     const dnnl_status_t status = dnnl_pooling_forward_primitive_desc_create(&first,
@@ -88,14 +88,14 @@ void offer_pooling(const LayerSpec& spec,
 }
 
 /// Makes the descriptor of the pool itself in training. Throws Unsupported if there is none.
-dnnl::primitive_desc_base training_pool(const LayerSpec& forward,
+dnnl::primitive_desc_base training_pool(const model::LayerSpec& forward,
                                         const Window& window,
                                         dnnl_alg_kind_t kind,
                                         Layout layout,
                                         const Device& device) {
   const auto source = activation(forward.inputs[0]->dtype, forward.inputs[0]->dims, layout);
   const auto result = activation(forward.outputs[0].dtype, forward.outputs[0].dims, layout);
-  const dnnl::primitive_attr attributes = attributes_of(forward);
+  const dnnl::primitive_attr attributes = make_attributes(forward);
   dnnl_primitive_desc_t made = nullptr;
   const dnnl_status_t status = dnnl_pooling_forward_primitive_desc_create(&made,
                                                                           device.engine.get(),
@@ -122,7 +122,7 @@ Buffer intermediate(const dnnl::memory::desc& layout) {
 
 /// Puts the pool itself before its gradient, which reads where the largest elements were. Only the
 /// library knows the format of these positions.
-void add_forward_step(const LayerSpec& spec,
+void add_forward_step(const model::LayerSpec& spec,
                       const dnnl::primitive_desc_base& forward,
                       const dnnl::memory::desc& data_layout,
                       ExecutionPlan& plan) {
@@ -147,7 +147,7 @@ void add_forward_step(const LayerSpec& spec,
   plan.steps.insert(plan.steps.begin(), std::move(step));
 }
 
-void offer_pool_gradient(const LayerSpec& spec,
+void offer_pool_gradient(const model::LayerSpec& spec,
                          const Device& device,
                          BuilderList& list,
                          dnnl_alg_kind_t kind) {
@@ -156,13 +156,13 @@ void offer_pool_gradient(const LayerSpec& spec,
       !spec.epilogue.empty()) {
     throw Unsupported(fmt::format("{} with its operands, one output and nothing fused", spec.op));
   }
-  const TensorType& dy = *spec.inputs[0];
-  const TensorType& dx = spec.outputs[0];
-  LayerSpec forward = forward_layer(spec);
+  const model::TensorType& dy = *spec.inputs[0];
+  const model::TensorType& dx = spec.outputs[0];
+  model::LayerSpec forward = model::forward_layer(spec);
   if (of_largest) {
     forward.inputs[0] = spec.inputs[1];
   }
-  const Window window = window_of(forward);
+  const Window window = read_window(forward);
   if (window.grown && kind == dnnl_pooling_avg_include_padding) {
     throw Unsupported("oneDNN would count the pad that ceil_mode adds in an average over its pads");
   }
@@ -170,7 +170,7 @@ void offer_pool_gradient(const LayerSpec& spec,
     const auto gradient = activation(dy.dtype, dy.dims, layout);
     const auto result = activation(dx.dtype, dx.dims, layout);
     const dnnl::primitive_desc_base hint = training_pool(forward, window, kind, layout, device);
-    const dnnl::primitive_attr attributes = attributes_of(spec);
+    const dnnl::primitive_attr attributes = make_attributes(spec);
     dnnl_primitive_desc_t first = nullptr;
     const dnnl_status_t status =
         dnnl_pooling_backward_primitive_desc_create(&first,
@@ -203,11 +203,15 @@ void offer_pool_gradient(const LayerSpec& spec,
 
 }  // namespace
 
-void offer_max_pool_gradient(const LayerSpec& spec, const Device& device, BuilderList& list) {
+void offer_max_pool_gradient(const model::LayerSpec& spec,
+                             const Device& device,
+                             BuilderList& list) {
   offer_pool_gradient(spec, device, list, dnnl_pooling_max);
 }
 
-void offer_average_pool_gradient(const LayerSpec& spec, const Device& device, BuilderList& list) {
+void offer_average_pool_gradient(const model::LayerSpec& spec,
+                                 const Device& device,
+                                 BuilderList& list) {
   offer_pool_gradient(spec,
                       device,
                       list,
@@ -215,11 +219,11 @@ void offer_average_pool_gradient(const LayerSpec& spec, const Device& device, Bu
                                                              : dnnl_pooling_avg_exclude_padding);
 }
 
-void offer_max_pool(const LayerSpec& spec, const Device& device, BuilderList& list) {
+void offer_max_pool(const model::LayerSpec& spec, const Device& device, BuilderList& list) {
   offer_pooling(spec, device, list, dnnl_pooling_max);
 }
 
-void offer_average_pool(const LayerSpec& spec, const Device& device, BuilderList& list) {
+void offer_average_pool(const model::LayerSpec& spec, const Device& device, BuilderList& list) {
   offer_pooling(spec,
                 device,
                 list,

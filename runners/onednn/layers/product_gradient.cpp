@@ -19,14 +19,14 @@ namespace {
 
 /// Layer behind the product, on buffers of its plan.
 struct Part {
-  LayerSpec spec;
+  model::LayerSpec spec;
   std::vector<std::size_t> buffers;  ///< of its operands, then of its output
 };
 
 /// Builds the first variant of a part that takes dense operands. The library's slow reference is
 /// taken only if there is no other.
-ExecutionPlan part_plan(const LayerSpec& spec, const Device& device) {
-  const BuilderList builders = builders_of(spec, device);
+ExecutionPlan part_plan(const model::LayerSpec& spec, const Device& device) {
+  const BuilderList builders = collect_builders(spec, device);
   const VariantBuilder* chosen = nullptr;
   for (const VariantBuilder& builder : builders.builders()) {
     bool dense = true;
@@ -68,18 +68,18 @@ void append_part(ExecutionPlan& plan, const Part& part, const Device& device) {
 std::size_t add_dense(ExecutionPlan& plan,
                       Buffer::Role role,
                       std::size_t operand,
-                      const TensorType& type) {
+                      const model::TensorType& type) {
   Buffer buffer;
   buffer.role = role;
   buffer.operand = operand;
   buffer.weight = role == Buffer::Role::kInput && type.constant;
-  buffer.bytes = static_cast<std::size_t>(byte_size(type).value);
+  buffer.bytes = static_cast<std::size_t>(model::byte_size(type).value);
   plan.buffers.push_back(std::move(buffer));
   return plan.buffers.size() - 1;
 }
 
 /// Returns the buffer of a dense operand, which is added if there is none.
-std::size_t operand_buffer(ExecutionPlan& plan, const LayerSpec& spec, std::size_t operand) {
+std::size_t operand_buffer(ExecutionPlan& plan, const model::LayerSpec& spec, std::size_t operand) {
   for (std::size_t i = 0; i < plan.buffers.size(); ++i) {
     const Buffer& buffer = plan.buffers[i];
     if (buffer.role == Buffer::Role::kInput && buffer.operand == operand && !buffer.pack &&
@@ -90,8 +90,8 @@ std::size_t operand_buffer(ExecutionPlan& plan, const LayerSpec& spec, std::size
   return add_dense(plan, Buffer::Role::kInput, operand, spec.inputs.at(operand).value());
 }
 
-LayerSpec step_layer(const LayerSpec& spec, const char* op) {
-  LayerSpec layer;
+model::LayerSpec step_layer(const model::LayerSpec& spec, const char* op) {
+  model::LayerSpec layer;
   layer.op = op;
   layer.accumulate = spec.accumulate;
   layer.math = spec.math;
@@ -99,15 +99,15 @@ LayerSpec step_layer(const LayerSpec& spec, const char* op) {
 }
 
 /// Makes the step that clears the elements of a dense matrix whose bit is 0.
-KernelStep bit_mask(const LayerSpec& spec,
+KernelStep bit_mask(const model::LayerSpec& spec,
                     std::size_t operand,
                     std::size_t mask,
                     std::size_t result) {
-  const TensorType& y = spec.outputs[0];
+  const model::TensorType& y = spec.outputs[0];
   const auto columns = static_cast<std::size_t>(y.dims.back());
   const std::size_t rows =
       static_cast<std::size_t>(element_count(y)) / std::max<std::size_t>(1, columns);
-  const auto size = static_cast<std::size_t>(element_bytes(y.dtype));
+  const auto size = static_cast<std::size_t>(model::element_bytes(y.dtype));
   const auto row_bytes = static_cast<std::size_t>(spec.inputs[operand]->dims.back());
   return [=](std::span<std::byte* const> buffers) {
     for (std::size_t row = 0; row < rows; ++row) {
@@ -123,9 +123,9 @@ KernelStep bit_mask(const LayerSpec& spec,
 }
 
 /// Returns a fused step, other than a mask of bits, as a layer on the result.
-LayerSpec step_spec(const LayerSpec& spec, const Epilogue& step) {
-  const std::optional<std::string_view> gradient = function_of_gradient(step.fn);
-  LayerSpec layer =
+model::LayerSpec step_spec(const model::LayerSpec& spec, const model::Epilogue& step) {
+  const std::optional<std::string_view> gradient = model::function_of_gradient(step.fn);
+  model::LayerSpec layer =
       step_layer(spec, gradient ? "eltwise_backward" : (step.operand ? "binary" : "eltwise"));
   layer.inputs = {spec.outputs[0]};
   layer.outputs = {spec.outputs[0]};
@@ -141,11 +141,11 @@ LayerSpec step_spec(const LayerSpec& spec, const Epilogue& step) {
 
 /// Appends one fused step as a separate step, in place on the result.
 void append_step(ExecutionPlan& plan,
-                 const LayerSpec& spec,
-                 const Epilogue& step,
+                 const model::LayerSpec& spec,
+                 const model::Epilogue& step,
                  std::size_t result,
                  const Device& device) {
-  if (step.fn == kBitMask) {
+  if (step.fn == model::kBitMask) {
     const std::size_t mask = operand_buffer(plan, spec, *step.operand);
     plan.steps.emplace_back(bit_mask(spec, *step.operand, mask, result));
     plan.implementation += "+plumb:bit_mask";
@@ -160,10 +160,10 @@ void append_step(ExecutionPlan& plan,
 }
 
 /// Returns the sums that the key wants as a layer on the result or on a factor.
-LayerSpec bias_spec(const LayerSpec& spec) {
+model::LayerSpec bias_spec(const model::LayerSpec& spec) {
   const std::string& of = spec.text("of");
   const bool of_a = of == "a";
-  LayerSpec layer = step_layer(spec, "reduce");
+  model::LayerSpec layer = step_layer(spec, "reduce");
   std::int64_t axis = 0;
   layer.inputs = {spec.outputs[0]};
   if (of != "y") {
@@ -179,7 +179,7 @@ LayerSpec bias_spec(const LayerSpec& spec) {
 
 /// Appends the sums that the key wants.
 void append_bias_gradient(ExecutionPlan& plan,
-                          const LayerSpec& spec,
+                          const model::LayerSpec& spec,
                           std::size_t result,
                           const Device& device) {
   const std::string& of = spec.text("of");
@@ -190,35 +190,39 @@ void append_bias_gradient(ExecutionPlan& plan,
 }
 
 /// Throws Unsupported if a step behind the product has no variant here.
-void check_parts(const LayerSpec& spec, const std::vector<Epilogue>& behind, const Device& device) {
-  for (const Epilogue& step : behind) {
-    if (step.fn != kBitMask) {
-      static_cast<void>(builders_of(step_spec(spec, step), device));
+void check_parts(const model::LayerSpec& spec,
+                 const std::vector<model::Epilogue>& behind,
+                 const Device& device) {
+  for (const model::Epilogue& step : behind) {
+    if (step.fn != model::kBitMask) {
+      static_cast<void>(collect_builders(step_spec(spec, step), device));
     }
   }
   if (spec.op == "gemm_bias_gradient") {
-    static_cast<void>(builders_of(bias_spec(spec), device));
+    static_cast<void>(collect_builders(bias_spec(spec), device));
   }
 }
 
-bool is_apart(const Epilogue& step) {
-  return step.fn == kBitMask || function_of_gradient(step.fn).has_value();
+bool is_apart(const model::Epilogue& step) {
+  return step.fn == model::kBitMask || model::function_of_gradient(step.fn).has_value();
 }
 
 /// Adds the library's own gradients of a linear layer by weights and bias. It has them where the
 /// product is dyᵀ·x, with the sums of dy.
-void offer_inner_product_gradient(const LayerSpec& spec, const Device& device, BuilderList& list) {
+void offer_inner_product_gradient(const model::LayerSpec& spec,
+                                  const Device& device,
+                                  BuilderList& list) {
   if (spec.text("of") != "a" || spec.integer("trans_a") == 0 || spec.integer("trans_b") != 0 ||
       spec.real("alpha") != 1.0 || !spec.epilogue.empty()) {
     return;
   }
-  const TensorType& dy = *spec.inputs[0];
-  const TensorType& x = *spec.inputs[1];
-  const TensorType& dw = spec.outputs[0];
+  const model::TensorType& dy = *spec.inputs[0];
+  const model::TensorType& x = *spec.inputs[1];
+  const model::TensorType& dw = spec.outputs[0];
   const auto bias = dense(spec.outputs[1]);
-  const dnnl::primitive_attr attributes = attributes_of(spec);
+  const dnnl::primitive_attr attributes = make_attributes(spec);
   for (const Layout layout : {Layout::kAny, Layout::kPlain}) {
-    const auto described = [&](const TensorType& type) {
+    const auto described = [&](const model::TensorType& type) {
       return layout == Layout::kAny ? any(type.dtype, type.dims) : dense(type);
     };
     dnnl_primitive_desc_t forward = nullptr;
@@ -259,12 +263,12 @@ void offer_inner_product_gradient(const LayerSpec& spec, const Device& device, B
 
 }  // namespace
 
-bool has_gradient_steps(const LayerSpec& spec) {
+bool has_gradient_steps(const model::LayerSpec& spec) {
   return spec.op == "gemm_bias_gradient" ||
          std::any_of(spec.epilogue.begin(), spec.epilogue.end(), is_apart);
 }
 
-void offer_product_gradient(const LayerSpec& spec, const Device& device, BuilderList& list) {
+void offer_product_gradient(const model::LayerSpec& spec, const Device& device, BuilderList& list) {
   const bool biased = spec.op == "gemm_bias_gradient";
   if (biased && spec.outputs.size() != 2) {
     throw Unsupported("gemm_bias_gradient has two outputs");
@@ -272,9 +276,9 @@ void offer_product_gradient(const LayerSpec& spec, const Device& device, Builder
   if (element_count(spec.outputs[0]) == 0) {
     throw Unsupported("a product without elements, with steps after it");
   }
-  LayerSpec product = biased ? product_of(spec) : spec;
+  model::LayerSpec product = biased ? model::product_of(spec) : spec;
   const auto first = std::find_if(product.epilogue.begin(), product.epilogue.end(), is_apart);
-  const std::vector<Epilogue> behind(first, product.epilogue.end());
+  const std::vector<model::Epilogue> behind(first, product.epilogue.end());
   product.epilogue.erase(first, product.epilogue.end());
   if (biased) {
     product.inputs.resize(2);
@@ -296,7 +300,7 @@ void offer_product_gradient(const LayerSpec& spec, const Device& device, Builder
       if (!same_bytes(plan.buffers[result].view, plan.buffers[result].layout)) {
         throw Unsupported("steps after a result in the library's own layout");
       }
-      for (const Epilogue& step : behind) {
+      for (const model::Epilogue& step : behind) {
         append_step(plan, spec, step, result, device);
       }
       if (biased) {

@@ -30,26 +30,30 @@ std::vector<Way> ways(std::size_t rank) {
 
 /// Adds reorders that change the type. The scale belongs to the side `grid`, which holds the
 /// integers.
-void offer_reorders(const LayerSpec& spec, const Device& device, BuilderList& list, int grid) {
+void offer_reorders(const model::LayerSpec& spec,
+                    const Device& device,
+                    BuilderList& list,
+                    int grid) {
   if (!spec.epilogue.empty()) {
     throw Unsupported("a reorder fuses nothing");
   }
-  const TensorType& x = *spec.inputs.at(0);
-  const TensorType& y = spec.outputs.at(0);
+  const model::TensorType& x = *spec.inputs.at(0);
+  const model::TensorType& y = spec.outputs.at(0);
   const Dims dims = dense(x).get_dims();
   const std::int64_t numbers = element_count(*spec.inputs.at(1));
   dnnl::primitive_attr attributes;
   attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
   attributes.set_scales_mask(grid, numbers > 1 ? 1 << spec.integer("axis") : 0);
   std::vector<Argument> own{
-      input(spec, DNNL_ARG_ATTR_SCALES | grid, 1, dense(DataType::kF32, Dims{numbers}))};
+      input(spec, DNNL_ARG_ATTR_SCALES | grid, 1, dense(model::DataType::kF32, Dims{numbers}))};
   std::vector<Pack> packs(1);
   if (spec.has_input(2)) {
     if (numbers > 1 || !spec.inputs[2]->constant) {
       throw Unsupported("zero points that are not one constant");
     }
     attributes.set_zero_points_mask(grid, 0);
-    own.push_back(input(spec, DNNL_ARG_ATTR_ZERO_POINTS | grid, 2, dense(DataType::kS32, Dims{1})));
+    own.push_back(
+        input(spec, DNNL_ARG_ATTR_ZERO_POINTS | grid, 2, dense(model::DataType::kS32, Dims{1})));
     packs.push_back(zero_point_pack(spec.inputs[2]->dtype));
   }
   for (const Way& way : ways(dims.size())) {
@@ -77,11 +81,11 @@ void offer_reorders(const LayerSpec& spec, const Device& device, BuilderList& li
 
 }  // namespace
 
-void offer_quantize(const LayerSpec& spec, const Device& device, BuilderList& list) {
+void offer_quantize(const model::LayerSpec& spec, const Device& device, BuilderList& list) {
   offer_reorders(spec, device, list, DNNL_ARG_TO);
 }
 
-void offer_dequantize(const LayerSpec& spec, const Device& device, BuilderList& list) {
+void offer_dequantize(const model::LayerSpec& spec, const Device& device, BuilderList& list) {
   offer_reorders(spec, device, list, DNNL_ARG_FROM);
 }
 

@@ -24,7 +24,7 @@ std::size_t size(std::int64_t extent) {
   return static_cast<std::size_t>(extent);
 }
 
-std::vector<std::size_t> gate_order(const LayerSpec& spec, std::int64_t gates) {
+std::vector<std::size_t> gate_order(const model::LayerSpec& spec, std::int64_t gates) {
   if (spec.op == "lstm") {
     return kLstmGates;
   }
@@ -51,7 +51,7 @@ Pack reordering(std::vector<std::size_t> order, std::int64_t directions, std::si
 
 /// Returns a packing that adds the biases of input and state to one f32 for each gate. Where the
 /// reset comes after the product, the last gate keeps both.
-Pack adding(const LayerSpec& spec, const RecurrentShape& shape, bool keep_last) {
+Pack adding(const model::LayerSpec& spec, const model::RecurrentShape& shape, bool keep_last) {
   return [=, order = gate_order(spec, shape.gates), type = spec.inputs[3]->dtype](
              const std::byte* operand, std::byte* packed) {
     const std::size_t hidden = size(shape.hidden);
@@ -78,21 +78,21 @@ Pack adding(const LayerSpec& spec, const RecurrentShape& shape, bool keep_last) 
 
 /// Description of a layer for oneDNN. An empty member description stands for "none".
 struct Recurrent {
-  RecurrentShape shape;
+  model::RecurrentShape shape;
   Desc x, h0, c0, w, r, peephole, bias, y, h, c;  ///< as the primitive is asked for
   std::vector<Argument> arguments;
   std::vector<std::pair<std::size_t, Pack>> packs;  ///< by argument
   std::size_t y_argument = 0;
 };
 
-bool has_output(const LayerSpec& spec, char letter) {
+bool has_output(const model::LayerSpec& spec, char letter) {
   return spec.text("outputs").find(letter) != std::string::npos;
 }
 
 class Builder {
  public:
-  Builder(const LayerSpec& spec, bool free) : spec_(spec), free_(free) {
-    layer_.shape = recurrent_shape(spec);
+  Builder(const model::LayerSpec& spec, bool free) : spec_(spec), free_(free) {
+    layer_.shape = model::recurrent_shape(spec);
     time_first_ = spec.integer("layout") == 0;
   }
 
@@ -111,8 +111,8 @@ class Builder {
   }
 
   /// Describes [steps, batch, numbers] as ONNX has it.
-  [[nodiscard]] Desc sequence(DataType type, std::int64_t numbers) const {
-    const RecurrentShape& s = layer_.shape;
+  [[nodiscard]] Desc sequence(model::DataType type, std::int64_t numbers) const {
+    const model::RecurrentShape& s = layer_.shape;
     return {
         {s.steps, s.batch, numbers},
         library_type(type),
@@ -120,8 +120,8 @@ class Builder {
   }
 
   /// Describes [1, directions, batch, hidden] as ONNX has it.
-  [[nodiscard]] Desc state(DataType type) const {
-    const RecurrentShape& s = layer_.shape;
+  [[nodiscard]] Desc state(model::DataType type) const {
+    const model::RecurrentShape& s = layer_.shape;
     const std::int64_t all = s.directions * s.batch * s.hidden;
     return {{1, s.directions, s.batch, s.hidden},
             library_type(type),
@@ -141,27 +141,28 @@ class Builder {
   }
 
   Desc add_matrix(int index, std::size_t operand, std::int64_t depth) {
-    const RecurrentShape& s = layer_.shape;
-    const DataType type = spec_.inputs[operand]->dtype;
+    const model::RecurrentShape& s = layer_.shape;
+    const model::DataType type = spec_.inputs[operand]->dtype;
     const std::int64_t gate = s.hidden * depth;
     const Desc view({1, s.directions, depth, s.gates, s.hidden},
                     library_type(type),
                     Dims{s.directions * s.gates * gate, s.gates * gate, 1, gate, depth});
-    add_packed(
-        index,
-        operand,
-        view,
-        reordering(
-            gate_order(spec_, s.gates), s.directions, size(gate) * size(element_bytes(type))));
+    add_packed(index,
+               operand,
+               view,
+               reordering(gate_order(spec_, s.gates),
+                          s.directions,
+                          size(gate) * size(model::element_bytes(type))));
     return {view.get_dims(), view.get_data_type(), dnnl::memory::format_tag::any};
   }
 
   void add_weights() {
-    const RecurrentShape& s = layer_.shape;
+    const model::RecurrentShape& s = layer_.shape;
     layer_.w = add_matrix(DNNL_ARG_WEIGHTS_LAYER, 1, s.input);
     layer_.r = add_matrix(DNNL_ARG_WEIGHTS_ITER, 2, s.hidden);
     const bool apart = spec_.op == "gru" && spec_.integer("linear_before_reset") != 0;
-    layer_.bias = dense(DataType::kF32, Dims{1, s.directions, s.gates + (apart ? 1 : 0), s.hidden});
+    layer_.bias =
+        dense(model::DataType::kF32, Dims{1, s.directions, s.gates + (apart ? 1 : 0), s.hidden});
     if (spec_.has_input(3)) {
       add_packed(DNNL_ARG_BIAS, 3, layer_.bias, adding(spec_, s, apart));
     } else {  // the library's layers have one: zeros
@@ -169,20 +170,20 @@ class Builder {
           {DNNL_ARG_BIAS, Buffer::Role::kIntermediate, 0, false, layer_.bias});
     }
     if (spec_.has_input(6)) {
-      const DataType type = spec_.inputs[6]->dtype;
+      const model::DataType type = spec_.inputs[6]->dtype;
       const Dims dims{1, s.directions, 3, s.hidden};
-      layer_.peephole = dense(DataType::kF32, dims);
+      layer_.peephole = dense(model::DataType::kF32, dims);
       add_packed(DNNL_ARG_WEIGHTS_PEEPHOLE,
                  6,
                  dense(type, dims),
-                 reordering(kPeepholes, s.directions, size(s.hidden * element_bytes(type))));
+                 reordering(kPeepholes, s.directions, size(s.hidden * model::element_bytes(type))));
     }
   }
 
   /// Adds a state. If it is neither operand nor output, it is memory of the plan's: zeros, or not
   /// read. The library keeps cells of 16-bit layers in f32.
   Desc add_state(int index, std::size_t operand, bool is_input, bool given, bool cell) {
-    const DataType type =
+    const model::DataType type =
         given ? (is_input ? spec_.inputs[operand]->dtype : spec_.outputs[operand].dtype)
               : spec_.inputs[0]->dtype;
     const Desc view = state(type);
@@ -192,7 +193,7 @@ class Builder {
       layer_.arguments.push_back(is_input ? input(spec_, index, operand, view)
                                           : output(index, operand, view));
     }
-    return asked(cell ? state(DataType::kF32) : view);
+    return asked(cell ? state(model::DataType::kF32) : view);
   }
 
   void add_first_states() {
@@ -206,9 +207,9 @@ class Builder {
   }
 
   void add_outputs() {
-    const RecurrentShape& s = layer_.shape;
+    const model::RecurrentShape& s = layer_.shape;
     const bool given = has_output(spec_, 'y');
-    const DataType type = given ? spec_.outputs[0].dtype : spec_.inputs[0]->dtype;
+    const model::DataType type = given ? spec_.outputs[0].dtype : spec_.inputs[0]->dtype;
     layer_.y_argument = layer_.arguments.size();
     // The sequence's own view has four dimensions, while the primitive sees both directions as one.
     const Desc view = dense(type, Dims{s.steps, s.directions, s.batch, s.hidden});
@@ -227,7 +228,7 @@ class Builder {
     }
   }
 
-  const LayerSpec& spec_;
+  const model::LayerSpec& spec_;
   bool free_;
   bool time_first_ = true;
   Recurrent layer_;
@@ -235,7 +236,7 @@ class Builder {
 
 /// Gives the sequence's buffer four dimensions, [steps, directions, batch, hidden], in ONNX's and
 /// the primitive's order.
-void view_sequence(const LayerSpec& spec, const RecurrentShape& s, Buffer& buffer) {
+void view_sequence(const model::LayerSpec& spec, const model::RecurrentShape& s, Buffer& buffer) {
   const Dims library = buffer.layout.get_strides();
   const Dims dims{s.steps, s.directions, s.batch, s.hidden};
   const std::int64_t row = s.directions * s.hidden;
@@ -248,7 +249,7 @@ void view_sequence(const LayerSpec& spec, const RecurrentShape& s, Buffer& buffe
 
 /// Arranges the packing of operands. Constant ones are packed when bound, others before each
 /// execution of the primitive.
-void pack_operands(const LayerSpec& spec,
+void pack_operands(const model::LayerSpec& spec,
                    const Recurrent& layer,
                    const dnnl::engine& engine,
                    ExecutionPlan& plan) {
@@ -261,7 +262,7 @@ void pack_operands(const LayerSpec& spec,
     const std::size_t own = plan.buffers.size();
     Buffer operand;
     operand.operand = plan.buffers[index].operand;
-    operand.bytes = size(byte_size(*spec.inputs[operand.operand]).value);
+    operand.bytes = size(model::byte_size(*spec.inputs[operand.operand]).value);
     plan.buffers.push_back(std::move(operand));
     Buffer& target = plan.buffers[index];
     target.role = Buffer::Role::kIntermediate;
@@ -306,11 +307,11 @@ dnnl_alg_kind_t activation_of(const std::string& fn) {
   return fn == "tanh" ? dnnl_eltwise_tanh : dnnl_eltwise_logistic;
 }
 
-dnnl_status_t create(const LayerSpec& spec,
+dnnl_status_t create(const model::LayerSpec& spec,
                      const Recurrent& layer,
                      const Device& device,
                      dnnl_primitive_desc_t* first) {
-  const dnnl::primitive_attr attributes = attributes_of(spec);
+  const dnnl::primitive_attr attributes = make_attributes(spec);
   const dnnl_rnn_direction_t direction = direction_of(spec.text("direction"));
   dnnl_engine_t engine = device.engine.get();
   if (spec.op == "lstm") {
@@ -370,11 +371,11 @@ dnnl_status_t create(const LayerSpec& spec,
 
 }  // namespace
 
-void offer_recurrent(const LayerSpec& spec, const Device& device, BuilderList& list) {
+void offer_recurrent(const model::LayerSpec& spec, const Device& device, BuilderList& list) {
   if (!spec.epilogue.empty()) {
     throw Unsupported("oneDNN fuses nothing into a recurrent layer");
   }
-  const RecurrentShape shape = recurrent_shape(spec);
+  const model::RecurrentShape shape = model::recurrent_shape(spec);
   if (shape.batch == 0 || shape.input == 0 || shape.hidden == 0) {
     throw Unsupported(fmt::format(
         "{} sequences of {} numbers a step, with {} hidden ones: oneDNN divides by each",

@@ -42,13 +42,13 @@ const ReductionRow& row_of(const std::string& fn) {
 
 }  // namespace
 
-void offer_reduction(const LayerSpec& spec, const Device& device, BuilderList& list) {
+void offer_reduction(const model::LayerSpec& spec, const Device& device, BuilderList& list) {
   if (!spec.has_input(0) || spec.outputs.size() != 1 || spec.inputs[0]->dims.empty()) {
     throw Unsupported("reduce needs one operand that is not a scalar, and one output");
   }
-  const TensorType& x = *spec.inputs[0];
-  const TensorType& y = spec.outputs[0];
-  if (!is_floating(x.dtype)) {
+  const model::TensorType& x = *spec.inputs[0];
+  const model::TensorType& y = spec.outputs[0];
+  if (!model::is_floating(x.dtype)) {
     throw Unsupported("oneDNN reduces integers in f32");
   }
   if (element_count(x) == 0) {
@@ -67,10 +67,10 @@ void offer_reduction(const LayerSpec& spec, const Device& device, BuilderList& l
     posts.list.append_eltwise(dnnl::algorithm::eltwise_log, 0.0F, 0.0F);
   }
   posts.append_epilogue(spec, dims, Layout::kPlain);
-  dnnl::primitive_attr attributes = attributes_of(spec);
+  dnnl::primitive_attr attributes = make_attributes(spec);
   attributes.set_post_ops(posts.list);
   const auto result = dense(y.dtype, dims);
-  if (static_cast<std::size_t>(byte_size(y).value) != result.get_size()) {
+  if (static_cast<std::size_t>(model::byte_size(y).value) != result.get_size()) {
     throw Unsupported("the output of the reduction does not follow from the input and the axes");
   }
   std::vector<Argument> arguments{input(spec, DNNL_ARG_SRC, 0, dense(x)),

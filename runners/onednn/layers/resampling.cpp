@@ -35,7 +35,7 @@ std::vector<std::int64_t> library_positions(std::int64_t in, std::int64_t out) {
 }
 
 /// Returns whether the library resizes as the key wants it. Batch and channels must stay.
-bool library_resizes(const LayerSpec& spec) {
+bool library_resizes(const model::LayerSpec& spec) {
   const Dims& x = spec.inputs[0]->dims;
   const Dims& y = spec.outputs[0].dims;
   const std::string& mode = spec.text("mode");
@@ -60,7 +60,7 @@ bool library_resizes(const LayerSpec& spec) {
 
 }  // namespace
 
-void offer_resampling(const LayerSpec& spec, const Device& device, BuilderList& list) {
+void offer_resampling(const model::LayerSpec& spec, const Device& device, BuilderList& list) {
   if (!spec.has_input(0) || spec.outputs.size() != 1 || spec.inputs[0]->dims.size() < 3 ||
       spec.inputs[0]->dims.size() > 5 ||
       spec.outputs[0].dims.size() != spec.inputs[0]->dims.size() ||
@@ -70,14 +70,14 @@ void offer_resampling(const LayerSpec& spec, const Device& device, BuilderList& 
   if (!library_resizes(spec)) {
     throw Unsupported("oneDNN resizes by half-pixel positions only, nearest or linear");
   }
-  const TensorType& x = *spec.inputs[0];
-  const TensorType& y = spec.outputs[0];
+  const model::TensorType& x = *spec.inputs[0];
+  const model::TensorType& y = spec.outputs[0];
   for (const Layout layout : given_layouts(x.dims.size())) {
     const auto source = activation(x.dtype, x.dims, layout);
     const auto result = activation(y.dtype, y.dims, layout);
     PostOperations posts;
     posts.append_epilogue(spec, y.dims, layout);
-    dnnl::primitive_attr attributes = attributes_of(spec);
+    dnnl::primitive_attr attributes = make_attributes(spec);
     attributes.set_post_ops(posts.list);
     std::vector<Argument> arguments{input(spec, DNNL_ARG_SRC, 0, dense(x)),
                                     output(DNNL_ARG_DST, 0, dense(y))};

@@ -16,12 +16,12 @@ struct RowProduct {
   std::int64_t columns;
 };
 
-std::optional<RowProduct> row_product(const LayerSpec& spec) {
-  const TensorType& a = *spec.inputs[0];
-  const TensorType& b = *spec.inputs[1];
+std::optional<RowProduct> row_product(const model::LayerSpec& spec) {
+  const model::TensorType& a = *spec.inputs[0];
+  const model::TensorType& b = *spec.inputs[1];
   constexpr std::int64_t kMaxResult = std::int64_t{1} << 34;  // the library counts it in 32 bits
   const bool one_matrix = b.constant && b.dims.size() == 2 && a.dims.size() >= 2;
-  if (spec.op != "matmul" || !is_floating(a.dtype) || !one_matrix || element_count(a) == 0 ||
+  if (spec.op != "matmul" || !model::is_floating(a.dtype) || !one_matrix || element_count(a) == 0 ||
       b.dims[1] == 0 || element_count(spec.outputs[0]) > kMaxResult) {
     return std::nullopt;
   }
@@ -29,20 +29,22 @@ std::optional<RowProduct> row_product(const LayerSpec& spec) {
 }
 
 /// Describes rows, one after the other, as a matrix.
-dnnl::memory::desc as_matrix(DataType type, std::int64_t rows, std::int64_t columns) {
+dnnl::memory::desc as_matrix(model::DataType type, std::int64_t rows, std::int64_t columns) {
   return dense(type, Dims{rows, columns});
 }
 
 /// Describes rows as the pixels of an image with its channels last.
-dnnl::memory::desc as_image(DataType type, std::int64_t rows, std::int64_t columns) {
+dnnl::memory::desc as_image(model::DataType type, std::int64_t rows, std::int64_t columns) {
   return activation(type, Dims{1, columns, 1, rows}, Layout::kChannelsLast);
 }
 
-using View = dnnl::memory::desc (*)(DataType type, std::int64_t rows, std::int64_t columns);
+using View = dnnl::memory::desc (*)(model::DataType type, std::int64_t rows, std::int64_t columns);
 
 /// Describes an operand of the epilogue. Throws Unsupported if it is neither a row nor a whole
 /// result.
-dnnl::memory::desc operand_view(const TensorType& type, const RowProduct& product, View view) {
+dnnl::memory::desc operand_view(const model::TensorType& type,
+                                const RowProduct& product,
+                                View view) {
   const std::int64_t count = element_count(type);
   if (type.dims.empty() || type.dims.back() != product.columns ||
       (count != product.columns && count != product.rows * product.columns)) {
@@ -51,20 +53,20 @@ dnnl::memory::desc operand_view(const TensorType& type, const RowProduct& produc
   return view(type.dtype, count / product.columns, product.columns);
 }
 
-PostOperations posts_of(const LayerSpec& spec, const RowProduct& product, View view) {
+PostOperations make_posts(const model::LayerSpec& spec, const RowProduct& product, View view) {
   PostOperations posts;
-  posts.append_epilogue(spec, [&](const TensorType& type) {
+  posts.append_epilogue(spec, [&](const model::TensorType& type) {
     const dnnl::memory::desc form = operand_view(type, product, view);
     return OperandForm{form, form};
   });
   return posts;
 }
 
-std::vector<Argument> arguments_of(const LayerSpec& spec,
-                                   const dnnl::memory::desc& source,
-                                   const dnnl::memory::desc& weights,
-                                   const dnnl::memory::desc& result,
-                                   const PostOperations& posts) {
+std::vector<Argument> make_arguments(const model::LayerSpec& spec,
+                                     const dnnl::memory::desc& source,
+                                     const dnnl::memory::desc& weights,
+                                     const dnnl::memory::desc& result,
+                                     const PostOperations& posts) {
   std::vector<Argument> arguments{input(spec, DNNL_ARG_SRC, 0, source),
                                   input(spec, DNNL_ARG_WEIGHTS, 1, weights),
                                   output(DNNL_ARG_DST, 0, result)};
@@ -72,17 +74,17 @@ std::vector<Argument> arguments_of(const LayerSpec& spec,
   return arguments;
 }
 
-void offer_as_inner_product(const LayerSpec& spec,
+void offer_as_inner_product(const model::LayerSpec& spec,
                             const RowProduct& product,
                             const Device& device,
                             BuilderList& list) {
-  const DataType type = spec.inputs[1]->dtype;
+  const model::DataType type = spec.inputs[1]->dtype;
   const auto source = as_matrix(spec.inputs[0]->dtype, product.rows, product.inner);
   const auto result = as_matrix(spec.outputs[0].dtype, product.rows, product.columns);
   const Dims extents{product.columns, product.inner};
   const dnnl::memory::desc weights(extents, library_type(type), Dims{1, product.columns});
-  const PostOperations posts = posts_of(spec, product, as_matrix);
-  dnnl::primitive_attr attributes = attributes_of(spec);
+  const PostOperations posts = make_posts(spec, product, as_matrix);
+  dnnl::primitive_attr attributes = make_attributes(spec);
   attributes.set_post_ops(posts.list);
   dnnl_primitive_desc_t first = nullptr;
   const dnnl_status_t status =
@@ -95,21 +97,21 @@ void offer_as_inner_product(const LayerSpec& spec,
                                                        result.get(),
                                                        attributes.get());
   list.add_implementations(
-      status, first, arguments_of(spec, source, weights, result, posts), "kind=inner_product");
+      status, first, make_arguments(spec, source, weights, result, posts), "kind=inner_product");
 }
 
-void offer_as_convolution(const LayerSpec& spec,
+void offer_as_convolution(const model::LayerSpec& spec,
                           const RowProduct& product,
                           const Device& device,
                           BuilderList& list) {
-  const DataType type = spec.inputs[1]->dtype;
+  const model::DataType type = spec.inputs[1]->dtype;
   const auto source = as_image(spec.inputs[0]->dtype, product.rows, product.inner);
   const auto result = as_image(spec.outputs[0].dtype, product.rows, product.columns);
   const Dims extents{product.columns, product.inner, 1, 1};
   const dnnl::memory::desc weights(
       extents, library_type(type), Dims{1, product.columns, product.columns, product.columns});
-  const PostOperations posts = posts_of(spec, product, as_image);
-  dnnl::primitive_attr attributes = attributes_of(spec);
+  const PostOperations posts = make_posts(spec, product, as_image);
+  dnnl::primitive_attr attributes = make_attributes(spec);
   attributes.set_post_ops(posts.list);
   const Dims ones{1, 1};
   const Dims zeros{0, 0};
@@ -129,15 +131,15 @@ void offer_as_convolution(const LayerSpec& spec,
                                                      zeros.data(),
                                                      attributes.get());
   list.add_implementations(
-      status, first, arguments_of(spec, source, weights, result, posts), "kind=convolution");
+      status, first, make_arguments(spec, source, weights, result, posts), "kind=convolution");
 }
 
-using RowOffer = void (*)(const LayerSpec& spec,
+using RowOffer = void (*)(const model::LayerSpec& spec,
                           const RowProduct& product,
                           const Device& device,
                           BuilderList& list);
 
-void offer_if_possible(const LayerSpec& spec,
+void offer_if_possible(const model::LayerSpec& spec,
                        const Device& device,
                        BuilderList& list,
                        RowOffer builder) {
@@ -154,11 +156,13 @@ void offer_if_possible(const LayerSpec& spec,
 
 }  // namespace
 
-void offer_row_inner_product(const LayerSpec& spec, const Device& device, BuilderList& list) {
+void offer_row_inner_product(const model::LayerSpec& spec,
+                             const Device& device,
+                             BuilderList& list) {
   offer_if_possible(spec, device, list, offer_as_inner_product);
 }
 
-void offer_row_convolution(const LayerSpec& spec, const Device& device, BuilderList& list) {
+void offer_row_convolution(const model::LayerSpec& spec, const Device& device, BuilderList& list) {
   offer_if_possible(spec, device, list, offer_as_convolution);
 }
 

@@ -7,10 +7,10 @@
 namespace plumb::onednn {
 
 /// Lists a `matmul` by one constant matrix as an inner product. Lists nothing for others.
-void offer_row_inner_product(const LayerSpec& spec, const Device& device, BuilderList& list);
+void offer_row_inner_product(const model::LayerSpec& spec, const Device& device, BuilderList& list);
 
 /// Lists such a `matmul` as a 1×1 convolution of an image whose pixels are the rows. Lists nothing
 /// for others.
-void offer_row_convolution(const LayerSpec& spec, const Device& device, BuilderList& list);
+void offer_row_convolution(const model::LayerSpec& spec, const Device& device, BuilderList& list);
 
 }  // namespace plumb::onednn

@@ -42,14 +42,14 @@ std::vector<std::pair<std::string, std::string>> tuning_variables() {
   return found;
 }
 
-std::vector<std::pair<std::size_t, double>> some_elements(const Tensor& output,
+std::vector<std::pair<std::size_t, double>> some_elements(const model::Tensor& output,
                                                           std::uint64_t seed) {
   const auto count = static_cast<std::size_t>(element_count(output.type));
-  const RandomStream random(seed);
+  const engine::RandomStream random(seed);
   std::vector<std::pair<std::size_t, double>> elements;
   for (std::size_t i = 0; i < std::min(kPlaces, count); ++i) {
     const std::size_t place = count <= kPlaces ? i : random.below(i, count);
-    elements.emplace_back(place, number_at(output, place));
+    elements.emplace_back(place, engine::number_at(output, place));
   }
   return elements;
 }
@@ -89,21 +89,21 @@ tuned the measured library, unless they are set already; they are listed in `mai
 
 }  // namespace
 
-Reproducer reproduce(const ReproducerRequest& request,
-                     const BuilderList& builders,
-                     const Device& device) {
+worker::Reproducer reproduce(const worker::ReproducerRequest& request,
+                             const BuilderList& builders,
+                             const Device& device) {
   if (request.rows.empty()) {
     throw Error(Error::Kind::kUser, "there is no row to reproduce");
   }
   ReproducerSource source;
-  source.spec = parse_key(request.key);
+  source.spec = model::parse_key(request.key);
   source.key = request.key.text;
   const dnnl_version_t& version = *dnnl_version();
   source.library = fmt::format("oneDNN {}.{}.{}", version.major, version.minor, version.patch);
   source.seed = request.seed;
   source.variables = tuning_variables();
-  const std::vector<Tensor> operands = random_operands(source.spec, request.seed);
-  for (const Measurement& row : request.rows) {
+  const std::vector<model::Tensor> operands = engine::random_operands(source.spec, request.seed);
+  for (const results::Measurement& row : request.rows) {
     if (!row.outcome.timed()) {
       throw Error(
           Error::Kind::kUser,
@@ -118,7 +118,7 @@ Reproducer reproduce(const ReproducerRequest& request,
     source.variants.push_back(
         {row, builder.build(), some_elements(program.outputs(0).front(), request.seed)});
   }
-  Reproducer reproducer;
+  worker::Reproducer reproducer;
   reproducer.files = {{"main.cpp", reproducer_source(source)},
                       {"CMakeLists.txt", std::string(reproducer_cmake())}};
   reproducer.instructions = kInstructions;

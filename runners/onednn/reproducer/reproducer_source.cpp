@@ -26,8 +26,10 @@ namespace {
                   why));
 }
 
-std::string numbers_text(const LayerSpec& spec, std::size_t operand, const std::string& variant) {
-  const auto numbers = operand_numbers(spec, operand);
+std::string numbers_text(const model::LayerSpec& spec,
+                         std::size_t operand,
+                         const std::string& variant) {
+  const auto numbers = engine::operand_numbers(spec, operand);
   if (!numbers) {
     refuse(
         variant,
@@ -42,7 +44,9 @@ std::string numbers_text(const LayerSpec& spec, std::size_t operand, const std::
                      numbers->scale);
 }
 
-std::string buffer_text(const LayerSpec& spec, const Buffer& buffer, const std::string& variant) {
+std::string buffer_text(const model::LayerSpec& spec,
+                        const Buffer& buffer,
+                        const std::string& variant) {
   if (buffer.pack) {
     refuse(variant, "the harness packs an operand for it");
   }
@@ -55,7 +59,8 @@ std::string buffer_text(const LayerSpec& spec, const Buffer& buffer, const std::
     return fmt::format("{{Role::intermediate, 0, 0, type::f32, {{}}, false, {{}}, {}}}",
                        buffer.bytes);
   }
-  const TensorType& type = input ? *spec.inputs[buffer.operand] : spec.outputs[buffer.operand];
+  const model::TensorType& type =
+      input ? *spec.inputs[buffer.operand] : spec.outputs[buffer.operand];
   const bool reordered = buffer.view != buffer.layout;
   return fmt::format("{{Role::{}, {}, {}, type::{}, {}, {}, {}, {}}}",
                      input ? "input" : "output",
@@ -68,7 +73,7 @@ std::string buffer_text(const LayerSpec& spec, const Buffer& buffer, const std::
                      buffer.bytes);
 }
 
-std::string step_text(const LayerSpec& spec,
+std::string step_text(const model::LayerSpec& spec,
                       const Step& step,
                       LeftToLibrary left,
                       const std::string& variant) {
@@ -85,7 +90,7 @@ std::string step_text(const LayerSpec& spec,
     arguments.push_back(fmt::format(
         "{{{}, {}, {}}}", argument_text(argument.index), argument.buffer, argument.offset));
   }
-  const bool deterministic = spec.math == MathClass::kDeterministic;
+  const bool deterministic = spec.math == model::MathClass::kDeterministic;
   return fmt::format(
       "  {{\n{}    layer.steps.push_back(step({}(description), description,\n"
       "                               {{{}}}));\n  }}\n",
@@ -94,7 +99,7 @@ std::string step_text(const LayerSpec& spec,
       fmt::join(arguments, ", "));
 }
 
-std::string row_text(const Measurement& row) {
+std::string row_text(const results::Measurement& row) {
   return fmt::format("{{{:.9g}, {:.9g}, {:.9g}, {}, {}, {}}}",
                      row.summary.median.count(),
                      row.summary.interval.low.count(),
@@ -104,7 +109,7 @@ std::string row_text(const Measurement& row) {
                      cpp_literal(row.output_hash));
 }
 
-std::string layer_text(const LayerSpec& spec,
+std::string layer_text(const model::LayerSpec& spec,
                        const ReproducedVariant& variant,
                        std::size_t number) {
   const std::string& name = variant.row.variant;
@@ -138,7 +143,7 @@ std::string reproducer_source(const ReproducerSource& source) {
   std::string layers = fmt::format("constexpr const char* kKey = {};\n", cpp_literal(source.key));
   layers += fmt::format("constexpr const char* kLibrary = {};\n", cpp_literal(source.library));
   layers += fmt::format("constexpr std::uint64_t kSeed = {}U;\n", source.seed);
-  const LayerCost cost = cost_of(source.spec);
+  const model::LayerCost cost = model::compute_cost(source.spec);
   layers += "/// What one execution multiplies and accumulates, and must read and write.\n";
   layers += fmt::format("[[maybe_unused]] constexpr std::int64_t kMacs = {};\n", cost.macs);
   layers += fmt::format("[[maybe_unused]] constexpr std::int64_t kBytes = {};\n\n",

@@ -14,14 +14,14 @@ namespace plumb::onednn {
 
 /// One variant to be reproduced.
 struct ReproducedVariant {
-  Measurement row;  ///< with its time
+  results::Measurement row;  ///< with its time
   ExecutionPlan plan;
   std::vector<std::pair<std::size_t, double>> expected;  ///< elements of the first output, by place
 };
 
 /// Contents from which a reproducer is made.
 struct ReproducerSource {
-  LayerSpec spec;
+  model::LayerSpec spec;
   std::string key;
   std::string library;  ///< name and version, for people
   std::uint64_t seed = 1;

@@ -16,22 +16,22 @@ namespace {
 using cuda::abi::Attribute;
 using cuda::abi::DescriptorType;
 
-DataType data_type(cuda::abi::Type type) {
+model::DataType data_type(cuda::abi::Type type) {
   switch (type) {
     case cuda::abi::Type::kHalf:
-      return DataType::kF16;
+      return model::DataType::kF16;
     case cuda::abi::Type::kBfloat16:
-      return DataType::kBf16;
+      return model::DataType::kBf16;
     case cuda::abi::Type::kInt8:
-      return DataType::kS8;
+      return model::DataType::kS8;
     case cuda::abi::Type::kInt32:
-      return DataType::kS32;
+      return model::DataType::kS32;
     case cuda::abi::Type::kBoolean:
-      return DataType::kBool;
+      return model::DataType::kBool;
     case cuda::abi::Type::kFloat:
       break;
   }
-  return DataType::kF32;
+  return model::DataType::kF32;
 }
 
 /// Reader of one operation graph.
@@ -212,12 +212,12 @@ class Reader {
   std::set<std::size_t> made_;
 };
 
-TensorType span_of(const cuda::GraphTensor& tensor) {
+model::TensorType span_of(const cuda::GraphTensor& tensor) {
   std::int64_t last = 0;
   for (std::size_t axis = 0; axis < tensor.dimensions.size(); ++axis) {
     last += (tensor.dimensions[axis] - 1) * tensor.strides[axis];
   }
-  TensorType type;
+  model::TensorType type;
   type.dtype = data_type(tensor.type);
   type.dims = {last + 1};
   return type;
@@ -225,15 +225,15 @@ TensorType span_of(const cuda::GraphTensor& tensor) {
 
 /// Computes the graph on the memory of its operands, each a row of its numbers.
 void compute(cuda::GraphForm form, const std::vector<void*>& addresses) {
-  std::vector<TensorType> results;
-  std::vector<Tensor> operands;
+  std::vector<model::TensorType> results;
+  std::vector<model::Tensor> operands;
   std::vector<void*> places;
   for (std::size_t i = 0; i < form.graph.tensors.size(); ++i) {
     const cuda::GraphTensor& tensor = form.graph.tensors[i];
-    const TensorType type = span_of(tensor);
+    const model::TensorType type = span_of(tensor);
     if (tensor.operand) {
       const auto* const begin = static_cast<const std::byte*>(addresses[i]);
-      operands.push_back({type, {begin, begin + byte_size(type).value}});
+      operands.push_back({type, {begin, begin + model::byte_size(type).value}});
       form.inputs.push_back(cuda::TensorLayout::kChannelsFirst);
     } else if (tensor.is_result()) {
       results.push_back(type);
@@ -281,7 +281,7 @@ int execute_plan(const std::shared_ptr<const DnnPlan>& plan,
     }
     addresses[i] = at->second;
     ranges.push_back({at->second,
-                      static_cast<std::size_t>(byte_size(span_of(tensor)).value),
+                      static_cast<std::size_t>(model::byte_size(span_of(tensor)).value),
                       tensor.is_result()});
   }
   if (workspace_bytes > 0) {

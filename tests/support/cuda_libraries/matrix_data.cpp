@@ -15,35 +15,35 @@ Range MatrixData::range(const void* address, bool write) const {
   return {address, span() * bytes_of(type), write};
 }
 
-DataType data_type(cuda::abi::LtType type) {
+model::DataType data_type(cuda::abi::LtType type) {
   using Lt = cuda::abi::LtType;
   switch (type) {
     case Lt::kF64:
-      return DataType::kF64;
+      return model::DataType::kF64;
     case Lt::kF16:
-      return DataType::kF16;
+      return model::DataType::kF16;
     case Lt::kBf16:
-      return DataType::kBf16;
+      return model::DataType::kBf16;
     case Lt::kS8:
-      return DataType::kS8;
+      return model::DataType::kS8;
     case Lt::kS32:
-      return DataType::kS32;
+      return model::DataType::kS32;
     case Lt::kF8E4M3:
-      return DataType::kF8E4M3;
+      return model::DataType::kF8E4M3;
     case Lt::kF8E5M2:
-      return DataType::kF8E5M2;
+      return model::DataType::kF8E5M2;
     case Lt::kF32:
       break;
   }
-  return DataType::kF32;
+  return model::DataType::kF32;
 }
 
 std::size_t bytes_of(cuda::abi::LtType type) {
-  return static_cast<std::size_t>(element_bytes(data_type(type)));
+  return static_cast<std::size_t>(model::element_bytes(data_type(type)));
 }
 
 std::vector<double> read_numbers(const void* address, cuda::abi::LtType type, std::size_t count) {
-  const ElementReader read = reader_of(data_type(type));
+  const engine::ElementReader read = engine::reader_of(data_type(type));
   std::vector<double> numbers(count);
   for (std::size_t i = 0; i < count; ++i) {
     numbers[i] = read(static_cast<const std::byte*>(address), i);
@@ -52,10 +52,10 @@ std::vector<double> read_numbers(const void* address, cuda::abi::LtType type, st
 }
 
 void write_number(void* address, cuda::abi::LtType type, std::size_t element, double value) {
-  TensorType one;
+  model::TensorType one;
   one.dtype = data_type(type);
   one.dims = {1};
-  const Tensor tensor = tensor_from(one, std::vector<double>{value});
+  const model::Tensor tensor = engine::tensor_from(one, std::vector<double>{value});
   std::memcpy(static_cast<std::byte*>(address) + element * bytes_of(type),
               tensor.data.data(),
               bytes_of(type));

@@ -29,7 +29,7 @@ struct MatrixData {
 };
 
 /// Returns Plumbline's type of one of cuBLAS'.
-[[nodiscard]] DataType data_type(cuda::abi::LtType type);
+[[nodiscard]] model::DataType data_type(cuda::abi::LtType type);
 [[nodiscard]] std::size_t bytes_of(cuda::abi::LtType type);
 
 /// Reads all elements of a span.

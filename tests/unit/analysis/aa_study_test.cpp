@@ -8,7 +8,7 @@
 
 #include "harness/base/error.hpp"
 
-namespace plumb {
+namespace plumb::analysis {
 namespace {
 
 using ::testing::SizeIs;
@@ -140,4 +140,4 @@ TEST(AaStudy, half_measured_pairs_are_left_out) {
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::analysis

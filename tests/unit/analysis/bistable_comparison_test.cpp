@@ -6,7 +6,7 @@
 
 #include "harness/analysis/compare/process_deviation.hpp"
 
-namespace plumb {
+namespace plumb::analysis {
 namespace {
 
 using Runs = std::vector<std::vector<double>>;
@@ -68,4 +68,4 @@ TEST(TestProcesses, tells_the_times_of_the_level_that_changed) {
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::analysis

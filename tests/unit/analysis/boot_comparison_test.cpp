@@ -5,7 +5,7 @@
 
 #include <random>
 
-namespace plumb {
+namespace plumb::analysis {
 namespace {
 
 using ::testing::HasSubstr;
@@ -110,4 +110,4 @@ TEST(BootComparison, false_alarms_keep_their_level) {
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::analysis

@@ -11,7 +11,7 @@
 #include "tests/unit/analysis/row_builder.hpp"
 #include "tests/unit/rewrite/graph_sketch.hpp"
 
-namespace plumb {
+namespace plumb::analysis {
 namespace {
 
 using testing::Contains;
@@ -24,16 +24,16 @@ using testing::SizeIs;
 const ModelInstance kInstance{"handmade", 1, "f32"};
 
 /// One convolution, then two that join: x → conv0 → relu1 → (conv2 → relu3 | conv4) → add5 → view6.
-Graph two_branches() {
-  GraphSketch b;
-  const ValueId stem = b.relu(b.conv(b.input({1, 3, 8, 8}), 8, 3));
-  const ValueId left = b.relu(b.conv(stem, 8, 3));
-  const ValueId right = b.conv(stem, 8, 1);
+model::Graph two_branches() {
+  rewrite::GraphSketch b;
+  const model::ValueId stem = b.relu(b.conv(b.input({1, 3, 8, 8}), 8, 3));
+  const model::ValueId left = b.relu(b.conv(stem, 8, 3));
+  const model::ValueId right = b.conv(stem, 8, 1);
   return b.build({b.view(b.add(left, right), {1, 512})});
 }
 
-LayerKey fused_key(const Graph& graph, const std::vector<LayerId>& layers) {
-  for (const Match& match : matches(graph)) {
+model::LayerKey fused_key(const model::Graph& graph, const std::vector<model::LayerId>& layers) {
+  for (const rewrite::Match& match : rewrite::matches(graph)) {
     if (match.layers == layers) {
       return match.key;
     }
@@ -54,7 +54,7 @@ double microseconds(Seconds seconds) {
   return seconds.count() * 1e6;
 }
 
-RowBuilder plain_rows(const Graph& graph) {
+RowBuilder plain_rows(const model::Graph& graph) {
   RowBuilder b;
   b.choice(graph.layers[0].key, "a", 40.0);
   b.choice(graph.layers[1].key, "a", 10.0);  // both relus: one key, one row
@@ -65,12 +65,12 @@ RowBuilder plain_rows(const Graph& graph) {
 }
 
 TEST(Bounds, add_up_the_hand_computed_example) {
-  const Graph graph = two_branches();
+  const model::Graph graph = two_branches();
   RowBuilder b = plain_rows(graph);
   b.add(fused_key(graph, {0, 1}), "f", 44.0);   // saves 6
   b.add(fused_key(graph, {2, 3}), "f", 115.0);  // dearer than 110: not used
   b.add(fused_key(graph, {4, 5}), "f", 35.0);   // saves 15
-  const ModelBounds model = bounds_of(kInstance, graph, ResultSet(b.rows()));
+  const ModelBounds model = compute_bounds(kInstance, graph, ResultSet(b.rows()));
 
   EXPECT_EQ(model.measured_layers, 7U);
   EXPECT_EQ(model.total_layers, 7U);
@@ -99,13 +99,14 @@ TEST(Bounds, add_up_the_hand_computed_example) {
 }
 
 TEST(Bounds, combine_intervals_of_one_row_linearly_and_of_different_rows_squared) {
-  GraphSketch g;
-  const ValueId x = g.input({4});
-  const Graph graph = g.build({g.eltwise(g.relu(g.relu(g.relu(x))), "exp")});
+  rewrite::GraphSketch g;
+  const model::ValueId x = g.input({4});
+  const model::Graph graph = g.build({g.eltwise(g.relu(g.relu(g.relu(x))), "exp")});
   RowBuilder b;
   RowBuilder::set_time(b.add(graph.layers[0].key, "a", 0), 10.0, 0.10);  // ±1, three times
   RowBuilder::set_time(b.add(graph.layers[3].key, "a", 0), 40.0, 0.10);  // ±4
-  const Bound bound = find(bounds_of(kInstance, graph, ResultSet(b.rows())), "library", "plain");
+  const Bound bound =
+      find(compute_bounds(kInstance, graph, ResultSet(b.rows())), "library", "plain");
   EXPECT_NEAR(microseconds(bound.seconds), 70.0, 1e-9);
   EXPECT_NEAR(microseconds(bound.interval.low), 70.0 - 5.0, 1e-9);  // √(3² + 4²)
   EXPECT_NEAR(microseconds(bound.interval.high), 70.0 + 5.0, 1e-9);
@@ -114,13 +115,13 @@ TEST(Bounds, combine_intervals_of_one_row_linearly_and_of_different_rows_squared
 }
 
 TEST(Bounds, are_incomplete_where_a_layer_has_no_time) {
-  const Graph graph = two_branches();
+  const model::Graph graph = two_branches();
   RowBuilder b;
   b.choice(graph.layers[0].key, "a", 40.0);
   b.choice(graph.layers[1].key, "a", 10.0);
   b.choice(graph.layers[2].key, "a", 100.0);
-  b.fail(graph.layers[4].key, Outcome::Kind::kUnsupported, "no 1x1");
-  const ModelBounds model = bounds_of(kInstance, graph, ResultSet(b.rows()));
+  b.fail(graph.layers[4].key, results::Outcome::Kind::kUnsupported, "no 1x1");
+  const ModelBounds model = compute_bounds(kInstance, graph, ResultSet(b.rows()));
   EXPECT_EQ(model.measured_layers, 5U);
   EXPECT_EQ(model.total_layers, 7U);
   ASSERT_THAT(model.unsupported, SizeIs(2));
@@ -134,14 +135,15 @@ TEST(Bounds, are_incomplete_where_a_layer_has_no_time) {
 }
 
 TEST(Bounds, become_complete_when_only_the_fused_layer_has_a_time) {
-  const Graph graph = two_branches();
+  const model::Graph graph = two_branches();
   RowBuilder b = plain_rows(graph);
-  std::vector<StoredMeasurement> rows = b.rows();
+  std::vector<results::StoredMeasurement> rows = b.rows();
   rows.pop_back();  // the addition alone
-  EXPECT_FALSE(find(bounds_of(kInstance, graph, ResultSet(rows)), "library", "fusion").complete);
+  EXPECT_FALSE(
+      find(compute_bounds(kInstance, graph, ResultSet(rows)), "library", "fusion").complete);
   b.add(fused_key(graph, {4, 5}), "f", 500.0);
   rows.push_back(b.rows().back());
-  const ModelBounds model = bounds_of(kInstance, graph, ResultSet(rows));
+  const ModelBounds model = compute_bounds(kInstance, graph, ResultSet(rows));
   EXPECT_TRUE(find(model, "library", "fusion").complete);
   EXPECT_FALSE(find(model, "library", "plain").complete);
   EXPECT_TRUE(find(model, "library_parallel", "fusion").complete);
@@ -149,29 +151,29 @@ TEST(Bounds, become_complete_when_only_the_fused_layer_has_a_time) {
 }
 
 TEST(Bounds, never_count_an_unsupported_layer_as_free) {
-  GraphSketch g;
-  const ValueId x = g.relu(g.input({4}));
-  const ValueId y = g.relu(x);
+  rewrite::GraphSketch g;
+  const model::ValueId x = g.relu(g.input({4}));
+  const model::ValueId y = g.relu(x);
   g.unsupported("loops are not supported");
-  const Graph graph = g.build({y});
+  const model::Graph graph = g.build({y});
   RowBuilder b;
   b.choice(graph.layers[0].key, "a", 10.0);
-  const ModelBounds model = bounds_of(kInstance, graph, ResultSet(b.rows()));
+  const ModelBounds model = compute_bounds(kInstance, graph, ResultSet(b.rows()));
   EXPECT_FALSE(find(model, "library", "fusion").complete);
   ASSERT_THAT(model.unsupported, SizeIs(1));
   EXPECT_EQ(model.unsupported[0].reason, "loops are not supported");
 }
 
 TEST(Bounds, add_up_the_choices_of_the_library_with_cold_weights) {
-  GraphSketch g;
-  const Graph graph = g.build({g.relu(g.matmul(g.input({4, 4}), 4))});
+  rewrite::GraphSketch g;
+  const model::Graph graph = g.build({g.relu(g.matmul(g.input({4, 4}), 4))});
   RowBuilder b;
   b.add(graph.layers[0].key, "best", 10.0);
   b.choice(graph.layers[0].key, "default", 12.0);
-  b.choice(graph.layers[0].key, "default", 15.0).cache = CacheMode::kWeights;
-  b.add(graph.layers[0].key, "best", 13.0).cache = CacheMode::kWeights;
+  b.choice(graph.layers[0].key, "default", 15.0).cache = results::CacheMode::kWeights;
+  b.add(graph.layers[0].key, "best", 13.0).cache = results::CacheMode::kWeights;
   b.choice(graph.layers[1].key, "default", 2.0);
-  const ModelBounds model = bounds_of(kInstance, graph, ResultSet(b.rows()));
+  const ModelBounds model = compute_bounds(kInstance, graph, ResultSet(b.rows()));
   EXPECT_NEAR(microseconds(find(model, "library", "plain").seconds), 12.0, 1e-9);
   const Bound& sum = find(model, "layer_sum", "plain");
   EXPECT_NEAR(microseconds(sum.seconds), 17.0, 1e-9);
@@ -183,11 +185,11 @@ TEST(Bounds, add_up_the_choices_of_the_library_with_cold_weights) {
 }
 
 TEST(Bounds, add_up_no_choices_from_hot_times_alone) {
-  GraphSketch g;
-  const Graph graph = g.build({g.matmul(g.input({4, 4}), 4)});
+  rewrite::GraphSketch g;
+  const model::Graph graph = g.build({g.matmul(g.input({4, 4}), 4)});
   RowBuilder b;
   b.choice(graph.layers[0].key, "default", 12.0);
-  const ModelBounds model = bounds_of(kInstance, graph, ResultSet(b.rows()));
+  const ModelBounds model = compute_bounds(kInstance, graph, ResultSet(b.rows()));
   for (const Bound& bound : model.bounds) {
     EXPECT_NE(bound.kind, "layer_sum");
     EXPECT_TRUE(bound.complete) << bound.kind;
@@ -195,23 +197,23 @@ TEST(Bounds, add_up_no_choices_from_hot_times_alone) {
 }
 
 TEST(Bounds, of_hardware_need_bytes_beyond_the_cache_or_operations) {
-  GraphSketch g;
-  const Graph graph = g.build({g.matmul(g.input({256, 1024}), 512)});
+  rewrite::GraphSketch g;
+  const model::Graph graph = g.build({g.matmul(g.input({256, 1024}), 512)});
   // in 1 MiB, weights 2 MiB, out 0.5 MiB = 3.5 MiB; 2 · 256 · 512 · 1024 operations
   EXPECT_EQ(compulsory_bytes(graph).value, 3'670'016);
-  Calibration calibration;
+  results::Calibration calibration;
   calibration.peak_f32 = FlopsPerSecond{268'435'456.0 / 1e-3};
   calibration.memory_bandwidth = BytesPerSecond{1'048'576.0 / 1e-3};
   calibration.last_level_cache = Bytes{2'097'152};
-  const ModelBounds model = bounds_of(kInstance, graph, ResultSet({}, calibration));
+  const ModelBounds model = compute_bounds(kInstance, graph, ResultSet({}, calibration));
   EXPECT_NEAR(find(model, "hardware", "any").seconds.count(), 1.5e-3, 1e-12);  // 1.5 MiB move
   calibration.last_level_cache = Bytes{std::int64_t{1} << 30};
-  EXPECT_NEAR(find(bounds_of(kInstance, graph, ResultSet({}, calibration)), "hardware", "any")
+  EXPECT_NEAR(find(compute_bounds(kInstance, graph, ResultSet({}, calibration)), "hardware", "any")
                   .seconds.count(),
               1.0e-3,
               1e-12);
   calibration.theoretical_f32 = FlopsPerSecond{2.0 * calibration.peak_f32.value};
-  EXPECT_NEAR(find(bounds_of(kInstance, graph, ResultSet({}, calibration)), "hardware", "any")
+  EXPECT_NEAR(find(compute_bounds(kInstance, graph, ResultSet({}, calibration)), "hardware", "any")
                   .seconds.count(),
               0.5e-3,
               1e-12);
@@ -219,98 +221,101 @@ TEST(Bounds, of_hardware_need_bytes_beyond_the_cache_or_operations) {
 
 // A product of 2^28 operations that takes 0.25 ms shows four times the peak of the calibration.
 TEST(Bounds, of_hardware_take_the_peak_that_a_layer_of_the_run_reached) {
-  GraphSketch g;
-  const Graph graph = g.build({g.matmul(g.input({256, 1024}), 512)});
-  Calibration calibration;
+  rewrite::GraphSketch g;
+  const model::Graph graph = g.build({g.matmul(g.input({256, 1024}), 512)});
+  results::Calibration calibration;
   calibration.peak_f32 = FlopsPerSecond{268'435'456.0 / 1e-3};
   calibration.memory_bandwidth = BytesPerSecond{1e12};
   calibration.last_level_cache = Bytes{std::int64_t{1} << 30};
   RowBuilder rows;
   rows.add(graph.layers[0].key, "a", 250.0);
-  rows.add(graph.layers[0].key, "b", 10.0).purpose = Purpose::kRace;
+  rows.add(graph.layers[0].key, "b", 10.0).purpose = results::Purpose::kRace;
   rows.add({"foreign:x"}, "c", 1.0);
-  const ModelBounds model = bounds_of(kInstance, graph, ResultSet(rows.rows(), calibration));
+  const ModelBounds model = compute_bounds(kInstance, graph, ResultSet(rows.rows(), calibration));
   EXPECT_NEAR(find(model, "hardware", "any").seconds.count(), 0.25e-3, 1e-12);
 }
 
 TEST(Bounds, of_hardware_do_not_price_products_of_integers_by_a_peak_of_floats) {
-  GraphSketch g;
-  const Graph graph = int8_graph(g.build({g.matmul(g.input({256, 1024}), 512)})).graph;
+  rewrite::GraphSketch g;
+  const model::Graph graph =
+      rewrite::int8_graph(g.build({g.matmul(g.input({256, 1024}), 512)})).graph;
   ASSERT_EQ(graph.layers.back().spec.op, "matmul_integer");
-  ASSERT_EQ(graph.layers.back().spec.outputs[0].dtype, DataType::kF32);
-  Calibration calibration;
+  ASSERT_EQ(graph.layers.back().spec.outputs[0].dtype, model::DataType::kF32);
+  results::Calibration calibration;
   calibration.peak_f32 = FlopsPerSecond{1e9};
   calibration.memory_bandwidth = BytesPerSecond{1'048'576.0 / 1e-3};
   calibration.last_level_cache = Bytes{0};
   RowBuilder rows;  // a thousand times the peak of the calibration: no peak of f32
   rows.add(graph.layers.back().key, "vnni", 0.268435456);
-  const ModelBounds model = bounds_of(kInstance, graph, ResultSet(rows.rows(), calibration));
+  const ModelBounds model = compute_bounds(kInstance, graph, ResultSet(rows.rows(), calibration));
   const double bytes = 4.0 * 256 * 1024 + 4.0 + 1.0 * 1024 * 512 + 4.0 * 512 + 4.0 * 256 * 512;
   EXPECT_NEAR(find(model, "hardware", "any").seconds.count(), bytes / 1'048'576.0 * 1e-3, 1e-9);
   EXPECT_FALSE(find(model, "hardware", "any").complete) << "no peak of integers is known";
   calibration.last_level_cache = Bytes{std::int64_t{1} << 30};
-  const ModelBounds cached = bounds_of(kInstance, graph, ResultSet(rows.rows(), calibration));
+  const ModelBounds cached = compute_bounds(kInstance, graph, ResultSet(rows.rows(), calibration));
   EXPECT_FALSE(find(cached, "hardware", "any").complete);
   EXPECT_EQ(known_time(find(cached, "hardware", "any")), std::nullopt) << "and never zero";
 }
 
 TEST(Bounds, of_hardware_price_products_of_bytes_by_their_own_peak) {
-  GraphSketch g;
-  const Graph graph = int8_graph(g.build({g.matmul(g.input({256, 1024}), 512)})).graph;
+  rewrite::GraphSketch g;
+  const model::Graph graph =
+      rewrite::int8_graph(g.build({g.matmul(g.input({256, 1024}), 512)})).graph;
   ASSERT_EQ(graph.layers.back().spec.op, "matmul_integer");
-  Calibration calibration;
+  results::Calibration calibration;
   calibration.peak_f32 = FlopsPerSecond{1e9};
   calibration.peak_int8 = FlopsPerSecond{268'435'456.0 / 1e-3};  // 2^28 operations in 1 ms
   calibration.memory_bandwidth = BytesPerSecond{1e12};
   calibration.last_level_cache = Bytes{std::int64_t{1} << 30};
-  const ModelBounds model = bounds_of(kInstance, graph, ResultSet({}, calibration));
+  const ModelBounds model = compute_bounds(kInstance, graph, ResultSet({}, calibration));
   EXPECT_NEAR(find(model, "hardware", "any").seconds.count(), 1e-3, 1e-12);
   EXPECT_TRUE(find(model, "hardware", "any").complete);
   RowBuilder rows;  // reached in 0.25 ms: the calibration met a slow moment
   rows.add(graph.layers.back().key, "vnni", 250.0);
-  const ModelBounds faster = bounds_of(kInstance, graph, ResultSet(rows.rows(), calibration));
+  const ModelBounds faster = compute_bounds(kInstance, graph, ResultSet(rows.rows(), calibration));
   EXPECT_NEAR(find(faster, "hardware", "any").seconds.count(), 0.25e-3, 1e-12);
   EXPECT_NEAR(with_reached_peaks(calibration, rows.rows()).peak_f32.value, 1e9, 1.0);
 }
 
 TEST(Bounds, of_hardware_never_hold_bytes_for_slower_than_floats) {
-  GraphSketch g;
-  const Graph graph = int8_graph(g.build({g.matmul(g.input({256, 1024}), 512)})).graph;
-  Calibration calibration;
+  rewrite::GraphSketch g;
+  const model::Graph graph =
+      rewrite::int8_graph(g.build({g.matmul(g.input({256, 1024}), 512)})).graph;
+  results::Calibration calibration;
   calibration.peak_f32 = FlopsPerSecond{268'435'456.0 / 1e-3};
   calibration.peak_int8 = FlopsPerSecond{1e9};  // a disturbed moment
   calibration.memory_bandwidth = BytesPerSecond{1e12};
   calibration.last_level_cache = Bytes{std::int64_t{1} << 30};
-  const ModelBounds model = bounds_of(kInstance, graph, ResultSet({}, calibration));
+  const ModelBounds model = compute_bounds(kInstance, graph, ResultSet({}, calibration));
   EXPECT_NEAR(find(model, "hardware", "any").seconds.count(), 1e-3, 1e-12);
 }
 
 TEST(Bounds, of_hardware_are_unknown_where_nothing_limits_a_model) {
-  GraphSketch g;
-  const Graph graph = g.build({g.relu(g.input({4, 4}))});
-  Calibration calibration;
+  rewrite::GraphSketch g;
+  const model::Graph graph = g.build({g.relu(g.input({4, 4}))});
+  results::Calibration calibration;
   calibration.peak_f32 = FlopsPerSecond{1e9};
   calibration.memory_bandwidth = BytesPerSecond{1e9};
   calibration.last_level_cache = Bytes{std::int64_t{1} << 30};
-  const ModelBounds model = bounds_of(kInstance, graph, ResultSet({}, calibration));
+  const ModelBounds model = compute_bounds(kInstance, graph, ResultSet({}, calibration));
   EXPECT_EQ(known_time(find(model, "hardware", "any")), std::nullopt);
 }
 
 TEST(Bounds, of_hardware_do_not_price_products_of_8_bit_floats_by_a_peak_of_others) {
-  GraphSketch g;
-  Graph graph = g.build({g.matmul(g.input({256, 1024}), 512)});
-  Layer& product = graph.layers.back();
+  rewrite::GraphSketch g;
+  model::Graph graph = g.build({g.matmul(g.input({256, 1024}), 512)});
+  model::Layer& product = graph.layers.back();
   for (const std::size_t operand : {0U, 1U}) {
-    product.spec.inputs[operand]->dtype = DataType::kF8E4M3;
-    graph.values[product.inputs[operand].value()].type.dtype = DataType::kF8E4M3;
+    product.spec.inputs[operand]->dtype = model::DataType::kF8E4M3;
+    graph.values[product.inputs[operand].value()].type.dtype = model::DataType::kF8E4M3;
   }
-  product.key = to_key(product.spec);
-  Calibration calibration;
+  product.key = model::to_key(product.spec);
+  results::Calibration calibration;
   calibration.peak_f32 = FlopsPerSecond{1e9};
   calibration.memory_bandwidth = BytesPerSecond{1e9};
   RowBuilder rows;  // a thousand times the peak of the calibration: no peak of f32
   rows.add(product.key, "fp8", 0.268435456);
-  const ModelBounds model = bounds_of(kInstance, graph, ResultSet(rows.rows(), calibration));
+  const ModelBounds model = compute_bounds(kInstance, graph, ResultSet(rows.rows(), calibration));
   const double bytes = 1.0 * 256 * 1024 + 1.0 * 1024 * 512 + 4.0 * 256 * 512;
   EXPECT_NEAR(find(model, "hardware", "any").seconds.count(), bytes / 1e9, 1e-9);
   EXPECT_FALSE(find(model, "hardware", "any").complete);
@@ -318,37 +323,37 @@ TEST(Bounds, of_hardware_do_not_price_products_of_8_bit_floats_by_a_peak_of_othe
 }
 
 TEST(Bounds, of_hardware_count_the_rows_that_a_gather_reads) {
-  GraphSketch g;
-  const ValueId rows =
+  rewrite::GraphSketch g;
+  const model::ValueId rows =
       g.layer("gather",
-              {g.weight({30000, 768}), g.input({128}, DataType::kS64)},
+              {g.weight({30000, 768}), g.input({128}, model::DataType::kS64)},
               {128, 768},
               {{"axis", std::int64_t{0}}, {"distribution", std::string("uniform")}});
-  const Graph graph = g.build({rows});
+  const model::Graph graph = g.build({rows});
   EXPECT_EQ(compulsory_bytes(graph).value, 128 * 8 + 2 * 128 * 768 * 4);
 }
 
 TEST(Bounds, report_a_bound_that_is_none) {
-  GraphSketch g;
-  const Graph graph = g.build({g.matmul(g.input({256, 1024}), 512)});
+  rewrite::GraphSketch g;
+  const model::Graph graph = g.build({g.matmul(g.input({256, 1024}), 512)});
   RowBuilder b;
   b.choice(graph.layers[0].key, "a", 900.0);
-  Calibration calibration;
+  results::Calibration calibration;
   calibration.peak_f32 = FlopsPerSecond{1e12};
   calibration.memory_bandwidth = BytesPerSecond{3'670'016.0 / 1e-3};  // 1 ms to move all of it
-  const ModelBounds model = bounds_of(kInstance, graph, ResultSet(b.rows(), calibration));
+  const ModelBounds model = compute_bounds(kInstance, graph, ResultSet(b.rows(), calibration));
   EXPECT_THAT(model.findings, Contains(HasSubstr("hardware (any) at 0.001 s lies above library")));
   EXPECT_THAT(model.findings, Not(Contains(HasSubstr("no calibration"))));
 }
 
 TEST(Bounds, report_fall_backs_disturbance_and_instability) {
-  const Graph graph = two_branches();
+  const model::Graph graph = two_branches();
   RowBuilder b = plain_rows(graph);
-  std::vector<StoredMeasurement> rows = b.rows();
+  std::vector<results::StoredMeasurement> rows = b.rows();
   rows[1].measurement.reference_implementation = true;  // both relus
   rows[2].measurement.disturbance.disturbed = true;
-  rows[3].measurement.outcome = {Outcome::Kind::kUnstable, "wide"};
-  const ModelBounds model = bounds_of(kInstance, graph, ResultSet(rows));
+  rows[3].measurement.outcome = {results::Outcome::Kind::kUnstable, "wide"};
+  const ModelBounds model = compute_bounds(kInstance, graph, ResultSet(rows));
   EXPECT_THAT(
       model.findings,
       Contains(HasSubstr("falls back to a reference implementation for eltwise1 (2 layers): "
@@ -361,11 +366,11 @@ TEST(Bounds, report_fall_backs_disturbance_and_instability) {
 }
 
 TEST(Bounds, of_an_empty_model_are_zero_and_complete) {
-  const ModelBounds model = bounds_of(kInstance, Graph{}, ResultSet({}));
+  const ModelBounds model = compute_bounds(kInstance, model::Graph{}, ResultSet({}));
   EXPECT_EQ(find(model, "library", "fusion").seconds.count(), 0.0);
   EXPECT_TRUE(find(model, "library", "fusion").complete);
   EXPECT_THAT(model.cover, IsEmpty());
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::analysis

@@ -6,7 +6,7 @@
 #include "harness/base/error.hpp"
 #include "tests/support/result_rows.hpp"
 
-namespace plumb {
+namespace plumb::analysis {
 namespace {
 
 using ::testing::ElementsAre;
@@ -38,8 +38,8 @@ RunComparison comparison_of(std::vector<MetricComparison> metrics) {
 }
 
 /// A candidate whose model spends `share` of its time in the layer of test::key(1).
-std::map<std::string, std::vector<Execution>> executions_with(double share) {
-  Execution execution;
+std::map<std::string, std::vector<results::Execution>> executions_with(double share) {
+  results::Execution execution;
   execution.mode = "plain";
   execution.layers.resize(2);
   execution.layers[0].key = test::key(1);
@@ -60,7 +60,7 @@ TEST(Confirmation, suspects_models_and_layers_with_a_share) {
       find_suspects(comparison, {none, {}, executions_with(0.05)}, SuspectRule::kRegressed);
   EXPECT_THAT(large.series, ElementsAre(layer, kModelM));
   EXPECT_THAT(large.subjects(), ElementsAre("m|1|f32"));
-  EXPECT_THAT(large.models, ElementsAre(ModelMode{"m|1|f32", "fusion"}));
+  EXPECT_THAT(large.models, ElementsAre(results::ModelMode{"m|1|f32", "fusion"}));
   EXPECT_THAT(large.layers, ElementsAre(test::key(1)));
   const Suspects small =
       find_suspects(comparison, {none, {}, executions_with(0.005)}, SuspectRule::kRegressed);
@@ -225,4 +225,4 @@ TEST(Confirmation, is_kept_and_read_again) {
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::analysis

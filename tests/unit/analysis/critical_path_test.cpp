@@ -12,26 +12,26 @@
 
 #include "tests/unit/rewrite/graph_sketch.hpp"
 
-namespace plumb {
+namespace plumb::analysis {
 namespace {
 
 using testing::ElementsAre;
 
 /// Computes the longest path through the chosen options, by recursion over what each waits for.
-double longest_path(const Graph& graph,
+double longest_path(const model::Graph& graph,
                     const std::vector<PartitionOption>& options,
                     const std::vector<std::size_t>& chosen) {
   std::vector<std::size_t> owner(graph.layers.size());
   for (const std::size_t index : chosen) {
-    for (const LayerId layer : options[index].layers) {
+    for (const model::LayerId layer : options[index].layers) {
       owner[layer] = index;
     }
   }
-  const auto before = predecessors(graph);
+  const auto before = model::predecessors(graph);
   std::function<double(std::size_t)> finish = [&](std::size_t index) {
     double begin = 0.0;
-    for (const LayerId layer : options[index].layers) {
-      for (const LayerId earlier : before[layer]) {
+    for (const model::LayerId layer : options[index].layers) {
+      for (const model::LayerId earlier : before[layer]) {
         if (owner[earlier] != index) {
           begin = std::max(begin, finish(owner[earlier]));
         }
@@ -57,32 +57,32 @@ void for_each_cover(std::size_t layers,
     visit();
     return;
   }
-  const auto layer = static_cast<LayerId>(first - taken.begin());
+  const auto layer = static_cast<model::LayerId>(first - taken.begin());
   for (std::size_t i = 0; i < options.size(); ++i) {
     const auto& wanted = options[i].layers;
     if (std::find(wanted.begin(), wanted.end(), layer) == wanted.end() ||
-        std::any_of(wanted.begin(), wanted.end(), [&](LayerId id) { return taken[id]; })) {
+        std::any_of(wanted.begin(), wanted.end(), [&](model::LayerId id) { return taken[id]; })) {
       continue;
     }
-    for (const LayerId id : wanted) {
+    for (const model::LayerId id : wanted) {
       taken[id] = true;
     }
     chosen.push_back(i);
     for_each_cover(layers, options, chosen, taken, visit);
     chosen.pop_back();
-    for (const LayerId id : wanted) {
+    for (const model::LayerId id : wanted) {
       taken[id] = false;
     }
   }
 }
 
 TEST(CriticalPath, follows_the_longer_branch) {
-  GraphSketch b;
-  const ValueId x = b.input({4});
-  const ValueId head = b.relu(x);                                  // 0: 1 s
-  const ValueId left = b.eltwise(head, "exp");                     // 1: 5 s
-  const ValueId right = b.eltwise(b.eltwise(head, "abs"), "neg");  // 2, 3: 3 s each
-  const Graph graph = b.build({b.add(left, right)});               // 4: 2 s
+  rewrite::GraphSketch b;
+  const model::ValueId x = b.input({4});
+  const model::ValueId head = b.relu(x);                                  // 0: 1 s
+  const model::ValueId left = b.eltwise(head, "exp");                     // 1: 5 s
+  const model::ValueId right = b.eltwise(b.eltwise(head, "abs"), "neg");  // 2, 3: 3 s each
+  const model::Graph graph = b.build({b.add(left, right)});               // 4: 2 s
   const std::vector<PartitionOption> options{{{0}, Seconds(1.0)},
                                              {{1}, Seconds(5.0)},
                                              {{2}, Seconds(3.0)},
@@ -95,11 +95,11 @@ TEST(CriticalPath, follows_the_longer_branch) {
 }
 
 TEST(CriticalPath, may_need_another_cover_than_the_cheapest_sum) {
-  GraphSketch b;
-  const ValueId x = b.input({4});
-  const ValueId slow = b.eltwise(x, "exp");          // 0: 10 s
-  const ValueId fast = b.eltwise(x, "abs");          // 1: 6 s
-  const Graph graph = b.build({b.add(slow, fast)});  // 2: 4 s
+  rewrite::GraphSketch b;
+  const model::ValueId x = b.input({4});
+  const model::ValueId slow = b.eltwise(x, "exp");          // 0: 10 s
+  const model::ValueId fast = b.eltwise(x, "abs");          // 1: 6 s
+  const model::Graph graph = b.build({b.add(slow, fast)});  // 2: 4 s
   const std::vector<PartitionOption> options{
       {{0}, Seconds(10.0)}, {{1}, Seconds(6.0)}, {{2}, Seconds(4.0)}, {{1, 2}, Seconds(9.0)}};
   const Partition cover = cheapest_partition(3, options);
@@ -110,9 +110,9 @@ TEST(CriticalPath, may_need_another_cover_than_the_cheapest_sum) {
 }
 
 TEST(CriticalPath, passes_only_unavoidable_layers_without_a_time) {
-  GraphSketch b;
-  const ValueId x = b.input({4});
-  const Graph graph = b.build({b.relu(b.eltwise(b.eltwise(x, "exp"), "abs"))});
+  rewrite::GraphSketch b;
+  const model::ValueId x = b.input({4});
+  const model::Graph graph = b.build({b.relu(b.eltwise(b.eltwise(x, "exp"), "abs"))});
   const std::vector<PartitionOption> options{
       {{0}, std::nullopt}, {{1}, Seconds(1.0)}, {{2}, std::nullopt}, {{0, 1}, Seconds(100.0)}};
   const CriticalPath path = shortest_critical_path(graph, options, cheapest_partition(3, options));
@@ -121,9 +121,9 @@ TEST(CriticalPath, passes_only_unavoidable_layers_without_a_time) {
 }
 
 TEST(CriticalPath, passes_views_without_time) {
-  GraphSketch b;
-  const ValueId x = b.input({4});
-  const Graph graph = b.build({b.relu(b.view(b.relu(x), {2, 2}))});
+  rewrite::GraphSketch b;
+  const model::ValueId x = b.input({4});
+  const model::Graph graph = b.build({b.relu(b.view(b.relu(x), {2, 2}))});
   const std::vector<PartitionOption> options{{{0}, Seconds(1.0)}, {{2}, Seconds(2.0)}};
   const CriticalPath path = shortest_critical_path(graph, options, cheapest_partition(3, options));
   EXPECT_DOUBLE_EQ(path.length.count(), 3.0);
@@ -131,7 +131,7 @@ TEST(CriticalPath, passes_views_without_time) {
 }
 
 TEST(CriticalPath, of_nothing_is_nothing) {
-  const CriticalPath path = shortest_critical_path(Graph{}, {}, Partition{});
+  const CriticalPath path = shortest_critical_path(model::Graph{}, {}, Partition{});
   EXPECT_EQ(path.length.count(), 0.0);
   EXPECT_TRUE(path.options.empty());
 }
@@ -139,33 +139,33 @@ TEST(CriticalPath, of_nothing_is_nothing) {
 TEST(CriticalPath, is_the_least_over_all_covers_of_random_graphs) {
   std::mt19937 random(11);
   for (int round = 0; round < 300; ++round) {
-    GraphSketch b;
-    std::vector<ValueId> values{b.input({4})};
+    rewrite::GraphSketch b;
+    std::vector<model::ValueId> values{b.input({4})};
     const std::size_t layers = 2 + random() % 7;
     for (std::size_t i = 0; i < layers; ++i) {
       // A step back of up to three values, twice, makes branches that join.
       const auto pick = [&] {
         return values[values.size() - 1 - random() % std::min<std::size_t>(3, values.size())];
       };
-      const ValueId left = pick();
-      const ValueId right = pick();
+      const model::ValueId left = pick();
+      const model::ValueId right = pick();
       values.push_back(left == right ? b.relu(left) : b.add(left, right));
     }
-    const Graph graph = b.build({values.back()});
+    const model::Graph graph = b.build({values.back()});
     std::vector<PartitionOption> options;
-    for (LayerId layer = 0; layer < layers; ++layer) {
+    for (model::LayerId layer = 0; layer < layers; ++layer) {
       options.push_back({{layer}, Seconds(static_cast<double>(1 + random() % 9))});
     }
     // Closed chains: each layer but the last has one reader, the next.
-    std::vector<std::vector<LayerId>> readers(layers);
-    const auto before = predecessors(graph);
-    for (LayerId layer = 0; layer < layers; ++layer) {
-      for (const LayerId earlier : before[layer]) {
+    std::vector<std::vector<model::LayerId>> readers(layers);
+    const auto before = model::predecessors(graph);
+    for (model::LayerId layer = 0; layer < layers; ++layer) {
+      for (const model::LayerId earlier : before[layer]) {
         readers[earlier].push_back(layer);
       }
     }
-    for (LayerId layer = 0; layer < layers; ++layer) {
-      std::vector<LayerId> chain{layer};
+    for (model::LayerId layer = 0; layer < layers; ++layer) {
+      std::vector<model::LayerId> chain{layer};
       while (readers[chain.back()].size() == 1 && chain.size() < 4) {
         chain.push_back(readers[chain.back()].front());
         if (random() % 3 != 0) {
@@ -187,17 +187,17 @@ TEST(CriticalPath, is_the_least_over_all_covers_of_random_graphs) {
 
     // The path is one in the graph, and its times add up.
     double sum = 0.0;
-    std::set<LayerId> seen;
+    std::set<model::LayerId> seen;
     for (std::size_t i = 0; i < path.options.size(); ++i) {
       const PartitionOption& option = options[path.options[i]];
       sum += option.seconds->count();
-      for (const LayerId layer : option.layers) {
+      for (const model::LayerId layer : option.layers) {
         ASSERT_TRUE(seen.insert(layer).second);
       }
       if (i > 0) {
-        const LayerId from = options[path.options[i - 1]].layers.back();
+        const model::LayerId from = options[path.options[i - 1]].layers.back();
         const bool linked =
-            std::any_of(option.layers.begin(), option.layers.end(), [&](LayerId to) {
+            std::any_of(option.layers.begin(), option.layers.end(), [&](model::LayerId to) {
               return std::find(before[to].begin(), before[to].end(), from) != before[to].end();
             });
         ASSERT_TRUE(linked) << "round " << round;
@@ -208,4 +208,4 @@ TEST(CriticalPath, is_the_least_over_all_covers_of_random_graphs) {
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::analysis

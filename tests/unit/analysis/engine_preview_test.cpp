@@ -6,7 +6,7 @@
 
 #include "harness/model/key/layer_spec.hpp"
 
-namespace plumb {
+namespace plumb::analysis {
 namespace {
 
 using testing::ElementsAre;
@@ -16,13 +16,14 @@ using testing::IsEmpty;
 constexpr const char* kTail =
     "acc=f32;math=strict;dilations=[1,1];group=1;pads=[1,1,1,1];strides=[1,1]";
 
-LayerKey key_of(const std::string& type, const std::string& tail = kTail) {
+model::LayerKey key_of(const std::string& type, const std::string& tail = kTail) {
   return {"v1:conv;in=" + type + "[1,8,14,14]," + type + "[16,8,3,3]c;out=" + type +
           "[1,16,14,14];" + tail};
 }
 
-EngineConfiguration configuration(std::int64_t engine, std::vector<std::string> notes = {}) {
-  EngineConfiguration result;
+results::EngineConfiguration configuration(std::int64_t engine,
+                                           std::vector<std::string> notes = {}) {
+  results::EngineConfiguration result;
   result.engine = engine;
   result.knobs = {{"TILE_SIZE", 5}};
   result.numerical_notes = std::move(notes);
@@ -31,16 +32,18 @@ EngineConfiguration configuration(std::int64_t engine, std::vector<std::string> 
   return result;
 }
 
-EngineChoices choices(const LayerKey& key, std::vector<EngineConfiguration> ranked) {
-  EngineOffer offer;
+results::EngineChoices choices(const model::LayerKey& key,
+                               std::vector<results::EngineConfiguration> ranked) {
+  results::EngineOffer offer;
   offer.layout = "NCHW";
   offer.engines = 80;
   offer.rankings = {{"A", std::move(ranked), ""}};
   return {key, {}, {offer}};
 }
 
-EngineComparison compare(const EngineConfiguration& from, const EngineConfiguration& to) {
-  const LayerKey key = key_of("f16");
+EngineComparison compare(const results::EngineConfiguration& from,
+                         const results::EngineConfiguration& to) {
+  const model::LayerKey key = key_of("f16");
   const PreviewedLayer layer{key, {{"m", 2}, {"n", 3}}, choices(key, {from}), choices(key, {to})};
   return preview_engines(std::span(&layer, 1)).comparisons.at(0);
 }
@@ -59,7 +62,7 @@ TEST(EnginePreview, other_number_alone_is_unknown) {
 }
 
 TEST(EnginePreview, worst_difference_names_the_change) {
-  EngineConfiguration other = configuration(4);
+  results::EngineConfiguration other = configuration(4);
   other.workspace = Bytes{256};
   EXPECT_EQ(compare(configuration(3), other).change, EngineChange::kResources);
   other.knobs["TILE_SIZE"] = 7;
@@ -74,48 +77,51 @@ TEST(EnginePreview, worst_difference_names_the_change) {
 }
 
 TEST(EnginePreview, shared_memory_that_only_one_version_tells_is_no_difference) {
-  EngineConfiguration other = configuration(3);
+  results::EngineConfiguration other = configuration(3);
   other.shared_memory = Bytes{4096};
   EXPECT_EQ(compare(configuration(3), other).change, EngineChange::kSame);
 }
 
 TEST(EnginePreview, first_plan_that_keeps_the_precision_is_the_choice) {
-  const std::vector<EngineConfiguration> ranked{configuration(1, {"TENSOR_CORE"}),
-                                                configuration(2, {"DOWN_CONVERT_INPUTS"}),
-                                                configuration(3, {"WINOGRAD"}),
-                                                configuration(4)};
+  const std::vector<results::EngineConfiguration> ranked{configuration(1, {"TENSOR_CORE"}),
+                                                         configuration(2, {"DOWN_CONVERT_INPUTS"}),
+                                                         configuration(3, {"WINOGRAD"}),
+                                                         configuration(4)};
   const auto engine = [&](const std::string& type, const std::string& math) {
     std::string tail = kTail;
     tail.replace(tail.find("strict"), 6, math);
-    const LayerKey key = key_of(type, tail);
-    return chosen_engine(parse_key(key), choices(key, ranked).offers[0])->engine;
+    const model::LayerKey key = key_of(type, tail);
+    return results::chosen_engine(model::parse_key(key), choices(key, ranked).offers[0])->engine;
   };
   EXPECT_EQ(engine("f32", "strict"), 3);
   EXPECT_EQ(engine("f32", "tf32"), 1);
   EXPECT_EQ(engine("f16", "strict"), 1);
-  std::vector<EngineConfiguration> refused = ranked;
+  std::vector<results::EngineConfiguration> refused = ranked;
   refused[2].refusal = "no plan";
-  const LayerKey key = key_of("f32");
-  EXPECT_EQ(chosen_engine(parse_key(key), choices(key, refused).offers[0])->engine, 4);
+  const model::LayerKey key = key_of("f32");
+  EXPECT_EQ(results::chosen_engine(model::parse_key(key), choices(key, refused).offers[0])->engine,
+            4);
 }
 
 TEST(EnginePreview, fallback_counts_where_the_first_heuristic_has_nothing) {
-  const LayerKey key = key_of("f32");
-  EngineOffer offer = choices(key, {configuration(1, {"TENSOR_CORE"})}).offers[0];
-  EXPECT_EQ(chosen_engine(parse_key(key), offer), nullptr);
+  const model::LayerKey key = key_of("f32");
+  results::EngineOffer offer = choices(key, {configuration(1, {"TENSOR_CORE"})}).offers[0];
+  EXPECT_EQ(results::chosen_engine(model::parse_key(key), offer), nullptr);
   offer.rankings.push_back({"FALLBACK", {configuration(9)}, ""});
-  EXPECT_EQ(chosen_engine(parse_key(key), offer)->engine, 9);
+  EXPECT_EQ(results::chosen_engine(model::parse_key(key), offer)->engine, 9);
 }
 
 TEST(EnginePreview, support_is_lost_and_gained_with_the_librarys_words) {
-  const LayerKey key = key_of("f16");
-  EngineChoices none = choices(key, {});
+  const model::LayerKey key = key_of("f16");
+  results::EngineChoices none = choices(key, {});
   none.offers[0].rankings[0].refusal = "CUDNN_STATUS_NOT_SUPPORTED";
-  const std::vector<PreviewedLayer> layers{
-      {key, {}, none, choices(key, {configuration(1)})},
-      {key, {}, choices(key, {configuration(1)}), none},
-      {key, {}, none, none},
-      {key, {}, choices(key, {configuration(1)}), {key, {Outcome::Kind::kCrashed, "gone"}, {}}}};
+  const std::vector<PreviewedLayer> layers{{key, {}, none, choices(key, {configuration(1)})},
+                                           {key, {}, choices(key, {configuration(1)}), none},
+                                           {key, {}, none, none},
+                                           {key,
+                                            {},
+                                            choices(key, {configuration(1)}),
+                                            {key, {results::Outcome::Kind::kCrashed, "gone"}, {}}}};
   const EnginePreview preview = preview_engines(layers);
   std::vector<EngineChange> changes;
   std::vector<std::string> reasons;
@@ -133,8 +139,8 @@ TEST(EnginePreview, support_is_lost_and_gained_with_the_librarys_words) {
 }
 
 TEST(EnginePreview, rank_in_the_old_version_tells_a_changed_order_from_a_new_kernel) {
-  const LayerKey key = key_of("f16");
-  EngineConfiguration winner = configuration(7);
+  const model::LayerKey key = key_of("f16");
+  results::EngineConfiguration winner = configuration(7);
   winner.knobs["TILE_SIZE"] = 9;
   const PreviewedLayer reordered{
       key, {}, choices(key, {configuration(1), winner}), choices(key, {winner})};
@@ -145,9 +151,10 @@ TEST(EnginePreview, rank_in_the_old_version_tells_a_changed_order_from_a_new_ker
 }
 
 TEST(EnginePreview, what_cannot_be_asked_is_counted) {
-  const LayerKey key{
+  const model::LayerKey key{
       "v1:eltwise;in=f32[1,8];out=f32[1,8];acc=f32;math=strict;fn=relu;parameters=[]"};
-  const EngineChoices refused{key, {Outcome::Kind::kUnsupported, "no device"}, {}};
+  const results::EngineChoices refused{
+      key, {results::Outcome::Kind::kUnsupported, "no device"}, {}};
   const PreviewedLayer layer{key, {{"m", 4}}, refused, refused};
   const std::vector<PreviewedLayer> layers{layer, layer};
   const EnginePreview preview = preview_engines(layers);
@@ -159,9 +166,9 @@ TEST(EnginePreview, what_cannot_be_asked_is_counted) {
 }
 
 TEST(EnginePreview, worst_comes_first_then_what_most_nodes_use) {
-  const LayerKey key = key_of("f16");
-  const LayerKey other = key_of("bf16");
-  EngineConfiguration tiled = configuration(1);
+  const model::LayerKey key = key_of("f16");
+  const model::LayerKey other = key_of("bf16");
+  results::EngineConfiguration tiled = configuration(1);
   tiled.knobs["TILE_SIZE"] = 9;
   const std::vector<PreviewedLayer> layers{
       {key, {{"m", 9}}, choices(key, {configuration(1)}), choices(key, {configuration(1)})},
@@ -175,4 +182,4 @@ TEST(EnginePreview, worst_comes_first_then_what_most_nodes_use) {
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::analysis

@@ -3,14 +3,14 @@
 
 #include <gtest/gtest.h>
 
-namespace plumb {
+namespace plumb::analysis {
 namespace {
 
 TEST(EnvironmentDifference, lists_facts_and_knows_what_is_varied) {
-  const Environment left{{{"cpu.model", "A"}, {"library", "1"}, {"library.isa", "x"}},
-                         {{"kernel", "6"}}};
-  const Environment right{{{"cpu.model", "B"}, {"library", "2"}, {"library.isa", "x"}},
-                          {{"kernel", "6"}, {"load", "1"}}};
+  const results::Environment left{{{"cpu.model", "A"}, {"library", "1"}, {"library.isa", "x"}},
+                                  {{"kernel", "6"}}};
+  const results::Environment right{{{"cpu.model", "B"}, {"library", "2"}, {"library.isa", "x"}},
+                                   {{"kernel", "6"}, {"load", "1"}}};
   const auto diff = environment_diff(left, right);
   ASSERT_EQ(diff.size(), 3U);
   EXPECT_EQ(diff[0].name, "cpu.model");
@@ -28,8 +28,8 @@ TEST(EnvironmentDifference, lists_facts_and_knows_what_is_varied) {
   EXPECT_TRUE(is_varied("OMP_PLACES", std::vector<std::string>{"OMP_PLACES"}));
 }
 
-Environment measured_with(const std::string& fact, const std::string& value) {
-  Environment environment{
+results::Environment measured_with(const std::string& fact, const std::string& value) {
+  results::Environment environment{
       {{"library", "onednn-3.2.0-0011"}, {"threads", "1"}},
       {{"worker.sha256", "aa"}, {"stack.variables", ""}, {"kernel", "6.1"}, {"load", "0.1"}}};
   environment.facts[fact] = value;
@@ -37,7 +37,7 @@ Environment measured_with(const std::string& fact, const std::string& value) {
 }
 
 TEST(EnvironmentDifference, readings_and_names_do_not_make_another_software) {
-  const Environment before = measured_with("load", "0.1");
+  const results::Environment before = measured_with("load", "0.1");
   for (const char* const reading : {"load",
                                     "boot.id",
                                     "frequency.mhz_now",
@@ -57,16 +57,16 @@ TEST(EnvironmentDifference, readings_and_names_do_not_make_another_software) {
                                  "measured"}) {
     EXPECT_FALSE(is_same_software(before, measured_with(fact, "other"))) << fact;
   }
-  Environment after = before;
+  results::Environment after = before;
   after.identity["library"] = "onednn-3.2.0-0012";
   EXPECT_FALSE(is_same_software(before, after));
 }
 
 TEST(EnvironmentDifference, a_run_that_does_not_tell_its_worker_is_not_known_to_be_the_same) {
-  Environment old = measured_with("load", "0.1");
+  results::Environment old = measured_with("load", "0.1");
   old.facts.erase("worker.sha256");
   EXPECT_FALSE(is_same_software(old, old));
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::analysis

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace plumb {
+namespace plumb::analysis {
 namespace {
 
 MetricComparison metric(const std::string& model, ComparisonVerdict verdict) {
@@ -72,4 +72,4 @@ TEST(ExcludedMetrics, leave_a_comparison_of_nothing_inconclusive) {
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::analysis

@@ -7,20 +7,20 @@
 
 #include "tests/unit/analysis/row_builder.hpp"
 
-namespace plumb {
+namespace plumb::analysis {
 namespace {
 
-LayerKey key_of(int width, const std::string& dtype = "f32") {
+model::LayerKey key_of(int width, const std::string& dtype = "f32") {
   const std::string shape = dtype + "[1," + std::to_string(width) + "]";
   return {"v1:eltwise;in=" + shape + ";out=" + shape +
           ";acc=f32;math=strict;fn=relu;parameters=[]"};
 }
 
 HeuristicRegret regret_of(const RowBuilder& rows) {
-  RunRecord run;
+  results::RunRecord run;
   run.header.id = "01RUN";
   run.header.environment.identity = {{"library", "onednn-3.2"}, {"cpu.model", "a CPU"}};
-  return heuristic_regret(run, rows.rows(), CacheMode::kNone);
+  return heuristic_regret(run, rows.rows(), results::CacheMode::kNone);
 }
 
 TEST(HeuristicRegret, is_the_choice_over_the_fastest) {
@@ -76,9 +76,9 @@ TEST(HeuristicRegret, counts_what_it_leaves_out) {
   rows.add(key_of(2), "impl=b", 10.0);                 // the choice has no time
   rows.choice(key_of(3), "impl=plumb:eltwise", 10.0);  // ours, not the library's
   rows.choice(key_of(4), "impl=a", 10.0);              // a lost race is a second variant
-  rows.add(key_of(4), "impl=b", 90.0).purpose = Purpose::kRace;
+  rows.add(key_of(4), "impl=b", 90.0).purpose = results::Purpose::kRace;
   rows.choice(key_of(5), "impl=a", 12.0);
-  rows.add(key_of(5), "impl=b", 10.0).purpose = Purpose::kRace;  // races do not win
+  rows.add(key_of(5), "impl=b", 10.0).purpose = results::Purpose::kRace;  // races do not win
   rows.choice(key_of(6), "impl=a", 12.0);
   rows.add(key_of(6), "impl=plumb:x", 1.0);
   const HeuristicRegret regret = regret_of(rows);
@@ -94,8 +94,8 @@ TEST(HeuristicRegret, takes_the_confirmed_winner_and_parts_types_and_cache_modes
   RowBuilder rows;
   rows.choice(key_of(1), "impl=a", 12.0);
   rows.add(key_of(1), "impl=b", 8.0);
-  rows.add(key_of(1), "impl=b", 10.0).purpose = Purpose::kConfirm;
-  rows.add(key_of(1), "impl=c", 1.0).cache = CacheMode::kWeights;
+  rows.add(key_of(1), "impl=b", 10.0).purpose = results::Purpose::kConfirm;
+  rows.add(key_of(1), "impl=c", 1.0).cache = results::CacheMode::kWeights;
   rows.choice(key_of(1, "bf16"), "impl=a", 30.0);
   rows.add(key_of(1, "bf16"), "impl=b", 10.0);
   const HeuristicRegret regret = regret_of(rows);
@@ -123,4 +123,4 @@ TEST(HeuristicRegret, of_nothing_is_nothing) {
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::analysis

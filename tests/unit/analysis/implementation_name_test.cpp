@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace plumb {
+namespace plumb::analysis {
 namespace {
 
 TEST(ImplementationName, reads_family_and_instruction_set) {
@@ -29,4 +29,4 @@ TEST(ImplementationName, is_the_whole_text_where_it_knows_nothing) {
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::analysis

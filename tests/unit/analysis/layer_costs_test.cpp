@@ -9,21 +9,22 @@
 #include "harness/analysis/compare/comparison_verdict.hpp"
 #include "tests/support/result_rows.hpp"
 
-namespace plumb {
+namespace plumb::analysis {
 namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-using Edit = std::function<void(int layer, Measurement& row)>;
+using Edit = std::function<void(int layer, results::Measurement& row)>;
 
 /// Makes a run of layers 1, 2…, each chosen by the library: made in 100 µs, first called in 10 µs,
 /// with 4 MiB of workspace.
 ResultSet run_of(int layers, const Edit& edit = {}) {
-  std::vector<StoredMeasurement> rows;
+  std::vector<results::StoredMeasurement> rows;
   for (int layer = 1; layer <= layers; ++layer) {
-    Measurement row = test::row(test::key(layer), 1000.0, "impl=choice", Purpose::kFull);
+    results::Measurement row =
+        test::row(test::key(layer), 1000.0, "impl=choice", results::Purpose::kFull);
     row.library_choice = true;
     row.creation = Seconds(100e-6);
     row.first_call = Seconds(10e-6);
@@ -53,7 +54,7 @@ TEST(LayerCosts, the_same_costs_are_equivalent) {
 }
 
 TEST(LayerCosts, a_creation_half_as_long_again_is_a_regression_and_names_its_layers) {
-  const ResultSet after = run_of(8, [](int layer, Measurement& row) {
+  const ResultSet after = run_of(8, [](int layer, results::Measurement& row) {
     row.creation = Seconds((layer == 3 ? 900e-6 : 150e-6) * (layer % 2 == 0 ? 1.02 : 0.98));
   });
   const auto metrics = compare_layer_costs(run_of(8), after, {});
@@ -71,7 +72,7 @@ TEST(LayerCosts, a_creation_half_as_long_again_is_a_regression_and_names_its_lay
 }
 
 TEST(LayerCosts, growth_below_a_fifth_is_none) {
-  const ResultSet after = run_of(8, [](int layer, Measurement& row) {
+  const ResultSet after = run_of(8, [](int layer, results::Measurement& row) {
     row.creation = Seconds(100e-6 * (layer % 2 == 0 ? 1.15 : 1.11));
     row.first_call = Seconds(10e-6 * (layer % 2 == 0 ? 0.9 : 1.1));
   });
@@ -79,7 +80,7 @@ TEST(LayerCosts, growth_below_a_fifth_is_none) {
 }
 
 TEST(LayerCosts, scattered_times_are_inconclusive_and_do_not_decide_the_whole) {
-  const ResultSet after = run_of(8, [](int layer, Measurement& row) {
+  const ResultSet after = run_of(8, [](int layer, results::Measurement& row) {
     row.first_call = Seconds(10e-6 * (layer % 2 == 0 ? 3.0 : 0.4));
   });
   const auto metrics = compare_layer_costs(run_of(8), after, {});
@@ -88,8 +89,9 @@ TEST(LayerCosts, scattered_times_are_inconclusive_and_do_not_decide_the_whole) {
 }
 
 TEST(LayerCosts, workspace_is_compared_exactly_in_bytes) {
-  const ResultSet more = run_of(
-      8, [](int layer, Measurement& row) { row.workspace = Bytes{row.workspace.value * layer}; });
+  const ResultSet more = run_of(8, [](int layer, results::Measurement& row) {
+    row.workspace = Bytes{row.workspace.value * layer};
+  });
   const MetricComparison grown = compare_layer_costs(run_of(8), more, {})[2];
   EXPECT_TRUE(grown.in_bytes);
   EXPECT_EQ(grown.verdict, kWorse);
@@ -98,7 +100,7 @@ TEST(LayerCosts, workspace_is_compared_exactly_in_bytes) {
   EXPECT_EQ(grown.causes[0].cause, test::key(8).text);
   EXPECT_NEAR(grown.causes[0].share, 7.0 / 28.0, 1e-12);
   EXPECT_EQ(compare_layer_costs(more, run_of(8), {})[2].verdict, ComparisonVerdict::kImproved);
-  const ResultSet none = run_of(8, [](int, Measurement& row) { row.workspace = {}; });
+  const ResultSet none = run_of(8, [](int, results::Measurement& row) { row.workspace = {}; });
   EXPECT_EQ(compare_layer_costs(none, run_of(8), {})[2].verdict, kWorse);
   EXPECT_EQ(compare_layer_costs(none, run_of(8), {})[2].reason, "none before");
   EXPECT_EQ(compare_layer_costs(none, none, {}).size(), 2U);
@@ -107,7 +109,7 @@ TEST(LayerCosts, workspace_is_compared_exactly_in_bytes) {
 TEST(LayerCosts, little_evidence_and_disturbed_blocks_say_nothing) {
   EXPECT_THAT(compare_layer_costs(run_of(4), run_of(4), {}), IsEmpty());
   const ResultSet disturbed =
-      run_of(8, [](int, Measurement& row) { row.disturbance.disturbed = true; });
+      run_of(8, [](int, results::Measurement& row) { row.disturbance.disturbed = true; });
   const auto exact = compare_layer_costs(run_of(8), disturbed, {});
   ASSERT_EQ(exact.size(), 1U);
   EXPECT_EQ(exact[0].series, "costs/workspace");
@@ -115,7 +117,7 @@ TEST(LayerCosts, little_evidence_and_disturbed_blocks_say_nothing) {
 
 TEST(LayerCosts, a_busy_host_proves_nothing) {
   const auto slower = [](int busy) {
-    return run_of(20, [busy](int layer, Measurement& row) {
+    return run_of(20, [busy](int layer, results::Measurement& row) {
       row.creation = Seconds(200e-6 * (layer % 2 == 0 ? 1.02 : 0.98));
       row.disturbance.disturbed = layer <= busy;
     });
@@ -127,4 +129,4 @@ TEST(LayerCosts, a_busy_host_proves_nothing) {
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::analysis

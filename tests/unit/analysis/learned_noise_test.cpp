@@ -8,7 +8,7 @@
 
 #include "harness/analysis/compare/run_times.hpp"
 
-namespace plumb {
+namespace plumb::analysis {
 namespace {
 
 /// Makes runs of `series` series with five processes each.
@@ -146,4 +146,4 @@ TEST(LearnedNoise, takes_one_step_for_no_noise) {
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::analysis

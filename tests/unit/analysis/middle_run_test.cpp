@@ -6,7 +6,7 @@
 #include <cmath>
 #include <vector>
 
-namespace plumb {
+namespace plumb::analysis {
 namespace {
 
 RunTimes times_of(std::vector<double> model, double layer) {
@@ -36,4 +36,4 @@ TEST(MiddleRun, of_two_is_the_slower) {
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::analysis

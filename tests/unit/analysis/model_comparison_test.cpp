@@ -3,7 +3,7 @@
 
 #include <gmock/gmock.h>
 
-namespace plumb {
+namespace plumb::analysis {
 namespace {
 
 using ::testing::HasSubstr;
@@ -87,11 +87,11 @@ TEST(ModelComparison, an_execution_that_now_fails_is_broken_and_says_why) {
   ExecutionTime crashed;
   crashed.mode = "plain";
   crashed.scenario = "single_stream";
-  crashed.outcome = {Outcome::Kind::kCrashed, "signal 11"};
+  crashed.outcome = {results::Outcome::Kind::kCrashed, "signal 11"};
   const auto found = changes(model({execution(10)}), model({crashed}));
   EXPECT_EQ(found[0].metric.verdict, ComparisonVerdict::kBroken);
   EXPECT_THAT(found[0].metric.reason, HasSubstr("crashed: signal 11"));
-  crashed.outcome.kind = Outcome::Kind::kSkipped;
+  crashed.outcome.kind = results::Outcome::Kind::kSkipped;
   EXPECT_EQ(changes(model({execution(10)}), model({crashed}))[0].metric.verdict,
             ComparisonVerdict::kInconclusive);
 }
@@ -102,14 +102,14 @@ TEST(ModelComparison, another_instance_is_another_model) {
   EXPECT_TRUE(changes(model({execution(10)}), batched).empty());
 }
 
-ScenarioResult load(bool valid) {
-  ScenarioResult load;
+results::ScenarioResult load(bool valid) {
+  results::ScenarioResult load;
   load.mode = "plain";
   load.scenario = "server";
   load.result.emplace();
   if (!valid) {
     load.result->shortfalls.push_back({});
-    load.result->shortfalls.back().kind = Shortfall::Kind::kLatency;
+    load.result->shortfalls.back().kind = loadgen::Shortfall::Kind::kLatency;
   }
   return load;
 }
@@ -126,9 +126,9 @@ TEST(ModelComparison, a_load_that_keeps_its_limit_no_more_is_regressed) {
   EXPECT_EQ(changes(after, before)[0].metric.verdict, ComparisonVerdict::kImproved);
   EXPECT_EQ(changes(before, before)[0].metric.verdict, ComparisonVerdict::kInconclusive);
   after.loads[0].result.reset();
-  after.loads[0].outcome = {Outcome::Kind::kCrashed, "signal 11"};
+  after.loads[0].outcome = {results::Outcome::Kind::kCrashed, "signal 11"};
   EXPECT_EQ(changes(before, after)[0].metric.verdict, ComparisonVerdict::kBroken);
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::analysis

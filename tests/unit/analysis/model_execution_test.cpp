@@ -6,20 +6,20 @@
 
 #include "harness/analysis/bounds/bounds.hpp"
 
-namespace plumb {
+namespace plumb::analysis {
 namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-Execution execution_of(std::vector<double> seconds, const std::string& mode = "plain") {
-  Execution execution;
+results::Execution execution_of(std::vector<double> seconds, const std::string& mode = "plain") {
+  results::Execution execution;
   execution.mode = mode;
   for (const double each : seconds) {
     execution.row.samples.emplace_back(each);
   }
-  execution.row.summary = summarize(execution.row.samples);
+  execution.row.summary = measure::summarize(execution.row.samples);
   execution.row.floor = Seconds(0.5);
   return execution;
 }
@@ -36,13 +36,13 @@ ModelBounds bounds_with(const std::string& kind, const std::string& mode, double
   return model;
 }
 
-std::vector<std::string> findings(ModelBounds model, const Execution& execution) {
-  add_executions({&execution, 1}, Graph{}, ResultSet({}), model);
+std::vector<std::string> findings(ModelBounds model, const results::Execution& execution) {
+  add_executions({&execution, 1}, model::Graph{}, ResultSet({}), model);
   return model.findings;
 }
 
 TEST(ModelBenchmark, sums_up_with_the_floor_subtracted) {
-  const Execution execution = execution_of({1, 2, 3, 4, 5});
+  const results::Execution execution = execution_of({1, 2, 3, 4, 5});
   const ExecutionTime time = execution_time({&execution, {&execution}});
   EXPECT_EQ(time.median, Seconds(2.5));
   EXPECT_EQ(time.interval.low, Seconds(0.5));
@@ -53,7 +53,7 @@ TEST(ModelBenchmark, sums_up_with_the_floor_subtracted) {
 }
 
 TEST(ModelBenchmark, takes_its_interval_from_the_scatter_of_processes) {
-  std::vector<Execution> executions;
+  std::vector<results::Execution> executions;
   for (const double time : {2.0, 2.2, 2.1, 2.3, 9.0}) {
     executions.push_back(execution_of({time, time, time, time, time, time, time}));
     executions.back().row.process = static_cast<std::int64_t>(executions.size());
@@ -71,7 +71,7 @@ TEST(ModelBenchmark, takes_its_interval_from_the_scatter_of_processes) {
 }
 
 TEST(ModelBenchmark, is_a_finding_where_a_bound_of_its_mode_lies_above_by_interval_ends) {
-  const Execution execution = execution_of({2, 2, 2, 2, 2, 2, 2});  // 1.5 s
+  const results::Execution execution = execution_of({2, 2, 2, 2, 2, 2, 2});  // 1.5 s
   EXPECT_THAT(findings(bounds_with("library", "plain", 1.7), execution),
               ElementsAre(HasSubstr("library (plain) at 1.7 s lies above the execution")));
   EXPECT_THAT(findings(bounds_with("hardware", "any", 1.7), execution),
@@ -85,46 +85,47 @@ TEST(ModelBenchmark, is_a_finding_where_a_bound_of_its_mode_lies_above_by_interv
 }
 
 TEST(ModelBenchmark, says_why_there_is_no_time) {
-  Execution execution;
+  results::Execution execution;
   execution.mode = "plain";
-  execution.row.outcome = {Outcome::Kind::kWrongResult, "element 3 is nan"};
+  execution.row.outcome = {results::Outcome::Kind::kWrongResult, "element 3 is nan"};
   ModelBounds model = bounds_with("library", "plain", 1.7);
-  add_executions({&execution, 1}, Graph{}, ResultSet({}), model);
+  add_executions({&execution, 1}, model::Graph{}, ResultSet({}), model);
   EXPECT_EQ(model.executions.at(0).samples, 0U);
   EXPECT_THAT(model.findings,
               ElementsAre("not executed end to end (plain): wrong_result: element 3 is nan"));
 }
 
 TEST(ModelBenchmark, takes_the_newest_of_a_mode) {
-  std::vector<Execution> executions{execution_of({2}), execution_of({3}), execution_of({4}, "x")};
+  std::vector<results::Execution> executions{
+      execution_of({2}), execution_of({3}), execution_of({4}, "x")};
   executions[0].row.started = Timestamp(std::chrono::microseconds(2));
   executions[1].row.started = Timestamp(std::chrono::microseconds(1));
   ModelBounds model;
-  add_executions(executions, Graph{}, ResultSet({}), model);
+  add_executions(executions, model::Graph{}, ResultSet({}), model);
   ASSERT_EQ(model.executions.size(), 2U);
   EXPECT_EQ(model.executions[0].median, Seconds(1.5));
   EXPECT_EQ(model.executions[1].mode, "x");
 }
 
 TEST(ModelBenchmark, says_that_it_was_disturbed) {
-  Execution execution = execution_of({2, 2});
+  results::Execution execution = execution_of({2, 2});
   execution.row.disturbance.disturbed = true;
   ModelBounds model;
-  add_executions({&execution, 1}, Graph{}, ResultSet({}), model);
+  add_executions({&execution, 1}, model::Graph{}, ResultSet({}), model);
   EXPECT_THAT(model.disturbances, ElementsAre(HasSubstr("was disturbed")));
   EXPECT_THAT(model.findings, IsEmpty());
 }
 
 TEST(ModelBenchmark, is_priced_by_its_plan_instead_of_its_layers_alone) {
-  Execution execution = execution_of({2, 2, 2});
-  execution.in_context = TimeInContext{Seconds(1.4), {Seconds(1.4), Seconds(1.4)}};
+  results::Execution execution = execution_of({2, 2, 2});
+  execution.in_context = results::TimeInContext{Seconds(1.4), {Seconds(1.4), Seconds(1.4)}};
   ModelBounds model = bounds_with("layer_sum", "plain", 2.5);
   model.bounds.push_back(bounds_with("library", "plain", 1.2).bounds[0]);
-  add_executions({&execution, 1}, Graph{}, ResultSet({}), model);
+  add_executions({&execution, 1}, model::Graph{}, ResultSet({}), model);
   ASSERT_EQ(model.bounds.size(), 2U) << "one number a mode";
   EXPECT_EQ(model.bounds[0].kind, "predicted");
   EXPECT_EQ(model.bounds[0].seconds, Seconds(1.4));
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::analysis

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace plumb {
+namespace plumb::analysis {
 namespace {
 
 TEST(ModelInstance, is_written_with_all_its_axes) {
@@ -23,4 +23,4 @@ TEST(ModelInstance, differs_from_one_of_another_size) {
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::analysis

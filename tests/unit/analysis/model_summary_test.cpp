@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace plumb {
+namespace plumb::analysis {
 namespace {
 
 Bound bound(const std::string& kind, const std::string& mode, double seconds) {
@@ -80,4 +80,4 @@ TEST(ModelSummary, knows_nothing_of_what_is_incomplete_or_was_not_executed) {
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::analysis

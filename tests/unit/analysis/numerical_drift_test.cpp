@@ -6,24 +6,24 @@
 #include "harness/analysis/compare/run_comparison.hpp"
 #include "tests/support/result_rows.hpp"
 
-namespace plumb {
+namespace plumb::analysis {
 namespace {
 
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-Measurement output(const std::string& hash, std::optional<double> error) {
-  Measurement row = test::row(test::key(1), 1000.0);
+results::Measurement output(const std::string& hash, std::optional<double> error) {
+  results::Measurement row = test::row(test::key(1), 1000.0);
   row.library_choice = true;
   row.output_hash = hash;
   row.maximum_error = error;
   return row;
 }
 
-ResultSet results(const std::vector<Measurement>& rows) {
-  std::vector<StoredMeasurement> stored;
-  for (const Measurement& row : rows) {
-    stored.push_back({.row = static_cast<RowId>(stored.size() + 1),
+ResultSet results(const std::vector<results::Measurement>& rows) {
+  std::vector<results::StoredMeasurement> stored;
+  for (const results::Measurement& row : rows) {
+    stored.push_back({.row = static_cast<results::RowId>(stored.size() + 1),
                       .run = "r",
                       .reused = false,
                       .measurement = row});
@@ -31,7 +31,7 @@ ResultSet results(const std::vector<Measurement>& rows) {
   return ResultSet(stored);
 }
 
-MetricComparison drift(const Measurement& before, const Measurement& after) {
+MetricComparison drift(const results::Measurement& before, const results::Measurement& after) {
   const auto metrics = compare_layer_outputs(results({before}), results({after}));
   EXPECT_EQ(metrics.size(), 1U);
   return metrics.empty() ? MetricComparison() : metrics.front();
@@ -55,8 +55,8 @@ TEST(NumericalDrift, other_bits_within_the_tolerance_are_equivalent_with_both_er
 }
 
 TEST(NumericalDrift, a_wrong_result_is_regressed_and_the_way_back_improved) {
-  Measurement wrong = output("b", 0.5);
-  wrong.outcome = {Outcome::Kind::kWrongResult, "differs by 3"};
+  results::Measurement wrong = output("b", 0.5);
+  wrong.outcome = {results::Outcome::Kind::kWrongResult, "differs by 3"};
   const MetricComparison worse = drift(output("a", 1e-7), wrong);
   EXPECT_EQ(worse.verdict, ComparisonVerdict::kRegressed);
   EXPECT_THAT(worse.reason, HasSubstr("differs by 3"));
@@ -89,9 +89,9 @@ TEST(NumericalDrift, an_output_that_differs_between_processes_is_told) {
 }
 
 TEST(NumericalDrift, only_the_librarys_choice_counts) {
-  Measurement other = output("z", 1.0);
+  results::Measurement other = output("z", 1.0);
   other.library_choice = false;
-  other.outcome = {Outcome::Kind::kWrongResult, "differs"};
+  other.outcome = {results::Outcome::Kind::kWrongResult, "differs"};
   const auto metrics =
       compare_layer_outputs(results({output("a", 1e-7)}), results({output("a", 1e-7), other}));
   ASSERT_EQ(metrics.size(), 1U);
@@ -129,4 +129,4 @@ TEST(NumericalDrift, bits_alone_never_decide_a_comparison_of_runs) {
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::analysis

@@ -8,7 +8,7 @@
 
 #include "tests/support/noise_pairs.hpp"
 
-namespace plumb {
+namespace plumb::analysis {
 namespace {
 
 using ::testing::HasSubstr;
@@ -170,4 +170,4 @@ TEST(PairedComparison, without_a_change_alarms_are_as_rare_as_promised) {
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::analysis

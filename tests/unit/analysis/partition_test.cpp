@@ -8,12 +8,12 @@
 #include <limits>
 #include <random>
 
-namespace plumb {
+namespace plumb::analysis {
 namespace {
 
 using testing::ElementsAre;
 
-PartitionOption option(std::vector<LayerId> layers, double seconds) {
+PartitionOption option(std::vector<model::LayerId> layers, double seconds) {
   return {std::move(layers), Seconds(seconds)};
 }
 
@@ -41,17 +41,17 @@ Price cheapest_by_force(std::size_t layers,
   if (first == taken.end()) {
     return {};
   }
-  const auto layer = static_cast<LayerId>(first - taken.begin());
+  const auto layer = static_cast<model::LayerId>(first - taken.begin());
   Price best{std::numeric_limits<std::size_t>::max(), 0.0};
   for (const PartitionOption& candidate : options) {
     const auto& wanted = candidate.layers;
     if (std::find(wanted.begin(), wanted.end(), layer) == wanted.end() ||
-        std::any_of(wanted.begin(), wanted.end(), [&](LayerId id) { return taken[id]; }) ||
+        std::any_of(wanted.begin(), wanted.end(), [&](model::LayerId id) { return taken[id]; }) ||
         (wanted.size() > 1 && !candidate.seconds)) {
       continue;
     }
     std::vector<bool> next = taken;
-    for (const LayerId id : wanted) {
+    for (const model::LayerId id : wanted) {
       next[id] = true;
     }
     Price price = cheapest_by_force(layers, options, next);
@@ -121,14 +121,14 @@ TEST(Partition, equals_brute_force_on_random_options) {
   for (int round = 0; round < 400; ++round) {
     const std::size_t layers = 1 + random() % 8;
     std::vector<PartitionOption> options;
-    for (LayerId layer = 0; layer < layers; ++layer) {
+    for (model::LayerId layer = 0; layer < layers; ++layer) {
       const bool measured = random() % 8 != 0;
       options.push_back(
           {{layer}, measured ? std::optional(Seconds(1 + random() % 16)) : std::nullopt});
     }
     for (std::size_t i = random() % 12; i > 0; --i) {
-      std::vector<LayerId> some;
-      for (LayerId layer = 0; layer < layers; ++layer) {
+      std::vector<model::LayerId> some;
+      for (model::LayerId layer = 0; layer < layers; ++layer) {
         if (random() % 3 == 0) {
           some.push_back(layer);
         }
@@ -143,7 +143,7 @@ TEST(Partition, equals_brute_force_on_random_options) {
     ASSERT_EQ(cover.chosen, cheapest_partition(layers, options).chosen);
     std::vector<int> covered(layers, 0);
     for (const std::size_t index : cover.chosen) {
-      for (const LayerId layer : options[index].layers) {
+      for (const model::LayerId layer : options[index].layers) {
         ++covered[layer];
       }
     }
@@ -154,10 +154,10 @@ TEST(Partition, equals_brute_force_on_random_options) {
 TEST(Partition, stays_an_exact_cover_when_there_are_too_many_states) {
   // 20 pairs (i, 20 + i): 2^20 states in the middle.
   std::vector<PartitionOption> options;
-  for (LayerId layer = 0; layer < 41; ++layer) {
+  for (model::LayerId layer = 0; layer < 41; ++layer) {
     options.push_back(option({layer}, 1.0));
   }
-  for (LayerId layer = 0; layer < 20; ++layer) {
+  for (model::LayerId layer = 0; layer < 20; ++layer) {
     options.push_back(option({layer, 20 + layer}, 1.5));
     options.push_back(option({layer, 40}, 1.9));
   }
@@ -165,7 +165,7 @@ TEST(Partition, stays_an_exact_cover_when_there_are_too_many_states) {
   EXPECT_FALSE(cover.optimal);
   std::vector<int> covered(41, 0);
   for (const std::size_t index : cover.chosen) {
-    for (const LayerId layer : options[index].layers) {
+    for (const model::LayerId layer : options[index].layers) {
       ++covered[layer];
     }
   }
@@ -173,4 +173,4 @@ TEST(Partition, stays_an_exact_cover_when_there_are_too_many_states) {
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::analysis

@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-namespace plumb {
+namespace plumb::analysis {
 namespace {
 
 using ::testing::HasSubstr;
@@ -84,4 +84,4 @@ TEST(PinnedVariantCheck, finds_a_renamed_implementation) {
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::analysis

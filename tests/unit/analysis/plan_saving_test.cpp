@@ -5,34 +5,36 @@
 
 #include <chrono>
 
-namespace plumb {
+namespace plumb::analysis {
 namespace {
 
-ExecutedLayer step(std::vector<LayerId> layers, const std::string& variant, double seconds) {
-  ExecutedLayer layer;
+results::ExecutedLayer step(std::vector<model::LayerId> layers,
+                            const std::string& variant,
+                            double seconds) {
+  results::ExecutedLayer layer;
   layer.layers = std::move(layers);
   layer.key = {"v1:conv;" + variant};
   layer.variant = variant;
-  layer.in_context = TimeInContext{Seconds(seconds), {Seconds(seconds), Seconds(seconds)}};
+  layer.in_context = results::TimeInContext{Seconds(seconds), {Seconds(seconds), Seconds(seconds)}};
   return layer;
 }
 
-Execution execution(const std::string& mode, std::vector<ExecutedLayer> layers) {
-  Execution execution;
+results::Execution execution(const std::string& mode, std::vector<results::ExecutedLayer> layers) {
+  results::Execution execution;
   execution.mode = mode;
   execution.row.summary.n = 9;
   execution.row.process = 1;
   Seconds sum{};
-  for (const ExecutedLayer& layer : layers) {
+  for (const results::ExecutedLayer& layer : layers) {
     sum += layer.in_context->median;
   }
-  execution.in_context = TimeInContext{sum, {sum, sum}};
+  execution.in_context = results::TimeInContext{sum, {sum, sum}};
   execution.layers = std::move(layers);
   return execution;
 }
 
-Graph four_layers() {
-  Graph graph;
+model::Graph four_layers() {
+  model::Graph graph;
   for (const char* const name : {"conv", "relu", "add", "product"}) {
     graph.layers.emplace_back().name = name;
   }
@@ -49,7 +51,7 @@ ModelWhatIfs fusion_what_if() {
 
 // Plain 4 + 2 + 1 + 5 + 1 = 13 s, fused 4.5 + 1 + 4 + 1.5 = 11 s: 2 s less.
 TEST(PlanSaving, adds_up_to_what_the_plans_differ_by) {
-  const std::vector<Execution> executions = {
+  const std::vector<results::Execution> executions = {
       execution("plain",
                 {step({0}, "a", 4),
                  step({1}, "r", 2),
@@ -78,8 +80,8 @@ TEST(PlanSaving, adds_up_to_what_the_plans_differ_by) {
 }
 
 TEST(PlanSaving, lists_nothing_where_the_steps_have_no_prices) {
-  std::vector<Execution> executions = {execution("plain", {step({0}, "a", 4)}),
-                                       execution("fusion", {step({0}, "b", 3)})};
+  std::vector<results::Execution> executions = {execution("plain", {step({0}, "a", 4)}),
+                                                execution("fusion", {step({0}, "b", 3)})};
   executions[1].layers[0].in_context.reset();
   ModelWhatIfs whatifs = fusion_what_if();
   add_plan_savings(executions, four_layers(), ResultSet({}), whatifs);
@@ -94,4 +96,4 @@ TEST(PlanSaving, leaves_predictions_from_hot_layers_alone) {
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::analysis

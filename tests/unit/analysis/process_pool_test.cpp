@@ -7,13 +7,13 @@
 #include "harness/results/host_pace.hpp"
 #include "tests/support/result_rows.hpp"
 
-namespace plumb {
+namespace plumb::analysis {
 namespace {
 
 using ::testing::ElementsAre;
 
-SampleSummary summary_of(double median) {
-  SampleSummary summary;
+measure::SampleSummary summary_of(double median) {
+  measure::SampleSummary summary;
   summary.n = 10;
   summary.median = summary.p90 = summary.mean = Seconds(median);
   summary.interval = {Seconds(0.999 * median), Seconds(1.001 * median)};
@@ -22,22 +22,22 @@ SampleSummary summary_of(double median) {
 }
 
 TEST(ProcessPool, makes_the_interval_of_processes_however_many_samples_each_took) {
-  std::vector<SampleSummary> processes{
+  std::vector<measure::SampleSummary> processes{
       summary_of(1.00), summary_of(1.02), summary_of(0.98), summary_of(1.04), summary_of(0.96)};
-  const SampleSummary pooled = pool_processes(processes);
+  const measure::SampleSummary pooled = pool_processes(processes);
   EXPECT_EQ(pooled.n, 50U);
   EXPECT_DOUBLE_EQ(pooled.median.count(), 1.0);
   EXPECT_DOUBLE_EQ(pooled.min.count(), 0.99 * 0.96);
   // Student's t of four degrees, 2.776, times the deviation, 0.0316, over the root of five.
   EXPECT_NEAR(pooled.interval.high.count() - 1.0, 0.03926, 1e-4);
-  for (SampleSummary& process : processes) {
+  for (measure::SampleSummary& process : processes) {
     process.n *= 100;
   }
   EXPECT_DOUBLE_EQ(pool_processes(processes).interval.high.count(), pooled.interval.high.count());
 }
 
 TEST(ProcessPool, spans_the_intervals_of_two_and_leaves_one_alone) {
-  const std::vector<SampleSummary> two{summary_of(1.0), summary_of(1.2)};
+  const std::vector<measure::SampleSummary> two{summary_of(1.0), summary_of(1.2)};
   EXPECT_DOUBLE_EQ(pool_processes(two).interval.low.count(), 0.999);
   EXPECT_DOUBLE_EQ(pool_processes(two).interval.high.count(), 1.2 * 1.001);
   EXPECT_DOUBLE_EQ(pool_processes({two.data(), 1}).interval.high.count(), 1.001);
@@ -46,38 +46,39 @@ TEST(ProcessPool, spans_the_intervals_of_two_and_leaves_one_alone) {
 /// Makes rows of one variant in given processes.
 class Rows {
  public:
-  StoredMeasurement& add(Purpose purpose, std::int64_t process, double median) {
-    StoredMeasurement row;
-    row.row = static_cast<RowId>(rows_.size()) + 1;
+  results::StoredMeasurement& add(results::Purpose purpose, std::int64_t process, double median) {
+    results::StoredMeasurement row;
+    row.row = static_cast<results::RowId>(rows_.size()) + 1;
     row.measurement = test::row(test::key(1), median, "impl=a", purpose);
     row.measurement.process = process;
     rows_.push_back(row);
     return rows_.back();
   }
   [[nodiscard]] std::vector<std::int64_t> deciding() const {
-    std::vector<const StoredMeasurement*> rows;
-    for (const StoredMeasurement& row : rows_) {
+    std::vector<const results::StoredMeasurement*> rows;
+    for (const results::StoredMeasurement& row : rows_) {
       rows.push_back(&row);
     }
     std::vector<std::int64_t> processes;
-    for (const StoredMeasurement* row : deciding_rows(rows, "impl=a", CacheMode::kNone)) {
+    for (const results::StoredMeasurement* row :
+         deciding_rows(rows, "impl=a", results::CacheMode::kNone)) {
       processes.push_back(row->measurement.process);
     }
     return processes;
   }
-  std::vector<StoredMeasurement>& all() { return rows_; }
+  std::vector<results::StoredMeasurement>& all() { return rows_; }
 
  private:
-  std::vector<StoredMeasurement> rows_;
+  std::vector<results::StoredMeasurement> rows_;
 };
 
 TEST(ProcessPool, lets_confirming_and_quiet_rows_decide) {
   Rows rows;
-  rows.add(Purpose::kFull, 1, 0.9);
+  rows.add(results::Purpose::kFull, 1, 0.9);
   EXPECT_THAT(rows.deciding(), ElementsAre(1));
-  rows.add(Purpose::kConfirm, 2, 1.0);
-  rows.add(Purpose::kConfirm, 3, 1.0);
-  rows.add(Purpose::kConfirm, 4, 1.3).measurement.disturbance.disturbed = true;
+  rows.add(results::Purpose::kConfirm, 2, 1.0);
+  rows.add(results::Purpose::kConfirm, 3, 1.0);
+  rows.add(results::Purpose::kConfirm, 4, 1.3).measurement.disturbance.disturbed = true;
   EXPECT_THAT(rows.deciding(), ElementsAre(2, 3)) << "a full row won a race: it looks too good";
 }
 
@@ -85,7 +86,7 @@ TEST(ProcessPool, leaves_out_what_a_slowed_down_host_measured) {
   Rows rows;
   for (std::int64_t process = 1; process <= 4; ++process) {
     const double pace = process == 3 ? 1.4e-5 : 1.02e-5;
-    rows.add(Purpose::kConfirm, process, 1.0).measurement.readings[kHostPace] = {
+    rows.add(results::Purpose::kConfirm, process, 1.0).measurement.readings[results::kHostPace] = {
         pace, 1.0e-5 * (process == 3 ? 1.35 : 1.0), pace, 2};
   }
   ModelExecutions none;
@@ -100,4 +101,4 @@ TEST(ProcessPool, leaves_out_what_a_slowed_down_host_measured) {
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::analysis

@@ -7,7 +7,7 @@
 
 #include "harness/base/error.hpp"
 
-namespace plumb {
+namespace plumb::analysis {
 namespace {
 
 TEST(Qualification, reads_back_what_it_wrote) {
@@ -95,4 +95,4 @@ TEST(Qualification, refuses_what_is_none) {
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::analysis

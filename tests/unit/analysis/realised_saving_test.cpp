@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace plumb {
+namespace plumb::analysis {
 namespace {
 
 ExecutionTime execution(const std::string& mode, double seconds) {
@@ -133,4 +133,4 @@ TEST(RealisedSaving, is_unknown_without_both_executions) {
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::analysis

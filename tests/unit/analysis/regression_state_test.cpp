@@ -3,12 +3,12 @@
 
 #include <gmock/gmock.h>
 
-namespace plumb {
+namespace plumb::analysis {
 namespace {
 
 using ::testing::Optional;
 
-Interval around(Seconds time) {
+measure::Interval around(Seconds time) {
   return {time * 0.999, time * 1.001};
 }
 
@@ -25,7 +25,8 @@ std::vector<ModelBounds> run_of(std::optional<double> bound_ms, std::optional<do
   bound.interval = around(bound.seconds);
   model.bounds.push_back(bound);
   if (!bound_ms) {
-    model.unsupported.push_back({"conv", "v1:conv", "crashed: gone", Outcome::Kind::kCrashed});
+    model.unsupported.push_back(
+        {"conv", "v1:conv", "crashed: gone", results::Outcome::Kind::kCrashed});
   }
   ExecutionTime execution;
   execution.mode = "plain";
@@ -35,7 +36,7 @@ std::vector<ModelBounds> run_of(std::optional<double> bound_ms, std::optional<do
     execution.median = Seconds(*latency_ms * 1e-3);
     execution.interval = around(execution.median);
   } else {
-    execution.outcome = {Outcome::Kind::kCrashed, "killed by signal 11"};
+    execution.outcome = {results::Outcome::Kind::kCrashed, "killed by signal 11"};
   }
   model.executions.push_back(execution);
   return {model};
@@ -55,7 +56,7 @@ ModelRegression judged(const std::vector<RunModels>& newest_first,
   if (baseline) {
     kept = ComparableRun{*baseline, {0.002, 20}};
   }
-  for (const ModelRegression& regression : regressions_of(runs, kept)) {
+  for (const ModelRegression& regression : find_regressions(runs, kept)) {
     if (regression.metric == metric) {
       return regression;
     }
@@ -132,7 +133,7 @@ TEST(RegressionState, a_layer_that_was_not_measured_breaks_nothing) {
 TEST(RegressionState, other_scenarios_are_not_latency) {
   RunModels run = run_of(1.0, 2.0);
   run[0].executions[0].scenario = "offline";
-  EXPECT_EQ(regressions_of(std::vector<ComparableRun>{{run, {}}}, {}).size(), 1U);
+  EXPECT_EQ(find_regressions(std::vector<ComparableRun>{{run, {}}}, {}).size(), 1U);
 }
 
 TEST(RegressionState, has_a_text_for_every_state) {
@@ -141,4 +142,4 @@ TEST(RegressionState, has_a_text_for_every_state) {
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::analysis

@@ -8,7 +8,7 @@
 #include "harness/analysis/qualify/qualification_findings.hpp"
 #include "tests/support/round_builder.hpp"
 
-namespace plumb {
+namespace plumb::analysis {
 namespace {
 
 using ::testing::HasSubstr;
@@ -21,7 +21,7 @@ const std::string kJit = "impl=jit:avx512_core;layout=any";
 RoundBuilder built(std::size_t rounds, double factor, std::uint64_t seed = 1) {
   RoundBuilder builder(seed);
   for (std::size_t i = 0; i < rounds; ++i) {
-    PairedRound& round = builder.add();
+    results::PairedRound& round = builder.add();
     builder.layer(round.baseline, "first", kWinograd, 1e-3);
     builder.layer(round.candidate, "first", factor > 1.0 ? kJit : kWinograd, 1e-3 * factor);
     builder.layer(round.baseline, "second", kJit, 2e-3);
@@ -38,7 +38,8 @@ const SequentialRule& rule() {
   return kRule;
 }
 
-Qualification judged(const std::vector<PairedRound>& rounds, QualificationCriteria criteria = {}) {
+Qualification judged(const std::vector<results::PairedRound>& rounds,
+                     QualificationCriteria criteria = {}) {
   Qualification q;
   q.criteria = std::move(criteria);
   RoundComparison comparison = compare_rounds(rounds, rule(), {});
@@ -100,9 +101,9 @@ TEST(RoundComparison, waivers_excuse_until_they_expire) {
 }
 
 TEST(RoundComparison, a_growth_too_small_to_matter_fails_no_criterion) {
-  std::vector<PairedRound> rounds = built(10, 1.0).rounds();
+  std::vector<results::PairedRound> rounds = built(10, 1.0).rounds();
   const auto with_memory = [&](std::int64_t before, std::int64_t after) {
-    for (PairedRound& round : rounds) {
+    for (results::PairedRound& round : rounds) {
       round.baseline.models.begin()->second.memory = Bytes{before};
       round.candidate.models.begin()->second.memory = Bytes{after};
     }
@@ -131,7 +132,7 @@ TEST(RoundComparison, a_growth_too_small_to_matter_fails_no_criterion) {
 }
 
 TEST(RoundComparison, judging_again_keeps_what_criteria_cannot_mend) {
-  std::vector<PairedRound> rounds = built(10, 1.5).rounds();
+  std::vector<results::PairedRound> rounds = built(10, 1.5).rounds();
   Qualification q = judged(rounds);
   QualificationCriteria criteria;
   criteria.waivers.push_back({"first", "known", "team", "2027-01-31", false, {}});
@@ -150,10 +151,10 @@ TEST(RoundComparison, judging_again_keeps_what_criteria_cannot_mend) {
 
 TEST(RoundComparison, what_worked_and_does_no_more_is_broken) {
   RoundBuilder builder = built(10, 1.0);
-  std::vector<PairedRound> rounds = builder.rounds();
-  Measurement& gone = rounds[0].candidate.layers.at(LayerKey{"second"});
+  std::vector<results::PairedRound> rounds = builder.rounds();
+  results::Measurement& gone = rounds[0].candidate.layers.at(model::LayerKey{"second"});
   gone = {};
-  gone.outcome = {Outcome::Kind::kWrongResult, "differs by 3"};
+  gone.outcome = {results::Outcome::Kind::kWrongResult, "differs by 3"};
   const Qualification q = judged(rounds);
   EXPECT_EQ(q.layers[1].test.verdict, ComparisonVerdict::kBroken);
   EXPECT_THAT(q.layers[1].test.reason, HasSubstr("differs by 3"));
@@ -162,11 +163,11 @@ TEST(RoundComparison, what_worked_and_does_no_more_is_broken) {
 }
 
 TEST(RoundComparison, one_crash_is_not_a_break_and_two_are) {
-  std::vector<PairedRound> rounds = built(10, 1.0).rounds();
+  std::vector<results::PairedRound> rounds = built(10, 1.0).rounds();
   const auto crash = [&](std::size_t round) {
-    Measurement& row = rounds[round].candidate.layers.at(LayerKey{"second"});
+    results::Measurement& row = rounds[round].candidate.layers.at(model::LayerKey{"second"});
     row = {};
-    row.outcome = {Outcome::Kind::kCrashed, "signal 11"};
+    row.outcome = {results::Outcome::Kind::kCrashed, "signal 11"};
   };
   crash(4);
   EXPECT_NE(compare_rounds(rounds, rule(), {}).layers[1].test.verdict, ComparisonVerdict::kBroken);
@@ -177,18 +178,19 @@ TEST(RoundComparison, one_crash_is_not_a_break_and_two_are) {
 }
 
 TEST(RoundComparison, what_the_baseline_never_did_is_no_regression) {
-  std::vector<PairedRound> rounds = built(10, 1.0).rounds();
-  for (PairedRound& round : rounds) {
-    round.baseline.layers.at(LayerKey{"second"}).outcome = {Outcome::Kind::kUnsupported, "no"};
+  std::vector<results::PairedRound> rounds = built(10, 1.0).rounds();
+  for (results::PairedRound& round : rounds) {
+    round.baseline.layers.at(model::LayerKey{"second"}).outcome = {
+        results::Outcome::Kind::kUnsupported, "no"};
   }
   const RoundComparison comparison = compare_rounds(rounds, rule(), {});
   EXPECT_EQ(comparison.layers[1].test.verdict, ComparisonVerdict::kInconclusive);
   EXPECT_THAT(comparison.layers[1].test.reason, HasSubstr("the candidate can"));
-  EXPECT_FALSE(comparison.open_layers.contains(LayerKey{"second"}));
+  EXPECT_FALSE(comparison.open_layers.contains(model::LayerKey{"second"}));
 }
 
 TEST(ControlDrift, a_round_whose_controls_moved_does_not_count) {
-  std::vector<PairedRound> rounds = built(10, 1.0).rounds();
+  std::vector<results::PairedRound> rounds = built(10, 1.0).rounds();
   rounds[3].candidate.controls->product *= 1.4;
   rounds[5].candidate.controls.reset();
   const RoundComparison comparison = compare_rounds(rounds, rule(), {});
@@ -200,7 +202,7 @@ TEST(ControlDrift, a_round_whose_controls_moved_does_not_count) {
 }
 
 TEST(ControlDrift, no_valid_round_is_no_approval) {
-  std::vector<PairedRound> rounds = built(2, 1.0).rounds();
+  std::vector<results::PairedRound> rounds = built(2, 1.0).rounds();
   rounds[0].complete = false;
   rounds[1].baseline.controls.reset();
   Qualification q;
@@ -211,8 +213,8 @@ TEST(ControlDrift, no_valid_round_is_no_approval) {
 }
 
 TEST(ControlDrift, a_machine_that_is_slower_for_one_side_decides_nothing) {
-  std::vector<PairedRound> rounds = built(10, 1.5).rounds();
-  for (PairedRound& round : rounds) {
+  std::vector<results::PairedRound> rounds = built(10, 1.5).rounds();
+  for (results::PairedRound& round : rounds) {
     round.candidate.controls->product *= 1.05;
   }
   const Qualification q = judged(rounds);
@@ -224,9 +226,9 @@ TEST(AlarmControl, counts_what_a_stack_alarms_against_itself) {
   // Thirty layers without a change, 12 rounds: six pairs of processes a side.
   RoundBuilder builder(5);
   for (int i = 0; i < 12; ++i) {
-    PairedRound& round = builder.add();
+    results::PairedRound& round = builder.add();
     for (int layer = 0; layer < 30; ++layer) {
-      for (RoundSide* side : {&round.baseline, &round.candidate}) {
+      for (results::RoundSide* side : {&round.baseline, &round.candidate}) {
         builder.layer(*side, std::to_string(layer), "v", 1e-3);
       }
     }
@@ -241,12 +243,12 @@ TEST(AlarmControl, counts_what_a_stack_alarms_against_itself) {
 }
 
 TEST(Accuracy, tells_bits_tolerance_and_what_got_worse) {
-  std::vector<PairedRound> rounds = built(10, 1.0).rounds();
-  Measurement& after = rounds[0].candidate.layers.at(LayerKey{"second"});
-  for (PairedRound& round : rounds) {
-    round.candidate.layers.at(LayerKey{"second"}).output_hash = "other";
+  std::vector<results::PairedRound> rounds = built(10, 1.0).rounds();
+  results::Measurement& after = rounds[0].candidate.layers.at(model::LayerKey{"second"});
+  for (results::PairedRound& round : rounds) {
+    round.candidate.layers.at(model::LayerKey{"second"}).output_hash = "other";
   }
-  rounds[0].baseline.layers.at(LayerKey{"second"}).maximum_error = 1e-7;
+  rounds[0].baseline.layers.at(model::LayerKey{"second"}).maximum_error = 1e-7;
   after.maximum_error = 1.5e-7;
   const auto verdict = [&] {
     const Qualification q = judged(rounds);
@@ -264,4 +266,4 @@ TEST(Accuracy, tells_bits_tolerance_and_what_got_worse) {
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::analysis

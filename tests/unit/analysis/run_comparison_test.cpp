@@ -10,7 +10,7 @@
 
 #include "tests/support/result_rows.hpp"
 
-namespace plumb {
+namespace plumb::analysis {
 namespace {
 
 using ::testing::ElementsAre;
@@ -21,13 +21,13 @@ using ::testing::IsEmpty;
 /// or faster than at first.
 class RunBuilder {
  public:
-  using Edit = std::function<void(int layer, Measurement& row)>;
+  using Edit = std::function<void(int layer, results::Measurement& row)>;
 
   explicit RunBuilder(const Edit& edit = {}) {
     for (int layer = 1; layer <= kLayers; ++layer) {
-      for (const Purpose purpose : {Purpose::kFull, Purpose::kConfirm}) {
+      for (const results::Purpose purpose : {results::Purpose::kFull, results::Purpose::kConfirm}) {
         const double off =
-            purpose == Purpose::kFull ? 1.0 : 1.0 + (layer % 2 == 0 ? 0.005 : -0.005);
+            purpose == results::Purpose::kFull ? 1.0 : 1.0 + (layer % 2 == 0 ? 0.005 : -0.005);
         add(layer, "impl=choice", 1000.0 * layer * off, purpose, edit);
         add(layer, "impl=other", 1500.0 * layer * off, purpose, edit);
       }
@@ -39,24 +39,28 @@ class RunBuilder {
   static constexpr int kLayers = 12;
 
  private:
-  void add(int layer, const std::string& variant, double time, Purpose purpose, const Edit& edit) {
-    Measurement row = test::row(test::key(layer), time, variant, purpose);
+  void add(int layer,
+           const std::string& variant,
+           double time,
+           results::Purpose purpose,
+           const Edit& edit) {
+    results::Measurement row = test::row(test::key(layer), time, variant, purpose);
     row.floor = Seconds(0.0);
     row.library_choice = variant == "impl=choice";
     row.summary.interval = {row.summary.median * 0.999, row.summary.median * 1.001};
     if (edit) {
       edit(layer, row);
     }
-    rows_.push_back({.row = static_cast<RowId>(rows_.size() + 1),
+    rows_.push_back({.row = static_cast<results::RowId>(rows_.size() + 1),
                      .run = "r",
                      .reused = false,
                      .measurement = row});
   }
 
-  std::vector<StoredMeasurement> rows_;
+  std::vector<results::StoredMeasurement> rows_;
 };
 
-void slow_down(Measurement& row, double factor) {
+void slow_down(results::Measurement& row, double factor) {
   row.summary.median *= factor;
   row.summary.interval = {row.summary.interval.low * factor, row.summary.interval.high * factor};
 }
@@ -87,7 +91,7 @@ TEST(RunComparison, equal_runs_are_equivalent) {
 }
 
 TEST(RunComparison, a_slower_layer_is_listed_first_with_its_cause) {
-  const RunComparison slower = compare([](int layer, Measurement& row) {
+  const RunComparison slower = compare([](int layer, results::Measurement& row) {
     if (layer == 3) {
       slow_down(row, 1.2);
     }
@@ -105,7 +109,7 @@ TEST(RunComparison, a_slower_layer_is_listed_first_with_its_cause) {
 
 TEST(RunComparison, a_calibrated_floor_takes_the_place_of_the_assumed_one) {
   const ResultSet baseline = RunBuilder().results();
-  const ResultSet candidate = RunBuilder([](int layer, Measurement& row) {
+  const ResultSet candidate = RunBuilder([](int layer, results::Measurement& row) {
                                 if (layer <= 2) {
                                   slow_down(row, 1.1);
                                 }
@@ -142,13 +146,14 @@ TEST(RunComparison, floors_of_two_environments_are_joined_by_the_larger) {
   EXPECT_DOUBLE_EQ(layer_floor(floors, "d", 0.0, 0.1).relative, 0.3) << "three deviations";
 }
 
-Execution executed(double seconds, const std::vector<std::pair<LayerKey, double>>& layers) {
-  Execution execution;
+results::Execution executed(double seconds,
+                            const std::vector<std::pair<model::LayerKey, double>>& layers) {
+  results::Execution execution;
   execution.mode = "plain";
   const Seconds median(seconds);
   execution.row.summary = {30, median, {median, median}, median, median, median, true};
   for (std::size_t i = 0; i < layers.size(); ++i) {
-    ExecutedLayer& layer = execution.layers.emplace_back();
+    results::ExecutedLayer& layer = execution.layers.emplace_back();
     layer.layers = {i};
     layer.key = layers[i].first;
     layer.variant = "impl=jit:avx2";
@@ -159,11 +164,11 @@ Execution executed(double seconds, const std::vector<std::pair<LayerKey, double>
 
 TEST(RunComparison, a_model_s_change_is_split_over_its_layers_and_the_rest_is_unexplained) {
   const ResultSet results = RunBuilder().results();
-  const LayerKey first = test::key(1);
-  const LayerKey second = test::key(2);
-  const LayerKey gone = test::key(3);
-  const LayerKey fused = test::key(4);
-  Execution after = executed(13.5e-3, {{first, 4e-3}, {second, 5e-3}, {fused, 3e-3}});
+  const model::LayerKey first = test::key(1);
+  const model::LayerKey second = test::key(2);
+  const model::LayerKey gone = test::key(3);
+  const model::LayerKey fused = test::key(4);
+  results::Execution after = executed(13.5e-3, {{first, 4e-3}, {second, 5e-3}, {fused, 3e-3}});
   after.layers[0].reorder = Seconds(0.5e-3);
   ExecutionTime before_time;
   before_time.mode = "plain";
@@ -203,7 +208,7 @@ TEST(RunComparison, a_model_s_change_is_split_over_its_layers_and_the_rest_is_un
 }
 
 TEST(RunComparison, one_cause_over_many_layers_is_one_finding) {
-  const RunComparison slower = compare([](int layer, Measurement& row) {
+  const RunComparison slower = compare([](int layer, results::Measurement& row) {
     if (layer == 3 || layer == 5) {
       slow_down(row, 1.2);
     }
@@ -216,7 +221,7 @@ TEST(RunComparison, one_cause_over_many_layers_is_one_finding) {
 }
 
 TEST(RunComparison, a_worse_choice_is_told_from_lost_capability) {
-  const RunComparison slower = compare([](int layer, Measurement& row) {
+  const RunComparison slower = compare([](int layer, results::Measurement& row) {
     if (layer == 3) {
       row.library_choice = !row.library_choice;
     }
@@ -231,12 +236,12 @@ TEST(RunComparison, a_worse_choice_is_told_from_lost_capability) {
 }
 
 TEST(RunComparison, what_no_longer_works_is_broken_and_listed_first) {
-  const RunComparison broken = compare([](int layer, Measurement& row) {
+  const RunComparison broken = compare([](int layer, results::Measurement& row) {
     if (layer == 2) {
       slow_down(row, 1.5);
     }
     if (layer == 5) {
-      row.outcome = {Outcome::Kind::kWrongResult, "differs by 3"};
+      row.outcome = {results::Outcome::Kind::kWrongResult, "differs by 3"};
     }
     if (layer == 7) {
       row.reference_implementation = true;
@@ -253,13 +258,13 @@ TEST(RunComparison, what_no_longer_works_is_broken_and_listed_first) {
 }
 
 TEST(RunComparison, what_was_not_measured_or_disturbed_is_inconclusive) {
-  const RunComparison open = compare([](int layer, Measurement& row) {
+  const RunComparison open = compare([](int layer, results::Measurement& row) {
     if (layer == 4) {
       row.disturbance.disturbed = true;
       slow_down(row, 2.0);
     }
     if (layer == 6) {
-      row.outcome = {Outcome::Kind::kSkipped, "the budget ended"};
+      row.outcome = {results::Outcome::Kind::kSkipped, "the budget ended"};
     }
   });
   EXPECT_EQ(open.verdict, ComparisonVerdict::kInconclusive);
@@ -275,11 +280,11 @@ TEST(RunComparison, what_was_not_measured_or_disturbed_is_inconclusive) {
 }
 
 TEST(RunComparison, one_sample_gives_a_ratio_and_no_interval) {
-  const RunComparison open = compare([](int layer, Measurement& row) {
+  const RunComparison open = compare([](int layer, results::Measurement& row) {
     if (layer == 4) {
       slow_down(row, 1.5);
       row.summary.n = 1;
-      row.purpose = Purpose::kFull;
+      row.purpose = results::Purpose::kFull;
     }
   });
   const auto metric = std::find_if(open.metrics.begin(), open.metrics.end(), [](const auto& each) {
@@ -293,9 +298,9 @@ TEST(RunComparison, one_sample_gives_a_ratio_and_no_interval) {
   EXPECT_EQ(metric->reason, "only one sample in the candidate, so its noise is not known");
 }
 
-RunComparison compare_failures(const Outcome& before, const Outcome& after) {
-  const auto failing = [](const Outcome& outcome) {
-    return RunBuilder([&](int layer, Measurement& row) {
+RunComparison compare_failures(const results::Outcome& before, const results::Outcome& after) {
+  const auto failing = [](const results::Outcome& outcome) {
+    return RunBuilder([&](int layer, results::Measurement& row) {
              if (layer == 6) {
                row.outcome = outcome;
              }
@@ -306,13 +311,13 @@ RunComparison compare_failures(const Outcome& before, const Outcome& after) {
 }
 
 TEST(RunComparison, what_failed_alike_in_both_decides_nothing) {
-  using Kind = Outcome::Kind;
+  using Kind = results::Outcome::Kind;
   for (const auto& [before, after] :
-       {std::pair(Outcome{Kind::kUnsupported, "no kernel"},
-                  Outcome{Kind::kUnsupported, "no kernel"}),
-        std::pair(Outcome{Kind::kCrashed, "signal 11 at 0x7f31, after 3.2 s"},
-                  Outcome{Kind::kCrashed, "signal 11 at 0x7a99, after 3.4 s"}),
-        std::pair(Outcome{Kind::kSkipped, ""}, Outcome{Kind::kSkipped, ""})}) {
+       {std::pair(results::Outcome{Kind::kUnsupported, "no kernel"},
+                  results::Outcome{Kind::kUnsupported, "no kernel"}),
+        std::pair(results::Outcome{Kind::kCrashed, "signal 11 at 0x7f31, after 3.2 s"},
+                  results::Outcome{Kind::kCrashed, "signal 11 at 0x7a99, after 3.4 s"}),
+        std::pair(results::Outcome{Kind::kSkipped, ""}, results::Outcome{Kind::kSkipped, ""})}) {
     const RunComparison same = compare_failures(before, after);
     EXPECT_EQ(same.verdict, ComparisonVerdict::kEquivalent) << before.reason;
     EXPECT_EQ(same.metrics.size(), static_cast<std::size_t>(RunBuilder::kLayers - 1));
@@ -323,15 +328,15 @@ TEST(RunComparison, what_failed_alike_in_both_decides_nothing) {
 }
 
 TEST(RunComparison, another_kind_of_failure_is_a_change) {
-  using Kind = Outcome::Kind;
+  using Kind = results::Outcome::Kind;
   const RunComparison crashes =
       compare_failures({Kind::kUnsupported, "no kernel"}, {Kind::kCrashed, "signal 11"});
   EXPECT_EQ(crashes.verdict, ComparisonVerdict::kBroken);
   EXPECT_EQ(
       crashes.metrics.front().reason,
       "failed in both runs, but in different ways: unsupported: no kernel; now crashed: signal 11");
-  for (const Outcome& milder :
-       {Outcome{Kind::kUnsupported, "no kernel"}, Outcome{Kind::kCrashed, "heap corruption"}}) {
+  for (const results::Outcome& milder : {results::Outcome{Kind::kUnsupported, "no kernel"},
+                                         results::Outcome{Kind::kCrashed, "heap corruption"}}) {
     const RunComparison other = compare_failures({Kind::kCrashed, "signal 11"}, milder);
     EXPECT_EQ(other.verdict, ComparisonVerdict::kInconclusive) << milder.reason;
     EXPECT_THAT(other.not_compared, IsEmpty());
@@ -339,8 +344,8 @@ TEST(RunComparison, another_kind_of_failure_is_a_change) {
 }
 
 TEST(RunComparison, the_geometric_mean_sums_up_what_decides) {
-  const RunComparison mixed =
-      compare([](int layer, Measurement& row) { slow_down(row, layer % 3 == 0 ? 0.5 : 2.0); });
+  const RunComparison mixed = compare(
+      [](int layer, results::Measurement& row) { slow_down(row, layer % 3 == 0 ? 0.5 : 2.0); });
   ASSERT_TRUE(mixed.overall.has_value());
   EXPECT_EQ(mixed.overall->metrics, 12U);
   EXPECT_EQ(mixed.overall->slower, 8U);
@@ -353,13 +358,13 @@ TEST(RunComparison, the_geometric_mean_sums_up_what_decides) {
       std::log(mixed.overall->metric.high / *mixed.overall->metric.ratio) / error, 2.201, 0.01)
       << "Student, 11 degrees";
   EXPECT_EQ(mixed.overall->metric.verdict, ComparisonVerdict::kInconclusive);
-  const RunComparison slower = compare([](int, Measurement& row) { slow_down(row, 1.2); });
+  const RunComparison slower = compare([](int, results::Measurement& row) { slow_down(row, 1.2); });
   EXPECT_EQ(slower.overall->metric.verdict, ComparisonVerdict::kRegressed);
   EXPECT_EQ(compare({}).overall->metric.verdict, ComparisonVerdict::kEquivalent);
 }
 
 TEST(RunComparison, changes_below_the_floor_are_none) {
-  const RunComparison small = compare([](int layer, Measurement& row) {
+  const RunComparison small = compare([](int layer, results::Measurement& row) {
     if (layer == 3) {
       slow_down(row, 1.015);
     }
@@ -369,13 +374,13 @@ TEST(RunComparison, changes_below_the_floor_are_none) {
 
 TEST(RunComparison, restarted_processes_speak_for_themselves) {
   const auto side = [](std::initializer_list<double> times) {
-    std::vector<StoredMeasurement> rows;
+    std::vector<results::StoredMeasurement> rows;
     for (const double time : times) {
-      Measurement row = test::row(test::key(1), time, "external");
+      results::Measurement row = test::row(test::key(1), time, "external");
       row.floor = Seconds(0.0);
       row.library_choice = true;
       row.process = static_cast<std::int64_t>(rows.size());
-      rows.push_back({.row = static_cast<RowId>(rows.size() + 1),
+      rows.push_back({.row = static_cast<results::RowId>(rows.size() + 1),
                       .run = "r",
                       .reused = false,
                       .measurement = row});
@@ -397,4 +402,4 @@ TEST(RunComparison, restarted_processes_speak_for_themselves) {
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::analysis

@@ -3,25 +3,25 @@
 
 #include <gmock/gmock.h>
 
-namespace plumb {
+namespace plumb::analysis {
 namespace {
 
 using ::testing::IsEmpty;
 
-const Environment kMachine{{{"backend", "onednn"},
-                            {"cpu.model", "Xeon"},
-                            {"library", "onednn-3.2"},
-                            {"library.isa", "AVX2"},
-                            {"method", "2"},
-                            {"threads", "1"}},
-                           {{"kernel", "6.1"},
-                            {"load", "0.1"},
-                            {"library.version", "3.2"},
-                            {"plumb.commit", "abc"},
-                            {"frequency.mhz_now", "2400"}}};
+const results::Environment kMachine{{{"backend", "onednn"},
+                                     {"cpu.model", "Xeon"},
+                                     {"library", "onednn-3.2"},
+                                     {"library.isa", "AVX2"},
+                                     {"method", "2"},
+                                     {"threads", "1"}},
+                                    {{"kernel", "6.1"},
+                                     {"load", "0.1"},
+                                     {"library.version", "3.2"},
+                                     {"plumb.commit", "abc"},
+                                     {"frequency.mhz_now", "2400"}}};
 
-Environment with(const std::string& name, const std::string& value) {
-  Environment other = kMachine;
+results::Environment with(const std::string& name, const std::string& value) {
+  results::Environment other = kMachine;
   (other.identity.contains(name) ? other.identity : other.facts)[name] = value;
   return other;
 }
@@ -36,7 +36,7 @@ TEST(RunSeries, the_system_is_the_machine_alone) {
 }
 
 TEST(RunSeries, a_stack_s_variables_are_not_the_machine) {
-  Environment limited = with("library.isa", "SSE41");
+  results::Environment limited = with("library.isa", "SSE41");
   limited.identity["ONEDNN_MAX_CPU_ISA"] = "SSE41";
   EXPECT_EQ(system_id(limited), system_id(kMachine));
   EXPECT_TRUE(are_comparable(kMachine, limited));
@@ -64,7 +64,7 @@ TEST(RunSeries, drift_is_neither_the_stack_nor_what_varies_anyway) {
 }
 
 TEST(RunSeries, a_run_names_its_series) {
-  RunHeader header;
+  results::RunHeader header;
   header.suite = "quick";
   header.backend = "onednn";
   header.stack = "default";
@@ -77,4 +77,4 @@ TEST(RunSeries, a_run_names_its_series) {
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::analysis

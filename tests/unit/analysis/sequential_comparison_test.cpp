@@ -5,7 +5,7 @@
 
 #include "tests/support/noise_pairs.hpp"
 
-namespace plumb {
+namespace plumb::analysis {
 namespace {
 
 using ::testing::ElementsAre;
@@ -137,4 +137,4 @@ TEST(SequentialDesign, spreads_its_looks) {
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::analysis

@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
-namespace plumb {
+namespace plumb::analysis {
 namespace {
 
 using ::testing::IsEmpty;
@@ -123,4 +123,4 @@ TEST(SeriesHistory, states_have_names) {
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::analysis

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace plumb {
+namespace plumb::analysis {
 namespace {
 
 LibraryContents library(const std::string& name,
@@ -37,7 +37,7 @@ TEST(StackDifference, names_libraries_and_symbols_that_came_and_went) {
 }
 
 TEST(StackDifference, puts_lost_support_first_then_the_reference_then_other_choices) {
-  const auto key = [](const std::string& name) { return LayerKey{"v1:conv;in=" + name}; };
+  const auto key = [](const std::string& name) { return model::LayerKey{"v1:conv;in=" + name}; };
   const StackContents from{"a",
                            {},
                            {{key("choice"), {"x", "y"}},
@@ -72,22 +72,23 @@ TEST(StackDifference, puts_lost_support_first_then_the_reference_then_other_choi
 
 TEST(StackDifference, counts_engines_and_what_heuristics_offer) {
   const auto key = [](const std::string& channels) {
-    return LayerKey{"v1:conv;in=f16[1," + channels + ",14,14],f16[8," + channels +
-                    ",1,1]c;out=f16[1,8,14,14];acc=f32;math=strict;dilations=[1,1];group=1;"
-                    "pads=[0,0,0,0];strides=[1,1]"};
+    return model::LayerKey{"v1:conv;in=f16[1," + channels + ",14,14],f16[8," + channels +
+                           ",1,1]c;out=f16[1,8,14,14];acc=f32;math=strict;dilations=[1,1];group=1;"
+                           "pads=[0,0,0,0];strides=[1,1]"};
   };
-  EngineConfiguration configuration;
+  results::EngineConfiguration configuration;
   configuration.plan_digest = "planned";
   const auto offer = [&](std::int64_t engines, std::size_t offered) {
-    return EngineOffer{"NCHW", engines, {{"A", {offered, configuration}, ""}}, ""};
+    return results::EngineOffer{"NCHW", engines, {{"A", {offered, configuration}, ""}}, ""};
   };
   const StackContents from{
       "a", {}, {}, {{key("8"), {}, {offer(5, 3)}}, {key("16"), {}, {offer(5, 2)}}}};
-  const StackContents to{"b",
-                         {},
-                         {},
-                         {{key("8"), {}, {offer(7, 0)}},
-                          {key("16"), {Outcome::Kind::kUnsupported, "not without a device"}, {}}}};
+  const StackContents to{
+      "b",
+      {},
+      {},
+      {{key("8"), {}, {offer(7, 0)}},
+       {key("16"), {results::Outcome::Kind::kUnsupported, "not without a device"}, {}}}};
   const StackDifference difference = stack_difference(from, to);
   ASSERT_EQ(difference.engines.size(), 1U);
   const EngineCounts& counts = difference.engines.at("conv");
@@ -100,4 +101,4 @@ TEST(StackDifference, counts_engines_and_what_heuristics_offer) {
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::analysis

@@ -10,7 +10,7 @@
 #include "tests/unit/analysis/row_builder.hpp"
 #include "tests/unit/rewrite/graph_sketch.hpp"
 
-namespace plumb {
+namespace plumb::analysis {
 namespace {
 
 using testing::HasSubstr;
@@ -20,17 +20,17 @@ using testing::SizeIs;
 
 const ModelInstance kInstance{"handmade", 1, "f32"};
 
-Graph product_and_relu() {
-  GraphSketch g;
+model::Graph product_and_relu() {
+  rewrite::GraphSketch g;
   return g.build({g.relu(g.gemm(g.input({4, 8}), 16))});
 }
 
 WhatIfResult ask(std::string_view name,
-                 const Graph& graph,
+                 const model::Graph& graph,
                  const RowBuilder& rows,
                  const ModelInstance& instance = kInstance) {
   const ResultSet results(rows.rows());
-  for (WhatIfResult& result : what_ifs_of({instance, graph, results}).whatifs) {
+  for (WhatIfResult& result : compute_what_ifs({instance, graph, results}).whatifs) {
     if (result.name == name) {
       return std::move(result);
     }
@@ -53,16 +53,17 @@ TEST(WhatIf, table_asks_each_question_once) {
   EXPECT_EQ(what_ifs()[6].name, "all_sequential");
   EXPECT_EQ(what_ifs()[7].name, "all");
   for (const WhatIf& row : what_ifs()) {
-    EXPECT_NE(execution_mode_from(row.execution_mode), ExecutionMode{}) << row.name;
+    EXPECT_NE(results::execution_mode_from(row.execution_mode), results::ExecutionMode{})
+        << row.name;
   }
 }
 
 TEST(WhatIf, parallel_branches_save_what_is_not_on_the_longest_path) {
-  GraphSketch g;
+  rewrite::GraphSketch g;
   const auto x = g.input({4, 8});
   const auto first = g.gemm(x, 16);
   const auto second = g.relu(x);
-  const Graph graph = g.build({first, second});
+  const model::Graph graph = g.build({first, second});
   RowBuilder b;
   b.add(graph.layers[0].key, "brgemm", 20.0);
   b.add(graph.layers[1].key, "jit", 5.0);
@@ -74,12 +75,12 @@ TEST(WhatIf, parallel_branches_save_what_is_not_on_the_longest_path) {
 }
 
 TEST(WhatIf, all_has_parallel_branches_too) {
-  GraphSketch g;
+  rewrite::GraphSketch g;
   const auto x = g.input({4, 8});
   const auto first = g.gemm(x, 16);
   const auto second = g.relu(x);
-  const Graph graph = g.build({first, second});
-  const Graph lower = with_precision(graph, DataType::kBf16);
+  const model::Graph graph = g.build({first, second});
+  const model::Graph lower = rewrite::with_precision(graph, model::DataType::kBf16);
   RowBuilder b;
   b.add(graph.layers[0].key, "brgemm", 20.0);
   b.add(graph.layers[1].key, "jit", 5.0);
@@ -115,7 +116,7 @@ TEST(WhatIf, largest_predicted_saving_comes_first) {
 }
 
 TEST(WhatIf, parallel_branches_need_a_time_for_every_layer) {
-  const Graph graph = product_and_relu();
+  const model::Graph graph = product_and_relu();
   RowBuilder b;
   b.add(graph.layers[0].key, "brgemm", 20.0);
   const WhatIfResult result = ask("parallel_branches", graph, b);
@@ -124,7 +125,7 @@ TEST(WhatIf, parallel_branches_need_a_time_for_every_layer) {
 }
 
 TEST(WhatIf, best_variant_saves_where_the_library_chose_badly) {
-  const Graph graph = product_and_relu();
+  const model::Graph graph = product_and_relu();
   RowBuilder b;
   b.choice(graph.layers[0].key, "gemm:ref", 30.0);
   b.add(graph.layers[0].key, "brgemm:avx512", 20.0);
@@ -144,10 +145,10 @@ TEST(WhatIf, best_variant_saves_where_the_library_chose_badly) {
 }
 
 TEST(WhatIf, best_variant_never_predicts_a_loss) {
-  const Graph graph = product_and_relu();
+  const model::Graph graph = product_and_relu();
   RowBuilder b;
   b.choice(graph.layers[0].key, "default", 19.0);  // not confirmed, read faster
-  b.add(graph.layers[0].key, "other", 20.0).purpose = Purpose::kConfirm;
+  b.add(graph.layers[0].key, "other", 20.0).purpose = results::Purpose::kConfirm;
   b.choice(graph.layers[1].key, "jit", 10.0);
   const WhatIfResult result = ask("best_variant", graph, b);
   EXPECT_NEAR(microseconds(*result.predicted), 29.0, 1e-9);
@@ -155,7 +156,7 @@ TEST(WhatIf, best_variant_never_predicts_a_loss) {
 }
 
 TEST(WhatIf, best_variant_needs_the_choice_of_the_library_for_every_layer) {
-  const Graph graph = product_and_relu();
+  const model::Graph graph = product_and_relu();
   RowBuilder b;
   b.add(graph.layers[0].key, "a", 30.0);
   b.choice(graph.layers[1].key, "jit", 10.0);
@@ -165,12 +166,12 @@ TEST(WhatIf, best_variant_needs_the_choice_of_the_library_for_every_layer) {
 }
 
 TEST(WhatIf, fusion_compares_the_cheapest_covers) {
-  const Graph graph = product_and_relu();
+  const model::Graph graph = product_and_relu();
   RowBuilder b;
   b.choice(graph.layers[0].key, "a", 30.0);
   b.choice(graph.layers[1].key, "a", 10.0);
   EXPECT_EQ(ask("fusion", graph, b).why_not, "no fused layer has a time in this run");
-  b.add(matches(graph).at(0).key, "fused", 32.0);
+  b.add(rewrite::matches(graph).at(0).key, "fused", 32.0);
   const WhatIfResult result = ask("fusion", graph, b);
   EXPECT_NEAR(microseconds(*result.baseline), 40.0, 1e-9);
   EXPECT_NEAR(microseconds(*result.predicted), 32.0, 1e-9);
@@ -182,8 +183,8 @@ TEST(WhatIf, fusion_compares_the_cheapest_covers) {
 }
 
 TEST(WhatIf, fusion_says_when_there_is_nothing_to_fuse_or_to_compare) {
-  GraphSketch g;
-  const Graph graph = g.build({g.relu(g.input({4}))});
+  rewrite::GraphSketch g;
+  const model::Graph graph = g.build({g.relu(g.input({4}))});
   RowBuilder b;
   EXPECT_EQ(ask("fusion", graph, b).why_not, "no time for 1 of 1 unfused layers to compare with");
   b.choice(graph.layers[0].key, "a", 10.0);
@@ -191,8 +192,8 @@ TEST(WhatIf, fusion_says_when_there_is_nothing_to_fuse_or_to_compare) {
 }
 
 TEST(WhatIf, bf16_compares_with_measured_keys_of_the_lower_precision) {
-  const Graph graph = product_and_relu();
-  const Graph lower = with_precision(graph, DataType::kBf16);
+  const model::Graph graph = product_and_relu();
+  const model::Graph lower = rewrite::with_precision(graph, model::DataType::kBf16);
   RowBuilder b;
   b.choice(graph.layers[0].key, "f32", 30.0);
   b.choice(graph.layers[1].key, "f32", 10.0);
@@ -209,12 +210,12 @@ TEST(WhatIf, bf16_compares_with_measured_keys_of_the_lower_precision) {
 }
 
 TEST(WhatIf, bf16_says_why_the_library_refuses) {
-  const Graph graph = product_and_relu();
-  const Graph lower = with_precision(graph, DataType::kBf16);
+  const model::Graph graph = product_and_relu();
+  const model::Graph lower = rewrite::with_precision(graph, model::DataType::kBf16);
   RowBuilder b;
   b.choice(graph.layers[0].key, "f32", 30.0);
   b.choice(graph.layers[1].key, "f32", 10.0);
-  b.fail(lower.layers[0].key, Outcome::Kind::kUnsupported, "bf16 needs avx512_core");
+  b.fail(lower.layers[0].key, results::Outcome::Kind::kUnsupported, "bf16 needs avx512_core");
   const WhatIfResult result = ask("bf16", graph, b);
   EXPECT_FALSE(result.predicted.has_value());
   EXPECT_THAT(result.why_not, HasSubstr("first gemm0: unsupported: bf16 needs avx512_core"));
@@ -223,8 +224,8 @@ TEST(WhatIf, bf16_says_why_the_library_refuses) {
 }
 
 TEST(WhatIf, int8_compares_with_the_fused_products_in_8_bits) {
-  const Graph graph = product_and_relu();
-  const Graph lower = int8_graph(graph).graph;
+  const model::Graph graph = product_and_relu();
+  const model::Graph lower = rewrite::int8_graph(graph).graph;
   ASSERT_THAT(lower.layers, SizeIs(2));  // rounds the input; the product with what follows it
   RowBuilder b;
   b.choice(graph.layers[0].key, "f32", 30.0);
@@ -245,4 +246,4 @@ TEST(WhatIf, int8_compares_with_the_fused_products_in_8_bits) {
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::analysis

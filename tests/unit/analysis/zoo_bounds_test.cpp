@@ -11,31 +11,31 @@
 #include "suites/zoo/zoo.hpp"
 #include "tests/unit/analysis/row_builder.hpp"
 
-namespace plumb {
+namespace plumb::analysis {
 namespace {
 
 /// Makes a row for every key of a model, plain and fused: 1 µs, and its operations and bytes at 10
 /// G/s.
-ResultSet synthetic_rows(const Graph& graph) {
+ResultSet synthetic_rows(const model::Graph& graph) {
   RowBuilder b;
-  std::set<LayerKey> seen;
-  const auto add = [&](const LayerKey& key, const LayerCost& cost) {
+  std::set<model::LayerKey> seen;
+  const auto add = [&](const model::LayerKey& key, const model::LayerCost& cost) {
     if (seen.insert(key).second) {
       const Bytes bytes = cost.input_bytes + cost.weight_bytes + cost.output_bytes;
       const double time = 1.0 + (cost.flops.value + static_cast<double>(bytes.value)) * 1e-4;
       b.choice(key, "a", time);
-      b.choice(key, "a", time * 1.1).cache = CacheMode::kWeights;
+      b.choice(key, "a", time * 1.1).cache = results::CacheMode::kWeights;
     }
   };
-  for (const Layer& layer : graph.layers) {
-    if (layer.role == Layer::Role::kCompute) {
+  for (const model::Layer& layer : graph.layers) {
+    if (layer.role == model::Layer::Role::kCompute) {
       add(layer.key, layer.cost);
     }
   }
-  for (const Match& match : matches(graph)) {
+  for (const rewrite::Match& match : rewrite::matches(graph)) {
     add(match.key, match.cost);
   }
-  Calibration calibration;
+  results::Calibration calibration;
   calibration.peak_f32 = FlopsPerSecond{1e12};
   calibration.memory_bandwidth = BytesPerSecond{1e12};
   return ResultSet(b.rows(), calibration);
@@ -53,9 +53,9 @@ double seconds(const ModelBounds& model, std::string_view kind, std::string_view
 TEST(ZooBounds, keep_their_order_on_every_model) {
   for (const zoo::Entry& entry : zoo::entries()) {
     SCOPED_TRACE(entry.name);
-    const Graph graph = graph_of(entry.build(1));
+    const model::Graph graph = model::read_graph(entry.build(1));
     const ModelInstance instance{std::string(entry.name), 1, "f32"};
-    const ModelBounds model = bounds_of(instance, graph, synthetic_rows(graph));
+    const ModelBounds model = compute_bounds(instance, graph, synthetic_rows(graph));
     EXPECT_THAT(model.findings, testing::IsEmpty());
     EXPECT_EQ(model.measured_layers, model.total_layers);
     for (const Bound& bound : model.bounds) {
@@ -78,21 +78,21 @@ TEST(ZooBounds, keep_their_order_on_every_model) {
 
     std::vector<int> covered(graph.layers.size(), 0);
     for (const PartitionStep& step : model.cover) {
-      for (const LayerId layer : step.layers) {
+      for (const model::LayerId layer : step.layers) {
         ++covered[layer];
       }
     }
-    for (LayerId id = 0; id < graph.layers.size(); ++id) {
-      EXPECT_EQ(covered[id], graph.layers[id].role == Layer::Role::kCompute ? 1 : 0);
+    for (model::LayerId id = 0; id < graph.layers.size(); ++id) {
+      EXPECT_EQ(covered[id], graph.layers[id].role == model::Layer::Role::kCompute ? 1 : 0);
     }
   }
 }
 
 TEST(ZooBounds, find_parallel_branches_only_where_there_are_some) {
   const auto ratio = [](std::string_view name) {
-    const Graph graph = graph_of(zoo::find(name)->build(1));
+    const model::Graph graph = model::read_graph(zoo::find(name)->build(1));
     const ModelBounds model =
-        bounds_of({std::string(name), 1, "f32"}, graph, synthetic_rows(graph));
+        compute_bounds({std::string(name), 1, "f32"}, graph, synthetic_rows(graph));
     return seconds(model, "library_parallel", "plain") / seconds(model, "library", "plain");
   };
   EXPECT_NEAR(ratio("vgg16"), 1.0, 1e-12);  // a chain
@@ -100,8 +100,8 @@ TEST(ZooBounds, find_parallel_branches_only_where_there_are_some) {
 }
 
 TEST(ZooBounds, cover_resnet50_with_one_step_a_convolution) {
-  const Graph graph = graph_of(zoo::find("resnet50-v1")->build(1));
-  const ModelBounds model = bounds_of({"resnet50-v1", 1, "f32"}, graph, synthetic_rows(graph));
+  const model::Graph graph = model::read_graph(zoo::find("resnet50-v1")->build(1));
+  const ModelBounds model = compute_bounds({"resnet50-v1", 1, "f32"}, graph, synthetic_rows(graph));
   const auto steps =
       std::count_if(model.cover.begin(), model.cover.end(), [](const PartitionStep& step) {
         return step.key.text.starts_with("v1:conv;");
@@ -112,4 +112,4 @@ TEST(ZooBounds, cover_resnet50_with_one_step_a_convolution) {
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::analysis

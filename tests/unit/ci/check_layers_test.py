@@ -100,15 +100,29 @@ class CheckLayers(unittest.TestCase):
         self.assertEqual(self.faults(), ["harness/lower/deep: 41 sources at one level, at most 40"])
 
     def test_two_types_of_one_name_are_refused(self):
-        row = "namespace plumb {\nstruct Row {\n};\n}\n"
-        self.write("harness/lower/hidden.hpp", row)
-        self.write("harness/upper/a.cpp", "namespace plumb {\nnamespace {\n" + row.split("\n", 1)[1].replace("}\n", "}  // namespace\n}\n", 1))
-        self.write("harness/upper/b.cpp", "namespace plumb {\nstruct Row;\n}\n")
+        row = "namespace plumb::upper {\nstruct Row {\n};\n}\n"
+        self.write("harness/upper/hidden.hpp", row)
+        self.write(
+            "harness/upper/a.cpp",
+            "namespace plumb::upper {\nnamespace {\n" + row.split("\n", 1)[1].replace("}\n", "}  // namespace\n}\n", 1))
+        self.write("harness/upper/b.cpp", "namespace plumb::upper {\nstruct Row;\n}\n")
         self.assertEqual(self.faults(), [])
         self.write("harness/upper/b.cpp", row)
         self.assertEqual(
             self.faults(),
-            ["plumb::Row is defined in harness/lower/hidden.hpp and harness/upper/b.cpp: a program that links both mixes them up"])
+            ["plumb::upper::Row is defined in harness/upper/b.cpp and harness/upper/hidden.hpp: "
+             "a program that links both mixes them up"])
+
+    def test_a_module_defines_nothing_in_the_namespace_of_another(self):
+        self.write("harness/upper/a.cpp", "namespace plumb::lower {\nclass Known;\nstruct Other;\n}\n\nnamespace plumb::upper {\n}\n")
+        self.write("harness/upper/b.cpp", "namespace plumb::upper::detail {\nint a;\n}\n")
+        self.assertEqual(self.faults(), [])
+        self.write("harness/lower/deep/c.hpp", "namespace plumb {\nint a;\n}\n")
+        self.write("harness/upper/a.cpp", "namespace plumb::lower {\nint known();\n}\n")
+        self.assertEqual(
+            self.faults(),
+            ["harness/lower/deep/c.hpp: namespace plumb; this module's is plumb::lower",
+             "harness/upper/a.cpp: namespace plumb::lower; this module's is plumb::upper"])
 
     def test_a_foreign_header_stays_in_its_place(self):
         self.write("harness/upper/a.cpp", "#include <sqlite3.h>\n")

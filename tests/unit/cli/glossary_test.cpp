@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace plumb {
+namespace plumb::cli {
 namespace {
 
 using testing::ElementsAre;
@@ -24,7 +24,7 @@ constexpr const char* kMarkdown = R"(# Glossary
 )";
 
 TEST(Glossary, reads_words_other_names_and_sections) {
-  const std::vector<GlossaryEntry> glossary = read_glossary(kMarkdown);
+  const std::vector<reporting::GlossaryEntry> glossary = reporting::read_glossary(kMarkdown);
   ASSERT_EQ(glossary.size(), 3U);
   EXPECT_THAT(glossary[0].words, ElementsAre("partition", "cover"));
   EXPECT_EQ(glossary[0].meaning, "a choice of layers (bounds) of a model (cover)");
@@ -34,20 +34,21 @@ TEST(Glossary, reads_words_other_names_and_sections) {
 }
 
 TEST(Glossary, finds_a_word_in_any_spelling_of_it) {
-  const std::vector<GlossaryEntry> glossary = read_glossary(kMarkdown);
-  EXPECT_EQ(find_entry(glossary, "What_If"), &glossary[2]);
-  EXPECT_EQ(find_entry(glossary, "cover"), &glossary[0]);
-  EXPECT_EQ(find_entry(glossary, "high"), &glossary[1]);
-  EXPECT_EQ(find_entry(glossary, "highest"), nullptr);
+  const std::vector<reporting::GlossaryEntry> glossary = reporting::read_glossary(kMarkdown);
+  EXPECT_EQ(reporting::find_entry(glossary, "What_If"), &glossary[2]);
+  EXPECT_EQ(reporting::find_entry(glossary, "cover"), &glossary[0]);
+  EXPECT_EQ(reporting::find_entry(glossary, "high"), &glossary[1]);
+  EXPECT_EQ(reporting::find_entry(glossary, "highest"), nullptr);
 }
 
 TEST(Glossary, of_the_program_has_no_word_twice) {
-  const std::vector<GlossaryEntry> glossary = read_glossary(glossary_markdown());
+  const std::vector<reporting::GlossaryEntry> glossary =
+      reporting::read_glossary(reporting::glossary_markdown());
   ASSERT_GT(glossary.size(), 100U);
-  for (const GlossaryEntry& entry : glossary) {
-    EXPECT_EQ(find_entry(glossary, entry.words.front()), &entry) << entry.words.front();
+  for (const reporting::GlossaryEntry& entry : glossary) {
+    EXPECT_EQ(reporting::find_entry(glossary, entry.words.front()), &entry) << entry.words.front();
   }
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::cli

@@ -5,28 +5,28 @@
 
 #include "harness/base/error.hpp"
 
-namespace plumb {
+namespace plumb::cli {
 namespace {
 
 using testing::HasSubstr;
 
-ResolvedSuite suite_with(std::vector<Scenario> scenarios) {
-  ResolvedSuite suite;
+suite::ResolvedSuite suite_with(std::vector<suite::Scenario> scenarios) {
+  suite::ResolvedSuite suite;
   suite.models.push_back(
       {.name = "lenet", .path = {}, .dims = {}, .scenarios = std::move(scenarios), .note = ""});
   return suite;
 }
 
-Scenario scenario(const std::string& name) {
-  Scenario made{name, {}, {}};
-  made.limits.percentile = standard_percentile(name);
+suite::Scenario scenario(const std::string& name) {
+  suite::Scenario made{name, {}, {}};
+  made.limits.percentile = suite::standard_percentile(name);
   return made;
 }
 
 TEST(LoadOptions, replace_the_suites_scenarios_but_keep_their_limits) {
-  Scenario server = scenario("server");
+  suite::Scenario server = scenario("server");
   server.limits.latency = Seconds(0.015);
-  ResolvedSuite suite = suite_with({server, scenario("offline")});
+  suite::ResolvedSuite suite = suite_with({server, scenario("offline")});
   LoadOptions options;
   options.scenarios = {"server", "single_stream"};
   options.duration = "30s";
@@ -34,7 +34,7 @@ TEST(LoadOptions, replace_the_suites_scenarios_but_keep_their_limits) {
   options.batch_timeout = "2ms";
   options.target_rate = 50.0;
   apply(options, suite);
-  const std::vector<Scenario>& scenarios = suite.models[0].scenarios;
+  const std::vector<suite::Scenario>& scenarios = suite.models[0].scenarios;
   ASSERT_EQ(scenarios.size(), 2U);
   EXPECT_EQ(scenarios[0].limits.latency, Seconds(0.015));
   EXPECT_EQ(scenarios[0].settings.target_rate, 50.0);
@@ -47,7 +47,7 @@ TEST(LoadOptions, replace_the_suites_scenarios_but_keep_their_limits) {
 }
 
 TEST(LoadOptions, are_refused_where_they_change_nothing) {
-  const auto fault_of = [](const LoadOptions& options, ResolvedSuite suite) -> std::string {
+  const auto fault_of = [](const LoadOptions& options, suite::ResolvedSuite suite) -> std::string {
     try {
       apply(options, suite);
     } catch (const Error& error) {
@@ -77,4 +77,4 @@ TEST(LoadOptions, are_refused_where_they_change_nothing) {
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::cli

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-namespace plumb {
+namespace plumb::cli {
 namespace {
 
 using testing::HasSubstr;
@@ -111,4 +111,4 @@ TEST(OptionChecks, say_what_a_positive_number_is_without_its_range) {
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::cli

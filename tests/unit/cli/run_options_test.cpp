@@ -7,7 +7,7 @@
 
 #include "harness/base/error.hpp"
 
-namespace plumb {
+namespace plumb::cli {
 namespace {
 
 using testing::ElementsAre;
@@ -22,8 +22,8 @@ SuiteChoice parsed(const std::vector<std::string>& arguments) {
   return choice;
 }
 
-ResolvedSuite suite_of(const std::vector<std::string>& arguments) {
-  return resolve(suite_of_models(parsed(arguments)));
+suite::ResolvedSuite suite_of(const std::vector<std::string>& arguments) {
+  return suite::resolve(suite_of_models(parsed(arguments)));
 }
 
 std::string error_of(const std::vector<std::string>& arguments) {
@@ -38,26 +38,26 @@ std::string error_of(const std::vector<std::string>& arguments) {
 }
 
 TEST(RunOptions, expands_batches_types_and_dimensions_of_own_models) {
-  const ResolvedSuite suite = suite_of({"--model",
-                                        "folder/mine.onnx",
-                                        "--batch",
-                                        "1,8",
-                                        "--dtype",
-                                        "f32,int8",
-                                        "--dim",
-                                        "sequence=128..256",
-                                        "--dim",
-                                        "sequence=384",
-                                        "--dim",
-                                        "image=224"});
+  const suite::ResolvedSuite suite = suite_of({"--model",
+                                               "folder/mine.onnx",
+                                               "--batch",
+                                               "1,8",
+                                               "--dtype",
+                                               "f32,int8",
+                                               "--dim",
+                                               "sequence=128..256",
+                                               "--dim",
+                                               "sequence=384",
+                                               "--dim",
+                                               "image=224"});
   ASSERT_THAT(suite.models, SizeIs(2 * 2 * 3));
-  const ResolvedSuite::Model& first = suite.models.front();
+  const suite::ResolvedSuite::Model& first = suite.models.front();
   EXPECT_EQ(first.path, std::filesystem::current_path() / "folder/mine.onnx");
   EXPECT_EQ(first.batch, 1);
   EXPECT_EQ(first.dtype, "f32");
   EXPECT_FALSE(first.open_batch);
   EXPECT_EQ(first.dims, (std::map<std::string, std::int64_t>{{"image", 224}, {"sequence", 128}}));
-  const ResolvedSuite::Model& last = suite.models.back();
+  const suite::ResolvedSuite::Model& last = suite.models.back();
   EXPECT_EQ(last.batch, 8);
   EXPECT_EQ(last.dtype, "int8");
   EXPECT_EQ(last.dims.at("sequence"), 384);
@@ -66,7 +66,7 @@ TEST(RunOptions, expands_batches_types_and_dimensions_of_own_models) {
 TEST(RunOptions, leaves_the_batch_open_where_nobody_asks_for_one) {
   EXPECT_TRUE(suite_of({"--model", "a.onnx"}).models.at(0).open_batch);
   EXPECT_FALSE(suite_of({"--model", "lenet"}).models.at(0).open_batch);
-  const ResolvedSuite rewritten = suite_of({"--model", "a.onnx", "--rebatch", "2..8"});
+  const suite::ResolvedSuite rewritten = suite_of({"--model", "a.onnx", "--rebatch", "2..8"});
   ASSERT_THAT(rewritten.models, SizeIs(3));
   EXPECT_TRUE(rewritten.models[2].rebatch);
   EXPECT_EQ(rewritten.models[2].batch, 8);
@@ -103,4 +103,4 @@ TEST(RunOptions, takes_one_value_an_option_so_that_a_suite_may_follow) {
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::cli

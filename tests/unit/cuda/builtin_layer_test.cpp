@@ -108,10 +108,10 @@ std::vector<std::string> all_keys() {
 std::vector<HostLayer> all_layers() {
   std::vector<HostLayer> layers;
   for (const std::string& key : all_keys()) {
-    const LayerSpec spec = parse_key({key});
+    const model::LayerSpec spec = model::parse_key({key});
     for (const TensorLayout layout : {TensorLayout::kChannelsFirst, TensorLayout::kChannelsLast}) {
       try {
-        layers.push_back({spec, builtin_layer(spec, layout), random_operands(spec, 7)});
+        layers.push_back({spec, builtin_layer(spec, layout), engine::random_operands(spec, 7)});
       } catch (const Unsupported&) {
         continue;
       }
@@ -122,13 +122,13 @@ std::vector<HostLayer> all_layers() {
 
 TEST(BuiltinLayer, computes_what_the_reference_does_in_both_layouts) {
   const std::vector<HostLayer> layers = all_layers();
-  const std::vector<std::vector<Tensor>> outputs = run_on_host(layers);
+  const std::vector<std::vector<model::Tensor>> outputs = run_on_host(layers);
   std::set<std::string> ops;
   for (std::size_t i = 0; i < layers.size(); ++i) {
-    const Verdict verdict = verify(layers[i].spec, layers[i].operands, outputs[i]);
+    const engine::Verdict verdict = engine::verify(layers[i].spec, layers[i].operands, outputs[i]);
     EXPECT_TRUE(verdict.outcome.ok())
-        << to_key(layers[i].spec).text << " by " << layers[i].layer.launches[0].call << " in "
-        << to_text(layers[i].layer.outputs[0]) << ": " << verdict.outcome.reason;
+        << model::to_key(layers[i].spec).text << " by " << layers[i].layer.launches[0].call
+        << " in " << to_text(layers[i].layer.outputs[0]) << ": " << verdict.outcome.reason;
     ops.insert(layers[i].spec.op);
   }
   EXPECT_THAT(ops, SizeIs(47)) << "operators of the table that are tested";
@@ -139,32 +139,32 @@ TEST(BuiltinLayer, computes_what_the_reference_does_in_both_layouts) {
 class HostCasts {
  public:
   /// Returns the number of the cast.
-  std::size_t add(DataType from, DataType to, const std::vector<double>& numbers) {
+  std::size_t add(model::DataType from, model::DataType to, const std::vector<double>& numbers) {
     const auto count = static_cast<std::int64_t>(numbers.size());
-    const LayerSpec spec =
-        parse_key({fmt::format("v1:cast;in={}[{}];out={}[{}];acc=f32;math=strict",
-                               to_text(from),
-                               count,
-                               to_text(to),
-                               count)});
+    const model::LayerSpec spec =
+        model::parse_key({fmt::format("v1:cast;in={}[{}];out={}[{}];acc=f32;math=strict",
+                                      to_text(from),
+                                      count,
+                                      to_text(to),
+                                      count)});
     layers_.push_back({spec,
                        builtin_layer(spec, TensorLayout::kChannelsFirst),
-                       {tensor_from({from, {count}}, numbers)}});
+                       {engine::tensor_from({from, {count}}, numbers)}});
     return layers_.size() - 1;
   }
   void run() { outputs_ = run_on_host(layers_); }
   [[nodiscard]] std::vector<double> numbers(std::size_t cast) const {
-    return numbers_of(outputs_.at(cast).at(0));
+    return engine::read_numbers(outputs_.at(cast).at(0));
   }
 
  private:
   std::vector<HostLayer> layers_;
-  std::vector<std::vector<Tensor>> outputs_;
+  std::vector<std::vector<model::Tensor>> outputs_;
 };
 
 /// What is cast from and to one 8-bit type, and the numbers of the casts.
 struct CastsOfType {
-  DataType type;
+  model::DataType type;
   std::vector<double> all{};
   std::vector<double> between{1e9, -1e-9, 1e300, std::numeric_limits<double>::infinity()};
   std::size_t read = 0;
@@ -176,14 +176,14 @@ struct CastsOfType {
 
 TEST(BuiltinLayer, rounds_to_8_bit_floats_once_and_reads_each_of_them) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
-  std::vector<CastsOfType> types{{DataType::kF8E4M3}, {DataType::kF8E5M2}};
+  std::vector<CastsOfType> types{{model::DataType::kF8E4M3}, {model::DataType::kF8E5M2}};
   HostCasts casts;
   for (CastsOfType& each : types) {
     for (std::uint8_t bits = 0; bits < 0x7C; ++bits) {  // to e5m2's infinity: numbers of both
-      each.all.push_back(static_cast<double>(float_from_f8(each.type, bits)));
+      each.all.push_back(static_cast<double>(engine::float_from_f8(each.type, bits)));
       each.all.push_back(-each.all.back());
-      const double next =
-          static_cast<double>(float_from_f8(each.type, static_cast<std::uint8_t>(bits + 1)));
+      const double next = static_cast<double>(
+          engine::float_from_f8(each.type, static_cast<std::uint8_t>(bits + 1)));
       if (std::isfinite(next)) {
         const double middle = (std::fabs(each.all.back()) + next) / 2;
         for (const double factor : {1.0, 1 - 0x1p-40, 1 + 0x1p-40}) {
@@ -191,19 +191,19 @@ TEST(BuiltinLayer, rounds_to_8_bit_floats_once_and_reads_each_of_them) {
         }
       }
     }
-    each.read = casts.add(each.type, DataType::kF32, each.all);
-    each.written = casts.add(DataType::kF32, each.type, each.all);
-    each.rounded = casts.add(DataType::kF64, each.type, each.between);
-    each.nan_written = casts.add(DataType::kF32, each.type, {nan});
-    each.nan_read = casts.add(each.type, DataType::kF32, {nan});
+    each.read = casts.add(each.type, model::DataType::kF32, each.all);
+    each.written = casts.add(model::DataType::kF32, each.type, each.all);
+    each.rounded = casts.add(model::DataType::kF64, each.type, each.between);
+    each.nan_written = casts.add(model::DataType::kF32, each.type, {nan});
+    each.nan_read = casts.add(each.type, model::DataType::kF32, {nan});
   }
   casts.run();
   for (const CastsOfType& each : types) {
     EXPECT_EQ(casts.numbers(each.read), each.all) << to_text(each.type);
     EXPECT_EQ(casts.numbers(each.written), each.all) << to_text(each.type);
-    const Tensor expected =
-        tensor_from({each.type, {static_cast<std::int64_t>(each.between.size())}}, each.between);
-    EXPECT_EQ(casts.numbers(each.rounded), numbers_of(expected)) << to_text(each.type);
+    const model::Tensor expected = engine::tensor_from(
+        {each.type, {static_cast<std::int64_t>(each.between.size())}}, each.between);
+    EXPECT_EQ(casts.numbers(each.rounded), engine::read_numbers(expected)) << to_text(each.type);
     EXPECT_TRUE(std::isnan(casts.numbers(each.nan_written)[0]));
     EXPECT_TRUE(std::isnan(casts.numbers(each.nan_read)[0]));
   }
@@ -212,8 +212,8 @@ TEST(BuiltinLayer, rounds_to_8_bit_floats_once_and_reads_each_of_them) {
 TEST(BuiltinLayer, has_every_key_of_8_bit_integers) {
   std::size_t count = 0;
   for (const std::string& key : all_keys()) {
-    const LayerSpec spec = parse_key({key});
-    if (is_integer_product(spec) || spec.op == "quantize" || spec.op == "dequantize") {
+    const model::LayerSpec spec = model::parse_key({key});
+    if (model::is_integer_product(spec) || spec.op == "quantize" || spec.op == "dequantize") {
       EXPECT_NO_THROW(static_cast<void>(builtin_layer(spec, TensorLayout::kChannelsFirst))) << key;
       ++count;
     }
@@ -224,7 +224,7 @@ TEST(BuiltinLayer, has_every_key_of_8_bit_integers) {
 TEST(BuiltinLayer, says_what_it_has_no_kernel_for) {
   const auto refusal = [](const char* key) -> std::string {
     try {
-      static_cast<void>(builtin_layer(parse_key({key}), TensorLayout::kChannelsFirst));
+      static_cast<void>(builtin_layer(model::parse_key({key}), TensorLayout::kChannelsFirst));
     } catch (const Unsupported& reason) {
       return reason.what();
     }
@@ -243,7 +243,7 @@ TEST(BuiltinLayer, says_what_it_has_no_kernel_for) {
 }
 
 TEST(BuiltinLayer, joins_axes_that_all_operands_step_through_alike) {
-  const LayerSpec spec = parse_key(
+  const model::LayerSpec spec = model::parse_key(
       {"v1:binary;in=f32[4,5,6,7],f32[1,5,1,1];out=f32[4,5,6,7];acc=f32;math=strict;fn=add"});
   const BuiltinLayer layer = builtin_layer(spec, TensorLayout::kChannelsFirst);
   kernels::MapShape shape{};

@@ -14,8 +14,8 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-LayerSpec spec_of(const std::string& text) {
-  return parse_key({text});
+model::LayerSpec spec_of(const std::string& text) {
+  return model::parse_key({text});
 }
 
 const std::string kPlain =

@@ -157,9 +157,9 @@ std::vector<double> counts(double tensor, double fma, double others) {
 }
 
 TEST(MetricObservation, is_of_one_execution) {
-  const Observation seen = metric_observation(
+  const worker::Observation seen = metric_observation(
       defaults(), {counts(400, 0, 50), counts(404, 0, 50), counts(396, 0, 50)}, 4);
-  const Reading& tensor = seen.readings.at("tensor_pipe_instructions");
+  const results::Reading& tensor = seen.readings.at("tensor_pipe_instructions");
   EXPECT_DOUBLE_EQ(tensor.median, 100.0);
   EXPECT_DOUBLE_EQ(tensor.low, 99.0);
   EXPECT_DOUBLE_EQ(tensor.high, 101.0);
@@ -172,7 +172,7 @@ TEST(MetricObservation, is_of_one_execution) {
 
 TEST(MetricObservation, tensor_cores_are_used_by_what_is_no_hfma2) {
   const auto use = [](double tensor, double fma) {
-    const Observation seen = metric_observation(defaults(), {counts(tensor, fma, 1)}, 1);
+    const worker::Observation seen = metric_observation(defaults(), {counts(tensor, fma, 1)}, 1);
     EXPECT_EQ(seen.attributes.at("tensor_cores.source"), "counter");
     return seen.attributes.at("tensor_cores");
   };
@@ -185,10 +185,10 @@ TEST(MetricObservation, tensor_cores_are_used_by_what_is_no_hfma2) {
 
 TEST(MetricObservation, decides_nothing_that_was_not_counted) {
   const MetricChoice asked{{{"sm__inst_executed.sum", "sm__inst_executed.sum", 1.0}}, {"no.sum"}};
-  const Observation seen = metric_observation(asked, {{10.0}}, 1);
+  const worker::Observation seen = metric_observation(asked, {{10.0}}, 1);
   EXPECT_FALSE(seen.attributes.contains("tensor_cores"));
   EXPECT_THAT(seen.attributes.at("metrics_missing"), HasSubstr("no.sum"));
-  const Observation none =
+  const worker::Observation none =
       metric_observation(asked, {{std::numeric_limits<double>::quiet_NaN()}}, 1);
   EXPECT_THAT(none.readings, IsEmpty()) << "missing is never zero";
   EXPECT_THAT(none.attributes.at("metrics_missing"), HasSubstr("sm__inst_executed.sum"));
@@ -203,11 +203,11 @@ TEST(CounterReader, fills_a_range) {
 }
 
 TEST(CounterReader, keeps_what_was_declared_beside_what_was_counted) {
-  Attributes counted{{"tensor_cores", "no"}, {"tensor_cores.source", "counter"}};
+  results::Attributes counted{{"tensor_cores", "no"}, {"tensor_cores.source", "counter"}};
   keep_declaration(counted, {{"tensor_cores", "yes"}, {"tensor_cores.source", "cuDNN's notes"}});
   EXPECT_EQ(counted.at("tensor_cores"), "no");
   EXPECT_EQ(counted.at("tensor_cores.declared"), "yes by cuDNN's notes");
-  Attributes alone{{"tensor_cores", "no"}};
+  results::Attributes alone{{"tensor_cores", "no"}};
   keep_declaration(alone, {{"tensor_cores", "unknown"}});
   EXPECT_FALSE(alone.contains("tensor_cores.declared"));
 }

@@ -31,20 +31,20 @@ HealthSample sample(double watts, std::uint64_t reasons) {
 
 TEST(DeviceHealth, sums_up_what_was_seen) {
   const std::vector<HealthSample> samples{sample(310.0, 0), sample(650.0, 0), sample(640.0, 0)};
-  const MonitoredBlock block = judged_block(samples, {}, {});
-  EXPECT_EQ(block.readings.at("power_watts"), (Reading{640.0, 310.0, 650.0, 3}));
+  const engine::MonitoredBlock block = judged_block(samples, {}, {});
+  EXPECT_EQ(block.readings.at("power_watts"), (results::Reading{640.0, 310.0, 650.0, 3}));
   EXPECT_EQ(block.readings.at("sm_clock_hertz").median, 1.98e9);
   EXPECT_EQ(block.readings.at("temperature_celsius").n, 3);
   EXPECT_FALSE(block.disturbed);
   EXPECT_THAT(block.fault, IsEmpty());
   for (const auto& [name, reading] : block.readings) {
-    EXPECT_TRUE(is_attribute_name(name)) << name;
+    EXPECT_TRUE(results::is_attribute_name(name)) << name;
   }
 }
 
 TEST(DeviceHealth, what_the_library_does_not_say_is_absent_and_judges_nothing) {
   const std::vector<HealthSample> silent(3);
-  const MonitoredBlock block = judged_block(silent, {}, {});
+  const engine::MonitoredBlock block = judged_block(silent, {}, {});
   EXPECT_THAT(block.readings, IsEmpty());
   EXPECT_FALSE(block.disturbed);
   EXPECT_THAT(judged_block({}, {}, {}).readings, IsEmpty());
@@ -62,7 +62,7 @@ TEST(DeviceHealth, hardware_and_heat_disturb_and_a_power_cap_is_said) {
                                          sample(700, abi::kReasonSoftwarePowerCap),
                                          sample(690, 0),
                                          sample(690, 1)};  // idle, for a moment
-  const MonitoredBlock block = judged_block(capped, {}, {});
+  const engine::MonitoredBlock block = judged_block(capped, {}, {});
   EXPECT_FALSE(block.disturbed);
   EXPECT_EQ(block.readings.at("throttled.software_power_cap_ratio").median, 0.5);
   EXPECT_THAT(block.readings, Not(Contains(Key("throttled.hardware_slowdown_ratio"))));
@@ -77,15 +77,15 @@ TEST(DeviceHealth, a_clock_that_moved_by_more_than_three_percent_disturbs) {
     }
     return judged_block(samples, {}, {});
   };
-  const MonitoredBlock steady = block_of({1.980e9, 1.965e9, 1.950e9, 1.965e9});
+  const engine::MonitoredBlock steady = block_of({1.980e9, 1.965e9, 1.950e9, 1.965e9});
   EXPECT_FALSE(steady.disturbed);
   EXPECT_NEAR(steady.readings.at("sm_clock_moved_ratio").median, 30.0 / 1965.0, 1e-12);
   EXPECT_EQ(steady.readings.at("sm_clock_moved_ratio").n, 4);
-  const MonitoredBlock ramp = block_of({1.410e9, 1.755e9, 1.980e9, 1.980e9, 1.980e9});
+  const engine::MonitoredBlock ramp = block_of({1.410e9, 1.755e9, 1.980e9, 1.980e9, 1.980e9});
   EXPECT_TRUE(ramp.disturbed);
   EXPECT_NEAR(ramp.readings.at("sm_clock_moved_ratio").median, 570.0 / 1980.0, 1e-12);
   EXPECT_TRUE(block_of({2.0e9, 2.0e9, 2.0e9, 1.9e9}).disturbed) << "one of many, too";
-  const MonitoredBlock once = block_of({1.410e9});
+  const engine::MonitoredBlock once = block_of({1.410e9});
   EXPECT_FALSE(once.disturbed);
   EXPECT_THAT(once.readings, Not(Contains(Key("sm_clock_moved_ratio"))))
       << "one look says nothing of a movement";
@@ -108,7 +108,7 @@ TEST(DeviceHealth, energy_is_taken_between_the_steps_of_the_counter) {
   for (std::uint64_t i = 0; i < 13; ++i) {
     marks.push_back({i * 10, 5000 + (i / 3) * 900});
   }
-  const std::optional<Reading> energy = energy_per_execution(marks);
+  const std::optional<results::Reading> energy = energy_per_execution(marks);
   ASSERT_TRUE(energy);
   EXPECT_DOUBLE_EQ(energy->median, 0.9 / 30.0);
   EXPECT_EQ(energy->n, 3);
@@ -146,7 +146,7 @@ TEST(DeviceMonitor, looks_during_blocks_only) {
   while (looks < 3) {
     std::this_thread::yield();
   }
-  const MonitoredBlock block = monitor.end();
+  const engine::MonitoredBlock block = monitor.end();
   EXPECT_TRUE(block.disturbed);
   EXPECT_GE(block.readings.at("power_watts").n, 3);
   const int after = looks;
@@ -178,7 +178,7 @@ TEST(DeviceMonitor, a_block_without_a_tick_is_looked_at_once) {
                         },
                         Seconds(60.0));
   monitor.begin();
-  const MonitoredBlock block = monitor.end();
+  const engine::MonitoredBlock block = monitor.end();
   EXPECT_EQ(block.readings.at("power_watts").n, 1);
   EXPECT_THAT(block.fault, HasSubstr("memory: 1"));
 }

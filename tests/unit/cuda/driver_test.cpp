@@ -148,7 +148,7 @@ TEST(DeviceLock, says_why_there_is_none) {
 }
 
 TEST(Management, says_why_it_knows_nothing) {
-  Environment environment;
+  results::Environment environment;
   describe_management("GPU-there-is-none", environment);
   EXPECT_NE(environment.facts.at("gpu.management"), "");
   EXPECT_NE(environment.facts.at("gpu.management"), "NVML");

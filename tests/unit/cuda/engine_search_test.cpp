@@ -56,7 +56,7 @@ TEST(EngineSearch, lists_each_engine_with_its_knobs_once) {
   }
   const Descriptor properties = h200(*library);
   const OperationGraph graph = operation_graph(
-      *library, convolution_graph(parse_key({kConvolution}), TensorLayout::kChannelsLast));
+      *library, convolution_graph(model::parse_key({kConvolution}), TensorLayout::kChannelsLast));
   const EngineTarget target{&properties, nullptr};
   const std::vector<FoundEngine> found = find_engines(*library, graph, target);
   std::set<std::string> names;
@@ -80,26 +80,27 @@ TEST(EngineAttributes, are_what_cudnn_says_of_engine_and_plan) {
   }
   const Descriptor properties = h200(*library);
   const OperationGraph graph = operation_graph(
-      *library, convolution_graph(parse_key({kConvolution}), TensorLayout::kChannelsLast));
+      *library, convolution_graph(model::parse_key({kConvolution}), TensorLayout::kChannelsLast));
   const EngineTarget target{&properties, nullptr};
   const std::vector<FoundEngine> found = find_engines(*library, graph, target);
   std::set<std::string> uses;
   for (const FoundEngine& engine : found) {
-    const Attributes attributes = engine_attributes(engine.facts);
+    const results::Attributes attributes = engine_attributes(engine.facts);
     uses.insert(attributes.at("tensor_cores"));
     EXPECT_EQ(attributes.at("tensor_cores.source"), "cuDNN's notes");
     EXPECT_EQ(attributes.at("tensor_cores") == "yes",
               attributes.at("numerical_notes").find("TENSOR_CORE") != std::string::npos);
   }
   EXPECT_TRUE(uses.contains("yes"));
-  Attributes first = engine_attributes(found.front().facts);
+  results::Attributes first = engine_attributes(found.front().facts);
   add_plan(first, execution_plan(*library, found.front().configuration, target));
   const auto plan = nlohmann::json::parse(first.at("plan"));
   EXPECT_EQ(plan.at("engine").at("engineId").dump(), first.at("engine"));
   EXPECT_EQ(plan.at("operationGraph").at("finalizeMode"), "CONV_ADD_BIAS_ACT");
   EXPECT_FALSE(first.at("knobs").empty());
-  EXPECT_TRUE(std::all_of(
-      first.begin(), first.end(), [](const auto& one) { return is_attribute_name(one.first); }));
+  EXPECT_TRUE(std::all_of(first.begin(), first.end(), [](const auto& one) {
+    return results::is_attribute_name(one.first);
+  }));
 }
 
 class BackwardConvolutions : public ::testing::TestWithParam<const char*> {};
@@ -112,12 +113,12 @@ TEST_P(BackwardConvolutions, have_engines_and_plans_in_both_layouts) {
   }
   const Descriptor properties = h200(*library);
   const EngineTarget target{&properties, nullptr};
-  const LayerSpec spec = parse_key({GetParam()});
+  const model::LayerSpec spec = model::parse_key({GetParam()});
   for (GraphForm& form : convolution_forms(spec, true)) {
     const OperationGraph graph = operation_graph(*library, form.graph);
     std::size_t kept = 0;
     for (const FoundEngine& engine : find_engines(*library, graph, target)) {
-      if (!keeps_promise(spec, engine.facts)) {
+      if (!results::keeps_promise(spec, engine.facts)) {
         continue;
       }
       kept += 1;
@@ -169,7 +170,7 @@ TEST(ConvolutionsOfIntegers, have_an_engine_of_their_own_with_channels_last) {
   const Descriptor properties = h200(*library);
   const EngineTarget target{&properties, nullptr};
   std::vector<std::size_t> plans;
-  for (GraphForm& form : convolution_forms(parse_key({kConvolutionOfIntegers}), false)) {
+  for (GraphForm& form : convolution_forms(model::parse_key({kConvolutionOfIntegers}), false)) {
     const OperationGraph graph = operation_graph(*library, form.graph);
     std::size_t& count = plans.emplace_back(0);
     for (const FoundEngine& engine : find_engines(*library, graph, target)) {
@@ -183,7 +184,7 @@ TEST(ConvolutionsOfIntegers, have_an_engine_of_their_own_with_channels_last) {
 
 /// Counts the ranked engines that keep the key's promise, where there is an empty driver; absent:
 /// what is missing to ask.
-std::optional<std::size_t> engines_beside_empty_driver(const LayerSpec& spec,
+std::optional<std::size_t> engines_beside_empty_driver(const model::LayerSpec& spec,
                                                        const TensorGraph& asked) {
   const std::string empty = std::string(PLUMB_TEST_CUDA_FOLDER) + "/stubs/libcuda.so";
   if (dlopen(empty.c_str(), RTLD_NOW | RTLD_GLOBAL) == nullptr) {
@@ -199,7 +200,7 @@ std::optional<std::size_t> engines_beside_empty_driver(const LayerSpec& spec,
       find_engines(*library, graph, EngineTarget{&properties, nullptr});
   return static_cast<std::size_t>(
       std::count_if(found.begin(), found.end(), [&](const FoundEngine& engine) {
-        return engine.ranked && keeps_promise(spec, engine.facts);
+        return engine.ranked && results::keeps_promise(spec, engine.facts);
       }));
 }
 
@@ -207,7 +208,7 @@ TEST(ConvolutionsOfIntegers, with_their_scales_are_a_pattern_that_cudnn_has_engi
   [[maybe_unused]] const VendorMemory vendors{};
   for (const char* const result : {"f32", "s8"}) {
     const bool rounded = std::string(result) == "s8";
-    const LayerSpec spec = parse_key(
+    const model::LayerSpec spec = model::parse_key(
         {std::string("v1:conv_integer;in=s8[8,64,14,14],s8[64,64,3,3]c,f32[64]c,-,-,f32[]c,f32[64]"
                      "c") +
          (rounded ? ",f32[]c" : "") + ";out=" + result +
@@ -231,7 +232,7 @@ class AttentionGraphs : public ::testing::TestWithParam<const char*> {};
 // pattern is one that it supports.
 TEST_P(AttentionGraphs, are_a_pattern_that_cudnn_has_engines_for) {
   [[maybe_unused]] const VendorMemory vendors{};
-  const LayerSpec spec = parse_key({GetParam()});
+  const model::LayerSpec spec = model::parse_key({GetParam()});
   const auto engines = engines_beside_empty_driver(spec, attention_form(spec).graph);
   if (!engines) {
     GTEST_SKIP() << "no cuDNN, or no empty driver of the toolkit's, is here";
@@ -253,7 +254,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST_P(AttentionGradientGraphs, are_a_pattern_that_cudnn_has_engines_for) {
   [[maybe_unused]] const VendorMemory vendors{};
-  const LayerSpec spec = parse_key({GetParam()});
+  const model::LayerSpec spec = model::parse_key({GetParam()});
   const auto engines = engines_beside_empty_driver(spec, attention_gradient_form(spec).graph);
   if (!engines) {
     GTEST_SKIP() << "no cuDNN, or no empty driver of the toolkit's, is here";
@@ -285,7 +286,7 @@ TEST(AttentionGradientGraph, has_no_engines_beyond_cudnns_own_limits) {
     }
     key += ",f32[1,2,64,1];out=" + q + "," + q + "," + q +
            ";acc=f32;math=strict;causal=0;kv_heads=2;q_heads=2;scale=0.25";
-    const LayerSpec spec = parse_key({key});
+    const model::LayerSpec spec = model::parse_key({key});
     const auto engines = engines_beside_empty_driver(spec, attention_gradient_form(spec).graph);
     if (!engines) {
       GTEST_SKIP() << "no cuDNN, or no empty driver of the toolkit's, is here";
@@ -310,12 +311,12 @@ TEST_P(NormGraphs, are_a_pattern_that_cudnn_has_engines_for) {
   }
   const Descriptor properties = h200(*library);
   const EngineTarget target{&properties, nullptr};
-  const LayerSpec spec = parse_key({GetParam()});
+  const model::LayerSpec spec = model::parse_key({GetParam()});
   for (const GraphForm& form : norm_forms(spec)) {
     const OperationGraph graph = operation_graph(*library, form.graph);
     std::size_t kept = 0;
     for (const FoundEngine& engine : find_engines(*library, graph, target)) {
-      kept += engine.ranked && keeps_promise(spec, engine.facts) ? 1U : 0U;
+      kept += engine.ranked && results::keeps_promise(spec, engine.facts) ? 1U : 0U;
     }
     EXPECT_GT(kept, 0U) << form.text;
   }
@@ -339,7 +340,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST(ConvolutionGraph, knows_which_operand_each_tensor_is) {
   const TensorGraph graph =
-      convolution_graph(parse_key({kConvolution}), TensorLayout::kChannelsFirst);
+      convolution_graph(model::parse_key({kConvolution}), TensorLayout::kChannelsFirst);
   std::multiset<std::size_t> operands;
   std::size_t results = 0;
   for (const GraphTensor& tensor : graph.tensors) {
@@ -358,16 +359,17 @@ TEST(ConvolutionGraph, knows_which_operand_each_tensor_is) {
 TEST(Cublas, makes_descriptors_without_a_device_and_says_why_there_is_no_handle) {
   try {
     const CublasLibrary library;
-    const GemmProblem problem =
-        gemm_problem(parse_key({"v1:matmul;in=f16[4,8,16],f16[4,16,9];out=f16[4,8,9];acc=f32;"
-                                "math=strict;epilogue=relu"}));
+    const GemmProblem problem = gemm_problem(
+        model::parse_key({"v1:matmul;in=f16[4,8,16],f16[4,16,9];out=f16[4,8,9];acc=f32;"
+                          "math=strict;epilogue=relu"}));
     const LtProduct product = lt_product(library, problem);
     EXPECT_NE(product.product.get(), nullptr);
     EXPECT_NE(product.a.get(), nullptr);
     const LtProduct integers = lt_product(
         library,
-        gemm_problem(parse_key({"v1:matmul_integer;in=s8[4,16],s8[16,8]c;out=s32[4,8];acc=s32;"
-                                "math=strict"})));
+        gemm_problem(
+            model::parse_key({"v1:matmul_integer;in=s8[4,16],s8[16,8]c;out=s32[4,8];acc=s32;"
+                              "math=strict"})));
     EXPECT_NE(integers.d.get(), nullptr);
     try {
       const CublasHandle handle(library);

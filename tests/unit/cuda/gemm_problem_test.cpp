@@ -18,16 +18,16 @@ namespace {
 using ::testing::HasSubstr;
 
 double element(const GemmMatrix& matrix,
-               const std::vector<Tensor>& operands,
+               const std::vector<model::Tensor>& operands,
                std::int64_t batch,
                std::int64_t row,
                std::int64_t column) {
   const std::int64_t at = batch * matrix.batch_stride + column * matrix.leading + row;
-  return number_at(operands.at(matrix.buffer), static_cast<std::size_t>(at));
+  return engine::number_at(operands.at(matrix.buffer), static_cast<std::size_t>(at));
 }
 
 double operation(const GemmMatrix& matrix,
-                 const std::vector<Tensor>& operands,
+                 const std::vector<model::Tensor>& operands,
                  std::int64_t batch,
                  std::int64_t row,
                  std::int64_t column) {
@@ -36,14 +36,14 @@ double operation(const GemmMatrix& matrix,
 }
 
 /// Executes steps of our kernels by the reference: operands, then what they make.
-void run_steps(const std::vector<BuiltinStep>& steps, std::vector<Tensor>& buffers) {
+void run_steps(const std::vector<BuiltinStep>& steps, std::vector<model::Tensor>& buffers) {
   for (const BuiltinStep& step : steps) {
-    std::vector<Tensor> operands;
+    std::vector<model::Tensor> operands;
     operands.reserve(step.inputs.size());
     for (std::size_t i = 0; i < step.inputs.size(); ++i) {
       operands.push_back({*step.spec.inputs[i], buffers.at(step.inputs[i]).data});
     }
-    buffers.at(step.output) = reference_outputs(step.spec, operands).at(0);
+    buffers.at(step.output) = engine::reference_outputs(step.spec, operands).at(0);
   }
 }
 
@@ -55,7 +55,7 @@ double gelu_tanh_slope(double x) {
 
 /// Takes the activation of an element of D, or its gradient at what was saved.
 double activated(const GemmProblem& problem,
-                 const std::vector<Tensor>& operands,
+                 const std::vector<model::Tensor>& operands,
                  std::int64_t row,
                  std::int64_t column,
                  double sum) {
@@ -80,9 +80,9 @@ double activated(const GemmProblem& problem,
 }
 
 /// Computes what cuBLASLt's documentation says that it computes, in float64.
-Tensor multiplied(const GemmProblem& problem,
-                  const TensorType& type,
-                  const std::vector<Tensor>& operands) {
+model::Tensor multiplied(const GemmProblem& problem,
+                         const model::TensorType& type,
+                         const std::vector<model::Tensor>& operands) {
   std::vector<double> result(static_cast<std::size_t>(element_count(type)), NAN);
   for (std::int64_t batch = 0; batch < problem.batch; ++batch) {
     for (std::int64_t row = 0; row < problem.m; ++row) {
@@ -94,21 +94,22 @@ Tensor multiplied(const GemmProblem& problem,
         }
         sum *= problem.alpha;
         sum += problem.c ? problem.beta * element(*problem.c, operands, batch, row, column) : 0.0;
-        sum += problem.bias ? number_at(operands.at(*problem.bias), static_cast<std::size_t>(row))
-                            : 0.0;
+        sum += problem.bias
+                   ? engine::number_at(operands.at(*problem.bias), static_cast<std::size_t>(row))
+                   : 0.0;
         const std::int64_t at = batch * problem.d.batch_stride + column * problem.d.leading + row;
         result.at(static_cast<std::size_t>(at)) = activated(problem, operands, row, column, sum);
       }
     }
   }
-  return tensor_from(type, result);
+  return engine::tensor_from(type, result);
 }
 
 /// Adds up what cuBLASLt's documentation says of its bias gradients: the factors along k, for each
 /// of D's rows (A) or columns (B), or D's columns, for each of its rows.
-Tensor added_up(const GemmProblem& problem,
-                const TensorType& type,
-                const std::vector<Tensor>& buffers) {
+model::Tensor added_up(const GemmProblem& problem,
+                       const model::TensorType& type,
+                       const std::vector<model::Tensor>& buffers) {
   using Summed = GemmProblem::Summed;
   std::vector<double> sums;
   const std::int64_t count = problem.summed == Summed::kB ? problem.n : problem.m;
@@ -121,35 +122,37 @@ Tensor added_up(const GemmProblem& problem,
                                             : element(problem.d, buffers, 0, i, term);
     }
   }
-  return tensor_from(type, sums);
+  return engine::tensor_from(type, sums);
 }
 
 /// Computes what cuBLAS' documentation says of gemv, in float64.
-Tensor multiplied(const GemmProblem& problem,
-                  const GemvProblem& vectors,
-                  const TensorType& type,
-                  const std::vector<Tensor>& operands) {
+model::Tensor multiplied(const GemmProblem& problem,
+                         const GemvProblem& vectors,
+                         const model::TensorType& type,
+                         const std::vector<model::Tensor>& operands) {
   const bool turned = vectors.a.transposed;
   const std::int64_t rows = turned ? vectors.a.columns : vectors.a.rows;
   const std::int64_t columns = turned ? vectors.a.rows : vectors.a.columns;
   std::vector<double> result(static_cast<std::size_t>(element_count(type)), NAN);
   for (std::int64_t row = 0; row < rows; ++row) {
     const auto at = static_cast<std::size_t>(row * vectors.y.step);
-    double sum =
-        problem.beta == 0.0 ? 0.0 : problem.beta * number_at(operands.at(vectors.y.buffer), at);
+    double sum = problem.beta == 0.0
+                     ? 0.0
+                     : problem.beta * engine::number_at(operands.at(vectors.y.buffer), at);
     for (std::int64_t i = 0; i < columns; ++i) {
       sum += problem.alpha * operation(vectors.a, operands, 0, row, i) *
-             number_at(operands.at(vectors.x.buffer), static_cast<std::size_t>(i * vectors.x.step));
+             engine::number_at(operands.at(vectors.x.buffer),
+                               static_cast<std::size_t>(i * vectors.x.step));
     }
     result.at(at) = sum;
   }
-  return tensor_from(type, result);
+  return engine::tensor_from(type, result);
 }
 
 /// Computes a layer as it is asked for, with our kernels' steps before and behind.
-std::vector<Tensor> computed(const LayerSpec& spec,
-                             const GemmProblem& problem,
-                             std::vector<Tensor> buffers) {
+std::vector<model::Tensor> computed(const model::LayerSpec& spec,
+                                    const GemmProblem& problem,
+                                    std::vector<model::Tensor> buffers) {
   const std::size_t first = spec.inputs.size();
   buffers.resize(first + spec.outputs.size() + problem.made.size());
   run_steps(problem.before, buffers);
@@ -158,7 +161,7 @@ std::vector<Tensor> computed(const LayerSpec& spec,
     buffers.at(*problem.bias_gradient) = added_up(problem, spec.outputs.at(1), buffers);
   }
   run_steps(problem.behind, buffers);
-  std::vector<Tensor> results;
+  std::vector<model::Tensor> results;
   for (std::size_t i = 0; i < spec.outputs.size(); ++i) {
     results.push_back({spec.outputs[i], buffers.at(first + i).data});
   }
@@ -168,10 +171,11 @@ std::vector<Tensor> computed(const LayerSpec& spec,
 class Products : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(Products, mean_the_same_by_columns) {
-  const LayerSpec spec = parse_key({GetParam()});
-  const std::vector<Tensor> operands = random_operands(spec, 5);
+  const model::LayerSpec spec = model::parse_key({GetParam()});
+  const std::vector<model::Tensor> operands = engine::random_operands(spec, 5);
   for (const GemmProblem& problem : {gemm_problem(spec), plain_gemm_problem(spec)}) {
-    const Verdict verdict = verify(spec, operands, computed(spec, problem, operands));
+    const engine::Verdict verdict =
+        engine::verify(spec, operands, computed(spec, problem, operands));
     EXPECT_TRUE(verdict.outcome.ok()) << verdict.outcome.reason;
   }
 }
@@ -179,12 +183,12 @@ TEST_P(Products, mean_the_same_by_columns) {
 class ProductsOfTraining : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(ProductsOfTraining, are_the_same_fused_and_apart) {
-  const LayerSpec spec = parse_key({GetParam()});
-  const std::vector<Tensor> operands = random_operands(spec, 5);
+  const model::LayerSpec spec = model::parse_key({GetParam()});
+  const std::vector<model::Tensor> operands = engine::random_operands(spec, 5);
   const GemmProblem fused = gemm_problem(spec);
   EXPECT_TRUE(fused.behind.empty());
   EXPECT_TRUE(fused.saved || fused.bias_gradient);
-  const Verdict verdict = verify(spec, operands, computed(spec, fused, operands));
+  const engine::Verdict verdict = engine::verify(spec, operands, computed(spec, fused, operands));
   EXPECT_TRUE(verdict.outcome.ok()) << verdict.outcome.reason;
   if (fused.activation == GemmProblem::Activation::kReluGradient) {
     EXPECT_THROW(static_cast<void>(gemm_problem_with_gradients_apart(spec)), Unsupported);
@@ -193,7 +197,7 @@ TEST_P(ProductsOfTraining, are_the_same_fused_and_apart) {
   for (const GemmProblem& apart :
        {gemm_problem_with_gradients_apart(spec), plain_gemm_problem(spec)}) {
     EXPECT_FALSE(apart.saved || apart.bias_gradient);
-    const Verdict other = verify(spec, operands, computed(spec, apart, operands));
+    const engine::Verdict other = engine::verify(spec, operands, computed(spec, apart, operands));
     EXPECT_TRUE(other.outcome.ok()) << other.outcome.reason;
   }
 }
@@ -231,20 +235,21 @@ TEST(GemmProblem, does_apart_what_cublaslt_does_not_fuse_of_training) {
         "math=strict;alpha=1.0;of=y;trans_a=0;trans_b=0",
         "v1:gemm_bias_gradient;in=f32[20,24],f32[24,31],f32[20,31];out=f32[20,31],f32[31];acc=f32;"
         "math=strict;alpha=1.0;of=y;trans_a=0;trans_b=0;epilogue=gelu_tanh_backward@2"}) {
-    const LayerSpec spec = parse_key({key});
+    const model::LayerSpec spec = model::parse_key({key});
     const GemmProblem problem = gemm_problem(spec);
     EXPECT_FALSE(problem.saved || problem.bias_gradient) << key;
     EXPECT_FALSE(problem.behind.empty()) << key;
-    const std::vector<Tensor> operands = random_operands(spec, 5);
-    const Verdict verdict = verify(spec, operands, computed(spec, problem, operands));
+    const std::vector<model::Tensor> operands = engine::random_operands(spec, 5);
+    const engine::Verdict verdict =
+        engine::verify(spec, operands, computed(spec, problem, operands));
     EXPECT_TRUE(verdict.outcome.ok()) << key << ": " << verdict.outcome.reason;
   }
 }
 
 TEST(GemmProblem, the_older_calls_add_in_place_and_do_nothing_else) {
   const GemmProblem problem = plain_gemm_problem(
-      parse_key({"v1:gemm;in=f32[5,24],f32[24,17],f32[17];out=f32[5,17];acc=f32;math=strict;"
-                 "alpha=1.0;beta=1.0;trans_a=0;trans_b=0;epilogue=relu"}));
+      model::parse_key({"v1:gemm;in=f32[5,24],f32[24,17],f32[17];out=f32[5,17];acc=f32;math=strict;"
+                        "alpha=1.0;beta=1.0;trans_a=0;trans_b=0;epilogue=relu"}));
   EXPECT_FALSE(problem.bias);
   EXPECT_EQ(problem.activation, GemmProblem::Activation::kNone);
   ASSERT_TRUE(problem.c);
@@ -296,15 +301,16 @@ INSTANTIATE_TEST_SUITE_P(
 class ProductsOf8BitFloats : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(ProductsOf8BitFloats, mean_the_same_in_the_only_form_there_is) {
-  const LayerSpec spec = parse_key({GetParam()});
-  const std::vector<Tensor> operands = random_operands(spec, 5);
+  const model::LayerSpec spec = model::parse_key({GetParam()});
+  const std::vector<model::Tensor> operands = engine::random_operands(spec, 5);
   for (const GemmProblem& problem : gemm_forms(spec)) {
     EXPECT_TRUE(problem.a.transposed);
     EXPECT_FALSE(problem.b.transposed);
     EXPECT_EQ(problem.a.rows, problem.k);
     EXPECT_EQ(problem.b.rows, problem.k);
     EXPECT_FALSE(problem.fast_accumulation);
-    const Verdict verdict = verify(spec, operands, computed(spec, problem, operands));
+    const engine::Verdict verdict =
+        engine::verify(spec, operands, computed(spec, problem, operands));
     EXPECT_TRUE(verdict.outcome.ok()) << form_text(problem) << ": " << verdict.outcome.reason;
   }
   EXPECT_THROW(static_cast<void>(plain_gemm_problem(spec)), Unsupported);
@@ -328,9 +334,9 @@ INSTANTIATE_TEST_SUITE_P(
 TEST(GemmForms, of_8_bit_floats_fuse_a_bias_of_the_results_type_and_have_it_apart) {
   const auto forms_into = [](const std::string& type) {
     return gemm_forms(
-        parse_key({"v1:gemm;in=f8e4m3[16,32],f8e4m3[32,48]c," + type + "[48]c;out=" + type +
-                   "[16,48];acc=f32;math=strict;alpha=1.0;beta=1.0;trans_a=0;"
-                   "trans_b=0;epilogue=relu"}));
+        model::parse_key({"v1:gemm;in=f8e4m3[16,32],f8e4m3[32,48]c," + type + "[48]c;out=" + type +
+                          "[16,48];acc=f32;math=strict;alpha=1.0;beta=1.0;trans_a=0;"
+                          "trans_b=0;epilogue=relu"}));
   };
   const std::vector<GemmProblem> forms = forms_into("bf16");
   ASSERT_EQ(forms.size(), 2U);
@@ -346,15 +352,15 @@ TEST(GemmForms, of_8_bit_floats_fuse_a_bias_of_the_results_type_and_have_it_apar
 TEST(GemmForms, add_up_fast_only_where_the_key_allows_fewer_digits) {
   const std::string key = "v1:matmul;in=f8e4m3[16,32],f8e4m3[32,48]c;out=bf16[16,48];acc=f32;math=";
   for (const char* const math : {"strict", "deterministic", "tf32"}) {
-    EXPECT_EQ(gemm_forms(parse_key({key + math})).size(), 1U) << math;
+    EXPECT_EQ(gemm_forms(model::parse_key({key + math})).size(), 1U) << math;
   }
-  const std::vector<GemmProblem> forms = gemm_forms(parse_key({key + "downconvert"}));
+  const std::vector<GemmProblem> forms = gemm_forms(model::parse_key({key + "downconvert"}));
   ASSERT_EQ(forms.size(), 2U);
   EXPECT_FALSE(forms[0].fast_accumulation);
   EXPECT_TRUE(forms[1].fast_accumulation);
   EXPECT_EQ(form_text(forms[1]), ";accumulation=fast;operands=made");
-  const LayerSpec half =
-      parse_key({"v1:matmul;in=f16[16,32],f16[32,48]c;out=f16[16,48];acc=f32;math=downconvert"});
+  const model::LayerSpec half = model::parse_key(
+      {"v1:matmul;in=f16[16,32],f16[32,48]c;out=f16[16,48];acc=f32;math=downconvert"});
   EXPECT_EQ(gemm_forms(half).size(), 1U);
 }
 
@@ -367,30 +373,31 @@ TEST(GemmForms, of_the_library_suites_8_bit_floats_are_one_each) {
       continue;
     }
     const std::vector<GemmProblem> forms =
-        gemm_forms(parse_key({line.substr(begin, line.rfind('"') - begin)}));
+        gemm_forms(model::parse_key({line.substr(begin, line.rfind('"') - begin)}));
     ASSERT_EQ(forms.size(), 1U);
     EXPECT_EQ(forms[0].k, 4096);
     EXPECT_EQ(forms[0].n, 128);
-    EXPECT_EQ(forms[0].d.type, DataType::kBf16);
+    EXPECT_EQ(forms[0].d.type, model::DataType::kBf16);
     ++found;
   }
   EXPECT_EQ(found, 2U);
 }
 
 TEST(GemmForms, of_8_bit_floats_need_a_gpu_that_has_them) {
-  const LayerSpec spec =
-      parse_key({"v1:matmul;in=f8e4m3[16,32],f8e4m3[32,48]c;out=bf16[16,48];acc=f32;math=strict"});
+  const model::LayerSpec spec = model::parse_key(
+      {"v1:matmul;in=f8e4m3[16,32],f8e4m3[32,48]c;out=bf16[16,48];acc=f32;math=strict"});
   EXPECT_NO_THROW(check_capability(spec, 89));
   EXPECT_NO_THROW(check_capability(spec, 90));
   EXPECT_THROW(check_capability(spec, 86), Unsupported);
   EXPECT_NO_THROW(check_capability(
-      parse_key({"v1:matmul;in=f16[16,32],f16[32,48];out=f16[16,48];acc=f32;math=strict"}), 75));
+      model::parse_key({"v1:matmul;in=f16[16,32],f16[32,48];out=f16[16,48];acc=f32;math=strict"}),
+      75));
 }
 
 TEST(GemmProblem, says_what_cublaslt_cannot_do) {
   const auto refusal = [](const char* key) -> std::string {
     try {
-      static_cast<void>(gemm_problem(parse_key({key})));
+      static_cast<void>(gemm_problem(model::parse_key({key})));
     } catch (const Unsupported& reason) {
       return reason.what();
     }
@@ -413,26 +420,26 @@ TEST(GemmProblem, says_what_cublaslt_cannot_do) {
 
 TEST(GemmProblem, takes_tf32_only_where_the_key_allows_it) {
   const std::string key = "v1:matmul;in=f32[8,16],f32[16,9];out=f32[8,9];acc=f32;math=";
-  EXPECT_FALSE(gemm_problem(parse_key({key + "strict"})).tf32);
-  EXPECT_FALSE(gemm_problem(parse_key({key + "deterministic"})).tf32);
-  EXPECT_TRUE(gemm_problem(parse_key({key + "tf32"})).tf32);
+  EXPECT_FALSE(gemm_problem(model::parse_key({key + "strict"})).tf32);
+  EXPECT_FALSE(gemm_problem(model::parse_key({key + "deterministic"})).tf32);
+  EXPECT_TRUE(gemm_problem(model::parse_key({key + "tf32"})).tf32);
 }
 
 class Vectors : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(Vectors, are_products_by_gemv) {
-  const LayerSpec spec = parse_key({GetParam()});
+  const model::LayerSpec spec = model::parse_key({GetParam()});
   const GemmProblem problem = plain_gemm_problem(spec);
   const std::optional<GemvProblem> vectors = gemv_problem(problem);
   ASSERT_TRUE(vectors);
-  const std::vector<Tensor> operands = random_operands(spec, 5);
-  std::vector<Tensor> buffers = operands;
+  const std::vector<model::Tensor> operands = engine::random_operands(spec, 5);
+  std::vector<model::Tensor> buffers = operands;
   buffers.resize(spec.inputs.size() + 1 + problem.made.size());
   run_steps(problem.before, buffers);
   buffers.at(problem.d.buffer) = multiplied(problem, *vectors, spec.outputs[0], buffers);
   run_steps(problem.behind, buffers);
-  const std::vector<Tensor> outputs{{spec.outputs[0], buffers.at(spec.inputs.size()).data}};
-  const Verdict verdict = verify(spec, operands, outputs);
+  const std::vector<model::Tensor> outputs{{spec.outputs[0], buffers.at(spec.inputs.size()).data}};
+  const engine::Verdict verdict = engine::verify(spec, operands, outputs);
   EXPECT_TRUE(verdict.outcome.ok()) << verdict.outcome.reason;
 }
 
@@ -453,7 +460,7 @@ TEST(Gemv, is_not_asked_for_other_products) {
        {"v1:matmul;in=f32[2,17],f32[17,9];out=f32[2,9];acc=f32;math=strict",
         "v1:matmul;in=f16[1,17],f16[17,9];out=f16[1,9];acc=f32;math=strict",
         "v1:matmul;in=f32[3,1,17],f32[3,17,9];out=f32[3,1,9];acc=f32;math=strict"}) {
-    EXPECT_FALSE(gemv_problem(plain_gemm_problem(parse_key({key})))) << key;
+    EXPECT_FALSE(gemv_problem(plain_gemm_problem(model::parse_key({key})))) << key;
   }
 }
 

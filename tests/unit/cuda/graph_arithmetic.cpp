@@ -51,7 +51,7 @@ void for_each(const Dimensions& extents, const std::function<void(const Dimensio
 
 class Computation {
  public:
-  Computation(const GraphForm& form, const std::vector<Tensor>& operands) {
+  Computation(const GraphForm& form, const std::vector<model::Tensor>& operands) {
     for (const GraphTensor& tensor : form.graph.tensors) {
       Memory& memory = memories_.emplace_back(Memory{tensor.dimensions, tensor.strides, {}});
       const double initial = tensor.value.value_or(0.0F);
@@ -61,12 +61,12 @@ class Computation {
       }
       memory.numbers.assign(static_cast<std::size_t>(last) + 1, initial);
       if (tensor.operand) {
-        Tensor laid = operands.at(*tensor.operand);
+        model::Tensor laid = operands.at(*tensor.operand);
         if (*tensor.operand < form.inputs.size()) {
           laid.data = laid_out(laid.type, laid.data, form.inputs[*tensor.operand], false);
         }
         for (std::size_t i = 0; i < memory.numbers.size(); ++i) {
-          memory.numbers[i] = number_at(laid, i);
+          memory.numbers[i] = engine::number_at(laid, i);
         }
       }
     }
@@ -268,22 +268,22 @@ class Computation {
 
 }  // namespace
 
-std::map<std::size_t, Tensor> computed(const GraphForm& form,
-                                       const std::vector<TensorType>& results,
-                                       const std::vector<Tensor>& buffers) {
+std::map<std::size_t, model::Tensor> computed(const GraphForm& form,
+                                              const std::vector<model::TensorType>& results,
+                                              const std::vector<model::Tensor>& buffers) {
   const Computation computation(form, buffers);
-  std::map<std::size_t, Tensor> made;
+  std::map<std::size_t, model::Tensor> made;
   for (std::size_t i = 0; i < form.graph.tensors.size(); ++i) {
     const GraphTensor& tensor = form.graph.tensors[i];
     if (tensor.is_result()) {
-      const TensorType& type = results.at(tensor.result);
+      const model::TensorType& type = results.at(tensor.result);
       std::vector<double> numbers = computation.memory(i).numbers;
-      if (!is_floating(type.dtype)) {
+      if (!model::is_floating(type.dtype)) {
         for (double& number : numbers) {
-          number = reference::saturated(number, type.dtype);
+          number = engine::reference::saturated(number, type.dtype);
         }
       }
-      Tensor laid = tensor_from(type, numbers);
+      model::Tensor laid = engine::tensor_from(type, numbers);
       laid.data = laid_out(type, laid.data, form.result, true);
       made.emplace(tensor.result, std::move(laid));
     }

@@ -14,8 +14,9 @@ namespace plumb::cuda {
 /// laid out as the form wants them. `buffers` are the plan's, dense: the layer's operands, its
 /// results (not read), and what was made before. Returns those of the results that the graph makes,
 /// dense, by their index; steps before and behind the graph are left out.
-[[nodiscard]] std::map<std::size_t, Tensor> computed(const GraphForm& form,
-                                                     const std::vector<TensorType>& results,
-                                                     const std::vector<Tensor>& buffers);
+[[nodiscard]] std::map<std::size_t, model::Tensor> computed(
+    const GraphForm& form,
+    const std::vector<model::TensorType>& results,
+    const std::vector<model::Tensor>& buffers);
 
 }  // namespace plumb::cuda

@@ -124,11 +124,11 @@ TEST_F(Graphs, launches_stand_in_the_order_of_the_edges) {
   set.type = abi::NodeType::kSet;
   WrittenNode product = kernel_node(product_, 32);
   WrittenGraph graph{{&sum, &set, &product}, {{&product, &sum}, {&set, &product}}};
-  const GraphContents contents = contents_of(calls_, &graph);
+  const GraphContents contents = read_contents(calls_, &graph);
   EXPECT_THAT(names(contents.kernels), ElementsAre(product_.name, sum_.name));
   EXPECT_EQ(contents.kernels[0],
             (KernelShape{product_.name, {32, 1, 1}, {128, 1, 1}, 168, 512, 1024}));
-  const Attributes attributes = graph_attributes(contents);
+  const results::Attributes attributes = graph_attributes(contents);
   EXPECT_EQ(attributes.at("graph_nodes"), "kernel=2;set=1");
   EXPECT_EQ(attributes.at("kernel_launches"), "2");
   EXPECT_EQ(attributes.at("tensor_cores"), "yes");
@@ -149,7 +149,7 @@ TEST_F(Graphs, kernels_of_libraries_and_graphs_within_are_read) {
   within.child = &child;
   WrittenNode first = kernel_node(product_, 1);
   WrittenGraph graph{{&first, &within}, {{&first, &within}}};
-  EXPECT_THAT(names(contents_of(calls_, &graph).kernels), ElementsAre(product_.name, sum_.name));
+  EXPECT_THAT(names(read_contents(calls_, &graph).kernels), ElementsAre(product_.name, sum_.name));
 }
 
 TEST_F(Graphs, a_graph_within_itself_ends) {
@@ -158,7 +158,7 @@ TEST_F(Graphs, a_graph_within_itself_ends) {
   within.type = abi::NodeType::kGraph;
   within.child = &graph;
   graph.nodes = {&within};
-  EXPECT_EQ(contents_of(calls_, &graph).nodes.at("graph"),
+  EXPECT_EQ(read_contents(calls_, &graph).nodes.at("graph"),
             static_cast<std::size_t>(kDeepestGraph) + 1);
 }
 
@@ -170,7 +170,7 @@ TEST_F(Graphs, many_launches_are_summed_up) {
   for (WrittenNode& copy : copies) {
     graph.nodes.push_back(&copy);
   }
-  const Attributes attributes = graph_attributes(contents_of(calls_, &graph));
+  const results::Attributes attributes = graph_attributes(read_contents(calls_, &graph));
   EXPECT_EQ(attributes.at("kernel_launches"), "41");
   EXPECT_FALSE(attributes.contains("kernels_omitted"));
   const auto kernels = nlohmann::json::parse(attributes.at("kernels"));
@@ -182,11 +182,11 @@ TEST_F(Graphs, many_launches_are_summed_up) {
 
 TEST_F(Graphs, an_older_driver_and_a_refusal_are_said) {
   WrittenGraph graph;
-  EXPECT_THAT(graph_attributes(contents_of(calls_, &graph)),
+  EXPECT_THAT(graph_attributes(read_contents(calls_, &graph)),
               ElementsAre(std::pair<const std::string, std::string>("graph_nodes", "")));
   const auto refusal = [&]() -> std::string {
     try {
-      static_cast<void>(contents_of(calls_, &graph));
+      static_cast<void>(read_contents(calls_, &graph));
       return "";
     } catch (const LibraryRefusal& words) {
       return words.what();

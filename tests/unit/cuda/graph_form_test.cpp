@@ -24,13 +24,13 @@ namespace {
 /// Is a layer in one form, with what comes before and follows the form's graph as steps for the
 /// host.
 struct HostForm {
-  LayerSpec spec;
+  model::LayerSpec spec;
   GraphForm form;
   ExecutionPlan plan;
   std::size_t before = 0;  ///< steps of it, that come before the graph
 };
 
-HostForm host_form(const LayerSpec& spec, const GraphForm& form, HostKernels& kernels) {
+HostForm host_form(const model::LayerSpec& spec, const GraphForm& form, HostKernels& kernels) {
   HostForm result{
       spec,
       form,
@@ -42,14 +42,15 @@ HostForm host_form(const LayerSpec& spec, const GraphForm& form, HostKernels& ke
   return result;
 }
 
-std::vector<Tensor> executed(const HostForm& layer, std::vector<Tensor> buffers) {
+std::vector<model::Tensor> executed(const HostForm& layer, std::vector<model::Tensor> buffers) {
   const GraphForm& form = layer.form;
   const std::size_t operands = buffers.size();
-  for (const std::vector<TensorType>& types : {layer.spec.outputs, form.made}) {
-    for (const TensorType& type : types) {
-      buffers.push_back({type,
-                         std::vector<std::byte>(static_cast<std::size_t>(byte_size(type).value),
-                                                std::byte{0x5a})});
+  for (const std::vector<model::TensorType>& types : {layer.spec.outputs, form.made}) {
+    for (const model::TensorType& type : types) {
+      buffers.push_back(
+          {type,
+           std::vector<std::byte>(static_cast<std::size_t>(model::byte_size(type).value),
+                                  std::byte{0x5a})});
     }
   }
   std::vector<std::vector<std::byte>> memory;
@@ -75,9 +76,9 @@ std::vector<Tensor> executed(const HostForm& layer, std::vector<Tensor> buffers)
     std::copy(laid.begin(), laid.end(), memory[operands + index].begin());
   }
   run(layer.before, layer.plan.steps.size());
-  std::vector<Tensor> results;
+  std::vector<model::Tensor> results;
   for (std::size_t i = 0; i < layer.spec.outputs.size(); ++i) {
-    const TensorType& type = layer.spec.outputs[i];
+    const model::TensorType& type = layer.spec.outputs[i];
     results.push_back({type, laid_out(type, memory[operands + i], form.result, true)});
   }
   return results;
@@ -85,11 +86,11 @@ std::vector<Tensor> executed(const HostForm& layer, std::vector<Tensor> buffers)
 
 void expect_right(const std::vector<HostForm>& layers) {
   for (const HostForm& layer : layers) {
-    const std::vector<Tensor> operands = random_operands(layer.spec, 5);
-    const std::vector<Tensor> outputs = executed(layer, operands);
-    const Verdict verdict = verify(layer.spec, operands, outputs);
-    EXPECT_TRUE(verdict.outcome.ok())
-        << to_key(layer.spec).text << " as " << layer.form.text << ": " << verdict.outcome.reason;
+    const std::vector<model::Tensor> operands = engine::random_operands(layer.spec, 5);
+    const std::vector<model::Tensor> outputs = executed(layer, operands);
+    const engine::Verdict verdict = engine::verify(layer.spec, operands, outputs);
+    EXPECT_TRUE(verdict.outcome.ok()) << model::to_key(layer.spec).text << " as " << layer.form.text
+                                      << ": " << verdict.outcome.reason;
   }
 }
 
@@ -135,7 +136,7 @@ TEST(GraphForm, of_convolutions_means_what_the_key_says) {
   HostKernels kernels;
   std::vector<HostForm> layers;
   for (const char* const key : kConvolutions) {
-    const LayerSpec spec = parse_key({key});
+    const model::LayerSpec spec = model::parse_key({key});
     for (const bool apart : {false, true}) {
       for (const GraphForm& form : convolution_forms(spec, apart)) {
         layers.push_back(host_form(spec, form, kernels));
@@ -151,7 +152,7 @@ TEST(GraphForm, of_convolutions_of_integers_means_what_the_key_says) {
   HostKernels none;
   std::vector<HostForm> layers;
   for (const char* const key : kConvolutionsOfIntegers) {
-    const LayerSpec spec = parse_key({key});
+    const model::LayerSpec spec = model::parse_key({key});
     for (const GraphForm& form : convolution_forms(spec, false)) {
       layers.push_back(host_form(spec, form, none));
     }
@@ -165,8 +166,9 @@ TEST(GraphForm, of_integers_that_cudnn_is_not_asked_for_says_why) {
   const auto refusal = [](const std::string& operands, const std::string& result) -> std::string {
     try {
       static_cast<void>(convolution_forms(
-          parse_key({"v1:conv_integer;in=" + operands + ";out=" + result +
-                     ";acc=s32;math=strict;dilations=[1,1];group=1;pads=[1,1,1,1];strides=[1,1]"}),
+          model::parse_key(
+              {"v1:conv_integer;in=" + operands + ";out=" + result +
+               ";acc=s32;math=strict;dilations=[1,1];group=1;pads=[1,1,1,1];strides=[1,1]"}),
           false));
     } catch (const Unsupported& reason) {
       return reason.what();
@@ -185,7 +187,7 @@ TEST(GraphForm, of_convolutions_gradients_means_what_the_key_says) {
   HostKernels none;
   std::vector<HostForm> layers;
   for (const char* const key : kConvolutionGradients) {
-    const LayerSpec spec = parse_key({key});
+    const model::LayerSpec spec = model::parse_key({key});
     for (const GraphForm& form : convolution_forms(spec, false)) {
       layers.push_back(host_form(spec, form, none));
     }
@@ -195,10 +197,10 @@ TEST(GraphForm, of_convolutions_gradients_means_what_the_key_says) {
 }
 
 TEST(GraphForm, a_bias_gradient_is_a_kernel_of_ours_beside_the_weights) {
-  const LayerSpec spec =
-      parse_key({"v1:conv_backward_weights;in=f32[2,6,5,4],f32[2,4,9,8];out=f32[6,2,3,2],f32[6];"
-                 "acc=f32;math=strict;dilations=[1,1];group=2;outputs=wb;pads=[2,0,0,1];"
-                 "strides=[2,2]"});
+  const model::LayerSpec spec = model::parse_key(
+      {"v1:conv_backward_weights;in=f32[2,6,5,4],f32[2,4,9,8];out=f32[6,2,3,2],f32[6];"
+       "acc=f32;math=strict;dilations=[1,1];group=2;outputs=wb;pads=[2,0,0,1];"
+       "strides=[2,2]"});
   EXPECT_THROW(static_cast<void>(convolution_forms(spec, false)), Unsupported);
   HostKernels kernels;
   std::vector<HostForm> layers;
@@ -232,7 +234,7 @@ TEST(GraphForm, of_normalisations_means_what_the_key_says) {
   HostKernels kernels;
   std::vector<HostForm> layers;
   for (const char* const key : kNorms) {
-    const LayerSpec spec = parse_key({key});
+    const model::LayerSpec spec = model::parse_key({key});
     for (const GraphForm& form : norm_forms(spec)) {
       layers.push_back(host_form(spec, form, kernels));
     }
@@ -245,7 +247,7 @@ TEST(GraphForm, of_normalisations_means_what_the_key_says) {
 TEST(GraphForm, normalisations_that_cudnn_is_not_asked_for_say_why) {
   const auto refusal = [](const char* key) -> std::string {
     try {
-      static_cast<void>(norm_forms(parse_key({key})));
+      static_cast<void>(norm_forms(model::parse_key({key})));
     } catch (const Unsupported& reason) {
       return reason.what();
     }
@@ -268,7 +270,7 @@ class AttentionGradients : public ::testing::TestWithParam<const char*> {};
 class Attention : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(Attention, as_a_graph_means_what_the_key_says) {
-  const LayerSpec spec = parse_key({GetParam()});
+  const model::LayerSpec spec = model::parse_key({GetParam()});
   HostKernels none;
   expect_right({host_form(spec, attention_form(spec), none)});
 }
@@ -276,7 +278,7 @@ TEST_P(Attention, as_a_graph_means_what_the_key_says) {
 INSTANTIATE_TEST_SUITE_P(Keys, Attention, ::testing::ValuesIn(kAttentions));
 
 TEST_P(AttentionGradients, as_graphs_mean_what_the_key_says) {
-  const LayerSpec spec = parse_key({GetParam()});
+  const model::LayerSpec spec = model::parse_key({GetParam()});
   HostKernels none;
   expect_right({host_form(spec, attention_gradient_form(spec), none)});
 }
@@ -286,7 +288,7 @@ INSTANTIATE_TEST_SUITE_P(Keys, AttentionGradients, ::testing::ValuesIn(kAttentio
 TEST(GraphForm, attention_that_cudnn_is_not_asked_for_says_why) {
   const auto refusal = [](const std::string& key) -> std::string {
     try {
-      static_cast<void>(attention_form(parse_key({key})));
+      static_cast<void>(attention_form(model::parse_key({key})));
     } catch (const Unsupported& reason) {
       return reason.what();
     }
@@ -312,15 +314,15 @@ TEST(GraphForm, gradients_of_attention_that_cudnn_is_not_asked_for_say_why) {
   const auto key = [](const std::string& type, int queries, int keys) {
     const std::string q = type + "[1,2," + std::to_string(queries) + ",16]";
     const std::string k = type + "[1,2," + std::to_string(keys) + ",16]";
-    return LayerKey{"v1:attention_backward;in=" + q + "," + q + "," + k + "," + k + "," + q +
-                    ",f32[1,2," + std::to_string(queries) + ",1];out=" + q + "," + k + "," + k +
-                    ";acc=f32;math=strict;causal=0;kv_heads=2;q_heads=2;scale=0.25"};
+    return model::LayerKey{"v1:attention_backward;in=" + q + "," + q + "," + k + "," + k + "," + q +
+                           ",f32[1,2," + std::to_string(queries) + ",1];out=" + q + "," + k + "," +
+                           k + ";acc=f32;math=strict;causal=0;kv_heads=2;q_heads=2;scale=0.25"};
   };
-  EXPECT_THROW(static_cast<void>(attention_gradient_form(parse_key(key("f32", 5, 7)))),
+  EXPECT_THROW(static_cast<void>(attention_gradient_form(model::parse_key(key("f32", 5, 7)))),
                Unsupported);
-  const auto is_sound = [](const LayerKey& asked, std::size_t version) {
+  const auto is_sound = [](const model::LayerKey& asked, std::size_t version) {
     try {
-      require_sound_attention_gradient(parse_key(asked), version);
+      require_sound_attention_gradient(model::parse_key(asked), version);
       return true;
     } catch (const Unsupported&) {
       return false;
@@ -336,7 +338,7 @@ TEST(GraphForm, gradients_of_attention_that_cudnn_is_not_asked_for_say_why) {
 }
 
 TEST(GraphForm, steps_that_cudnn_does_not_fuse_are_kernels_of_ours) {
-  const LayerSpec spec = parse_key(
+  const model::LayerSpec spec = model::parse_key(
       {"v1:conv;in=f32[1,4,6,6],f32[8,4,3,3]c,f32[8]c,f32[8,1,1];out=f32[1,8,6,6];acc=f32;"
        "math=strict;dilations=[1,1];group=1;pads=[1,1,1,1];strides=[1,1];"
        "epilogue=hard_swish,mul@3"});

@@ -9,58 +9,62 @@
 namespace plumb::cuda {
 namespace {
 
-class HostProgram final : public Program {
+class HostProgram final : public worker::Program {
  public:
   HostProgram(std::unique_ptr<HostKernels> kernels,
               ExecutionPlan plan,
-              std::vector<TensorType> outputs)
+              std::vector<model::TensorType> outputs)
       : kernels_(std::move(kernels)), plan_(std::move(plan)), types_(std::move(outputs)) {}
 
-  [[nodiscard]] ProgramFacts facts() const override {
-    ProgramFacts facts;
+  [[nodiscard]] worker::ProgramFacts facts() const override {
+    worker::ProgramFacts facts;
     facts.implementation = plan_.implementation;
     return facts;
   }
-  void bind(std::size_t /*slot*/, std::span<const Tensor> operands, bool /*shared*/) override {
+  void bind(std::size_t /*slot*/,
+            std::span<const model::Tensor> operands,
+            bool /*shared*/) override {
     operands_.assign(operands.begin(), operands.end());
     kernels_->compile();
   }
   void enqueue(std::size_t /*slot*/) override {
-    outputs_ =
-        run_plan(plan_, types_, [this](std::size_t i) -> const Tensor& { return operands_.at(i); });
+    outputs_ = run_plan(
+        plan_, types_, [this](std::size_t i) -> const model::Tensor& { return operands_.at(i); });
   }
   void synchronize() override {}
-  [[nodiscard]] std::vector<Tensor> outputs(std::size_t /*slot*/) override { return outputs_; }
+  [[nodiscard]] std::vector<model::Tensor> outputs(std::size_t /*slot*/) override {
+    return outputs_;
+  }
 
  private:
   std::unique_ptr<HostKernels> kernels_;
   ExecutionPlan plan_;
-  std::vector<TensorType> types_;
-  std::vector<Tensor> operands_;
-  std::vector<Tensor> outputs_;
+  std::vector<model::TensorType> types_;
+  std::vector<model::Tensor> operands_;
+  std::vector<model::Tensor> outputs_;
 };
 
-Outcome unsupported(const Unsupported& reason) {
-  return {Outcome::Kind::kUnsupported, reason.what()};
+results::Outcome unsupported(const Unsupported& reason) {
+  return {results::Outcome::Kind::kUnsupported, reason.what()};
 }
 
 }  // namespace
 
-Outcome HostBackend::supports(const LayerKey& key) const {
+results::Outcome HostBackend::supports(const model::LayerKey& key) const {
   try {
     HostKernels kernels;
-    static_cast<void>(host_builders(parse_key(key), kernels));
+    static_cast<void>(host_builders(model::parse_key(key), kernels));
     return {};
   } catch (const Unsupported& reason) {
     return unsupported(reason);
   }
 }
 
-std::vector<Variant> HostBackend::variants(const LayerKey& key) const {
-  std::vector<Variant> variants;
+std::vector<worker::Variant> HostBackend::variants(const model::LayerKey& key) const {
+  std::vector<worker::Variant> variants;
   try {
     HostKernels kernels;
-    for (const VariantBuilder& builder : host_builders(parse_key(key), kernels)) {
+    for (const VariantBuilder& builder : host_builders(model::parse_key(key), kernels)) {
       variants.push_back({builder.text,
                           variants.empty(),
                           false,
@@ -73,19 +77,22 @@ std::vector<Variant> HostBackend::variants(const LayerKey& key) const {
   return variants;
 }
 
-Prepared HostBackend::prepare(const LayerKey& /*key*/, const std::string& /*variant*/) {
-  return {nullptr, {Outcome::Kind::kUnsupported, "whole models only"}};
+worker::Prepared HostBackend::prepare(const model::LayerKey& /*key*/,
+                                      const std::string& /*variant*/) {
+  return {nullptr, {results::Outcome::Kind::kUnsupported, "whole models only"}};
 }
 
-PreparedModel HostBackend::prepare_model(const Graph& graph, const ModelOptions& options) {
-  PreparedModel prepared;
+worker::PreparedModel HostBackend::prepare_model(const model::Graph& graph,
+                                                 const worker::ModelOptions& options) {
+  worker::PreparedModel prepared;
   try {
     auto kernels = std::make_unique<HostKernels>();
-    const LayerSource source{[&](const LayerSpec& spec) { return host_builders(spec, *kernels); },
-                             kernels->steps()};
+    const LayerSource source{
+        [&](const model::LayerSpec& spec) { return host_builders(spec, *kernels); },
+        kernels->steps()};
     DeviceModelPlan model = plan_model(graph, options.variants, source, false);
-    std::vector<TensorType> outputs;
-    for (const ValueId output : graph.outputs) {
+    std::vector<model::TensorType> outputs;
+    for (const model::ValueId output : graph.outputs) {
       outputs.push_back(graph.values[output].type);
     }
     prepared.operands = std::move(model.operands);

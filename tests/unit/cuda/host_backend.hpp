@@ -7,14 +7,17 @@ namespace plumb::cuda {
 
 /// Executes whole models by the CUDA backend's plans in the host's memory: our kernels by its
 /// compiler, the libraries' layers by the reference. Layers alone are not prepared.
-class HostBackend final : public Backend {
+class HostBackend final : public worker::Backend {
  public:
-  [[nodiscard]] Environment describe() const override { return {{{"backend", "host"}}, {}}; }
-  [[nodiscard]] Outcome supports(const LayerKey& key) const override;
-  [[nodiscard]] std::vector<Variant> variants(const LayerKey& key) const override;
-  [[nodiscard]] Prepared prepare(const LayerKey& key, const std::string& variant) override;
-  [[nodiscard]] PreparedModel prepare_model(const Graph& graph,
-                                            const ModelOptions& options) override;
+  [[nodiscard]] results::Environment describe() const override {
+    return {{{"backend", "host"}}, {}};
+  }
+  [[nodiscard]] results::Outcome supports(const model::LayerKey& key) const override;
+  [[nodiscard]] std::vector<worker::Variant> variants(const model::LayerKey& key) const override;
+  [[nodiscard]] worker::Prepared prepare(const model::LayerKey& key,
+                                         const std::string& variant) override;
+  [[nodiscard]] worker::PreparedModel prepare_model(const model::Graph& graph,
+                                                    const worker::ModelOptions& options) override;
 };
 
 }  // namespace plumb::cuda

@@ -90,8 +90,9 @@ void* compiled(const std::string& source) {
   if (library == nullptr) {
     throw std::runtime_error("the kernels do not compile here: " + words.str());
   }
-  *static_cast<float (**)(std::uint16_t)>(dlsym(library, "plumb_float_of_half")) = float_from_f16;
-  *static_cast<std::uint16_t (**)(float)>(dlsym(library, "plumb_half_of_float")) = f16_from;
+  *static_cast<float (**)(std::uint16_t)>(dlsym(library, "plumb_float_of_half")) =
+      engine::float_from_f16;
+  *static_cast<std::uint16_t (**)(float)>(dlsym(library, "plumb_half_of_float")) = engine::f16_from;
   return library;
 }
 
@@ -163,7 +164,7 @@ void HostKernels::run(const KernelLaunch& launch,
   run(&operands, launch.shape.data(), launch.blocks, launch.threads);
 }
 
-std::vector<std::vector<Tensor>> run_on_host(const std::vector<HostLayer>& layers) {
+std::vector<std::vector<model::Tensor>> run_on_host(const std::vector<HostLayer>& layers) {
   HostKernels kernels;
   for (const HostLayer& layer : layers) {
     for (const KernelLaunch& launch : layer.layer.launches) {
@@ -171,19 +172,20 @@ std::vector<std::vector<Tensor>> run_on_host(const std::vector<HostLayer>& layer
     }
   }
   kernels.compile();
-  std::vector<std::vector<Tensor>> results;
+  std::vector<std::vector<model::Tensor>> results;
   for (const HostLayer& layer : layers) {
     std::vector<std::vector<std::byte>> buffers;
     for (std::size_t i = 0; i < layer.operands.size(); ++i) {
       buffers.push_back(
           laid_out(layer.operands[i].type, layer.operands[i].data, layer.layer.inputs[i], false));
     }
-    for (const TensorType& output : layer.spec.outputs) {
+    for (const model::TensorType& output : layer.spec.outputs) {
       // Not zeros: what a kernel forgets must show.
-      buffers.emplace_back(static_cast<std::size_t>(byte_size(output).value), std::byte{0x5a});
+      buffers.emplace_back(static_cast<std::size_t>(model::byte_size(output).value),
+                           std::byte{0x5a});
     }
-    for (const TensorType& type : layer.layer.scratch) {
-      buffers.emplace_back(static_cast<std::size_t>(byte_size(type).value), std::byte{0x7f});
+    for (const model::TensorType& type : layer.layer.scratch) {
+      buffers.emplace_back(static_cast<std::size_t>(model::byte_size(type).value), std::byte{0x7f});
     }
     for (const KernelLaunch& launch : layer.layer.launches) {
       std::vector<abi::DevicePointer> addresses;
@@ -202,9 +204,9 @@ std::vector<std::vector<Tensor>> run_on_host(const std::vector<HostLayer>& layer
         }
       }
     }
-    std::vector<Tensor>& outputs = results.emplace_back();
+    std::vector<model::Tensor>& outputs = results.emplace_back();
     for (std::size_t i = 0; i < layer.spec.outputs.size(); ++i) {
-      const TensorType& type = layer.spec.outputs[i];
+      const model::TensorType& type = layer.spec.outputs[i];
       outputs.push_back(
           {type, laid_out(type, buffers[layer.operands.size() + i], layer.layer.outputs[i], true)});
     }

@@ -39,13 +39,14 @@ class HostKernels {
 
 /// Is a layer to be executed by our kernels on the host.
 struct HostLayer {
-  LayerSpec spec;
+  model::LayerSpec spec;
   BuiltinLayer layer;
-  std::vector<Tensor> operands;
+  std::vector<model::Tensor> operands;
 };
 
 /// Executes the layers' launches with operands and results laid out as the layers want them.
 /// Returns the outputs of each, dense.
-[[nodiscard]] std::vector<std::vector<Tensor>> run_on_host(const std::vector<HostLayer>& layers);
+[[nodiscard]] std::vector<std::vector<model::Tensor>> run_on_host(
+    const std::vector<HostLayer>& layers);
 
 }  // namespace plumb::cuda

@@ -16,28 +16,28 @@
 namespace plumb::cuda {
 namespace {
 
-DeviceLaunch by_reference(const LayerSpec& spec,
+DeviceLaunch by_reference(const model::LayerSpec& spec,
                           TensorLayout layout,
                           std::vector<abi::DevicePointer> at) {
   return [spec, layout, at = std::move(at)](abi::Stream) {
-    std::vector<Tensor> operands;
+    std::vector<model::Tensor> operands;
     for (std::size_t i = 0; i < spec.inputs.size(); ++i) {
       if (!spec.has_input(i)) {
         operands.emplace_back();
         continue;
       }
-      const TensorType& type = *spec.inputs[i];
+      const model::TensorType& type = *spec.inputs[i];
       const auto* bytes = reinterpret_cast<const std::byte*>(at[i]);
-      const auto size = static_cast<std::size_t>(byte_size(type).value);
+      const auto size = static_cast<std::size_t>(model::byte_size(type).value);
       operands.push_back({type, laid_out(type, {bytes, size}, layout, true)});
     }
-    const Tensor result = reference_outputs(spec, operands).at(0);
+    const model::Tensor result = engine::reference_outputs(spec, operands).at(0);
     const std::vector<std::byte> laid = laid_out(result.type, result.data, layout, false);
     std::memcpy(reinterpret_cast<void*>(at[spec.inputs.size()]), laid.data(), laid.size());
   };
 }
 
-std::vector<VariantBuilder> builtin_variants(const LayerSpec& spec, HostKernels& kernels) {
+std::vector<VariantBuilder> builtin_variants(const model::LayerSpec& spec, HostKernels& kernels) {
   std::vector<VariantBuilder> result;
   for (const TensorLayout layout : {TensorLayout::kChannelsFirst, TensorLayout::kChannelsLast}) {
     if (!has_builtin_kernel(spec.op, layout)) {
@@ -89,7 +89,7 @@ void run_step(const ExecutionPlan& plan,
 
 }  // namespace
 
-VariantBuilder library_builder(const LayerSpec& spec,
+VariantBuilder library_builder(const model::LayerSpec& spec,
                                TensorLayout layout,
                                const std::string& text) {
   VariantBuilder builder;
@@ -111,7 +111,7 @@ VariantBuilder library_builder(const LayerSpec& spec,
   return builder;
 }
 
-std::vector<VariantBuilder> host_builders(const LayerSpec& spec, HostKernels& kernels) {
+std::vector<VariantBuilder> host_builders(const model::LayerSpec& spec, HostKernels& kernels) {
   constexpr TensorLayout kFirst = TensorLayout::kChannelsFirst;
   constexpr TensorLayout kLast = TensorLayout::kChannelsLast;
   if (spec.op == "conv") {
@@ -121,13 +121,13 @@ std::vector<VariantBuilder> host_builders(const LayerSpec& spec, HostKernels& ke
   if (spec.op == "matmul" || spec.op == "gemm") {
     return {library_builder(spec, kFirst, "impl=host")};
   }
-  if (!is_integer_product(spec)) {
+  if (!model::is_integer_product(spec)) {
     return builtin_variants(spec, kernels);
   }
   const bool images = spec.op == "conv_integer";
   std::vector<VariantBuilder> builders = integer_variants(
       spec,
-      [images](const LayerSpec& product) -> std::vector<VariantBuilder> {
+      [images](const model::LayerSpec& product) -> std::vector<VariantBuilder> {
         if (!images) {
           return {library_builder(product, kFirst, "impl=host")};
         }
@@ -138,9 +138,10 @@ std::vector<VariantBuilder> host_builders(const LayerSpec& spec, HostKernels& ke
   return builders;
 }
 
-std::vector<Tensor> run_plan(const ExecutionPlan& plan,
-                             const std::vector<TensorType>& outputs,
-                             const std::function<const Tensor&(std::size_t operand)>& operand) {
+std::vector<model::Tensor> run_plan(
+    const ExecutionPlan& plan,
+    const std::vector<model::TensorType>& outputs,
+    const std::function<const model::Tensor&(std::size_t operand)>& operand) {
   std::vector<std::byte> arena(plan.arena_bytes, std::byte{0x7f});  // not numbers
   std::vector<std::vector<std::byte>> owned;
   std::vector<abi::DevicePointer> addresses;
@@ -150,7 +151,7 @@ std::vector<Tensor> run_plan(const ExecutionPlan& plan,
       continue;
     }
     if (buffer.role == DeviceBuffer::Role::kInput && buffer.bytes > 0) {
-      const Tensor& held = operand(buffer.operand);
+      const model::Tensor& held = operand(buffer.operand);
       owned.push_back(laid_out(held.type, held.data, buffer.layout, false));
     } else {
       owned.emplace_back(buffer.bytes, std::byte{0x5a});
@@ -163,7 +164,7 @@ std::vector<Tensor> run_plan(const ExecutionPlan& plan,
   for (const DeviceStep& step : plan.steps) {
     run_step(plan, step, addresses);
   }
-  std::vector<Tensor> results;
+  std::vector<model::Tensor> results;
   for (std::size_t i = 0; i < plan.outputs.size(); ++i) {
     const DeviceBuffer& buffer = plan.buffers[plan.outputs[i]];
     const auto* bytes = reinterpret_cast<const std::byte*>(addresses[plan.outputs[i]]);

@@ -32,11 +32,11 @@ constexpr const char* kMore[] = {
 };
 
 /// Lists the keys of integer products that libraries have a part in.
-std::vector<LayerSpec> products() {
-  std::vector<LayerSpec> specs;
+std::vector<model::LayerSpec> products() {
+  std::vector<model::LayerSpec> specs;
   const auto add = [&](const std::string& key) {
-    const LayerSpec spec = parse_key({key});
-    if (is_integer_product(spec) && spec.inputs[1]->dtype == DataType::kS8) {
+    const model::LayerSpec spec = model::parse_key({key});
+    if (model::is_integer_product(spec) && spec.inputs[1]->dtype == model::DataType::kS8) {
       specs.push_back(spec);
     }
   };
@@ -52,12 +52,12 @@ std::vector<LayerSpec> products() {
 TEST(IntegerVariants, mean_what_the_key_says_in_each_layout) {
   HostKernels kernels;
   struct Built {
-    LayerSpec spec;
+    model::LayerSpec spec;
     std::string text;
     ExecutionPlan plan;
   };
   std::vector<Built> layers;
-  for (const LayerSpec& spec : products()) {
+  for (const model::LayerSpec& spec : products()) {
     for (const VariantBuilder& builder : host_builders(spec, kernels)) {
       layers.push_back({spec, builder.text, builder.build()});
     }
@@ -65,22 +65,22 @@ TEST(IntegerVariants, mean_what_the_key_says_in_each_layout) {
   EXPECT_GT(layers.size(), 25U);
   kernels.compile();
   for (const Built& layer : layers) {
-    const std::vector<Tensor> operands = random_operands(layer.spec, 5);
-    const std::vector<Tensor> outputs =
-        run_plan(layer.plan, layer.spec.outputs, [&](std::size_t i) -> const Tensor& {
+    const std::vector<model::Tensor> operands = engine::random_operands(layer.spec, 5);
+    const std::vector<model::Tensor> outputs =
+        run_plan(layer.plan, layer.spec.outputs, [&](std::size_t i) -> const model::Tensor& {
           return operands.at(i);
         });
-    const Verdict verdict = verify(layer.spec, operands, outputs);
+    const engine::Verdict verdict = engine::verify(layer.spec, operands, outputs);
     EXPECT_TRUE(verdict.outcome.ok())
-        << to_key(layer.spec).text << " as " << layer.text << ": " << verdict.outcome.reason;
+        << model::to_key(layer.spec).text << " as " << layer.text << ": " << verdict.outcome.reason;
   }
 }
 
 TEST(IntegerVariants, what_is_made_of_constants_is_made_once) {
   HostKernels kernels;
-  const LayerSpec spec =
-      parse_key({"v1:conv_integer;in=u8[1,16,9,9],s8[24,16,3,3]c,-,u8[]c;out=s32[1,24,9,9];"
-                 "acc=s32;math=strict;dilations=[1,1];group=1;pads=[1,1,1,1];strides=[1,1]"});
+  const model::LayerSpec spec = model::parse_key(
+      {"v1:conv_integer;in=u8[1,16,9,9],s8[24,16,3,3]c,-,u8[]c;out=s32[1,24,9,9];"
+       "acc=s32;math=strict;dilations=[1,1];group=1;pads=[1,1,1,1];strides=[1,1]"});
   const VariantBuilder builder = host_builders(spec, kernels).at(0);
   EXPECT_EQ(builder.text, "impl=host;layout=NHWC;operands=shifted;scales=apart");
   const ExecutionPlan plan = builder.build();
@@ -95,15 +95,15 @@ TEST(IntegerVariants, what_is_made_of_constants_is_made_once) {
 
 TEST(IntegerVariants, nothing_is_put_around_what_a_library_does_as_it_is) {
   HostKernels kernels;
-  const LayerSpec spec =
-      parse_key({"v1:matmul_integer;in=s8[5,32],s8[32,16]c;out=s32[5,16];acc=s32;math=strict"});
+  const model::LayerSpec spec = model::parse_key(
+      {"v1:matmul_integer;in=s8[5,32],s8[32,16]c;out=s32[5,16];acc=s32;math=strict"});
   EXPECT_EQ(host_builders(spec, kernels).at(0).text, "impl=host");
 }
 
 TEST(IntegerVariants, say_what_no_library_multiplies) {
   const auto refusal = [](const char* key) -> std::string {
     try {
-      static_cast<void>(integer_product_of(parse_key({key})));
+      static_cast<void>(integer_product_of(model::parse_key({key})));
     } catch (const Unsupported& reason) {
       return reason.what();
     }

@@ -46,7 +46,7 @@ TEST(KernelTrace, an_execution_is_its_launches_in_order) {
                                           launch(kReduce, 25'500, 27'500),
                                           launch(kProduct, 28'500, 38'400),
                                           launch(kReduce, 39'600, 41'700)};
-  const Observation seen = trace_observation(records, 3);
+  const worker::Observation seen = trace_observation(records, 3);
   const auto kernels = nlohmann::json::parse(seen.attributes.at("kernels"));
   ASSERT_EQ(kernels.size(), 2U);
   EXPECT_EQ(kernels[0],
@@ -68,17 +68,17 @@ TEST(KernelTrace, an_execution_is_its_launches_in_order) {
 }
 
 TEST(KernelTrace, launches_that_overlap_have_a_gap_below_zero) {
-  const Observation seen =
+  const worker::Observation seen =
       trace_observation({launch(kProduct, 0, 10'000), launch(kProduct, 9'500, 19'000)}, 2);
   EXPECT_NEAR(seen.readings.at("launch_gap_seconds").median, -0.5e-6, 1e-12);
   EXPECT_FALSE(seen.readings.contains("kernel.1_seconds")) << "one kernel: it is the whole";
 }
 
 TEST(KernelTrace, uneven_launches_are_summed_up_as_their_mean) {
-  const Observation seen = trace_observation({launch(kProduct, 0, 10'000),
-                                              launch(kReduce, 11'000, 13'000),
-                                              launch(kProduct, 14'000, 24'000)},
-                                             2);
+  const worker::Observation seen = trace_observation({launch(kProduct, 0, 10'000),
+                                                      launch(kReduce, 11'000, 13'000),
+                                                      launch(kProduct, 14'000, 24'000)},
+                                                     2);
   EXPECT_NEAR(seen.readings.at("kernel_seconds").median, 11.0e-6, 1e-12);
   EXPECT_EQ(seen.readings.at("kernel_seconds").n, 1);
   EXPECT_THAT(trace_observation({}, 2).attributes, IsEmpty());
@@ -91,14 +91,14 @@ TEST(KernelTrace, a_long_list_and_odd_names_are_bounded) {
     const std::string odd = "\xFF<script>" + std::to_string(i) + std::string(5000, 'k');
     many.push_back(launch(odd.c_str(), i * 10, i * 10 + 5));
   }
-  const Observation seen = trace_observation(many, 1);
-  EXPECT_LT(seen.attributes.at("kernels").size(), kMaxAttributeText);
+  const worker::Observation seen = trace_observation(many, 1);
+  EXPECT_LT(seen.attributes.at("kernels").size(), results::kMaxAttributeText);
   EXPECT_EQ(seen.attributes.at("kernels_omitted"), "68");
   EXPECT_EQ(nlohmann::json::parse(seen.attributes.at("kernels")).size(), kMaxKernels);
   for (const auto& [name, reading] : seen.readings) {
-    EXPECT_TRUE(is_attribute_name(name)) << name;
+    EXPECT_TRUE(results::is_attribute_name(name)) << name;
   }
-  EXPECT_LE(seen.readings.size(), kMaxAttributes);
+  EXPECT_LE(seen.readings.size(), results::kMaxAttributes);
 }
 
 TEST(KernelTracer, says_why_there_is_none) {

@@ -17,7 +17,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 std::vector<LegacyProblem> problems_of(const std::string& key) {
-  return legacy_problems(parse_key({key}));
+  return legacy_problems(model::parse_key({key}));
 }
 
 std::vector<std::string> texts_of(const std::string& key) {

@@ -43,7 +43,7 @@ constexpr const char* kModel = R"(<ir_version: 8, opset_import: ["": 17]>
 class HostSource {
  public:
   LayerSource source() {
-    return {[this](const LayerSpec& spec) { return host_builders(spec, kernels_); },
+    return {[this](const model::LayerSpec& spec) { return host_builders(spec, kernels_); },
             kernels_.steps()};
   }
   void compile() { kernels_.compile(); }
@@ -53,8 +53,8 @@ class HostSource {
 };
 
 struct LoadedSample {
-  Graph graph;
-  std::map<ValueId, Tensor> values;
+  model::Graph graph;
+  std::map<model::ValueId, model::Tensor> values;
 };
 
 LoadedSample loaded_sample() {
@@ -82,10 +82,10 @@ LoadedSample loaded_sample() {
                             (name == "v" ? 0.0F : 0.5F));
     }
   }
-  LoadedModel loaded = load_model(model);
+  model::LoadedModel loaded = model::load_model(model);
   LoadedSample sample{std::move(loaded.graph), std::move(loaded.constants)};
-  fold_constants(sample.graph, sample.values);
-  const std::vector<Tensor> inputs = model_inputs(sample.graph, 3);
+  engine::fold_constants(sample.graph, sample.values);
+  const std::vector<model::Tensor> inputs = engine::model_inputs(sample.graph, 3);
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     sample.values[sample.graph.inputs[i]] = inputs[i];
   }
@@ -93,19 +93,19 @@ LoadedSample loaded_sample() {
 }
 
 /// Runs a plan in memory of the host.
-std::vector<Tensor> executed(const DeviceModelPlan& model, const LoadedSample& sample) {
-  std::vector<TensorType> outputs;
-  for (const ValueId output : sample.graph.outputs) {
+std::vector<model::Tensor> executed(const DeviceModelPlan& model, const LoadedSample& sample) {
+  std::vector<model::TensorType> outputs;
+  for (const model::ValueId output : sample.graph.outputs) {
     outputs.push_back(sample.graph.values[output].type);
   }
-  return run_plan(model.plan, outputs, [&](std::size_t operand) -> const Tensor& {
+  return run_plan(model.plan, outputs, [&](std::size_t operand) -> const model::Tensor& {
     return sample.values.at(model.operands.at(operand));
   });
 }
 
-void expect_right(const std::vector<Tensor>& outputs, LoadedSample sample) {
-  std::vector<Tensor> expected;
-  ASSERT_TRUE(reference_model_outputs(sample.graph, sample.values, expected).ok());
+void expect_right(const std::vector<model::Tensor>& outputs, LoadedSample sample) {
+  std::vector<model::Tensor> expected;
+  ASSERT_TRUE(engine::reference_model_outputs(sample.graph, sample.values, expected).ok());
   ASSERT_EQ(outputs.size(), expected.size());
   const auto count = static_cast<std::size_t>(element_count(expected[0].type));
   for (std::size_t i = 0; i < count; ++i) {
@@ -131,8 +131,8 @@ TEST(ModelPlan, executes_a_model_as_the_reference_does) {
 
 TEST(ModelPlan, lets_our_kernels_follow_the_layout_of_a_convolution) {
   const LoadedSample sample = loaded_sample();
-  LayerVariants variants;
-  for (const Layer& layer : sample.graph.layers) {
+  worker::LayerVariants variants;
+  for (const model::Layer& layer : sample.graph.layers) {
     if (layer.spec.op == "conv") {
       variants[layer.key] = "impl=host;layout=NHWC";
     }
@@ -151,7 +151,7 @@ TEST(ModelPlan, takes_the_next_variant_where_a_library_refuses_to_build_its_firs
   const LoadedSample sample = loaded_sample();
   HostSource host;
   LayerSource source = host.source();
-  source.builders = [&, builders = source.builders](const LayerSpec& spec) {
+  source.builders = [&, builders = source.builders](const model::LayerSpec& spec) {
     std::vector<VariantBuilder> list = builders(spec);
     if (spec.op == "conv") {
       list.front().build = []() -> ExecutionPlan { throw LibraryRefusal("no such kernel"); };
@@ -163,7 +163,7 @@ TEST(ModelPlan, takes_the_next_variant_where_a_library_refuses_to_build_its_firs
   expect_right(executed(model, sample), sample);
   EXPECT_THAT(model.variants, Contains("impl=host;layout=NHWC"));
   EXPECT_THAT(model.variants, Not(Contains("impl=host;layout=NCHW")));
-  source.builders = [&, builders = source.builders](const LayerSpec& spec) {
+  source.builders = [&, builders = source.builders](const model::LayerSpec& spec) {
     std::vector<VariantBuilder> list = builders(spec);
     for (VariantBuilder& builder : list) {
       builder.build = []() -> ExecutionPlan { throw LibraryRefusal("none at all"); };
@@ -176,7 +176,7 @@ TEST(ModelPlan, takes_the_next_variant_where_a_library_refuses_to_build_its_firs
 TEST(ModelPlan, names_the_layer_that_cannot_be_executed) {
   const LoadedSample sample = loaded_sample();
   LayerSource nothing;
-  nothing.builders = [](const LayerSpec& spec) -> std::vector<VariantBuilder> {
+  nothing.builders = [](const model::LayerSpec& spec) -> std::vector<VariantBuilder> {
     throw Unsupported(spec.op + " is not there");
   };
   try {

@@ -42,7 +42,7 @@ constexpr const char* kMore[] = {
 /// Puts the pieces of the weights somewhere, apart and in an order of no meaning.
 class Places {
  public:
-  explicit Places(const RecurrentShape& shape) {
+  explicit Places(const model::RecurrentShape& shape) {
     constexpr std::int64_t kGap = 8;
     for (std::int64_t piece = 2 * shape.gates; piece-- > 0;) {
       for (std::int64_t direction = 0; direction < shape.directions; ++direction) {
@@ -67,24 +67,27 @@ class Places {
 /// Reads and writes numbers of one type in the host's memory.
 class Numbers {
  public:
-  Numbers(DataType type, abi::DevicePointer address) : type_(type), address_(address) {}
+  Numbers(model::DataType type, abi::DevicePointer address) : type_(type), address_(address) {}
   [[nodiscard]] double get(std::int64_t at) const {
-    Tensor one{{type_, {1}, false, {}}, std::vector<std::byte>(size())};
+    model::Tensor one{{type_, {1}, false, {}}, std::vector<std::byte>(size())};
     std::memcpy(one.data.data(), place(at), size());
-    return number_at(one, 0);
+    return engine::number_at(one, 0);
   }
   void set(std::int64_t at, double number) const {
-    const Tensor one = tensor_from({type_, {1}, false, {}}, std::vector<double>{number});
+    const model::Tensor one =
+        engine::tensor_from({type_, {1}, false, {}}, std::vector<double>{number});
     std::memcpy(place(at), one.data.data(), size());
   }
 
  private:
-  [[nodiscard]] std::size_t size() const { return static_cast<std::size_t>(element_bytes(type_)); }
+  [[nodiscard]] std::size_t size() const {
+    return static_cast<std::size_t>(model::element_bytes(type_));
+  }
   [[nodiscard]] std::byte* place(std::int64_t at) const {
     return reinterpret_cast<std::byte*>(address_) + static_cast<std::size_t>(at) * size();
   }
 
-  DataType type_;
+  model::DataType type_;
   abi::DevicePointer address_;
 };
 
@@ -93,7 +96,7 @@ class DocumentedCell {
  public:
   DocumentedCell(const RecurrentProblem& problem,
                  const Places& places,
-                 DataType type,
+                 model::DataType type,
                  std::span<const abi::DevicePointer> buffers)
       : problem_(problem),
         s_(problem.shape),
@@ -195,28 +198,28 @@ class DocumentedCell {
   }
 
   const RecurrentProblem& problem_;
-  const RecurrentShape& s_;
+  const model::RecurrentShape& s_;
   const Places& places_;
-  DataType type_;
+  model::DataType type_;
   std::span<const abi::DevicePointer> buffers_;
   Numbers weights_;
 };
 
-std::vector<LayerSpec> recurrent_layers() {
-  std::vector<LayerSpec> specs;
+std::vector<model::LayerSpec> recurrent_layers() {
+  std::vector<model::LayerSpec> specs;
   for (const contract::LayerCase& each : contract::layer_cases()) {
-    const LayerSpec spec = parse_key({std::string(each.key)});
-    if (is_recurrent(spec)) {
+    const model::LayerSpec spec = model::parse_key({std::string(each.key)});
+    if (model::is_recurrent(spec)) {
       specs.push_back(spec);
     }
   }
   for (const char* const key : kMore) {
-    specs.push_back(parse_key({key}));
+    specs.push_back(model::parse_key({key}));
   }
   return specs;
 }
 
-std::string refusal(const LayerSpec& spec) {
+std::string refusal(const model::LayerSpec& spec) {
   try {
     static_cast<void>(recurrent_problem(spec));
     return "";
@@ -227,20 +230,20 @@ std::string refusal(const LayerSpec& spec) {
 
 TEST(RecurrentProblem, means_what_the_key_says) {
   HostKernels kernels;
-  std::vector<std::pair<LayerSpec, ExecutionPlan>> layers;
-  for (const LayerSpec& spec : recurrent_layers()) {
+  std::vector<std::pair<model::LayerSpec, ExecutionPlan>> layers;
+  for (const model::LayerSpec& spec : recurrent_layers()) {
     if (!refusal(spec).empty()) {
       continue;
     }
     const RecurrentProblem problem = recurrent_problem(spec);
     const auto places = std::make_shared<const Places>(problem.shape);
-    const DataType type = spec.inputs[0]->dtype;
+    const model::DataType type = spec.inputs[0]->dtype;
     const auto bind = [problem, places, type](std::span<const abi::DevicePointer> buffers,
                                               abi::DevicePointer) {
       const std::vector<abi::DevicePointer> own(buffers.begin(), buffers.end());
       return DeviceLaunch([problem, places, type, own](abi::Stream) {
         const DocumentedCell cell(problem, *places, type, own);
-        const Numbers lengths(DataType::kS32, own[problem.lengths]);
+        const Numbers lengths(model::DataType::kS32, own[problem.lengths]);
         for (std::int64_t entry = 0; entry < problem.shape.batch; ++entry) {
           EXPECT_EQ(lengths.get(entry), static_cast<double>(problem.shape.steps));
           for (std::int64_t direction = 0; direction < problem.shape.directions; ++direction) {
@@ -249,25 +252,26 @@ TEST(RecurrentProblem, means_what_the_key_says) {
         }
       });
     };
-    layers.emplace_back(spec,
-                        recurrent_plan(
-                            spec,
-                            problem,
-                            [places](std::int64_t direction, std::int64_t piece) {
-                              return places->at(direction, piece);
-                            },
-                            static_cast<std::size_t>(places->elements() * element_bytes(type)),
-                            bind,
-                            kernels.steps()));
+    layers.emplace_back(
+        spec,
+        recurrent_plan(
+            spec,
+            problem,
+            [places](std::int64_t direction, std::int64_t piece) {
+              return places->at(direction, piece);
+            },
+            static_cast<std::size_t>(places->elements() * model::element_bytes(type)),
+            bind,
+            kernels.steps()));
   }
   EXPECT_EQ(layers.size(), 16U);
   kernels.compile();
   for (const auto& [spec, plan] : layers) {
-    const std::vector<Tensor> operands = random_operands(spec, 5);
-    const std::vector<Tensor> outputs = run_plan(
-        plan, spec.outputs, [&](std::size_t i) -> const Tensor& { return operands.at(i); });
-    const Verdict verdict = verify(spec, operands, outputs);
-    EXPECT_TRUE(verdict.outcome.ok()) << to_key(spec).text << ": " << verdict.outcome.reason;
+    const std::vector<model::Tensor> operands = engine::random_operands(spec, 5);
+    const std::vector<model::Tensor> outputs = run_plan(
+        plan, spec.outputs, [&](std::size_t i) -> const model::Tensor& { return operands.at(i); });
+    const engine::Verdict verdict = engine::verify(spec, operands, outputs);
+    EXPECT_TRUE(verdict.outcome.ok()) << model::to_key(spec).text << ": " << verdict.outcome.reason;
   }
 }
 
@@ -275,10 +279,10 @@ TEST(RecurrentProblem, constant_weights_are_brought_into_cudnns_space_once) {
   HostKernels kernels;
   for (const bool constant : {true, false}) {
     const std::string mark = constant ? "c" : "";
-    const LayerSpec spec = parse_key({"v1:lstm;in=f32[5,3,6],f32[1,32,6]" + mark + ",f32[1,32,8]" +
-                                      mark + ",f32[1,64]" + mark +
-                                      ";out=f32[5,1,3,8],f32[1,3,8];acc=f32;math=strict;"
-                                      "direction=forward;layout=0;outputs=yh"});
+    const model::LayerSpec spec = model::parse_key(
+        {"v1:lstm;in=f32[5,3,6],f32[1,32,6]" + mark + ",f32[1,32,8]" + mark + ",f32[1,64]" + mark +
+         ";out=f32[5,1,3,8],f32[1,3,8];acc=f32;math=strict;"
+         "direction=forward;layout=0;outputs=yh"});
     const ExecutionPlan plan = recurrent_plan(
         spec,
         recurrent_problem(spec),
@@ -295,7 +299,7 @@ TEST(RecurrentProblem, constant_weights_are_brought_into_cudnns_space_once) {
 
 TEST(RecurrentProblem, who_reads_the_last_state_alone_waits_for_cudnns_call) {
   HostKernels kernels;
-  const LayerSpec spec = parse_key(
+  const model::LayerSpec spec = model::parse_key(
       {"v1:lstm;in=f32[5,3,6],f32[1,32,6]c,f32[1,32,8]c;out=f32[5,1,3,8],f32[1,3,8],f32[1,3,8];"
        "acc=f32;math=strict;direction=forward;layout=0;outputs=yhc"});
   const ExecutionPlan plan = recurrent_plan(
@@ -320,7 +324,7 @@ TEST(RecurrentProblem, who_reads_the_last_state_alone_waits_for_cudnns_call) {
 }
 
 TEST(RecurrentProblem, says_what_cudnn_does_not_compute) {
-  const auto of = [](const std::string& key) { return refusal(parse_key({key})); };
+  const auto of = [](const std::string& key) { return refusal(model::parse_key({key})); };
   EXPECT_THAT(of("v1:lstm;in=f32[5,3,6],f32[1,32,6],f32[1,32,8],-,-,-,f32[1,24];out=f32[5,1,3,8];"
                  "acc=f32;math=strict;direction=forward;layout=0;outputs=y"),
               HasSubstr("peepholes"));
@@ -342,7 +346,7 @@ TEST(RecurrentExecution, has_descriptors_that_cudnn_takes_without_a_device) {
   try {
     const CudnnLibrary library({std::string(PLUMB_TEST_CUDA_FOLDER) + "/libcudnn.so.9"});
     std::size_t made = 0;
-    for (const LayerSpec& spec : recurrent_layers()) {
+    for (const model::LayerSpec& spec : recurrent_layers()) {
       if (!refusal(spec).empty()) {
         continue;
       }
@@ -353,8 +357,8 @@ TEST(RecurrentExecution, has_descriptors_that_cudnn_takes_without_a_device) {
           static_cast<void>(RecurrentExecution(library, recurrent_problem(spec), algorithm));
           ++made;
         } catch (const CudnnRefusal& words) {
-          EXPECT_FALSE(spec.has_input(3)) << to_key(spec).text << ": " << words.what();
-          EXPECT_NE(algorithm, abi::RecurrentAlgorithm::kStandard) << to_key(spec).text;
+          EXPECT_FALSE(spec.has_input(3)) << model::to_key(spec).text << ": " << words.what();
+          EXPECT_NE(algorithm, abi::RecurrentAlgorithm::kStandard) << model::to_key(spec).text;
         }
       }
     }

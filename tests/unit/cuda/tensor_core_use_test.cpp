@@ -71,10 +71,10 @@ TEST(TensorCoreUse, takes_the_first_evidence_there_is_and_names_it) {
                               .engine_notes = std::vector<std::string>{},
                               .kernels = {ordinary}};
   EXPECT_EQ(tensor_core_attributes(evidence),
-            (Attributes{{"tensor_cores", "yes"},
-                        {"tensor_cores.source", "cuBLASLt's flags"},
-                        {"tensor_cores.names", "no"},
-                        {"tensor_cores.benanza", "no"}}));
+            (results::Attributes{{"tensor_cores", "yes"},
+                                 {"tensor_cores.source", "cuBLASLt's flags"},
+                                 {"tensor_cores.names", "no"},
+                                 {"tensor_cores.benanza", "no"}}));
   evidence.product_flags = abi::kLtFma;
   EXPECT_EQ(tensor_core_attributes(evidence).at("tensor_cores"), "no");
   evidence.product_flags = abi::kLtAccumulatorF32;  // says nothing of what multiplies
@@ -87,7 +87,7 @@ TEST(TensorCoreUse, takes_the_first_evidence_there_is_and_names_it) {
 }
 
 TEST(TensorCoreUse, stays_unknown_where_nothing_says_it) {
-  const Attributes nothing = tensor_core_attributes({});
+  const results::Attributes nothing = tensor_core_attributes({});
   EXPECT_EQ(nothing.at("tensor_cores"), "unknown");
   EXPECT_FALSE(nothing.contains("tensor_cores.benanza")) << "no kernel was seen";
   const TensorCoreEvidence half{.product_flags = {},
@@ -98,13 +98,15 @@ TEST(TensorCoreUse, stays_unknown_where_nothing_says_it) {
 }
 
 TEST(TensorCoreUse, what_flags_and_notes_decided_stands) {
-  const Attributes seen = tensor_core_attributes(
+  const results::Attributes seen = tensor_core_attributes(
       {.product_flags = {}, .engine_notes = {}, .kernels = {"ampere_sgemm_128x64_tn"}});
-  Attributes beside = seen;
+  results::Attributes beside = seen;
   keep_decision(beside, {{"tensor_cores", "yes"}, {"tensor_cores.source", "cuDNN's notes"}});
-  EXPECT_EQ(beside, (Attributes{{"tensor_cores.names", "no"}, {"tensor_cores.benanza", "no"}}));
-  for (const Attributes& open : {Attributes{}, Attributes{{"tensor_cores", "unknown"}}}) {
-    Attributes decided = seen;
+  EXPECT_EQ(beside,
+            (results::Attributes{{"tensor_cores.names", "no"}, {"tensor_cores.benanza", "no"}}));
+  for (const results::Attributes& open :
+       {results::Attributes{}, results::Attributes{{"tensor_cores", "unknown"}}}) {
+    results::Attributes decided = seen;
     keep_decision(decided, open);
     EXPECT_EQ(decided, seen);
   }

@@ -31,7 +31,7 @@ const std::vector<const char*> kCalls{"cuDeviceGet",         "cuDevicePrimaryCtx
                                       "cuModuleLoadData",    "cuModuleGetFunction",
                                       "cuLaunchKernel"};
 
-LayerKey layer() {
+model::LayerKey layer() {
   return {"v1:eltwise;in=f32[3,50];out=f32[3,50];acc=f32;math=strict;fn=relu;parameters=[]"};
 }
 
@@ -40,26 +40,27 @@ LayerKey layer() {
 std::string measured() {
   try {
     StandInBackend backend;
-    const std::vector<Variant> variants = backend.get().variants(layer());
+    const std::vector<worker::Variant> variants = backend.get().variants(layer());
     if (variants.empty()) {
       return "no variants";
     }
-    const LayerSpec spec = parse_key(layer());
-    const Prepared prepared = backend.get().prepare(layer(), variants.front().text);
+    const model::LayerSpec spec = model::parse_key(layer());
+    const worker::Prepared prepared = backend.get().prepare(layer(), variants.front().text);
     if (!prepared.outcome.ok()) {
       return "not prepared: " + prepared.outcome.reason;
     }
-    const std::vector<Tensor> operands = random_operands(spec, 3);
+    const std::vector<model::Tensor> operands = engine::random_operands(spec, 3);
     for (int i = 0; i < 2; ++i) {
       prepared.program->bind(0, operands, false);
       prepared.program->enqueue(0);
       prepared.program->synchronize();
-      const Outcome outcome = verify(spec, operands, prepared.program->outputs(0)).outcome;
+      const results::Outcome outcome =
+          engine::verify(spec, operands, prepared.program->outputs(0)).outcome;
       if (!outcome.ok()) {
         ADD_FAILURE() << "wrong, and nothing said so: " << outcome.reason;
       }
       const std::size_t slot = 0;
-      auto& clock = dynamic_cast<DeviceClock&>(*prepared.program);
+      auto& clock = dynamic_cast<worker::DeviceClock&>(*prepared.program);
       static_cast<void>(clock.sample(std::span(&slot, 1)));
     }
     static_cast<void>(prepared.program->collect_counters(0, Seconds(1e-3)));
@@ -113,14 +114,14 @@ TEST(BackendKernels, are_loaded_again_after_a_failure) {
   control().fail("cuModuleGetFunction", 1, 1);
   const std::string variant = backend.get().variants(layer()).front().text;
   EXPECT_THROW(static_cast<void>(backend.get().prepare(layer(), variant)), cuda::DriverRefusal);
-  const LayerSpec spec = parse_key(layer());
-  const Prepared prepared = backend.get().prepare(layer(), variant);
+  const model::LayerSpec spec = model::parse_key(layer());
+  const worker::Prepared prepared = backend.get().prepare(layer(), variant);
   ASSERT_TRUE(prepared.outcome.ok()) << prepared.outcome.reason;
-  const std::vector<Tensor> operands = random_operands(spec, 3);
+  const std::vector<model::Tensor> operands = engine::random_operands(spec, 3);
   prepared.program->bind(0, operands, false);
   prepared.program->enqueue(0);
   prepared.program->synchronize();
-  EXPECT_TRUE(verify(spec, operands, prepared.program->outputs(0)).outcome.ok());
+  EXPECT_TRUE(engine::verify(spec, operands, prepared.program->outputs(0)).outcome.ok());
 }
 
 /// A call that is refused only when it is made, and a layer that makes it.
@@ -138,12 +139,12 @@ class LateRefusals : public ::testing::TestWithParam<LateRefusal> {};
 TEST_P(LateRefusals, are_found_while_a_layer_is_prepared) {
   control().reset(1);
   StandInBackend backend;
-  const LayerKey key{GetParam().layer};
-  const std::vector<Variant> variants = backend.get().variants(key);
+  const model::LayerKey key{GetParam().layer};
+  const std::vector<worker::Variant> variants = backend.get().variants(key);
   ASSERT_FALSE(variants.empty());
   control().fail(GetParam().call, 1, GetParam().status);
-  const Prepared refused = backend.get().prepare(key, variants.front().text);
-  EXPECT_EQ(refused.outcome.kind, Outcome::Kind::kUnsupported);
+  const worker::Prepared refused = backend.get().prepare(key, variants.front().text);
+  EXPECT_EQ(refused.outcome.kind, results::Outcome::Kind::kUnsupported);
   EXPECT_THAT(refused.outcome.reason, HasSubstr(GetParam().words));
   EXPECT_EQ(refused.program, nullptr);
   EXPECT_TRUE(backend.get().prepare(key, variants.front().text).outcome.ok());
@@ -221,10 +222,10 @@ TEST(BackendLoss, is_charged_to_the_program_that_lost_it) {
       {
         StandInBackend backend;
         const std::string variant = backend.get().variants(layer()).front().text;
-        const LayerSpec spec = parse_key(layer());
+        const model::LayerSpec spec = model::parse_key(layer());
         {
-          const Prepared prepared = backend.get().prepare(layer(), variant);
-          prepared.program->bind(0, random_operands(spec, 3), false);
+          const worker::Prepared prepared = backend.get().prepare(layer(), variant);
+          prepared.program->bind(0, engine::random_operands(spec, 3), false);
           control().fail("kernel", control().calls("kernel") + 1, 700);
           prepared.program->enqueue(0);  // and nobody waits
         }

@@ -56,19 +56,19 @@ Sample forked_network() {
       {{"w", {4, 4, 1, 1}}}};
 }
 
-std::vector<Tensor> expected(const ExecuteRequest& request) {
+std::vector<model::Tensor> expected(const worker::ExecuteRequest& request) {
   onnx::ModelProto model;
   model.ParseFromString(request.model);
-  fill_weights(model, request.seed);
-  LoadedModel loaded = load_model(model);
-  std::map<ValueId, Tensor>& values = loaded.constants;
-  fold_constants(loaded.graph, values);
-  const std::vector<Tensor> inputs = model_inputs(loaded.graph, request.seed);
+  model::fill_weights(model, request.seed);
+  model::LoadedModel loaded = model::load_model(model);
+  std::map<model::ValueId, model::Tensor>& values = loaded.constants;
+  engine::fold_constants(loaded.graph, values);
+  const std::vector<model::Tensor> inputs = engine::model_inputs(loaded.graph, request.seed);
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     values[loaded.graph.inputs[i]] = inputs[i];
   }
-  std::vector<Tensor> outputs;
-  const Outcome outcome = reference_model_outputs(loaded.graph, values, outputs);
+  std::vector<model::Tensor> outputs;
+  const results::Outcome outcome = engine::reference_model_outputs(loaded.graph, values, outputs);
   EXPECT_TRUE(outcome.ok()) << outcome.reason;
   return outputs;
 }
@@ -76,7 +76,7 @@ std::vector<Tensor> expected(const ExecuteRequest& request) {
 /// Names one model.
 struct ModelCase {
   const char* name;
-  ExecuteRequest (*request)();
+  worker::ExecuteRequest (*request)();
 };
 
 void PrintTo(const ModelCase& model_case, std::ostream* out) {
@@ -93,20 +93,20 @@ class BackendModels : public ::testing::TestWithParam<std::tuple<ModelCase, cons
 
 TEST_P(BackendModels, compute_what_the_reference_does) {
   const auto& [model_case, mode, fusion] = GetParam();
-  const ExecutionMode execution{.fusion = fusion};
-  const ExecuteRequest request = model_case.request();
-  const std::vector<Tensor> wanted = expected(request);
+  const results::ExecutionMode execution{.fusion = fusion};
+  const worker::ExecuteRequest request = model_case.request();
+  const std::vector<model::Tensor> wanted = expected(request);
   for (unsigned seed = 1; seed <= 3; ++seed) {
     control().reset(seed);
     {
       StandInBackend backend(cuda::model_mode_from(mode));
-      RequestedModel model(request);
-      ReadyModel ready = prepare_mode(backend.get(), model, {execution, {}, {}});
+      engine::RequestedModel model(request);
+      engine::ReadyModel ready = engine::prepare_mode(backend.get(), model, {execution, {}, {}});
       ASSERT_TRUE(ready.outcome.ok()) << ready.outcome.reason;
       model.fill();
-      make_ready(model, steady_clock(), ready);
+      engine::make_ready(model, measure::steady_clock(), ready);
       ASSERT_TRUE(ready.outcome.ok()) << ready.outcome.reason;
-      EXPECT_LT(largest_difference(ready.outputs, wanted), 1e-4);
+      EXPECT_LT(engine::largest_difference(ready.outputs, wanted), 1e-4);
       EXPECT_THAT(ready.prepared.program->facts().implementation,
                   HasSubstr("execution=" + std::string(mode)));
     }
@@ -119,13 +119,13 @@ TEST(BackendModel, waits_before_its_memory_goes) {
   control().reset(1);
   {
     StandInBackend backend;
-    RequestedModel model(mixed_sample().request());
-    ReadyModel ready = prepare_mode(backend.get(), model, {});
+    engine::RequestedModel model(mixed_sample().request());
+    engine::ReadyModel ready = engine::prepare_mode(backend.get(), model, {});
     ASSERT_TRUE(ready.outcome.ok()) << ready.outcome.reason;
     model.fill();
-    make_ready(model, steady_clock(), ready);
+    engine::make_ready(model, measure::steady_clock(), ready);
     ASSERT_TRUE(ready.outcome.ok()) << ready.outcome.reason;
-    Program& program = *ready.prepared.program;
+    worker::Program& program = *ready.prepared.program;
     ASSERT_FALSE(program.input_bytes(0, 0).empty());
     ASSERT_FALSE(program.output_bytes(0, 0).empty());
     program.enqueue(0);  // nobody waits for it
@@ -134,8 +134,8 @@ TEST(BackendModel, waits_before_its_memory_goes) {
   EXPECT_EQ(control().living(), Living{});
 }
 
-ExecuteRequest lenet() {
-  ExecuteRequest request;
+worker::ExecuteRequest lenet() {
+  worker::ExecuteRequest request;
   request.name = "lenet";
   request.model = zoo::find("lenet")->build(2, {}).SerializeAsString();
   return request;

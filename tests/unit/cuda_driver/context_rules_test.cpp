@@ -23,7 +23,7 @@ TEST_F(StandInContexts, have_every_entry_point_that_the_backend_loads) {
 }
 
 TEST_F(StandInContexts, say_that_they_are_no_gpu) {
-  Environment environment;
+  results::Environment environment;
   device_.describe(environment);
   EXPECT_THAT(environment.identity.at("gpu"), HasSubstr("no GPU"));
   EXPECT_EQ(environment.identity.at("driver"), "test double");
@@ -190,7 +190,7 @@ TEST_F(StandInContexts, convert_binary16_as_the_format_does) {
       90);
   std::vector<float> numbers;
   for (std::uint32_t bits = 0; bits < 0x10000; ++bits) {
-    const float number = float_from_f16(static_cast<std::uint16_t>(bits));
+    const float number = engine::float_from_f16(static_cast<std::uint16_t>(bits));
     if (!std::isnan(number)) {
       numbers.push_back(number);
       numbers.push_back(std::nextafter(number, 1e9F));
@@ -216,7 +216,7 @@ TEST_F(StandInContexts, convert_binary16_as_the_format_does) {
     std::vector<std::uint16_t> halves(numbers.size());
     cuda::download(driver(), std::as_writable_bytes(std::span(halves)), out.address());
     for (std::size_t i = 0; i < numbers.size(); ++i) {
-      ASSERT_EQ(halves[i], f16_from(numbers[i])) << numbers[i];
+      ASSERT_EQ(halves[i], engine::f16_from(numbers[i])) << numbers[i];
     }
   }
   EXPECT_EQ(cu().module_unload(module), 0);

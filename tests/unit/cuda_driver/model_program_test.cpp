@@ -23,7 +23,7 @@ class ModelProgramOnStandIn : public StandInTest {
   /// is given, as a library does that was not told of it, so that no capture contains it.
   std::vector<float> executed(cuda::ModelMode mode, bool elsewhere, bool launch_by_launch) {
     const cuda::DeviceStream other(driver());
-    const TensorType type{DataType::kF32, {4}};
+    const model::TensorType type{model::DataType::kF32, {4}};
     cuda::ExecutionPlan plan;
     plan.implementation = "copy";
     for (const auto role : {cuda::DeviceBuffer::Role::kInput, cuda::DeviceBuffer::Role::kOutput}) {
@@ -43,15 +43,15 @@ class ModelProgramOnStandIn : public StandInTest {
            };
          },
          {}});
-    LayerSpec spec;
+    model::LayerSpec spec;
     spec.outputs = {type};
     cuda::ModelProgram program(*context_, spec, plan, mode, {}, {});
-    Tensor input{type, std::vector<std::byte>(16)};
+    model::Tensor input{type, std::vector<std::byte>(16)};
     std::iota(input.as<float>(), input.as<float>() + 4, 1.0F);
     program.bind(0, std::span(&input, 1), false);
     program.enqueue(0);
     program.synchronize();
-    std::vector<Tensor> outputs =
+    std::vector<model::Tensor> outputs =
         launch_by_launch ? program.outputs_launch_by_launch(0) : program.outputs(0);
     return outputs.empty() ? std::vector<float>()
                            : std::vector<float>(outputs[0].as<float>(), outputs[0].as<float>() + 4);

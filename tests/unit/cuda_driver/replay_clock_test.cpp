@@ -30,7 +30,7 @@ TEST_F(ReplayClockOnStandIn, replays_a_millisecond_of_kernels_that_are_shorter_t
   const cuda::DeviceStream stream(driver());
   cuda::ReplayClock clock(driver(), stream, [&](std::size_t) { work(stream.get(), {}); });
   const std::size_t slots[] = {0};
-  const DeviceSample sample = clock.sample(slots);
+  const worker::DeviceSample sample = clock.sample(slots);
   EXPECT_NEAR(sample.each.count(), 2e-6, 1e-9);
   EXPECT_GT(sample.at_most, sample.each);
   EXPECT_GE(sample.executions, 500U);
@@ -43,7 +43,7 @@ TEST_F(ReplayClockOnStandIn, replays_few_executions_of_a_long_kernel) {
   const cuda::DeviceStream stream(driver());
   cuda::ReplayClock clock(driver(), stream, [&](std::size_t) { work(stream.get(), {}); });
   const std::size_t slots[] = {0, 1, 2};
-  const DeviceSample sample = clock.sample(slots);
+  const worker::DeviceSample sample = clock.sample(slots);
   EXPECT_EQ(sample.executions, 3U);
   EXPECT_NEAR(sample.each.count(), 3e-3, 1e-6);
 }
@@ -54,7 +54,7 @@ TEST_F(ReplayClockOnStandIn, one_execution_behind_other_work_does_not_contain_it
   const cuda::DeviceMemory memory(driver(), 64);
   cuda::ReplayClock clock(driver(), stream, [&](std::size_t) { work(stream.get(), {}); });
   EXPECT_NEAR(clock.sample_once(0, [] {}).each.count(), 10e-6, 1e-6) << "on an idle stream";
-  const DeviceSample behind = clock.sample_once(
+  const worker::DeviceSample behind = clock.sample_once(
       0, [&] { cuda::set_bytes(driver(), memory.address(), 0, memory.size(), stream.get()); });
   EXPECT_NEAR(behind.each.count(), 2e-6, 1e-6);
   EXPECT_EQ(behind.executions, 1U);

@@ -184,7 +184,7 @@ TEST_F(StandInStreams, times_events_by_its_script) {
   }
   end.record(stream.get());
   end.synchronize();
-  EXPECT_NEAR(time_between(driver(), begin, end).count(), 1.0005e-3, 1e-9);
+  EXPECT_NEAR(cuda::time_between(driver(), begin, end).count(), 1.0005e-3, 1e-9);
 }
 
 // cuEventElapsedTime(): CUDA_ERROR_INVALID_HANDLE and CUDA_ERROR_NOT_READY.

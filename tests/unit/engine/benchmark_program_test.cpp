@@ -8,7 +8,7 @@
 
 #include "harness/base/error.hpp"
 
-namespace plumb {
+namespace plumb::engine {
 namespace {
 
 using testing::ElementsAre;
@@ -62,7 +62,7 @@ TEST(BenchmarkProgram, reads_keys_from_files_once_each) {
       std::filesystem::path(testing::TempDir()) / "benchmark_program_keys.txt";
   std::ofstream(file) << "# of a model\n\n  " << kProduct << "\t\n" << kRelu << "\r\n" << kProduct;
   EXPECT_THAT(read_layer_keys(std::vector<std::string>{kRelu, file.string()}),
-              ElementsAre(LayerKey{kRelu}, LayerKey{kProduct}));
+              ElementsAre(model::LayerKey{kRelu}, model::LayerKey{kProduct}));
   std::ofstream(file) << kProduct << "\nnonsense\n";
   EXPECT_THAT(refused_keys({file.string()}), HasSubstr("benchmark_program_keys.txt:2: "));
   std::ofstream(file) << "# nothing\n";
@@ -74,4 +74,4 @@ TEST(BenchmarkProgram, reads_keys_from_files_once_each) {
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::engine

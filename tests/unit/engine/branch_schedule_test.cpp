@@ -9,7 +9,7 @@
 #include "runners/engine/random_stream.hpp"
 #include "tests/unit/rewrite/graph_sketch.hpp"
 
-namespace plumb {
+namespace plumb::engine {
 namespace {
 
 /// Makes steps that need up to three of the ten before them.
@@ -101,14 +101,14 @@ TEST(BranchSchedule, results_share_bytes_only_if_one_is_always_done_with) {
 }
 
 TEST(BranchSchedule, asks_for_lanes_only_where_there_are_branches) {
-  GraphSketch chain;
+  rewrite::GraphSketch chain;
   EXPECT_EQ(useful_lanes(chain.build({chain.relu(chain.gemm(chain.input({4, 8}), 16))}), 8), 1U);
-  GraphSketch fork;
+  rewrite::GraphSketch fork;
   const auto x = fork.input({64, 64});
-  const Graph graph = fork.build({fork.gemm(x, 64), fork.gemm(x, 64), fork.gemm(x, 64)});
+  const model::Graph graph = fork.build({fork.gemm(x, 64), fork.gemm(x, 64), fork.gemm(x, 64)});
   EXPECT_EQ(useful_lanes(graph, 8), 3U);
   EXPECT_EQ(useful_lanes(graph, 2), 2U);
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::engine

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace plumb {
+namespace plumb::engine {
 namespace {
 
 constexpr std::int64_t kMiB = 1 << 20;
@@ -89,4 +89,4 @@ TEST(CacheFlush, knows_what_a_run_costs) {
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::engine

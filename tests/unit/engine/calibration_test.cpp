@@ -7,7 +7,7 @@
 #include "runners/engine/service/processor_peak.hpp"
 #include "tests/unit/engine/scripted_backend.hpp"
 
-namespace plumb {
+namespace plumb::engine {
 namespace {
 
 ScriptedVariant variant(const std::string& name, double seconds, bool reference = false) {
@@ -25,36 +25,38 @@ TEST(Calibration, peak_is_the_fastest_product_of_any_variant) {
   ScriptedBackend backend(
       {variant("slow", 0.4), variant("fast", 0.1), variant("ref", 0.001, true)});
   const FlopsPerSecond peak =
-      measure_peak(backend, DataType::kF32, kExtents, backend.script.clock());
+      measure_peak(backend, model::DataType::kF32, kExtents, backend.script.clock());
   EXPECT_NEAR(peak.value, 2.0 * 2048.0 * 2048.0 * 2048.0 / 0.1, 1e6);
 }
 
 /// A device that speeds up between the two runs of a sample: their difference is too short.
-class SpeedingProgram final : public Program, public DeviceClock {
+class SpeedingProgram final : public worker::Program, public worker::DeviceClock {
  public:
-  [[nodiscard]] DeviceSample sample(std::span<const std::size_t>) override {
+  [[nodiscard]] worker::DeviceSample sample(std::span<const std::size_t>) override {
     return {Seconds(0.05), Seconds(0.1), 4};
   }
-  [[nodiscard]] DeviceSample sample_cold(std::size_t, Bytes, std::optional<std::size_t>) override {
+  [[nodiscard]] worker::DeviceSample sample_cold(std::size_t,
+                                                 Bytes,
+                                                 std::optional<std::size_t>) override {
     return {Seconds(0.1), Seconds(0.1), 1};
   }
-  [[nodiscard]] ProgramFacts facts() const override { return {}; }
-  void bind(std::size_t, std::span<const Tensor>, bool) override {}
+  [[nodiscard]] worker::ProgramFacts facts() const override { return {}; }
+  void bind(std::size_t, std::span<const model::Tensor>, bool) override {}
   void refresh_activations(std::size_t) override {}
   void enqueue(std::size_t) override {}
   void synchronize() override {}
-  [[nodiscard]] std::vector<Tensor> outputs(std::size_t) override { return {}; }
+  [[nodiscard]] std::vector<model::Tensor> outputs(std::size_t) override { return {}; }
 };
 
 /// A backend that names the fastest variant of each size otherwise.
-class NamingBackend final : public Backend {
+class NamingBackend final : public worker::Backend {
  public:
-  [[nodiscard]] Environment describe() const override { return {}; }
-  [[nodiscard]] Outcome supports(const LayerKey&) const override { return {}; }
-  [[nodiscard]] std::vector<Variant> variants(const LayerKey& key) const override {
+  [[nodiscard]] results::Environment describe() const override { return {}; }
+  [[nodiscard]] results::Outcome supports(const model::LayerKey&) const override { return {}; }
+  [[nodiscard]] std::vector<worker::Variant> variants(const model::LayerKey& key) const override {
     return {{"tile of " + key.text, true, false}};
   }
-  [[nodiscard]] Prepared prepare(const LayerKey&, const std::string&) override {
+  [[nodiscard]] worker::Prepared prepare(const model::LayerKey&, const std::string&) override {
     return {std::make_unique<SpeedingProgram>(), {}};
   }
 };
@@ -64,7 +66,7 @@ TEST(Calibration, peak_of_a_device_is_what_its_longest_run_reached) {
   const std::int64_t extents[] = {1024};
   double now = 0.0;
   const auto clock = [&] { return Seconds(now += 1e-3); };
-  EXPECT_NEAR(measure_peak(backend, DataType::kF32, extents, clock).value,
+  EXPECT_NEAR(measure_peak(backend, model::DataType::kF32, extents, clock).value,
               2.0 * 1024.0 * 1024.0 * 1024.0 / 0.1,
               1.0);
 }
@@ -73,41 +75,43 @@ TEST(Calibration, peak_takes_a_larger_product_whose_variants_have_other_names) {
   NamingBackend backend;
   double now = 0.0;
   const auto clock = [&] { return Seconds(now += 1e-3); };
-  EXPECT_NEAR(measure_peak(backend, DataType::kF32, kExtents, clock).value,
+  EXPECT_NEAR(measure_peak(backend, model::DataType::kF32, kExtents, clock).value,
               2.0 * 2048.0 * 2048.0 * 2048.0 / 0.1,
               1.0);
 }
 
 TEST(Calibration, no_peak_without_support) {
   ScriptedBackend backend({variant("fast", 0.1)});
-  backend.supported = {Outcome::Kind::kUnsupported, "no bf16 here"};
-  EXPECT_DOUBLE_EQ(measure_peak(backend, DataType::kBf16, kExtents, backend.script.clock()).value,
-                   0.0);
+  backend.supported = {results::Outcome::Kind::kUnsupported, "no bf16 here"};
+  EXPECT_DOUBLE_EQ(
+      measure_peak(backend, model::DataType::kBf16, kExtents, backend.script.clock()).value, 0.0);
 }
 
 TEST(Calibration, variants_that_fail_are_passed_over) {
   ScriptedVariant refused = variant("refused", 0.001);
-  refused.prepare = {Outcome::Kind::kUnsupported, "no"};
+  refused.prepare = {results::Outcome::Kind::kUnsupported, "no"};
   ScriptedVariant broken = variant("broken", 0.001);
   broken.throws = "no";
   ScriptedBackend backend({refused, broken, variant("works", 0.2)});
-  EXPECT_NEAR(measure_peak(backend, DataType::kF32, kExtents, backend.script.clock()).value,
+  EXPECT_NEAR(measure_peak(backend, model::DataType::kF32, kExtents, backend.script.clock()).value,
               2.0 * 2048.0 * 2048.0 * 2048.0 / 0.2,
               1e6);
 }
 
 TEST(Calibration, peak_of_the_processor_needs_no_library_and_a_clock_that_goes) {
-  const auto peak = measure_processor_peak(DataType::kF32, 1, steady_clock());
+  const auto peak = measure_processor_peak(model::DataType::kF32, 1, measure::steady_clock());
   if (peak) {
     EXPECT_GT(peak->value, 1e9);
     EXPECT_LT(peak->value, 1e13);
   }
-  EXPECT_EQ(measure_processor_peak(DataType::kF32, 1, [] { return Seconds{}; }), std::nullopt);
-  EXPECT_EQ(measure_processor_peak(DataType::kF64, 1, steady_clock()), std::nullopt);
+  EXPECT_EQ(measure_processor_peak(model::DataType::kF32, 1, [] { return Seconds{}; }),
+            std::nullopt);
+  EXPECT_EQ(measure_processor_peak(model::DataType::kF64, 1, measure::steady_clock()),
+            std::nullopt);
 }
 
 TEST(Calibration, peak_of_bytes_lies_between_that_of_floats_and_what_any_core_can_do) {
-  const auto peak = measure_processor_peak(DataType::kS8, 1, steady_clock());
+  const auto peak = measure_processor_peak(model::DataType::kS8, 1, measure::steady_clock());
   if (!peak) {
     GTEST_SKIP() << "the processor has no such instructions, or matrix tiles";
   }
@@ -115,13 +119,14 @@ TEST(Calibration, peak_of_bytes_lies_between_that_of_floats_and_what_any_core_ca
   EXPECT_LT(peak->value, 2.0 * 64.0 * 2.0 * 7e9);
   EXPECT_GT(peak->value, 1e9);
 #if defined(__x86_64__)
-  const auto floats = measure_processor_peak(DataType::kF32, 1, steady_clock());
+  const auto floats = measure_processor_peak(model::DataType::kF32, 1, measure::steady_clock());
   if (floats && __builtin_cpu_supports("avx512vnni") != 0) {
     // Four times as many in theory. A busy neighbour may have had the better moment.
     EXPECT_GT(peak->value, floats->value);
   }
 #endif
-  EXPECT_EQ(measure_processor_peak(DataType::kS8, 1, [] { return Seconds{}; }), std::nullopt);
+  EXPECT_EQ(measure_processor_peak(model::DataType::kS8, 1, [] { return Seconds{}; }),
+            std::nullopt);
 }
 
 TEST(Calibration, bandwidth_counts_reads_and_writes) {
@@ -134,10 +139,10 @@ TEST(Calibration, bandwidth_counts_reads_and_writes) {
 }
 
 TEST(Calibration, bandwidth_of_two_threads_is_measured_on_the_real_clock) {
-  const BytesPerSecond rate = measure_bandwidth(2, Bytes{1 << 20}, steady_clock());
+  const BytesPerSecond rate = measure_bandwidth(2, Bytes{1 << 20}, measure::steady_clock());
   EXPECT_GT(rate.value, 1e7);
   EXPECT_LT(rate.value, 1e14);
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::engine

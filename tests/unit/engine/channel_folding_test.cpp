@@ -7,7 +7,7 @@
 #include "harness/base/error.hpp"
 #include "runners/engine/number_formats.hpp"
 
-namespace plumb {
+namespace plumb::engine {
 namespace {
 
 using testing::ElementsAre;
@@ -22,24 +22,24 @@ class ChannelFolding2 : public testing::Test {
     folding_.folded_bias = value({2});
   }
 
-  ValueId value(const Dims& dims) {
-    graph_.values.push_back({"", {DataType::kF32, dims, true, {}}, {}, {}});
+  model::ValueId value(const Dims& dims) {
+    graph_.values.push_back({"", {model::DataType::kF32, dims, true, {}}, {}, {}});
     return graph_.values.size() - 1;
   }
 
-  ValueId constant(const Dims& dims, const std::vector<double>& numbers) {
-    const ValueId id = value(dims);
+  model::ValueId constant(const Dims& dims, const std::vector<double>& numbers) {
+    const model::ValueId id = value(dims);
     constants_[id] = tensor_from(graph_.values[id].type, numbers);
     return id;
   }
 
   /// Adds y = fn(x, c), or fn(c, x) if `operand` is 0.
-  void binary(const char* fn, std::size_t operand, ValueId c) {
-    Layer layer;
+  void binary(const char* fn, std::size_t operand, model::ValueId c) {
+    model::Layer layer;
     layer.spec.op = "binary";
     layer.spec.attributes = {{"fn", std::string(fn)}};
-    layer.spec.inputs = {TensorType{DataType::kF32, {1, 2, 3, 3}, false, {}}, {}};
-    layer.inputs = {ValueId{0}, {}};
+    layer.spec.inputs = {model::TensorType{model::DataType::kF32, {1, 2, 3, 3}, false, {}}, {}};
+    layer.inputs = {model::ValueId{0}, {}};
     layer.spec.inputs[1] = layer.spec.inputs[0];
     layer.spec.inputs[operand] = graph_.values[c].type;
     layer.inputs[operand] = c;
@@ -47,23 +47,23 @@ class ChannelFolding2 : public testing::Test {
   }
 
   std::pair<std::vector<double>, std::vector<double>> folded() {
-    std::map<ValueId, Tensor> result;
+    std::map<model::ValueId, model::Tensor> result;
     EXPECT_TRUE(fold_channels(folding_, graph_, constants_, result));
-    return {numbers_of(result.at(folding_.folded_weights)),
-            numbers_of(result.at(folding_.folded_bias))};
+    return {read_numbers(result.at(folding_.folded_weights)),
+            read_numbers(result.at(folding_.folded_bias))};
   }
 
-  Graph graph_;
-  std::map<ValueId, Tensor> constants_;
-  ChannelFolding folding_;
+  model::Graph graph_;
+  std::map<model::ValueId, model::Tensor> constants_;
+  rewrite::ChannelFolding folding_;
 };
 
 TEST_F(ChannelFolding2, folds_batch_norm_behind_a_bias) {
   folding_.bias = constant({2}, {10, 20});
-  Layer norm;
+  model::Layer norm;
   norm.spec.op = "batch_norm";
   norm.spec.attributes = {{"epsilon", 1.0}};
-  norm.inputs = {ValueId{0},
+  norm.inputs = {model::ValueId{0},
                  constant({2}, {4, 6}),   // scale
                  constant({2}, {1, 2}),   // bias
                  constant({2}, {8, 21}),  // mean
@@ -93,23 +93,23 @@ TEST_F(ChannelFolding2, subtracts_from_a_constant) {
 }
 
 TEST_F(ChannelFolding2, rounds_to_the_type_of_the_graph) {
-  graph_.values[folding_.folded_weights].type.dtype = DataType::kBf16;
+  graph_.values[folding_.folded_weights].type.dtype = model::DataType::kBf16;
   binary("mul", 1, constant({}, {1.00390625}));  // 1 + 2^-8: halfway, to even
   EXPECT_THAT(folded().first, ElementsAre(1, 2, 3.015625, 4));
 }
 
 TEST_F(ChannelFolding2, says_so_when_a_constant_is_not_known) {
   binary("mul", 1, value({2, 1, 1}));
-  std::map<ValueId, Tensor> result;
+  std::map<model::ValueId, model::Tensor> result;
   EXPECT_FALSE(fold_channels(folding_, graph_, constants_, result));
   EXPECT_TRUE(result.empty());
 }
 
 TEST_F(ChannelFolding2, refuses_a_constant_that_is_not_per_channel) {
   binary("mul", 1, constant({3}, {1, 2, 3}));
-  std::map<ValueId, Tensor> result;
+  std::map<model::ValueId, model::Tensor> result;
   EXPECT_THROW(static_cast<void>(fold_channels(folding_, graph_, constants_, result)), Error);
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::engine

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace plumb {
+namespace plumb::engine {
 namespace {
 
 TEST(HarnessOverhead, splits_sample_and_execution) {
@@ -21,10 +21,10 @@ TEST(HarnessOverhead, a_clock_that_ticks_once_a_reading_is_all_sample) {
 }
 
 TEST(HarnessOverhead, is_small_on_the_real_clock) {
-  const HarnessOverhead floor = measure_floor(steady_clock());
+  const HarnessOverhead floor = measure_floor(measure::steady_clock());
   EXPECT_GT(floor.at(1).count(), 0.0);
   EXPECT_LT(floor.at(1).count(), 100e-6);
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::engine

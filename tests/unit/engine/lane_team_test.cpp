@@ -6,7 +6,7 @@
 #include <chrono>
 #include <set>
 
-namespace plumb {
+namespace plumb::engine {
 namespace {
 
 TEST(LaneTeam, does_each_piece_once_in_every_lane_and_waits_for_all) {
@@ -49,4 +49,4 @@ TEST(LaneTeam, of_one_is_the_caller) {
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::engine

@@ -7,13 +7,13 @@
 #include "harness/base/error.hpp"
 #include "tests/unit/engine/scripted_backend.hpp"
 
-namespace plumb {
+namespace plumb::engine {
 namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-const LayerKey kRelu{
+const model::LayerKey kRelu{
     "v1:eltwise;in=f32[4,10];out=f32[4,10];acc=f32;math=strict;fn=relu;parameters=[]"};
 
 /// Reporter that keeps the runs.
@@ -41,7 +41,7 @@ class Benchmarks : public testing::Test {
   /// Runs the variants of a key that the filter leaves.
   std::vector<benchmark::BenchmarkReporter::Run> run(std::vector<ScriptedVariant> variants,
                                                      const std::string& filter = "all",
-                                                     const LayerKey& key = kRelu) {
+                                                     const model::LayerKey& key = kRelu) {
     backend_.emplace(std::move(variants));
     backend_->supported = supported_;
     LayerBenchmarks benchmarks(*backend_, backend_->script.clock());
@@ -52,7 +52,7 @@ class Benchmarks : public testing::Test {
     return collector.runs;
   }
 
-  Outcome supported_;
+  results::Outcome supported_;
   std::optional<ScriptedBackend> backend_;
 };
 
@@ -113,7 +113,7 @@ TEST_F(Benchmarks, what_throws_and_what_is_refused_are_errors) {
   auto broken = variant("impl=a", Seconds(1e-3));
   broken.throws = "broken";
   auto refused = variant("impl=b", Seconds(1e-3));
-  refused.prepare = {Outcome::Kind::kUnsupported, "not here"};
+  refused.prepare = {results::Outcome::Kind::kUnsupported, "not here"};
   const auto runs = run({broken, refused});
   ASSERT_EQ(runs.size(), 2U);
   EXPECT_THAT(runs[0].error_message, HasSubstr("broken"));
@@ -121,7 +121,7 @@ TEST_F(Benchmarks, what_throws_and_what_is_refused_are_errors) {
 }
 
 TEST_F(Benchmarks, an_unsupported_key_is_one_that_gives_the_reason) {
-  supported_ = {Outcome::Kind::kUnsupported, "this CPU lacks the type"};
+  supported_ = {results::Outcome::Kind::kUnsupported, "this CPU lacks the type"};
   const auto runs = run({variant("impl=a", Seconds(1e-3))});
   ASSERT_EQ(runs.size(), 1U);
   EXPECT_EQ(runs[0].benchmark_name(), kRelu.text);
@@ -141,4 +141,4 @@ TEST_F(Benchmarks, one_program_is_kept_at_a_time) {
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::engine

@@ -3,7 +3,7 @@
 
 #include <gmock/gmock.h>
 
-namespace plumb {
+namespace plumb::engine {
 namespace {
 
 using ::testing::ElementsAre;
@@ -36,4 +36,4 @@ TEST(LayerRace, halves_until_few_are_left) {
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::engine

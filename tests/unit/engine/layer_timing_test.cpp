@@ -13,10 +13,10 @@
 #include "harness/results/host_pace.hpp"
 #include "tests/unit/engine/listed_monitor.hpp"
 
-namespace plumb {
+namespace plumb::engine {
 namespace {
 
-class CostlyRegion final : public TimedRegion {
+class CostlyRegion final : public measure::TimedRegion {
  public:
   CostlyRegion(Seconds& now, std::function<double(int)> cost) : now_(now), cost_(std::move(cost)) {}
   void run(std::size_t repetitions) override {
@@ -37,7 +37,7 @@ class Timing : public ::testing::Test {
   LayerTiming timing() {
     return LayerTiming([this] { return now_; },
                        [this] {
-                         DisturbanceReading reading;
+                         measure::DisturbanceReading reading;
                          reading.wall = now_;
                          if (++readings_ % 2 == 0 && disturbed_blocks_-- > 0) {
                            switches_ += 1000;
@@ -48,8 +48,8 @@ class Timing : public ::testing::Test {
                        monitor_,
                        pace_);
   }
-  static Measurement row(Purpose purpose = Purpose::kFull) {
-    Measurement result;
+  static results::Measurement row(results::Purpose purpose = results::Purpose::kFull) {
+    results::Measurement result;
     result.key = {"v1:some"};
     result.variant = "impl=x";
     result.purpose = purpose;
@@ -71,18 +71,19 @@ TEST_F(Timing, a_block_beside_which_the_host_is_slow_is_measured_again) {
   pace_ = [&] { return Seconds(1e-5 * paces.at(asked++)); };
   LayerTiming layer_timing = timing();
   CostlyRegion region(now_, [](int) { return 1e-3; });
-  Measurement quiet = row();
-  layer_timing.time(region, SamplingPlan{}, 3, quiet);
+  results::Measurement quiet = row();
+  layer_timing.time(region, measure::SamplingPlan{}, 3, quiet);
   EXPECT_EQ(quiet.attempt, 1);
   EXPECT_FALSE(quiet.disturbance.disturbed);
-  EXPECT_NEAR(quiet.readings.at(kHostPace).median, 1.01e-5, 1e-12);
-  EXPECT_NEAR(quiet.readings.at(kHostPace).low, 1.00e-5, 1e-12);
+  EXPECT_NEAR(quiet.readings.at(results::kHostPace).median, 1.01e-5, 1e-12);
+  EXPECT_NEAR(quiet.readings.at(results::kHostPace).low, 1.00e-5, 1e-12);
 
-  Measurement again = row();
-  layer_timing.time(region, SamplingPlan{}, 3, again);
+  results::Measurement again = row();
+  layer_timing.time(region, measure::SamplingPlan{}, 3, again);
   EXPECT_EQ(again.attempt, 2) << "the first attempt shared its core";
   EXPECT_FALSE(again.disturbance.disturbed);
-  EXPECT_NEAR(again.readings.at(kHostPace).median, 1.02e-5, 1e-12) << "of the block that counts";
+  EXPECT_NEAR(again.readings.at(results::kHostPace).median, 1.02e-5, 1e-12)
+      << "of the block that counts";
   EXPECT_EQ(asked, paces.size());
 }
 
@@ -90,19 +91,19 @@ TEST_F(Timing, a_process_is_told_of_the_pace_that_it_never_saw) {
   pace_ = [] { return Seconds(1.2e-5); };
   LayerTiming unaware = timing();
   CostlyRegion region(now_, [](int) { return 1e-3; });
-  Measurement alone = row();
-  unaware.time(region, SamplingPlan{}, 1, alone);
+  results::Measurement alone = row();
+  unaware.time(region, measure::SamplingPlan{}, 1, alone);
   EXPECT_FALSE(alone.disturbance.disturbed);
 
   LayerTiming aware = timing();
   aware.know_pace(std::nullopt);
   aware.know_pace(Seconds(1e-5));
   aware.know_pace(Seconds(2e-5));
-  Measurement told = row();
+  results::Measurement told = row();
   const auto start = std::chrono::steady_clock::now();
-  aware.time(region, SamplingPlan{}, 1, told);
+  aware.time(region, measure::SamplingPlan{}, 1, told);
   EXPECT_TRUE(told.disturbance.disturbed);
-  aware.time(region, SamplingPlan{}, 1, told);
+  aware.time(region, measure::SamplingPlan{}, 1, told);
   const Seconds waited = std::chrono::steady_clock::now() - start;
   EXPECT_GE(waited, LayerTiming::kMinWaiting);
   EXPECT_LT(waited, LayerTiming::kMinWaiting * 5.0) << "in all, not for each block";
@@ -112,13 +113,13 @@ TEST_F(Timing, races_do_not_ask_for_the_pace) {
   pace_ = []() -> Seconds { throw std::logic_error("asked"); };
   LayerTiming layer_timing = timing();
   CostlyRegion region(now_, [](int) { return 1e-3; });
-  Measurement result = row(Purpose::kRace);
-  layer_timing.time(region, SamplingPlan{}, 1, result);
-  EXPECT_FALSE(result.readings.contains(kHostPace));
+  results::Measurement result = row(results::Purpose::kRace);
+  layer_timing.time(region, measure::SamplingPlan{}, 1, result);
+  EXPECT_FALSE(result.readings.contains(results::kHostPace));
 }
 
 TEST(HostPace, takes_about_as_long_each_time) {
-  HostPace pace(steady_clock());
+  HostPace pace(measure::steady_clock());
   Seconds fastest = pace.measure();
   for (int i = 0; i < 50; ++i) {
     fastest = std::min(fastest, pace.measure());
@@ -128,33 +129,34 @@ TEST(HostPace, takes_about_as_long_each_time) {
 }
 
 TEST_F(Timing, a_block_on_a_device_that_was_held_back_is_measured_again) {
-  const Reading cool{1.98e9, 1.98e9, 1.98e9, 1};
+  const results::Reading cool{1.98e9, 1.98e9, 1.98e9, 1};
   ListedMonitor monitor(
       {{.readings = {{"sm_clock_hertz", {1.2e9, 1.2e9, 1.2e9, 1}}}, .disturbed = true, .fault = {}},
        {.readings = {{"sm_clock_hertz", cool}}, .disturbed = false, .fault = {}}});
   monitor_ = &monitor;
   LayerTiming layer_timing = timing();
   CostlyRegion region(now_, [](int) { return 1e-3; });
-  Measurement result = row();
-  layer_timing.time(region, SamplingPlan{}, 3, result);
+  results::Measurement result = row();
+  layer_timing.time(region, measure::SamplingPlan{}, 3, result);
   EXPECT_EQ(result.attempt, 2);
   EXPECT_FALSE(result.disturbance.disturbed);
-  EXPECT_EQ(result.readings, (Readings{{"sm_clock_hertz", cool}})) << "of the block that counts";
+  EXPECT_EQ(result.readings, (results::Readings{{"sm_clock_hertz", cool}}))
+      << "of the block that counts";
   EXPECT_EQ(monitor.begun, 2);
 }
 
 TEST_F(Timing, a_row_that_is_timed_again_has_the_readings_of_then) {
-  const Reading cool{45.0, 45.0, 45.0, 1};
+  const results::Reading cool{45.0, 45.0, 45.0, 1};
   ListedMonitor monitor(
       {{.readings = {{"power_watts", cool}}, .disturbed = false, .fault = {}},
        {.readings = {{"sm_clock_hertz", cool}}, .disturbed = false, .fault = {}}});
   monitor_ = &monitor;
   LayerTiming layer_timing = timing();
   CostlyRegion region(now_, [](int) { return 1e-3; });
-  Measurement result = row();
-  layer_timing.time(region, SamplingPlan{}, 1, result);
-  layer_timing.time(region, SamplingPlan{}, 1, result);
-  EXPECT_EQ(result.readings, (Readings{{"sm_clock_hertz", cool}}));
+  results::Measurement result = row();
+  layer_timing.time(region, measure::SamplingPlan{}, 1, result);
+  layer_timing.time(region, measure::SamplingPlan{}, 1, result);
+  EXPECT_EQ(result.readings, (results::Readings{{"sm_clock_hertz", cool}}));
 }
 
 TEST_F(Timing, a_device_that_stays_held_back_leaves_a_disturbed_row) {
@@ -162,8 +164,8 @@ TEST_F(Timing, a_device_that_stays_held_back_leaves_a_disturbed_row) {
   monitor_ = &monitor;
   LayerTiming layer_timing = timing();
   CostlyRegion region(now_, [](int) { return 1e-3; });
-  Measurement result = row();
-  layer_timing.time(region, SamplingPlan{}, 3, result);
+  results::Measurement result = row();
+  layer_timing.time(region, measure::SamplingPlan{}, 3, result);
   EXPECT_EQ(result.attempt, 3);
   EXPECT_TRUE(result.disturbance.disturbed);
   EXPECT_TRUE(result.outcome.timed());
@@ -174,18 +176,18 @@ TEST_F(Timing, a_row_during_which_the_device_erred_is_no_time) {
   monitor_ = &monitor;
   LayerTiming layer_timing = timing();
   CostlyRegion region(now_, [](int) { return 1e-3; });
-  Measurement result = row(Purpose::kRace);
-  layer_timing.time(region, SamplingPlan{}, 3, result);
+  results::Measurement result = row(results::Purpose::kRace);
+  layer_timing.time(region, measure::SamplingPlan{}, 3, result);
   EXPECT_EQ(result.attempt, 1) << "again would be no better";
-  EXPECT_EQ(result.outcome, (Outcome{Outcome::Kind::kCrashed, "Xid 48"}));
-  EXPECT_EQ(result.attributes.at(kDeviceFault), "Xid 48");
+  EXPECT_EQ(result.outcome, (results::Outcome{results::Outcome::Kind::kCrashed, "Xid 48"}));
+  EXPECT_EQ(result.attributes.at(results::kDeviceFault), "Xid 48");
 }
 
 TEST_F(Timing, fills_the_row) {
   LayerTiming layer_timing = timing();
   CostlyRegion region(now_, [](int) { return 1e-3; });
-  Measurement result = row();
-  layer_timing.time(region, SamplingPlan{}, 3, result);
+  results::Measurement result = row();
+  layer_timing.time(region, measure::SamplingPlan{}, 3, result);
   EXPECT_TRUE(result.outcome.ok());
   EXPECT_EQ(result.samples.size(), result.summary.n);
   EXPECT_NEAR(result.summary.median.count(), 1e-3, 1e-9);
@@ -199,8 +201,8 @@ TEST_F(Timing, measures_a_disturbed_block_again) {
   LayerTiming layer_timing = timing();
   CostlyRegion region(now_, [](int) { return 1e-3; });
   disturbed_blocks_ = 1;
-  Measurement result = row();
-  layer_timing.time(region, SamplingPlan{}, 3, result);
+  results::Measurement result = row();
+  layer_timing.time(region, measure::SamplingPlan{}, 3, result);
   EXPECT_EQ(result.attempt, 2);
   EXPECT_FALSE(result.disturbance.disturbed);
 }
@@ -209,8 +211,8 @@ TEST_F(Timing, marks_what_stays_disturbed) {
   LayerTiming layer_timing = timing();
   CostlyRegion region(now_, [](int) { return 1e-3; });
   disturbed_blocks_ = 100;
-  Measurement result = row();
-  layer_timing.time(region, SamplingPlan{}, 3, result);
+  results::Measurement result = row();
+  layer_timing.time(region, measure::SamplingPlan{}, 3, result);
   EXPECT_EQ(result.attempt, 3);
   EXPECT_TRUE(result.disturbance.disturbed);
   EXPECT_TRUE(result.outcome.timed());
@@ -222,37 +224,37 @@ TEST_F(Timing, loses_patience_with_a_host_that_stays_disturbed_until_it_is_quiet
   disturbed_blocks_ = 3 * 3 + 1;  // three rows of three attempts, one row of one
   std::vector<std::int64_t> attempts;
   for (int i = 0; i < 5; ++i) {
-    Measurement result = row();
-    layer_timing.time(region, SamplingPlan{}, 3, result);
+    results::Measurement result = row();
+    layer_timing.time(region, measure::SamplingPlan{}, 3, result);
     attempts.push_back(result.attempt);
   }
   EXPECT_EQ(attempts, (std::vector<std::int64_t>{3, 3, 3, 1, 1}));
   disturbed_blocks_ = 1;
-  Measurement result = row();
-  layer_timing.time(region, SamplingPlan{}, 3, result);
+  results::Measurement result = row();
+  layer_timing.time(region, measure::SamplingPlan{}, 3, result);
   EXPECT_EQ(result.attempt, 2) << "the fifth row was quiet: patient again";
 }
 
 TEST_F(Timing, calls_a_wide_interval_unstable_but_not_in_a_race) {
   CostlyRegion region(now_, [](int i) { return i % 2 == 0 ? 1e-3 : 2e-3; });
   LayerTiming layer_timing = timing();
-  Measurement full = row();
-  layer_timing.time(region, SamplingPlan{}, 1, full);
-  EXPECT_EQ(full.outcome.kind, Outcome::Kind::kUnstable);
+  results::Measurement full = row();
+  layer_timing.time(region, measure::SamplingPlan{}, 1, full);
+  EXPECT_EQ(full.outcome.kind, results::Outcome::Kind::kUnstable);
   EXPECT_TRUE(full.outcome.timed());
-  Measurement race = row(Purpose::kRace);
-  layer_timing.time(region, SamplingPlan{}, 1, race);
+  results::Measurement race = row(results::Purpose::kRace);
+  layer_timing.time(region, measure::SamplingPlan{}, 1, race);
   EXPECT_TRUE(race.outcome.ok());
 }
 
 TEST_F(Timing, one_sample_is_unstable) {
   CostlyRegion region(now_, [](int) { return 10.0; });
   LayerTiming layer_timing = timing();
-  Measurement result = row();
-  layer_timing.time(region, SamplingPlan{}, 1, result);
-  EXPECT_EQ(result.outcome.kind, Outcome::Kind::kUnstable);
+  results::Measurement result = row();
+  layer_timing.time(region, measure::SamplingPlan{}, 1, result);
+  EXPECT_EQ(result.outcome.kind, results::Outcome::Kind::kUnstable);
   EXPECT_EQ(result.outcome.reason, "only one sample within the budget");
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::engine

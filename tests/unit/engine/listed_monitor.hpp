@@ -8,7 +8,7 @@
 
 #include "runners/engine/bench/block_monitor.hpp"
 
-namespace plumb {
+namespace plumb::engine {
 
 /// Sees a list of blocks, one after the other; then the last of them again.
 class ListedMonitor final : public BlockMonitor {
@@ -27,4 +27,4 @@ class ListedMonitor final : public BlockMonitor {
   std::size_t ended_ = 0;
 };
 
-}  // namespace plumb
+}  // namespace plumb::engine

@@ -7,7 +7,7 @@
 #include <new>
 #include <vector>
 
-namespace plumb {
+namespace plumb::engine {
 namespace {
 
 TEST(MemoryLimit, reads_what_is_available) {
@@ -37,4 +37,4 @@ TEST(MemoryLimitDeathTest, makes_an_allocation_beyond_it_fail) {
 #endif
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::engine

@@ -5,7 +5,7 @@
 
 #include "runners/engine/random_stream.hpp"
 
-namespace plumb {
+namespace plumb::engine {
 namespace {
 
 TEST(MemoryPlan, reuses_the_bytes_of_what_is_no_longer_needed) {
@@ -61,4 +61,4 @@ TEST(MemoryPlan, never_lets_two_live_pieces_share_bytes) {
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::engine

@@ -12,7 +12,7 @@
 #include "tests/unit/engine/listed_monitor.hpp"
 #include "tests/unit/engine/scripted_backend.hpp"
 
-namespace plumb {
+namespace plumb::engine {
 namespace {
 
 constexpr const char* kLook = "observe impl=scripted 0";
@@ -34,14 +34,14 @@ class Models : public ::testing::Test {
     variant_.variant.text = "impl=scripted";
   }
 
-  std::vector<Execution> executed(BlockMonitor& monitor) {
+  std::vector<results::Execution> executed(BlockMonitor& monitor) {
     ScriptedBackend backend({variant_});
     LayerTiming timing(
-        backend.script.clock(), [] { return DisturbanceReading{}; }, &monitor);
-    std::vector<Execution> result;
+        backend.script.clock(), [] { return measure::DisturbanceReading{}; }, &monitor);
+    std::vector<results::Execution> result;
     ModelBenchmark(backend, timing, Bytes{1 << 20}, request_)
-        .run([&](Execution execution) { result.push_back(std::move(execution)); },
-             [&](const ExecuteProgress& progress) { reports_.push_back(progress); },
+        .run([&](results::Execution execution) { result.push_back(std::move(execution)); },
+             [&](const worker::ExecuteProgress& progress) { reports_.push_back(progress); },
              [&] { ++turns_; });
     log_ = backend.script.log;
     return result;
@@ -51,10 +51,10 @@ class Models : public ::testing::Test {
     return std::count(log_.begin(), log_.end(), line);
   }
 
-  ExecuteRequest request_;
+  worker::ExecuteRequest request_;
   ScriptedVariant variant_{};
   std::vector<std::string> log_;
-  std::vector<ExecuteProgress> reports_;
+  std::vector<worker::ExecuteProgress> reports_;
   std::size_t turns_ = 0;
 };
 
@@ -62,14 +62,14 @@ TEST_F(Models, rows_have_what_is_seen_and_read_beside_all_their_blocks) {
   variant_.observed.attributes = {{"kernels", "[]"}, {"tensor_cores", "no"}};
   variant_.observed.readings = {{"energy_joules", {0.5, 0.4, 0.6, 3}}};
   ListedMonitor monitor({{{{"sm_clock_hertz", {1.9e9, 1.8e9, 1.95e9, 1}}}, false, ""}});
-  const std::vector<Execution> executions = executed(monitor);
+  const std::vector<results::Execution> executions = executed(monitor);
   ASSERT_EQ(executions.size(), 2U);
-  for (const Execution& execution : executions) {
-    const Measurement& row = execution.row;
+  for (const results::Execution& execution : executions) {
+    const results::Measurement& row = execution.row;
     ASSERT_TRUE(row.outcome.timed()) << row.outcome.reason;
     EXPECT_EQ(row.attributes, variant_.observed.attributes);
-    EXPECT_EQ(row.readings.at("energy_joules"), (Reading{0.5, 0.4, 0.6, 3}));
-    EXPECT_EQ(row.readings.at("sm_clock_hertz"), (Reading{1.9e9, 1.8e9, 1.95e9, 32}))
+    EXPECT_EQ(row.readings.at("energy_joules"), (results::Reading{0.5, 0.4, 0.6, 3}));
+    EXPECT_EQ(row.readings.at("sm_clock_hertz"), (results::Reading{1.9e9, 1.8e9, 1.95e9, 32}))
         << "each of the 32 rounds of a quick model once";
   }
   EXPECT_EQ(logged(kLook), 2) << "once a mode";
@@ -82,11 +82,11 @@ TEST_F(Models, are_timed_between_parts_of_a_pass_over_their_steps) {
   variant_.steps = 4;
   variant_.step_in_context = Seconds(0.02);
   ListedMonitor monitor({{{{"sm_clock_hertz", {1.9e9, 1.8e9, 1.95e9, 1}}}, false, ""}});
-  const std::vector<Execution> executions = executed(monitor);
+  const std::vector<results::Execution> executions = executed(monitor);
   ASSERT_EQ(executions.size(), 2U);
   EXPECT_EQ(logged("in turn 4"), 2);
   EXPECT_EQ(logged("in turn 1"), 2 * 3 * 4);
-  for (const Execution& execution : executions) {
+  for (const results::Execution& execution : executions) {
     EXPECT_EQ(execution.row.readings.at("sm_clock_hertz").n, 1 + 3 * 4) << "timed beside each";
     EXPECT_GE(execution.row.samples.size(), 1U + 3U * 4U);
     ASSERT_TRUE(execution.in_context);
@@ -102,17 +102,18 @@ TEST_F(Models, have_an_interval_as_wide_as_their_rounds_differ) {
   variant_.hot = Seconds(0.004);
   variant_.drift = 0.2;
   ListedMonitor monitor({{{}, false, ""}});
-  for (const Execution& execution : executed(monitor)) {
+  for (const results::Execution& execution : executed(monitor)) {
     const std::vector<Seconds>& samples = execution.row.samples;
     ASSERT_EQ(samples.size(), kRounds * kEach);
     std::vector<Seconds> of_rounds;
     for (std::size_t round = 0; round < kRounds; ++round) {
-      of_rounds.push_back(summarize(std::span(samples).subspan(round * kEach, kEach)).median);
+      of_rounds.push_back(
+          measure::summarize(std::span(samples).subspan(round * kEach, kEach)).median);
     }
-    const SampleSummary by_ranks = summarize(samples);
-    const Interval by_rounds = section_interval(by_ranks.median, of_rounds);
+    const measure::SampleSummary by_ranks = measure::summarize(samples);
+    const measure::Interval by_rounds = measure::section_interval(by_ranks.median, of_rounds);
     EXPECT_EQ(execution.row.summary.median, by_ranks.median);
-    const Interval& interval = execution.row.summary.interval;
+    const measure::Interval& interval = execution.row.summary.interval;
     EXPECT_EQ(interval.low, std::min(by_rounds.low, by_ranks.interval.low));
     EXPECT_EQ(interval.high, std::max(by_rounds.high, by_ranks.interval.high));
     EXPECT_LT(interval.low, by_ranks.interval.low);
@@ -122,17 +123,17 @@ TEST_F(Models, have_an_interval_as_wide_as_their_rounds_differ) {
 // The first mode has nothing but the reference to be compared with.
 TEST_F(Models, are_compared_with_the_reference) {
   ListedMonitor monitor({{{}, false, ""}});
-  for (const Execution& execution : executed(monitor)) {
+  for (const results::Execution& execution : executed(monitor)) {
     EXPECT_TRUE(execution.row.outcome.timed()) << execution.row.outcome.reason;
     EXPECT_EQ(execution.row.maximum_error, 0.0);
   }
   variant_.wrong = true;
-  for (const Execution& execution : executed(monitor)) {
-    EXPECT_EQ(execution.row.outcome.kind, Outcome::Kind::kWrongResult);
+  for (const results::Execution& execution : executed(monitor)) {
+    EXPECT_EQ(execution.row.outcome.kind, results::Outcome::Kind::kWrongResult);
     EXPECT_THAT(execution.row.outcome.reason, ::testing::HasSubstr("float64 reference"));
   }
   request_.verify = false;
-  const std::vector<Execution> later = executed(monitor);
+  const std::vector<results::Execution> later = executed(monitor);
   EXPECT_TRUE(later.front().row.outcome.timed()) << "a later process does not compare again";
   EXPECT_FALSE(later.front().row.maximum_error);
 }
@@ -140,8 +141,8 @@ TEST_F(Models, are_compared_with_the_reference) {
 TEST_F(Models, are_wrong_if_they_compute_something_else_launch_by_launch) {
   variant_.wrong_at_once = true;
   ListedMonitor monitor({{{}, false, ""}});
-  for (const Execution& execution : executed(monitor)) {
-    EXPECT_EQ(execution.row.outcome.kind, Outcome::Kind::kWrongResult);
+  for (const results::Execution& execution : executed(monitor)) {
+    EXPECT_EQ(execution.row.outcome.kind, results::Outcome::Kind::kWrongResult);
     EXPECT_THAT(execution.row.outcome.reason, ::testing::HasSubstr("one after the other"));
     EXPECT_TRUE(execution.row.samples.empty()) << "never timed";
   }
@@ -156,10 +157,11 @@ TEST_F(Models, are_timed_one_after_the_other_where_the_devices_memory_is_short) 
     backend.model_memory = kEach;
     backend.free = free;
     LayerTiming timing(
-        backend.script.clock(), [] { return DisturbanceReading{}; }, &monitor);
-    ModelBenchmark(backend, timing, Bytes{1 << 20}, request_).run([](const Execution& execution) {
-      EXPECT_TRUE(execution.row.outcome.timed()) << execution.row.outcome.reason;
-    });
+        backend.script.clock(), [] { return measure::DisturbanceReading{}; }, &monitor);
+    ModelBenchmark(backend, timing, Bytes{1 << 20}, request_)
+        .run([](const results::Execution& execution) {
+          EXPECT_TRUE(execution.row.outcome.timed()) << execution.row.outcome.reason;
+        });
     const std::vector<std::string>& log = backend.script.log;
     const auto dropped = std::find(log.begin(), log.end(), "drop impl=scripted");
     return std::count(log.begin(), dropped, "bind impl=scripted 0") == 2;
@@ -190,7 +192,7 @@ TEST_F(Models, are_never_further_from_the_end_than_they_were) {
   static_cast<void>(executed(monitor));
   ASSERT_EQ(reports_.size(), 2U * 32U);
   double before = 0.0;
-  for (const ExecuteProgress& report : reports_) {
+  for (const worker::ExecuteProgress& report : reports_) {
     EXPECT_GT(report.share, before);
     before = report.share;
   }
@@ -204,9 +206,9 @@ TEST_F(Models, of_a_later_process_are_timed_without_their_steps) {
   variant_.steps = 4;
   variant_.step_in_context = Seconds(0.02);
   ListedMonitor monitor({{{}, false, ""}});
-  const std::vector<Execution> executions = executed(monitor);
+  const std::vector<results::Execution> executions = executed(monitor);
   EXPECT_EQ(logged("in turn 4"), 0);
-  for (const Execution& execution : executions) {
+  for (const results::Execution& execution : executions) {
     EXPECT_GE(execution.row.samples.size(), 9U) << "three rounds of three at least";
     EXPECT_TRUE(execution.layers.empty());
     EXPECT_FALSE(execution.in_context);
@@ -219,7 +221,7 @@ TEST_F(Models, await_a_turn_before_each_round) {
   request_.in_turns = true;
   variant_.hot = Seconds(0.001);
   ListedMonitor monitor({{{}, false, ""}});
-  for (const Execution& execution : executed(monitor)) {
+  for (const results::Execution& execution : executed(monitor)) {
     EXPECT_TRUE(execution.row.outcome.timed());
     EXPECT_GE(execution.row.samples.size(), 32U);
   }
@@ -238,7 +240,7 @@ TEST_F(Models, await_a_turn_before_each_round) {
 TEST_F(Models, end_after_a_minute_a_mode) {
   variant_.hot = Seconds(30.0);
   ListedMonitor monitor({{{{"sm_clock_hertz", {1.9e9, 1.8e9, 1.95e9, 1}}}, false, ""}});
-  for (const Execution& execution : executed(monitor)) {
+  for (const results::Execution& execution : executed(monitor)) {
     EXPECT_EQ(execution.row.readings.at("sm_clock_hertz").n, 1);
     EXPECT_GT(execution.row.summary.n, 0U);
   }
@@ -246,12 +248,12 @@ TEST_F(Models, end_after_a_minute_a_mode) {
 
 TEST_F(Models, a_device_that_erred_is_not_believed) {
   ListedMonitor monitor({{{}, false, "an uncorrected memory error"}});
-  const std::vector<Execution> executions = executed(monitor);
+  const std::vector<results::Execution> executions = executed(monitor);
   ASSERT_EQ(executions.size(), 2U);
-  EXPECT_EQ(executions[0].row.outcome.kind, Outcome::Kind::kCrashed);
-  EXPECT_EQ(executions[0].row.attributes.at(kDeviceFault), "an uncorrected memory error");
+  EXPECT_EQ(executions[0].row.outcome.kind, results::Outcome::Kind::kCrashed);
+  EXPECT_EQ(executions[0].row.attributes.at(results::kDeviceFault), "an uncorrected memory error");
   EXPECT_EQ(logged(kLook), 0);
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::engine

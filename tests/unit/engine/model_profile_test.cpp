@@ -7,21 +7,23 @@
 #include <memory>
 #include <utility>
 
-namespace plumb {
+namespace plumb::engine {
 namespace {
 
 using testing::ElementsAre;
 using testing::SizeIs;
 
 /// Takes step i a microsecond times i + 1, and a floor.
-class SteppedProgram final : public Program {
+class SteppedProgram final : public worker::Program {
  public:
   explicit SteppedProgram(std::vector<std::vector<bool>>& asked) : asked_(asked) {}
-  [[nodiscard]] ProgramFacts facts() const override { return {}; }
-  void bind(std::size_t /*slot*/, std::span<const Tensor> /*operands*/, bool /*shared*/) override {}
+  [[nodiscard]] worker::ProgramFacts facts() const override { return {}; }
+  void bind(std::size_t /*slot*/,
+            std::span<const model::Tensor> /*operands*/,
+            bool /*shared*/) override {}
   void enqueue(std::size_t /*slot*/) override {}
   void synchronize() override {}
-  [[nodiscard]] std::vector<Tensor> outputs(std::size_t /*slot*/) override { return {}; }
+  [[nodiscard]] std::vector<model::Tensor> outputs(std::size_t /*slot*/) override { return {}; }
   [[nodiscard]] std::vector<Seconds> profile(std::size_t /*slot*/) override {
     return std::vector<Seconds>(steps, Seconds(1e-5));
   }
@@ -50,8 +52,8 @@ class SteppedProgram final : public Program {
 /// output.
 struct RepeatedBlock {
   RepeatedBlock() {
-    for (LayerId id = 0; id < 9; ++id) {
-      Layer layer;
+    for (model::LayerId id = 0; id < 9; ++id) {
+      model::Layer layer;
       layer.key.text = id % 2 == 0 ? "v1:conv" : "v1:relu";
       ready.plan.fused.graph.layers.push_back(layer);
       ready.plan.fused.origins.push_back({id});
@@ -72,7 +74,7 @@ TEST(ModelProfile, times_a_few_of_equal_steps_and_others_in_the_next_pass) {
   RepeatedBlock block;
   ModelProfile profile(block.ready, Bytes{64});
   Seconds now{};
-  const Clock clock = [&] { return now += Seconds(1.0); };
+  const measure::Clock clock = [&] { return now += Seconds(1.0); };
   profile.add(1, 1, Seconds(1000.0), clock);
   profile.add(1, 3, Seconds(1000.0), clock);
   const auto asked = [](std::size_t but) {  // for relu number `but` and the conv behind it
@@ -84,7 +86,7 @@ TEST(ModelProfile, times_a_few_of_equal_steps_and_others_in_the_next_pass) {
   EXPECT_THAT(block.asked, ElementsAre(asked(3), asked(2), asked(1), asked(0)));
   // Medians of 2, 4, 6, 8 us and of 3, 5, 7, 9 us, thrice each.
   const std::vector<double> expected{1e-6, 5e-6, 6e-6, 5e-6, 6e-6, 5e-6, 6e-6, 5e-6, 6e-6, 1e-5};
-  const std::vector<ExecutedLayer> layers = profile.layers(SteppedProgram::kFloor);
+  const std::vector<results::ExecutedLayer> layers = profile.layers(SteppedProgram::kFloor);
   ASSERT_THAT(layers, SizeIs(expected.size()));
   for (std::size_t i = 0; i < expected.size(); ++i) {
     ASSERT_TRUE(layers[i].in_context) << i;
@@ -116,13 +118,13 @@ TEST(ModelProfile, is_as_sure_of_the_sum_as_its_rounds_agree) {
     program.slower *= 1.1;
   };
   add_round();
-  const TimeInContext one = profile.in_context(SteppedProgram::kFloor).value();
+  const results::TimeInContext one = profile.in_context(SteppedProgram::kFloor).value();
   EXPECT_NEAR(one.median.count(), 3e-6, 1e-12);
   EXPECT_EQ(one.interval.low, Seconds(0)) << "one round says nothing of the spread";
   EXPECT_NEAR(one.interval.high.count(), 6e-6, 1e-12);
   add_round();
   add_round();
-  const TimeInContext three = profile.in_context(SteppedProgram::kFloor).value();
+  const results::TimeInContext three = profile.in_context(SteppedProgram::kFloor).value();
   EXPECT_NEAR(three.median.count(), 3.3e-6, 1e-12);
   EXPECT_NEAR(three.interval.low.count(), 2.51661e-6, 1e-11);
   EXPECT_NEAR(three.interval.high.count(), 4.08339e-6, 1e-11);
@@ -151,7 +153,7 @@ TEST(ModelProfile, splits_a_pass_into_parts_and_tells_what_a_whole_one_takes) {
   RepeatedBlock block;
   ModelProfile profile(block.ready, Bytes{64});
   Seconds now{};
-  const Clock clock = [&] { return now += Seconds(1.0); };
+  const measure::Clock clock = [&] { return now += Seconds(1.0); };
   const auto add_part = [&] { profile.add(3, 1, Seconds(0), clock); };
   add_part();
   add_part();
@@ -177,4 +179,4 @@ TEST(ModelProfile, has_no_layers_without_a_pass) {
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::engine

@@ -6,7 +6,7 @@
 #include "runners/engine/exec/reference_model.hpp"
 #include "runners/engine/reference/reference.hpp"
 
-namespace plumb {
+namespace plumb::engine {
 namespace {
 
 TEST(OnnxNodeTests, agree_with_the_reference) {
@@ -17,10 +17,10 @@ TEST(OnnxNodeTests, agree_with_the_reference) {
   }
   const test_support::NodeTestTally tally =
       test_support::run_node_tests(folder,
-                                   {[](const LayerSpec& spec,
-                                       const std::vector<Tensor>& operands,
-                                       std::vector<Tensor>& outputs) {
-                                      const Outcome support = reference_support(spec);
+                                   {[](const model::LayerSpec& spec,
+                                       const std::vector<model::Tensor>& operands,
+                                       std::vector<model::Tensor>& outputs) {
+                                      const results::Outcome support = reference_support(spec);
                                       if (support.ok()) {
                                         outputs = reference_outputs(spec, operands);
                                       }
@@ -35,4 +35,4 @@ TEST(OnnxNodeTests, agree_with_the_reference) {
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::engine

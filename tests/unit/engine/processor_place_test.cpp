@@ -7,7 +7,7 @@
 #include <set>
 #include <thread>
 
-namespace plumb {
+namespace plumb::engine {
 namespace {
 
 std::set<int> usable_processors() {
@@ -38,4 +38,4 @@ TEST(ProcessorPlace, counts_round_over_the_processors_that_may_be_used) {
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::engine

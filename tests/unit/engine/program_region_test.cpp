@@ -6,7 +6,7 @@
 
 #include "tests/unit/engine/scripted_backend.hpp"
 
-namespace plumb {
+namespace plumb::engine {
 namespace {
 
 using ::testing::ElementsAre;
@@ -19,7 +19,7 @@ class Regions : public ::testing::Test {
     return result;
   }
   ScriptedBackend backend_{{variant()}};
-  std::unique_ptr<Program> program_ = backend_.prepare({"key"}, "a").program;
+  std::unique_ptr<worker::Program> program_ = backend_.prepare({"key"}, "a").program;
 };
 
 TEST_F(Regions, hot_runs_stay_on_slot_zero) {
@@ -57,24 +57,24 @@ TEST_F(Regions, nothing_is_warm_when_everything_rotates) {
 }
 
 /// A program of a device with a clock of its own.
-class ClockedProgram final : public Program, public DeviceClock {
+class ClockedProgram final : public worker::Program, public worker::DeviceClock {
  public:
-  [[nodiscard]] DeviceSample sample(std::span<const std::size_t> slots) override {
+  [[nodiscard]] worker::DeviceSample sample(std::span<const std::size_t> slots) override {
     log.push_back(fmt::format("sample of {}", slots.size()));
     return {Seconds(1.0), Seconds(1.0), 4};
   }
-  [[nodiscard]] DeviceSample sample_cold(std::size_t slot,
-                                         Bytes swept,
-                                         std::optional<std::size_t> warm) override {
+  [[nodiscard]] worker::DeviceSample sample_cold(std::size_t slot,
+                                                 Bytes swept,
+                                                 std::optional<std::size_t> warm) override {
     log.push_back(
         fmt::format("slot {} behind {} bytes{}", slot, swept.value, warm ? ", warm" : ""));
     return {Seconds(2.0), Seconds(2.0), 1};
   }
-  [[nodiscard]] ProgramFacts facts() const override { return {}; }
-  void bind(std::size_t, std::span<const Tensor>, bool) override {}
+  [[nodiscard]] worker::ProgramFacts facts() const override { return {}; }
+  void bind(std::size_t, std::span<const model::Tensor>, bool) override {}
   void enqueue(std::size_t) override { log.push_back("an execution of its own"); }
   void synchronize() override {}
-  [[nodiscard]] std::vector<Tensor> outputs(std::size_t) override { return {}; }
+  [[nodiscard]] std::vector<model::Tensor> outputs(std::size_t) override { return {}; }
 
   std::vector<std::string> log;
 };
@@ -108,4 +108,4 @@ TEST(ClockedRegions, a_ring_is_sampled_as_a_whole) {
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::engine

@@ -6,28 +6,29 @@
 
 #include "runners/engine/number_formats.hpp"
 
-namespace plumb {
+namespace plumb::engine {
 namespace {
 
 using testing::ElementsAre;
 
 class QuantizedConstants : public testing::Test {
  protected:
-  ValueId value(DataType type, const std::vector<std::int64_t>& dims) {
+  model::ValueId value(model::DataType type, const std::vector<std::int64_t>& dims) {
     graph_.graph.values.push_back({"", {type, dims, true, {}}, {}, {}});
     return graph_.graph.values.size() - 1;
   }
 
-  ValueId constant(const std::vector<std::int64_t>& dims, const std::vector<double>& numbers) {
-    const ValueId id = value(DataType::kF32, dims);
+  model::ValueId constant(const std::vector<std::int64_t>& dims,
+                          const std::vector<double>& numbers) {
+    const model::ValueId id = value(model::DataType::kF32, dims);
     constants_[id] = tensor_from(graph_.graph.values[id].type, numbers);
     return id;
   }
 
-  std::optional<ValueId> compute(const Magnitudes& magnitudes = {}) {
+  std::optional<model::ValueId> compute(const Magnitudes& magnitudes = {}) {
     return quantize_constants(
         graph_,
-        [&](ValueId id) {
+        [&](model::ValueId id) {
           const auto found = constants_.find(id);
           return found == constants_.end() ? nullptr : &found->second;
         },
@@ -35,60 +36,64 @@ class QuantizedConstants : public testing::Test {
         made_);
   }
 
-  FusedGraph graph_;
-  std::map<ValueId, Tensor> constants_;
-  std::map<ValueId, Tensor> made_;
+  rewrite::FusedGraph graph_;
+  std::map<model::ValueId, model::Tensor> constants_;
+  std::map<model::ValueId, model::Tensor> made_;
 };
 
 TEST_F(QuantizedConstants, put_the_largest_magnitude_of_a_channel_at_the_end_of_its_grid) {
-  const ValueId weights = constant({3, 2}, {0.5, -1.0, 0.0, 0.0, 25.4, 10.0});
-  QuantizedWeights to{weights, value(DataType::kS8, {3, 2}), value(DataType::kF32, {3})};
+  const model::ValueId weights = constant({3, 2}, {0.5, -1.0, 0.0, 0.0, 25.4, 10.0});
+  rewrite::QuantizedWeights to{
+      weights, value(model::DataType::kS8, {3, 2}), value(model::DataType::kF32, {3})};
   graph_.quantization.weights.push_back(to);
   EXPECT_EQ(compute(), std::nullopt);
-  EXPECT_THAT(numbers_of(made_.at(to.quantized)), ElementsAre(64, -127, 0, 0, 127, 50));
-  const std::vector<double> scales = numbers_of(made_.at(to.scale));
+  EXPECT_THAT(read_numbers(made_.at(to.quantized)), ElementsAre(64, -127, 0, 0, 127, 50));
+  const std::vector<double> scales = read_numbers(made_.at(to.scale));
   EXPECT_FLOAT_EQ(static_cast<float>(scales[0]), 1.0F / 127.0F);
   EXPECT_EQ(scales[1], 1.0);
   EXPECT_FLOAT_EQ(static_cast<float>(scales[2]), 0.2F);
 }
 
 TEST_F(QuantizedConstants, know_columns_and_turned_matrices) {
-  const ValueId weights = constant({2, 3}, {1.0, 4.0, 0.0, 2.0, -8.0, 3.0});
-  QuantizedWeights columns{weights, value(DataType::kS8, {2, 3}), value(DataType::kF32, {3}), true};
-  QuantizedWeights turned{weights, value(DataType::kS8, {3, 2}), value(DataType::kF32, {2})};
+  const model::ValueId weights = constant({2, 3}, {1.0, 4.0, 0.0, 2.0, -8.0, 3.0});
+  rewrite::QuantizedWeights columns{
+      weights, value(model::DataType::kS8, {2, 3}), value(model::DataType::kF32, {3}), true};
+  rewrite::QuantizedWeights turned{
+      weights, value(model::DataType::kS8, {3, 2}), value(model::DataType::kF32, {2})};
   turned.turned = true;
   graph_.quantization.weights = {columns, turned};
   EXPECT_EQ(compute(), std::nullopt);
-  EXPECT_THAT(numbers_of(made_.at(columns.quantized)), ElementsAre(64, 64, 0, 127, -127, 127));
-  EXPECT_THAT(numbers_of(made_.at(turned.quantized)), ElementsAre(32, 32, 127, -127, 0, 48));
+  EXPECT_THAT(read_numbers(made_.at(columns.quantized)), ElementsAre(64, 64, 0, 127, -127, 127));
+  EXPECT_THAT(read_numbers(made_.at(turned.quantized)), ElementsAre(32, 32, 127, -127, 0, 48));
 }
 
 TEST_F(QuantizedConstants, share_one_scale_among_joined_activations) {
-  const ValueId left = value(DataType::kF32, {2});
-  const ValueId right = value(DataType::kF32, {2});
-  const ValueId scale = value(DataType::kF32, {});
-  graph_.quantization.activations.push_back({{left, right}, scale, DataType::kU8});
+  const model::ValueId left = value(model::DataType::kF32, {2});
+  const model::ValueId right = value(model::DataType::kF32, {2});
+  const model::ValueId scale = value(model::DataType::kF32, {});
+  graph_.quantization.activations.push_back({{left, right}, scale, model::DataType::kU8});
   EXPECT_EQ(compute({{left, 1.0}}), right);
   EXPECT_EQ(compute({{left, 1.0}, {right, 510.0}}), std::nullopt);
-  EXPECT_THAT(numbers_of(made_.at(scale)), ElementsAre(2.0));
-  graph_.quantization.activations[0].type = DataType::kS8;
+  EXPECT_THAT(read_numbers(made_.at(scale)), ElementsAre(2.0));
+  graph_.quantization.activations[0].type = model::DataType::kS8;
   EXPECT_EQ(compute({{left, 254.0}, {right, 1.0}}), std::nullopt);
-  EXPECT_THAT(numbers_of(made_.at(scale)), ElementsAre(2.0));
+  EXPECT_THAT(read_numbers(made_.at(scale)), ElementsAre(2.0));
 }
 
 TEST_F(QuantizedConstants, name_the_weights_that_are_not_known) {
-  const ValueId weights = value(DataType::kF32, {2, 2});
+  const model::ValueId weights = value(model::DataType::kF32, {2, 2});
   graph_.quantization.weights.push_back(
-      {weights, value(DataType::kS8, {2, 2}), value(DataType::kF32, {2})});
+      {weights, value(model::DataType::kS8, {2, 2}), value(model::DataType::kF32, {2})});
   EXPECT_EQ(compute(), weights);
 }
 
 TEST(Magnitude, is_that_of_the_largest_number_of_either_sign) {
-  const TensorType type{DataType::kF32, {3}, false, {}};
-  EXPECT_EQ(magnitude_of(tensor_from(type, std::vector{1.0, -7.5, 3.0})), 7.5);
-  EXPECT_EQ(magnitude_of(tensor_from({DataType::kF32, {0}, false, {}}, std::vector<double>{})),
+  const model::TensorType type{model::DataType::kF32, {3}, false, {}};
+  EXPECT_EQ(compute_magnitude(tensor_from(type, std::vector{1.0, -7.5, 3.0})), 7.5);
+  EXPECT_EQ(compute_magnitude(
+                tensor_from({model::DataType::kF32, {0}, false, {}}, std::vector<double>{})),
             0.0);
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::engine

@@ -9,7 +9,7 @@
 #include "runners/engine/bench/random_operands.hpp"
 #include "tests/unit/engine/layer_builder.hpp"
 
-namespace plumb {
+namespace plumb::engine {
 namespace {
 
 using ::testing::DoubleNear;
@@ -17,19 +17,21 @@ using ::testing::ElementsAre;
 using ::testing::Pointwise;
 using Numbers = std::vector<std::vector<double>>;
 
-LayerSpec exact(const std::string& text) {
-  return parse_key({"v1:" + text});
+model::LayerSpec exact(const std::string& text) {
+  return model::parse_key({"v1:" + text});
 }
 
-Numbers random_numbers(const LayerSpec& spec, std::uint64_t seed) {
+Numbers random_numbers(const model::LayerSpec& spec, std::uint64_t seed) {
   Numbers numbers;
-  for (const Tensor& operand : random_operands(spec, seed)) {
-    numbers.push_back(operand.data.empty() ? std::vector<double>{} : numbers_of(operand));
+  for (const model::Tensor& operand : random_operands(spec, seed)) {
+    numbers.push_back(operand.data.empty() ? std::vector<double>{} : read_numbers(operand));
   }
   return numbers;
 }
 
-double weighted(const LayerSpec& layer, const Numbers& operands, const std::vector<double>& dy) {
+double weighted(const model::LayerSpec& layer,
+                const Numbers& operands,
+                const std::vector<double>& dy) {
   const std::vector<double> y = test_support::outputs(layer, operands);
   double sum = 0.0;
   for (std::size_t i = 0; i < y.size(); ++i) {
@@ -38,7 +40,7 @@ double weighted(const LayerSpec& layer, const Numbers& operands, const std::vect
   return sum;
 }
 
-std::vector<double> slopes(const LayerSpec& layer,
+std::vector<double> slopes(const model::LayerSpec& layer,
                            const Numbers& operands,
                            std::size_t operand,
                            const std::vector<double>& dy) {
@@ -54,10 +56,11 @@ std::vector<double> slopes(const LayerSpec& layer,
   return result;
 }
 
-std::vector<std::vector<double>> gradients(const LayerSpec& spec, const Numbers& operands) {
+std::vector<std::vector<double>> gradients(const model::LayerSpec& spec, const Numbers& operands) {
   std::vector<std::vector<double>> results;
-  for (const Tensor& output : reference_outputs(spec, test_support::operands(spec, operands))) {
-    results.push_back(numbers_of(output));
+  for (const model::Tensor& output :
+       reference_outputs(spec, test_support::operands(spec, operands))) {
+    results.push_back(read_numbers(output));
   }
   return results;
 }
@@ -78,8 +81,8 @@ void PrintTo(const Pair& pair, std::ostream* out) {
 class GradientPairs : public ::testing::TestWithParam<Pair> {};
 
 TEST_P(GradientPairs, follow_the_slope_of_the_layer) {
-  const LayerSpec layer = exact(GetParam().layer);
-  const LayerSpec gradient = exact(GetParam().gradient);
+  const model::LayerSpec layer = exact(GetParam().layer);
+  const model::LayerSpec gradient = exact(GetParam().gradient);
   const Numbers operands = random_numbers(layer, 3);
   Numbers given{random_numbers(gradient, 4).at(0)};
   for (const std::size_t operand : GetParam().reads) {
@@ -153,8 +156,9 @@ class GradientsOfFunctions : public ::testing::TestWithParam<const char*> {};
 TEST_P(GradientsOfFunctions, follow_the_slope_of_the_function) {
   const std::string attributes =
       std::string(";acc=f64;math=strict;fn=") + GetParam();  // and its parameters
-  const LayerSpec layer = exact("eltwise;in=f64[40];out=f64[40]" + attributes);
-  const LayerSpec gradient = exact("eltwise_backward;in=f64[40],f64[40];out=f64[40]" + attributes);
+  const model::LayerSpec layer = exact("eltwise;in=f64[40];out=f64[40]" + attributes);
+  const model::LayerSpec gradient =
+      exact("eltwise_backward;in=f64[40],f64[40];out=f64[40]" + attributes);
   const Numbers given = random_numbers(gradient, 6);
   EXPECT_THAT(gradients(gradient, given).at(0),
               Pointwise(DoubleNear(1e-6), slopes(layer, {given[1]}, 0, given[0])));
@@ -196,8 +200,8 @@ TEST(ReferenceGradient, of_a_softmax_is_taken_from_its_result) {
                                        "axis=1;coerce=1;log=0",
                                        "axis=2;coerce=0;log=1"}) {
     const std::string rest = ";acc=f64;math=strict;" + attributes;
-    const LayerSpec layer = exact("softmax;in=f64[2,3,5];out=f64[2,3,5]" + rest);
-    const LayerSpec gradient =
+    const model::LayerSpec layer = exact("softmax;in=f64[2,3,5];out=f64[2,3,5]" + rest);
+    const model::LayerSpec gradient =
         exact("softmax_backward;in=f64[2,3,5],f64[2,3,5];out=f64[2,3,5]" + rest);
     const Numbers x = random_numbers(layer, 3);
     const std::vector<double> dy = random_numbers(gradient, 4).at(0);
@@ -226,10 +230,10 @@ Numbers statistics(const std::vector<double>& x, std::size_t size) {
 }
 
 TEST(ReferenceGradient, of_a_layer_norm_counts_that_its_statistics_move) {
-  const LayerSpec layer = exact(
+  const model::LayerSpec layer = exact(
       "layer_norm;in=f64[2,3,8],f64[8],f64[8];out=f64[2,3,8];acc=f64;math=strict;axis=2;"
       "epsilon=0.01");
-  const LayerSpec gradient = exact(
+  const model::LayerSpec gradient = exact(
       "layer_norm_backward;in=f64[2,3,8],f64[2,3,8],f64[8],f64[2,3,1],f64[2,3,1];"
       "out=f64[2,3,8],f64[8],f64[8];acc=f64;math=strict;axis=2;epsilon=0.01");
   const Numbers operands = random_numbers(layer, 3);
@@ -243,7 +247,8 @@ TEST(ReferenceGradient, of_a_layer_norm_counts_that_its_statistics_move) {
 
 /// Returns the logarithm of the sum of exponents over the keys that each query sees, of heads
 /// apart.
-std::vector<double> attention_statistics(const LayerSpec& gradient, const Numbers& operands) {
+std::vector<double> attention_statistics(const model::LayerSpec& gradient,
+                                         const Numbers& operands) {
   const std::vector<std::int64_t>& q = gradient.inputs.at(1)->dims;
   const std::vector<std::int64_t>& k = gradient.inputs.at(2)->dims;
   const std::int64_t sharing = q[1] / k[1];
@@ -273,10 +278,10 @@ std::vector<double> attention_statistics(const LayerSpec& gradient, const Number
 TEST(ReferenceGradient, of_attention_is_of_its_queries_keys_and_values) {
   for (const char* const causal : {"0", "1"}) {
     const std::string heads = std::string(";acc=f64;math=strict;causal=") + causal + ";kv_heads=2;";
-    const LayerSpec layer =
+    const model::LayerSpec layer =
         exact("attention;in=f64[2,4,3,5],f64[2,2,6,5],f64[2,2,6,4];out=f64[2,4,3,4]" + heads +
               "outputs=y;q_heads=4;scale=0.7;softcap=0.0");
-    const LayerSpec gradient = exact(
+    const model::LayerSpec gradient = exact(
         "attention_backward;in=f64[2,4,3,4],f64[2,4,3,5],f64[2,2,6,5],f64[2,2,6,4],"
         "f64[2,4,3,4],f64[2,4,3,1];out=f64[2,4,3,5],f64[2,2,6,5],f64[2,2,6,4]" +
         heads + "q_heads=4;scale=0.7");
@@ -298,11 +303,11 @@ TEST(ReferenceGradient, of_attention_is_of_its_queries_keys_and_values) {
 
 TEST(ReferenceGradient, of_attention_is_the_same_with_heads_together_and_sampled) {
   const std::string rest = ";acc=f64;math=strict;causal=1;kv_heads=1;q_heads=2;scale=0.5";
-  const LayerSpec apart = exact(
+  const model::LayerSpec apart = exact(
       "attention_backward;in=f64[1,2,3,4],f64[1,2,3,4],f64[1,1,3,4],f64[1,1,3,4],f64[1,2,3,4],"
       "f64[1,2,3,1];out=f64[1,2,3,4],f64[1,1,3,4],f64[1,1,3,4]" +
       rest);
-  const LayerSpec together = exact(
+  const model::LayerSpec together = exact(
       "attention_backward;in=f64[1,3,8],f64[1,3,8],f64[1,3,4],f64[1,3,4],f64[1,3,8],f64[1,2,3,1];"
       "out=f64[1,3,8],f64[1,3,4],f64[1,3,4]" +
       rest);
@@ -322,7 +327,7 @@ TEST(ReferenceGradient, of_attention_is_the_same_with_heads_together_and_sampled
   EXPECT_THAT(found.at(1), Pointwise(DoubleNear(1e-12), expected.at(1)));
   EXPECT_THAT(found.at(2), Pointwise(DoubleNear(1e-12), expected.at(2)));
   ASSERT_TRUE(has_sampled_reference(apart));
-  const std::vector<Tensor> operands = test_support::operands(apart, of);
+  const std::vector<model::Tensor> operands = test_support::operands(apart, of);
   std::set<std::size_t> outputs;
   for (const SampledElement& sample : sampled_reference(apart, operands, 24, 1)) {
     EXPECT_DOUBLE_EQ(sample.value, expected.at(sample.output).at(sample.element));
@@ -337,10 +342,10 @@ const char* const kBatchNormOfTwo =
 
 // Over one entry of the batch it is instance normalisation.
 TEST(ReferenceGradient, of_a_batch_norm_counts_that_its_statistics_move) {
-  const LayerSpec layer = exact(
+  const model::LayerSpec layer = exact(
       "instance_norm;in=f64[1,3,8],f64[3],f64[3];out=f64[1,3,8];acc=f64;math=strict;"
       "epsilon=0.01");
-  const LayerSpec gradient = exact(
+  const model::LayerSpec gradient = exact(
       "batch_norm_backward;in=f64[1,3,8],f64[1,3,8],f64[3],f64[3],f64[3];"
       "out=f64[1,3,8],f64[3],f64[3];acc=f64;math=strict;epsilon=0.01");
   const Numbers operands = random_numbers(layer, 3);
@@ -381,7 +386,7 @@ TEST(ReferenceGradient, of_a_bias_is_summed_from_what_the_key_says) {
 }
 
 TEST(ReferenceGradient, behind_a_product_is_taken_at_the_saved_operand_and_then_summed) {
-  const LayerSpec spec =
+  const model::LayerSpec spec =
       test_support::layer("gemm_bias_gradient;in=f32[2,2],f32[2,2],f32[2,2];out=f32[2,2],f32[2]",
                           "alpha=1.0;of=y;trans_a=0;trans_b=0;epilogue=relu_backward@2");
   const auto found = gradients(spec, {{1, 2, 3, 4}, {5, 6, 7, 8}, {1, -1, -1, 1}});
@@ -390,7 +395,7 @@ TEST(ReferenceGradient, behind_a_product_is_taken_at_the_saved_operand_and_then_
 }
 
 TEST(ReferenceGradient, a_mask_of_bits_counts_from_the_lowest_and_begins_rows_at_a_byte) {
-  const LayerSpec spec =
+  const model::LayerSpec spec =
       test_support::layer("gemm;in=f32[2,1],f32[1,9],-,u8[2,16];out=f32[2,9]",
                           "alpha=1.0;beta=1.0;trans_a=0;trans_b=0;epilogue=bit_mask@3");
   std::vector<double> bits(32, 0.0);
@@ -404,10 +409,10 @@ TEST(ReferenceGradient, a_mask_of_bits_counts_from_the_lowest_and_begins_rows_at
 class SampledGradients : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(SampledGradients, are_those_of_the_whole_layer) {
-  const LayerSpec spec = exact(GetParam());
-  const std::vector<Tensor> operands = random_operands(spec, 9);
+  const model::LayerSpec spec = exact(GetParam());
+  const std::vector<model::Tensor> operands = random_operands(spec, 9);
   const auto samples = sampled_reference(spec, operands, 60, 2);
-  const std::vector<Tensor> whole = reference_outputs(spec, operands);
+  const std::vector<model::Tensor> whole = reference_outputs(spec, operands);
   std::vector<std::size_t> seen(spec.outputs.size());
   for (const SampledElement& sample : samples) {
     const double expected = number_at(whole.at(sample.output), sample.element);
@@ -433,4 +438,4 @@ INSTANTIATE_TEST_SUITE_P(
         "math=strict;alpha=0.5;of=y;trans_a=0;trans_b=1;epilogue=gelu_tanh_backward@2"));
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::engine

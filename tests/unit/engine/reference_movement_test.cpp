@@ -5,7 +5,7 @@
 #include "runners/engine/reference/reference.hpp"
 #include "tests/unit/engine/layer_builder.hpp"
 
-namespace plumb {
+namespace plumb::engine {
 namespace {
 
 using test_support::layer;
@@ -18,12 +18,12 @@ using ::testing::Pointwise;
 const std::vector<double> kSix{1, 2, 3, 4, 5, 6};
 
 TEST(ReferenceMovement, concatenates_and_splits) {
-  const LayerSpec together = layer("concat;in=bf16[2,1],bf16[2,2];out=bf16[2,3]", "axis=1");
+  const model::LayerSpec together = layer("concat;in=bf16[2,1],bf16[2,2];out=bf16[2,3]", "axis=1");
   EXPECT_THAT(outputs(together, {{1, 2}, {3, 4, 5, 6}}), ElementsAre(1, 3, 4, 2, 5, 6));
-  const LayerSpec apart = layer("split;in=f32[2,3];out=f32[2,1],f32[2,2]", "axis=1");
-  const std::vector<Tensor> parts = reference_outputs(apart, operands(apart, {kSix}));
-  EXPECT_THAT(numbers_of(parts.at(0)), ElementsAre(1, 4));
-  EXPECT_THAT(numbers_of(parts.at(1)), ElementsAre(2, 3, 5, 6));
+  const model::LayerSpec apart = layer("split;in=f32[2,3];out=f32[2,1],f32[2,2]", "axis=1");
+  const std::vector<model::Tensor> parts = reference_outputs(apart, operands(apart, {kSix}));
+  EXPECT_THAT(read_numbers(parts.at(0)), ElementsAre(1, 4));
+  EXPECT_THAT(read_numbers(parts.at(1)), ElementsAre(2, 3, 5, 6));
 }
 
 TEST(ReferenceMovement, slices_backwards_and_transposes) {
@@ -60,8 +60,8 @@ TEST(ReferenceMovement, repeats_and_selects) {
 }
 
 TEST(ReferenceMovement, keeps_every_bit_of_large_integers) {
-  const LayerSpec spec = layer("view;in=s64[1,1];out=s64[1]");
-  std::vector<Tensor> tensors = operands(spec, {{0}});
+  const model::LayerSpec spec = layer("view;in=s64[1,1];out=s64[1]");
+  std::vector<model::Tensor> tensors = operands(spec, {{0}});
   tensors[0].as<std::int64_t>()[0] = (std::int64_t{1} << 53) + 1;
   EXPECT_EQ(reference_outputs(spec, tensors)[0].as<std::int64_t>()[0], (std::int64_t{1} << 53) + 1);
 }
@@ -98,7 +98,8 @@ TEST(ReferenceMovement, reduces) {
   EXPECT_THAT(reduced("log_sum"), Pointwise(DoubleNear(1e-6), {std::log(6.0), std::log(15.0)}));
   EXPECT_THAT(reduced("log_sum_exp"),
               Pointwise(DoubleNear(1e-6), {3.4076059644443806, 6.4076059644443806}));
-  const LayerSpec nothing = layer("reduce;in=bool[1,0];out=bool[1]", "axes=[1];fn=max;keepdims=0");
+  const model::LayerSpec nothing =
+      layer("reduce;in=bool[1,0];out=bool[1]", "axes=[1];fn=max;keepdims=0");
   EXPECT_THAT(outputs(nothing, {{}}), ElementsAre(0));
   const std::string arg = "arg_reduce;in=f32[1,3];out=s64[1,1]";
   EXPECT_THAT(outputs(layer(arg, "axis=1;fn=argmax;keepdims=1;select_last=0"), {{2, 5, 5}}),
@@ -143,7 +144,7 @@ TEST(ReferenceMovement, computes_element_by_element) {
   EXPECT_THAT(mapped("gelu_erf", ""),
               Pointwise(DoubleNear(1e-6), {-0.04550026, 0.34573123, 3.99987331}));
   EXPECT_THAT(mapped("softsign", ""), Pointwise(DoubleNear(1e-7), {-2.0 / 3, 1.0 / 3, 0.8}));
-  const LayerSpec prelu = layer("prelu;in=f32[1,2,1],f32[2,1]c;out=f32[1,2,1]");
+  const model::LayerSpec prelu = layer("prelu;in=f32[1,2,1],f32[2,1]c;out=f32[1,2,1]");
   EXPECT_THAT(outputs(prelu, {{-2, -2}, {0.5, 3}}), ElementsAre(-1, -6));
 }
 
@@ -158,13 +159,13 @@ TEST(ReferenceMovement, computes_pairs_by_type) {
   EXPECT_THAT(paired("mod", "s32"), ElementsAre(1, 1));
   EXPECT_THAT(paired("fmod", "f32"), ElementsAre(-1, 1));
   EXPECT_THAT(paired("max", "f32"), ElementsAre(2, 7));
-  const LayerSpec less = layer("binary;in=f32[2],f32[2];out=bool[2]", "fn=less_equal");
+  const model::LayerSpec less = layer("binary;in=f32[2],f32[2];out=bool[2]", "fn=less_equal");
   EXPECT_THAT(outputs(less, {{1, 2}, {1, 1}}), ElementsAre(1, 0));
-  const LayerSpec three = layer("sum;in=f32[2],f32[2],f32[2];out=f32[2]");
+  const model::LayerSpec three = layer("sum;in=f32[2],f32[2],f32[2];out=f32[2]");
   EXPECT_THAT(outputs(three, {{1, 2}, {10, 20}, {100, 200}}), ElementsAre(111, 222));
-  const LayerSpec cast = layer("cast;in=f32[2];out=s8[2]");
+  const model::LayerSpec cast = layer("cast;in=f32[2];out=s8[2]");
   EXPECT_THAT(outputs(cast, {{-1.9, 100.9}}), ElementsAre(-1, 100));
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::engine

@@ -7,7 +7,7 @@
 #include "runners/engine/bench/random_operands.hpp"
 #include "tests/unit/engine/layer_builder.hpp"
 
-namespace plumb {
+namespace plumb::engine {
 namespace {
 
 using test_support::layer;
@@ -23,72 +23,75 @@ const std::vector<double> kNine{0, 1, 2, 3, 4, 5, 6, 7, 8};
 
 TEST(Reference, convolves_with_asymmetric_pads_and_bias) {
   // A 3×3 image, a kernel of ones 2×2, one row of padding above only: rows sum pairs.
-  const LayerSpec spec = layer("conv;in=f32[1,1,3,3],f32[1,1,2,2]c,f32[1]c;out=f32[1,1,3,2]",
-                               "dilations=[1,1];group=1;pads=[1,0,0,0];strides=[1,1]");
+  const model::LayerSpec spec = layer("conv;in=f32[1,1,3,3],f32[1,1,2,2]c,f32[1]c;out=f32[1,1,3,2]",
+                                      "dilations=[1,1];group=1;pads=[1,0,0,0];strides=[1,1]");
   EXPECT_THAT(outputs(spec, {kNine, {1, 1, 1, 1}, {10}}), ElementsAre(11, 13, 18, 22, 30, 34));
 }
 
 TEST(Reference, convolves_groups_with_strides_and_dilations) {
   // Two groups of one channel in 1-D; the second kernel doubles. Taps two apart, every third
   // position.
-  const LayerSpec spec = layer("conv;in=f32[1,2,6],f32[2,1,2]c;out=f32[1,2,2]",
-                               "dilations=[2];group=2;pads=[0,0];strides=[3]");
+  const model::LayerSpec spec = layer("conv;in=f32[1,2,6],f32[2,1,2]c;out=f32[1,2,2]",
+                                      "dilations=[2];group=2;pads=[0,0];strides=[3]");
   EXPECT_THAT(outputs(spec, {{1, 2, 3, 4, 5, 6, 1, 1, 1, 2, 2, 2}, {1, 1, 2, 2}}),
               ElementsAre(1 + 3, 4 + 6, 2 + 2, 4 + 4));
 }
 
 TEST(Reference, convolves_in_three_dimensions) {
-  const LayerSpec spec = layer("conv;in=f32[1,1,2,2,2],f32[1,1,2,2,2]c;out=f32[1,1,1,1,1]",
-                               "dilations=[1,1,1];group=1;pads=[0,0,0,0,0,0];strides=[1,1,1]");
+  const model::LayerSpec spec =
+      layer("conv;in=f32[1,1,2,2,2],f32[1,1,2,2,2]c;out=f32[1,1,1,1,1]",
+            "dilations=[1,1,1];group=1;pads=[0,0,0,0,0,0];strides=[1,1,1]");
   EXPECT_THAT(outputs(spec, {{1, 2, 3, 4, 5, 6, 7, 8}, {1, 0, 0, 0, 0, 0, 0, 10}}),
               ElementsAre(81));
 }
 
 TEST(Reference, computes_int8_convolutions_exactly) {
-  const LayerSpec spec = parse_key(
+  const model::LayerSpec spec = model::parse_key(
       {"v1:conv;in=u8[1,1,1,2],s8[1,1,1,2]c;out=s32[1,1,1,1];acc=s32;math=strict;" + kPlainConv});
   EXPECT_THAT(outputs(spec, {{255, 254}, {-128, 127}}), ElementsAre(255 * -128 + 254 * 127));
 }
 
 TEST(Reference, transposes_convolutions) {
   // Stride 2: each input spreads over its own pair; output_padding adds a column of bias only.
-  const LayerSpec spec = layer("conv_transpose;in=f32[1,1,2],f32[1,1,2]c,f32[1]c;out=f32[1,1,5]",
-                               "dilations=[1];group=1;output_padding=[1];pads=[0,0];strides=[2]");
+  const model::LayerSpec spec =
+      layer("conv_transpose;in=f32[1,1,2],f32[1,1,2]c,f32[1]c;out=f32[1,1,5]",
+            "dilations=[1];group=1;output_padding=[1];pads=[0,0];strides=[2]");
   EXPECT_THAT(outputs(spec, {{3, 4}, {1, 10}, {100}}), ElementsAre(103, 130, 104, 140, 100));
 }
 
 TEST(Reference, multiplies_matrices) {
-  const LayerSpec gemm = layer("gemm;in=f32[3,2],f32[2,3],f32[2];out=f32[2,2]",
-                               "alpha=0.5;beta=2.0;trans_a=1;trans_b=1");
+  const model::LayerSpec gemm = layer("gemm;in=f32[3,2],f32[2,3],f32[2];out=f32[2,2]",
+                                      "alpha=0.5;beta=2.0;trans_a=1;trans_b=1");
   // a' = [1 3 5; 2 4 6], b' = [1 0; 0 1; 1 1]
   EXPECT_THAT(outputs(gemm, {{1, 2, 3, 4, 5, 6}, {1, 0, 1, 0, 1, 1}, {10, 20}}),
               ElementsAre(23, 44, 24, 45));
-  const LayerSpec batched = layer("matmul;in=f32[2,1,2],f32[2,1];out=f32[2,1,1]");
+  const model::LayerSpec batched = layer("matmul;in=f32[2,1,2],f32[2,1];out=f32[2,1,1]");
   EXPECT_THAT(outputs(batched, {{1, 2, 3, 4}, {10, 1}}), ElementsAre(12, 34));
-  const LayerSpec vectors = layer("matmul;in=f32[3],f32[3];out=f32[]");
+  const model::LayerSpec vectors = layer("matmul;in=f32[3],f32[3];out=f32[]");
   EXPECT_THAT(outputs(vectors, {{1, 2, 3}, {4, 5, 6}}), ElementsAre(32));
 }
 
 TEST(Reference, normalizes) {
-  const LayerSpec batch =
+  const model::LayerSpec batch =
       layer("batch_norm;in=f32[1,2,2],f32[2]c,f32[2]c,f32[2]c,f32[2]c;out=f32[1,2,2]",
             "epsilon=1.0;mode=spatial");
   EXPECT_THAT(outputs(batch, {{1, 5, 2, 4}, {2, 10}, {1, 0}, {1, 2}, {3, 0}}),
               ElementsAre(1, 5, 0, 20));
-  const LayerSpec layers =
+  const model::LayerSpec layers =
       layer("layer_norm;in=f32[1,2],f32[2]c,f32[2]c;out=f32[1,2]", "axis=1;epsilon=0.0");
   EXPECT_THAT(outputs(layers, {{1, 3}, {1, 10}, {5, 5}}), ElementsAre(4, 15));
-  const LayerSpec rms = layer("rms_norm;in=f32[1,2],f32[2]c;out=f32[1,2]", "axis=1;epsilon=0.5");
+  const model::LayerSpec rms =
+      layer("rms_norm;in=f32[1,2],f32[2]c;out=f32[1,2]", "axis=1;epsilon=0.5");
   EXPECT_THAT(outputs(rms, {{3, 4}, {1, 2}}),
               Pointwise(DoubleNear(1e-6), {3 / std::sqrt(13.0), 8 / std::sqrt(13.0)}));
-  const LayerSpec groups =
+  const model::LayerSpec groups =
       layer("group_norm;in=f32[1,4],f32[4]c,f32[4]c;out=f32[1,4]", "epsilon=0.0;groups=2");
   EXPECT_THAT(outputs(groups, {{1, 3, 10, 30}, {1, 1, 2, 2}, {0, 0, 1, 1}}),
               ElementsAre(-1, 1, -1, 3));
-  const LayerSpec instance =
+  const model::LayerSpec instance =
       layer("instance_norm;in=f32[1,2,2],f32[2]c,f32[2]c;out=f32[1,2,2]", "epsilon=0.0");
   EXPECT_THAT(outputs(instance, {{1, 3, 10, 30}, {1, 2}, {0, 1}}), ElementsAre(-1, 1, -1, 3));
-  const LayerSpec lrn =
+  const model::LayerSpec lrn =
       layer("lrn;in=f32[1,3,1];out=f32[1,3,1]", "alpha=3.0;beta=1.0;bias=1.0;size=3");
   EXPECT_THAT(outputs(lrn, {{1, 2, 3}}), Pointwise(FloatEq(), {1.0F / 6, 2.0F / 15, 3.0F / 14}));
 }
@@ -125,32 +128,32 @@ TEST(Reference, pools_with_ceil_mode_and_pads) {
 
 TEST(Reference, takes_softmax_over_an_axis_or_all_behind_it) {
   const double e = std::exp(1.0);
-  const LayerSpec axis = layer("softmax;in=f32[2,2];out=f32[2,2]", "axis=0;coerce=0;log=0");
+  const model::LayerSpec axis = layer("softmax;in=f32[2,2];out=f32[2,2]", "axis=0;coerce=0;log=0");
   EXPECT_THAT(outputs(axis, {{0, 1, 1, 1}}),
               Pointwise(DoubleNear(1e-7), {1 / (1 + e), 0.5, e / (1 + e), 0.5}));
-  const LayerSpec all = layer("softmax;in=f32[2,2];out=f32[2,2]", "axis=0;coerce=1;log=1");
+  const model::LayerSpec all = layer("softmax;in=f32[2,2];out=f32[2,2]", "axis=0;coerce=1;log=1");
   EXPECT_THAT(outputs(all, {{7, 7, 7, 7}}),
               Pointwise(DoubleNear(1e-6), std::vector<double>(4, -std::log(4.0))));
 }
 
 TEST(Reference, applies_the_epilogue_in_order) {
-  const LayerSpec spec =
-      parse_key({"v1:gemm;in=f32[1,1],f32[1,2],-,f32[1,2];out=f32[1,2];acc=f32;math=strict;alpha=1."
-                 "0;beta=1.0;"
-                 "trans_a=0;trans_b=0;epilogue=add@3,relu,clip(0.0,5.0)"});
+  const model::LayerSpec spec = model::parse_key(
+      {"v1:gemm;in=f32[1,1],f32[1,2],-,f32[1,2];out=f32[1,2];acc=f32;math=strict;alpha=1."
+       "0;beta=1.0;"
+       "trans_a=0;trans_b=0;epilogue=add@3,relu,clip(0.0,5.0)"});
   EXPECT_THAT(outputs(spec, {{2}, {3, -3}, {}, {10, 1}}), ElementsAre(5, 0));
 }
 
 TEST(Reference, refuses_what_it_cannot_compute) {
-  LayerSpec spec = layer("conv;in=f32[1,1,3,3],f32[1,1,2,2]c;out=f32[1,1,2,2]", kPlainConv);
+  model::LayerSpec spec = layer("conv;in=f32[1,1,3,3],f32[1,1,2,2]c;out=f32[1,1,2,2]", kPlainConv);
   EXPECT_TRUE(reference_support(spec).ok());
-  const std::vector<Tensor> tensors = operands(spec, {kNine, {1, 1, 1, 1}});
+  const std::vector<model::Tensor> tensors = operands(spec, {kNine, {1, 1, 1, 1}});
   spec.outputs[0].dims = {1, 1, 3, 3};
   EXPECT_THROW((void)reference_outputs(spec, tensors), Error);
   spec.outputs[0].dims = {1, 1, 2, 2};
   EXPECT_THROW((void)reference_outputs(spec, std::span(tensors).first(1)), Error);
   spec.op = "einsum";
-  EXPECT_EQ(reference_support(spec).kind, Outcome::Kind::kUnsupported);
+  EXPECT_EQ(reference_support(spec).kind, results::Outcome::Kind::kUnsupported);
   EXPECT_THROW((void)reference_outputs(spec, tensors), Error);
 }
 
@@ -158,7 +161,7 @@ TEST(Reference, refuses_what_it_cannot_compute) {
 TEST(Reference, survives_hostile_attributes) {
   using Integers = std::vector<std::int64_t>;
   constexpr std::int64_t kMost = std::int64_t{1} << 62;
-  LayerSpec spec = layer("conv;in=f32[1,1,3,3],f32[1,1,2,2]c;out=f32[1,1,2,2]", kPlainConv);
+  model::LayerSpec spec = layer("conv;in=f32[1,1,3,3],f32[1,1,2,2]c;out=f32[1,1,2,2]", kPlainConv);
   spec.attributes["dilations"] = Integers{kMost, 1};
   EXPECT_THROW((void)outputs(spec, {kNine, {1, 1, 1, 1}}), Error);
   spec.attributes["dilations"] = Integers{1};
@@ -180,8 +183,9 @@ double sigmoid(double x) {
 
 // One number of input and state, so that the equations of the ONNX specification stay readable.
 TEST(Reference, recurrent_layers_follow_the_equations) {
-  const LayerSpec rnn = layer("rnn;in=f32[2,1,1],f32[1,1,1]c,f32[1,1,1]c,f32[1,2]c;out=f32[1,1,1]",
-                              "direction=reverse;fn=relu;layout=0;outputs=h");
+  const model::LayerSpec rnn =
+      layer("rnn;in=f32[2,1,1],f32[1,1,1]c,f32[1,1,1]c,f32[1,2]c;out=f32[1,1,1]",
+            "direction=reverse;fn=relu;layout=0;outputs=h");
   // Backwards over 5, -1: 2·(-1)+0.5+0.25 < 0, so 0; then 2·5+0.5+0.25.
   EXPECT_THAT(outputs(rnn, {{5, -1}, {2}, {3}, {0.5, 0.25}}), ElementsAre(10.75));
 
@@ -192,14 +196,14 @@ TEST(Reference, recurrent_layers_follow_the_equations) {
   for (const bool linear_before_reset : {false, true}) {
     const double candidate = linear_before_reset ? std::tanh(2 * 0.5 + 0.5 + r * (-0.5 * 0.75 + 2))
                                                  : std::tanh(2 * 0.5 + 0.5 - 0.5 * (r * 0.75) + 2);
-    const LayerSpec spec =
+    const model::LayerSpec spec =
         layer("gru;in=f32[1,1,1],f32[1,3,1]c,f32[1,3,1]c,f32[1,6]c,f32[1,1,1];out=f32[1,1,1]",
               std::string("direction=forward;layout=0;linear_before_reset=") +
                   (linear_before_reset ? "1" : "0") + ";outputs=h");
     EXPECT_NEAR(outputs(spec, gru)[0], (1 - z) * candidate + z * 0.75, 1e-7);
   }
 
-  const LayerSpec lstm = layer(
+  const model::LayerSpec lstm = layer(
       "lstm;in=f32[1,1,1],f32[1,4,1]c,f32[1,4,1]c,-,f32[1,1,1],f32[1,1,1],f32[1,3]c;out=f32[1,1,1]",
       "direction=forward;layout=0;outputs=h");
   const double i = sigmoid(1 * 0.5 + 0.5 * 2 + 0.25 * 3);
@@ -221,7 +225,7 @@ TEST(Reference, recurrent_layers_follow_the_equations) {
 // One query of 2, keys 1, 3 and 5, values 10, 20, 40, scale ½: scores 1, 3, 5.
 TEST(Reference, attention_weighs_values_by_scores) {
   const auto result = [](const std::string& mask, const std::string& causal, auto... given) {
-    const LayerSpec spec =
+    const model::LayerSpec spec =
         layer("attention;in=f32[1,1,1,1],f32[1,1,3,1],f32[1,1,3,1]" + mask + ";out=f32[1,1,1,1]",
               causal + ";kv_heads=1;outputs=y;q_heads=1;scale=0.5;softcap=0.0");
     return outputs(spec, {{2}, {1, 3, 5}, {10, 20, 40}, given...})[0];
@@ -242,24 +246,24 @@ TEST(Reference, attention_weighs_values_by_scores) {
 
 TEST(Reference, attention_shares_keys_between_heads_and_goes_on_from_the_past) {
   // Heads 0, 1 read key head 0; heads 2, 3 key head 1. One earlier key of score 0 each.
-  const LayerSpec spec = layer(
+  const model::LayerSpec spec = layer(
       "attention;in=f32[1,4,1,1],f32[1,2,1,1],f32[1,2,1,1],-,f32[1,2,1,1],f32[1,2,1,1];"
       "out=f32[1,4,1,1],f32[1,2,2,1],f32[1,2,2,1]",
       "causal=1;kv_heads=2;outputs=ykv;q_heads=4;scale=1.0;softcap=0.0");
-  const std::vector<Tensor> results =
+  const std::vector<model::Tensor> results =
       reference_outputs(spec, operands(spec, {{0, 0, 0, 0}, {7, 8}, {2, 4}, {}, {5, 6}, {10, 20}}));
-  EXPECT_THAT(numbers_of(results[0]), ElementsAre(6, 6, 12, 12));
-  EXPECT_THAT(numbers_of(results[1]), ElementsAre(5, 7, 6, 8));
-  EXPECT_THAT(numbers_of(results[2]), ElementsAre(10, 2, 20, 4));
+  EXPECT_THAT(read_numbers(results[0]), ElementsAre(6, 6, 12, 12));
+  EXPECT_THAT(read_numbers(results[1]), ElementsAre(5, 7, 6, 8));
+  EXPECT_THAT(read_numbers(results[2]), ElementsAre(10, 2, 20, 4));
 }
 
 TEST(Reference, samples_whole_rows_of_attention) {
-  const LayerSpec spec = layer(
+  const model::LayerSpec spec = layer(
       "attention;in=f32[2,5,32],f32[2,6,8],f32[2,6,12],f32[8,5,9],f32[2,2,3,4],f32[2,2,3,6];"
       "out=f32[2,5,48],f32[2,2,9,4]",
       "causal=1;kv_heads=2;outputs=yk;q_heads=8;scale=0.5;softcap=3.0");
-  const std::vector<Tensor> tensors = random_operands(spec, 3);
-  const std::vector<Tensor> full = reference_outputs(spec, tensors);
+  const std::vector<model::Tensor> tensors = random_operands(spec, 3);
+  const std::vector<model::Tensor> full = reference_outputs(spec, tensors);
   const std::vector<SampledElement> all = sampled_reference(spec, tensors, 4096, 1);
   EXPECT_EQ(all.size(), 2U * 8 * 5 * 6 + 2 * 2 * 9 * 4);
   for (const SampledElement& sample : all) {
@@ -270,7 +274,7 @@ TEST(Reference, samples_whole_rows_of_attention) {
 }
 
 TEST(Reference, multiplies_integers_less_their_zero_points) {
-  const LayerSpec spec = parse_key(
+  const model::LayerSpec spec = model::parse_key(
       {"v1:matmul_integer;in=u8[1,2],s8[2,1]c,u8[]c,s8[]c;out=s32[1,1];acc=s32;math=strict"});
   EXPECT_THAT(outputs(spec, {{200, 3}, {-100, 5}, {128}, {-1}}),
               ElementsAre((200 - 128) * (-100 + 1) + (3 - 128) * (5 + 1)));
@@ -278,7 +282,7 @@ TEST(Reference, multiplies_integers_less_their_zero_points) {
 
 TEST(Reference, brings_sums_of_integers_onto_the_grid_of_the_result) {
   // QLinearMatMul of ONNX: (200 − 113)·12 + (3 − 113)·(−5) = 1,594, times 0.5·0.25 ÷ 2, plus 100.
-  const LayerSpec spec = parse_key(
+  const model::LayerSpec spec = model::parse_key(
       {"v1:matmul_integer;in=u8[1,2],s8[2,1]c,u8[]c,-,f32[]c,f32[]c,f32[]c,u8[]c;out=u8[1,1];"
        "acc=s32;math=strict"});
   EXPECT_THAT(outputs(spec, {{200, 3}, {12, -5}, {113}, {}, {0.5}, {0.25}, {2}, {100}}),
@@ -288,7 +292,7 @@ TEST(Reference, brings_sums_of_integers_onto_the_grid_of_the_result) {
 }
 
 TEST(Reference, adds_what_is_fused_before_it_rounds) {
-  const LayerSpec spec = parse_key(
+  const model::LayerSpec spec = model::parse_key(
       {"v1:conv_integer;in=s8[1,1,1,2],s8[1,1,1,1]c,f32[1]c,-,-,f32[]c,f32[1]c,f32[]c,-,"
        "f32[1,1,1,2];out=u8[1,1,1,2];acc=s32;math=strict;dilations=[1,1];group=1;pads=[0,0,0,0];"
        "strides=[1,1];epilogue=add@9,relu"});
@@ -305,9 +309,9 @@ TEST(Reference, samples_products_of_integers_as_it_computes_them_whole) {
         "acc=s32;math=strict;dilations=[1,1];group=1;pads=[1,1,1,1];strides=[1,1];epilogue=relu",
         "v1:matmul_integer;in=u8[3,5,8],s8[8,4]c,u8[]c,s8[]c,f32[]c,f32[4]c,f32[]c,u8[]c;"
         "out=u8[3,5,4];acc=s32;math=strict"}) {
-    const LayerSpec spec = parse_key({key});
-    const std::vector<Tensor> tensors = random_operands(spec, 3);
-    const std::vector<Tensor> full = reference_outputs(spec, tensors);
+    const model::LayerSpec spec = model::parse_key({key});
+    const std::vector<model::Tensor> tensors = random_operands(spec, 3);
+    const std::vector<model::Tensor> full = reference_outputs(spec, tensors);
     const std::vector<SampledElement> samples = sampled_reference(spec, tensors, 4096, 1);
     EXPECT_EQ(samples.size(), static_cast<std::size_t>(element_count(spec.outputs[0]))) << key;
     for (const SampledElement& sample : samples) {
@@ -318,30 +322,30 @@ TEST(Reference, samples_products_of_integers_as_it_computes_them_whole) {
 }
 
 TEST(Reference, pads_integers_with_their_zero_point) {
-  const LayerSpec spec = parse_key(
+  const model::LayerSpec spec = model::parse_key(
       {"v1:conv_integer;in=u8[1,1,1,2],s8[1,1,1,3]c,-,u8[]c;out=s32[1,1,1,2];acc=s32;math=strict;"
        "dilations=[1,1];group=1;pads=[0,1,0,1];strides=[1,1]"});
   EXPECT_THAT(outputs(spec, {{5, 9}, {1, 10, 100}, {}, {4}}), ElementsAre(510, 51));
 }
 
 TEST(Reference, rounds_to_even_and_saturates) {
-  const LayerSpec spec =
-      parse_key({"v1:quantize;in=f32[6],f32[]c,u8[]c;out=u8[6];acc=f32;math=strict;axis=0"});
+  const model::LayerSpec spec =
+      model::parse_key({"v1:quantize;in=f32[6],f32[]c,u8[]c;out=u8[6];acc=f32;math=strict;axis=0"});
   EXPECT_THAT(outputs(spec, {{0, 1, 3, 5, 1000, -300}, {2}, {128}}),
               ElementsAre(128, 128, 130, 130, 255, 0));
-  const LayerSpec back = parse_key(
+  const model::LayerSpec back = model::parse_key(
       {"v1:dequantize;in=s8[2,2],f32[2]c,s8[2]c;out=f32[2,2];acc=s32;math=strict;axis=0"});
   EXPECT_THAT(outputs(back, {{-128, 127, 3, 4}, {2, 0.5}, {0, 4}}),
               ElementsAre(-256, 254, -0.5, 0));
 }
 
 TEST(Reference, samples_recurrent_layers_in_all_outputs) {
-  const LayerSpec spec = layer(
+  const model::LayerSpec spec = layer(
       "lstm;in=f32[4,3,5],f32[2,40,5]c,f32[2,40,10]c,f32[2,80]c;"
       "out=f32[4,2,3,10],f32[2,3,10],f32[2,3,10]",
       "direction=bidirectional;layout=0;outputs=yhc");
-  const std::vector<Tensor> tensors = random_operands(spec, 3);
-  const std::vector<Tensor> full = reference_outputs(spec, tensors);
+  const std::vector<model::Tensor> tensors = random_operands(spec, 3);
+  const std::vector<model::Tensor> full = reference_outputs(spec, tensors);
   const std::vector<SampledElement> samples = sampled_reference(spec, tensors, 4096, 1);
   EXPECT_EQ(samples.size(), 4U * 2 * 3 * 10 + 2 * (2 * 3 * 10));
   for (const SampledElement& sample : samples) {
@@ -351,7 +355,7 @@ TEST(Reference, samples_recurrent_layers_in_all_outputs) {
 }
 
 TEST(Reference, samples_the_begin_of_long_recurrences) {
-  const LayerSpec spec =
+  const model::LayerSpec spec =
       layer("rnn;in=f32[20000,2,64],f32[1,64,64]c,f32[1,64,64]c;out=f32[20000,1,2,64],f32[1,2,64]",
             "direction=reverse;fn=tanh;layout=0;outputs=yh");
   const std::vector<SampledElement> samples =
@@ -366,7 +370,7 @@ TEST(Reference, samples_the_begin_of_long_recurrences) {
 }
 
 TEST(Reference, samples_what_it_computes_in_full) {
-  const std::vector<LayerSpec> specs{
+  const std::vector<model::LayerSpec> specs{
       layer("conv;in=f32[2,4,9,7],f32[6,2,3,2]c,f32[6]c;out=f32[2,6,5,7]",
             "dilations=[1,2];group=2;pads=[1,0,1,2];strides=[2,1]"),
       layer("conv_transpose;in=f32[1,4,5,3],f32[4,3,3,3]c;out=f32[1,6,9,6]",
@@ -375,9 +379,9 @@ TEST(Reference, samples_what_it_computes_in_full) {
             "alpha=1.5;beta=0.5;trans_a=1;trans_b=1"),
       layer("matmul;in=f32[3,1,4,5],f32[2,5,17];out=f32[3,2,4,17]"),
   };
-  for (const LayerSpec& spec : specs) {
+  for (const model::LayerSpec& spec : specs) {
     std::vector<std::vector<double>> numbers;
-    for (const std::optional<TensorType>& input : spec.inputs) {
+    for (const std::optional<model::TensorType>& input : spec.inputs) {
       std::vector<double>& list = numbers.emplace_back();
       for (std::int64_t i = 0; i < element_count(*input); ++i) {
         list.push_back(static_cast<double>((i * 37 + 11) % 19 - 9));
@@ -398,4 +402,4 @@ TEST(Reference, samples_what_it_computes_in_full) {
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::engine

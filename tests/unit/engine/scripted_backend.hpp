@@ -14,7 +14,7 @@
 #include "harness/model/key/layer_spec.hpp"
 #include "harness/worker/protocol/backend.hpp"
 
-namespace plumb {
+namespace plumb::engine {
 
 /// Is a clock that only programs move, and what they did with it.
 struct Script {
@@ -22,7 +22,7 @@ struct Script {
   std::vector<std::string> log;  ///< "prepare NAME", "bind NAME 3 shared", "drop NAME"
   std::map<std::string, std::vector<std::size_t>> enqueued;
 
-  [[nodiscard]] Clock clock() {
+  [[nodiscard]] measure::Clock clock() {
     return [this] { return now += Seconds(1e-9); };
   }
 };
@@ -30,24 +30,24 @@ struct Script {
 /// Says how one variant of the scripted backend behaves. It computes relu by copying what is
 /// positive.
 struct ScriptedVariant {
-  Variant variant;
+  worker::Variant variant;
   Seconds hot{1e-3};
   double scatter = 0.0;     ///< share by which executions are shorter or longer, in turn
   double drift = 0.0;       ///< share by which executions are longer with each second
   Seconds cold_extra{0.0};  ///< added where the slot is not the last one used
-  Outcome prepare;
+  results::Outcome prepare;
   std::string throws;  ///< at the first execution: "bad_alloc" or a text
   bool wrong = false;
   bool wrong_at_once = false;  ///< launch by launch it is right
   Bytes weight_bytes;
   Bytes activation_bytes{64};
-  Attributes prepared{};  ///< attributes that are known from preparing it
-  Observation observed{};
+  results::Attributes prepared{};  ///< attributes that are known from preparing it
+  worker::Observation observed{};
   std::size_t steps = 0;         ///< of a model
   Seconds step_in_context{0.0};  ///< each, beside an execution for all of them that are asked for
 };
 
-class ScriptedProgram final : public Program {
+class ScriptedProgram final : public worker::Program {
  public:
   ScriptedProgram(ScriptedVariant variant, Script& script)
       : variant_(std::move(variant)), script_(script) {}
@@ -55,7 +55,7 @@ class ScriptedProgram final : public Program {
   ScriptedProgram(const ScriptedProgram&) = delete;
   ScriptedProgram& operator=(const ScriptedProgram&) = delete;
 
-  [[nodiscard]] ProgramFacts facts() const override {
+  [[nodiscard]] worker::ProgramFacts facts() const override {
     return {"scripted",
             Seconds(0.002),
             Bytes{128},
@@ -63,12 +63,12 @@ class ScriptedProgram final : public Program {
             variant_.weight_bytes,
             variant_.prepared};
   }
-  [[nodiscard]] Observation collect_counters(std::size_t slot, Seconds budget) override {
+  [[nodiscard]] worker::Observation collect_counters(std::size_t slot, Seconds budget) override {
     script_.log.push_back("observe " + variant_.variant.text + " " + std::to_string(slot));
     script_.now += budget;
     return variant_.observed;
   }
-  void bind(std::size_t slot, std::span<const Tensor> operands, bool shared) override {
+  void bind(std::size_t slot, std::span<const model::Tensor> operands, bool shared) override {
     script_.log.push_back("bind " + variant_.variant.text + " " + std::to_string(slot) +
                           (shared ? " shared" : ""));
     script_.now += Seconds(1e-5);
@@ -110,8 +110,8 @@ class ScriptedProgram final : public Program {
     return times;
   }
   void synchronize() override {}
-  [[nodiscard]] std::vector<Tensor> outputs(std::size_t /*slot*/) override {
-    Tensor output = input_;
+  [[nodiscard]] std::vector<model::Tensor> outputs(std::size_t /*slot*/) override {
+    model::Tensor output = input_;
     output.type.constant = false;
     const std::size_t count = output.data.size() / sizeof(float);
     for (std::size_t i = 0; i < count; ++i) {
@@ -120,7 +120,7 @@ class ScriptedProgram final : public Program {
     }
     return {output};
   }
-  [[nodiscard]] std::vector<Tensor> outputs_launch_by_launch(std::size_t slot) override {
+  [[nodiscard]] std::vector<model::Tensor> outputs_launch_by_launch(std::size_t slot) override {
     if (!variant_.wrong_at_once) {
       return {};
     }
@@ -134,26 +134,32 @@ class ScriptedProgram final : public Program {
 
   ScriptedVariant variant_;
   Script& script_;
-  Tensor input_;
+  model::Tensor input_;
   std::size_t last_ = 0;
   std::size_t executed_ = 0;
 };
 
-class ScriptedBackend final : public Backend {
+class ScriptedBackend final : public worker::Backend {
  public:
   explicit ScriptedBackend(std::vector<ScriptedVariant> variants)
       : variants_(std::move(variants)) {}
 
-  [[nodiscard]] Environment describe() const override { return {{{"backend", "scripted"}}, {}}; }
-  [[nodiscard]] Outcome supports(const LayerKey& /*key*/) const override { return supported; }
-  [[nodiscard]] std::vector<Variant> variants(const LayerKey& /*key*/) const override {
-    std::vector<Variant> result;
+  [[nodiscard]] results::Environment describe() const override {
+    return {{{"backend", "scripted"}}, {}};
+  }
+  [[nodiscard]] results::Outcome supports(const model::LayerKey& /*key*/) const override {
+    return supported;
+  }
+  [[nodiscard]] std::vector<worker::Variant> variants(
+      const model::LayerKey& /*key*/) const override {
+    std::vector<worker::Variant> result;
     for (const ScriptedVariant& variant : variants_) {
       result.push_back(variant.variant);
     }
     return result;
   }
-  [[nodiscard]] Prepared prepare(const LayerKey& /*key*/, const std::string& name) override {
+  [[nodiscard]] worker::Prepared prepare(const model::LayerKey& /*key*/,
+                                         const std::string& name) override {
     script.log.push_back("prepare " + name);
     for (const ScriptedVariant& variant : variants_) {
       if (variant.variant.text == name) {
@@ -163,13 +169,13 @@ class ScriptedBackend final : public Backend {
         return {std::make_unique<ScriptedProgram>(variant, script), {}};
       }
     }
-    return {nullptr, {Outcome::Kind::kUnsupported, "no such variant"}};
+    return {nullptr, {results::Outcome::Kind::kUnsupported, "no such variant"}};
   }
 
   /// Executes a model of one layer as the first variant does.
-  [[nodiscard]] PreparedModel prepare_model(const Graph& graph,
-                                            const ModelOptions& /*options*/) override {
-    PreparedModel prepared;
+  [[nodiscard]] worker::PreparedModel prepare_model(
+      const model::Graph& graph, const worker::ModelOptions& /*options*/) override {
+    worker::PreparedModel prepared;
     prepared.program = std::make_unique<ScriptedProgram>(variants_.front(), script);
     prepared.operands = graph.inputs;
     prepared.variants = {variants_.front().variant.text};
@@ -183,7 +189,7 @@ class ScriptedBackend final : public Backend {
   [[nodiscard]] std::optional<Bytes> free_memory() const override { return free; }
 
   Script script;
-  Outcome supported;
+  results::Outcome supported;
   Bytes model_memory;         ///< that a model takes
   std::optional<Bytes> free;  ///< of the device; absent: the models lie in the host's memory
 
@@ -191,4 +197,4 @@ class ScriptedBackend final : public Backend {
   std::vector<ScriptedVariant> variants_;
 };
 
-}  // namespace plumb
+}  // namespace plumb::engine

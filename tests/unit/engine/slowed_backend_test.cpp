@@ -6,7 +6,7 @@
 #include "harness/base/error.hpp"
 #include "tests/unit/engine/scripted_backend.hpp"
 
-namespace plumb {
+namespace plumb::engine {
 namespace {
 
 constexpr const char* kRelu =
@@ -18,8 +18,8 @@ Seconds executed(const std::string& slowing) {
   ScriptedBackend inner({variant});
   Script& script = inner.script;
   SlowedBackend backend(inner, slowing, script.clock());
-  const Prepared prepared = backend.prepare({kRelu}, "a");
-  const std::vector<Tensor> operands{Tensor{}};
+  const worker::Prepared prepared = backend.prepare({kRelu}, "a");
+  const std::vector<model::Tensor> operands{model::Tensor{}};
   prepared.program->bind(0, operands, false);
   prepared.program->enqueue(0);
   const Seconds begin = script.now;
@@ -39,7 +39,7 @@ TEST(SlowedBackend, slows_whole_models_where_it_is_told_to) {
     variant.variant.text = "a";
     ScriptedBackend inner({variant});
     SlowedBackend backend(inner, slowing, inner.script.clock());
-    const PreparedModel prepared = backend.prepare_model({}, {});
+    const worker::PreparedModel prepared = backend.prepare_model({}, {});
     prepared.program->enqueue(0);
     const Seconds begin = inner.script.now;
     prepared.program->enqueue(0);
@@ -65,4 +65,4 @@ TEST(SlowedBackend, refuses_what_is_no_slow_down) {
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::engine

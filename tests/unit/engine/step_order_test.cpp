@@ -5,7 +5,7 @@
 
 #include "harness/base/error.hpp"
 
-namespace plumb {
+namespace plumb::engine {
 namespace {
 
 TEST(StepOrder, follows_needs_of_needs_and_nothing_else) {
@@ -43,4 +43,4 @@ TEST(StepOrder, refuses_a_circle) {
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::engine

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-namespace plumb {
+namespace plumb::engine {
 namespace {
 
 using testing::IsEmpty;
@@ -19,18 +19,24 @@ constexpr Bytes kReorder{1000};
 
 /// Plans chains of layers that hand on a layout: a reorder wherever it changes, and at both ends
 /// the layout is "a". Left to itself every layer takes "impl=own;layout=a".
-class ChainBackend final : public Backend {
+class ChainBackend final : public worker::Backend {
  public:
-  [[nodiscard]] Environment describe() const override { return {}; }
-  [[nodiscard]] Outcome supports(const LayerKey& /*key*/) const override { return {}; }
-  [[nodiscard]] std::vector<Variant> variants(const LayerKey& /*key*/) const override { return {}; }
-  [[nodiscard]] Prepared prepare(const LayerKey& /*key*/, const std::string& /*name*/) override {
+  [[nodiscard]] results::Environment describe() const override { return {}; }
+  [[nodiscard]] results::Outcome supports(const model::LayerKey& /*key*/) const override {
     return {};
   }
-  [[nodiscard]] PreparedModel prepare_model(const Graph& graph,
-                                            const ModelOptions& options) override {
+  [[nodiscard]] std::vector<worker::Variant> variants(
+      const model::LayerKey& /*key*/) const override {
+    return {};
+  }
+  [[nodiscard]] worker::Prepared prepare(const model::LayerKey& /*key*/,
+                                         const std::string& /*name*/) override {
+    return {};
+  }
+  [[nodiscard]] worker::PreparedModel prepare_model(const model::Graph& graph,
+                                                    const worker::ModelOptions& options) override {
     ++plans;
-    PreparedModel model;
+    worker::PreparedModel model;
     char layout = 'a';
     const auto lies = [&](char wanted) {
       if (layout != wanted) {
@@ -39,7 +45,7 @@ class ChainBackend final : public Backend {
       }
       layout = wanted;
     };
-    for (const Layer& layer : graph.layers) {
+    for (const model::Layer& layer : graph.layers) {
       const auto named = options.variants.find(layer.key);
       model.variants.push_back(named == options.variants.end() ? "impl=own;layout=a"
                                                                : named->second);
@@ -52,25 +58,25 @@ class ChainBackend final : public Backend {
   int plans = 0;
 };
 
-Graph chain(const std::vector<std::string>& keys) {
-  Graph graph;
+model::Graph chain(const std::vector<std::string>& keys) {
+  model::Graph graph;
   for (const std::string& key : keys) {
-    Layer layer;
+    model::Layer layer;
     layer.key.text = key;
     graph.layers.push_back(std::move(layer));
   }
   return graph;
 }
 
-ModeStep step(const std::string& key, std::vector<VariantTime> choices) {
+worker::ModeStep step(const std::string& key, std::vector<worker::VariantTime> choices) {
   return {{}, {key}, std::move(choices)};
 }
 
-const Clock kStill = [] { return Seconds(0.0); };
+const measure::Clock kStill = [] { return Seconds(0.0); };
 
-std::vector<std::pair<std::string, std::string>> chosen(const Graph& graph,
-                                                        const ModeRequest& request,
-                                                        const Clock& clock = kStill) {
+std::vector<std::pair<std::string, std::string>> chosen(const model::Graph& graph,
+                                                        const worker::ModeRequest& request,
+                                                        const measure::Clock& clock = kStill) {
   ChainBackend backend;
   std::vector<std::pair<std::string, std::string>> result;
   for (const auto& [key, variant] : chosen_variants(backend, graph, request, clock)) {
@@ -81,9 +87,9 @@ std::vector<std::pair<std::string, std::string>> chosen(const Graph& graph,
 
 // 10 s by the library's own choice, 7 s by a variant of layout b. A byte reordered costs a
 // millisecond, so each reorder a second.
-ModeRequest three_layers(double reorder_per_byte) {
-  const std::vector<VariantTime> choices{{"impl=fast;layout=b", Seconds(7.0)},
-                                         {"impl=own;layout=a", Seconds(10.0)}};
+worker::ModeRequest three_layers(double reorder_per_byte) {
+  const std::vector<worker::VariantTime> choices{{"impl=fast;layout=b", Seconds(7.0)},
+                                                 {"impl=own;layout=a", Seconds(10.0)}};
   return {
       {.best_variant = true},
       {step("x", choices), step("y", {{"impl=own;layout=a", Seconds(1.0)}}), step("z", choices)},
@@ -112,7 +118,7 @@ TEST(VariantSearch, finds_layouts_that_pay_only_together) {
 
 // The fastest of z is of layout c: with it reorders eat the gain, and the second choice wins.
 TEST(VariantSearch, takes_a_slower_variant_that_lies_as_its_neighbours_do) {
-  ModeRequest request = three_layers(2e-3);
+  worker::ModeRequest request = three_layers(2e-3);
   request.steps[2].choices.insert(request.steps[2].choices.begin(),
                                   {"impl=faster;layout=c", Seconds(6.5)});
   EXPECT_THAT(chosen(chain({"x", "z"}), request),
@@ -121,7 +127,7 @@ TEST(VariantSearch, takes_a_slower_variant_that_lies_as_its_neighbours_do) {
 }
 
 TEST(VariantSearch, tries_nothing_for_a_gain_that_times_alone_cannot_tell) {
-  const ModeRequest request{
+  const worker::ModeRequest request{
       {.best_variant = true},
       {step("x", {{"impl=fast;layout=a", Seconds(0.98)}, {"impl=own;layout=a", Seconds(1.0)}})},
       Seconds(0.0)};
@@ -130,9 +136,9 @@ TEST(VariantSearch, tries_nothing_for_a_gain_that_times_alone_cannot_tell) {
 
 TEST(VariantSearch, takes_single_choices_without_a_search) {
   ChainBackend backend;
-  const ModeRequest request{
+  const worker::ModeRequest request{
       {.best_variant = true}, {step("x", {{"impl=slow;layout=c", Seconds(99.0)}})}, Seconds(1.0)};
-  const LayerVariants variants = chosen_variants(backend, chain({"x"}), request, kStill);
+  const worker::LayerVariants variants = chosen_variants(backend, chain({"x"}), request, kStill);
   EXPECT_EQ(variants.at({"x"}), "impl=slow;layout=c");
   EXPECT_EQ(backend.plans, 0);
 }
@@ -140,7 +146,7 @@ TEST(VariantSearch, takes_single_choices_without_a_search) {
 TEST(VariantSearch, ends_when_its_time_is_spent) {
   ChainBackend backend;
   std::vector<std::string> keys;
-  ModeRequest request{{.best_variant = true}, {}, Seconds(2e-3)};
+  worker::ModeRequest request{{.best_variant = true}, {}, Seconds(2e-3)};
   for (int i = 0; i < 100; ++i) {
     keys.push_back("layer " + std::to_string(i));
     request.steps.push_back(step(
@@ -153,4 +159,4 @@ TEST(VariantSearch, ends_when_its_time_is_spent) {
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::engine

@@ -8,19 +8,21 @@
 #include "runners/engine/bench/random_operands.hpp"
 #include "tests/unit/engine/layer_builder.hpp"
 
-namespace plumb {
+namespace plumb::engine {
 namespace {
 
 using test_support::layer;
 using ::testing::HasSubstr;
 
-LayerSpec matmul(const std::string& type) {
+model::LayerSpec matmul(const std::string& type) {
   return layer("matmul;in=" + type + "[4,25]," + type + "[25,6];out=" + type + "[4,6]");
 }
 
 /// Adds `share` of the largest output to one element.
-std::vector<Tensor> off_by(const std::vector<Tensor>& outputs, std::size_t element, double share) {
-  std::vector<double> numbers = numbers_of(outputs[0]);
+std::vector<model::Tensor> off_by(const std::vector<model::Tensor>& outputs,
+                                  std::size_t element,
+                                  double share) {
+  std::vector<double> numbers = read_numbers(outputs[0]);
   double largest = 0.0;
   for (const double number : numbers) {
     largest = std::max(largest, std::fabs(number));
@@ -30,11 +32,11 @@ std::vector<Tensor> off_by(const std::vector<Tensor>& outputs, std::size_t eleme
 }
 
 TEST(Verification, accepts_errors_within_the_tolerance_only) {
-  const LayerSpec spec = matmul("f32");
-  const std::vector<Tensor> operands = random_operands(spec, 7);
-  const std::vector<Tensor> right = reference_outputs(spec, operands);
+  const model::LayerSpec spec = matmul("f32");
+  const std::vector<model::Tensor> operands = random_operands(spec, 7);
+  const std::vector<model::Tensor> right = reference_outputs(spec, operands);
   const Verifier verifier(spec, operands);
-  EXPECT_DOUBLE_EQ(tolerance_of(spec), 5e-5);  // 1e-5 · √25
+  EXPECT_DOUBLE_EQ(compute_tolerance(spec), 5e-5);  // 1e-5 · √25
   EXPECT_TRUE(verifier.verify(right).outcome.ok());
   EXPECT_EQ(verifier.verify(right).maximum_error, 0.0);
   EXPECT_EQ(verifier.verify(right).compared, 24U);
@@ -42,7 +44,7 @@ TEST(Verification, accepts_errors_within_the_tolerance_only) {
   EXPECT_TRUE(close.outcome.ok());
   EXPECT_NEAR(close.maximum_error.value(), 4e-5, 1e-6);
   const Verdict wrong = verifier.verify(off_by(right, 9, 7e-5));
-  EXPECT_EQ(wrong.outcome.kind, Outcome::Kind::kWrongResult);
+  EXPECT_EQ(wrong.outcome.kind, results::Outcome::Kind::kWrongResult);
   EXPECT_THAT(wrong.outcome.reason, HasSubstr("output 0 at [1,3] (element 9): expected"));
   EXPECT_NE(wrong.output_hash, verifier.verify(right).output_hash);
 }
@@ -55,10 +57,10 @@ float to_tf32(float value) {
 
 /// Returns the rows of a [m,k] by [k,n] product, added one by one in f32.
 template <typename Round>
-std::vector<Tensor> product(const LayerSpec& spec,
-                            const std::vector<Tensor>& operands,
-                            Round round) {
-  const TensorType& type = spec.outputs[0];
+std::vector<model::Tensor> product(const model::LayerSpec& spec,
+                                   const std::vector<model::Tensor>& operands,
+                                   Round round) {
+  const model::TensorType& type = spec.outputs[0];
   const auto k = static_cast<std::size_t>(spec.inputs[0]->dims[1]);
   const auto n = static_cast<std::size_t>(type.dims[1]);
   std::vector<double> numbers(static_cast<std::size_t>(element_count(type)));
@@ -77,67 +79,68 @@ TEST(Verification, tells_f32_from_tf32_however_long_the_sums_are) {
   for (const int length : {1, 2, 3, 9, 16, 27, 64, 147, 576, 1024, 4608, 16384, 65536}) {
     SCOPED_TRACE(length);
     const std::string k = std::to_string(length);
-    const LayerSpec spec = layer("matmul;in=f32[16," + k + "],f32[" + k + ",16];out=f32[16,16]");
+    const model::LayerSpec spec =
+        layer("matmul;in=f32[16," + k + "],f32[" + k + ",16];out=f32[16,16]");
     for (const std::uint64_t seed : {1U, 2U, 3U}) {
-      const std::vector<Tensor> operands = random_operands(spec, seed);
+      const std::vector<model::Tensor> operands = random_operands(spec, seed);
       const Verifier verifier(spec, operands);
       const auto plain = product(spec, operands, [](float value) { return value; });
       const Verdict right = verifier.verify(plain);
       EXPECT_TRUE(right.outcome.ok()) << right.outcome.reason;
       const Verdict wrong = verifier.verify(product(spec, operands, to_tf32));
-      EXPECT_EQ(wrong.outcome.kind, Outcome::Kind::kWrongResult) << *wrong.maximum_error;
+      EXPECT_EQ(wrong.outcome.kind, results::Outcome::Kind::kWrongResult) << *wrong.maximum_error;
       EXPECT_GT(*wrong.maximum_error, 10.0 * *right.maximum_error);
     }
   }
 }
 
 TEST(Verification, lets_transforms_round_more) {
-  const LayerSpec spec = layer("matmul;in=f32[4,2500],f32[2500,6];out=f32[4,6]");
-  EXPECT_DOUBLE_EQ(tolerance_of(spec), 5e-5);
-  EXPECT_DOUBLE_EQ(tolerance_of(spec, 0, Arithmetic::kTransformed), 5e-4);  // 1e-5 · √2500
-  EXPECT_EQ(arithmetic_of("impl=jit:avx2;algorithm=direct", {}), Arithmetic::kDirect);
-  EXPECT_EQ(arithmetic_of("impl=jit_wino:avx2", {}), Arithmetic::kTransformed);
-  EXPECT_EQ(arithmetic_of("algorithm=WINOGRAD_NONFUSED", {}), Arithmetic::kTransformed);
-  EXPECT_EQ(arithmetic_of("algorithm=FFT_TILING", {}), Arithmetic::kTransformed);
-  EXPECT_EQ(arithmetic_of("engine=7", {{"numerical_notes", "FFT,TENSOR_CORE"}}),
+  const model::LayerSpec spec = layer("matmul;in=f32[4,2500],f32[2500,6];out=f32[4,6]");
+  EXPECT_DOUBLE_EQ(compute_tolerance(spec), 5e-5);
+  EXPECT_DOUBLE_EQ(compute_tolerance(spec, 0, Arithmetic::kTransformed), 5e-4);  // 1e-5 · √2500
+  EXPECT_EQ(find_arithmetic("impl=jit:avx2;algorithm=direct", {}), Arithmetic::kDirect);
+  EXPECT_EQ(find_arithmetic("impl=jit_wino:avx2", {}), Arithmetic::kTransformed);
+  EXPECT_EQ(find_arithmetic("algorithm=WINOGRAD_NONFUSED", {}), Arithmetic::kTransformed);
+  EXPECT_EQ(find_arithmetic("algorithm=FFT_TILING", {}), Arithmetic::kTransformed);
+  EXPECT_EQ(find_arithmetic("engine=7", {{"numerical_notes", "FFT,TENSOR_CORE"}}),
             Arithmetic::kTransformed);
-  EXPECT_EQ(arithmetic_of("engine=7", {{"numerical_notes", "TENSOR_CORE"}}), Arithmetic::kDirect);
+  EXPECT_EQ(find_arithmetic("engine=7", {{"numerical_notes", "TENSOR_CORE"}}), Arithmetic::kDirect);
 }
 
 TEST(Verification, is_wider_for_half_types_and_exact_for_integers) {
-  EXPECT_DOUBLE_EQ(tolerance_of(matmul("bf16")), 2e-2);
-  EXPECT_DOUBLE_EQ(tolerance_of(matmul("f16")), 2e-2);
-  EXPECT_EQ(tolerance_of(layer("view;in=f32[2];out=f32[2,1]")), 0.0);
-  const LayerSpec spec = layer("matmul;in=u8[2,3],s8[3,2];out=s32[2,2]");
-  const std::vector<Tensor> operands = random_operands(spec, 1);
-  std::vector<Tensor> outputs = reference_outputs(spec, operands);
+  EXPECT_DOUBLE_EQ(compute_tolerance(matmul("bf16")), 2e-2);
+  EXPECT_DOUBLE_EQ(compute_tolerance(matmul("f16")), 2e-2);
+  EXPECT_EQ(compute_tolerance(layer("view;in=f32[2];out=f32[2,1]")), 0.0);
+  const model::LayerSpec spec = layer("matmul;in=u8[2,3],s8[3,2];out=s32[2,2]");
+  const std::vector<model::Tensor> operands = random_operands(spec, 1);
+  std::vector<model::Tensor> outputs = reference_outputs(spec, operands);
   EXPECT_TRUE(verify(spec, operands, outputs).outcome.ok());
   outputs[0].as<std::int32_t>()[3] += 1;
-  EXPECT_EQ(verify(spec, operands, outputs).outcome.kind, Outcome::Kind::kWrongResult);
+  EXPECT_EQ(verify(spec, operands, outputs).outcome.kind, results::Outcome::Kind::kWrongResult);
 }
 
 TEST(Verification, rejects_nan_infinity_and_other_shapes) {
-  const LayerSpec spec = matmul("f32");
-  const std::vector<Tensor> operands = random_operands(spec, 7);
-  const std::vector<Tensor> right = reference_outputs(spec, operands);
+  const model::LayerSpec spec = matmul("f32");
+  const std::vector<model::Tensor> operands = random_operands(spec, 7);
+  const std::vector<model::Tensor> right = reference_outputs(spec, operands);
   for (const float bad : {std::nanf(""), std::numeric_limits<float>::infinity()}) {
-    std::vector<Tensor> outputs = right;
+    std::vector<model::Tensor> outputs = right;
     outputs[0].as<float>()[23] = bad;
     const Verdict verdict = verify(spec, operands, outputs);
-    EXPECT_EQ(verdict.outcome.kind, Outcome::Kind::kWrongResult);
+    EXPECT_EQ(verdict.outcome.kind, results::Outcome::Kind::kWrongResult);
     EXPECT_THAT(verdict.outcome.reason, HasSubstr("not finite"));
     EXPECT_FALSE(verdict.maximum_error.has_value());
   }
-  std::vector<Tensor> outputs = right;
+  std::vector<model::Tensor> outputs = right;
   outputs[0].type.dims = {6, 4};
   EXPECT_THAT(verify(spec, operands, outputs).outcome.reason, HasSubstr("should be f32[4,6]"));
-  EXPECT_EQ(verify(spec, operands, {}).outcome.kind, Outcome::Kind::kWrongResult);
+  EXPECT_EQ(verify(spec, operands, {}).outcome.kind, results::Outcome::Kind::kWrongResult);
 }
 
 TEST(Verification, agrees_on_nan_where_the_reference_has_it) {
-  const LayerSpec spec = layer("eltwise;in=f32[2];out=f32[2]", "fn=sqrt;parameters=[]");
-  const std::vector<Tensor> operands = test_support::operands(spec, {{-1, 4}});
-  const TensorType type{DataType::kF32, {2}};
+  const model::LayerSpec spec = layer("eltwise;in=f32[2];out=f32[2]", "fn=sqrt;parameters=[]");
+  const std::vector<model::Tensor> operands = test_support::operands(spec, {{-1, 4}});
+  const model::TensorType type{model::DataType::kF32, {2}};
   EXPECT_TRUE(verify(spec, operands, std::vector{tensor_from(type, std::vector{std::nan(""), 2.0})})
                   .outcome.ok());
   EXPECT_FALSE(
@@ -145,10 +148,10 @@ TEST(Verification, agrees_on_nan_where_the_reference_has_it) {
 }
 
 TEST(Verification, samples_large_layers) {
-  const LayerSpec spec = layer("conv;in=f32[1,8,40,40],f32[16,8,3,3]c;out=f32[1,16,38,38]",
-                               "dilations=[1,1];group=1;pads=[0,0,0,0];strides=[1,1]");
-  const std::vector<Tensor> operands = random_operands(spec, 3);
-  std::vector<Tensor> outputs = reference_outputs(spec, operands);
+  const model::LayerSpec spec = layer("conv;in=f32[1,8,40,40],f32[16,8,3,3]c;out=f32[1,16,38,38]",
+                                      "dilations=[1,1];group=1;pads=[0,0,0,0];strides=[1,1]");
+  const std::vector<model::Tensor> operands = random_operands(spec, 3);
+  std::vector<model::Tensor> outputs = reference_outputs(spec, operands);
   VerifyOptions few_macs;
   few_macs.fully_below_macs = 1000;
   VerifyOptions few_elements;
@@ -161,35 +164,35 @@ TEST(Verification, samples_large_layers) {
   EXPECT_EQ(Verifier(spec, operands).verify(outputs).compared, 16U * 38 * 38);
   const Verifier verifier(spec, operands, few_macs);
   outputs[0].as<float>()[0] += 100.0F;  // a corner is always among them
-  EXPECT_EQ(verifier.verify(outputs).outcome.kind, Outcome::Kind::kWrongResult);
+  EXPECT_EQ(verifier.verify(outputs).outcome.kind, results::Outcome::Kind::kWrongResult);
 }
 
 TEST(Verification, allows_8_bit_floats_what_their_digits_are) {
-  const LayerSpec product = layer("matmul;in=f8e4m3[4,8],f8e5m2[8,6];out=f32[4,6]");
-  EXPECT_EQ(tolerance_of(product), 2e-2);
+  const model::LayerSpec product = layer("matmul;in=f8e4m3[4,8],f8e5m2[8,6];out=f32[4,6]");
+  EXPECT_EQ(compute_tolerance(product), 2e-2);
   for (const char* const types : {"in=f32[9];out=f8e4m3[9]", "in=f8e5m2[9];out=bf16[9]"}) {
-    EXPECT_EQ(tolerance_of(layer("cast;" + std::string(types))), 0.0) << types;
+    EXPECT_EQ(compute_tolerance(layer("cast;" + std::string(types))), 0.0) << types;
   }
-  EXPECT_EQ(tolerance_of(layer("eltwise;in=f8e5m2[9];out=f8e5m2[9]", "fn=relu;parameters=[]")),
+  EXPECT_EQ(compute_tolerance(layer("eltwise;in=f8e5m2[9];out=f8e5m2[9]", "fn=relu;parameters=[]")),
             0.25);
 }
 
 TEST(Verification, finds_an_8_bit_float_that_was_cut_off_instead_of_rounded) {
-  const LayerSpec spec = layer("cast;in=f32[3];out=f8e4m3[3]");
-  const std::vector<Tensor> operands = test_support::operands(spec, {{1.0, 1.1, 240.0}});
-  std::vector<Tensor> outputs = reference_outputs(spec, operands);
+  const model::LayerSpec spec = layer("cast;in=f32[3];out=f8e4m3[3]");
+  const std::vector<model::Tensor> operands = test_support::operands(spec, {{1.0, 1.1, 240.0}});
+  std::vector<model::Tensor> outputs = reference_outputs(spec, operands);
   EXPECT_TRUE(verify(spec, operands, outputs).outcome.ok());
   outputs[0].data[1] = std::byte{0x38};  // 1, where 1.125 is nearer
-  EXPECT_EQ(verify(spec, operands, outputs).outcome.kind, Outcome::Kind::kWrongResult);
+  EXPECT_EQ(verify(spec, operands, outputs).outcome.kind, results::Outcome::Kind::kWrongResult);
 }
 
 TEST(Verification, says_when_there_is_no_reference) {
-  LayerSpec spec = matmul("f32");
-  spec.outputs[0].dtype = DataType::kString;
+  model::LayerSpec spec = matmul("f32");
+  spec.outputs[0].dtype = model::DataType::kString;
   const Verdict verdict = verify(spec, random_operands(matmul("f32"), 1), {});
-  EXPECT_EQ(verdict.outcome.kind, Outcome::Kind::kUnsupported);
+  EXPECT_EQ(verdict.outcome.kind, results::Outcome::Kind::kUnsupported);
   EXPECT_THAT(verdict.outcome.reason, HasSubstr("string"));
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::engine

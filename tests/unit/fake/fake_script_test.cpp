@@ -48,7 +48,8 @@ TEST(FakeScript, reads_every_part) {
   EXPECT_EQ(script.calibration.last_level_cache.value, 1024);
   EXPECT_EQ(script.calibration.floor, Seconds(2e-8));
   ASSERT_EQ(script.rules.size(), 2U);
-  EXPECT_EQ(script.rules[0].outcome, (Outcome{Outcome::Kind::kWrongResult, "differs"}));
+  EXPECT_EQ(script.rules[0].outcome,
+            (results::Outcome{results::Outcome::Kind::kWrongResult, "differs"}));
   EXPECT_EQ(script.rules[0].log, "look");
   EXPECT_EQ(script.rules[1].match, "*");
   EXPECT_EQ(script.rules[1].action, Rule::Action::kCrash);

@@ -22,27 +22,27 @@ using testing::HasSubstr;
 
 class FakeWorkerTest : public testing::Test {
  protected:
-  WorkerProcess start(const std::string& script) const {
+  worker::WorkerProcess start(const std::string& script) const {
     const std::filesystem::path file = folder_.path() / "script.toml";
     std::ofstream(file) << script;
-    WorkerOptions options;
+    worker::WorkerOptions options;
     options.stack.name = "fake";
     options.stack.backend = "fake";
     options.stack.variables = {{"PLUMB_FAKE_SCRIPT", file.string()}};
-    return WorkerProcess(options);
+    return worker::WorkerProcess(options);
   }
 
-  static MeasureRequest request() {
-    MeasureRequest request;
+  static worker::MeasureRequest request() {
+    worker::MeasureRequest request;
     request.key = {"v1:any"};
-    request.caches = {CacheMode::kNone, CacheMode::kWeights};
+    request.caches = {results::CacheMode::kNone, results::CacheMode::kWeights};
     return request;
   }
 
-  static std::vector<Measurement> rows_of(WorkerProcess& worker) {
-    std::vector<Measurement> rows;
+  static std::vector<results::Measurement> rows_of(worker::WorkerProcess& worker) {
+    std::vector<results::Measurement> rows;
     worker.measure(
-        request(), Seconds(20), [&](Measurement row) { rows.push_back(std::move(row)); });
+        request(), Seconds(20), [&](results::Measurement row) { rows.push_back(std::move(row)); });
     return rows;
   }
 
@@ -51,12 +51,12 @@ class FakeWorkerTest : public testing::Test {
 };
 
 TEST_F(FakeWorkerTest, brings_the_same_rows_as_the_service_itself) {
-  WorkerProcess worker = start("");
-  const std::vector<Measurement> rows = rows_of(worker);
-  std::vector<Measurement> expected;
+  worker::WorkerProcess worker = start("");
+  const std::vector<results::Measurement> rows = rows_of(worker);
+  std::vector<results::Measurement> expected;
   FakeService(default_script())
       .measure(
-          request(), [&](Measurement row) { expected.push_back(std::move(row)); }, [] {});
+          request(), [&](results::Measurement row) { expected.push_back(std::move(row)); }, [] {});
   ASSERT_EQ(rows.size(), expected.size());
   for (std::size_t i = 0; i < rows.size(); ++i) {
     EXPECT_EQ(rows[i].variant, expected[i].variant);
@@ -67,37 +67,38 @@ TEST_F(FakeWorkerTest, brings_the_same_rows_as_the_service_itself) {
 }
 
 TEST_F(FakeWorkerTest, describes_calibrates_and_lists_variants) {
-  WorkerProcess worker =
+  worker::WorkerProcess worker =
       start("[identity]\nlibrary = \"fake 7\"\n[calibration]\nfloor_seconds = 3e-8");
   EXPECT_EQ(worker.describe().identity.at("library"), "fake 7");
   EXPECT_EQ(worker.calibrate().floor, Seconds(3e-8));
-  const std::vector<Variant> variants = worker.variants({"v1:any"});
+  const std::vector<worker::Variant> variants = worker.variants({"v1:any"});
   ASSERT_EQ(variants.size(), 3U);
   EXPECT_TRUE(variants[0].library_choice);
 }
 
 TEST_F(FakeWorkerTest, turns_lack_of_memory_into_a_row_for_each_cache_mode) {
-  WorkerProcess worker = start("[[rule]]\naction = \"out_of_memory\"");
-  const std::vector<Measurement> rows = rows_of(worker);
+  worker::WorkerProcess worker = start("[[rule]]\naction = \"out_of_memory\"");
+  const std::vector<results::Measurement> rows = rows_of(worker);
   ASSERT_EQ(rows.size(), 2U);
-  for (const Measurement& row : rows) {
-    EXPECT_EQ(row.outcome.kind, Outcome::Kind::kOutOfMemory);
+  for (const results::Measurement& row : rows) {
+    EXPECT_EQ(row.outcome.kind, results::Outcome::Kind::kOutOfMemory);
     EXPECT_EQ(row.key.text, "v1:any");
   }
-  EXPECT_EQ(rows[0].cache, CacheMode::kNone);
-  EXPECT_EQ(rows[1].cache, CacheMode::kWeights);
+  EXPECT_EQ(rows[0].cache, results::CacheMode::kNone);
+  EXPECT_EQ(rows[1].cache, results::CacheMode::kWeights);
   EXPECT_EQ(worker.variants({"v1:any"}).size(), 3U) << "the worker lives on";
 }
 
 TEST_F(FakeWorkerTest, turns_a_failure_after_some_rows_into_rows_for_what_is_missing) {
-  WorkerProcess worker = start("[[rule]]\nvariant = \"algorithm=winograd\"\naction = \"fail\"");
-  const std::vector<Measurement> rows = rows_of(worker);
+  worker::WorkerProcess worker =
+      start("[[rule]]\nvariant = \"algorithm=winograd\"\naction = \"fail\"");
+  const std::vector<results::Measurement> rows = rows_of(worker);
   ASSERT_EQ(rows.size(), 3U);  // direct and gemm raced, then winograd failed
   EXPECT_TRUE(rows[1].outcome.ok());
-  EXPECT_EQ(rows[2].cache, CacheMode::kWeights);
-  EXPECT_EQ(
-      rows[2].outcome,
-      (Outcome{Outcome::Kind::kCrashed, "the worker failed: the script says that this fails"}));
+  EXPECT_EQ(rows[2].cache, results::CacheMode::kWeights);
+  EXPECT_EQ(rows[2].outcome,
+            (results::Outcome{results::Outcome::Kind::kCrashed,
+                              "the worker failed: the script says that this fails"}));
 }
 
 TEST_F(FakeWorkerTest, dies_as_scripted) {
@@ -107,18 +108,19 @@ TEST_F(FakeWorkerTest, dies_as_scripted) {
        "exited with status 3 in the middle of a request; its last line of output: bye"},
   };
   for (const auto& [rule, reason] : cases) {
-    WorkerProcess worker = start("[[rule]]\n" + rule);
+    worker::WorkerProcess worker = start("[[rule]]\n" + rule);
     try {
       (void)rows_of(worker);
       ADD_FAILURE() << rule;
-    } catch (const WorkerDied& death) {
-      EXPECT_EQ(death.outcome(), (Outcome{Outcome::Kind::kCrashed, reason}));
+    } catch (const worker::WorkerDied& death) {
+      EXPECT_EQ(death.outcome(), (results::Outcome{results::Outcome::Kind::kCrashed, reason}));
     }
   }
 }
 
 TEST_F(FakeWorkerTest, gets_its_rows_through_a_flood) {
-  WorkerProcess worker = start("[[rule]]\nvariant = \"algorithm=gemm\"\naction = \"flood\"");
+  worker::WorkerProcess worker =
+      start("[[rule]]\nvariant = \"algorithm=gemm\"\naction = \"flood\"");
   EXPECT_GE(rows_of(worker).size(), 6U);
   EXPECT_THAT(worker.log_tail(), HasSubstr("~~~~"));
 }
@@ -139,7 +141,7 @@ struct Finished {
 };
 
 Finished run_by_hand(const std::string& arguments) {
-  const std::string command = find_worker("fake", {}).string() + " " + arguments + " 2>&1";
+  const std::string command = worker::find_worker("fake", {}).string() + " " + arguments + " 2>&1";
   FILE* pipe = ::popen(command.c_str(), "r");
   Finished finished;
   for (int c = ::fgetc(pipe); c != EOF; c = ::fgetc(pipe)) {

@@ -5,7 +5,7 @@
 
 #include "tests/unit/importers/import_fault.hpp"
 
-namespace plumb {
+namespace plumb::importers {
 namespace {
 
 using ::testing::ElementsAre;
@@ -33,7 +33,7 @@ TEST(AsvFile, reads_medians_with_their_interval_and_samples) {
               "suite.track_size":[[12],[],"1"])"));
   EXPECT_EQ(results.version, "c0ffee");
   EXPECT_EQ(to_text(*results.started), "2020-09-13T12:26:40.000000Z");
-  EXPECT_EQ(results.identity, (Facts{{"cpu.count", "8"}, {"host", "box"}}));
+  EXPECT_EQ(results.identity, (results::Facts{{"cpu.count", "8"}, {"host", "box"}}));
   EXPECT_EQ(results.facts.at("asv.env_name"), "py3.11");
   EXPECT_EQ(results.left_out, 1U);
   ASSERT_THAT(results.benchmarks, SizeIs(3));
@@ -54,8 +54,8 @@ TEST(AsvFile, a_combination_of_parameters_is_a_benchmark) {
   ASSERT_THAT(results.benchmarks, SizeIs(4));
   EXPECT_EQ(results.benchmarks[0].name, "s.time_x('a', 1)");
   EXPECT_EQ(results.benchmarks[3].name, "s.time_x('b', 2)");
-  EXPECT_EQ(results.benchmarks[1].outcome.kind, Outcome::Kind::kUnsupported);
-  EXPECT_EQ(results.benchmarks[2].outcome.kind, Outcome::Kind::kSkipped);
+  EXPECT_EQ(results.benchmarks[1].outcome.kind, results::Outcome::Kind::kUnsupported);
+  EXPECT_EQ(results.benchmarks[2].outcome.kind, results::Outcome::Kind::kSkipped);
   EXPECT_DOUBLE_EQ(results.benchmarks[3].statistics->mean.count(), 4.0);
 }
 
@@ -78,4 +78,4 @@ TEST(AsvFile, says_where_a_file_is_wrong) {
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::importers

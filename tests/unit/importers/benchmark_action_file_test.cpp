@@ -5,7 +5,7 @@
 
 #include "tests/unit/importers/import_fault.hpp"
 
-namespace plumb {
+namespace plumb::importers {
 namespace {
 
 using ::testing::HasSubstr;
@@ -79,4 +79,4 @@ TEST(BenchmarkActionFile, says_where_a_file_is_wrong) {
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::importers

@@ -6,7 +6,7 @@
 
 #include "harness/base/error.hpp"
 
-namespace plumb {
+namespace plumb::importers {
 namespace {
 
 using ::testing::HasSubstr;
@@ -53,7 +53,7 @@ TEST(GoogleBenchmarkFile, reads_repetitions_and_leaves_aggregates_out) {
   EXPECT_DOUBLE_EQ(sum.samples[0].count(), 2.5e-6);
   EXPECT_DOUBLE_EQ(sum.samples[1].count(), 2.0e-6);
   EXPECT_EQ(sum.repetitions, 1000);
-  EXPECT_EQ(results.identity, (Facts{{"cpu.count", "8"}, {"host", "ci-7"}}));
+  EXPECT_EQ(results.identity, (results::Facts{{"cpu.count", "8"}, {"host", "ci-7"}}));
   EXPECT_EQ(results.facts.at("benchmark.library_build_type"), "release");
   EXPECT_EQ(to_text(*results.started), "2026-11-21T01:04:05.000000Z") << "an hour east is earlier";
 }
@@ -64,9 +64,11 @@ TEST(GoogleBenchmarkFile, a_benchmark_that_fails_keeps_its_reason) {
            "," + entry("bad", 1, 2, R"("real_time":2)") + "," +
            entry("left", 0, 1, R"("skipped":true,"skip_message":"no AVX","real_time":0)")));
   ASSERT_THAT(results.benchmarks, SizeIs(2));
-  EXPECT_EQ(results.benchmarks[0].outcome, (Outcome{Outcome::Kind::kUnsupported, "no file"}));
+  EXPECT_EQ(results.benchmarks[0].outcome,
+            (results::Outcome{results::Outcome::Kind::kUnsupported, "no file"}));
   EXPECT_THAT(results.benchmarks[0].samples, SizeIs(0));
-  EXPECT_EQ(results.benchmarks[1].outcome, (Outcome{Outcome::Kind::kSkipped, "no AVX"}));
+  EXPECT_EQ(results.benchmarks[1].outcome,
+            (results::Outcome{results::Outcome::Kind::kSkipped, "no AVX"}));
 }
 
 TEST(GoogleBenchmarkFile, says_where_a_file_is_wrong) {
@@ -123,7 +125,7 @@ TEST(GoogleBenchmarkFile, takes_a_file_of_an_early_version) {
   EXPECT_THAT(results.benchmarks[0].samples, SizeIs(1));
   EXPECT_THAT(results.benchmarks[1].samples, SizeIs(2)) << "the same name again is a repetition";
   EXPECT_EQ(results.benchmarks[2].name, "ends_in_mean");
-  EXPECT_EQ(results.identity, (Facts{{"host", ""}})) << "there is no context";
+  EXPECT_EQ(results.identity, (results::Facts{{"host", ""}})) << "there is no context";
   EXPECT_FALSE(results.started.has_value());
 }
 
@@ -169,4 +171,4 @@ TEST(GoogleBenchmarkFile, reads_means_where_repetitions_were_not_kept) {
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::importers

@@ -5,7 +5,7 @@
 
 #include <string>
 
-namespace plumb {
+namespace plumb::importers {
 namespace {
 
 std::string read(const std::string& text) {
@@ -41,4 +41,4 @@ TEST(ImportedDate, anything_else_is_no_time) {
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::importers

@@ -5,7 +5,7 @@
 
 #include "harness/base/error.hpp"
 
-namespace plumb {
+namespace plumb::importers {
 namespace {
 
 using ::testing::HasSubstr;
@@ -58,7 +58,7 @@ TEST(ImportedRun, sums_up_what_is_known_where_samples_were_not_kept) {
   results.benchmarks[0].statistics = {
       .n = 100, .mean = Seconds(2.0), .deviation = Seconds(0.1), .min = {}};
   const ImportedRun run = run_of({results}, kName);
-  const SampleSummary& summary = run.rows[0].summary;
+  const measure::SampleSummary& summary = run.rows[0].summary;
   EXPECT_EQ(run.rows[0].variant, "external;statistic=mean");
   EXPECT_NEAR(summary.interval.low.count(), 2.0 - 1.984 * 0.01, 1e-4) << "Student, 99 degrees";
   EXPECT_NEAR(summary.interval.high.count(), 2.0 + 1.984 * 0.01, 1e-4);
@@ -68,12 +68,12 @@ TEST(ImportedRun, sums_up_what_is_known_where_samples_were_not_kept) {
 
 TEST(ImportedRun, one_sample_has_no_interval) {
   const ImportedRun run = run_of({process("a", {2.0})}, kName);
-  EXPECT_FALSE(has_interval(run.rows.at(0).summary));
-  EXPECT_TRUE(has_interval(run_of({process("a", {2.0, 2.0})}, kName).rows.at(0).summary));
+  EXPECT_FALSE(measure::has_interval(run.rows.at(0).summary));
+  EXPECT_TRUE(measure::has_interval(run_of({process("a", {2.0, 2.0})}, kName).rows.at(0).summary));
   ImportedResults mean = process("a", {});
   mean.benchmarks[0].statistics = {.n = 100, .mean = Seconds(2.0), .deviation = {}, .min = {}};
-  const Measurement row = run_of({mean}, kName).rows.at(0);
-  EXPECT_FALSE(has_interval(row.summary)) << "a mean alone shows no noise";
+  const results::Measurement row = run_of({mean}, kName).rows.at(0);
+  EXPECT_FALSE(measure::has_interval(row.summary)) << "a mean alone shows no noise";
   EXPECT_EQ(row.repetitions, 100) << "one sample of a hundred executions";
 }
 
@@ -87,10 +87,10 @@ TEST(ImportedRun, files_may_hold_different_benchmarks) {
 
 TEST(ImportedRun, refuses_a_file_in_which_all_was_skipped) {
   ImportedResults results = process("a", {});
-  results.benchmarks[0].outcome = {Outcome::Kind::kSkipped, "no AVX"};
+  results.benchmarks[0].outcome = {results::Outcome::Kind::kSkipped, "no AVX"};
   EXPECT_THAT(fault({results}), HasSubstr("no benchmark of 'a.json' was measured: all 1 were"));
   EXPECT_EQ(fault({results, process("b", {1.0})}), "taken");
-  results.benchmarks[0].outcome.kind = Outcome::Kind::kUnsupported;
+  results.benchmarks[0].outcome.kind = results::Outcome::Kind::kUnsupported;
   EXPECT_EQ(fault({results}), "taken") << "that all fail is a result";
 }
 
@@ -115,4 +115,4 @@ TEST(ImportedRun, refuses_what_makes_no_run) {
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::importers

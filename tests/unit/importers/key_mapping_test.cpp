@@ -7,7 +7,7 @@
 #include "harness/results/external_name.hpp"
 #include "tests/unit/importers/import_fault.hpp"
 
-namespace plumb {
+namespace plumb::importers {
 namespace {
 
 using ::testing::HasSubstr;
@@ -47,9 +47,9 @@ TEST(KeyMapping, rows_are_variants_of_the_layer) {
   EXPECT_FALSE(run.rows.at(0).library_choice) << "which of the two a user gets is not known";
   EXPECT_EQ(run.rows.at(2).key.text, "external:s:other");
   for (std::size_t i = 0; i < 3; ++i) {
-    EXPECT_EQ(external_name(run.rows[i]), results.benchmarks[i].name);
+    EXPECT_EQ(results::external_name(run.rows[i]), results.benchmarks[i].name);
   }
-  EXPECT_EQ(external_name(Measurement{}), std::nullopt);
+  EXPECT_EQ(results::external_name(results::Measurement{}), std::nullopt);
 }
 
 TEST(KeyMapping, says_what_is_wrong) {
@@ -61,4 +61,4 @@ TEST(KeyMapping, says_what_is_wrong) {
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::importers

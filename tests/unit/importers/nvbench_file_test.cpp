@@ -9,7 +9,7 @@
 
 #include "harness/base/error.hpp"
 
-namespace plumb {
+namespace plumb::importers {
 namespace {
 
 using ::testing::HasSubstr;
@@ -69,7 +69,8 @@ TEST(NvbenchFile, reads_mean_and_deviation_where_samples_were_not_kept) {
   EXPECT_DOUBLE_EQ(results.benchmarks[0].statistics->mean.count(), 2e-5);
   EXPECT_DOUBLE_EQ(results.benchmarks[0].statistics->deviation->count(), 1e-6);
   EXPECT_FALSE(results.benchmarks[0].statistics->min.has_value()) << "unknown is not zero";
-  EXPECT_EQ(results.identity, (Facts{{"gpu.model", "GPU A"}})) << "the device that was used";
+  EXPECT_EQ(results.identity, (results::Facts{{"gpu.model", "GPU A"}}))
+      << "the device that was used";
   EXPECT_EQ(results.facts.at("gpu.0.sm_version"), "900");
   EXPECT_FALSE(results.started.has_value());
 }
@@ -94,7 +95,8 @@ TEST(NvbenchFile, a_skipped_state_keeps_its_reason) {
   const ImportedResults results =
       read_nvbench(file("", R"("is_skipped":true,"skip_reason":"too large")"),
                    [](const std::string&, std::size_t) { return std::string(); });
-  EXPECT_EQ(results.benchmarks[0].outcome, (Outcome{Outcome::Kind::kSkipped, "too large"}));
+  EXPECT_EQ(results.benchmarks[0].outcome,
+            (results::Outcome{results::Outcome::Kind::kSkipped, "too large"}));
 }
 
 TEST(NvbenchFile, says_where_a_file_is_wrong) {
@@ -120,4 +122,4 @@ TEST(NvbenchFile, says_where_a_file_is_wrong) {
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::importers

@@ -5,7 +5,7 @@
 
 #include "tests/unit/importers/import_fault.hpp"
 
-namespace plumb {
+namespace plumb::importers {
 namespace {
 
 using ::testing::HasSubstr;
@@ -71,4 +71,4 @@ TEST(OtavaFile, says_where_a_file_is_wrong) {
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::importers

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <vector>
 
-namespace plumb {
+namespace plumb::loadgen {
 namespace {
 
 std::vector<double> gaps(std::uint64_t seed, double rate, std::size_t count) {
@@ -77,4 +77,4 @@ TEST(ArrivalSchedule, does_not_drift) {
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::loadgen

@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace plumb {
+namespace plumb::loadgen {
 namespace {
 
 using namespace std::chrono_literals;
@@ -74,4 +74,4 @@ TEST(BatchQueue, no_timeout_batches_only_what_is_there) {
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::loadgen

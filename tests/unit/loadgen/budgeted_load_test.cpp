@@ -6,7 +6,7 @@
 
 #include "runners/fake/scripted_load.hpp"
 
-namespace plumb {
+namespace plumb::loadgen {
 namespace {
 
 using namespace std::chrono_literals;
@@ -16,10 +16,10 @@ using testing::Field;
 using testing::HasSubstr;
 
 /// Serves one query after the other, each sample in a time.
-ScriptedSystem::OnIssue serve(Nanoseconds sample) {
-  return [sample, busy = Nanoseconds{}](ScriptedSystem& system,
-                                        const ScriptedSystem::Issue& query) mutable {
-    const Nanoseconds now = system.clock.now();
+fake::ScriptedSystem::OnIssue serve(fake::Nanoseconds sample) {
+  return [sample, busy = fake::Nanoseconds{}](fake::ScriptedSystem& system,
+                                              const fake::ScriptedSystem::Issue& query) mutable {
+    const fake::Nanoseconds now = system.clock.now();
     busy = std::max(busy, now) + sample * static_cast<std::int64_t>(query.samples.size());
     system.answer(query, busy - now);
   };
@@ -28,14 +28,14 @@ ScriptedSystem::OnIssue serve(Nanoseconds sample) {
 struct Ran {
   BudgetedLoad load;
   std::vector<std::string> phases;
-  Nanoseconds took{};
+  fake::Nanoseconds took{};
 };
 
-Ran run(const RequestedLoad& asked, std::optional<Seconds> budget, Nanoseconds sample) {
-  ScriptedClock clock;
-  ScriptedSystem system(clock, serve(sample));
+Ran run(const RequestedLoad& asked, std::optional<Seconds> budget, fake::Nanoseconds sample) {
+  fake::ScriptedClock clock;
+  fake::ScriptedSystem system(clock, serve(sample));
   Ran ran;
-  const Nanoseconds begin = clock.now();
+  const fake::Nanoseconds begin = clock.now();
   ran.load = run_within(
       asked, budget, system, clock, [&](const std::string& phase) { ran.phases.push_back(phase); });
   ran.took = clock.now() - begin;
@@ -143,4 +143,4 @@ TEST(BudgetedLoad, gives_a_search_up_where_an_idle_system_is_late) {
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::loadgen

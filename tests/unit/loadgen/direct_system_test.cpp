@@ -10,7 +10,7 @@
 #include "harness/loadgen/load_generator.hpp"
 #include "runners/fake/scripted_load.hpp"
 
-namespace plumb {
+namespace plumb::loadgen {
 namespace {
 
 using namespace std::chrono_literals;
@@ -20,7 +20,7 @@ using testing::HasSubstr;
 /// Takes a time for each bucket, and fails where it is told to.
 class TimedExecutor final : public BatchExecutor {
  public:
-  explicit TimedExecutor(ScriptedClock& clock) : clock_(clock) {}
+  explicit TimedExecutor(fake::ScriptedClock& clock) : clock_(clock) {}
   [[nodiscard]] std::string describe() const override { return "timed"; }
   [[nodiscard]] std::vector<std::size_t> buckets() const override { return {1, 4}; }
   void execute(const Batch& batch, std::span<SampleResponse> responses) override {
@@ -36,7 +36,7 @@ class TimedExecutor final : public BatchExecutor {
   std::size_t fail_at = 0;
 
  private:
-  ScriptedClock& clock_;
+  fake::ScriptedClock& clock_;
 };
 
 RequestedLoad of(LoadScenario scenario, Seconds duration) {
@@ -48,7 +48,7 @@ RequestedLoad of(LoadScenario scenario, Seconds duration) {
 }
 
 TEST(DirectSystem, answers_each_query_before_the_next) {
-  ScriptedClock clock;
+  fake::ScriptedClock clock;
   TimedExecutor executor(clock);
   DirectSystem system(executor, 4);
   const LoadResult result =
@@ -63,7 +63,7 @@ TEST(DirectSystem, answers_each_query_before_the_next) {
 }
 
 TEST(DirectSystem, cuts_a_query_into_batches) {
-  ScriptedClock clock;
+  fake::ScriptedClock clock;
   TimedExecutor executor(clock);
   DirectSystem system(executor, 3);
   const LoadResult result =
@@ -75,7 +75,7 @@ TEST(DirectSystem, cuts_a_query_into_batches) {
 }
 
 TEST(DirectSystem, fails_the_samples_of_a_batch_that_throws) {
-  ScriptedClock clock;
+  fake::ScriptedClock clock;
   TimedExecutor executor(clock);
   executor.fail_at = 5;
   DirectSystem system(executor, 1);
@@ -88,11 +88,11 @@ TEST(DirectSystem, fails_the_samples_of_a_batch_that_throws) {
 }
 
 TEST(DirectSystem, refuses_batches_without_a_bucket) {
-  ScriptedClock clock;
+  fake::ScriptedClock clock;
   TimedExecutor executor(clock);
   EXPECT_THROW(DirectSystem(executor, 0), Error);
   EXPECT_THROW(DirectSystem(executor, 5), Error);
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::loadgen

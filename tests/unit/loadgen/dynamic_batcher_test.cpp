@@ -12,7 +12,7 @@
 #include "harness/base/error.hpp"
 #include "harness/loadgen/load_generator.hpp"
 
-namespace plumb {
+namespace plumb::loadgen {
 namespace {
 
 using namespace std::chrono_literals;
@@ -148,4 +148,4 @@ TEST(DynamicBatcher, refuses_what_cannot_hold_a_batch) {
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::loadgen

@@ -6,7 +6,7 @@
 #include <array>
 #include <cmath>
 
-namespace plumb {
+namespace plumb::loadgen {
 namespace {
 
 constexpr std::array<std::uint64_t, 9> kOver{0, 1, 2, 3, 5, 10, 20, 50, 100};
@@ -89,4 +89,4 @@ TEST(EarlyStopping, fraction_has_no_rounding_of_its_own) {
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::loadgen

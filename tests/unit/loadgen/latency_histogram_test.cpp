@@ -9,7 +9,7 @@
 #include <random>
 #include <vector>
 
-namespace plumb {
+namespace plumb::loadgen {
 namespace {
 
 using std::chrono::nanoseconds;
@@ -90,4 +90,4 @@ TEST(LatencyHistogram, empty_one_reads_zero) {
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::loadgen

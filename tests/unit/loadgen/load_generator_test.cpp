@@ -13,7 +13,7 @@
 #include "harness/loadgen/sample_picker.hpp"
 #include "runners/fake/scripted_load.hpp"
 
-namespace plumb {
+namespace plumb::loadgen {
 namespace {
 
 using namespace std::chrono_literals;
@@ -46,16 +46,17 @@ std::vector<Kind> kinds(const LoadResult& result) {
 }
 
 TEST(LoadGenerator, single_stream_issues_when_the_last_query_is_answered) {
-  ScriptedClock clock;
-  ScriptedSystem system(
-      clock, ScriptedSystem::after([](std::size_t i) { return Nanoseconds(100 * (i % 3 + 1)); }));
+  fake::ScriptedClock clock;
+  fake::ScriptedSystem system(clock, fake::ScriptedSystem::after([](std::size_t i) {
+                                return fake::Nanoseconds(100 * (i % 3 + 1));
+                              }));
   const auto result =
       run_load(resolve_load(asked(LoadScenario::kSingleStream, Seconds(0.0), 70)), system, clock);
   ASSERT_EQ(system.issues.size(), 70U);
-  Nanoseconds due{};
+  fake::Nanoseconds due{};
   for (std::size_t i = 0; i < 70; ++i) {
     EXPECT_EQ(system.issues[i].time, due);
-    due += Nanoseconds(100 * (i % 3 + 1));
+    due += fake::Nanoseconds(100 * (i % 3 + 1));
   }
   EXPECT_EQ(result.queries_completed, 70U);
   EXPECT_EQ(result.sample_latency.min, 100ns);
@@ -68,8 +69,8 @@ TEST(LoadGenerator, single_stream_issues_when_the_last_query_is_answered) {
 }
 
 TEST(LoadGenerator, runs_until_both_duration_and_count_are_reached) {
-  ScriptedClock clock;
-  ScriptedSystem system(clock, ScriptedSystem::after([](std::size_t) { return 1ms; }));
+  fake::ScriptedClock clock;
+  fake::ScriptedSystem system(clock, fake::ScriptedSystem::after([](std::size_t) { return 1ms; }));
   RequestedLoad load = asked(LoadScenario::kSingleStream, Seconds(0.5), 64);
   EXPECT_EQ(run_load(resolve_load(load), system, clock).queries_issued, 501U);
   load.minimum_queries = 700;
@@ -82,28 +83,30 @@ TEST(LoadGenerator, percentiles_and_estimate_are_those_of_the_sorted_latencies) 
   for (std::int64_t& latency : latencies) {
     latency = 1 + static_cast<std::int64_t>(random() % 2000);  // exact in the histogram
   }
-  ScriptedClock clock;
-  ScriptedSystem system(
-      clock, ScriptedSystem::after([&](std::size_t i) { return Nanoseconds(latencies[i]); }));
+  fake::ScriptedClock clock;
+  fake::ScriptedSystem system(clock, fake::ScriptedSystem::after([&](std::size_t i) {
+                                return fake::Nanoseconds(latencies[i]);
+                              }));
   const auto result =
       run_load(resolve_load(asked(LoadScenario::kSingleStream, Seconds(0.0), 1000)), system, clock);
   std::sort(latencies.begin(), latencies.end());
   EXPECT_EQ(result.percentile_latency.count(), latencies[900]);
   EXPECT_THAT(result.sample_latency.percentiles,
-              ElementsAre(Nanoseconds(latencies[500]),
-                          Nanoseconds(latencies[900]),
-                          Nanoseconds(latencies[950]),
-                          Nanoseconds(latencies[970]),
-                          Nanoseconds(latencies[990]),
-                          Nanoseconds(latencies[999])));
+              ElementsAre(fake::Nanoseconds(latencies[500]),
+                          fake::Nanoseconds(latencies[900]),
+                          fake::Nanoseconds(latencies[950]),
+                          fake::Nanoseconds(latencies[970]),
+                          fake::Nanoseconds(latencies[990]),
+                          fake::Nanoseconds(latencies[999])));
   ASSERT_TRUE(result.early_stopping.has_value());
   EXPECT_EQ(result.early_stopping->dropped, 77U);  // MLPerf's figure for 1,000 queries
-  EXPECT_EQ(result.early_stopping->estimate, Nanoseconds(latencies[1000 - 78]));
+  EXPECT_EQ(result.early_stopping->estimate, fake::Nanoseconds(latencies[1000 - 78]));
 }
 
 TEST(LoadGenerator, says_which_condition_failed_and_by_how_much) {
-  ScriptedClock clock;
-  ScriptedSystem system(clock, ScriptedSystem::after([](std::size_t) { return 100ms; }));
+  fake::ScriptedClock clock;
+  fake::ScriptedSystem system(clock,
+                              fake::ScriptedSystem::after([](std::size_t) { return 100ms; }));
   RequestedLoad load = asked(LoadScenario::kSingleStream, Seconds(10.0), 80);
   load.maximum_duration = Seconds(5.0);
   const auto result = run_load(resolve_load(load), system, clock);
@@ -122,20 +125,21 @@ TEST(LoadGenerator, says_which_condition_failed_and_by_how_much) {
 TEST(LoadGenerator, fixed_duration_needs_no_guess) {
   RequestedLoad load;
   load.fixed_duration = Seconds(1.0);
-  ScriptedClock clock;
-  ScriptedSystem system(clock, ScriptedSystem::after([](std::size_t) { return 10ms; }));
+  fake::ScriptedClock clock;
+  fake::ScriptedSystem system(clock, fake::ScriptedSystem::after([](std::size_t) { return 10ms; }));
   const auto result = run_load(resolve_load(load), system, clock);
   EXPECT_EQ(result.queries_issued, 101U);
   EXPECT_TRUE(result.valid());
 }
 
 TEST(LoadGenerator, multi_stream_query_ends_with_its_last_sample_in_any_order) {
-  ScriptedClock clock;
-  ScriptedSystem system(clock, [](ScriptedSystem& s, const ScriptedSystem::Issue& query) {
-    for (std::size_t i = 0; i < query.samples.size(); ++i) {
-      s.answer({{}, {query.samples[i]}}, Nanoseconds(1800 - 100 * i));
-    }
-  });
+  fake::ScriptedClock clock;
+  fake::ScriptedSystem system(
+      clock, [](fake::ScriptedSystem& s, const fake::ScriptedSystem::Issue& query) {
+        for (std::size_t i = 0; i < query.samples.size(); ++i) {
+          s.answer({{}, {query.samples[i]}}, fake::Nanoseconds(1800 - 100 * i));
+        }
+      });
   const auto result =
       run_load(resolve_load(asked(LoadScenario::kMultiStream, Seconds(0.0), 662)), system, clock);
   EXPECT_TRUE(result.valid());
@@ -159,8 +163,8 @@ TEST(LoadGenerator, multi_stream_query_ends_with_its_last_sample_in_any_order) {
 }
 
 TEST(LoadGenerator, server_issues_exactly_on_its_schedule) {
-  ScriptedClock clock;
-  ScriptedSystem system(clock, ScriptedSystem::after([](std::size_t) { return 3ms; }));
+  fake::ScriptedClock clock;
+  fake::ScriptedSystem system(clock, fake::ScriptedSystem::after([](std::size_t) { return 3ms; }));
   const auto load = resolve_load(asked(LoadScenario::kServer, Seconds(2.0), 459));
   const auto result = run_load(load, system, clock);
   ArrivalSchedule schedule(load.seeds.schedule, 1000.0);
@@ -179,11 +183,12 @@ TEST(LoadGenerator, server_issues_exactly_on_its_schedule) {
 }
 
 TEST(LoadGenerator, server_counts_late_issues_against_the_system) {
-  ScriptedClock clock;
-  ScriptedSystem system(clock, [](ScriptedSystem& s, const ScriptedSystem::Issue& query) {
-    s.clock.spend(2ms);  // twice as long as there is between two arrivals
-    s.answer(query, 0ns);
-  });
+  fake::ScriptedClock clock;
+  fake::ScriptedSystem system(
+      clock, [](fake::ScriptedSystem& s, const fake::ScriptedSystem::Issue& query) {
+        s.clock.spend(2ms);  // twice as long as there is between two arrivals
+        s.answer(query, 0ns);
+      });
   const auto result =
       run_load(resolve_load(asked(LoadScenario::kServer, Seconds(0.0), 1000)), system, clock);
   EXPECT_GT(result.sample_latency.max, 800ms);
@@ -197,10 +202,10 @@ TEST(LoadGenerator, server_counts_late_issues_against_the_system) {
 TEST(LoadGenerator, server_judges_the_limit_by_exact_counts) {
   // 99 % of 1,000: sorted[990] must keep the limit, so 9 may be over it.
   for (const std::size_t over : {9U, 10U}) {
-    ScriptedClock clock;
-    ScriptedSystem system(clock, ScriptedSystem::after([over](std::size_t i) {
-                            return i % 100 == 7 && i / 100 < over ? 10ms + 1ns : 10ms;
-                          }));
+    fake::ScriptedClock clock;
+    fake::ScriptedSystem system(clock, fake::ScriptedSystem::after([over](std::size_t i) {
+                                  return i % 100 == 7 && i / 100 < over ? 10ms + 1ns : 10ms;
+                                }));
     RequestedLoad load = asked(LoadScenario::kServer, Seconds(0.0), 1000);
     load.target_rate = 1e6;
     const auto result = run_load(resolve_load(load), system, clock);
@@ -213,9 +218,10 @@ TEST(LoadGenerator, server_judges_the_limit_by_exact_counts) {
 }
 
 TEST(LoadGenerator, server_takes_answers_in_any_order) {
-  ScriptedClock clock;
-  ScriptedSystem system(
-      clock, ScriptedSystem::after([](std::size_t i) { return Nanoseconds(10ms) - i * 1us; }));
+  fake::ScriptedClock clock;
+  fake::ScriptedSystem system(clock, fake::ScriptedSystem::after([](std::size_t i) {
+                                return fake::Nanoseconds(10ms) - i * 1us;
+                              }));
   RequestedLoad load = asked(LoadScenario::kServer, Seconds(0.0), 9000);
   load.target_rate = 1e7;
   const auto result = run_load(resolve_load(load), system, clock);
@@ -226,12 +232,13 @@ TEST(LoadGenerator, server_takes_answers_in_any_order) {
 }
 
 TEST(LoadGenerator, offline_has_every_sample_at_the_start) {
-  ScriptedClock clock;
-  ScriptedSystem system(clock, [](ScriptedSystem& s, const ScriptedSystem::Issue& query) {
-    for (std::size_t i = 0; i < query.samples.size(); ++i) {
-      s.answer({{}, {query.samples[i]}}, 1ms * (i + 1));
-    }
-  });
+  fake::ScriptedClock clock;
+  fake::ScriptedSystem system(
+      clock, [](fake::ScriptedSystem& s, const fake::ScriptedSystem::Issue& query) {
+        for (std::size_t i = 0; i < query.samples.size(); ++i) {
+          s.answer({{}, {query.samples[i]}}, 1ms * (i + 1));
+        }
+      });
   RequestedLoad load = asked(LoadScenario::kOffline, Seconds(0.1), 1);
   load.samples_per_query = 100;
   const auto result = run_load(resolve_load(load), system, clock);
@@ -246,16 +253,17 @@ TEST(LoadGenerator, offline_has_every_sample_at_the_start) {
 }
 
 TEST(LoadGenerator, offline_of_fixed_duration_keeps_two_queries_outstanding) {
-  ScriptedClock clock;
+  fake::ScriptedClock clock;
   std::uint64_t answered = 0;
   std::uint64_t most = 0;
-  Nanoseconds free_at{};
-  ScriptedSystem system(clock, [&](ScriptedSystem& s, const ScriptedSystem::Issue& query) {
-    free_at = std::max(free_at, s.clock.now()) + 10ms;
-    s.answer(query, free_at - s.clock.now());
-    s.clock.plan(free_at - s.clock.now(), [&] { ++answered; });
-    most = std::max<std::uint64_t>(most, s.issues.size() - answered);
-  });
+  fake::Nanoseconds free_at{};
+  fake::ScriptedSystem system(
+      clock, [&](fake::ScriptedSystem& s, const fake::ScriptedSystem::Issue& query) {
+        free_at = std::max(free_at, s.clock.now()) + 10ms;
+        s.answer(query, free_at - s.clock.now());
+        s.clock.plan(free_at - s.clock.now(), [&] { ++answered; });
+        most = std::max<std::uint64_t>(most, s.issues.size() - answered);
+      });
   RequestedLoad load;
   load.scenario = LoadScenario::kOffline;
   load.fixed_duration = Seconds(1.0);
@@ -268,12 +276,13 @@ TEST(LoadGenerator, offline_of_fixed_duration_keeps_two_queries_outstanding) {
 }
 
 TEST(LoadGenerator, drops_what_is_never_answered_and_ignores_what_comes_late) {
-  ScriptedClock clock;
-  ScriptedSystem system(clock, [](ScriptedSystem& s, const ScriptedSystem::Issue& query) {
-    if (s.issues.size() % 100 != 50) {
-      s.answer(query, 1ms);
-    }
-  });
+  fake::ScriptedClock clock;
+  fake::ScriptedSystem system(
+      clock, [](fake::ScriptedSystem& s, const fake::ScriptedSystem::Issue& query) {
+        if (s.issues.size() % 100 != 50) {
+          s.answer(query, 1ms);
+        }
+      });
   RequestedLoad load = asked(LoadScenario::kServer, Seconds(0.0), 500);
   load.stall_limit = Seconds(2.0);
   const auto result = run_load(resolve_load(load), system, clock);
@@ -287,12 +296,13 @@ TEST(LoadGenerator, drops_what_is_never_answered_and_ignores_what_comes_late) {
 }
 
 TEST(LoadGenerator, single_stream_ends_with_a_query_that_is_never_answered) {
-  ScriptedClock clock;
-  ScriptedSystem system(clock, [](ScriptedSystem& s, const ScriptedSystem::Issue& query) {
-    if (s.issues.size() < 10) {
-      s.answer(query, 1ms);
-    }
-  });
+  fake::ScriptedClock clock;
+  fake::ScriptedSystem system(
+      clock, [](fake::ScriptedSystem& s, const fake::ScriptedSystem::Issue& query) {
+        if (s.issues.size() < 10) {
+          s.answer(query, 1ms);
+        }
+      });
   const auto result =
       run_load(resolve_load(asked(LoadScenario::kSingleStream, Seconds(1.0), 1)), system, clock);
   EXPECT_EQ(result.queries_issued, 10U);
@@ -301,16 +311,17 @@ TEST(LoadGenerator, single_stream_ends_with_a_query_that_is_never_answered) {
 }
 
 TEST(LoadGenerator, counts_answers_to_nothing) {
-  ScriptedClock clock;
-  ScriptedSystem system(clock, [](ScriptedSystem& s, const ScriptedSystem::Issue& query) {
-    s.answer(query, 1us);
-    if (s.issues.size() == 3) {
-      s.answer(query, 2us);                      // a second time
-      s.answer({{}, {{12'345'678, 0}}}, 500ns);  // never issued
-      s.answer({{}, {{0, 0}}}, 500ns);
-      s.answer({{}, {{~0ULL, 0}}}, 500ns);
-    }
-  });
+  fake::ScriptedClock clock;
+  fake::ScriptedSystem system(
+      clock, [](fake::ScriptedSystem& s, const fake::ScriptedSystem::Issue& query) {
+        s.answer(query, 1us);
+        if (s.issues.size() == 3) {
+          s.answer(query, 2us);                      // a second time
+          s.answer({{}, {{12'345'678, 0}}}, 500ns);  // never issued
+          s.answer({{}, {{0, 0}}}, 500ns);
+          s.answer({{}, {{~0ULL, 0}}}, 500ns);
+        }
+      });
   const auto result =
       run_load(resolve_load(asked(LoadScenario::kSingleStream, Seconds(0.0), 100)), system, clock);
   EXPECT_EQ(result.queries_completed, 100U);
@@ -319,15 +330,16 @@ TEST(LoadGenerator, counts_answers_to_nothing) {
 }
 
 TEST(LoadGenerator, goes_on_after_failed_samples_and_keeps_the_first_reason) {
-  ScriptedClock clock;
-  ScriptedSystem system(clock, [](ScriptedSystem& s, const ScriptedSystem::Issue& query) {
-    if (s.issues.size() % 10 == 0) {
-      const std::string reason = "out of memory in query " + std::to_string(s.issues.size());
-      s.answers->fail(std::vector<std::uint64_t>{query.samples[0].id}, reason);
-    } else {
-      s.answer(query, 1us);
-    }
-  });
+  fake::ScriptedClock clock;
+  fake::ScriptedSystem system(
+      clock, [](fake::ScriptedSystem& s, const fake::ScriptedSystem::Issue& query) {
+        if (s.issues.size() % 10 == 0) {
+          const std::string reason = "out of memory in query " + std::to_string(s.issues.size());
+          s.answers->fail(std::vector<std::uint64_t>{query.samples[0].id}, reason);
+        } else {
+          s.answer(query, 1us);
+        }
+      });
   const auto result =
       run_load(resolve_load(asked(LoadScenario::kSingleStream, Seconds(0.0), 100)), system, clock);
   EXPECT_EQ(result.samples_failed, 10U);
@@ -354,8 +366,8 @@ TEST(LoadGenerator, accuracy_mode_runs_every_sample_once_in_each_scenario) {
                               LoadScenario::kMultiStream,
                               LoadScenario::kServer,
                               LoadScenario::kOffline}) {
-    ScriptedClock clock;
-    ScriptedSystem system(clock, ScriptedSystem::after([](std::size_t) { return 1s; }));
+    fake::ScriptedClock clock;
+    fake::ScriptedSystem system(clock, fake::ScriptedSystem::after([](std::size_t) { return 1s; }));
     RequestedLoad load = asked(scenario, Seconds(100.0), 5000);
     load.mode = LoadMode::kAccuracy;
     load.total_samples = 43;
@@ -371,8 +383,8 @@ TEST(LoadGenerator, accuracy_mode_runs_every_sample_once_in_each_scenario) {
 }
 
 TEST(LoadGenerator, accuracy_mode_that_runs_out_of_budget_is_not_valid) {
-  ScriptedClock clock;
-  ScriptedSystem system(clock, ScriptedSystem::after([](std::size_t) { return 1s; }));
+  fake::ScriptedClock clock;
+  fake::ScriptedSystem system(clock, fake::ScriptedSystem::after([](std::size_t) { return 1s; }));
   RequestedLoad load = asked(LoadScenario::kSingleStream, Seconds(0.0), 1);
   load.mode = LoadMode::kAccuracy;
   load.maximum_duration = Seconds(10.0);
@@ -382,11 +394,12 @@ TEST(LoadGenerator, accuracy_mode_that_runs_out_of_budget_is_not_valid) {
 }
 
 TEST(LoadGenerator, warm_up_leaves_no_trace_in_the_result) {
-  ScriptedClock clock;
+  fake::ScriptedClock clock;
   int calls = 0;
-  ScriptedSystem system(clock, [&](ScriptedSystem& s, const ScriptedSystem::Issue& query) {
-    s.answer(query, ++calls <= 5 ? 500ms : 1us);
-  });
+  fake::ScriptedSystem system(
+      clock, [&](fake::ScriptedSystem& s, const fake::ScriptedSystem::Issue& query) {
+        s.answer(query, ++calls <= 5 ? 500ms : 1us);
+      });
   RequestedLoad load = asked(LoadScenario::kSingleStream, Seconds(0.0), 100);
   load.warm_up = Seconds(1.0);
   const auto result = run_load(resolve_load(load), system, clock);
@@ -397,8 +410,8 @@ TEST(LoadGenerator, warm_up_leaves_no_trace_in_the_result) {
 }
 
 TEST(LoadGenerator, server_in_accuracy_mode_needs_no_rate) {
-  ScriptedClock clock;
-  ScriptedSystem system(clock, ScriptedSystem::after([](std::size_t) { return 1s; }));
+  fake::ScriptedClock clock;
+  fake::ScriptedSystem system(clock, fake::ScriptedSystem::after([](std::size_t) { return 1s; }));
   RequestedLoad load = asked(LoadScenario::kServer, Seconds(0.0), 1);
   load.mode = LoadMode::kAccuracy;
   load.target_rate.reset();
@@ -408,12 +421,13 @@ TEST(LoadGenerator, server_in_accuracy_mode_needs_no_rate) {
 }
 
 TEST(LoadGenerator, slots_are_used_again) {
-  ScriptedClock clock;
+  fake::ScriptedClock clock;
   std::uint32_t largest = 0;
-  ScriptedSystem system(clock, [&](ScriptedSystem& s, const ScriptedSystem::Issue& query) {
-    largest = std::max(largest, static_cast<std::uint32_t>(query.samples[0].id));
-    s.answers->complete(std::vector<SampleResponse>{{query.samples[0].id, {}}});
-  });
+  fake::ScriptedSystem system(
+      clock, [&](fake::ScriptedSystem& s, const fake::ScriptedSystem::Issue& query) {
+        largest = std::max(largest, static_cast<std::uint32_t>(query.samples[0].id));
+        s.answers->complete(std::vector<SampleResponse>{{query.samples[0].id, {}}});
+      });
   const auto result = run_load(
       resolve_load(asked(LoadScenario::kSingleStream, Seconds(0.0), 50'000)), system, clock);
   EXPECT_EQ(result.queries_completed, 50'000U);
@@ -422,8 +436,9 @@ TEST(LoadGenerator, slots_are_used_again) {
 
 TEST(LoadGenerator, same_seed_same_samples) {
   const auto indices = [](std::uint64_t seed) {
-    ScriptedClock clock;
-    ScriptedSystem system(clock, ScriptedSystem::after([](std::size_t) { return 1us; }));
+    fake::ScriptedClock clock;
+    fake::ScriptedSystem system(clock,
+                                fake::ScriptedSystem::after([](std::size_t) { return 1us; }));
     RequestedLoad load = asked(LoadScenario::kSingleStream, Seconds(0.0), 200);
     load.seeds.samples = seed;
     load.loaded_samples = 10;
@@ -440,12 +455,12 @@ TEST(LoadGenerator, same_seed_same_samples) {
 }
 
 TEST(LoadGenerator, server_without_a_rate_is_refused) {
-  ScriptedClock clock;
-  ScriptedSystem system(clock, ScriptedSystem::after([](std::size_t) { return 1us; }));
+  fake::ScriptedClock clock;
+  fake::ScriptedSystem system(clock, fake::ScriptedSystem::after([](std::size_t) { return 1us; }));
   RequestedLoad load = asked(LoadScenario::kServer, Seconds(0.0), 1);
   load.target_rate.reset();
   EXPECT_THROW(static_cast<void>(run_load(resolve_load(load), system, clock)), Error);
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::loadgen

@@ -10,7 +10,7 @@
 
 #include "harness/loadgen/load_generator.hpp"
 
-namespace plumb {
+namespace plumb::loadgen {
 namespace {
 
 using namespace std::chrono_literals;
@@ -143,4 +143,4 @@ TEST(LoadRealTime, steady_clock_waits_to_the_deadline_and_no_longer_than_it_must
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::loadgen

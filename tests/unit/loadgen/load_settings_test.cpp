@@ -10,7 +10,7 @@
 
 #include "harness/base/error.hpp"
 
-namespace plumb {
+namespace plumb::loadgen {
 namespace {
 
 using namespace std::chrono_literals;
@@ -123,4 +123,4 @@ TEST(LoadSettings, refuses_what_cannot_run_and_says_why) {
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::loadgen

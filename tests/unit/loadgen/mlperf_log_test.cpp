@@ -14,7 +14,7 @@
 #include "harness/loadgen/load_generator.hpp"
 #include "runners/fake/scripted_load.hpp"
 
-namespace plumb {
+namespace plumb::loadgen {
 namespace {
 
 using namespace std::chrono_literals;
@@ -72,9 +72,9 @@ struct LoggedRun {
   Detail detail;
 };
 
-LoggedRun run(const RequestedLoad& load, const ScriptedSystem::OnIssue& on_issue) {
-  ScriptedClock clock;
-  ScriptedSystem system(clock, on_issue);
+LoggedRun run(const RequestedLoad& load, const fake::ScriptedSystem::OnIssue& on_issue) {
+  fake::ScriptedClock clock;
+  fake::ScriptedSystem system(clock, on_issue);
   LoggedRun run;
   run.result = run_load(resolve_load(load), system, clock);
   std::ostringstream summary;
@@ -90,8 +90,8 @@ LoggedRun run(const RequestedLoad& load, const ScriptedSystem::OnIssue& on_issue
   return run;
 }
 
-ScriptedSystem::OnIssue steadily(Nanoseconds latency) {
-  return ScriptedSystem::after([latency](std::size_t) { return latency; });
+fake::ScriptedSystem::OnIssue steadily(fake::Nanoseconds latency) {
+  return fake::ScriptedSystem::after([latency](std::size_t) { return latency; });
 }
 
 TEST(MlperfLog, detail_has_the_keys_that_the_submission_checker_wants) {
@@ -183,11 +183,12 @@ TEST(MlperfLog, detail_lists_the_loaded_samples) {
 TEST(MlperfLog, detail_tells_errors_from_reasons) {
   RequestedLoad load = asked(LoadScenario::kServer);
   load.fixed_duration = Seconds(3.0);
-  const LoggedRun done = run(load, [](ScriptedSystem& s, const ScriptedSystem::Issue& query) {
-    if (s.issues.size() != 7) {
-      s.answer(query, 20ms);
-    }
-  });
+  const LoggedRun done =
+      run(load, [](fake::ScriptedSystem& s, const fake::ScriptedSystem::Issue& query) {
+        if (s.issues.size() != 7) {
+          s.answer(query, 20ms);
+        }
+      });
   auto& values = done.detail.values;
   EXPECT_EQ(values.at("result_validity"), "INVALID");
   EXPECT_EQ(values.at("result_perf_constraints_met"), false);
@@ -276,7 +277,7 @@ class BytesSystem final : public SystemUnderTest {
 };
 
 TEST(MlperfLog, accuracy_log_holds_every_response_in_hex) {
-  ScriptedClock clock;
+  fake::ScriptedClock clock;
   BytesSystem system;
   RequestedLoad load;
   load.mode = LoadMode::kAccuracy;
@@ -301,4 +302,4 @@ TEST(MlperfLog, accuracy_log_of_a_performance_run_is_an_empty_array) {
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::loadgen

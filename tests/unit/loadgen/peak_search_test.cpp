@@ -7,16 +7,16 @@
 #include "harness/base/error.hpp"
 #include "runners/fake/scripted_load.hpp"
 
-namespace plumb {
+namespace plumb::loadgen {
 namespace {
 
 using namespace std::chrono_literals;
 using Purpose = PeakProbe::Purpose;
 
 /// Answers one query after another, each after a service time: 1,000 queries/s at most.
-ScriptedSystem::OnIssue one_after_another(Nanoseconds service) {
-  return [service, free_at = Nanoseconds{}](ScriptedSystem& system,
-                                            const ScriptedSystem::Issue& query) mutable {
+fake::ScriptedSystem::OnIssue one_after_another(fake::Nanoseconds service) {
+  return [service, free_at = fake::Nanoseconds{}](
+             fake::ScriptedSystem& system, const fake::ScriptedSystem::Issue& query) mutable {
     free_at = std::max(free_at, system.clock.now()) + service;
     system.answer(query, free_at - system.clock.now());
   };
@@ -34,8 +34,8 @@ EffectiveLoad server(std::optional<double> rate = {}) {
 TEST(PeakSearch, finds_the_rate_below_which_the_limit_is_kept) {
   for (const std::optional<double> first :
        {std::optional<double>(), std::optional(3.0), std::optional(50'000.0)}) {
-    ScriptedClock clock;
-    ScriptedSystem system(clock, one_after_another(1ms));
+    fake::ScriptedClock clock;
+    fake::ScriptedSystem system(clock, one_after_another(1ms));
     const PeakResult peak = find_peak(server(first), {}, system, clock);
     ASSERT_TRUE(peak.rate.has_value()) << peak.reason;
     // M/D/1 with 1 ms and 10 ms at 99 %: theory says about 800 of the 1,000 it could serve.
@@ -52,8 +52,8 @@ TEST(PeakSearch, finds_the_rate_below_which_the_limit_is_kept) {
 }
 
 TEST(PeakSearch, probes_include_early_stopping_and_are_short) {
-  ScriptedClock clock;
-  ScriptedSystem system(clock, one_after_another(1ms));
+  fake::ScriptedClock clock;
+  fake::ScriptedSystem system(clock, one_after_another(1ms));
   const auto begin = clock.now();
   const PeakResult peak = find_peak(server(200.0), {}, system, clock);
   for (const PeakProbe& probe : peak.probes) {
@@ -71,8 +71,8 @@ TEST(PeakSearch, probes_include_early_stopping_and_are_short) {
 }
 
 TEST(PeakSearch, says_why_there_is_no_rate) {
-  ScriptedClock clock;
-  ScriptedSystem slow(clock, one_after_another(11ms));
+  fake::ScriptedClock clock;
+  fake::ScriptedSystem slow(clock, one_after_another(11ms));
   PeakSearch search;
   search.probes_at_most = 5;
   const PeakResult none = find_peak(server(), search, slow, clock);
@@ -82,14 +82,15 @@ TEST(PeakSearch, says_why_there_is_no_rate) {
 
   EffectiveLoad load = server();
   load.stall_limit = 1s;
-  ScriptedSystem dead(clock, [](ScriptedSystem&, const ScriptedSystem::Issue&) {});
+  fake::ScriptedSystem dead(clock,
+                            [](fake::ScriptedSystem&, const fake::ScriptedSystem::Issue&) {});
   EXPECT_THAT(find_peak(load, search, dead, clock).reason,
               testing::HasSubstr("does not answer queries: 1 of 1 samples were not answered"));
 }
 
 TEST(PeakSearch, keeps_to_its_budget) {
-  ScriptedClock clock;
-  ScriptedSystem system(clock, one_after_another(1ms));
+  fake::ScriptedClock clock;
+  fake::ScriptedSystem system(clock, one_after_another(1ms));
   PeakSearch search;
   search.budget = Seconds(5.0);
   const PeakResult peak = find_peak(server(100.0), search, system, clock);
@@ -99,8 +100,8 @@ TEST(PeakSearch, keeps_to_its_budget) {
 }
 
 TEST(PeakSearch, a_rate_found_before_any_failed_says_so) {
-  ScriptedClock clock;
-  ScriptedSystem system(clock, one_after_another(1ms));
+  fake::ScriptedClock clock;
+  fake::ScriptedSystem system(clock, one_after_another(1ms));
   PeakSearch search;
   search.probes_at_most = 3;
   const PeakResult peak = find_peak(server(100.0), search, system, clock);
@@ -110,8 +111,8 @@ TEST(PeakSearch, a_rate_found_before_any_failed_says_so) {
 }
 
 TEST(PeakSearch, refuses_other_scenarios) {
-  ScriptedClock clock;
-  ScriptedSystem system(clock, one_after_another(1ms));
+  fake::ScriptedClock clock;
+  fake::ScriptedSystem system(clock, one_after_another(1ms));
   EXPECT_THROW(static_cast<void>(find_peak(resolve_load({}), {}, system, clock)), Error);
   PeakSearch search;
   search.precision = 0.0;
@@ -119,4 +120,4 @@ TEST(PeakSearch, refuses_other_scenarios) {
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::loadgen

@@ -7,7 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace plumb {
+namespace plumb::loadgen {
 namespace {
 
 using Indices = std::vector<std::uint64_t>;
@@ -87,4 +87,4 @@ TEST(SamplePicker, accuracy_asks_in_loadgens_order) {
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::loadgen

@@ -7,7 +7,7 @@
 #include <fstream>
 #include <string>
 
-namespace plumb {
+namespace plumb::measure {
 namespace {
 
 class CacheFactsFiles : public ::testing::Test {
@@ -57,4 +57,4 @@ TEST_F(CacheFactsFiles, assumes_a_size_where_the_system_does_not_say) {
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::measure

@@ -8,7 +8,7 @@
 #include <fstream>
 #include <string>
 
-namespace plumb {
+namespace plumb::measure {
 namespace {
 
 class DisturbanceFiles : public ::testing::Test {
@@ -136,4 +136,4 @@ TEST(Disturbance, watches_a_real_block) {
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::measure

@@ -5,7 +5,7 @@
 
 #include <thread>
 
-namespace plumb {
+namespace plumb::measure {
 namespace {
 
 TEST(ParallelEfficiency, one_thread_is_its_own_measure) {
@@ -30,4 +30,4 @@ TEST(ParallelEfficiency, more_threads_than_cores_must_share_them) {
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::measure

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <vector>
 
-namespace plumb {
+namespace plumb::measure {
 namespace {
 
 std::vector<Seconds> seconds(std::initializer_list<double> values) {
@@ -110,4 +110,4 @@ TEST(SampleSummary, no_relative_width_without_positive_median) {
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::measure

@@ -9,7 +9,7 @@
 
 #include "harness/measure/own_clock.hpp"
 
-namespace plumb {
+namespace plumb::measure {
 namespace {
 
 /// Lets time pass only where the script says so: each execution costs what `cost` says of its
@@ -199,4 +199,4 @@ TEST(Sampler, the_real_clock_moves_forward) {
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::measure

@@ -7,7 +7,7 @@
 #include <random>
 #include <vector>
 
-namespace plumb {
+namespace plumb::measure {
 namespace {
 
 // Squares about 10: 4, 0, 1, 9; 14 ÷ 3 ÷ 4 = 1.08012², times 3.182446 (t, three degrees).
@@ -66,4 +66,4 @@ TEST(SectionInterval, holds_the_median_of_samples_that_share_their_seconds) {
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::measure

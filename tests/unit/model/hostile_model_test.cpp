@@ -10,7 +10,7 @@
 #include "harness/base/error.hpp"
 #include "tests/unit/model/model_text.hpp"
 
-namespace plumb {
+namespace plumb::model {
 namespace {
 
 namespace fs = std::filesystem;
@@ -157,7 +157,7 @@ TEST_F(HostileModel, may_not_read_beyond_its_external_data) {
   EXPECT_THAT(external_error("w.bin", "18446744073709551616"), HasSubstr("not a number"));
   EXPECT_THAT(external_error("w.bin", "-1"), HasSubstr("not a number"));
   EXPECT_THAT(external_error("w.bin", "0", "60"), HasSubstr("64 bytes"));
-  EXPECT_THROW(static_cast<void>(graph_of(external_model("w.bin"))), Error);
+  EXPECT_THROW(static_cast<void>(read_graph(external_model("w.bin"))), Error);
 }
 
 TEST_F(HostileModel, cannot_have_impossible_dimensions) {
@@ -169,10 +169,10 @@ TEST_F(HostileModel, cannot_have_impossible_dimensions) {
   weight.clear_data_location();
   weight.clear_external_data();
   weight.set_dims(0, -4);
-  EXPECT_THROW(static_cast<void>(graph_of(model)), Error);
+  EXPECT_THROW(static_cast<void>(read_graph(model)), Error);
   weight.set_dims(0, 4);
   weight.set_raw_data("three");
-  EXPECT_THROW(static_cast<void>(graph_of(model)), Error);
+  EXPECT_THROW(static_cast<void>(read_graph(model)), Error);
 }
 
 TEST_F(HostileModel, cannot_contradict_itself) {
@@ -189,7 +189,7 @@ TEST_F(HostileModel, cannot_contradict_itself) {
               HasSubstr("no error"));
   EXPECT_THAT(error_of_text("g (float[4] x) => (y) { y = Relu(x) }", 0), HasSubstr("opset 0"));
   EXPECT_THAT(error_of_text("g (float[4] x) => (y) { y = Relu(x) }", 99), HasSubstr("opset 99"));
-  EXPECT_THROW(static_cast<void>(graph_of(onnx::ModelProto())), Error);
+  EXPECT_THROW(static_cast<void>(read_graph(onnx::ModelProto())), Error);
 }
 
 TEST_F(HostileModel, cannot_make_a_rule_of_the_library_run_for_ever) {
@@ -285,7 +285,7 @@ TEST_F(HostileModel, may_have_large_strings) {
   model.mutable_graph()->mutable_node(0)->set_name(std::string(std::size_t{1} << 24, 'n'));
   model.mutable_graph()->mutable_node(0)->set_input(1, std::string(std::size_t{1} << 24, 'i'));
   try {
-    static_cast<void>(graph_of(model));
+    static_cast<void>(read_graph(model));
     FAIL() << "accepted";
   } catch (const Error& error) {
     EXPECT_LT(std::string(error.what()).size(), 1000U);
@@ -293,4 +293,4 @@ TEST_F(HostileModel, may_have_large_strings) {
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::model

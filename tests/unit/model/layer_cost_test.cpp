@@ -5,11 +5,11 @@
 
 #include "harness/base/error.hpp"
 
-namespace plumb {
+namespace plumb::model {
 namespace {
 
 LayerCost cost(const char* key) {
-  return cost_of(parse_key({key}));
+  return compute_cost(parse_key({key}));
 }
 
 TEST(LayerCost, counts_a_convolution_by_hand) {
@@ -155,8 +155,8 @@ TEST(LayerCost, refuses_products_beyond_63_bits) {
   LayerSpec spec = parse_key({"v1:matmul;in=f32[2,2],f32[2,2];out=f32[2,2];acc=f32;math=strict"});
   spec.inputs[0]->dims = {1, std::int64_t{1} << 39};
   spec.outputs[0].dims = {1 << 20, 1 << 20};
-  EXPECT_THROW(static_cast<void>(cost_of(spec)), Error);
+  EXPECT_THROW(static_cast<void>(compute_cost(spec)), Error);
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::model

@@ -12,7 +12,7 @@
 #include "harness/model/key/layer_spec.hpp"
 #include "harness/model/key/op_schema.hpp"
 
-namespace plumb {
+namespace plumb::model {
 namespace {
 
 using testing::HasSubstr;
@@ -321,4 +321,4 @@ TEST(LayerKey, keeps_the_vocabulary_in_order) {
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::model

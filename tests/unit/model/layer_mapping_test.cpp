@@ -4,7 +4,7 @@
 
 #include "tests/unit/model/model_text.hpp"
 
-namespace plumb {
+namespace plumb::model {
 namespace {
 
 using test::graph_of_text;
@@ -415,4 +415,4 @@ TEST(RecurrentLayers, refuse_what_the_key_cannot_say) {
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::model

@@ -37,23 +37,23 @@ void add_absent_weights(onnx::GraphProto& graph) {
 
 }  // namespace
 
-Graph graph_of_text(std::string_view text, int opset, const ReadOptions& options) {
+model::Graph graph_of_text(std::string_view text, int opset, const model::ReadOptions& options) {
   const std::string whole =
       fmt::format("<ir_version: 8, opset_import: [\"\" : {}]>\n{}", opset, text);
   onnx::ModelProto model;
   const onnx::Common::Status status = onnx::OnnxParser::Parse(model, whole.c_str());
   EXPECT_TRUE(status.IsOK()) << status.ErrorMessage();
   add_absent_weights(*model.mutable_graph());
-  return graph_of(std::move(model), options);
+  return model::read_graph(std::move(model), options);
 }
 
 std::string key_of_text(std::string_view text, int opset) {
-  const Graph graph = graph_of_text(text, opset);
+  const model::Graph graph = graph_of_text(text, opset);
   EXPECT_EQ(graph.layers.size(), 1U);
   return graph.layers.empty() ? std::string() : graph.layers[0].key.text + graph.layers[0].reason;
 }
 
-std::string error_of_text(std::string_view text, int opset, const ReadOptions& options) {
+std::string error_of_text(std::string_view text, int opset, const model::ReadOptions& options) {
   try {
     static_cast<void>(graph_of_text(text, opset, options));
   } catch (const Error& error) {

@@ -10,9 +10,9 @@ namespace plumb::test {
 
 /// Builds the graph of a model in ONNX's text syntax: `text` is the graph, `opset` of the default
 /// domain.
-[[nodiscard]] Graph graph_of_text(std::string_view text,
-                                  int opset = 17,
-                                  const ReadOptions& options = {});
+[[nodiscard]] model::Graph graph_of_text(std::string_view text,
+                                         int opset = 17,
+                                         const model::ReadOptions& options = {});
 
 /// Returns the key of the only layer of such a model.
 [[nodiscard]] std::string key_of_text(std::string_view text, int opset = 17);
@@ -20,6 +20,6 @@ namespace plumb::test {
 /// Returns what the reader's Error{kUser} says; "no error" if it accepts the model.
 [[nodiscard]] std::string error_of_text(std::string_view text,
                                         int opset = 17,
-                                        const ReadOptions& options = {});
+                                        const model::ReadOptions& options = {});
 
 }  // namespace plumb::test

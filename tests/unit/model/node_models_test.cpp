@@ -9,7 +9,7 @@
 #include "harness/base/error.hpp"
 #include "harness/model/onnx/onnx_reader.hpp"
 
-namespace plumb {
+namespace plumb::model {
 namespace {
 
 namespace fs = std::filesystem;
@@ -53,4 +53,4 @@ TEST(NodeModels, are_all_read) {
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::model

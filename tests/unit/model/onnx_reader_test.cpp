@@ -10,7 +10,7 @@
 
 #include "tests/unit/model/model_text.hpp"
 
-namespace plumb {
+namespace plumb::model {
 namespace {
 
 using test::error_of_text;
@@ -133,7 +133,7 @@ TEST(OnnxReader, reads_weights_listed_among_the_inputs) {
   node.add_input("w");
   node.add_output("y");
   graph.add_output()->set_name("y");
-  const Graph read = graph_of(model);
+  const Graph read = read_graph(model);
   EXPECT_EQ(read.inputs.size(), 1U);
   EXPECT_EQ(read.parameters, 16);
   EXPECT_EQ(read.layers.at(0).key.text,
@@ -355,7 +355,7 @@ TEST(OnnxReader, goes_on_behind_an_unknown_domain_where_the_file_says_the_shape)
   second.add_input("t");
   second.add_output("y");
   graph.add_output()->set_name("y");
-  const Graph read = graph_of(model);
+  const Graph read = read_graph(model);
   ASSERT_EQ(read.layers.size(), 2U);
   EXPECT_EQ(read.layers[0].onnx_op, "com.example.Magic");
   EXPECT_THAT(read.layers[0].reason, HasSubstr("com.example"));
@@ -363,4 +363,4 @@ TEST(OnnxReader, goes_on_behind_an_unknown_domain_where_the_file_says_the_shape)
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::model

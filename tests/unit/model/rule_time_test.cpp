@@ -6,7 +6,7 @@
 #include "harness/base/limited_call.hpp"
 #include "harness/model/onnx/onnx_reader.hpp"
 
-namespace plumb {
+namespace plumb::model {
 namespace {
 
 using namespace std::chrono_literals;
@@ -47,11 +47,11 @@ TEST(RuleTime, of_a_rule_that_never_ends_is_limited) {
   EXPECT_EXIT(
       {
         limit_calls(100ms);
-        static_cast<void>(graph_of(model));
+        static_cast<void>(read_graph(model));
       },
       testing::ExitedWithCode(2),
       "error: the onnx library's rule of Endless for node 'first' did not end within 100 ms");
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::model

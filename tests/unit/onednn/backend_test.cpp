@@ -22,14 +22,14 @@ const char* const kConvolution =
 
 class OnednnBackend : public testing::Test {
  protected:
-  std::unique_ptr<Backend> backend_ = make_onednn_backend();
+  std::unique_ptr<worker::Backend> backend_ = make_onednn_backend();
 };
 
 TEST_F(OnednnBackend, lists_variants_that_differ_and_marks_the_librarys_choice_and_references) {
-  const std::vector<Variant> variants = backend_->variants({kConvolution});
+  const std::vector<worker::Variant> variants = backend_->variants({kConvolution});
   ASSERT_GE(variants.size(), 3U);
   std::set<std::string> texts;
-  for (const Variant& variant : variants) {
+  for (const worker::Variant& variant : variants) {
     EXPECT_TRUE(texts.insert(variant.text).second) << variant.text << " twice";
     EXPECT_EQ(variant.library_choice, &variant == &variants.front()) << variant.text;
     EXPECT_EQ(variant.reference_implementation, variant.text.rfind("impl=ref", 0) == 0)
@@ -53,7 +53,7 @@ TEST_F(OnednnBackend, chooses_an_inner_product_for_a_matmul_by_one_matrix_of_wei
 }
 
 TEST_F(OnednnBackend, no_product_of_rows_counts_as_channels_last) {
-  for (const Variant& variant : backend_->variants(
+  for (const worker::Variant& variant : backend_->variants(
            {"v1:matmul;in=f32[2,8,16],f32[16,32]c;out=f32[2,8,32];acc=f32;math=strict"})) {
     EXPECT_FALSE(variant.channels_last) << variant.text;
   }
@@ -64,18 +64,18 @@ TEST_F(OnednnBackend, computes_a_convolution_with_asymmetric_pads_and_bias) {
   const std::string key =
       "v1:conv;in=f32[1,1,2,2],f32[1,1,2,2]c,f32[1]c;out=f32[1,1,2,2];acc=f32;math=strict;"
       "dilations=[1,1];group=1;pads=[1,0,0,1];strides=[1,1]";
-  const std::vector<Tensor> operands{f32_tensor({1, 1, 2, 2}, {1, 2, 3, 4}),
-                                     f32_tensor({1, 1, 2, 2}, {1, 1, 1, 1}),
-                                     f32_tensor({1}, {10})};
+  const std::vector<model::Tensor> operands{f32_tensor({1, 1, 2, 2}, {1, 2, 3, 4}),
+                                            f32_tensor({1, 1, 2, 2}, {1, 1, 1, 1}),
+                                            f32_tensor({1}, {10})};
   EXPECT_THAT(run_first(*backend_, key, operands), ElementsAre(13, 12, 20, 16));
 }
 
 TEST_F(OnednnBackend, every_variant_of_a_convolution_computes_the_same) {
-  const LayerKey key{kConvolution};
-  const std::vector<Tensor> operands = random_operands(parse_key(key), 7);
+  const model::LayerKey key{kConvolution};
+  const std::vector<model::Tensor> operands = engine::random_operands(model::parse_key(key), 7);
   const std::vector<float> expected = run_first(*backend_, key.text, operands);
-  for (const Variant& variant : backend_->variants(key)) {
-    const std::vector<Tensor> outputs = run(*backend_, key, variant.text, operands);
+  for (const worker::Variant& variant : backend_->variants(key)) {
+    const std::vector<model::Tensor> outputs = run(*backend_, key, variant.text, operands);
     ASSERT_EQ(outputs.size(), 1U) << variant.text;
     const float* const values = outputs[0].as<float>();
     EXPECT_THAT(std::vector<float>(values, values + expected.size()),
@@ -88,28 +88,29 @@ TEST_F(OnednnBackend, slots_hold_their_own_operands_and_may_share_activations) {
   const std::string key =
       "v1:gemm;in=f32[1,2],f32[2,2]c;out=f32[1,2];acc=f32;math=strict;alpha=1.0;beta=1.0;trans_a=0;"
       "trans_b=0";
-  const Prepared prepared = backend_->prepare({key}, backend_->variants({key}).front().text);
+  const worker::Prepared prepared =
+      backend_->prepare({key}, backend_->variants({key}).front().text);
   ASSERT_NE(prepared.program, nullptr) << prepared.outcome.reason;
-  Program& program = *prepared.program;
+  worker::Program& program = *prepared.program;
   program.bind(0, std::vector{f32_tensor({1, 2}, {1, 2}), f32_tensor({2, 2}, {1, 0, 0, 1})}, false);
   program.bind(1, std::vector{f32_tensor({1, 2}, {9, 9}), f32_tensor({2, 2}, {0, 1, 1, 0})}, true);
   program.enqueue(1);
   program.synchronize();
-  const std::vector<Tensor> shared = program.outputs(1);
+  const std::vector<model::Tensor> shared = program.outputs(1);
   EXPECT_EQ(shared[0].as<float>()[0], 2);  // slot 0's activation times slot 1's weights
   EXPECT_EQ(shared[0].as<float>()[1], 1);
   program.enqueue(0);
   program.synchronize();
-  const std::vector<Tensor> own = program.outputs(0);
+  const std::vector<model::Tensor> own = program.outputs(0);
   EXPECT_EQ(own[0].as<float>()[0], 1);
   EXPECT_EQ(own[0].as<float>()[1], 2);
 }
 
 TEST_F(OnednnBackend, states_what_a_program_needs) {
-  const Prepared prepared =
+  const worker::Prepared prepared =
       backend_->prepare({kConvolution}, backend_->variants({kConvolution}).front().text);
   ASSERT_NE(prepared.program, nullptr);
-  const ProgramFacts facts = prepared.program->facts();
+  const worker::ProgramFacts facts = prepared.program->facts();
   EXPECT_GE(facts.weight_bytes.value, 4 * (32 * 16 * 9 + 32));
   EXPECT_GE(facts.activation_bytes.value, 4 * 14 * 14 * (16 + 32));
   ASSERT_TRUE(facts.creation.has_value());
@@ -121,14 +122,14 @@ TEST_F(OnednnBackend, refuses_with_a_reason_and_never_throws) {
   const std::string unknown_type =
       "v1:gemm;in=f64[1,2],f64[2,2]c;out=f64[1,2];acc=f32;math=strict;alpha=1.0;beta=1.0;trans_a=0;"
       "trans_b=0";
-  const Outcome outcome = backend_->supports({unknown_type});
-  EXPECT_EQ(outcome.kind, Outcome::Kind::kUnsupported);
+  const results::Outcome outcome = backend_->supports({unknown_type});
+  EXPECT_EQ(outcome.kind, results::Outcome::Kind::kUnsupported);
   EXPECT_THAT(outcome.reason, HasSubstr("f64"));
   EXPECT_TRUE(backend_->variants({unknown_type}).empty());
 
-  const Prepared prepared = backend_->prepare({kConvolution}, "impl=none");
+  const worker::Prepared prepared = backend_->prepare({kConvolution}, "impl=none");
   EXPECT_EQ(prepared.program, nullptr);
-  EXPECT_EQ(prepared.outcome.kind, Outcome::Kind::kUnsupported);
+  EXPECT_EQ(prepared.outcome.kind, results::Outcome::Kind::kUnsupported);
   EXPECT_THAT(prepared.outcome.reason, HasSubstr("impl=none"));
 }
 
@@ -146,7 +147,7 @@ TEST_F(OnednnBackend, never_drops_an_epilogue_that_it_cannot_fuse) {
         "05"}) {
     EXPECT_TRUE(backend_->supports({layer}).ok()) << layer;
     EXPECT_EQ(backend_->supports({std::string(layer) + ";epilogue=relu"}).kind,
-              Outcome::Kind::kUnsupported)
+              results::Outcome::Kind::kUnsupported)
         << layer;
   }
 }
@@ -155,15 +156,15 @@ TEST_F(OnednnBackend, a_layer_beyond_the_memory_is_an_outcome) {
   const std::string key =
       "v1:eltwise;in=f32[1048576,262144];out=f32[1048576,262144];acc=f32;math=strict;fn=relu;"
       "parameters=[]";
-  const std::vector<Variant> variants = backend_->variants({key});
+  const std::vector<worker::Variant> variants = backend_->variants({key});
   ASSERT_FALSE(variants.empty());
-  const Prepared prepared = backend_->prepare({key}, variants.front().text);
+  const worker::Prepared prepared = backend_->prepare({key}, variants.front().text);
   EXPECT_EQ(prepared.program, nullptr);
-  EXPECT_EQ(prepared.outcome.kind, Outcome::Kind::kOutOfMemory);
+  EXPECT_EQ(prepared.outcome.kind, results::Outcome::Kind::kOutOfMemory);
 }
 
 TEST_F(OnednnBackend, describes_the_library_that_is_mapped) {
-  const Environment environment = backend_->describe();
+  const results::Environment environment = backend_->describe();
   EXPECT_EQ(environment.identity.at("backend"), "onednn");
   EXPECT_THAT(environment.identity.at("library"), testing::StartsWith("onednn-3."));
   EXPECT_EQ(environment.identity.at("library.runtime"), "OMP");

@@ -23,11 +23,11 @@ void PrintTo(const Function& function, std::ostream* out) {
   *out << function.fn;
 }
 
-LayerSpec spec_of(const Function& function, DataType type) {
-  LayerSpec spec;
+model::LayerSpec spec_of(const Function& function, model::DataType type) {
+  model::LayerSpec spec;
   spec.op = "eltwise";
-  spec.inputs = {TensorType{type, {3, 37}, false, {}}};
-  spec.outputs = {TensorType{type, {3, 37}, false, {}}};
+  spec.inputs = {model::TensorType{type, {3, 37}, false, {}}};
+  spec.outputs = {model::TensorType{type, {3, 37}, false, {}}};
   spec.attributes = {{"fn", std::string(function.fn)}, {"parameters", function.parameters}};
   return spec;
 }
@@ -35,21 +35,21 @@ LayerSpec spec_of(const Function& function, DataType type) {
 class OnednnEltwise : public testing::TestWithParam<Function> {};
 
 TEST_P(OnednnEltwise, every_variant_agrees_with_the_reference) {
-  const std::unique_ptr<Backend> backend = make_onednn_backend();
-  for (const DataType type : {DataType::kF32, DataType::kBf16}) {
-    if (type == DataType::kBf16 && !has_bf16(*backend)) {
+  const std::unique_ptr<worker::Backend> backend = make_onednn_backend();
+  for (const model::DataType type : {model::DataType::kF32, model::DataType::kBf16}) {
+    if (type == model::DataType::kBf16 && !has_bf16(*backend)) {
       continue;  // ours alone, which the contract has
     }
-    const LayerSpec spec = spec_of(GetParam(), type);
-    const LayerKey key = to_key(spec);
-    const std::vector<Tensor> operands = random_operands(spec, 5);
-    const Verifier verifier(spec, operands);
-    const std::vector<Variant> variants = backend->variants(key);
+    const model::LayerSpec spec = spec_of(GetParam(), type);
+    const model::LayerKey key = model::to_key(spec);
+    const std::vector<model::Tensor> operands = engine::random_operands(spec, 5);
+    const engine::Verifier verifier(spec, operands);
+    const std::vector<worker::Variant> variants = backend->variants(key);
     ASSERT_FALSE(variants.empty()) << key.text << ": " << backend->supports(key).reason;
     EXPECT_EQ(variants.front().text.find("plumb:") == std::string::npos, GetParam().in_library)
         << key.text;
-    for (const Variant& variant : variants) {
-      const Verdict verdict = verifier.verify(run(*backend, key, variant.text, operands));
+    for (const worker::Variant& variant : variants) {
+      const engine::Verdict verdict = verifier.verify(run(*backend, key, variant.text, operands));
       EXPECT_TRUE(verdict.outcome.ok())
           << key.text << " " << variant.text << ": " << verdict.outcome.reason;
     }
@@ -91,16 +91,18 @@ INSTANTIATE_TEST_SUITE_P(Functions,
                                          Function{"cos", {}, false}));
 
 TEST(OnednnEltwiseIntegers, wrap_around_as_twos_complement) {
-  const std::unique_ptr<Backend> backend = make_onednn_backend();
-  const LayerKey key{"v1:eltwise;in=s64[3];out=s64[3];acc=s64;math=strict;fn=abs;parameters=[]"};
-  Tensor x{TensorType{DataType::kS64, {3}, false, {}}, std::vector<std::byte>(24)};
+  const std::unique_ptr<worker::Backend> backend = make_onednn_backend();
+  const model::LayerKey key{
+      "v1:eltwise;in=s64[3];out=s64[3];acc=s64;math=strict;fn=abs;parameters=[]"};
+  model::Tensor x{model::TensorType{model::DataType::kS64, {3}, false, {}},
+                  std::vector<std::byte>(24)};
   x.as<std::int64_t>()[0] = -5;
   x.as<std::int64_t>()[1] = 7;
   x.as<std::int64_t>()[2] = INT64_MIN;
-  const std::vector<Variant> variants = backend->variants(key);
+  const std::vector<worker::Variant> variants = backend->variants(key);
   ASSERT_EQ(variants.size(), 1U);
   EXPECT_EQ(variants[0].text, "impl=plumb:eltwise");
-  const std::vector<Tensor> y = run(*backend, key, variants[0].text, {x});
+  const std::vector<model::Tensor> y = run(*backend, key, variants[0].text, {x});
   EXPECT_EQ(y[0].as<std::int64_t>()[0], 5);
   EXPECT_EQ(y[0].as<std::int64_t>()[1], 7);
   EXPECT_EQ(y[0].as<std::int64_t>()[2], INT64_MIN);

@@ -13,23 +13,23 @@ class HostileKey : public testing::TestWithParam<const char*> {};
 /// A key can name attributes that contradict its shapes: nothing may be read or written beyond an
 /// operand, whatever it says (run under the sanitizers too).
 TEST_P(HostileKey, is_refused_or_computed_within_its_operands) {
-  const LayerKey key{std::string(GetParam())};
-  const std::unique_ptr<Backend> backend = make_onednn_backend();
-  LayerSpec spec;
+  const model::LayerKey key{std::string(GetParam())};
+  const std::unique_ptr<worker::Backend> backend = make_onednn_backend();
+  model::LayerSpec spec;
   try {
-    spec = parse_key(key);
+    spec = model::parse_key(key);
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), Error::Kind::kUser);
     return;
   }
-  const std::vector<Variant> variants = backend->variants(key);
+  const std::vector<worker::Variant> variants = backend->variants(key);
   if (variants.empty()) {
-    EXPECT_EQ(backend->supports(key).kind, Outcome::Kind::kUnsupported);
+    EXPECT_EQ(backend->supports(key).kind, results::Outcome::Kind::kUnsupported);
     EXPECT_FALSE(backend->supports(key).reason.empty());
     return;
   }
-  for (const Variant& variant : variants) {
-    static_cast<void>(run(*backend, key, variant.text, random_operands(spec, 3)));
+  for (const worker::Variant& variant : variants) {
+    static_cast<void>(run(*backend, key, variant.text, engine::random_operands(spec, 3)));
   }
 }
 

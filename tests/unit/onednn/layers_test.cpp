@@ -22,18 +22,18 @@ void PrintTo(const LayerCase& layer, std::ostream* out) {
 class OnednnLayer : public testing::TestWithParam<LayerCase> {};
 
 TEST_P(OnednnLayer, every_variant_agrees_with_the_reference) {
-  const LayerKey key{GetParam().key};
-  const LayerSpec spec = parse_key(key);
-  const std::unique_ptr<Backend> backend = make_onednn_backend();
-  const std::vector<Variant> variants = backend->variants(key);
-  if (variants.empty() && spec.outputs[0].dtype == DataType::kBf16 && !has_bf16(*backend)) {
+  const model::LayerKey key{GetParam().key};
+  const model::LayerSpec spec = model::parse_key(key);
+  const std::unique_ptr<worker::Backend> backend = make_onednn_backend();
+  const std::vector<worker::Variant> variants = backend->variants(key);
+  if (variants.empty() && spec.outputs[0].dtype == model::DataType::kBf16 && !has_bf16(*backend)) {
     GTEST_SKIP() << backend->supports(key).reason;
   }
   ASSERT_FALSE(variants.empty()) << backend->supports(key).reason;
-  const std::vector<Tensor> operands = random_operands(spec, 11);
-  const Verifier verifier(spec, operands);
-  for (const Variant& variant : variants) {
-    const Verdict verdict = verifier.verify(run(*backend, key, variant.text, operands));
+  const std::vector<model::Tensor> operands = engine::random_operands(spec, 11);
+  const engine::Verifier verifier(spec, operands);
+  for (const worker::Variant& variant : variants) {
+    const engine::Verdict verdict = verifier.verify(run(*backend, key, variant.text, operands));
     EXPECT_TRUE(verdict.outcome.ok()) << variant.text << ": " << verdict.outcome.reason;
     EXPECT_GT(verdict.compared, 0U);
   }

@@ -37,7 +37,7 @@ TEST(OnednnLibraryLoader, refuses_a_stack_without_onednn) {
 TEST(OnednnLibraryLoader, runs_with_the_library_that_the_path_names) {
   EXPECT_THAT(failure_of({PLUMB_ONEDNN_LIBRARY}, "/nowhere/module.so"),
               HasSubstr("'/nowhere/module.so'"));
-  const std::unique_ptr<Backend> backend =
+  const std::unique_ptr<worker::Backend> backend =
       load_backend({PLUMB_ONEDNN_LIBRARY}, PLUMB_ONEDNN_MODULE);
   EXPECT_EQ(std::filesystem::canonical(backend->describe().facts.at("library.path")),
             std::filesystem::canonical(PLUMB_ONEDNN_LIBRARY));

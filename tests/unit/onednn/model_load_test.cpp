@@ -54,10 +54,10 @@ std::string parsed(const std::string& graph) {
   return model.SerializeAsString();
 }
 
-LoadRequest request_of(LoadScenario scenario, std::vector<std::size_t> buckets) {
-  LoadRequest request;
+worker::LoadRequest request_of(loadgen::LoadScenario scenario, std::vector<std::size_t> buckets) {
+  worker::LoadRequest request;
   for (const std::size_t samples : buckets) {
-    ExecuteRequest model;
+    worker::ExecuteRequest model;
     model.name = "net";
     model.model = network(static_cast<std::int64_t>(samples));
     request.buckets.push_back({samples, model});
@@ -66,7 +66,7 @@ LoadRequest request_of(LoadScenario scenario, std::vector<std::size_t> buckets) 
   request.load.fixed_duration = Seconds(0.3);
   request.load.warm_up = Seconds(0.02);
   request.load.stall_limit = Seconds(20.0);
-  if (scenario == LoadScenario::kServer) {
+  if (scenario == loadgen::LoadScenario::kServer) {
     request.load.latency_limit = Seconds(5.0);
     request.load.target_rate = 2000.0;
   }
@@ -75,37 +75,40 @@ LoadRequest request_of(LoadScenario scenario, std::vector<std::size_t> buckets) 
   return request;
 }
 
-ScenarioResult loaded(const LoadRequest& request,
-                      std::vector<LoadProgress>* progress = nullptr,
-                      const std::shared_ptr<Backend>& backend = make_onednn_backend()) {
-  LayerTiming timing;
-  const auto clock = make_steady_load_clock();
+results::ScenarioResult loaded(
+    const worker::LoadRequest& request,
+    std::vector<worker::LoadProgress>* progress = nullptr,
+    const std::shared_ptr<worker::Backend>& backend = make_onednn_backend()) {
+  engine::LayerTiming timing;
+  const auto clock = loadgen::make_steady_load_clock();
   return load_model(
       *backend,
       timing,
-      [] { return read_disturbance(); },
+      [] { return measure::read_disturbance(); },
       *clock,
       request,
-      [&](const LoadProgress& each) {
+      [&](const worker::LoadProgress& each) {
         if (progress != nullptr) {
           progress->push_back(each);
         }
       });
 }
 
-std::uint64_t samples_of(const ScenarioResult& load) {
+std::uint64_t samples_of(const results::ScenarioResult& load) {
   std::uint64_t samples = 0;
-  for (const BucketUse& use : load.buckets) {
+  for (const loadgen::BucketUse& use : load.buckets) {
     samples += use.samples;
   }
   return samples;
 }
 
 TEST(ModelLoad, single_stream_runs_in_the_issuing_thread) {
-  std::vector<LoadProgress> progress;
-  const ScenarioResult load = loaded(request_of(LoadScenario::kSingleStream, {1}), &progress);
+  std::vector<worker::LoadProgress> progress;
+  const results::ScenarioResult load =
+      loaded(request_of(loadgen::LoadScenario::kSingleStream, {1}), &progress);
   ASSERT_TRUE(load.outcome.ok()) << load.outcome.reason;
-  EXPECT_EQ(verdict_of(load), LoadVerdict::kValid) << testing::PrintToString(reasons_of(load));
+  EXPECT_EQ(judge_load(load), results::LoadVerdict::kValid)
+      << testing::PrintToString(results::list_reasons(load));
   EXPECT_TRUE(load.direct);
   EXPECT_EQ(load.result->queries_issued, samples_of(load));
   EXPECT_GT(load.memory.value, 0);
@@ -115,7 +118,8 @@ TEST(ModelLoad, single_stream_runs_in_the_issuing_thread) {
 }
 
 TEST(ModelLoad, multi_stream_executes_a_query_as_one_batch) {
-  const ScenarioResult load = loaded(request_of(LoadScenario::kMultiStream, {1, 8}));
+  const results::ScenarioResult load =
+      loaded(request_of(loadgen::LoadScenario::kMultiStream, {1, 8}));
   ASSERT_TRUE(load.outcome.ok()) << load.outcome.reason;
   ASSERT_EQ(load.buckets.size(), 2U);
   EXPECT_EQ(load.buckets[0].batches, 0U);
@@ -124,10 +128,10 @@ TEST(ModelLoad, multi_stream_executes_a_query_as_one_batch) {
 }
 
 TEST(ModelLoad, server_batches_what_waits) {
-  LoadRequest request = request_of(LoadScenario::kServer, {1, 2, 4});
+  worker::LoadRequest request = request_of(loadgen::LoadScenario::kServer, {1, 2, 4});
   request.batches.timeout = 5ms;
   request.batches.lanes = 2;
-  const ScenarioResult load = loaded(request);
+  const results::ScenarioResult load = loaded(request);
   ASSERT_TRUE(load.outcome.ok()) << load.outcome.reason;
   EXPECT_FALSE(load.direct);
   EXPECT_EQ(load.result->samples_completed, load.result->samples_issued);
@@ -136,37 +140,39 @@ TEST(ModelLoad, server_batches_what_waits) {
 }
 
 TEST(ModelLoad, offline_answers_every_sample) {
-  const ScenarioResult load = loaded(request_of(LoadScenario::kOffline, {1, 4}));
+  const results::ScenarioResult load = loaded(request_of(loadgen::LoadScenario::kOffline, {1, 4}));
   ASSERT_TRUE(load.outcome.ok()) << load.outcome.reason;
-  EXPECT_EQ(verdict_of(load), LoadVerdict::kValid);
+  EXPECT_EQ(judge_load(load), results::LoadVerdict::kValid);
   EXPECT_EQ(load.result->samples_completed, load.result->samples_issued);
   EXPECT_GT(load.result->samples_per_second, 0.0);
 }
 
 TEST(ModelLoad, a_sample_that_gives_no_number_fails_with_its_place) {
   // The square root of the first sample is a number; of others, which are below 0, none.
-  LoadRequest request = request_of(LoadScenario::kSingleStream, {1});
+  worker::LoadRequest request = request_of(loadgen::LoadScenario::kSingleStream, {1});
   request.buckets[0].model.model = parsed("net (float[1] x) => (float[1] y) { y = Sqrt(x) }");
   for (std::uint64_t seed = 1; seed < 50; ++seed) {
-    if (RequestedModel(request.buckets[0].model).inputs_of(seed)[0].as<float>()[0] > 0.0F) {
+    if (engine::RequestedModel(request.buckets[0].model).make_inputs(seed)[0].as<float>()[0] >
+        0.0F) {
       request.buckets[0].model.seed = seed;
       break;
     }
   }
-  const ScenarioResult load = loaded(request);
+  const results::ScenarioResult load = loaded(request);
   ASSERT_TRUE(load.outcome.ok()) << load.outcome.reason;
   EXPECT_GT(load.result->samples_failed, 0U);
   EXPECT_GT(load.result->samples_completed, 0U);
   EXPECT_THAT(load.result->first_failure, HasSubstr("output 0 is not a finite number, for sample"));
-  EXPECT_EQ(verdict_of(load), LoadVerdict::kFailed);
+  EXPECT_EQ(judge_load(load), results::LoadVerdict::kFailed);
 }
 
 /// Is a program of batches whose second sample gets the answer of the first.
-class RepeatingProgram final : public Program {
+class RepeatingProgram final : public worker::Program {
  public:
-  explicit RepeatingProgram(std::unique_ptr<Program> program) : program_(std::move(program)) {}
-  [[nodiscard]] ProgramFacts facts() const override { return program_->facts(); }
-  void bind(std::size_t slot, std::span<const Tensor> operands, bool shared) override {
+  explicit RepeatingProgram(std::unique_ptr<worker::Program> program)
+      : program_(std::move(program)) {}
+  [[nodiscard]] worker::ProgramFacts facts() const override { return program_->facts(); }
+  void bind(std::size_t slot, std::span<const model::Tensor> operands, bool shared) override {
     program_->bind(slot, operands, shared);
   }
   void enqueue(std::size_t slot) override { program_->enqueue(slot); }
@@ -176,7 +182,7 @@ class RepeatingProgram final : public Program {
     const std::size_t size = answers.size() / 2;
     std::memcpy(const_cast<std::byte*>(answers.data()) + size, answers.data(), size);
   }
-  [[nodiscard]] std::vector<Tensor> outputs(std::size_t slot) override {
+  [[nodiscard]] std::vector<model::Tensor> outputs(std::size_t slot) override {
     return program_->outputs(slot);
   }
   [[nodiscard]] std::span<std::byte> input_bytes(std::size_t slot, std::size_t operand) override {
@@ -188,25 +194,26 @@ class RepeatingProgram final : public Program {
   }
 
  private:
-  std::unique_ptr<Program> program_;
+  std::unique_ptr<worker::Program> program_;
 };
 
 /// Is oneDNN, wrong in batches of two.
-class RepeatingBackend final : public Backend {
+class RepeatingBackend final : public worker::Backend {
  public:
-  [[nodiscard]] Environment describe() const override { return backend_->describe(); }
-  [[nodiscard]] Outcome supports(const LayerKey& key) const override {
+  [[nodiscard]] results::Environment describe() const override { return backend_->describe(); }
+  [[nodiscard]] results::Outcome supports(const model::LayerKey& key) const override {
     return backend_->supports(key);
   }
-  [[nodiscard]] std::vector<Variant> variants(const LayerKey& key) const override {
+  [[nodiscard]] std::vector<worker::Variant> variants(const model::LayerKey& key) const override {
     return backend_->variants(key);
   }
-  [[nodiscard]] Prepared prepare(const LayerKey& key, const std::string& variant) override {
+  [[nodiscard]] worker::Prepared prepare(const model::LayerKey& key,
+                                         const std::string& variant) override {
     return backend_->prepare(key, variant);
   }
-  [[nodiscard]] PreparedModel prepare_model(const Graph& graph,
-                                            const ModelOptions& options) override {
-    PreparedModel model = backend_->prepare_model(graph, options);
+  [[nodiscard]] worker::PreparedModel prepare_model(const model::Graph& graph,
+                                                    const worker::ModelOptions& options) override {
+    worker::PreparedModel model = backend_->prepare_model(graph, options);
     if (graph.values[graph.inputs.front()].type.dims.front() == 2) {
       model.program = std::make_unique<RepeatingProgram>(std::move(model.program));
     }
@@ -222,12 +229,12 @@ class RepeatingBackend final : public Backend {
   std::set<std::size_t> entered;
 
  private:
-  std::unique_ptr<Backend> backend_ = make_onednn_backend();
+  std::unique_ptr<worker::Backend> backend_ = make_onednn_backend();
   std::mutex mutex_;
 };
 
 TEST(ModelLoad, parts_threads_between_its_lanes) {
-  LoadRequest request = request_of(LoadScenario::kOffline, {1});
+  worker::LoadRequest request = request_of(loadgen::LoadScenario::kOffline, {1});
   request.batches.lanes = 3;
   const auto backend = std::make_shared<RepeatingBackend>();
   ASSERT_TRUE(loaded(request, nullptr, backend).outcome.ok());
@@ -236,28 +243,29 @@ TEST(ModelLoad, parts_threads_between_its_lanes) {
 }
 
 TEST(ModelLoad, compares_answers_of_batches_with_those_of_samples_alone) {
-  const LoadRequest request = request_of(LoadScenario::kOffline, {1, 2});
-  const ScenarioResult right = loaded(request);
+  const worker::LoadRequest request = request_of(loadgen::LoadScenario::kOffline, {1, 2});
+  const results::ScenarioResult right = loaded(request);
   ASSERT_TRUE(right.outcome.ok()) << right.outcome.reason;
   ASSERT_TRUE(right.agreement);
   EXPECT_EQ(right.agreement->samples, 4U);  // two batches of two
   EXPECT_LT(right.agreement->maximum_difference, 1e-4);
   EXPECT_FALSE(right.accuracy);
-  const ScenarioResult wrong = loaded(request, nullptr, std::make_shared<RepeatingBackend>());
-  EXPECT_EQ(wrong.outcome.kind, Outcome::Kind::kWrongResult);
+  const results::ScenarioResult wrong =
+      loaded(request, nullptr, std::make_shared<RepeatingBackend>());
+  EXPECT_EQ(wrong.outcome.kind, results::Outcome::Kind::kWrongResult);
   EXPECT_THAT(wrong.outcome.reason,
               testing::ContainsRegex("the answer to sample [0-3] under load differs"));
   EXPECT_FALSE(wrong.result);
 }
 
 TEST(ModelLoad, logs_the_answer_to_every_sample_if_asked_for) {
-  LoadRequest request = request_of(LoadScenario::kServer, {1, 2});
+  worker::LoadRequest request = request_of(loadgen::LoadScenario::kServer, {1, 2});
   request.accuracy_log = std::filesystem::path(testing::TempDir()) / "answers.json";
-  const ScenarioResult load = loaded(request);
+  const results::ScenarioResult load = loaded(request);
   ASSERT_TRUE(load.outcome.ok()) << load.outcome.reason;
   ASSERT_TRUE(load.accuracy);
-  EXPECT_EQ(load.accuracy->load.mode, LoadMode::kAccuracy);
-  EXPECT_EQ(load.accuracy->load.scenario, LoadScenario::kServer);
+  EXPECT_EQ(load.accuracy->load.mode, loadgen::LoadMode::kAccuracy);
+  EXPECT_EQ(load.accuracy->load.scenario, loadgen::LoadScenario::kServer);
   EXPECT_EQ(load.accuracy->load.latency_limit, load.result->load.latency_limit);
   EXPECT_EQ(load.accuracy->load.target_rate, 2000.0);
   EXPECT_EQ(load.agreement->samples, load.requested.total_samples);
@@ -272,42 +280,42 @@ TEST(ModelLoad, logs_the_answer_to_every_sample_if_asked_for) {
 }
 
 TEST(ModelLoad, a_model_whose_first_answer_is_no_number_is_not_loaded) {
-  LoadRequest request = request_of(LoadScenario::kSingleStream, {1});
+  worker::LoadRequest request = request_of(loadgen::LoadScenario::kSingleStream, {1});
   request.buckets[0].model.model =
       parsed("net (float[64] x) => (float[64] y) { a = Abs(x) b = Neg(a) y = Log(b) }");
-  const ScenarioResult load = loaded(request);
-  EXPECT_EQ(load.outcome.kind, Outcome::Kind::kWrongResult);
+  const results::ScenarioResult load = loaded(request);
+  EXPECT_EQ(load.outcome.kind, results::Outcome::Kind::kWrongResult);
   EXPECT_FALSE(load.result);
-  EXPECT_EQ(verdict_of(load), LoadVerdict::kNotExecuted);
+  EXPECT_EQ(judge_load(load), results::LoadVerdict::kNotExecuted);
 }
 
 TEST(ModelLoad, a_model_that_cannot_be_batched_says_why) {
-  LoadRequest request = request_of(LoadScenario::kOffline, {1, 2});
+  worker::LoadRequest request = request_of(loadgen::LoadScenario::kOffline, {1, 2});
   const std::string fixed = parsed("net (float[1,4] x) => (float[1,4] y) { y = Relu(x) }");
   request.buckets[0].model.model = fixed;
   request.buckets[1].model.model = fixed;
-  ScenarioResult load = loaded(request);
-  EXPECT_EQ(load.outcome.kind, Outcome::Kind::kUnsupported);
+  results::ScenarioResult load = loaded(request);
+  EXPECT_EQ(load.outcome.kind, results::Outcome::Kind::kUnsupported);
   EXPECT_THAT(load.outcome.reason, HasSubstr("input 0 is [1,4] for 2 samples and [1,4] for one"));
   request.buckets[0].model.model =
       parsed("net (float[1,4] x) => (float[4,1] y) { y = Transpose<perm=[1,0]>(x) }");
   request.buckets[1].model.model =
       parsed("net (float[2,4] x) => (float[4,2] y) { y = Transpose<perm=[1,0]>(x) }");
   load = loaded(request);
-  EXPECT_EQ(load.outcome.kind, Outcome::Kind::kUnsupported);
+  EXPECT_EQ(load.outcome.kind, results::Outcome::Kind::kUnsupported);
   EXPECT_THAT(load.outcome.reason, HasSubstr("output 0 is [4,2] for 2 samples and [4,1] for one"));
 }
 
 TEST(ModelLoad, loads_in_the_mode_and_type_that_it_is_asked_for) {
-  LoadRequest request = request_of(LoadScenario::kMultiStream, {1, 8});
-  for (LoadRequest::Bucket& bucket : request.buckets) {
+  worker::LoadRequest request = request_of(loadgen::LoadScenario::kMultiStream, {1, 8});
+  for (worker::LoadRequest::Bucket& bucket : request.buckets) {
     bucket.model.modes[0].mode.fusion = true;
   }
-  ScenarioResult load = loaded(request);
+  results::ScenarioResult load = loaded(request);
   ASSERT_TRUE(load.outcome.ok()) << load.outcome.reason;
   EXPECT_EQ(load.mode, "fusion");
   EXPECT_EQ(load.result->samples_failed, 0U);
-  for (LoadRequest::Bucket& bucket : request.buckets) {
+  for (worker::LoadRequest::Bucket& bucket : request.buckets) {
     bucket.model.modes[0].mode.bf16 = true;
   }
   load = loaded(request);
@@ -315,30 +323,30 @@ TEST(ModelLoad, loads_in_the_mode_and_type_that_it_is_asked_for) {
     EXPECT_EQ(load.mode, "bf16+fusion");
     EXPECT_EQ(load.result->samples_failed, 0U);
   } else {
-    EXPECT_EQ(load.outcome.kind, Outcome::Kind::kUnsupported) << load.outcome.reason;
+    EXPECT_EQ(load.outcome.kind, results::Outcome::Kind::kUnsupported) << load.outcome.reason;
   }
 }
 
 TEST(ModelLoad, an_unusable_model_is_an_outcome) {
-  LoadRequest request = request_of(LoadScenario::kSingleStream, {1});
+  worker::LoadRequest request = request_of(loadgen::LoadScenario::kSingleStream, {1});
   request.buckets[0].model.model = "nonsense";
-  EXPECT_EQ(loaded(request).outcome.kind, Outcome::Kind::kUnsupported);
+  EXPECT_EQ(loaded(request).outcome.kind, results::Outcome::Kind::kUnsupported);
 }
 
 TEST(BatchRunner, gives_each_sample_of_a_batch_its_own_answer) {
   const auto backend = make_onednn_backend();
-  const LoadRequest request = request_of(LoadScenario::kOffline, {1, 4});
-  BatchRunner executor("net", 4);
-  for (const LoadRequest::Bucket& bucket : request.buckets) {
-    const Outcome outcome = executor.add(*backend, bucket, 2, steady_clock());
+  const worker::LoadRequest request = request_of(loadgen::LoadScenario::kOffline, {1, 4});
+  engine::BatchRunner executor("net", 4);
+  for (const worker::LoadRequest::Bucket& bucket : request.buckets) {
+    const results::Outcome outcome = executor.add(*backend, bucket, 2, measure::steady_clock());
     ASSERT_TRUE(outcome.ok()) << outcome.reason;
   }
   const auto answers_of = [&](std::size_t bucket, std::size_t lane, std::vector<std::uint64_t> of) {
-    std::vector<QuerySample> batch;
+    std::vector<loadgen::QuerySample> batch;
     for (const std::uint64_t index : of) {
       batch.push_back({batch.size() + 1, index});
     }
-    std::vector<SampleResponse> responses(batch.size());
+    std::vector<loadgen::SampleResponse> responses(batch.size());
     executor.execute({lane, bucket, batch}, responses);
     std::vector<float> answers(10 * batch.size());
     for (std::size_t i = 0; i < responses.size(); ++i) {

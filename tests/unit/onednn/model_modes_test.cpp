@@ -14,7 +14,7 @@ namespace {
 using testing::HasSubstr;
 using testing::SizeIs;
 
-constexpr ExecutionMode kFusion{.fusion = true};
+constexpr results::ExecutionMode kFusion{.fusion = true};
 
 /// A residual block with all that is folded and fused: BatchNorm, scale, shift, add, activation.
 const Sample kBlock{
@@ -31,25 +31,25 @@ const Sample kBlock{
      {"v", {16}},
      {"k", {1, 16, 1, 1}}}};
 
-std::vector<Execution> executions(const ExecuteRequest& request) {
+std::vector<results::Execution> executions(const worker::ExecuteRequest& request) {
   const auto backend = make_onednn_backend();
-  BackendService service(*backend);
-  std::vector<Execution> result;
+  engine::BackendService service(*backend);
+  std::vector<results::Execution> result;
   service.execute(
       request,
-      [&](Execution execution) { result.push_back(std::move(execution)); },
-      [](const ExecuteProgress&) {},
+      [&](results::Execution execution) { result.push_back(std::move(execution)); },
+      [](const worker::ExecuteProgress&) {},
       [] {});
   return result;
 }
 
 TEST(ModelModes, fuses_a_residual_block_into_two_layers) {
-  const ReadyModel ready = expect_right(kBlock, {kFusion, {}});
+  const engine::ReadyModel ready = expect_right(kBlock, {kFusion, {}});
   EXPECT_THAT(ready.plan.fused.graph.layers, SizeIs(2));
 }
 
 TEST(ModelModes, fuses_products_with_bias_and_activation) {
-  const ReadyModel ready =
+  const engine::ReadyModel ready =
       expect_right({"g (float[1,4,32] x) => (float[1,4,32] y) {"
                     "  a = MatMul(x, w1)  b = Add(b1, a)"
                     "  root = Constant<value_float=1.4142135>()  c = Div(b, root)  d = Erf(c)"
@@ -62,7 +62,7 @@ TEST(ModelModes, fuses_products_with_bias_and_activation) {
 }
 
 TEST(ModelModes, fuses_layer_norm_written_out) {
-  const ReadyModel ready = expect_right(
+  const engine::ReadyModel ready = expect_right(
       {"g (float[1,6,40] x) => (float[1,6,40] y) {"
        "  m = ReduceMean<axes=[-1]>(x)  d = Sub(x, m)  two = Constant<value_float=2.0>()"
        "  q = Pow(d, two)  v = ReduceMean<axes=[-1]>(q)  e = Constant<value_float=0.00001>()"
@@ -73,47 +73,47 @@ TEST(ModelModes, fuses_layer_norm_written_out) {
 }
 
 TEST(ModelModes, executes_the_steps_that_were_measured) {
-  const ReadyModel all = executed(kBlock, {kFusion, {}});
-  const Layer& first = all.plan.fused.graph.layers.at(0);
+  const engine::ReadyModel all = executed(kBlock, {kFusion, {}});
+  const model::Layer& first = all.plan.fused.graph.layers.at(0);
   const auto backend = make_onednn_backend();
-  const std::vector<Variant> variants = backend->variants(first.key);
+  const std::vector<worker::Variant> variants = backend->variants(first.key);
   ASSERT_GT(variants.size(), 1U);
-  ModeRequest request{{.best_variant = true, .fusion = true}, {}};
+  worker::ModeRequest request{{.best_variant = true, .fusion = true}, {}};
   request.steps = {{{0, 1, 2}, first.key, {{variants.back().text, Seconds(1.0)}}}};
-  const ReadyModel ready = expect_right(kBlock, request);
+  const engine::ReadyModel ready = expect_right(kBlock, request);
   EXPECT_THAT(ready.plan.fused.graph.layers, SizeIs(7));  // the second block stays as written
   EXPECT_EQ(ready.plan.variants.at(first.key), variants.back().text);
 }
 
 TEST(ModelModes, refuses_steps_of_another_model) {
-  ModeRequest request{{.best_variant = true},
-                      {{{0, 1}, {"v1:another"}, {{"impl=x", Seconds(1.0)}}}}};
+  worker::ModeRequest request{{.best_variant = true},
+                              {{{0, 1}, {"v1:another"}, {{"impl=x", Seconds(1.0)}}}}};
   EXPECT_THROW(static_cast<void>(executed(kBlock, request)), Error);
-  const std::vector<Execution> result = executions(kBlock.request(request));
+  const std::vector<results::Execution> result = executions(kBlock.request(request));
   ASSERT_THAT(result, SizeIs(1));
   EXPECT_THAT(result[0].row.outcome.reason, HasSubstr("v1:another"));
 }
 
 TEST(ModelModes, are_timed_in_turns_and_compared_with_the_first) {
-  ExecuteRequest request = kBlock.request();
+  worker::ExecuteRequest request = kBlock.request();
   request.modes.push_back({kFusion, {}});
   const bool bf16 = has_bf16(*make_onednn_backend());
   if (bf16) {
     request.modes.push_back({{.bf16 = true, .fusion = true}, {}});
   }
   request.sampling.budget = Seconds(0.02);
-  const std::vector<Execution> result = executions(request);
+  const std::vector<results::Execution> result = executions(request);
   ASSERT_THAT(result, SizeIs(bf16 ? 3 : 2));
   EXPECT_EQ(result[0].mode, "plain");
   EXPECT_EQ(result[1].mode, "fusion");
-  for (const Execution& execution : result) {
+  for (const results::Execution& execution : result) {
     EXPECT_TRUE(execution.row.outcome.timed()) << execution.row.outcome.reason;
     EXPECT_GE(execution.row.samples.size(), 12U);  // three in each of four rounds
     EXPECT_EQ(execution.row.summary.n, execution.row.samples.size());
     EXPECT_GT(execution.memory.value, 0);
     Seconds inside{};
     Seconds in_context{};
-    for (const ExecutedLayer& layer : execution.layers) {
+    for (const results::ExecutedLayer& layer : execution.layers) {
       inside += layer.seconds + layer.reorder;
       ASSERT_TRUE(layer.in_context) << layer.key.text;
       EXPECT_LE(layer.in_context->interval.low, layer.in_context->median);
@@ -126,8 +126,8 @@ TEST(ModelModes, are_timed_in_turns_and_compared_with_the_first) {
     EXPECT_NEAR(execution.in_context->median.count(), in_context.count(), 1e-12);
   }
   ASSERT_GE(result[1].layers.size(), 2U);
-  EXPECT_EQ(result[1].layers[0].layers, (std::vector<LayerId>{0, 1, 2}));
-  EXPECT_EQ(result[1].layers[1].layers, (std::vector<LayerId>{3, 4, 5, 6, 7, 8}));
+  EXPECT_EQ(result[1].layers[0].layers, (std::vector<model::LayerId>{0, 1, 2}));
+  EXPECT_EQ(result[1].layers[1].layers, (std::vector<model::LayerId>{3, 4, 5, 6, 7, 8}));
   EXPECT_LT(result[0].row.maximum_error.value(), 1e-5) << "from the reference";
   EXPECT_LT(result[1].row.maximum_error.value(), 1e-5);
   if (bf16) {
@@ -138,23 +138,23 @@ TEST(ModelModes, are_timed_in_turns_and_compared_with_the_first) {
 }
 
 TEST(ModelModes, one_that_fails_leaves_the_others_alone) {
-  ExecuteRequest request =
+  worker::ExecuteRequest request =
       kBlock.request({{.best_variant = true}, {{{0}, {"v1:x"}, {{"", Seconds(1.0)}}}}});
   request.modes.push_back({kFusion, {}});
   request.sampling.budget = Seconds(0.01);
-  const std::vector<Execution> result = executions(request);
+  const std::vector<results::Execution> result = executions(request);
   ASSERT_THAT(result, SizeIs(2));
   EXPECT_FALSE(result[0].row.outcome.timed());
   EXPECT_TRUE(result[1].row.outcome.timed()) << result[1].row.outcome.reason;
 }
 
 TEST(ModelModes, a_model_that_cannot_be_read_fails_in_every_mode) {
-  ExecuteRequest request = kBlock.request();
+  worker::ExecuteRequest request = kBlock.request();
   request.model = "no model";
   request.modes.push_back({kFusion, {}});
-  const std::vector<Execution> result = executions(request);
+  const std::vector<results::Execution> result = executions(request);
   ASSERT_THAT(result, SizeIs(2));
-  for (const Execution& execution : result) {
+  for (const results::Execution& execution : result) {
     EXPECT_THAT(execution.row.outcome.reason, HasSubstr("not an ONNX model"));
   }
 }

@@ -109,32 +109,33 @@ TEST(ModelPlan, reuses_memory_along_a_chain) {
   for (int i = 0; i < 9; ++i) {
     text += fmt::format(" x{} = Conv(x{}, w)", i + 1, i);
   }
-  const ReadyModel ready = executed({text + "}", {{"w", {16, 16, 1, 1}}}});
+  const engine::ReadyModel ready = executed({text + "}", {{"w", {16, 16, 1, 1}}}});
   ASSERT_TRUE(ready.outcome.ok()) << ready.outcome.reason;
   constexpr std::int64_t kResult = 16 * 64 * 64 * 4;
   EXPECT_LT(ready.prepared.program->facts().workspace.value, 4 * kResult);
 }
 
 TEST(ModelPlan, refuses_a_model_that_exceeds_the_machine_before_anything_is_allocated) {
-  const ReadyModel ready =
+  const engine::ReadyModel ready =
       executed({"g (float[1,262144,1,1] x) => (float[1,262144,1,1] y) { y = Conv(x, w)}",
                 {{"w", {262144, 262144, 1, 1}}}});
-  EXPECT_EQ(ready.outcome.kind, Outcome::Kind::kOutOfMemory);
+  EXPECT_EQ(ready.outcome.kind, results::Outcome::Kind::kOutOfMemory);
   EXPECT_EQ(ready.prepared.program, nullptr);
   EXPECT_THAT(ready.outcome.reason, testing::HasSubstr("bytes of memory, and the machine has"));
 }
 
 TEST(ModelPlan, names_the_layer_that_cannot_be_executed) {
-  const ReadyModel ready = executed({"g (float[4] x) => (float[n] y) { y = Unique<sorted=0>(x)}"});
-  EXPECT_EQ(ready.outcome.kind, Outcome::Kind::kUnsupported);
+  const engine::ReadyModel ready =
+      executed({"g (float[4] x) => (float[n] y) { y = Unique<sorted=0>(x)}"});
+  EXPECT_EQ(ready.outcome.kind, results::Outcome::Kind::kUnsupported);
   EXPECT_THAT(ready.outcome.reason, testing::HasSubstr("y"));
 }
 
 TEST(ModelPlan, says_that_an_output_is_no_number) {
-  const ReadyModel ready =
+  const engine::ReadyModel ready =
       executed({"g (float[4] x) => (float[4] y) {"
                 "  zero = Constant<value_float=0.0>()  y = Div(x, zero)}"});
-  EXPECT_EQ(ready.outcome.kind, Outcome::Kind::kWrongResult);
+  EXPECT_EQ(ready.outcome.kind, results::Outcome::Kind::kWrongResult);
   EXPECT_THAT(ready.outcome.reason, testing::HasSubstr("output 'y'"));
 }
 

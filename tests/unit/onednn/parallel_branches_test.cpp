@@ -32,22 +32,22 @@ const Sample kInception{
     "  k = Erf(i)  y = Concat<axis=1>(e, f, i, k)}",
     {{"w1", {8, 8, 1, 1}}, {"w3", {8, 8, 3, 3}}, {"v1", {8, 32, 1, 1}}, {"v3", {8, 32, 3, 3}}}};
 
-ModeRequest in_parallel() {
+worker::ModeRequest in_parallel() {
   return {{.parallel_branches = true}, {}};
 }
 
 TEST(ParallelBranches, give_the_same_bits_whatever_the_lanes_wait_for) {
   const Device device{dnnl::engine(dnnl::engine::kind::cpu, 0)};
-  const ReadyModel plain = executed(kInception);
+  const engine::ReadyModel plain = executed(kInception);
   ASSERT_TRUE(plain.outcome.ok()) << plain.outcome.reason;
-  const Graph& graph = plain.plan.fused.graph;
-  RequestedModel model(kInception.request());
+  const model::Graph& graph = plain.plan.fused.graph;
+  engine::RequestedModel model(kInception.request());
   model.fill();
-  LayerSpec interface;
-  for (const ValueId input : graph.inputs) {
+  model::LayerSpec interface;
+  for (const model::ValueId input : graph.inputs) {
     interface.inputs.emplace_back(graph.values[input].type);
   }
-  for (const ValueId output : graph.outputs) {
+  for (const model::ValueId output : graph.outputs) {
     interface.outputs.push_back(graph.values[output].type);
   }
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
@@ -55,9 +55,9 @@ TEST(ParallelBranches, give_the_same_bits_whatever_the_lanes_wait_for) {
     ModelPlan plan = plan_model(graph, {}, device, parts, 2 + seed % 2);
     ASSERT_THAT(plan.plan.schedule.lanes, SizeIs(2 + seed % 2));
     ASSERT_FALSE(plan.plan.schedule.lanes[1].empty());
-    std::vector<Tensor> operands;
+    std::vector<model::Tensor> operands;
     ASSERT_TRUE(model.operands(plain.plan.fused, plan.operands, operands).ok());
-    const RandomStream random(seed);
+    const engine::RandomStream random(seed);
     std::atomic<std::uint64_t> at{0};
     PlanProgram program(device.engine, interface, std::move(plan.plan), seed, [&](std::size_t) {
       std::this_thread::sleep_for(std::chrono::microseconds(random.below(at++, 300)));
@@ -66,7 +66,7 @@ TEST(ParallelBranches, give_the_same_bits_whatever_the_lanes_wait_for) {
     for (int repetition = 0; repetition < 3; ++repetition) {
       program.enqueue(0);
       program.synchronize();
-      const std::vector<Tensor> outputs = program.outputs(0);
+      const std::vector<model::Tensor> outputs = program.outputs(0);
       ASSERT_EQ(outputs.size(), plain.outputs.size());
       for (std::size_t i = 0; i < outputs.size(); ++i) {
         ASSERT_EQ(outputs[i].data, plain.outputs[i].data) << "seed " << seed << ", output " << i;
@@ -77,14 +77,14 @@ TEST(ParallelBranches, give_the_same_bits_whatever_the_lanes_wait_for) {
 
 TEST(ParallelBranches, are_a_mode_that_computes_the_same) {
   const OpenmpThreads threads(2);
-  const ReadyModel ready = expect_right(kInception, in_parallel());
+  const engine::ReadyModel ready = expect_right(kInception, in_parallel());
   EXPECT_EQ(ready.prepared.needs.size(), ready.prepared.steps.size());
-  ModelProfile profile(ready, Bytes{1 << 20});
-  profile.add(1, 3, Seconds(10.0), steady_clock());
-  const std::optional<TimeInContext> side_by_side = profile.in_context(Seconds(0));
+  engine::ModelProfile profile(ready, Bytes{1 << 20});
+  profile.add(1, 3, Seconds(10.0), measure::steady_clock());
+  const std::optional<results::TimeInContext> side_by_side = profile.in_context(Seconds(0));
   ASSERT_TRUE(side_by_side);
   Seconds one_by_one{};
-  for (const ExecutedLayer& layer : profile.layers(Seconds(0))) {
+  for (const results::ExecutedLayer& layer : profile.layers(Seconds(0))) {
     ASSERT_TRUE(layer.in_context);
     one_by_one += layer.in_context->median;
     EXPECT_GE(side_by_side->median, layer.in_context->median);
@@ -96,16 +96,16 @@ TEST(ParallelBranches, are_a_mode_that_computes_the_same) {
 TEST(ParallelBranches, are_refused_for_one_thread_or_one_path) {
   {
     const OpenmpThreads threads(1);
-    const ReadyModel ready = executed(kInception, in_parallel());
-    EXPECT_EQ(ready.outcome.kind, Outcome::Kind::kUnsupported);
+    const engine::ReadyModel ready = executed(kInception, in_parallel());
+    EXPECT_EQ(ready.outcome.kind, results::Outcome::Kind::kUnsupported);
     EXPECT_THAT(ready.outcome.reason, HasSubstr("one thread"));
   }
   const OpenmpThreads threads(2);
-  const ReadyModel ready = executed({"g (float[4,8] x) => (float[4,6] y) {"
-                                     "  a = MatMul(x, w)  y = Relu(a)}",
-                                     {{"w", {8, 6}}}},
-                                    in_parallel());
-  EXPECT_EQ(ready.outcome.kind, Outcome::Kind::kUnsupported);
+  const engine::ReadyModel ready = executed({"g (float[4,8] x) => (float[4,6] y) {"
+                                             "  a = MatMul(x, w)  y = Relu(a)}",
+                                             {{"w", {8, 6}}}},
+                                            in_parallel());
+  EXPECT_EQ(ready.outcome.kind, results::Outcome::Kind::kUnsupported);
   EXPECT_THAT(ready.outcome.reason, HasSubstr("no branches"));
 }
 

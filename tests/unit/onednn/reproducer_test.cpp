@@ -14,13 +14,13 @@ using testing::Not;
 class OnednnReproducer : public testing::Test {
  protected:
   /// Asks for the program of the library's choice for a key.
-  Reproducer of(const std::string& key) {
-    Measurement row;
+  worker::Reproducer of(const std::string& key) {
+    results::Measurement row;
     row.key = {key};
-    const std::vector<Variant> variants = backend_->variants(row.key);
+    const std::vector<worker::Variant> variants = backend_->variants(row.key);
     row.variant = variants.empty() ? "none" : variants.front().text;
     row.samples = {Seconds(1e-3)};
-    row.summary = summarize(row.samples);
+    row.summary = measure::summarize(row.samples);
     row.output_hash = "\"evil";
     return backend_->reproduce({row.key, {row}, 5});
   }
@@ -36,7 +36,7 @@ class OnednnReproducer : public testing::Test {
     return "none";
   }
 
-  std::unique_ptr<Backend> backend_ = make_onednn_backend();
+  std::unique_ptr<worker::Backend> backend_ = make_onednn_backend();
 };
 
 TEST_F(OnednnReproducer, asks_for_the_primitive_as_it_was_made) {
@@ -110,11 +110,11 @@ TEST_F(OnednnReproducer, says_what_is_not_covered_and_what_is) {
 }
 
 TEST_F(OnednnReproducer, refuses_rows_without_a_time_and_unknown_variants) {
-  Measurement row;
+  results::Measurement row;
   row.key = {"v1:eltwise;in=f32[4,10];out=f32[4,10];acc=f32;math=strict;fn=relu"};
   row.variant = "impl=unheard_of";
   EXPECT_THROW(static_cast<void>(backend_->reproduce({row.key, {row}, 1})), Error);
-  row.outcome = {Outcome::Kind::kUnsupported, "no"};
+  row.outcome = {results::Outcome::Kind::kUnsupported, "no"};
   EXPECT_THROW(static_cast<void>(backend_->reproduce({row.key, {row}, 1})), Error);
   EXPECT_THROW(static_cast<void>(backend_->reproduce({row.key, {}, 1})), Error);
 }

@@ -18,39 +18,40 @@ namespace plumb::onednn {
 namespace {
 
 /// Computes the outputs layer by layer with the float64 reference.
-std::vector<Tensor> expected(const Sample& sample) {
+std::vector<model::Tensor> expected(const Sample& sample) {
   onnx::ModelProto model = sample.model();
-  fill_weights(model, ExecuteRequest{}.seed);
-  LoadedModel loaded = load_model(model);
-  const Graph& graph = loaded.graph;
-  std::map<ValueId, Tensor>& values = loaded.constants;
-  fold_constants(graph, values);
-  const std::vector<Tensor> inputs = model_inputs(graph, ExecuteRequest{}.seed);
+  model::fill_weights(model, worker::ExecuteRequest{}.seed);
+  model::LoadedModel loaded = model::load_model(model);
+  const model::Graph& graph = loaded.graph;
+  std::map<model::ValueId, model::Tensor>& values = loaded.constants;
+  engine::fold_constants(graph, values);
+  const std::vector<model::Tensor> inputs =
+      engine::model_inputs(graph, worker::ExecuteRequest{}.seed);
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     values[graph.inputs[i]] = inputs[i];
   }
-  std::vector<Tensor> outputs;
-  EXPECT_TRUE(reference_model_outputs(graph, values, outputs).ok());
+  std::vector<model::Tensor> outputs;
+  EXPECT_TRUE(engine::reference_model_outputs(graph, values, outputs).ok());
   return outputs;
 }
 
 }  // namespace
 
-ReadyModel executed(const Sample& sample, const ModeRequest& mode) {
+engine::ReadyModel executed(const Sample& sample, const worker::ModeRequest& mode) {
   const auto backend = make_onednn_backend();
-  RequestedModel model(sample.request());
-  ReadyModel ready = prepare_mode(*backend, model, mode);
+  engine::RequestedModel model(sample.request());
+  engine::ReadyModel ready = engine::prepare_mode(*backend, model, mode);
   if (ready.outcome.ok()) {
     model.fill();
-    make_ready(model, steady_clock(), ready);
+    engine::make_ready(model, measure::steady_clock(), ready);
   }
   return ready;
 }
 
-ReadyModel expect_right(const Sample& sample, const ModeRequest& mode) {
-  ReadyModel ready = executed(sample, mode);
+engine::ReadyModel expect_right(const Sample& sample, const worker::ModeRequest& mode) {
+  engine::ReadyModel ready = executed(sample, mode);
   EXPECT_TRUE(ready.outcome.ok()) << ready.outcome.reason;
-  const std::vector<Tensor> wanted = expected(sample);
+  const std::vector<model::Tensor> wanted = expected(sample);
   EXPECT_EQ(ready.outputs.size(), wanted.size());
   for (std::size_t index = 0; index < std::min(wanted.size(), ready.outputs.size()); ++index) {
     EXPECT_EQ(ready.outputs[index].type.dims, wanted[index].type.dims);

@@ -9,10 +9,11 @@
 namespace plumb::onednn {
 
 /// Executes a sample once on the CPU.
-[[nodiscard]] ReadyModel executed(const Sample& sample, const ModeRequest& mode = {});
+[[nodiscard]] engine::ReadyModel executed(const Sample& sample,
+                                          const worker::ModeRequest& mode = {});
 
 /// Executes a sample in a mode and compares all outputs with the float64 reference, layer by layer.
-ReadyModel expect_right(const Sample& sample, const ModeRequest& mode);
+engine::ReadyModel expect_right(const Sample& sample, const worker::ModeRequest& mode);
 
 /// The same for the modes plain and fusion; returns the number of reorders of plain.
 std::size_t expect_right(const Sample& sample);

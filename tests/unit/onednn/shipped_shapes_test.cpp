@@ -12,14 +12,14 @@ namespace {
 
 /// Asks for every layer that the shipped suites list: what the library has not, it says why.
 TEST(ShippedShapes, are_supported_or_say_why_not) {
-  const std::unique_ptr<Backend> backend = make_onednn_backend();
+  const std::unique_ptr<worker::Backend> backend = make_onednn_backend();
   std::map<std::string, int> unsupported;
   for (const auto& entry : std::filesystem::directory_iterator(PLUMB_SHAPES)) {
     const std::string file = entry.path().filename().string();
-    for (const ShapesRow& row : read_shapes(entry.path())) {
-      const Outcome support = backend->supports(row.key);
+    for (const suite::ShapesRow& row : suite::read_shapes(entry.path())) {
+      const results::Outcome support = backend->supports(row.key);
       if (!support.ok()) {
-        EXPECT_EQ(support.kind, Outcome::Kind::kUnsupported) << row.key.text;
+        EXPECT_EQ(support.kind, results::Outcome::Kind::kUnsupported) << row.key.text;
         EXPECT_FALSE(support.reason.empty()) << row.key.text;
         ++unsupported[file + ": " + support.reason];
       }

@@ -23,11 +23,11 @@ namespace {
 class OnednnZoo : public testing::TestWithParam<zoo::Entry> {};
 
 TEST_P(OnednnZoo, supports_every_layer_that_computes) {
-  const std::unique_ptr<Backend> backend = make_onednn_backend();
+  const std::unique_ptr<worker::Backend> backend = make_onednn_backend();
   std::set<std::string> asked;
-  for (const Layer& layer : graph_of(GetParam().build(1)).layers) {
-    if (layer.role == Layer::Role::kCompute && asked.insert(layer.key.text).second) {
-      const Outcome outcome = backend->supports(layer.key);
+  for (const model::Layer& layer : model::read_graph(GetParam().build(1)).layers) {
+    if (layer.role == model::Layer::Role::kCompute && asked.insert(layer.key.text).second) {
+      const results::Outcome outcome = backend->supports(layer.key);
       EXPECT_TRUE(outcome.ok()) << layer.name << ": " << layer.key.text << ": " << outcome.reason;
     }
   }

@@ -3,7 +3,7 @@
 
 #include <sstream>
 
-namespace plumb {
+namespace plumb::reporting {
 namespace {
 
 TEST(AlignedTable, aligns_numbers_right_and_counts_code_points) {
@@ -24,4 +24,4 @@ TEST(AlignedTable, makes_cells_printable) {
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::reporting

@@ -4,19 +4,19 @@
 #include "reporting/content/run/documents.hpp"
 #include "tests/unit/reporting/sample_report.hpp"
 
-namespace plumb {
+namespace plumb::reporting {
 namespace {
 
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-std::string bounds_text(const RunReport& report, Detail detail) {
+std::string bounds_text(const analysis::RunReport& report, Detail detail) {
   std::ostringstream out;
   write_bounds(report, OutputMode::kText, out, detail);
   return out.str();
 }
 
-std::string what_ifs_text(const RunReport& report) {
+std::string what_ifs_text(const analysis::RunReport& report) {
   std::ostringstream out;
   write_what_ifs(report, OutputMode::kText, out);
   return out.str();
@@ -40,7 +40,7 @@ TEST(BoundDocuments, are_a_sentence_and_a_table_in_short) {
 }
 
 TEST(BoundDocuments, tell_disturbances_once_for_all_models) {
-  RunReport report = sample_report();
+  analysis::RunReport report = sample_report();
   report.models[0].bounds.disturbances = {"1 of 9 rows used were measured on a disturbed host",
                                           "the execution end to end (plain) was disturbed"};
   report.models.push_back(report.models[0]);
@@ -52,7 +52,7 @@ TEST(BoundDocuments, tell_disturbances_once_for_all_models) {
 }
 
 TEST(BoundDocuments, name_every_bound_where_all_is_asked_for) {
-  RunReport report = sample_report();
+  analysis::RunReport report = sample_report();
   report.models[0].bounds.bounds.back().kind = "layer_sum";
   report.models[0].bounds.bounds.back().lacks = {"reorders", "gaps"};
   const std::string text = bounds_text(report, Detail::kAll);
@@ -61,9 +61,9 @@ TEST(BoundDocuments, name_every_bound_where_all_is_asked_for) {
 }
 
 TEST(BoundDocuments, say_why_a_mode_has_no_time) {
-  RunReport report = sample_report();
+  analysis::RunReport report = sample_report();
   report.models[0].bounds.executions[0].samples = 0;
-  report.models[0].bounds.executions[0].outcome = {Outcome::Kind::kCrashed, "signal 11"};
+  report.models[0].bounds.executions[0].outcome = {results::Outcome::Kind::kCrashed, "signal 11"};
   const std::string text = bounds_text(report, Detail::kShort);
   EXPECT_THAT(text, HasSubstr("no time end to end; this library's limit"));
   EXPECT_THAT(text, HasSubstr("crashed"));
@@ -71,8 +71,8 @@ TEST(BoundDocuments, say_why_a_mode_has_no_time) {
 }
 
 TEST(WhatIfDocuments, show_the_times_that_their_ratios_use_and_the_command) {
-  RunReport report = sample_report();
-  WhatIfResult& better = report.models[0].whatifs.whatifs[0];
+  analysis::RunReport report = sample_report();
+  analysis::WhatIfResult& better = report.models[0].whatifs.whatifs[0];
   better.command = "plumb run --model tiny --mode best_variant";
   better.layers.resize(5, better.layers[0]);
   const std::string text = what_ifs_text(report);
@@ -87,4 +87,4 @@ TEST(WhatIfDocuments, show_the_times_that_their_ratios_use_and_the_command) {
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::reporting

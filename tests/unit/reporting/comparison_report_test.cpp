@@ -9,7 +9,7 @@
 #include "harness/base/error.hpp"
 #include "tests/unit/reporting/sample_report.hpp"
 
-namespace plumb {
+namespace plumb::reporting {
 namespace {
 
 using ::testing::HasSubstr;
@@ -19,11 +19,11 @@ using ::testing::StartsWith;
 const std::string kKey =
     "v1:eltwise;in=f32[8];out=f32[8];acc=f32;math=strict;fn=relu;parameters=[]";
 
-MetricComparison metric(const std::string& series,
-                        const std::string& kind,
-                        double ratio,
-                        ComparisonVerdict verdict) {
-  MetricComparison result;
+analysis::MetricComparison metric(const std::string& series,
+                                  const std::string& kind,
+                                  double ratio,
+                                  analysis::ComparisonVerdict verdict) {
+  analysis::MetricComparison result;
   result.series = series;
   result.kind = kind;
   result.baseline = 1e-3;
@@ -38,30 +38,32 @@ MetricComparison metric(const std::string& series,
 }
 
 /// Makes a comparison with something of every kind.
-RunComparisonReport sample_comparison() {
-  RunComparisonReport report;
+analysis::RunComparisonReport sample_comparison() {
+  analysis::RunComparisonReport report;
   report.baseline = report.candidate = sample_report().run;
   report.candidate.header.id = "01JFKD2M4N5P6Q7R8S9T0VWXZZ";
   report.varied = {"stack"};
   report.environment_diff = {{"library", "fake 1.0", "fake 2.0", true}};
   report.places = {{kKey, "relu1 of tiny, and 2 more"}};
-  report.comparison.verdict = ComparisonVerdict::kRegressed;
-  MetricComparison model = metric("models/tiny|1|f32/end_to_end/plain/single_stream",
-                                  "end_to_end",
-                                  1.002,
-                                  ComparisonVerdict::kEquivalent);
+  report.comparison.verdict = analysis::ComparisonVerdict::kRegressed;
+  analysis::MetricComparison model = metric("models/tiny|1|f32/end_to_end/plain/single_stream",
+                                            "end_to_end",
+                                            1.002,
+                                            analysis::ComparisonVerdict::kEquivalent);
   model.model = "tiny|1|f32";
-  MetricComparison slow = metric("layers/" + kKey, "layer", 1.2, ComparisonVerdict::kRegressed);
+  analysis::MetricComparison slow =
+      metric("layers/" + kKey, "layer", 1.2, analysis::ComparisonVerdict::kRegressed);
   slow.causes = {{"implementation changed", 1.0, "a → b"}};
-  MetricComparison open = metric("layers/open", "layer", 1.0, ComparisonVerdict::kInconclusive);
+  analysis::MetricComparison open =
+      metric("layers/open", "layer", 1.0, analysis::ComparisonVerdict::kInconclusive);
   open.ratio.reset();
   open.reason = "the candidate did not measure it";
-  MetricComparison same;
+  analysis::MetricComparison same;
   same.series = "accuracy/" + kKey;
   same.kind = "accuracy";
-  same.verdict = ComparisonVerdict::kEquivalent;
+  same.verdict = analysis::ComparisonVerdict::kEquivalent;
   same.reason = "other bits within the tolerance";
-  same.output = OutputChange{false, 1e-7, 2e-7};
+  same.output = analysis::OutputChange{false, 1e-7, 2e-7};
   report.comparison.metrics = {slow, model, open, same};
   report.samples = {{slow.series,
                      {Seconds(1e-3), Seconds(1.01e-3), Seconds(1.02e-3)},
@@ -70,16 +72,16 @@ RunComparisonReport sample_comparison() {
 }
 
 /// Makes `count` regressed layers with hostile names, each worse than the last.
-RunComparisonReport hostile_comparison(std::size_t count) {
-  RunComparisonReport report = sample_comparison();
+analysis::RunComparisonReport hostile_comparison(std::size_t count) {
+  analysis::RunComparisonReport report = sample_comparison();
   report.environment_diff = {{kHostileName, kHostileName, kHostileName, true}};
   report.varied = {kHostileName};
   report.comparison.metrics.clear();
   for (std::size_t i = 0; i < count; ++i) {
-    MetricComparison each = metric("layers/" + kHostileName + std::to_string(i),
-                                   "layer",
-                                   1.1 + 0.001 * static_cast<double>(i),
-                                   ComparisonVerdict::kRegressed);
+    analysis::MetricComparison each = metric("layers/" + kHostileName + std::to_string(i),
+                                             "layer",
+                                             1.1 + 0.001 * static_cast<double>(i),
+                                             analysis::ComparisonVerdict::kRegressed);
     each.reason = kHostileName;
     each.causes = {{"cause", 1.0, kHostileName}};
     report.places["" + kHostileName + std::to_string(i)] = kHostileName;
@@ -89,14 +91,14 @@ RunComparisonReport hostile_comparison(std::size_t count) {
   return report;
 }
 
-std::string text_of(const RunComparisonReport& report, const std::string& extension) {
+std::string text_of(const analysis::RunComparisonReport& report, const std::string& extension) {
   std::ostringstream out;
   format_for(comparison_formats(), "x" + extension).write(report, out);
   return out.str();
 }
 
 TEST(ComparisonReport, text_shows_the_largest_causes_of_a_metric_and_counts_the_others) {
-  RunComparisonReport report = sample_comparison();
+  analysis::RunComparisonReport report = sample_comparison();
   report.comparison.metrics[0].causes = {{"first", 0.3, "a"},
                                          {"none", 0.001, "b"},
                                          {"largest", 0.5, "c"},
@@ -146,9 +148,9 @@ TEST(ComparisonReport, junit_fails_what_got_worse_and_skips_what_is_open) {
 }
 
 TEST(ComparisonReport, bytes_are_no_seconds_in_any_format) {
-  RunComparisonReport report = sample_comparison();
-  MetricComparison workspace =
-      metric("costs/workspace", "cost", 1.5, ComparisonVerdict::kRegressed);
+  analysis::RunComparisonReport report = sample_comparison();
+  analysis::MetricComparison workspace =
+      metric("costs/workspace", "cost", 1.5, analysis::ComparisonVerdict::kRegressed);
   workspace.in_bytes = true;
   workspace.baseline = 4096.0;
   workspace.candidate = 6144.0;
@@ -168,10 +170,10 @@ TEST(ComparisonReport, bytes_are_no_seconds_in_any_format) {
 }
 
 TEST(ComparisonReport, every_format_lists_what_the_suite_excludes) {
-  RunComparisonReport report = sample_comparison();
+  analysis::RunComparisonReport report = sample_comparison();
   report.exclusions = {{{"v1:gone*", "known since May", "ann", "2027-01-31"}, false, {}}};
   report.exclusions[0].metrics = {
-      metric("layers/v1:gone", "layer", 2.0, ComparisonVerdict::kRegressed)};
+      metric("layers/v1:gone", "layer", 2.0, analysis::ComparisonVerdict::kRegressed)};
   for (const char* const extension : {".html", ".md", ".json", ".xml", ".csv", ".txt"}) {
     const std::string text = text_of(report, extension);
     EXPECT_THAT(text, HasSubstr("known since May")) << extension;
@@ -195,11 +197,14 @@ TEST(ComparisonReport, json_is_what_the_command_prints_with_places_and_outputs) 
 }
 
 TEST(ComparisonReport, every_format_has_the_geometric_mean_and_what_is_not_compared) {
-  RunComparisonReport report = sample_comparison();
-  const Outcome failure{Outcome::Kind::kUnsupported, "no <file>"};
+  analysis::RunComparisonReport report = sample_comparison();
+  const results::Outcome failure{results::Outcome::Kind::kUnsupported, "no <file>"};
   report.comparison.not_compared = {{"layers/external:a:b", failure, failure}};
-  report.comparison.overall = OverallChange{
-      metric("geometric_mean", "overall", 1.1, ComparisonVerdict::kRegressed), 606, 400, 206};
+  report.comparison.overall = analysis::OverallChange{
+      metric("geometric_mean", "overall", 1.1, analysis::ComparisonVerdict::kRegressed),
+      606,
+      400,
+      206};
   const auto document = nlohmann::json::parse(text_of(report, ".json"));
   EXPECT_EQ(document["overall"]["ratio"], 1.1);
   EXPECT_EQ(document["overall"]["metrics"], 606);
@@ -218,7 +223,7 @@ TEST(ComparisonReport, every_format_has_the_geometric_mean_and_what_is_not_compa
 }
 
 TEST(ComparisonReport, an_unknown_interval_is_null_and_never_zero) {
-  RunComparisonReport report = sample_comparison();
+  analysis::RunComparisonReport report = sample_comparison();
   report.comparison.metrics[0].has_interval = false;
   const auto document = nlohmann::json::parse(text_of(report, ".json"));
   EXPECT_TRUE(document["metrics"][0]["interval"].is_null());
@@ -279,4 +284,4 @@ TEST(ComparisonReport, an_unknown_extension_is_refused_with_those_there_are) {
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::reporting

@@ -8,7 +8,7 @@
 
 #include "tests/unit/reporting/sample_report.hpp"
 
-namespace plumb {
+namespace plumb::reporting {
 namespace {
 
 using ::testing::HasSubstr;
@@ -25,9 +25,9 @@ nlohmann::json shown(const Dashboard& dashboard) {
 }
 
 /// Makes the dashboard of one series of as many runs as there are reports.
-Dashboard dashboard_of_runs(std::vector<RunReport> reports) {
+Dashboard dashboard_of_runs(std::vector<analysis::RunReport> reports) {
   Dashboard dashboard;
-  for (RunReport& report : reports) {
+  for (analysis::RunReport& report : reports) {
     dashboard.now = *report.run.finished + std::chrono::hours(1);
     dashboard.points.push_back(suite_of(std::move(report)));
   }
@@ -36,16 +36,16 @@ Dashboard dashboard_of_runs(std::vector<RunReport> reports) {
 }
 
 TEST(Dashboard, follows_a_model_over_its_runs) {
-  RunReport later = sample_report();
+  analysis::RunReport later = sample_report();
   later.run.header.started += std::chrono::hours(24);
   *later.run.finished += std::chrono::hours(24);
   later.models[0].bounds.executions[0].median = Seconds(0.004);
   Dashboard dashboard = dashboard_of_runs({sample_report(), later});
-  ModelRegression regression;
+  analysis::ModelRegression regression;
   regression.instance = later.models[0].bounds.instance;
   regression.metric = "latency";
   regression.mode = "plain";
-  regression.state = RegressionState::kImproved;
+  regression.state = analysis::RegressionState::kImproved;
   regression.ratio = 0.8;
   dashboard.points.back().regressions = {regression};
   const auto data = shown(dashboard);
@@ -62,13 +62,13 @@ TEST(Dashboard, follows_a_model_over_its_runs) {
 }
 
 TEST(Dashboard, keeps_stacks_apart) {
-  RunReport other = sample_report();
+  analysis::RunReport other = sample_report();
   other.run.header.stack = "other";
   EXPECT_EQ(shown(dashboard_of_runs({sample_report(), other}))["models"].size(), 2U);
 }
 
 TEST(Dashboard, shows_bounds_of_a_model_that_was_not_executed) {
-  RunReport report = sample_report();
+  analysis::RunReport report = sample_report();
   report.models[0].bounds.executions.clear();
   const auto point = shown(dashboard_of_runs({report}))["models"][0]["points"][0];
   EXPECT_TRUE(point["seconds"].is_null());
@@ -92,7 +92,7 @@ TEST(Dashboard, lets_no_name_out_of_the_data) {
 }
 
 TEST(Dashboard, lists_what_the_suites_exclude) {
-  RunReport report = sample_report();
+  analysis::RunReport report = sample_report();
   report.exclusions = {{"tiny|*", "slow since the new kernel", "ann", "2999-03-31"}};
   const auto excluded = shown(dashboard_of_runs({report}))["exclusions"];
   ASSERT_EQ(excluded.size(), 1U);
@@ -109,4 +109,4 @@ TEST(Dashboard, of_no_runs_says_so) {
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::reporting

@@ -8,7 +8,7 @@
 
 #include "tests/support/result_rows.hpp"
 
-namespace plumb {
+namespace plumb::reporting {
 namespace {
 
 using ::testing::EndsWith;
@@ -20,7 +20,7 @@ using ::testing::SizeIs;
 ExchangedHistory sample_history() {
   ExchangedHistory history;
   for (const auto& [id, second] : {std::pair("R1", 0.0), {"R2", 1.0}, {"R3", 2.0}}) {
-    RunRecord& run = history.runs.emplace_back();
+    results::RunRecord& run = history.runs.emplace_back();
     run.header = test::header(id, second);
     run.header.stack = "a/b";
     run.header.environment.facts["version"] = second == 0.0 ? "" : "c0ffee1234";
@@ -75,4 +75,4 @@ TEST(ExchangeFormats, asv_has_a_file_for_each_commit) {
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::reporting

@@ -3,7 +3,7 @@
 
 #include "tests/unit/reporting/sample_report.hpp"
 
-namespace plumb {
+namespace plumb::reporting {
 namespace {
 
 std::size_t occurrences(const std::string& text, const std::string& what) {
@@ -33,8 +33,8 @@ TEST(HtmlReport, holds_the_run_as_json) {
 }
 
 TEST(HtmlReport, says_of_a_step_what_the_backend_says_of_its_row) {
-  RunReport report = sample_report();
-  StoredMeasurement row;
+  analysis::RunReport report = sample_report();
+  results::StoredMeasurement row;
   row.row = 77;
   row.measurement.attributes = {{"engine", "62"}, {"plan", std::string(1793, 'x')}};
   row.measurement.readings = {{"power_watts", {310.0, 309.0, 312.0, 3}},
@@ -106,4 +106,4 @@ TEST(HtmlReport, names_the_licence_of_the_charts) {
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::reporting

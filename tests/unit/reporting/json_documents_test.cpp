@@ -7,7 +7,7 @@
 #include "reporting/content/run/documents.hpp"
 #include "tests/unit/reporting/sample_report.hpp"
 
-namespace plumb {
+namespace plumb::reporting {
 namespace {
 
 using nlohmann::json;
@@ -22,7 +22,7 @@ json document(const Write& write) {
   return parsed;
 }
 
-json bound_document(const RunReport& report) {
+json bound_document(const analysis::RunReport& report) {
   return document([&](std::ostream& out) { write_bounds(report, OutputMode::kJson, out); });
 }
 
@@ -67,8 +67,8 @@ TEST(JsonDocuments, bound_has_the_fields_of_the_contract) {
 }
 
 TEST(JsonDocuments, bound_tells_unknown_from_zero) {
-  RunReport report = hostile_report();
-  Bound& bound = report.models[0].bounds.bounds[1];
+  analysis::RunReport report = hostile_report();
+  analysis::Bound& bound = report.models[0].bounds.bounds[1];
   bound.oldest_row.reset();
   bound.seconds = Seconds(0);
   bound.interval = {};
@@ -117,7 +117,7 @@ TEST(JsonDocuments, whatif_has_the_fields_of_the_contract) {
 }
 
 TEST(JsonDocuments, model_show_has_the_fields_of_the_contract) {
-  const Graph graph = sample_report().models[0].graph;
+  const model::Graph graph = sample_report().models[0].graph;
   const json whole =
       document([&](std::ostream& out) { write_model(graph, OutputMode::kJson, out); });
   expect_fields(whole,
@@ -142,10 +142,10 @@ TEST(JsonDocuments, model_show_has_the_fields_of_the_contract) {
 }
 
 TEST(JsonDocuments, model_show_tells_unknown_from_empty) {
-  Graph graph = sample_report().models[0].graph;
+  model::Graph graph = sample_report().models[0].graph;
   graph.values[graph.inputs.at(0)].type_known = false;
   graph.values[graph.inputs.at(0)].shape_known = false;
-  graph.layers.at(0).role = Layer::Role::kFolded;
+  graph.layers.at(0).role = model::Layer::Role::kFolded;
   graph.layers.at(1).cost.macs = std::numeric_limits<std::int64_t>::max();
   graph.layers.at(2).cost.macs = 1;
   const json whole =
@@ -165,7 +165,7 @@ TEST(JsonDocuments, model_show_tells_unknown_from_empty) {
 }
 
 TEST(JsonDocuments, runs_has_the_fields_of_the_contract) {
-  const std::vector<RunRecord> runs{sample_report().run};
+  const std::vector<results::RunRecord> runs{sample_report().run};
   const json whole = document([&](std::ostream& out) { write_runs(runs, OutputMode::kJson, out); });
   const json& run = whole["runs"][0];
   expect_fields(
@@ -174,10 +174,10 @@ TEST(JsonDocuments, runs_has_the_fields_of_the_contract) {
   EXPECT_EQ(run["state"], "finished");
   EXPECT_EQ(run["rows"], json::parse(R"({"ok":3,"failed":0,"reused":0})"));
   EXPECT_TRUE(whole["environments"].contains(run["environment"].get<std::string>()));
-  RunRecord running = runs[0];
+  results::RunRecord running = runs[0];
   running.finished.reset();
   const json unfinished = document([&](std::ostream& out) {
-    write_runs(std::vector<RunRecord>{running}, OutputMode::kJson, out);
+    write_runs(std::vector<results::RunRecord>{running}, OutputMode::kJson, out);
   });
   EXPECT_TRUE(unfinished["runs"][0]["finished"].is_null());
 }
@@ -190,4 +190,4 @@ TEST(JsonDocuments, stay_json_whatever_the_names) {
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::reporting

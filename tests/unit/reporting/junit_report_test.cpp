@@ -8,7 +8,7 @@
 
 #include "tests/unit/reporting/sample_report.hpp"
 
-namespace plumb {
+namespace plumb::reporting {
 namespace {
 
 using ::testing::HasSubstr;
@@ -51,7 +51,7 @@ TEST(JunitReport, makes_a_crash_an_error_and_an_untried_layer_skipped) {
 }
 
 TEST(JunitReport, lists_what_the_suite_excludes_as_skipped_with_its_reason) {
-  RunReport report = sample_report();
+  analysis::RunReport report = sample_report();
   report.exclusions = {{"tiny|*", "slow since the new kernel", "ann", "2026-03-31"},
                        {"other|*", "was broken", "", "2025-12-31"}};
   const std::string text = written(report, ".xml");
@@ -67,7 +67,7 @@ TEST(JunitReport, lists_what_the_suite_excludes_as_skipped_with_its_reason) {
 }
 
 TEST(JunitReport, an_excluded_layer_is_skipped_until_the_last_day_and_not_after_it) {
-  RunReport report = hostile_report();
+  analysis::RunReport report = hostile_report();
   report.exclusions = {{"v1:*", "known", "", "2026-01-02"}};
   const std::string text = written(report, ".xml");
   EXPECT_THAT(text, HasSubstr("errors=\"0\" skipped=\"3\""));
@@ -80,10 +80,10 @@ TEST(JunitReport, an_excluded_layer_is_skipped_until_the_last_day_and_not_after_
 }
 
 TEST(JunitReport, is_well_formed_whatever_the_names) {
-  RunReport excluded = sample_report();
+  analysis::RunReport excluded = sample_report();
   excluded.exclusions = {{kHostileName, kHostileName, kHostileName, "2999-01-01"},
                          {"v1:*", kHostileName, kHostileName, "2999-01-01"}};
-  for (const RunReport& report : {sample_report(), hostile_report(), excluded}) {
+  for (const analysis::RunReport& report : {sample_report(), hostile_report(), excluded}) {
     const std::string text = written(report, ".xml");
     EXPECT_TRUE(is_clean_utf8(text));
     EXPECT_THAT(text, Not(HasSubstr("<script")));
@@ -97,4 +97,4 @@ TEST(JunitReport, is_well_formed_whatever_the_names) {
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::reporting

@@ -7,7 +7,7 @@
 
 #include "tests/unit/reporting/sample_report.hpp"
 
-namespace plumb {
+namespace plumb::reporting {
 namespace {
 
 using ::testing::HasSubstr;
@@ -65,4 +65,4 @@ TEST(MarkdownPage, hostile_text_stays_in_its_cell) {
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::reporting

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/unit/reporting/sample_report.hpp"
 
-namespace plumb {
+namespace plumb::reporting {
 namespace {
 
 using ::testing::HasSubstr;
@@ -21,7 +21,7 @@ TEST(MarkdownReport, lists_every_model_with_its_bounds) {
 }
 
 TEST(MarkdownReport, writes_a_dash_for_what_is_not_known) {
-  RunReport report = sample_report();
+  analysis::RunReport report = sample_report();
   report.models[0].bounds.bounds.erase(report.models[0].bounds.bounds.begin());
   const std::string text = written(report, ".md");
   EXPECT_THAT(text, HasSubstr("| 4 of 4 | – | 3.500 ms |"));
@@ -37,8 +37,8 @@ TEST(MarkdownReport, says_how_many_layers_are_measured) {
 }
 
 TEST(MarkdownReport, writes_no_zero_where_no_layer_is_measured) {
-  RunReport report = hostile_report();
-  for (Bound& bound : report.models[0].bounds.bounds) {
+  analysis::RunReport report = hostile_report();
+  for (analysis::Bound& bound : report.models[0].bounds.bounds) {
     bound.seconds = Seconds(0);
   }
   EXPECT_THAT(written(report, ".md"), HasSubstr("| 2 of 4 | – | – | – | – | – |"));
@@ -67,7 +67,7 @@ TEST(MarkdownReport, lets_no_name_out_of_its_cell) {
 }
 
 TEST(MarkdownReport, stays_below_the_limit_of_a_comment) {
-  RunReport report = sample_report();
+  analysis::RunReport report = sample_report();
   report.models.resize(400, report.models.front());
   const std::string sections = written(report, ".md");
   EXPECT_LT(sections.size(), 60'000U);
@@ -90,4 +90,4 @@ TEST(MarkdownReport, is_the_same_bytes_for_the_same_value) {
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::reporting

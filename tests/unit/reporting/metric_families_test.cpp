@@ -10,7 +10,7 @@
 #include "tests/support/result_rows.hpp"
 #include "tests/unit/reporting/sample_report.hpp"
 
-namespace plumb {
+namespace plumb::reporting {
 namespace {
 
 using ::testing::AllOf;
@@ -71,7 +71,7 @@ TEST(MetricFamilies, a_model_has_its_latency_bounds_and_ratios) {
 
 TEST(MetricFamilies, a_run_of_models_alone_says_nothing_of_complete_models) {
   const auto counted = Contains(HasSubstr("plumb_run_models{"));
-  RunReport report = sample_report();
+  analysis::RunReport report = sample_report();
   report.rows.clear();  // as `run --only models` leaves it
   EXPECT_THAT(lines_of({suite_of(report)}), Not(counted));
   EXPECT_THAT(lines_of({suite_of(report)}), Contains(HasSubstr("plumb_model_latency_seconds{")));
@@ -80,7 +80,7 @@ TEST(MetricFamilies, a_run_of_models_alone_says_nothing_of_complete_models) {
 }
 
 TEST(MetricFamilies, what_a_suite_excludes_is_named_and_not_counted) {
-  RunReport report = sample_report();
+  analysis::RunReport report = sample_report();
   report.rows.clear();
   report.exclusions = {{"tiny|*", "known", "", "2999-01-31"},
                        {"v1:gone*", "known too", "", "2999-01-31"},
@@ -97,22 +97,22 @@ TEST(MetricFamilies, what_a_suite_excludes_is_named_and_not_counted) {
 }
 
 TEST(MetricFamilies, an_imported_benchmark_has_its_time) {
-  RunReport report = sample_report();
+  analysis::RunReport report = sample_report();
   report.models.clear();
   report.rows.clear();
-  const auto timed = [](const LayerKey& key, const std::string& variant, double seconds) {
-    Measurement row = test::row(key, seconds * 1e6, variant);
+  const auto timed = [](const model::LayerKey& key, const std::string& variant, double seconds) {
+    results::Measurement row = test::row(key, seconds * 1e6, variant);
     row.floor = Seconds(0.0);
     return row;
   };
-  Measurement once = timed({"external:mine:once"}, "external", 3.0);
+  results::Measurement once = timed({"external:mine:once"}, "external", 3.0);
   once.summary.n = 1;
-  for (const Measurement& row :
+  for (const results::Measurement& row :
        {timed({"external:mine:sum/8"}, "external", 1.0),
         once,
         timed(test::key(8), "external;benchmark=CONV/1", 2.0),
-        test::failure({"external:mine:bad"}, Outcome::Kind::kSkipped, "")}) {
-    report.rows.push_back({.row = static_cast<RowId>(report.rows.size() + 1),
+        test::failure({"external:mine:bad"}, results::Outcome::Kind::kSkipped, "")}) {
+    report.rows.push_back({.row = static_cast<results::RowId>(report.rows.size() + 1),
                            .run = report.run.header.id,
                            .reused = false,
                            .measurement = row});
@@ -134,7 +134,7 @@ TEST(MetricFamilies, an_imported_benchmark_has_its_time) {
 }
 
 TEST(MetricFamilies, an_incomplete_bound_has_no_value) {
-  RunReport report = sample_report();
+  analysis::RunReport report = sample_report();
   report.models[0].bounds.bounds[2].complete = false;
   const auto lines = lines_of({suite_of(report)});
   EXPECT_THAT(lines,
@@ -144,7 +144,8 @@ TEST(MetricFamilies, an_incomplete_bound_has_no_value) {
 
 TEST(MetricFamilies, a_regression_is_a_set_of_states_of_which_one_is_set) {
   SuiteMetrics suite = suite_of(sample_report());
-  suite.regressions = {{{"tiny", 1, "f32"}, "latency", "plain", RegressionState::kSuspected, 1.25}};
+  suite.regressions = {
+      {{"tiny", 1, "f32"}, "latency", "plain", analysis::RegressionState::kSuspected, 1.25}};
   int set = 0;
   int states = 0;
   for (const std::string& each : lines_of({suite})) {
@@ -161,7 +162,7 @@ TEST(MetricFamilies, a_regression_is_a_set_of_states_of_which_one_is_set) {
 }
 
 TEST(MetricFamilies, of_two_suites_with_one_model_the_newer_run_counts) {
-  RunReport later = sample_report();
+  analysis::RunReport later = sample_report();
   later.run.header.suite = "other";
   later.run.header.started += std::chrono::hours(1);
   later.models[0].bounds.executions[0].median = Seconds(0.004);
@@ -184,7 +185,7 @@ TEST(MetricFamilies, of_two_suites_with_one_model_the_newer_run_counts) {
 }
 
 TEST(MetricFamilies, no_series_occurs_twice_and_no_run_id_is_a_label) {
-  RunReport later = sample_report();
+  analysis::RunReport later = sample_report();
   later.run.header.suite = "other";
   const auto lines = lines_of({suite_of(sample_report()), suite_of(later)});
   std::set<std::string> seen;
@@ -207,7 +208,7 @@ TEST(MetricFamilies, hostile_names_stay_inside_their_quotes) {
 }
 
 TEST(MetricFamilies, names_that_become_one_label_are_one_series) {
-  RunReport report = sample_report();
+  analysis::RunReport report = sample_report();
   report.run.header.suite = "a\nb";
   report.models[0].graph.layers[0].onnx_op = "x\ny";
   report.models[0].graph.layers[1].onnx_op = "x?y";
@@ -236,9 +237,9 @@ TEST(MetricFamilies, a_series_that_never_finished_says_only_since_when) {
 }
 
 TEST(MetricFamilies, rows_are_counted_by_outcome) {
-  RunReport report = sample_report();
-  StoredMeasurement row;
-  row.measurement.outcome = {Outcome::Kind::kCrashed, "signal 11"};
+  analysis::RunReport report = sample_report();
+  results::StoredMeasurement row;
+  row.measurement.outcome = {results::Outcome::Kind::kCrashed, "signal 11"};
   report.rows = {row, row};
   row.measurement.outcome = {};
   row.measurement.disturbance.disturbed = true;
@@ -278,4 +279,4 @@ TEST(LabelText, long_text_is_cut_between_characters_and_stays_distinct) {
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::reporting

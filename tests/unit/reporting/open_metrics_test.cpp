@@ -8,7 +8,7 @@
 #include "harness/base/error.hpp"
 #include "tests/unit/reporting/sample_report.hpp"
 
-namespace plumb {
+namespace plumb::reporting {
 namespace {
 
 using ::testing::ElementsAre;
@@ -50,7 +50,7 @@ TEST(OpenMetricsHistory, every_run_is_a_sample_in_order_of_time) {
 }
 
 TEST(OpenMetricsHistory, a_step_repeats_a_value_until_the_next) {
-  RunReport faster = sample_report();
+  analysis::RunReport faster = sample_report();
   faster.models[0].bounds.executions[0].median = Seconds(0.004);
   const std::vector<SuiteMetrics> before{suite_of(sample_report())};
   const std::vector<SuiteMetrics> after{suite_of(faster)};
@@ -105,4 +105,4 @@ TEST(OpenMetricsHistory, nothing_is_an_empty_document) {
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::reporting

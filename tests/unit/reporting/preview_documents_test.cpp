@@ -7,42 +7,42 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-namespace plumb {
+namespace plumb::reporting {
 namespace {
 
 using testing::HasSubstr;
 using testing::Not;
 
 PreviewReport sample() {
-  EngineConfiguration before;
+  results::EngineConfiguration before;
   before.engine = 11;
   before.knobs = {{"TILE_SIZE", 5}};
   before.workspace = Bytes{0};
-  EngineConfiguration after = before;
+  results::EngineConfiguration after = before;
   after.engine = 32;
   after.knobs["TILE_SIZE"] = 7;
-  EngineComparison changed;
+  analysis::EngineComparison changed;
   changed.key = {"v1:conv;first"};
   changed.layout = "NCHW";
   changed.uses = {{"resnet50-v1, batch 1", 4}, {"vgg\x1b[31m", 1}};
   changed.nodes = 5;
-  changed.change = EngineChange::kKnobs;
+  changed.change = analysis::EngineChange::kKnobs;
   changed.from = before;
   changed.to = after;
   changed.differences = {{"TILE_SIZE", "5", "7"}, {"engine", "11", "32"}};
   changed.earlier_rank = 3;
-  EngineComparison lost = changed;
+  analysis::EngineComparison lost = changed;
   lost.key = {"v1:conv;second"};
-  lost.change = EngineChange::kSupportLost;
+  lost.change = analysis::EngineChange::kSupportLost;
   lost.to.reset();
   lost.differences.clear();
   lost.earlier_rank.reset();
   lost.reason = "CUDNN_STATUS_NOT_SUPPORTED";
-  EngineComparison same = changed;
+  analysis::EngineComparison same = changed;
   same.key = {"v1:conv;third"};
-  same.change = EngineChange::kSame;
+  same.change = analysis::EngineChange::kSame;
   same.differences.clear();
-  Environment environment;
+  results::Environment environment;
   environment.identity["library"] = "cudnn-9.12.0-00";
   environment.facts["library.version"] = "9.12.0";
   return {.suite = "vision30",
@@ -89,4 +89,4 @@ TEST(PreviewDocuments, json_holds_every_layer_with_both_choices) {
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::reporting

@@ -8,7 +8,7 @@
 
 #include "tests/unit/reporting/sample_report.hpp"
 
-namespace plumb {
+namespace plumb::reporting {
 namespace {
 
 using ::testing::AnyOf;
@@ -19,8 +19,8 @@ using ::testing::StartsWith;
 const std::string kKey =
     "v1:eltwise;in=f32[8];out=f32[8];acc=f32;math=strict;fn=relu;parameters=[]";
 
-MetricComparison test_of(double ratio, ComparisonVerdict verdict) {
-  MetricComparison test;
+analysis::MetricComparison test_of(double ratio, analysis::ComparisonVerdict verdict) {
+  analysis::MetricComparison test;
   test.baseline = 1e-3;
   test.candidate = 1e-3 * ratio;
   test.ratio = ratio;
@@ -32,9 +32,9 @@ MetricComparison test_of(double ratio, ComparisonVerdict verdict) {
 }
 
 /// Makes a qualification that was rejected, with something in every part.
-QualificationReport sample_qualification() {
-  QualificationReport report;
-  Qualification& q = report.qualification;
+analysis::QualificationReport sample_qualification() {
+  analysis::QualificationReport report;
+  analysis::Qualification& q = report.qualification;
   q.suite = "smoke";
   q.suite_hash = "0123456789abcdef";
   q.baseline.name = "onednn-3.1";
@@ -56,30 +56,31 @@ QualificationReport sample_qualification() {
   q.criteria.sha256 = "feed";
   q.criteria.waivers = {{"lenet*", "retired", "ann", "2027-03-01", false, {"lenet|1|f32"}},
                         {"old*", "long gone", "ben", "2026-01-01", true, {}}};
-  q.results = {{"layer_slowdown", "at most +10%", CriterionState::kFailed, "one is +25%", {kKey}}};
-  q.verdict = QualificationVerdict::kReject;
+  q.results = {
+      {"layer_slowdown", "at most +10%", analysis::CriterionState::kFailed, "one is +25%", {kKey}}};
+  q.verdict = analysis::QualificationVerdict::kReject;
   q.reason = "a layer lost a quarter of its speed";
-  QualifiedMetric model;
+  analysis::QualifiedMetric model;
   model.subject = "lenet|1|f32";
   model.mode = "plain";
-  model.test = test_of(1.004, ComparisonVerdict::kEquivalent);
+  model.test = test_of(1.004, analysis::ComparisonVerdict::kEquivalent);
   model.baseline_seconds = model.candidate_seconds = {1e-3, 1e-3, 1e-3};
   q.models = {model};
-  QualifiedMetric layer;
+  analysis::QualifiedMetric layer;
   layer.subject = kKey;
-  layer.test = test_of(1.25, ComparisonVerdict::kRegressed);
+  layer.test = test_of(1.25, analysis::ComparisonVerdict::kRegressed);
   layer.baseline_variant = "wino";
   layer.candidate_variant = "gemm";
   layer.models = {"lenet|1|f32"};
   layer.place = "relu1 of lenet, batch 1, f32";
-  layer.replay.finding = ReplayFinding::kRemoved;
-  layer.replay.bound = BoundChange::kCapabilityLost;
+  layer.replay.finding = analysis::ReplayFinding::kRemoved;
+  layer.replay.bound = analysis::BoundChange::kCapabilityLost;
   layer.replay.evidence = "wino is not there any more";
-  QualifiedMetric gone;
+  analysis::QualifiedMetric gone;
   gone.subject = "v1:gone";
-  gone.test.verdict = ComparisonVerdict::kBroken;
+  gone.test.verdict = analysis::ComparisonVerdict::kBroken;
   gone.test.reason = "worked before, and now crashed";
-  QualifiedMetric open;
+  analysis::QualifiedMetric open;
   open.subject = "v1:open";
   open.test.reason = "measured by one side only";
   q.layers = {layer, gone, open};
@@ -93,19 +94,20 @@ QualificationReport sample_qualification() {
   q.accuracy = {{kKey, 1e-7, 3e-7, "aa", "bb", "within tolerance"},
                 {"v1:same", 1e-7, 1e-7, "aa", "aa", "same bits"}};
   q.costs = {{kKey, "memory", "bytes", 1048576, 2097152, 2.0, {}, {}}};
-  q.controls = {{"floor", test_of(1.0, ComparisonVerdict::kEquivalent), {1e-7}, {1e-7}, false}};
+  q.controls = {
+      {"floor", test_of(1.0, analysis::ComparisonVerdict::kEquivalent), {1e-7}, {1e-7}, false}};
   q.alarms = {.tests = 40, .alarms = 2, .level = 0.05, .low = 0.006, .high = 0.17};
   q.invalid_rounds = {{7, "the machine drifted"}};
   q.looks = {{6, 3}, {10, 0}};
   q.rounds = 10;
   report.history = {{"01JFKD2M4N5P6Q7R8S9T0VWXYC",
                      q.started,
-                     QualificationVerdict::kNotEnoughEvidence,
+                     analysis::QualificationVerdict::kNotEnoughEvidence,
                      "too few rounds"}};
   return report;
 }
 
-std::string text_of(const QualificationReport& report, const std::string& extension) {
+std::string text_of(const analysis::QualificationReport& report, const std::string& extension) {
   std::ostringstream out;
   format_for(qualification_formats(), "x" + extension).write(report, out);
   return out.str();
@@ -195,20 +197,20 @@ TEST(QualificationReport, a_layer_is_named_wherever_its_key_stands) {
 }
 
 TEST(QualificationReport, an_earlier_one_names_the_models_of_a_layer) {
-  QualificationReport report = sample_qualification();
+  analysis::QualificationReport report = sample_qualification();
   report.qualification.layers[0].place.clear();
   EXPECT_THAT(text_of(report, ".html"), HasSubstr("lenet|1|f32: plumb layer"));
 }
 
 TEST(QualificationReport, a_stack_without_a_known_library_goes_by_its_name) {
-  QualificationReport report = sample_qualification();
+  analysis::QualificationReport report = sample_qualification();
   report.qualification.baseline.libraries = {{"library", "fake 1.0"}};
   report.qualification.candidate.libraries.clear();
   EXPECT_THAT(text_of(report, ".html"), HasSubstr("May default replace fake 1.0 (onednn-3.1)?"));
 }
 
 TEST(QualificationReport, what_an_empty_one_lacks_is_said_and_never_zero) {
-  QualificationReport report;
+  analysis::QualificationReport report;
   const std::string page = text_of(report, ".html");
   EXPECT_THAT(page, HasSubstr("Outputs: not measured."));
   EXPECT_THAT(page, HasSubstr("Memory, creation and first call: not measured."));
@@ -241,8 +243,8 @@ TEST(QualificationReport, json_holds_everything_and_the_history) {
 }
 
 TEST(QualificationReport, hostile_names_are_text_and_markdown_fits_a_comment) {
-  QualificationReport report = sample_qualification();
-  Qualification& q = report.qualification;
+  analysis::QualificationReport report = sample_qualification();
+  analysis::Qualification& q = report.qualification;
   q.suite = q.reason = q.baseline.name = q.candidate.name = kHostileName;
   q.command = {kHostileName};
   q.notes = {kHostileName};
@@ -270,4 +272,4 @@ TEST(QualificationReport, hostile_names_are_text_and_markdown_fits_a_comment) {
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::reporting

@@ -3,7 +3,7 @@
 
 #include <clocale>
 
-namespace plumb {
+namespace plumb::reporting {
 namespace {
 
 TEST(QuantityText, chooses_the_unit_of_a_time) {
@@ -37,4 +37,4 @@ TEST(QuantityText, does_not_follow_the_locale) {
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::reporting

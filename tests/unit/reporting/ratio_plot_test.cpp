@@ -7,16 +7,16 @@
 #include <regex>
 #include <vector>
 
-namespace plumb {
+namespace plumb::reporting {
 namespace {
 
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-std::vector<MetricComparison> metrics_of(const std::vector<double>& ratios) {
-  std::vector<MetricComparison> metrics;
+std::vector<analysis::MetricComparison> metrics_of(const std::vector<double>& ratios) {
+  std::vector<analysis::MetricComparison> metrics;
   for (const double ratio : ratios) {
-    MetricComparison& metric = metrics.emplace_back();
+    analysis::MetricComparison& metric = metrics.emplace_back();
     metric.ratio = ratio;
     metric.low = ratio * 0.995;
     metric.high = ratio * 1.005;
@@ -24,9 +24,9 @@ std::vector<MetricComparison> metrics_of(const std::vector<double>& ratios) {
   return metrics;
 }
 
-RatioPlot plot_of(const std::vector<MetricComparison>& metrics) {
-  std::vector<const MetricComparison*> list;
-  for (const MetricComparison& metric : metrics) {
+RatioPlot plot_of(const std::vector<analysis::MetricComparison>& metrics) {
+  std::vector<const analysis::MetricComparison*> list;
+  for (const analysis::MetricComparison& metric : metrics) {
     list.push_back(&metric);
   }
   return RatioPlot(list);
@@ -88,7 +88,7 @@ TEST(RatioPlot, an_axis_without_a_gap_holds_everything) {
   const auto metrics = metrics_of({0.99, 1.02, 1.05, 1.12, 1.3});
   const RatioPlot plot = plot_of(metrics);
   EXPECT_GT(end_of(plot), 30.0);
-  for (const MetricComparison& metric : metrics) {
+  for (const analysis::MetricComparison& metric : metrics) {
     EXPECT_THAT(plot.row(metric), Not(HasSubstr("beyond")));
     EXPECT_GT(point_of(plot.row(metric)), 0.0);
   }
@@ -129,4 +129,4 @@ TEST(SampleStrips, equal_times_make_an_axis_too) {
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::reporting

@@ -7,22 +7,22 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-namespace plumb {
+namespace plumb::reporting {
 namespace {
 
 using testing::HasSubstr;
 using testing::Not;
 
-KeyTime time_of(const std::string& variant, double microseconds) {
+analysis::KeyTime time_of(const std::string& variant, double microseconds) {
   const Seconds time(microseconds * 1e-6);
-  KeyTime made;
+  analysis::KeyTime made;
   made.variant = variant;
   made.time = {9, time, {time * 0.99, time * 1.01}, time, time, time, true};
   return made;
 }
 
 RegretReport sample() {
-  RegretGroup group;
+  analysis::RegretGroup group;
   group.dtype = "f32";
   for (int i = 0; i < 60; ++i) {
     group.keys.push_back({{"v1:conv;" + std::to_string(i)},
@@ -35,10 +35,10 @@ RegretReport sample() {
   group.low = 1.5;
   group.high = 2.5;
   group.no_choice = 3;
-  RegretGroup empty;
+  analysis::RegretGroup empty;
   empty.dtype = "bf16";
   empty.no_choice = 4;
-  HeuristicRegret run;
+  analysis::HeuristicRegret run;
   run.run = "01RUN";
   run.library = "onednn-3.2";
   run.device = "a CPU\x1b[31m";
@@ -81,4 +81,4 @@ TEST(RegretReport, every_format_says_the_mean_with_its_interval_and_how_it_is_co
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::reporting

@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-namespace plumb {
+namespace plumb::reporting {
 
 const std::string kHostileName =
     "</script><script>alert(1)</script>-->]]>\"'|`*_[x](y)&\\@all"
@@ -27,8 +27,8 @@ const std::string kProduct =
 
 const Timestamp kStarted = parse_timestamp("2026-01-02T03:04:05Z");
 
-Layer layer(const std::string& name, const std::string& op, ValueId input) {
-  Layer result;
+model::Layer layer(const std::string& name, const std::string& op, model::ValueId input) {
+  model::Layer result;
   result.name = name;
   result.onnx_op = op;
   result.inputs = {input};
@@ -36,29 +36,29 @@ Layer layer(const std::string& name, const std::string& op, ValueId input) {
   return result;
 }
 
-Layer compute(const std::string& name,
-              const std::string& op,
-              const std::string& key,
-              ValueId input) {
-  Layer result = layer(name, op, input);
+model::Layer compute(const std::string& name,
+                     const std::string& op,
+                     const std::string& key,
+                     model::ValueId input) {
+  model::Layer result = layer(name, op, input);
   result.key = {key};
-  result.spec = parse_key(result.key);
-  result.cost = cost_of(result.spec);
+  result.spec = model::parse_key(result.key);
+  result.cost = model::compute_cost(result.spec);
   return result;
 }
 
-Value value(const std::string& name,
-            const std::vector<std::int64_t>& dims,
-            std::optional<LayerId> producer) {
-  Value result;
+model::Value value(const std::string& name,
+                   const std::vector<std::int64_t>& dims,
+                   std::optional<model::LayerId> producer) {
+  model::Value result;
   result.name = name;
   result.type.dims = dims;
   result.producer = producer;
   return result;
 }
 
-Graph sample_graph() {
-  Graph graph;
+model::Graph sample_graph() {
+  model::Graph graph;
   graph.name = "tiny";
   graph.opset = 17;
   graph.values = {value("x", {1, 8, 14, 14}, std::nullopt),
@@ -70,7 +70,7 @@ Graph sample_graph() {
                   compute("relu1", "Relu", kRelu, 1),
                   layer("flat", "Flatten", 2),
                   compute("product", "MatMul", kProduct, 3)};
-  graph.layers[2].role = Layer::Role::kView;
+  graph.layers[2].role = model::Layer::Role::kView;
   graph.inputs = {0};
   graph.outputs = {4};
   graph.parameters = 1152 + 31360;
@@ -78,8 +78,8 @@ Graph sample_graph() {
   return graph;
 }
 
-KeyTime key_time(double milliseconds) {
-  KeyTime result;
+analysis::KeyTime key_time(double milliseconds) {
+  analysis::KeyTime result;
   result.time.n = 30;
   result.time.median = Seconds(milliseconds * 1e-3);
   result.time.interval = {result.time.median * 0.99, result.time.median * 1.01};
@@ -89,8 +89,8 @@ KeyTime key_time(double milliseconds) {
   return result;
 }
 
-Bound bound(const std::string& kind, const std::string& mode, double milliseconds) {
-  Bound result;
+analysis::Bound bound(const std::string& kind, const std::string& mode, double milliseconds) {
+  analysis::Bound result;
   result.kind = kind;
   result.mode = mode;
   result.seconds = Seconds(milliseconds * 1e-3);
@@ -100,8 +100,8 @@ Bound bound(const std::string& kind, const std::string& mode, double millisecond
   return result;
 }
 
-ModelBounds sample_bounds(const Graph& graph) {
-  ModelBounds bounds;
+analysis::ModelBounds sample_bounds(const model::Graph& graph) {
+  analysis::ModelBounds bounds;
   bounds.instance = {"tiny", 1, "f32"};
   bounds.measured_layers = 4;
   bounds.total_layers = 4;
@@ -110,8 +110,8 @@ ModelBounds sample_bounds(const Graph& graph) {
                    bound("library", "fusion", 3.5),
                    bound("library_parallel", "fusion", 3.5),
                    bound("predicted", "plain", 4.0)};
-  for (LayerId id = 0; id < graph.layers.size(); ++id) {
-    PartitionStep step;
+  for (model::LayerId id = 0; id < graph.layers.size(); ++id) {
+    analysis::PartitionStep step;
     step.layers = {id};
     step.key = graph.layers[id].key;
     step.critical = true;
@@ -125,8 +125,8 @@ ModelBounds sample_bounds(const Graph& graph) {
   return bounds;
 }
 
-ModelWhatIfs sample_what_ifs() {
-  WhatIfResult better;
+analysis::ModelWhatIfs sample_what_ifs() {
+  analysis::WhatIfResult better;
   better.name = "best_variant";
   better.mode = "pick the fastest";
   better.baseline = Seconds(3.5e-3);
@@ -142,7 +142,7 @@ ModelWhatIfs sample_what_ifs() {
   better.realised_baseline_interval = {Seconds(4.9e-3), Seconds(5.1e-3)};
   better.prediction_error = {.share = 0.04, .low = 0.0, .high = 0.08};
   better.layers = {{"conv1", {kConv}, Seconds(2e-3), Seconds(1.3e-3), "direct → winograd"}};
-  WhatIfResult unknown;
+  analysis::WhatIfResult unknown;
   unknown.name = "bf16";
   unknown.mode = "bf16 everywhere";
   unknown.baseline = Seconds(3.5e-3);
@@ -152,9 +152,9 @@ ModelWhatIfs sample_what_ifs() {
 
 }  // namespace
 
-RunReport sample_report() {
-  RunReport report;
-  RunHeader& header = report.run.header;
+analysis::RunReport sample_report() {
+  analysis::RunReport report;
+  results::RunHeader& header = report.run.header;
   header.id = "01JFKD2M4N5P6Q7R8S9T0VWXYZ";
   header.suite = "sample";
   header.suite_hash = "ab12";
@@ -163,11 +163,11 @@ RunReport sample_report() {
   header.environment.identity = {{"cpu.model", "Sample CPU"}};
   header.environment.facts = {{"kernel", "6.1"}};
   header.started = kStarted;
-  report.run.state = RunState::kFinished;
+  report.run.state = results::RunState::kFinished;
   report.run.finished = kStarted + std::chrono::minutes(2);
   report.run.rows_ok = 3;
   report.now = kStarted + std::chrono::hours(24);
-  ModelReport model;
+  analysis::ModelReport model;
   model.graph = sample_graph();
   model.bounds = sample_bounds(model.graph);
   model.bounds.executions.push_back({.mode = "plain",
@@ -193,18 +193,18 @@ RunReport sample_report() {
   return report;
 }
 
-RunReport hostile_report() {
-  RunReport report = sample_report();
+analysis::RunReport hostile_report() {
+  analysis::RunReport report = sample_report();
   report.run.header.suite = kHostileName;
   report.run.header.stack = kHostileName;
   report.run.header.environment.facts[kHostileName] = kHostileName;
   report.run.rows_failed = 1;
-  ModelReport& model = report.models.front();
+  analysis::ModelReport& model = report.models.front();
   model.bounds.instance.model = model.whatifs.instance.model = kHostileName;
-  for (Layer& layer : model.graph.layers) {
+  for (model::Layer& layer : model.graph.layers) {
     layer.name = kHostileName;
   }
-  for (WhatIfResult& result : model.whatifs.whatifs) {
+  for (analysis::WhatIfResult& result : model.whatifs.whatifs) {
     result.mode = kHostileName;
   }
   model.whatifs.whatifs[0].layers[0].layer = kHostileName;
@@ -212,21 +212,21 @@ RunReport hostile_report() {
   model.bounds.measured_layers = 2;
   model.bounds.unsupported = {{kHostileName, kRelu, "not measured"},
                               {kHostileName, kProduct, "crashed: " + kHostileName}};
-  for (Bound& each : model.bounds.bounds) {
+  for (analysis::Bound& each : model.bounds.bounds) {
     each.complete = false;
   }
   model.bounds.cover[1].time.reset();
   model.bounds.cover[3].time.reset();
-  StoredMeasurement crashed;
+  results::StoredMeasurement crashed;
   crashed.run = report.run.header.id;
   crashed.measurement.key = {kProduct};
   crashed.measurement.variant = kHostileName;
-  crashed.measurement.outcome = {Outcome::Kind::kCrashed, kHostileName};
+  crashed.measurement.outcome = {results::Outcome::Kind::kCrashed, kHostileName};
   report.rows.push_back(crashed);
   return report;
 }
 
-std::string written(const RunReport& report, const std::string& extension) {
+std::string written(const analysis::RunReport& report, const std::string& extension) {
   std::ostringstream out;
   format_for(report_formats(), "report" + extension).write(report, out);
   return out.str();
@@ -246,9 +246,9 @@ bool is_clean_utf8(const std::string& text) {
   }
 }
 
-SuiteMetrics suite_of(RunReport report) {
+SuiteMetrics suite_of(analysis::RunReport report) {
   SuiteMetrics suite;
-  suite.series = run_series_of(report.run.header);
+  suite.series = analysis::run_series_of(report.run.header);
   suite.device = device_name(report.run.header.environment);
   suite.newest = std::make_shared<const RunMetrics>(run_metrics(std::move(report), 2));
   return suite;
@@ -260,4 +260,4 @@ std::string data_of(const std::string& page) {
   return page.substr(begin, page.find("</script>", begin) - begin);
 }
 
-}  // namespace plumb
+}  // namespace plumb::reporting

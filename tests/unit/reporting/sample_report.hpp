@@ -6,23 +6,23 @@
 #include "reporting/content/run/report.hpp"
 #include "reporting/prometheus/metric_families.hpp"
 
-namespace plumb {
+namespace plumb::reporting {
 
 /// Is a name that tries every way out of HTML, a script, Markdown, XML and a terminal at once.
 extern const std::string kHostileName;
 
 /// Makes the report of a finished run: one model of four layers, each timed (a convolution of
 /// 2 ms, a Relu of 0.5 ms, a view, a product of 1 ms), with known bounds and what-ifs.
-[[nodiscard]] RunReport sample_report();
+[[nodiscard]] analysis::RunReport sample_report();
 
 /// Makes the same run with the product crashed, the Relu never tried, every name hostile.
-[[nodiscard]] RunReport hostile_report();
+[[nodiscard]] analysis::RunReport hostile_report();
 
 /// Writes a report in the format that the extension chooses.
-[[nodiscard]] std::string written(const RunReport& report, const std::string& extension);
+[[nodiscard]] std::string written(const analysis::RunReport& report, const std::string& extension);
 
 /// Makes a series whose newest run a report is of, with the two slowest layers.
-[[nodiscard]] SuiteMetrics suite_of(RunReport report);
+[[nodiscard]] SuiteMetrics suite_of(analysis::RunReport report);
 
 /// Returns a page's data: the text between its opening tag and the next "</script>", as a browser
 /// finds it.
@@ -31,4 +31,4 @@ extern const std::string kHostileName;
 /// Tells whether text is valid UTF-8 without control characters other than tab and new line.
 [[nodiscard]] bool is_clean_utf8(const std::string& text);
 
-}  // namespace plumb
+}  // namespace plumb::reporting

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reporting/document/sanitized_text.hpp"
 
-namespace plumb {
+namespace plumb::reporting {
 namespace {
 
 TEST(SanitizedText, keeps_text_of_any_language) {
@@ -37,4 +37,4 @@ TEST(SanitizedText, replaces_what_is_not_utf8) {
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::reporting

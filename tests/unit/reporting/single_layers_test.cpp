@@ -5,28 +5,28 @@
 #include "reporting/content/run/documents.hpp"
 #include "tests/unit/reporting/sample_report.hpp"
 
-namespace plumb {
+namespace plumb::reporting {
 namespace {
 
 using ::testing::HasSubstr;
 using ::testing::Not;
 
 /// Makes a run of two layers and no model: one of 100 MMAC that takes 4 ms, one unsupported.
-RunReport layers_report() {
-  RunReport report = sample_report();
+analysis::RunReport layers_report() {
+  analysis::RunReport report = sample_report();
   report.models.clear();
-  const LayerKey product{
+  const model::LayerKey product{
       "v1:matmul;in=f32[1000,500],f32[500,200]c;out=f32[1000,200];acc=f32;math=strict"};
-  SingleLayerResult timed;
+  analysis::SingleLayerResult timed;
   timed.layer = {product, 3, "shapes/a.toml"};
-  timed.cost = cost_of(parse_key(product));
+  timed.cost = model::compute_cost(model::parse_key(product));
   timed.time.emplace();
   timed.time->time.n = 30;
   timed.time->time.median = Seconds(4e-3);
   timed.time->time.interval = {Seconds(3.9e-3), Seconds(4.1e-3)};
   timed.time->variant = "impl=fast";
   timed.hardware = Seconds(2e-3);
-  SingleLayerResult failed;
+  analysis::SingleLayerResult failed;
   failed.layer = {{"v1:matmul;in=f8e4m3[4,4],f8e4m3[4,4];out=f32[4,4];acc=f32;math=strict"}, 1, ""};
   failed.layer.file = kHostileName;
   failed.reason = "unsupported: " + kHostileName;
@@ -74,7 +74,7 @@ TEST(SingleLayers, are_a_section_of_every_report) {
 }
 
 TEST(SingleLayers, are_cut_where_a_comment_ends) {
-  RunReport report = layers_report();
+  analysis::RunReport report = layers_report();
   report.layers.resize(3000, report.layers.front());
   const std::string markdown = written(report, ".md");
   EXPECT_LT(markdown.size(), 60'000U);
@@ -82,4 +82,4 @@ TEST(SingleLayers, are_cut_where_a_comment_ends) {
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::reporting

@@ -8,14 +8,14 @@
 #include "reporting/content/comparison/comparison_page.hpp"
 #include "tests/unit/reporting/sample_report.hpp"
 
-namespace plumb {
+namespace plumb::reporting {
 namespace {
 
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-std::string overview(const RunReport& report, bool up = true) {
-  const std::vector<RunRecord> runs{report.run};
+std::string overview(const analysis::RunReport& report, bool up = true) {
+  const std::vector<results::RunRecord> runs{report.run};
   const std::vector<SuiteMetrics> suites{suite_of(report)};
   std::ostringstream out;
   write_overview_page(runs, suites, up, out);
@@ -33,14 +33,14 @@ TEST(StorePages, the_overview_has_models_with_their_bounds_and_runs_with_their_r
 }
 
 TEST(StorePages, hostile_names_are_text_and_whole_addresses) {
-  const RunReport report = hostile_report();
+  const analysis::RunReport report = hostile_report();
   const std::vector<SuiteMetrics> suites{suite_of(report)};
   std::ostringstream model;
   EXPECT_TRUE(write_model_page(kHostileName, suites, model));
-  RunComparisonReport compared;
+  analysis::RunComparisonReport compared;
   compared.baseline = compared.candidate = report.run;
   compared.environment_diff = {{kHostileName, kHostileName, kHostileName, true}};
-  MetricComparison metric;
+  analysis::MetricComparison metric;
   metric.series = metric.reason = kHostileName;
   metric.causes = {{kHostileName, 1.0, kHostileName}};
   compared.comparison.metrics = {metric};
@@ -58,8 +58,8 @@ TEST(StorePages, hostile_names_are_text_and_whole_addresses) {
 }
 
 TEST(StorePages, what_is_not_known_is_a_dash) {
-  RunReport report = sample_report();
-  for (Bound& bound : report.models[0].bounds.bounds) {
+  analysis::RunReport report = sample_report();
+  for (analysis::Bound& bound : report.models[0].bounds.bounds) {
     bound.complete = false;
   }
   report.models[0].bounds.executions.clear();
@@ -71,7 +71,7 @@ TEST(StorePages, what_is_not_known_is_a_dash) {
 }
 
 TEST(StorePages, what_a_suite_excludes_is_listed_with_its_reason_and_last_day) {
-  RunReport report = sample_report();
+  analysis::RunReport report = sample_report();
   report.exclusions = {{"tiny|1|f32", "slow since the new kernel", "ann", "2026-03-31"},
                        {kHostileName, kHostileName, "", "2026-03-31"},
                        {"over|*", "long gone", "", "2025-12-31"}};
@@ -97,4 +97,4 @@ TEST(StorePages, an_unknown_model_has_no_page) {
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::reporting

@@ -11,19 +11,19 @@
 #include "harness/results/reading_sum.hpp"
 #include "harness/results/results_json.hpp"
 
-namespace plumb {
+namespace plumb::results {
 namespace {
 
 TEST(Attributes, a_reading_is_the_median_of_its_values_with_an_interval) {
   const std::vector<double> few{312.0, 309.0, 310.0};
-  EXPECT_EQ(reading_of(few), (Reading{310.0, 309.0, 312.0, 3}));
+  EXPECT_EQ(summarize_reading(few), (Reading{310.0, 309.0, 312.0, 3}));
   const std::vector<double> one{61.0};
-  EXPECT_EQ(reading_of(one), (Reading{61.0, 61.0, 61.0, 1}));
+  EXPECT_EQ(summarize_reading(one), (Reading{61.0, 61.0, 61.0, 1}));
   std::vector<double> many;
   for (int i = 1; i <= 100; ++i) {
     many.push_back(i);
   }
-  const Reading reading = reading_of(many).value();
+  const Reading reading = summarize_reading(many).value();
   EXPECT_DOUBLE_EQ(reading.median, 50.5);
   EXPECT_DOUBLE_EQ(reading.low, 40.0) << "Conover's table: ranks 40 and 61 of 100";
   EXPECT_DOUBLE_EQ(reading.high, 61.0);
@@ -37,9 +37,9 @@ TEST(Attributes, readings_of_several_blocks_are_weighed_by_their_values) {
 }
 
 TEST(Attributes, nothing_is_read_from_nothing) {
-  EXPECT_FALSE(reading_of({}));
+  EXPECT_FALSE(summarize_reading({}));
   const std::vector<double> bad{1.0, std::numeric_limits<double>::quiet_NaN()};
-  EXPECT_FALSE(reading_of(bad));
+  EXPECT_FALSE(summarize_reading(bad));
 }
 
 TEST(Attributes, names_are_plain) {
@@ -68,4 +68,4 @@ TEST(Attributes, json_from_outside_is_checked) {
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::results

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace plumb {
+namespace plumb::results {
 namespace {
 
 // printf 'cpu.model=Xeon\nthreads=1\n' | sha256sum
@@ -25,4 +25,4 @@ TEST(Environment, identity_changes_the_id) {
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::results

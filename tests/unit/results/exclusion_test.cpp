@@ -5,7 +5,7 @@
 
 #include "harness/base/error.hpp"
 
-namespace plumb {
+namespace plumb::results {
 namespace {
 
 using ::testing::ElementsAre;
@@ -26,8 +26,8 @@ TEST(Exclusion, names_a_series_as_people_do) {
 TEST(Exclusion, covers_what_its_pattern_matches_until_its_last_day) {
   const std::vector<Exclusion> exclusions{{"lenet|*", "retired", "us", "2027-01-31"}};
   const std::string series = "models/lenet|1|f32|/end_to_end/plain/single_stream";
-  EXPECT_EQ(exclusion_of(exclusions, case_names(series)), exclusions.data());
-  EXPECT_EQ(exclusion_of(exclusions, case_names("layers/v1:relu")), nullptr);
+  EXPECT_EQ(find_exclusion(exclusions, case_names(series)), exclusions.data());
+  EXPECT_EQ(find_exclusion(exclusions, case_names("layers/v1:relu")), nullptr);
   EXPECT_TRUE(exclusions[0].holds_on("2027-01-31"));
   EXPECT_FALSE(exclusions[0].holds_on("2027-02-01"));
 }
@@ -48,4 +48,4 @@ TEST(Exclusion, knows_a_day) {
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::results

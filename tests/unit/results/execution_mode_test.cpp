@@ -6,7 +6,7 @@
 
 #include "harness/base/error.hpp"
 
-namespace plumb {
+namespace plumb::results {
 namespace {
 
 TEST(ExecutionMode, is_plain_when_nothing_is_on) {
@@ -49,4 +49,4 @@ TEST(ExecutionMode, executes_by_default_each_what_if_alone_and_all_together) {
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::results

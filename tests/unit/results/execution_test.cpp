@@ -5,7 +5,7 @@
 
 #include "harness/base/error.hpp"
 
-namespace plumb {
+namespace plumb::results {
 namespace {
 
 TEST(Execution, reads_back_as_it_was_written) {
@@ -13,7 +13,7 @@ TEST(Execution, reads_back_as_it_was_written) {
   execution.mode = "plain";
   execution.row.key.text = "model:lenet";
   execution.row.samples = {Seconds(0.25), Seconds(1.0 / 3.0)};
-  execution.row.summary = summarize(execution.row.samples);
+  execution.row.summary = measure::summarize(execution.row.samples);
   execution.row.output_hash = "00ff";
   execution.memory = Bytes{123};
   execution.reorders = 4;
@@ -43,4 +43,4 @@ TEST(Execution, refuses_what_it_did_not_write) {
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::results

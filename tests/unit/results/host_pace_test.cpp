@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace plumb {
+namespace plumb::results {
 namespace {
 
 Measurement paced(double seconds) {
@@ -34,4 +34,4 @@ TEST(FastestPace, is_not_that_of_one_row_among_many) {
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::results

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace plumb {
+namespace plumb::results {
 namespace {
 
 TEST(Measurement, corrected_subtracts_the_floor_from_every_time) {
@@ -16,7 +16,7 @@ TEST(Measurement, corrected_subtracts_the_floor_from_every_time) {
                  .mean = Seconds(11e-6),
                  .min_has_company = true};
   row.floor = Seconds(2e-6);
-  const SampleSummary corrected = row.corrected();
+  const measure::SampleSummary corrected = row.corrected();
   EXPECT_DOUBLE_EQ(corrected.median.count(), 8e-6);
   EXPECT_DOUBLE_EQ(corrected.interval.low.count(), 7e-6);
   EXPECT_DOUBLE_EQ(corrected.interval.high.count(), 10e-6);
@@ -49,4 +49,4 @@ TEST(Measurement, cache_modes_and_purposes_read_back) {
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::results

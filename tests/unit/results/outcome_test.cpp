@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace plumb {
+namespace plumb::results {
 namespace {
 
 TEST(Outcome, every_kind_reads_back_from_its_text) {
@@ -28,4 +28,4 @@ TEST(Outcome, unstable_has_a_time_but_is_not_ok) {
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::results

@@ -5,7 +5,7 @@
 
 #include <vector>
 
-namespace plumb {
+namespace plumb::results {
 namespace {
 
 Measurement row_of(double median, std::vector<Seconds> turns) {
@@ -54,4 +54,4 @@ TEST(PairTimes, subtract_the_harness_overhead_of_each_turn) {
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::results

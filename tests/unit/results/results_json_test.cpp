@@ -9,7 +9,7 @@
 
 #include "harness/base/error.hpp"
 
-namespace plumb {
+namespace plumb::results {
 namespace {
 
 using testing::HasSubstr;
@@ -195,4 +195,4 @@ TEST(ResultsJson, a_peak_of_bytes_that_a_store_lacks_is_unknown_and_not_zero) {
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::results

@@ -8,7 +8,7 @@
 
 #include "harness/base/error.hpp"
 
-namespace plumb {
+namespace plumb::results {
 namespace {
 
 using ::testing::IsEmpty;
@@ -93,4 +93,4 @@ TEST(RunLabels, are_written_with_short_commits) {
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::results

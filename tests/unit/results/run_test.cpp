@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace plumb {
+namespace plumb::results {
 namespace {
 
 TEST(RunState, reads_back_from_its_text) {
@@ -15,4 +15,4 @@ TEST(RunState, reads_back_from_its_text) {
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::results

@@ -10,7 +10,7 @@
 #include "harness/base/error.hpp"
 #include "harness/base/hash64.hpp"
 
-namespace plumb {
+namespace plumb::results {
 namespace {
 
 std::vector<Seconds> per_execution(const std::vector<double>& nanoseconds, double repetitions) {
@@ -119,4 +119,4 @@ TEST(SampleCodec, hostile_bytes_are_refused) {
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::results

@@ -8,7 +8,7 @@
 
 #include "harness/base/error.hpp"
 
-namespace plumb {
+namespace plumb::results {
 namespace {
 
 using namespace std::chrono_literals;
@@ -20,7 +20,7 @@ ScenarioResult full() {
   load.mode = "plain";
   load.model = "lenet";
   load.scenario = "interactive";
-  load.requested.scenario = LoadScenario::kServer;
+  load.requested.scenario = loadgen::LoadScenario::kServer;
   load.requested.fixed_duration = Seconds(2.0);
   load.requested.percentile = 99.0;
   load.requested.latency_limit = Seconds(0.015);
@@ -28,9 +28,9 @@ ScenarioResult full() {
   load.requested.stall_limit = Seconds(30.0);
   load.requested.loaded_samples = 64;
   load.requested.total_samples = 64;
-  load.requested.seeds = kMlperfSeeds;
-  LoadResult result;
-  result.load = resolve_load(load.requested);
+  load.requested.seeds = loadgen::kMlperfSeeds;
+  loadgen::LoadResult result;
+  result.load = loadgen::resolve_load(load.requested);
   result.load.target_rate = 81.5;
   result.system = "lenet (plain), batches of up to 8";
   result.queries_issued = 1001;
@@ -48,18 +48,18 @@ ScenarioResult full() {
   result.sample_latency.percentiles = {1ns, 2ns, 3ns, 4ns, 5ns, 6ns};
   result.query_latency = result.sample_latency;
   result.percentile_latency = 14ms;
-  result.early_stopping = EarlyStopping{
+  result.early_stopping = loadgen::EarlyStopping{
       .met = true, .queries = 1001, .needed = 1001, .over = 4, .estimate_99 = 4ms, .estimate = 3ms};
   result.lateness = result.sample_latency;
   result.queries_per_second = 80.25;
   result.scheduled_per_second = 81.0;
-  result.shortfalls = {{Shortfall::Kind::kDropped, 1001, 1000, "1 of 1001 samples"}};
+  result.shortfalls = {{loadgen::Shortfall::Kind::kDropped, 1001, 1000, "1 of 1001 samples"}};
   load.result = result;
   load.peak = LoadPeak{.rate = std::nullopt,
                        .highest_passed = 80.0,
                        .lowest_failed = 90.0,
                        .reason = "no time",
-                       .probes = {{.purpose = PeakProbe::Purpose::kUnloaded,
+                       .probes = {{.purpose = loadgen::PeakProbe::Purpose::kUnloaded,
                                    .rate = 100.0,
                                    .valid = true,
                                    .queries = 20,
@@ -132,11 +132,11 @@ TEST(ScenarioResult, refuses_what_it_did_not_write) {
 TEST(ScenarioResult, judges_by_what_more_time_could_change) {
   ScenarioResult load = full();
   load.peak.reset();
-  const auto verdict_with = [&](std::vector<Shortfall> shortfalls) {
+  const auto verdict_with = [&](std::vector<loadgen::Shortfall> shortfalls) {
     load.result->shortfalls = std::move(shortfalls);
-    return verdict_of(load);
+    return judge_load(load);
   };
-  using Kind = Shortfall::Kind;
+  using Kind = loadgen::Shortfall::Kind;
   EXPECT_EQ(verdict_with({}), LoadVerdict::kValid);
   EXPECT_EQ(verdict_with({{Kind::kDuration, 600, 2, "short"}, {Kind::kCount, 100, 2, "few"}}),
             LoadVerdict::kInconclusive);
@@ -146,36 +146,36 @@ TEST(ScenarioResult, judges_by_what_more_time_could_change) {
               LoadVerdict::kFailed)
         << to_text(kind);
   }
-  EXPECT_THAT(reasons_of(load), ElementsAre("short", "bad"));
+  EXPECT_THAT(list_reasons(load), ElementsAre("short", "bad"));
   load.outcome = {Outcome::Kind::kCrashed, "signal 11"};
-  EXPECT_EQ(verdict_of(load), LoadVerdict::kNotExecuted);
-  EXPECT_THAT(reasons_of(load), ElementsAre("signal 11"));
+  EXPECT_EQ(judge_load(load), LoadVerdict::kNotExecuted);
+  EXPECT_THAT(list_reasons(load), ElementsAre("signal 11"));
 }
 
 TEST(ScenarioResult, judges_a_search_by_whether_any_rate_passed) {
   ScenarioResult load = full();
-  load.result->shortfalls = {{Shortfall::Kind::kLatency, 0.015, 0.02, "late"}};
-  EXPECT_EQ(verdict_of(load), LoadVerdict::kInconclusive) << "80 a second passed";
+  load.result->shortfalls = {{loadgen::Shortfall::Kind::kLatency, 0.015, 0.02, "late"}};
+  EXPECT_EQ(judge_load(load), LoadVerdict::kInconclusive) << "80 a second passed";
   load.peak->highest_passed = 0.0;
-  EXPECT_EQ(verdict_of(load), LoadVerdict::kFailed) << "no rate kept the limit";
+  EXPECT_EQ(judge_load(load), LoadVerdict::kFailed) << "no rate kept the limit";
   load.peak->lowest_failed.reset();
-  EXPECT_EQ(verdict_of(load), LoadVerdict::kInconclusive) << "nothing was tried";
+  EXPECT_EQ(judge_load(load), LoadVerdict::kInconclusive) << "nothing was tried";
   load.peak->rate = 79.0;
   load.result->shortfalls.clear();
-  EXPECT_EQ(verdict_of(load), LoadVerdict::kValid);
+  EXPECT_EQ(judge_load(load), LoadVerdict::kValid);
 }
 
 TEST(ScenarioResult, scores_what_a_scenario_is_about) {
   ScenarioResult load = full();
-  EXPECT_EQ(score_of(load)->value, std::nullopt) << "a search without a rate";
+  EXPECT_EQ(compute_score(load)->value, std::nullopt) << "a search without a rate";
   load.peak.reset();
-  EXPECT_EQ(score_of(load)->value, 80.25);
-  load.requested.scenario = LoadScenario::kSingleStream;
-  EXPECT_EQ(score_of(load)->value, 0.003);
-  EXPECT_EQ(score_of(load)->unit, "seconds");
+  EXPECT_EQ(compute_score(load)->value, 80.25);
+  load.requested.scenario = loadgen::LoadScenario::kSingleStream;
+  EXPECT_EQ(compute_score(load)->value, 0.003);
+  EXPECT_EQ(compute_score(load)->unit, "seconds");
   load.outcome = {Outcome::Kind::kTimedOut, "hangs"};
-  EXPECT_FALSE(score_of(load));
+  EXPECT_FALSE(compute_score(load));
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::results

@@ -10,13 +10,14 @@
 #include "harness/base/error.hpp"
 #include "tests/unit/rewrite/graph_sketch.hpp"
 
-namespace plumb {
+namespace plumb::rewrite {
 namespace {
 
 using testing::ElementsAre;
 using testing::SizeIs;
 
-std::vector<Match> of_rules(const Graph& graph, std::initializer_list<std::string_view> names) {
+std::vector<Match> of_rules(const model::Graph& graph,
+                            std::initializer_list<std::string_view> names) {
   std::vector<Match> result;
   for (Match& match : matches(graph)) {
     if (std::find(names.begin(), names.end(), match.rewrite) != names.end()) {
@@ -28,18 +29,18 @@ std::vector<Match> of_rules(const Graph& graph, std::initializer_list<std::strin
 
 TEST(FusedGraph, reads_what_the_replaced_layers_read) {
   GraphSketch b;
-  const ValueId x = b.input({1, 8, 4, 4});
-  const ValueId other = b.sigmoid(x);
-  const ValueId conv = b.conv(x, 8, 3, true);
-  const ValueId result = b.relu(b.add(other, conv));
-  const Graph graph = b.build({result});
+  const model::ValueId x = b.input({1, 8, 4, 4});
+  const model::ValueId other = b.sigmoid(x);
+  const model::ValueId conv = b.conv(x, 8, 3, true);
+  const model::ValueId result = b.relu(b.add(other, conv));
+  const model::Graph graph = b.build({result});
   const FusedGraph fused = fused_graph(graph, of_rules(graph, {"conv_add_activation"}));
   ASSERT_THAT(fused.graph.layers, SizeIs(2));
-  const Layer& sum = fused.graph.layers[1];
-  const Layer& before = graph.layers[b.at(conv)];
+  const model::Layer& sum = fused.graph.layers[1];
+  const model::Layer& before = graph.layers[b.at(conv)];
   EXPECT_THAT(sum.inputs, ElementsAre(before.inputs[0], before.inputs[1], before.inputs[2], other));
   EXPECT_THAT(sum.outputs, ElementsAre(result));
-  EXPECT_EQ(sum.key, to_key(sum.spec));
+  EXPECT_EQ(sum.key, model::to_key(sum.spec));
   EXPECT_EQ(fused.graph.values[result].producer, 1U);
   EXPECT_EQ(fused.graph.values[conv].producer, std::nullopt);
   EXPECT_THAT(fused.origins, ElementsAre(ElementsAre(0U), ElementsAre(1U, 2U, 3U)));
@@ -48,16 +49,17 @@ TEST(FusedGraph, reads_what_the_replaced_layers_read) {
 
 TEST(FusedGraph, stands_where_the_last_replaced_layer_stood) {
   GraphSketch b;
-  const ValueId x = b.input({1, 8, 4, 4});
-  const ValueId conv = b.conv(x, 8, 3);
-  const ValueId late = b.sigmoid(b.relu(x));  // is made after the convolution, and added to it
-  const Graph graph = b.build({b.add(conv, late)});
+  const model::ValueId x = b.input({1, 8, 4, 4});
+  const model::ValueId conv = b.conv(x, 8, 3);
+  const model::ValueId late =
+      b.sigmoid(b.relu(x));  // is made after the convolution, and added to it
+  const model::Graph graph = b.build({b.add(conv, late)});
   const FusedGraph fused = fused_graph(graph, of_rules(graph, {"conv_add"}));
   ASSERT_THAT(fused.graph.layers, SizeIs(3));
   EXPECT_EQ(fused.graph.layers[2].spec.op, "conv");
-  const std::vector<std::vector<LayerId>> all = predecessors(fused.graph);
-  for (LayerId id = 0; id < all.size(); ++id) {
-    for (const LayerId before : all[id]) {
+  const std::vector<std::vector<model::LayerId>> all = model::predecessors(fused.graph);
+  for (model::LayerId id = 0; id < all.size(); ++id) {
+    for (const model::LayerId before : all[id]) {
       EXPECT_LT(before, id);
     }
   }
@@ -65,10 +67,10 @@ TEST(FusedGraph, stands_where_the_last_replaced_layer_stood) {
 
 TEST(FusedGraph, gives_folded_layers_constants_of_their_own) {
   GraphSketch b;
-  const ValueId x = b.input({1, 3, 8, 8});
-  const ValueId conv = b.conv(x, 16, 3);
-  const ValueId norm = b.batch_norm(conv);
-  const Graph graph = b.build({b.relu(norm)});
+  const model::ValueId x = b.input({1, 3, 8, 8});
+  const model::ValueId conv = b.conv(x, 16, 3);
+  const model::ValueId norm = b.batch_norm(conv);
+  const model::Graph graph = b.build({b.relu(norm)});
   const FusedGraph fused = fused_graph(graph, of_rules(graph, {"conv_bn_activation"}));
   ASSERT_THAT(fused.graph.layers, SizeIs(1));
   ASSERT_THAT(fused.foldings, SizeIs(1));
@@ -77,7 +79,7 @@ TEST(FusedGraph, gives_folded_layers_constants_of_their_own) {
   EXPECT_EQ(folding.bias, std::nullopt);
   ASSERT_THAT(folding.layers, SizeIs(1));
   EXPECT_EQ(folding.layers[0].outputs, graph.layers[b.at(norm)].outputs);
-  const Layer& layer = fused.graph.layers[0];
+  const model::Layer& layer = fused.graph.layers[0];
   EXPECT_THAT(layer.inputs,
               ElementsAre(std::optional(x),
                           std::optional(folding.folded_weights),
@@ -89,7 +91,7 @@ TEST(FusedGraph, gives_folded_layers_constants_of_their_own) {
 
 TEST(FusedGraph, is_the_same_graph_without_matches) {
   GraphSketch b;
-  const Graph graph = b.build({b.relu(b.conv(b.input({1, 3, 8, 8}), 16, 3))});
+  const model::Graph graph = b.build({b.relu(b.conv(b.input({1, 3, 8, 8}), 16, 3))});
   const FusedGraph fused = fused_graph(graph, {});
   ASSERT_THAT(fused.graph.layers, SizeIs(2));
   EXPECT_EQ(fused.graph.layers[1].inputs, graph.layers[1].inputs);
@@ -98,11 +100,11 @@ TEST(FusedGraph, is_the_same_graph_without_matches) {
 
 TEST(FusedGraph, refuses_matches_that_overlap) {
   GraphSketch b;
-  const ValueId x = b.input({1, 8, 4, 4});
-  const Graph graph = b.build({b.relu(b.batch_norm(b.conv(x, 8, 3)))});
+  const model::ValueId x = b.input({1, 8, 4, 4});
+  const model::Graph graph = b.build({b.relu(b.batch_norm(b.conv(x, 8, 3)))});
   EXPECT_THROW(static_cast<void>(fused_graph(graph, of_rules(graph, {"conv_bn", "bn_activation"}))),
                Error);
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::rewrite

@@ -1,54 +1,57 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/unit/rewrite/graph_sketch.hpp"
 
-namespace plumb {
+namespace plumb::rewrite {
 
-ValueId GraphSketch::input(const Dims& dims, DataType type) {
-  const ValueId id = graph_.values.size();
+model::ValueId GraphSketch::input(const Dims& dims, model::DataType type) {
+  const model::ValueId id = graph_.values.size();
   graph_.values.push_back(
-      Value{"x" + std::to_string(id), TensorType{type, dims, false, {}}, {}, {}});
+      model::Value{"x" + std::to_string(id), model::TensorType{type, dims, false, {}}, {}, {}});
   graph_.inputs.push_back(id);
   return id;
 }
 
-ValueId GraphSketch::weight(const Dims& dims, std::optional<double> scalar) {
-  const ValueId id = graph_.values.size();
-  const TensorType type{DataType::kF32, dims, true, {}};
-  graph_.values.push_back(Value{"w" + std::to_string(id), type, {}, scalar});
+model::ValueId GraphSketch::weight(const Dims& dims, std::optional<double> scalar) {
+  const model::ValueId id = graph_.values.size();
+  const model::TensorType type{model::DataType::kF32, dims, true, {}};
+  graph_.values.push_back(model::Value{"w" + std::to_string(id), type, {}, scalar});
   graph_.parameters += element_count(type);
-  graph_.weight_bytes += byte_size(type);
+  graph_.weight_bytes += model::byte_size(type);
   return id;
 }
 
-ValueId GraphSketch::layer(const std::string& op,
-                           const std::vector<std::optional<ValueId>>& inputs,
-                           const Dims& out,
-                           std::map<std::string, Attribute> attributes) {
-  const ValueId result = graph_.values.size();
-  const LayerId id = graph_.layers.size();
-  const TensorType type{graph_.values[*inputs.front()].type.dtype, out, false, {}};
-  graph_.values.push_back(Value{op + std::to_string(id) + ".out", type, id, {}});
-  Layer layer;
+model::ValueId GraphSketch::layer(const std::string& op,
+                                  const std::vector<std::optional<model::ValueId>>& inputs,
+                                  const Dims& out,
+                                  std::map<std::string, model::Attribute> attributes) {
+  const model::ValueId result = graph_.values.size();
+  const model::LayerId id = graph_.layers.size();
+  const model::TensorType type{graph_.values[*inputs.front()].type.dtype, out, false, {}};
+  graph_.values.push_back(model::Value{op + std::to_string(id) + ".out", type, id, {}});
+  model::Layer layer;
   layer.name = op + std::to_string(id);
   layer.onnx_op = op;
-  layer.role = op == "view" ? Layer::Role::kView : Layer::Role::kCompute;
+  layer.role = op == "view" ? model::Layer::Role::kView : model::Layer::Role::kCompute;
   layer.spec.op = op;
-  for (const std::optional<ValueId>& input : inputs) {
+  for (const std::optional<model::ValueId>& input : inputs) {
     layer.spec.inputs.push_back(input ? std::optional(graph_.values[*input].type) : std::nullopt);
   }
   layer.spec.outputs = {type};
   layer.spec.attributes = std::move(attributes);
   layer.inputs = inputs;
   layer.outputs = {result};
-  layer.key = to_key(layer.spec);
-  layer.cost = cost_of(layer.spec);
+  layer.key = model::to_key(layer.spec);
+  layer.cost = model::compute_cost(layer.spec);
   graph_.layers.push_back(std::move(layer));
   return result;
 }
 
-ValueId GraphSketch::conv(ValueId x, std::int64_t filters, std::int64_t r, bool bias) {
+model::ValueId GraphSketch::conv(model::ValueId x,
+                                 std::int64_t filters,
+                                 std::int64_t r,
+                                 bool bias) {
   const Dims from = dims(x);
-  std::vector<std::optional<ValueId>> inputs{x, weight({filters, from[1], r, r})};
+  std::vector<std::optional<model::ValueId>> inputs{x, weight({filters, from[1], r, r})};
   if (bias) {
     inputs.emplace_back(weight({filters}));
   }
@@ -62,32 +65,34 @@ ValueId GraphSketch::conv(ValueId x, std::int64_t filters, std::int64_t r, bool 
                 {"strides", Dims{1, 1}}});
 }
 
-ValueId GraphSketch::batch_norm(ValueId x) {
+model::ValueId GraphSketch::batch_norm(model::ValueId x) {
   const Dims from = dims(x);
-  std::vector<std::optional<ValueId>> inputs{x};
+  std::vector<std::optional<model::ValueId>> inputs{x};
   for (int i = 0; i < 4; ++i) {
     inputs.emplace_back(weight({from[1]}));
   }
   return layer("batch_norm", inputs, from, {{"epsilon", 1e-5}, {"mode", std::string("spatial")}});
 }
 
-ValueId GraphSketch::eltwise(ValueId x, const std::string& fn, std::vector<double> parameters) {
+model::ValueId GraphSketch::eltwise(model::ValueId x,
+                                    const std::string& fn,
+                                    std::vector<double> parameters) {
   return layer("eltwise", {x}, dims(x), {{"fn", fn}, {"parameters", std::move(parameters)}});
 }
 
-ValueId GraphSketch::binary(const std::string& fn, ValueId a, ValueId b) {
+model::ValueId GraphSketch::binary(const std::string& fn, model::ValueId a, model::ValueId b) {
   return layer(
       "binary", {a, b}, dims(a).size() >= dims(b).size() ? dims(a) : dims(b), {{"fn", fn}});
 }
 
-ValueId GraphSketch::matmul(ValueId x, std::int64_t columns) {
+model::ValueId GraphSketch::matmul(model::ValueId x, std::int64_t columns) {
   Dims out = dims(x);
-  const ValueId w = weight({out.back(), columns});
+  const model::ValueId w = weight({out.back(), columns});
   out.back() = columns;
   return layer("matmul", {x, w}, out);
 }
 
-ValueId GraphSketch::gemm(ValueId x, std::int64_t columns) {
+model::ValueId GraphSketch::gemm(model::ValueId x, std::int64_t columns) {
   const Dims from = dims(x);
   return layer(
       "gemm",
@@ -96,7 +101,7 @@ ValueId GraphSketch::gemm(ValueId x, std::int64_t columns) {
       {{"alpha", 1.0}, {"beta", 1.0}, {"trans_a", std::int64_t{0}}, {"trans_b", std::int64_t{0}}});
 }
 
-ValueId GraphSketch::mean(ValueId x) {
+model::ValueId GraphSketch::mean(model::ValueId x) {
   Dims out = dims(x);
   const auto axis = static_cast<std::int64_t>(out.size()) - 1;
   out.back() = 1;
@@ -106,23 +111,23 @@ ValueId GraphSketch::mean(ValueId x) {
                {{"axes", Dims{axis}}, {"fn", std::string("mean")}, {"keepdims", std::int64_t{1}}});
 }
 
-ValueId GraphSketch::view(ValueId x, const Dims& out) {
+model::ValueId GraphSketch::view(model::ValueId x, const Dims& out) {
   return layer("view", {x}, out);
 }
 
 void GraphSketch::unsupported(const std::string& reason) {
-  Layer& layer = graph_.layers.back();
-  layer.role = Layer::Role::kUnsupported;
+  model::Layer& layer = graph_.layers.back();
+  layer.role = model::Layer::Role::kUnsupported;
   layer.reason = reason;
   layer.spec = {};
   layer.key = {};
 }
 
-Graph GraphSketch::build(std::initializer_list<ValueId> outputs) const {
-  Graph graph = graph_;
+model::Graph GraphSketch::build(std::initializer_list<model::ValueId> outputs) const {
+  model::Graph graph = graph_;
   graph.name = "handmade";
   graph.outputs = outputs;
   return graph;
 }
 
-}  // namespace plumb
+}  // namespace plumb::rewrite

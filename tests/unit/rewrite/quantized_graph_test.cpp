@@ -15,36 +15,36 @@
 #include "suites/zoo/zoo.hpp"
 #include "tests/unit/rewrite/graph_sketch.hpp"
 
-namespace plumb {
+namespace plumb::rewrite {
 namespace {
 
 using testing::ElementsAre;
 using testing::SizeIs;
 
-std::vector<std::string> ops(const Graph& graph) {
+std::vector<std::string> ops(const model::Graph& graph) {
   std::vector<std::string> result;
-  for (const Layer& layer : graph.layers) {
+  for (const model::Layer& layer : graph.layers) {
     result.push_back(layer.spec.op);
   }
   return result;
 }
 
 void expect_sound(const FusedGraph& lower) {
-  const Graph& graph = lower.graph;
+  const model::Graph& graph = lower.graph;
   ASSERT_EQ(lower.origins.size(), graph.layers.size());
-  for (LayerId id = 0; id < graph.layers.size(); ++id) {
-    const Layer& layer = graph.layers[id];
-    if (layer.role != Layer::Role::kCompute && layer.role != Layer::Role::kView) {
+  for (model::LayerId id = 0; id < graph.layers.size(); ++id) {
+    const model::Layer& layer = graph.layers[id];
+    if (layer.role != model::Layer::Role::kCompute && layer.role != model::Layer::Role::kView) {
       continue;
     }
-    EXPECT_EQ(layer.key, to_key(layer.spec));
-    EXPECT_EQ(check_spec(layer.spec), std::nullopt) << layer.key.text;
+    EXPECT_EQ(layer.key, model::to_key(layer.spec));
+    EXPECT_EQ(model::check_spec(layer.spec), std::nullopt) << layer.key.text;
     for (std::size_t i = 0; i < layer.spec.inputs.size(); ++i) {
       ASSERT_EQ(layer.inputs[i].has_value(), layer.spec.inputs[i].has_value()) << layer.key.text;
       if (!layer.inputs[i]) {
         continue;
       }
-      const Value& value = graph.values[*layer.inputs[i]];
+      const model::Value& value = graph.values[*layer.inputs[i]];
       EXPECT_EQ(value.type.dtype, layer.spec.inputs[i]->dtype) << value.name;
       // A key may leave out extents of 1 that a constant has.
       EXPECT_EQ(element_count(value.type), element_count(*layer.spec.inputs[i])) << value.name;
@@ -58,8 +58,8 @@ void expect_sound(const FusedGraph& lower) {
 
 TEST(QuantizedGraph, hands_eight_bits_from_product_to_product) {
   GraphSketch b;
-  const ValueId x = b.input({1, 8, 6, 6});
-  const Graph graph = b.build({b.conv(b.relu(b.conv(x, 16, 3, true)), 4, 1)});
+  const model::ValueId x = b.input({1, 8, 6, 6});
+  const model::Graph graph = b.build({b.conv(b.relu(b.conv(x, 16, 3, true)), 4, 1)});
   const FusedGraph lower = int8_graph(graph);
   expect_sound(lower);
   EXPECT_THAT(ops(lower.graph), ElementsAre("quantize", "conv_integer", "conv_integer"));
@@ -80,30 +80,30 @@ TEST(QuantizedGraph, hands_eight_bits_from_product_to_product) {
 
 TEST(QuantizedGraph, keeps_residual_sums_in_f32) {
   GraphSketch b;
-  const ValueId x = b.input({1, 8, 6, 6});
-  const ValueId trunk = b.relu(b.conv(x, 8, 3));
-  const ValueId sum = b.relu(b.add(b.conv(trunk, 8, 3), trunk));
-  const Graph graph = b.build({b.conv(sum, 4, 1)});
+  const model::ValueId x = b.input({1, 8, 6, 6});
+  const model::ValueId trunk = b.relu(b.conv(x, 8, 3));
+  const model::ValueId sum = b.relu(b.add(b.conv(trunk, 8, 3), trunk));
+  const model::Graph graph = b.build({b.conv(sum, 4, 1)});
   const FusedGraph lower = int8_graph(graph);
   expect_sound(lower);
   EXPECT_THAT(ops(lower.graph),
               ElementsAre("quantize", "conv_integer", "quantize", "conv_integer", "conv_integer"));
-  const Layer& added = lower.graph.layers[3];
+  const model::Layer& added = lower.graph.layers[3];
   EXPECT_EQ(added.inputs.back(), trunk);
-  EXPECT_EQ(lower.graph.values[trunk].type.dtype, DataType::kF32);
+  EXPECT_EQ(lower.graph.values[trunk].type.dtype, model::DataType::kF32);
   EXPECT_THAT(added.key.text, testing::HasSubstr("epilogue=add@9,relu"));
-  EXPECT_EQ(added.spec.outputs[0].dtype, DataType::kU8);
+  EXPECT_EQ(added.spec.outputs[0].dtype, model::DataType::kU8);
 }
 
 TEST(QuantizedGraph, moves_numbers_about_in_eight_bits_with_one_scale) {
   GraphSketch b;
-  const ValueId x = b.input({1, 8, 6, 6});
-  const ValueId squeezed = b.relu(b.conv(x, 4, 1));
-  const ValueId left = b.relu(b.conv(squeezed, 8, 1));
-  const ValueId right = b.conv(squeezed, 8, 3);  // may be negative
-  const ValueId joined =
+  const model::ValueId x = b.input({1, 8, 6, 6});
+  const model::ValueId squeezed = b.relu(b.conv(x, 4, 1));
+  const model::ValueId left = b.relu(b.conv(squeezed, 8, 1));
+  const model::ValueId right = b.conv(squeezed, 8, 3);  // may be negative
+  const model::ValueId joined =
       b.layer("concat", {left, right}, {1, 16, 6, 6}, {{"axis", std::int64_t{1}}});
-  const Graph graph = b.build({b.conv(joined, 4, 1)});
+  const model::Graph graph = b.build({b.conv(joined, 4, 1)});
   const FusedGraph lower = int8_graph(graph);
   expect_sound(lower);
   EXPECT_THAT(
@@ -119,8 +119,8 @@ TEST(QuantizedGraph, moves_numbers_about_in_eight_bits_with_one_scale) {
 
 TEST(QuantizedGraph, rounds_behind_a_mover_that_nothing_reaches_in_eight_bits) {
   GraphSketch b;
-  const ValueId x = b.input({1, 8, 6, 6});
-  const ValueId turned =
+  const model::ValueId x = b.input({1, 8, 6, 6});
+  const model::ValueId turned =
       b.layer("transpose", {x}, {1, 8, 6, 6}, {{"perm", std::vector<std::int64_t>{0, 1, 3, 2}}});
   const FusedGraph lower = int8_graph(b.build({b.conv(turned, 4, 1)}));
   EXPECT_THAT(ops(lower.graph), ElementsAre("transpose", "quantize", "conv_integer"));
@@ -128,7 +128,7 @@ TEST(QuantizedGraph, rounds_behind_a_mover_that_nothing_reaches_in_eight_bits) {
 
 TEST(QuantizedGraph, turns_gemm_into_a_product_with_an_added_bias) {
   GraphSketch b;
-  const Graph graph = b.build({b.relu(b.gemm(b.input({4, 8}), 16))});
+  const model::Graph graph = b.build({b.relu(b.gemm(b.input({4, 8}), 16))});
   const FusedGraph lower = int8_graph(graph);
   expect_sound(lower);
   ASSERT_THAT(ops(lower.graph), ElementsAre("quantize", "matmul_integer"));
@@ -138,8 +138,8 @@ TEST(QuantizedGraph, turns_gemm_into_a_product_with_an_added_bias) {
 
 TEST(QuantizedGraph, leaves_products_of_two_activations_alone) {
   GraphSketch b;
-  const ValueId x = b.input({4, 4});
-  const Graph graph = b.build({b.layer("matmul", {x, x}, {4, 4})});
+  const model::ValueId x = b.input({4, 4});
+  const model::Graph graph = b.build({b.layer("matmul", {x, x}, {4, 4})});
   const FusedGraph lower = int8_graph(graph);
   EXPECT_THAT(ops(lower.graph), ElementsAre("matmul"));
   EXPECT_TRUE(lower.quantization.weights.empty());
@@ -147,17 +147,17 @@ TEST(QuantizedGraph, leaves_products_of_two_activations_alone) {
 
 TEST(QuantizedGraph, is_sound_for_every_model_of_the_zoo) {
   for (const zoo::Entry& entry : zoo::entries()) {
-    const Graph graph = graph_of(entry.build(1, {}));
+    const model::Graph graph = model::read_graph(entry.build(1, {}));
     SCOPED_TRACE(graph.name);
     const FusedGraph lower = int8_graph(graph);
     expect_sound(lower);
     std::size_t products = 0;
-    for (const Layer& layer : lower.graph.layers) {
-      products += is_integer_product(layer.spec) ? 1U : 0U;
+    for (const model::Layer& layer : lower.graph.layers) {
+      products += model::is_integer_product(layer.spec) ? 1U : 0U;
     }
     EXPECT_EQ(products, lower.quantization.weights.size());
   }
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::rewrite

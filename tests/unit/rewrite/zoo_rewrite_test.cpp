@@ -10,11 +10,11 @@
 #include "harness/rewrite/rewrite.hpp"
 #include "suites/zoo/zoo.hpp"
 
-namespace plumb {
+namespace plumb::rewrite {
 namespace {
 
 std::map<std::string_view, std::size_t> counts(std::string_view model) {
-  const Graph graph = graph_of(zoo::find(model)->build(1));
+  const model::Graph graph = model::read_graph(zoo::find(model)->build(1));
   std::map<std::string_view, std::size_t> result;
   for (const Match& match : matches(graph)) {
     ++result[match.rewrite];
@@ -51,17 +51,17 @@ TEST(ZooRewrite, fuses_every_convolution_of_vgg_and_squeezenet_with_its_relu) {
 
 TEST(ZooRewrite, replaces_layers_that_are_connected_and_leave_one_value) {
   for (const zoo::Entry& entry : zoo::entries()) {
-    const Graph graph = graph_of(entry.build(1));
+    const model::Graph graph = model::read_graph(entry.build(1));
     for (const Match& match : matches(graph)) {
       ASSERT_GE(match.layers.size(), 2U);
-      const LayerId last = match.layers.back();
+      const model::LayerId last = match.layers.back();
       ASSERT_EQ(match.spec.outputs.front().dims,
                 graph.values[graph.layers[last].outputs.front()].type.dims)
           << entry.name << " " << match.key.text;
-      ASSERT_EQ(parse_key(match.key), match.spec) << match.key.text;
+      ASSERT_EQ(model::parse_key(match.key), match.spec) << match.key.text;
     }
   }
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::rewrite

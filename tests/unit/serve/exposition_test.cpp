@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <zlib.h>
 
-namespace plumb {
+namespace plumb::serve {
 namespace {
 
 prometheus::MetricFamily family(const std::string& name, int metrics) {
@@ -65,4 +65,4 @@ TEST(Exposition, is_what_prometheus_reads) {
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::serve

@@ -5,7 +5,7 @@
 
 #include "harness/base/error.hpp"
 
-namespace plumb {
+namespace plumb::serve {
 namespace {
 
 TEST(HttpServer, knows_whether_others_can_reach_it) {
@@ -25,4 +25,4 @@ TEST(HttpServer, an_address_in_use_is_said_with_what_to_do) {
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::serve

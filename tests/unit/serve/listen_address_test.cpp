@@ -5,7 +5,7 @@
 
 #include "harness/base/error.hpp"
 
-namespace plumb {
+namespace plumb::serve {
 namespace {
 
 TEST(ListenAddress, reads_hosts_and_ports) {
@@ -34,4 +34,4 @@ TEST(ListenAddress, refuses_anything_else) {
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::serve

@@ -5,7 +5,7 @@
 
 #include "harness/base/error.hpp"
 
-namespace plumb {
+namespace plumb::serve {
 namespace {
 
 TEST(GroupPath, writes_what_a_path_can_hold_as_it_is) {
@@ -44,4 +44,4 @@ TEST(PushGateway, takes_http_only_and_keeps_passwords_to_itself) {
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::serve

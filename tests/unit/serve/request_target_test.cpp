@@ -5,7 +5,7 @@
 
 #include "harness/base/percent_encoding.hpp"
 
-namespace plumb {
+namespace plumb::serve {
 namespace {
 
 using ::testing::ElementsAre;
@@ -60,4 +60,4 @@ TEST(RequestTarget, what_is_encoded_comes_back) {
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::serve

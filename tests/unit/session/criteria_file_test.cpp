@@ -8,14 +8,14 @@
 #include "harness/base/error.hpp"
 #include "tests/support/temporary_folder.hpp"
 
-namespace plumb {
+namespace plumb::session {
 namespace {
 
 using ::testing::HasSubstr;
 
 class CriteriaFile : public testing::Test {
  protected:
-  QualificationCriteria read(const std::string& text) {
+  analysis::QualificationCriteria read(const std::string& text) {
     const std::filesystem::path file = folder_.path() / "criteria.toml";
     std::ofstream(file) << text;
     return read_criteria(file, "2026-11-21");
@@ -34,7 +34,7 @@ class CriteriaFile : public testing::Test {
 };
 
 TEST_F(CriteriaFile, reads_limits_and_waivers_and_keeps_the_rest_at_its_default) {
-  const QualificationCriteria criteria = read(
+  const analysis::QualificationCriteria criteria = read(
       "[criteria]\nlayer_slowdown = 0.05\nmemory_growth = 0\nmemory_minimum_bytes = "
       "4096\nnew_unsupported = \"allowed\"\n"
       "[[waiver]]\ncase = \"lenet*\"\nreason = \"retired\"\nwho = \"us\"\nexpires = "
@@ -63,4 +63,4 @@ TEST_F(CriteriaFile, refuses_what_it_does_not_know) {
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::session

@@ -3,11 +3,11 @@
 
 #include <gtest/gtest.h>
 
-namespace plumb {
+namespace plumb::session {
 namespace {
 
 TEST(EnablingCommand, names_the_suite_the_stack_and_the_threads_of_the_run) {
-  RunHeader run;
+  results::RunHeader run;
   run.command = {"plumb", "run", "suites/my own.toml"};
   run.stack = "new";
   run.environment.identity["threads"] = "4";
@@ -16,7 +16,7 @@ TEST(EnablingCommand, names_the_suite_the_stack_and_the_threads_of_the_run) {
 }
 
 TEST(EnablingCommand, names_the_file_and_the_batch_of_a_model_without_a_suite) {
-  RunHeader run;
+  results::RunHeader run;
   run.command = {"plumb", "run", ""};
   run.stack = "default";
   run.environment.identity["threads"] = "1";
@@ -28,7 +28,7 @@ TEST(EnablingCommand, names_the_file_and_the_batch_of_a_model_without_a_suite) {
 }
 
 TEST(EnablingCommand, names_the_type_and_the_axes_of_a_model_without_a_suite) {
-  RunHeader run;
+  results::RunHeader run;
   run.command = {"plumb", "run", ""};
   run.stack = "default";
   run.resolved_suite =
@@ -40,4 +40,4 @@ TEST(EnablingCommand, names_the_type_and_the_axes_of_a_model_without_a_suite) {
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::session

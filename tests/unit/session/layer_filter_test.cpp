@@ -9,7 +9,7 @@
 #include "harness/base/error.hpp"
 #include "tests/unit/rewrite/graph_sketch.hpp"
 
-namespace plumb {
+namespace plumb::session {
 namespace {
 
 using testing::AllOf;
@@ -20,17 +20,17 @@ using testing::Not;
 using testing::SizeIs;
 using testing::StartsWith;
 
-const std::vector<CacheMode> kHot{CacheMode::kNone};
+const std::vector<results::CacheMode> kHot{results::CacheMode::kNone};
 
 /// A convolution and its activation, which a rule fuses, and a product after them.
 PlannedModel small_model() {
-  GraphSketch sketch;
-  const ValueId conv = sketch.conv(sketch.input({1, 8, 4, 4}), 8, 3);
-  const ValueId relu = sketch.relu(conv);
-  const ValueId product = sketch.matmul(relu, 16);
+  rewrite::GraphSketch sketch;
+  const model::ValueId conv = sketch.conv(sketch.input({1, 8, 4, 4}), 8, 3);
+  const model::ValueId relu = sketch.relu(conv);
+  const model::ValueId product = sketch.matmul(relu, 16);
   PlannedModel model;
   model.graph = sketch.build({product});
-  Layer& first = model.graph.layers[0];
+  model::Layer& first = model.graph.layers[0];
   first.name = "stem/conv";
   first.onnx_op = "Conv";
   model.graph.layers[1].name = "stem/relu";
@@ -40,7 +40,7 @@ PlannedModel small_model() {
   return model;
 }
 
-std::vector<std::string> selected_keys(const LayerSelection& selection) {
+std::vector<std::string> selected_keys(const suite::LayerSelection& selection) {
   const PlannedModel model = small_model();
   std::vector<std::string> keys;
   for (const WorkItem& item : work_items({&model, 1}, {}, kHot, Shard{}, selection)) {
@@ -49,9 +49,9 @@ std::vector<std::string> selected_keys(const LayerSelection& selection) {
   return keys;
 }
 
-std::string error_of(const LayerSelection& selection) {
+std::string error_of(const suite::LayerSelection& selection) {
   const PlannedModel model = small_model();
-  ResolvedSuite suite;
+  suite::ResolvedSuite suite;
   suite.selection = selection;
   try {
     (void)selected_layers({&model, 1}, suite);
@@ -99,7 +99,8 @@ TEST(LayerFilter, excludes_layers_and_the_forms_that_hold_them) {
 
 TEST(LayerFilter, compares_the_keys_that_a_suite_lists) {
   const std::string key = "v1:matmul;in=f32[64,32],f32[32,16]c;out=f32[64,16];acc=f32;math=strict";
-  const std::vector<ResolvedSuite::LayerEntry> layers{{.key = {key}, .count = 1, .file = ""}};
+  const std::vector<suite::ResolvedSuite::LayerEntry> layers{
+      {.key = {key}, .count = 1, .file = ""}};
   EXPECT_THAT(work_items({}, layers, kHot, Shard{}, {.wanted = {"MatMul"}}), SizeIs(1));
   EXPECT_THAT(work_items({}, layers, kHot, Shard{}, {.wanted = {"Conv*"}}), SizeIs(0));
   EXPECT_THAT(work_items({}, layers, kHot, Shard{}, {.excluded = {"*f32[[]64*", "mat*"}}),
@@ -112,7 +113,7 @@ TEST(LayerFilter, refuses_a_pattern_that_matches_nothing_and_an_empty_rest) {
   EXPECT_THAT(error_of({.excluded = {"*"}}), HasSubstr("'--exclude *' leaves no layer"));
   EXPECT_EQ(error_of({.wanted = {"Conv"}, .excluded = {"NothingLikeThis"}}), "");
   const PlannedModel model = small_model();
-  ResolvedSuite suite;
+  suite::ResolvedSuite suite;
   suite.selection.wanted = {"MatMul"};
   const SelectedLayers counts = selected_layers({&model, 1}, suite);
   EXPECT_EQ(counts.selected, 1U);
@@ -120,4 +121,4 @@ TEST(LayerFilter, refuses_a_pattern_that_matches_nothing_and_an_empty_rest) {
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::session

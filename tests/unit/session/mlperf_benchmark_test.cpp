@@ -3,28 +3,28 @@
 
 #include <gmock/gmock.h>
 
-namespace plumb {
+namespace plumb::session {
 namespace {
 
 using testing::HasSubstr;
 
 /// Makes a graph of one input and one output, in f32.
-Graph graph_of(std::vector<std::int64_t> input, std::vector<std::int64_t> output) {
-  Graph graph;
-  graph.values.push_back({"x", {DataType::kF32, std::move(input)}, {}, {}});
-  graph.values.push_back({"y", {DataType::kF32, std::move(output)}, {}, {}});
+model::Graph graph_of(std::vector<std::int64_t> input, std::vector<std::int64_t> output) {
+  model::Graph graph;
+  graph.values.push_back({"x", {model::DataType::kF32, std::move(input)}, {}, {}});
+  graph.values.push_back({"y", {model::DataType::kF32, std::move(output)}, {}, {}});
   graph.inputs = {0};
   graph.outputs = {1};
   return graph;
 }
 
-const Graph kClassifier = graph_of({1, 3, 224, 224}, {1, 1000, 1, 1});
+const model::Graph kClassifier = graph_of({1, 3, 224, 224}, {1, 1000, 1, 1});
 
 TEST(MlperfBenchmark, is_known_by_name_or_shapes) {
-  EXPECT_EQ(mlperf_benchmark_of("bert-large", graph_of({1, 384}, {1, 384}))->name, "bert-99");
-  EXPECT_EQ(mlperf_benchmark_of("squeezenet1.1", kClassifier)->name, "resnet");
-  EXPECT_FALSE(mlperf_benchmark_of("lenet", graph_of({1, 1, 28, 28}, {1, 10})));
-  EXPECT_FALSE(mlperf_benchmark_of("arcface", graph_of({1, 3, 112, 112}, {1, 512})));
+  EXPECT_EQ(find_mlperf_benchmark("bert-large", graph_of({1, 384}, {1, 384}))->name, "bert-99");
+  EXPECT_EQ(find_mlperf_benchmark("squeezenet1.1", kClassifier)->name, "resnet");
+  EXPECT_FALSE(find_mlperf_benchmark("lenet", graph_of({1, 1, 28, 28}, {1, 10})));
+  EXPECT_FALSE(find_mlperf_benchmark("arcface", graph_of({1, 3, 112, 112}, {1, 512})));
 }
 
 TEST(MlperfBenchmark, sets_the_size_of_the_data_set) {
@@ -36,7 +36,7 @@ TEST(MlperfBenchmark, sets_the_size_of_the_data_set) {
 }
 
 TEST(MlperfBenchmark, keeps_the_data_set_within_1_gib) {
-  const Graph large = graph_of({16, 3, 224, 224}, {16, 1000});
+  const model::Graph large = graph_of({16, 3, 224, 224}, {16, 1000});
   const DataSetSize size = data_set_size("resnet50-v1", large, {});
   EXPECT_EQ(size.samples, 111U);  // of 9.6 MB
   EXPECT_THAT(size.shortage, HasSubstr("has 111 samples"));
@@ -46,7 +46,7 @@ TEST(MlperfBenchmark, keeps_the_data_set_within_1_gib) {
 }
 
 TEST(MlperfBenchmark, takes_the_number_asked_for) {
-  const Graph large = graph_of({16, 3, 224, 224}, {16, 1000});
+  const model::Graph large = graph_of({16, 3, 224, 224}, {16, 1000});
   const DataSetSize enough = data_set_size("resnet50-v1", large, 1024);
   EXPECT_EQ(enough.samples, 1024U) << "whatever its memory";
   EXPECT_EQ(enough.shortage, "");
@@ -55,4 +55,4 @@ TEST(MlperfBenchmark, takes_the_number_asked_for) {
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::session

@@ -10,14 +10,14 @@
 #include "harness/session/work/executor.hpp"
 #include "tests/support/temporary_folder.hpp"
 
-namespace plumb {
+namespace plumb::session {
 namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-const LayerKey kFirst{"v1:first"};
-const LayerKey kSecond{"v1:second"};
+const model::LayerKey kFirst{"v1:first"};
+const model::LayerKey kSecond{"v1:second"};
 
 /// Two stacks of the fake worker with one store.
 class PairedRoundsTest : public testing::Test {
@@ -29,7 +29,7 @@ class PairedRoundsTest : public testing::Test {
     side.worker.stack.name = name;
     side.worker.stack.backend = "fake";
     side.worker.stack.variables = {{"PLUMB_FAKE_SCRIPT", file.string()}};
-    RunHeader header;
+    results::RunHeader header;
     header.id = side.run = new_ulid();
     header.suite = "test";
     header.stack = name;
@@ -43,7 +43,8 @@ class PairedRoundsTest : public testing::Test {
   }
 
   TemporaryFolder folder_;
-  std::unique_ptr<Store> store_ = open_store("sqlite:" + (folder_.path() / "store.db").string());
+  std::unique_ptr<store::Store> store_ =
+      store::open_store("sqlite:" + (folder_.path() / "store.db").string());
   std::atomic<bool> stop_{false};
   PairedWork work_{{kFirst, kSecond}, {}};
   const std::function<void(const std::string&)> quiet_ = [](const std::string&) {};
@@ -57,7 +58,7 @@ TEST_F(PairedRoundsTest, measures_the_choice_of_both_in_abba_order_and_keeps_eve
            "[[rule]]\nmatch = \"control:copy\"\nvariant = \"*direct\"\nseconds = 7e-3\n");
   PairedRounds pairs = rounds(baseline, candidate);
   std::vector<std::string> order;
-  std::vector<PairedRound> done;
+  std::vector<results::PairedRound> done;
   for (int i = 0; i < 2; ++i) {
     done.push_back(pairs.measure(work_, [&](const std::string& what) {
       if (what.find("controls") != std::string::npos) {
@@ -72,7 +73,7 @@ TEST_F(PairedRoundsTest, measures_the_choice_of_both_in_abba_order_and_keeps_eve
   EXPECT_EQ(order[order.size() / 2 + 1], "old");
   EXPECT_TRUE(done[0].baseline_first);
   EXPECT_FALSE(done[1].baseline_first);
-  for (const PairedRound& round : done) {
+  for (const results::PairedRound& round : done) {
     EXPECT_TRUE(round.complete);
     ASSERT_EQ(round.baseline.layers.size(), 2U);
     EXPECT_EQ(round.candidate.layers.at(kFirst).summary.median, Seconds(0.5));
@@ -80,17 +81,17 @@ TEST_F(PairedRoundsTest, measures_the_choice_of_both_in_abba_order_and_keeps_eve
     EXPECT_EQ(round.baseline.layers.at(kFirst).variant, "algorithm=direct");
     EXPECT_EQ(round.candidate.controls->copy, Seconds(7e-3));
   }
-  std::vector<StoredMeasurement> rows = store_->measurements(candidate.run);
+  std::vector<results::StoredMeasurement> rows = store_->measurements(candidate.run);
   EXPECT_EQ(std::count_if(rows.begin(),
                           rows.end(),
-                          [](const StoredMeasurement& row) {
-                            return row.measurement.key.text == kCopyKey &&
-                                   row.measurement.purpose == Purpose::kFull &&
+                          [](const results::StoredMeasurement& row) {
+                            return row.measurement.key.text == results::kCopyKey &&
+                                   row.measurement.purpose == results::Purpose::kFull &&
                                    row.measurement.variant == "algorithm=direct";
                           }),
             2);
-  std::erase_if(rows, [](const StoredMeasurement& row) {
-    return row.measurement.key.text.starts_with(kControlPrefix);
+  std::erase_if(rows, [](const results::StoredMeasurement& row) {
+    return row.measurement.key.text.starts_with(results::kControlPrefix);
   });
   ASSERT_EQ(rows.size(), 4U);
   EXPECT_FALSE(rows[0].measurement.samples.empty());
@@ -101,10 +102,10 @@ TEST_F(PairedRoundsTest, measures_the_choice_of_both_in_abba_order_and_keeps_eve
 TEST_F(PairedRoundsTest, a_worker_that_dies_costs_its_row_and_no_more) {
   PairedRounds pairs =
       rounds(side("old"), side("new", "[[rule]]\nmatch = \"*first\"\naction = \"crash\"\n"));
-  const PairedRound round = pairs.measure(work_, quiet_);
+  const results::PairedRound round = pairs.measure(work_, quiet_);
   EXPECT_TRUE(round.complete);
   EXPECT_EQ(round.candidate.crashes, 1);
-  EXPECT_EQ(round.candidate.layers.at(kFirst).outcome.kind, Outcome::Kind::kCrashed);
+  EXPECT_EQ(round.candidate.layers.at(kFirst).outcome.kind, results::Outcome::Kind::kCrashed);
   EXPECT_TRUE(round.candidate.layers.at(kSecond).outcome.timed());
   EXPECT_EQ(round.baseline.crashes, 0);
 }
@@ -113,8 +114,8 @@ TEST_F(PairedRoundsTest, keeps_what_a_library_refuses_and_says_why) {
   PairedRounds pairs = rounds(
       side("old"),
       side("new", "[[rule]]\nmatch = \"*first\"\noutcome = \"unsupported\"\nreason = \"gone\"\n"));
-  const PairedRound round = pairs.measure(work_, quiet_);
-  EXPECT_EQ(round.candidate.layers.at(kFirst).outcome.kind, Outcome::Kind::kUnsupported);
+  const results::PairedRound round = pairs.measure(work_, quiet_);
+  EXPECT_EQ(round.candidate.layers.at(kFirst).outcome.kind, results::Outcome::Kind::kUnsupported);
   EXPECT_THAT(round.candidate.layers.at(kFirst).outcome.reason, HasSubstr("gone"));
 }
 
@@ -130,13 +131,14 @@ TEST_F(PairedRoundsTest, models_take_turns_until_both_sides_are_complete) {
   work_.models[0].request.modes = {{}, {{.fusion = true}, {}}};
   const PairedSide baseline = side("old", script + lives);
   PairedRounds pairs = rounds(baseline, side("new", script + dies));
-  const PairedRound round = pairs.measure(work_, quiet_);
+  const results::PairedRound round = pairs.measure(work_, quiet_);
   EXPECT_TRUE(round.complete);
   ASSERT_EQ(round.baseline.models.size(), 2U);
   EXPECT_EQ(round.baseline.models.at({"any", "fusion"}).row.summary.median, Seconds(0.4));
   ASSERT_EQ(round.candidate.models.size(), 2U);
   EXPECT_TRUE(round.candidate.models.at({"any", "plain"}).row.outcome.timed());
-  EXPECT_EQ(round.candidate.models.at({"any", "fusion"}).row.outcome.kind, Outcome::Kind::kCrashed);
+  EXPECT_EQ(round.candidate.models.at({"any", "fusion"}).row.outcome.kind,
+            results::Outcome::Kind::kCrashed);
   EXPECT_EQ(round.candidate.crashes, 1);
   EXPECT_EQ(store_->derived(baseline.run, "paired_execution").size(), 2U);
 }
@@ -144,19 +146,19 @@ TEST_F(PairedRoundsTest, models_take_turns_until_both_sides_are_complete) {
 TEST_F(PairedRoundsTest, stops_within_a_round_and_says_so) {
   const PairedSide baseline = side("old");
   PairedRounds pairs = rounds(baseline, side("new"));
-  const PairedRound round = pairs.measure(work_, [&](const std::string& what) {
+  const results::PairedRound round = pairs.measure(work_, [&](const std::string& what) {
     if (what.find("layers") != std::string::npos) {
       stop_.store(true);
     }
   });
   EXPECT_FALSE(round.complete);
   EXPECT_EQ(round.candidate.layers.size(), 1U);
-  std::vector<StoredMeasurement> rows = store_->measurements(baseline.run);
-  std::erase_if(rows, [](const StoredMeasurement& row) {
-    return row.measurement.key.text.starts_with(kControlPrefix);
+  std::vector<results::StoredMeasurement> rows = store_->measurements(baseline.run);
+  std::erase_if(rows, [](const results::StoredMeasurement& row) {
+    return row.measurement.key.text.starts_with(results::kControlPrefix);
   });
   EXPECT_EQ(rows.size(), 1U);
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::session

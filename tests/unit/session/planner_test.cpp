@@ -6,23 +6,24 @@
 #include "harness/base/error.hpp"
 #include "tests/unit/rewrite/graph_sketch.hpp"
 
-namespace plumb {
+namespace plumb::session {
 namespace {
 
-TensorType tensor(std::vector<std::int64_t> dims, bool constant = false) {
-  return {.dtype = DataType::kF32, .dims = std::move(dims), .constant = constant, .strides = {}};
+model::TensorType tensor(std::vector<std::int64_t> dims, bool constant = false) {
+  return {
+      .dtype = model::DataType::kF32, .dims = std::move(dims), .constant = constant, .strides = {}};
 }
 
-LayerSpec matmul(std::int64_t m, std::int64_t k, std::int64_t n) {
-  LayerSpec spec;
+model::LayerSpec matmul(std::int64_t m, std::int64_t k, std::int64_t n) {
+  model::LayerSpec spec;
   spec.op = "matmul";
   spec.inputs = {tensor({m, k}), tensor({k, n}, true)};
   spec.outputs = {tensor({m, n})};
   return spec;
 }
 
-LayerSpec relu(std::int64_t count) {
-  LayerSpec spec;
+model::LayerSpec relu(std::int64_t count) {
+  model::LayerSpec spec;
   spec.op = "eltwise";
   spec.inputs = {tensor({count})};
   spec.outputs = {tensor({count})};
@@ -30,32 +31,33 @@ LayerSpec relu(std::int64_t count) {
   return spec;
 }
 
-Layer layer_of(const LayerSpec& spec) {
-  Layer layer;
+model::Layer layer_of(const model::LayerSpec& spec) {
+  model::Layer layer;
   layer.onnx_op = spec.op;
   layer.spec = spec;
-  layer.key = to_key(spec);
-  layer.cost = cost_of(spec);
+  layer.key = model::to_key(spec);
+  layer.cost = model::compute_cost(spec);
   return layer;
 }
 
 /// A model of layers that share no values, so that no rewrite applies.
-PlannedModel model_of(const std::string& name, const std::vector<LayerSpec>& specs) {
+PlannedModel model_of(const std::string& name, const std::vector<model::LayerSpec>& specs) {
   PlannedModel model;
   model.instance.model = name;
-  for (const LayerSpec& spec : specs) {
+  for (const model::LayerSpec& spec : specs) {
     model.graph.layers.push_back(layer_of(spec));
   }
   return model;
 }
 
-const std::vector<CacheMode> kBoth{CacheMode::kNone, CacheMode::kWeights};
+const std::vector<results::CacheMode> kBoth{results::CacheMode::kNone,
+                                            results::CacheMode::kWeights};
 
-StoredMeasurement row_of(const LayerKey& key,
-                         const std::string& variant,
-                         double seconds,
-                         Purpose purpose) {
-  StoredMeasurement row;
+results::StoredMeasurement row_of(const model::LayerKey& key,
+                                  const std::string& variant,
+                                  double seconds,
+                                  results::Purpose purpose) {
+  results::StoredMeasurement row;
   row.measurement.key = key;
   row.measurement.variant = variant;
   row.measurement.purpose = purpose;
@@ -70,7 +72,7 @@ TEST(Planner, measures_each_key_once_and_counts_its_occurrences) {
       model_of("b", {relu(64), matmul(4, 8, 16)})};
   const std::vector<WorkItem> items = work_items(models, {}, kBoth, Shard{});
   ASSERT_EQ(items.size(), 2U);
-  EXPECT_EQ(items[0].key, to_key(matmul(4, 8, 16)));
+  EXPECT_EQ(items[0].key, model::to_key(matmul(4, 8, 16)));
   EXPECT_EQ(items[0].occurrences, 3);
   EXPECT_DOUBLE_EQ(items[0].weight, 3.0 * 4 * 8 * 16);
   EXPECT_EQ(items[1].occurrences, 2);
@@ -85,8 +87,8 @@ TEST(Planner, puts_the_heaviest_first) {
       model_of("a", {relu(10), matmul(2, 2, 2), matmul(64, 64, 64), matmul(8, 8, 8)})};
   const std::vector<WorkItem> items = work_items(models, {}, kBoth, Shard{});
   ASSERT_EQ(items.size(), 4U);
-  EXPECT_EQ(items[0].key, to_key(matmul(64, 64, 64)));
-  EXPECT_EQ(items[1].key, to_key(matmul(8, 8, 8)));
+  EXPECT_EQ(items[0].key, model::to_key(matmul(64, 64, 64)));
+  EXPECT_EQ(items[1].key, model::to_key(matmul(8, 8, 8)));
   for (std::size_t i = 1; i < items.size(); ++i) {
     EXPECT_GE(items[i - 1].weight, items[i].weight);
   }
@@ -101,15 +103,15 @@ TEST(Planner, asks_for_every_layer_in_every_cache_mode) {
 }
 
 TEST(Planner, measures_what_is_left_of_a_chain_when_another_takes_the_addition) {
-  GraphSketch b;
-  const ValueId x = b.input({1, 8, 4, 4});
-  const ValueId left = b.batch_norm(b.conv(x, 8, 3));
-  const ValueId right = b.batch_norm(b.conv(x, 8, 1));
+  rewrite::GraphSketch b;
+  const model::ValueId x = b.input({1, 8, 4, 4});
+  const model::ValueId left = b.batch_norm(b.conv(x, 8, 3));
+  const model::ValueId right = b.batch_norm(b.conv(x, 8, 1));
   PlannedModel model;
   model.graph = b.build({b.relu(b.add(left, right))});
   std::map<std::string, int> epilogues;
   for (const WorkItem& item : work_items({&model, 1}, {}, kBoth, Shard{})) {
-    const LayerSpec spec = parse_key(item.key);
+    const model::LayerSpec spec = model::parse_key(item.key);
     if (spec.op == "conv" && spec.has_input(2)) {  // BatchNorm is folded into it
       ++epilogues[spec.epilogue.empty() ? "none" : spec.epilogue.back().fn];
     }
@@ -118,12 +120,12 @@ TEST(Planner, measures_what_is_left_of_a_chain_when_another_takes_the_addition) 
 }
 
 TEST(Planner, gives_each_key_to_exactly_one_shard) {
-  std::vector<LayerSpec> specs;
+  std::vector<model::LayerSpec> specs;
   for (std::int64_t i = 1; i <= 40; ++i) {
     specs.push_back(matmul(i, 3, 5));
   }
   const std::vector<PlannedModel> models{model_of("a", specs)};
-  std::map<LayerKey, int> seen;
+  std::map<model::LayerKey, int> seen;
   for (std::uint32_t index = 1; index <= 3; ++index) {
     for (const WorkItem& item : work_items(models, {}, kBoth, Shard{index, 3})) {
       ++seen[item.key];
@@ -136,63 +138,67 @@ TEST(Planner, gives_each_key_to_exactly_one_shard) {
 }
 
 TEST(Planner, takes_listed_layers_with_their_counts) {
-  const std::vector<ResolvedSuite::LayerEntry> layers{{to_key(matmul(4, 8, 16)), 3, "shapes.toml"}};
+  const std::vector<suite::ResolvedSuite::LayerEntry> layers{
+      {model::to_key(matmul(4, 8, 16)), 3, "shapes.toml"}};
   const std::vector<WorkItem> items = work_items({}, layers, kBoth, Shard{});
   ASSERT_EQ(items.size(), 1U);
   EXPECT_EQ(items[0].occurrences, 3);
 }
 
 TEST(Planner, drops_only_the_cache_modes_that_are_settled) {
-  const LayerKey key = to_key(matmul(4, 8, 16));
+  const model::LayerKey key = model::to_key(matmul(4, 8, 16));
   const std::vector<WorkItem> items{{.key = key, .occurrences = 1, .weight = 1, .caches = kBoth}};
-  const StoredMeasurement full = row_of(key, "impl=a", 1e-3, Purpose::kFull);
-  StoredMeasurement race = full;
-  race.measurement.purpose = Purpose::kRace;
-  race.measurement.cache = CacheMode::kWeights;
+  const results::StoredMeasurement full = row_of(key, "impl=a", 1e-3, results::Purpose::kFull);
+  results::StoredMeasurement race = full;
+  race.measurement.purpose = results::Purpose::kRace;
+  race.measurement.cache = results::CacheMode::kWeights;
   const std::vector<WorkItem> left = without_measured(items, std::vector{full, race});
   ASSERT_EQ(left.size(), 1U);
-  EXPECT_EQ(left[0].caches, std::vector<CacheMode>{CacheMode::kWeights});
+  EXPECT_EQ(left[0].caches, std::vector<results::CacheMode>{results::CacheMode::kWeights});
 
-  StoredMeasurement refused;
+  results::StoredMeasurement refused;
   refused.measurement.key = key;
-  refused.measurement.cache = CacheMode::kWeights;
-  refused.measurement.outcome = {Outcome::Kind::kUnsupported, "no such type here"};
+  refused.measurement.cache = results::CacheMode::kWeights;
+  refused.measurement.outcome = {results::Outcome::Kind::kUnsupported, "no such type here"};
   EXPECT_TRUE(without_measured(left, std::vector{refused}).empty());
 }
 
 TEST(Planner, confirms_the_close_ones_and_the_library_choice) {
-  const LayerKey key = to_key(matmul(4, 8, 16));
-  std::vector<StoredMeasurement> rows{row_of(key, "impl=fast", 1.00e-3, Purpose::kFull),
-                                      row_of(key, "impl=close", 1.05e-3, Purpose::kFull),
-                                      row_of(key, "impl=also_close", 1.08e-3, Purpose::kFull),
-                                      row_of(key, "impl=choice", 2.00e-3, Purpose::kFull)};
+  const model::LayerKey key = model::to_key(matmul(4, 8, 16));
+  std::vector<results::StoredMeasurement> rows{
+      row_of(key, "impl=fast", 1.00e-3, results::Purpose::kFull),
+      row_of(key, "impl=close", 1.05e-3, results::Purpose::kFull),
+      row_of(key, "impl=also_close", 1.08e-3, results::Purpose::kFull),
+      row_of(key, "impl=choice", 2.00e-3, results::Purpose::kFull)};
   rows[3].measurement.library_choice = true;
   const std::vector<Confirmation> wanted = confirmations(rows, {.margin = 0.10, .max_variants = 2});
   ASSERT_EQ(wanted.size(), 1U);
   EXPECT_EQ(wanted[0].variants,
             (std::vector<std::string>{"impl=fast", "impl=close", "impl=choice"}));
 
-  rows.push_back(row_of(key, "impl=fast", 1.01e-3, Purpose::kConfirm));
+  rows.push_back(row_of(key, "impl=fast", 1.01e-3, results::Purpose::kConfirm));
   EXPECT_TRUE(confirmations(rows, {.margin = 0.10, .max_variants = 2}).empty());
 }
 
 TEST(Planner, repeats_what_was_confirmed_until_enough_processes_have) {
-  const LayerKey key = to_key(matmul(4, 8, 16));
-  std::vector<StoredMeasurement> rows{row_of(key, "impl=only", 1e-3, Purpose::kFull)};
+  const model::LayerKey key = model::to_key(matmul(4, 8, 16));
+  std::vector<results::StoredMeasurement> rows{
+      row_of(key, "impl=only", 1e-3, results::Purpose::kFull)};
   rows[0].measurement.process = 1;
   const std::vector<Confirmation> first = confirmations(rows, {.processes = 3});
   ASSERT_EQ(first.size(), 1U) << "a single variant too: what differs is the process";
   EXPECT_EQ(first[0].variants, std::vector<std::string>{"impl=only"});
 
   for (const std::int64_t process : {2, 3}) {
-    rows.push_back(row_of(key, "impl=only", 1e-3, Purpose::kConfirm));
+    rows.push_back(row_of(key, "impl=only", 1e-3, results::Purpose::kConfirm));
     rows.back().measurement.process = process;
-    rows.back().measurement.cache = CacheMode::kNone;
+    rows.back().measurement.cache = results::CacheMode::kNone;
     const std::vector<Confirmation> again = confirmations(rows, {.processes = 3});
     ASSERT_EQ(again.size(), 1U) << process;
-    EXPECT_EQ(again[0].caches, std::vector<CacheMode>{CacheMode::kNone}) << "only hot";
+    EXPECT_EQ(again[0].caches, std::vector<results::CacheMode>{results::CacheMode::kNone})
+        << "only hot";
   }
-  rows.push_back(row_of(key, "impl=only", 1e-3, Purpose::kConfirm));
+  rows.push_back(row_of(key, "impl=only", 1e-3, results::Purpose::kConfirm));
   rows.back().measurement.process = 4;
   EXPECT_TRUE(confirmations(rows, {.processes = 3}).empty());
   EXPECT_EQ(confirmations(rows, {.processes = 4}).size(), 1U);
@@ -207,4 +213,4 @@ TEST(Planner, reads_shards_and_refuses_nonsense) {
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::session

@@ -9,7 +9,7 @@
 #include "harness/base/error.hpp"
 #include "tests/support/temporary_folder.hpp"
 
-namespace plumb {
+namespace plumb::session {
 namespace {
 
 using ::testing::HasSubstr;
@@ -73,7 +73,7 @@ TEST_F(SampleFile, reads_annotated_series) {
       write(R"({"series":[{"id":"s","values":[1,2,3],"change_points":[2]}]})"));
   ASSERT_EQ(set.series.size(), 1U);
   EXPECT_EQ(set.series[0].series.id, "s");
-  EXPECT_EQ(set.series[0].annotators, (std::vector<MarkedChanges>{{2}}));
+  EXPECT_EQ(set.series[0].annotators, (std::vector<stats::MarkedChanges>{{2}}));
 }
 
 TEST_F(SampleFile, reads_the_turing_change_point_dataset) {
@@ -86,7 +86,7 @@ TEST_F(SampleFile, reads_the_turing_change_point_dataset) {
   std::ofstream(datasets / "wide.json") << R"({"series":[{"raw":[5]},{"raw":[5]}]})";
   const AnnotatedSet set = read_annotated_series(annotations);
   ASSERT_EQ(set.series.size(), 2U);
-  EXPECT_EQ(set.series[0].annotators, (std::vector<MarkedChanges>{{1}, {}}));
+  EXPECT_EQ(set.series[0].annotators, (std::vector<stats::MarkedChanges>{{1}, {}}));
   EXPECT_TRUE(std::isnan(set.series[0].series.values[1]));
   EXPECT_EQ(set.series[1].series.values, std::vector<double>{5.0});
   EXPECT_EQ(set.skipped, (std::vector<std::string>{"gone", "wide"}));
@@ -132,4 +132,4 @@ TEST_F(SampleFile, says_where_a_file_is_wrong) {
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::session

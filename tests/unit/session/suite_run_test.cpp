@@ -13,7 +13,7 @@
 #include "harness/session/stored/run_session.hpp"
 #include "tests/support/temporary_folder.hpp"
 
-namespace plumb {
+namespace plumb::session {
 namespace {
 
 using ::testing::IsEmpty;
@@ -28,13 +28,15 @@ const char* const kLarge =
 class NoModels final : public ModelSource {
  public:
   [[nodiscard]] std::map<std::string, std::int64_t> axes(const std::string& name,
-                                                         const ReadOptions&) const override {
+                                                         const model::ReadOptions&) const override {
     throw Error(Error::Kind::kUser, "there is no model '" + name + "'");
   }
-  [[nodiscard]] Graph graph(const std::string& name, const ReadOptions&) const override {
+  [[nodiscard]] model::Graph graph(const std::string& name,
+                                   const model::ReadOptions&) const override {
     throw Error(Error::Kind::kUser, "there is no model '" + name + "'");
   }
-  [[nodiscard]] std::string onnx(const std::string& name, const ReadOptions&) const override {
+  [[nodiscard]] std::string onnx(const std::string& name,
+                                 const model::ReadOptions&) const override {
     throw Error(Error::Kind::kUser, "there is no model '" + name + "'");
   }
 };
@@ -67,7 +69,7 @@ class SuiteRunTest : public testing::Test {
     options_.stack = "fake";
     options_.command = {"plumb", "run"};
     suite_.name = "two-layers";
-    suite_.caches = {CacheMode::kNone};
+    suite_.caches = {results::CacheMode::kNone};
     suite_.layers = {{.key = {kSmall}, .count = 1, .file = ""},
                      {.key = {kLarge}, .count = 1, .file = ""}};
   }
@@ -80,26 +82,27 @@ class SuiteRunTest : public testing::Test {
 
   TemporaryFolder folder_;
   std::filesystem::path script_ = folder_.path() / "script.toml";
-  std::unique_ptr<Store> store_ = open_store("sqlite:" + (folder_.path() / "store.db").string());
+  std::unique_ptr<store::Store> store_ =
+      store::open_store("sqlite:" + (folder_.path() / "store.db").string());
   NoModels models_;
   CountedProgress progress_;
   std::atomic<bool> stop_{false};
   SuiteRunOptions options_;
-  ResolvedSuite suite_;
+  suite::ResolvedSuite suite_;
 };
 
 TEST_F(SuiteRunTest, measures_every_layer_in_restarted_processes_and_finishes_the_run) {
   const SuiteRunOutcome outcome = run();
-  EXPECT_EQ(outcome.state, RunState::kFinished);
+  EXPECT_EQ(outcome.state, results::RunState::kFinished);
   EXPECT_THAT(outcome.stack_faults, IsEmpty());
-  const RunRecord run = store_->find_run(outcome.run);
-  EXPECT_EQ(run.state, RunState::kFinished);
+  const results::RunRecord run = store_->find_run(outcome.run);
+  EXPECT_EQ(run.state, results::RunState::kFinished);
   EXPECT_EQ(run.header.stack, "fake");
   std::set<std::int64_t> processes;
   std::set<std::string> keys;
-  for (const StoredMeasurement& row : store_->measurements(outcome.run)) {
+  for (const results::StoredMeasurement& row : store_->measurements(outcome.run)) {
     keys.insert(row.measurement.key.text);
-    if (row.measurement.purpose == Purpose::kConfirm) {
+    if (row.measurement.purpose == results::Purpose::kConfirm) {
       processes.insert(row.measurement.process);
     }
   }
@@ -112,7 +115,7 @@ TEST_F(SuiteRunTest, measures_every_layer_in_restarted_processes_and_finishes_th
 TEST_F(SuiteRunTest, a_stopped_run_is_resumed_once_and_only_of_the_same_suite) {
   stop_ = true;
   const SuiteRunOutcome stopped = run();
-  EXPECT_EQ(stopped.state, RunState::kInterrupted);
+  EXPECT_EQ(stopped.state, results::RunState::kInterrupted);
   stop_ = false;
   options_.resume = true;
   suite_.layers.pop_back();
@@ -120,23 +123,23 @@ TEST_F(SuiteRunTest, a_stopped_run_is_resumed_once_and_only_of_the_same_suite) {
   suite_.layers.push_back({.key = {kLarge}, .count = 1, .file = ""});
   const SuiteRunOutcome resumed = run();
   EXPECT_EQ(resumed.run, stopped.run);
-  EXPECT_EQ(resumed.state, RunState::kFinished);
+  EXPECT_EQ(resumed.state, results::RunState::kFinished);
   EXPECT_NE(run().run, stopped.run) << "it is finished";
 }
 
 TEST_F(SuiteRunTest, processes_of_a_resumed_run_have_numbers_of_their_own) {
   progress_.when_shown = [this](const Progress& progress) { stop_ = progress.done > 0; };
-  const RunId id = run().run;
+  const results::RunId id = run().run;
   const std::int64_t last = last_process(*store_, id);
   const std::size_t before = store_->measurements(id).size();
-  ASSERT_EQ(store_->find_run(id).state, RunState::kInterrupted);
+  ASSERT_EQ(store_->find_run(id).state, results::RunState::kInterrupted);
   ASSERT_GT(before, 0U);
   ASSERT_GT(last, 0);
   progress_.when_shown = nullptr;
   stop_ = false;
   options_.resume = true;
   ASSERT_EQ(run().run, id);
-  const std::vector<StoredMeasurement> rows = store_->measurements(id);
+  const std::vector<results::StoredMeasurement> rows = store_->measurements(id);
   ASSERT_GT(rows.size(), before);
   for (std::size_t i = 0; i < rows.size(); ++i) {
     EXPECT_EQ(rows[i].measurement.process > last, i >= before) << i;
@@ -144,25 +147,25 @@ TEST_F(SuiteRunTest, processes_of_a_resumed_run_have_numbers_of_their_own) {
 }
 
 TEST_F(SuiteRunTest, a_session_that_ends_early_leaves_an_interrupted_run_that_can_be_resumed) {
-  RunHeader header;
+  results::RunHeader header;
   header.suite = "two-layers";
   header.stack = "fake";
   header.started = current_time();
-  RunId id;
+  results::RunId id;
   {
     RunSession session(*store_, {});
     session.begin(header);
     id = session.id();
-    EXPECT_EQ(store_->find_run(id).state, RunState::kRunning);
+    EXPECT_EQ(store_->find_run(id).state, results::RunState::kRunning);
     RunSession second(*store_, {});
     EXPECT_FALSE(second.resume(header)) << "a process works on it";
   }
-  EXPECT_EQ(store_->find_run(id).state, RunState::kInterrupted);
+  EXPECT_EQ(store_->find_run(id).state, results::RunState::kInterrupted);
   RunSession session(*store_, {});
   ASSERT_TRUE(session.resume(header));
   EXPECT_EQ(session.id(), id);
   session.keep_stack_faults({"'libdnnl.so.3' was replaced"});
-  session.finish(RunState::kInterrupted);
+  session.finish(results::RunState::kInterrupted);
   RunSession third(*store_, {});
   EXPECT_FALSE(third.resume(header)) << "its stack changed";
 }
@@ -174,4 +177,4 @@ TEST_F(SuiteRunTest, refuses_a_shard_that_is_none_before_anything_is_measured) {
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::session

@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
-namespace plumb {
+namespace plumb::session {
 namespace {
 
 namespace fs = std::filesystem;
@@ -34,7 +34,7 @@ TEST_F(SystemFacts, identifies_the_machine_by_what_does_not_change) {
   write("proc/meminfo", "MemTotal:       16000000 kB\n");
   write("sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", "performance\n");
   write("proc/sys/kernel/random/boot_id", "5f0c-77\n");
-  const Environment system = read_system(root_);
+  const results::Environment system = read_system(root_);
   EXPECT_EQ(system.facts.at("boot.id"), "5f0c-77");
   EXPECT_EQ(system.identity.at("cpu.model"), "Example CPU, family 6, model 143, stepping 8");
   EXPECT_EQ(system.identity.at("cpu.count"), "2");
@@ -45,16 +45,16 @@ TEST_F(SystemFacts, identifies_the_machine_by_what_does_not_change) {
 }
 
 TEST_F(SystemFacts, says_unknown_where_the_system_is_silent) {
-  const Environment system = read_system(root_);
+  const results::Environment system = read_system(root_);
   EXPECT_EQ(system.identity.at("memory"), "unknown");
   EXPECT_EQ(system.facts.at("governor"), "unknown");
 }
 
 TEST_F(SystemFacts, hashes_stack_and_threads_but_no_recorded_fact) {
-  const Environment system = read_system(root_);
-  Environment worker;
+  const results::Environment system = read_system(root_);
+  results::Environment worker;
   worker.identity["library.sha256"] = "aa";
-  Environment other_worker = worker;
+  results::Environment other_worker = worker;
   other_worker.facts["library.path"] = "/elsewhere";
   const std::string id = join_environment(system, worker, 1, "default").id();
   EXPECT_EQ(join_environment(system, other_worker, 1, "renamed").id(), id);
@@ -64,4 +64,4 @@ TEST_F(SystemFacts, hashes_stack_and_threads_but_no_recorded_fact) {
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::session

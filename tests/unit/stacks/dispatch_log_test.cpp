@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace plumb {
+namespace plumb::stacks {
 namespace {
 
 using Reasons = std::map<std::string, std::string>;
@@ -52,4 +52,4 @@ TEST(DispatchLog, leaves_out_what_is_no_such_message) {
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::stacks

@@ -11,7 +11,7 @@
 #include "harness/base/error.hpp"
 #include "tests/support/temporary_folder.hpp"
 
-namespace plumb {
+namespace plumb::stacks {
 namespace {
 
 std::filesystem::path a_library() {
@@ -39,4 +39,4 @@ TEST(ExportedSymbols, refuses_what_is_no_library_and_every_truncation) {
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::stacks

@@ -8,7 +8,7 @@
 #include <cmath>
 #include <random>
 
-namespace plumb {
+namespace plumb::stats {
 namespace {
 
 TEST(AlphaSpending, one_look_spends_everything) {
@@ -64,4 +64,4 @@ TEST(AlphaSpending, total_p_is_the_inverse_of_the_limits) {
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::stats

@@ -9,7 +9,7 @@
 #include "harness/stats/change_points.hpp"
 #include "tests/support/series_family.hpp"
 
-namespace plumb {
+namespace plumb::stats {
 namespace {
 
 using ::testing::IsEmpty;
@@ -207,4 +207,4 @@ TEST(ChangeModels, whole_numbers_and_long_histories) {
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::stats

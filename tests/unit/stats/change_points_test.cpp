@@ -9,7 +9,7 @@
 #include "harness/base/error.hpp"
 #include "tests/support/noise_series.hpp"
 
-namespace plumb {
+namespace plumb::stats {
 namespace {
 
 using ::testing::IsEmpty;
@@ -193,4 +193,4 @@ TEST(ChangePoints, replayed_run_by_run_it_hardly_ever_alarms) {
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::stats

@@ -5,7 +5,7 @@
 
 #include "tests/support/noise_series.hpp"
 
-namespace plumb {
+namespace plumb::stats {
 namespace {
 
 std::vector<double> rising(NoiseSeries& source, std::size_t length, double rise, double noise) {
@@ -54,4 +54,4 @@ TEST(Creep, needs_history_and_positive_values) {
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::stats

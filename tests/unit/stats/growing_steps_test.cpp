@@ -10,7 +10,7 @@
 #include "harness/stats/change_points.hpp"
 #include "tests/support/series_family.hpp"
 
-namespace plumb {
+namespace plumb::stats {
 namespace {
 
 constexpr int kDraws = 200;
@@ -109,4 +109,4 @@ std::vector<NamedFamily> named_families() {
 INSTANTIATE_TEST_SUITE_P(Families, GrowingSteps, ::testing::ValuesIn(named_families()));
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::stats

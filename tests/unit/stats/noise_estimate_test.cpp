@@ -7,7 +7,7 @@
 
 #include "tests/support/series_family.hpp"
 
-namespace plumb {
+namespace plumb::stats {
 namespace {
 
 TEST(NoiseEstimate, medians) {
@@ -59,4 +59,4 @@ TEST(NoiseEstimate, the_last_point_of_a_level_is_no_outlier) {
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::stats

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace plumb {
+namespace plumb::stats {
 namespace {
 
 double f1(const std::vector<MarkedChanges>& annotators, const MarkedChanges& found) {
@@ -42,4 +42,4 @@ TEST(SegmentationScore, cover_by_hand) {
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::stats

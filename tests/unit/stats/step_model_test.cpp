@@ -6,7 +6,7 @@
 #include <cmath>
 #include <random>
 
-namespace plumb {
+namespace plumb::stats {
 namespace {
 
 using ::testing::ElementsAre;
@@ -71,4 +71,4 @@ TEST(StepModel, keeps_the_coarse_models_of_its_path) {
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::stats

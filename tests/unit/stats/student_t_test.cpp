@@ -5,7 +5,7 @@
 
 #include <limits>
 
-namespace plumb {
+namespace plumb::stats {
 namespace {
 
 TEST(StudentT, is_as_tabulated) {
@@ -17,4 +17,4 @@ TEST(StudentT, is_as_tabulated) {
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::stats

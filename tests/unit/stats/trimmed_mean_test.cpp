@@ -8,7 +8,7 @@
 #include <numeric>
 #include <random>
 
-namespace plumb {
+namespace plumb::stats {
 namespace {
 
 constexpr double kInfinite = std::numeric_limits<double>::infinity();
@@ -90,4 +90,4 @@ TEST(TrimmedMean, two_variances_say_nothing_of_each_other) {
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::stats

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <random>
 
-namespace plumb {
+namespace plumb::stats {
 namespace {
 
 using Runs = std::vector<std::vector<double>>;
@@ -89,4 +89,4 @@ TEST(SharesP, agrees_with_published_values) {
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::stats

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace plumb {
+namespace plumb::store {
 namespace {
 
 // From xxHash's own sanity checks and documentation, seed 0.
@@ -31,4 +31,4 @@ TEST(ContentHash, values_do_not_run_into_each_other) {
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::store

@@ -7,13 +7,13 @@
 #include "harness/base/error.hpp"
 #include "harness/results/results_json.hpp"
 
-namespace plumb {
+namespace plumb::store {
 namespace {
 
 using testing::HasSubstr;
 
-DerivedRecord record(const std::string& kind, const std::string& payload) {
-  DerivedRecord result;
+results::DerivedRecord record(const std::string& kind, const std::string& payload) {
+  results::DerivedRecord result;
   result.kind = kind;
   result.subject = "lenet";
   result.payload = payload;
@@ -24,7 +24,7 @@ TEST(DerivedPayload, what_readers_expect_passes) {
   for (const auto& [kind, payload] : std::vector<std::pair<std::string, std::string>>{
            {"bound", R"({"models":[{"bounds":[{}]}]})"},
            {"whatif", R"({"models":[]})"},
-           {"calibration", to_json(Calibration())},
+           {"calibration", to_json(results::Calibration())},
            {"noise", R"({"metrics":[{"series":"s","process":0.1,"floor":0.2}]})"},
            {"confirmation", R"({"series":["a"],"after_process":5})"},
            {"change", R"({"state":"open","before_seconds":1,"after_seconds":2})"},
@@ -65,4 +65,4 @@ TEST(DerivedPayload, what_they_cannot_read_is_refused_by_kind_and_subject) {
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::store

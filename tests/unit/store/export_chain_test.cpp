@@ -7,7 +7,7 @@
 
 #include "harness/base/error.hpp"
 
-namespace plumb {
+namespace plumb::store {
 namespace {
 
 std::vector<std::string> sealed(const std::vector<std::string>& lines) {
@@ -63,4 +63,4 @@ TEST(ExportChain, a_line_without_a_digest_is_told_from_one_with) {
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::store

@@ -6,7 +6,7 @@
 #include "harness/base/error.hpp"
 #include "tests/support/result_rows.hpp"
 
-namespace plumb {
+namespace plumb::store {
 namespace {
 
 TEST(ExportLine, short_lines_are_written_as_documented) {
@@ -17,9 +17,9 @@ TEST(ExportLine, short_lines_are_written_as_documented) {
 }
 
 TEST(ExportLine, every_kind_of_line_reads_back) {
-  RunRecord record;
+  results::RunRecord record;
   record.header = test::header("01J");
-  record.state = RunState::kInterrupted;
+  record.state = results::RunState::kInterrupted;
   record.finished = test::at(5);
   record.tags = {"a\"b"};
   const std::vector<ExportLine> lines{
@@ -60,4 +60,4 @@ TEST(ExportLine, lines_that_are_not_of_an_export_are_refused) {
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::store

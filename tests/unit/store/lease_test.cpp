@@ -9,7 +9,7 @@
 #include "tests/support/result_rows.hpp"
 #include "tests/support/temporary_folder.hpp"
 
-namespace plumb {
+namespace plumb::store {
 namespace {
 
 using testing::AllOf;
@@ -56,24 +56,26 @@ TEST(LeaseFile, that_cannot_be_made_is_said) {
 TEST(StoreLease, who_lost_a_run_stores_nothing_more_of_it) {
   const TemporaryFolder folder;
   const std::string url = "sqlite:" + (folder.path() / "store.db").string();
-  const std::vector<Measurement> rows{test::row(test::key(1), 5)};
+  const std::vector<results::Measurement> rows{test::row(test::key(1), 5)};
   const auto first = open_store(url);
   first->begin_run(test::header(kRun));
-  const std::vector<RowId> ids = first->append(kRun, rows);
+  const std::vector<results::RowId> ids = first->append(kRun, rows);
   std::filesystem::remove(folder.path() / "store.db-lease");
 
   const auto second = open_store(url);
   ASSERT_TRUE(second->take_run(kRun));
   second->append(kRun, rows);
   const auto calls = {
-      +[](Store& store, const std::vector<RowId>&, const std::vector<Measurement>& of) {
-        store.append(kRun, of);
-      },
-      +[](Store& store, const std::vector<RowId>& of, const std::vector<Measurement>&) {
-        store.link_reused(kRun, of);
-      },
-      +[](Store& store, const std::vector<RowId>&, const std::vector<Measurement>&) {
-        store.finish_run(kRun, RunState::kFinished, test::at(9));
+      +[](Store& store,
+          const std::vector<results::RowId>&,
+          const std::vector<results::Measurement>& of) { store.append(kRun, of); },
+      +[](Store& store,
+          const std::vector<results::RowId>& of,
+          const std::vector<results::Measurement>&) { store.link_reused(kRun, of); },
+      +[](Store& store,
+          const std::vector<results::RowId>&,
+          const std::vector<results::Measurement>&) {
+        store.finish_run(kRun, results::RunState::kFinished, test::at(9));
       }};
   for (const auto call : calls) {
     try {
@@ -85,10 +87,10 @@ TEST(StoreLease, who_lost_a_run_stores_nothing_more_of_it) {
     }
   }
   EXPECT_THAT(second->measurements(kRun), SizeIs(2));
-  second->finish_run(kRun, RunState::kFinished, test::at(10));
-  EXPECT_EQ(second->find_run(kRun).state, RunState::kFinished);
+  second->finish_run(kRun, results::RunState::kFinished, test::at(10));
+  EXPECT_EQ(second->find_run(kRun).state, results::RunState::kFinished);
   EXPECT_THAT(second->verify(), IsEmpty());
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::store

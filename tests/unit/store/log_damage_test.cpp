@@ -13,7 +13,7 @@
 #include "tests/support/result_rows.hpp"
 #include "tests/support/temporary_folder.hpp"
 
-namespace plumb {
+namespace plumb::store {
 namespace {
 
 using testing::AnyOf;
@@ -33,7 +33,7 @@ class LogDamage : public testing::Test {
       const auto store = open_store(url());
       store->begin_run(test::header(kRun));
       for (int i = 0; i < kCommits; ++i) {
-        store->append(kRun, std::vector<Measurement>{test::row(test::key(i), 5)});
+        store->append(kRun, std::vector<results::Measurement>{test::row(test::key(i), 5)});
       }
       _exit(0);
     }
@@ -88,7 +88,7 @@ TEST_F(LogDamage, frames_of_an_older_log_are_none_of_its_own) {
   {
     const auto store = open_store(url());
     ASSERT_TRUE(store->take_run(kRun));
-    store->append(kRun, std::vector<Measurement>{test::row(test::key(99), 5)});
+    store->append(kRun, std::vector<results::Measurement>{test::row(test::key(99), 5)});
     EXPECT_EQ(read_log_damage(path_), std::nullopt);
   }
   EXPECT_EQ(read_log_damage(path_), std::nullopt);
@@ -104,4 +104,4 @@ TEST_F(LogDamage, the_store_says_so_at_its_next_opening_and_when_verified) {
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::store

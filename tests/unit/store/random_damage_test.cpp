@@ -22,7 +22,7 @@
 #include "tests/support/result_rows.hpp"
 #include "tests/support/temporary_folder.hpp"
 
-namespace plumb {
+namespace plumb::store {
 namespace {
 
 constexpr const char* kOld = "01J00000000000000000000001";
@@ -37,31 +37,33 @@ int places() {
 /// Fills a store with two runs: the newer one reuses rows of the older, has a tag and bounds.
 void fill(Store& store) {
   store.begin_run(test::header(kOld, 0));
-  std::vector<RowId> rows;
+  std::vector<results::RowId> rows;
   for (int i = 0; i < kKeys; ++i) {
-    std::vector<Measurement> batch{test::row(test::key(i), 5 + i, "a", Purpose::kRace),
-                                   test::row(test::key(i), 5 + i, "a"),
-                                   test::row(test::key(i), 6 + i, "b")};
+    std::vector<results::Measurement> batch{
+        test::row(test::key(i), 5 + i, "a", results::Purpose::kRace),
+        test::row(test::key(i), 5 + i, "a"),
+        test::row(test::key(i), 6 + i, "b")};
     batch.back().attributes = {{"engine", std::to_string(i)}};
     batch.back().readings = {{"power_watts", {310.0, 309.0, 312.0, 3}}};
-    const std::vector<RowId> ids = store.append(kOld, batch);
+    const std::vector<results::RowId> ids = store.append(kOld, batch);
     rows.insert(rows.end(), ids.begin(), ids.end());
   }
   store.append(kOld,
-               std::vector<Measurement>{
-                   test::failure(test::key(kKeys), Outcome::Kind::kUnsupported, "no bf16")});
-  store.finish_run(kOld, RunState::kFinished, test::at(30));
+               std::vector<results::Measurement>{test::failure(
+                   test::key(kKeys), results::Outcome::Kind::kUnsupported, "no bf16")});
+  store.finish_run(kOld, results::RunState::kFinished, test::at(30));
   store.begin_run(test::header(kNew, 60));
-  store.append(kNew, std::vector<Measurement>{test::row(test::key(99), 7)});
-  store.link_reused(kNew, std::vector<RowId>{rows[1], rows[4], rows[7]});
+  store.append(kNew, std::vector<results::Measurement>{test::row(test::key(99), 7)});
+  store.link_reused(kNew, std::vector<results::RowId>{rows[1], rows[4], rows[7]});
   for (int i = 0; i < kKeys; ++i) {
-    store.put_derived(std::vector<DerivedRecord>{{kNew,
-                                                  "bound",
-                                                  fmt::format("model-{}|1|f32", i),
-                                                  "1",
-                                                  {rows[1], rows[4]},
-                                                  fmt::format(R"({{"models":[],"i":{}}})", i),
-                                                  test::at(70)}});
+    store.put_derived(
+        std::vector<results::DerivedRecord>{{kNew,
+                                             "bound",
+                                             fmt::format("model-{}|1|f32", i),
+                                             "1",
+                                             {rows[1], rows[4]},
+                                             fmt::format(R"({{"models":[],"i":{}}})", i),
+                                             test::at(70)}});
   }
   store.tag(kNew, "main");
 }
@@ -80,7 +82,7 @@ const std::vector<Answer>& answers() {
       exported,
       [](const Store& store) {
         std::string text;
-        for (const RunRecord& run : store.runs()) {
+        for (const results::RunRecord& run : store.runs()) {
           text += to_json(run.header) + std::string(to_text(run.state)) +
                   fmt::format("{} {} {}\n", run.rows_ok, run.rows_failed, run.rows_reused);
         }
@@ -90,7 +92,7 @@ const std::vector<Answer>& answers() {
       [](const Store& store) { return to_json(store.find_run("@latest").header); },
       [](const Store& store) {
         std::string text;
-        for (const StoredMeasurement& row : store.measurements(kNew)) {
+        for (const results::StoredMeasurement& row : store.measurements(kNew)) {
           text += to_json(row.measurement);
         }
         return text;
@@ -98,8 +100,8 @@ const std::vector<Answer>& answers() {
       [](const Store& store) {
         std::string text;
         for (int i = 0; i < kKeys; ++i) {
-          const auto points =
-              store.latest(std::vector<SeriesQuery>{{test::key(i).text, CacheMode::kNone, {}}});
+          const auto points = store.latest(
+              std::vector<SeriesQuery>{{test::key(i).text, results::CacheMode::kNone, {}}});
           text += points[0] ? fmt::format("{} {} {}\n",
                                           points[0]->run,
                                           points[0]->variant,
@@ -110,7 +112,7 @@ const std::vector<Answer>& answers() {
       },
       [](const Store& store) {
         std::string text;
-        for (const DerivedRecord& record : store.derived(kNew, "bound")) {
+        for (const results::DerivedRecord& record : store.derived(kNew, "bound")) {
           text += record.subject + record.payload;
         }
         return text;
@@ -248,4 +250,4 @@ TEST_F(RandomDamage, of_the_log_of_a_killed_run) {
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::store

@@ -14,7 +14,7 @@
 #include "tests/support/result_rows.hpp"
 #include "tests/support/temporary_folder.hpp"
 
-namespace plumb {
+namespace plumb::store {
 namespace {
 
 using testing::Contains;
@@ -50,7 +50,7 @@ class SchemaTest : public testing::Test {
 /// Puts a run into a database of version 1, column by column as version 1 had them.
 void insert_run(SqliteConnection& connection,
                 std::int64_t number,
-                const RunHeader& header,
+                const results::RunHeader& header,
                 std::int64_t rows_ok,
                 std::int64_t rows_failed) {
   const std::string suite_hash = sha256(header.resolved_suite);
@@ -75,10 +75,10 @@ void insert_run(SqliteConnection& connection,
 
 /// Puts a row without samples into a database of version 1.
 void insert_row(SqliteConnection& connection,
-                RowId id,
+                results::RowId id,
                 std::int64_t layer,
-                const RunId& run,
-                const Measurement& row) {
+                const results::RunId& run,
+                const results::Measurement& row) {
   const auto hash = [](const std::string& text) { return ContentHash().bytes(text).stored(); };
   SqliteStatement text(connection, "insert or ignore into layer_keys values (?, ?)");
   text.bind(layer).bind(std::string_view(row.key.text)).run();
@@ -120,7 +120,8 @@ TEST_F(SchemaTest, a_store_of_version_one_keeps_everything_and_finds_its_newest_
     // Run 1 started after run 2: ids say nothing about time.
     insert_run(connection, 1, test::header(newer, 200), 1, 1);
     insert_run(connection, 2, test::header(older, 100), 2, 0);
-    const auto refused = test::failure(test::key(2), Outcome::Kind::kUnsupported, "no bf16");
+    const auto refused =
+        test::failure(test::key(2), results::Outcome::Kind::kUnsupported, "no bf16");
     insert_row(connection, kRun, 1, newer, test::row(test::key(1), 20));
     insert_row(connection, kRun + 1, 2, newer, refused);
     insert_row(connection, 2 * kRun, 1, older, test::row(test::key(1), 10));
@@ -132,20 +133,20 @@ TEST_F(SchemaTest, a_store_of_version_one_keeps_everything_and_finds_its_newest_
   const auto store = open_store(url());
   EXPECT_EQ(store->schema_version(), 5);
   EXPECT_THAT(store->runs(), SizeIs(2));
-  const std::vector<StoredMeasurement> rows = store->measurements(newer);
+  const std::vector<results::StoredMeasurement> rows = store->measurements(newer);
   ASSERT_THAT(rows, SizeIs(2));
   EXPECT_EQ(rows[0].row, kRun);
   EXPECT_DOUBLE_EQ(rows[0].measurement.summary.median.count(), 20e-6);
   EXPECT_EQ(rows[1].measurement.outcome.reason, "no bf16");
 
-  const std::vector<SeriesQuery> queries{{test::key(1).text, CacheMode::kNone, {}},
-                                         {test::key(2).text, CacheMode::kNone, {}}};
+  const std::vector<SeriesQuery> queries{{test::key(1).text, results::CacheMode::kNone, {}},
+                                         {test::key(2).text, results::CacheMode::kNone, {}}};
   const auto points = store->latest(queries);
   EXPECT_EQ(points[0]->run, newer);
   EXPECT_EQ(points[1]->run, older) << "the newer run has no time for this key";
-  const std::vector<LayerKey> keys{test::key(2)};
-  const auto reusable =
-      store->reusable(test::header(newer).environment.id(), keys, CacheMode::kNone, std::nullopt);
+  const std::vector<model::LayerKey> keys{test::key(2)};
+  const auto reusable = store->reusable(
+      test::header(newer).environment.id(), keys, results::CacheMode::kNone, std::nullopt);
   ASSERT_THAT(reusable, SizeIs(1));
   EXPECT_EQ(reusable[0].run, newer) << "but a refusal";
   EXPECT_THAT(store->verify(), IsEmpty());
@@ -185,7 +186,7 @@ TEST_F(SchemaTest, a_damaged_schema_is_no_bug_of_the_program) {
       EXPECT_THAT(store->verify(), Contains(HasSubstr("schema"))) << change;
       store->begin_run(test::header("01J00000000000000000000001"));
       store->append("01J00000000000000000000001",
-                    std::vector<Measurement>{test::row(test::key(1), 20)});
+                    std::vector<results::Measurement>{test::row(test::key(1), 20)});
       ADD_FAILURE() << "stored after " << change;
     } catch (const Error& error) {
       EXPECT_EQ(error.kind(), Error::Kind::kEnvironment) << error.what();
@@ -199,7 +200,8 @@ TEST_F(SchemaTest, equal_attributes_are_kept_once) {
   {
     const auto store = open_store(url());
     store->begin_run(test::header("01J00000000000000000000001"));
-    std::vector<Measurement> rows{test::row(test::key(1), 20), test::row(test::key(1), 30)};
+    std::vector<results::Measurement> rows{test::row(test::key(1), 20),
+                                           test::row(test::key(1), 30)};
     rows[0].attributes = rows[1].attributes = {{"engine", "62"}};
     rows.push_back(test::row(test::key(2), 10));
     store->append("01J00000000000000000000001", rows);
@@ -222,7 +224,7 @@ TEST_F(SchemaTest, a_failing_migration_leaves_the_store_as_it_was) {
   }
   EXPECT_THROW((void)open_store(url()), Error);
   SqliteConnection connection(path_);
-  EXPECT_EQ(schema_version_of(connection), 1);
+  EXPECT_EQ(read_schema_version(connection), 1);
 }
 
 TEST_F(SchemaTest, a_newer_store_is_refused_by_both_versions) {
@@ -264,4 +266,4 @@ TEST_F(SchemaTest, a_new_store_has_the_newest_version) {
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::store

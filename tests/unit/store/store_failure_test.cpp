@@ -15,7 +15,7 @@
 #include "tests/support/result_rows.hpp"
 #include "tests/support/temporary_folder.hpp"
 
-namespace plumb {
+namespace plumb::store {
 namespace {
 
 using testing::IsEmpty;
@@ -71,7 +71,7 @@ class StoreFailure : public testing::Test {
   StoreFailure() {
     const auto store = open_store(url());
     store->begin_run(test::header(kRun));
-    store->append(kRun, std::vector<Measurement>{test::row(test::key(1), 5)});
+    store->append(kRun, std::vector<results::Measurement>{test::row(test::key(1), 5)});
   }
   ~StoreFailure() override { set_permissions(std::filesystem::perms::owner_all, folder_.path()); }
   [[nodiscard]] std::string url() const { return "sqlite:" + path_.string(); }
@@ -94,7 +94,9 @@ TEST_F(StoreFailure, a_read_only_store_can_be_read_and_says_why_it_cannot_be_wri
     const bool readable = store->measurements(kRun).size() == 1 && store->verify().empty();
     return readable &&
            fails_with(
-               [&] { store->append(kRun, std::vector<Measurement>{test::row(test::key(2), 5)}); },
+               [&] {
+                 store->append(kRun, std::vector<results::Measurement>{test::row(test::key(2), 5)});
+               },
                {path_.string(), "writable"}) &&
            fails_with([&] { store->tag(kRun, "main"); }, {"writable"});
   }));
@@ -105,7 +107,8 @@ TEST_F(StoreFailure, a_read_only_store_with_a_log_is_read_with_its_log) {
     // The process ends without closing the store, so its log stays.
     Store* const store = open_store(url()).release();
     return store->take_run(kRun) &&
-           store->append(kRun, std::vector<Measurement>{test::row(test::key(2), 5)}).size() == 1;
+           store->append(kRun, std::vector<results::Measurement>{test::row(test::key(2), 5)})
+                   .size() == 1;
   }));
   ASSERT_TRUE(std::filesystem::exists(path_.string() + "-wal"));
   std::filesystem::remove(path_.string() + "-shm");
@@ -122,7 +125,7 @@ TEST_F(StoreFailure, a_read_only_store_with_a_log_is_read_with_its_log) {
 }
 
 TEST_F(StoreFailure, a_store_that_is_deleted_or_replaced_takes_no_more_rows) {
-  const std::vector<Measurement> rows{test::row(test::key(2), 5)};
+  const std::vector<results::Measurement> rows{test::row(test::key(2), 5)};
   EXPECT_TRUE(succeeds_in_child([&] {
     const auto store = open_store(url());
     if (!store->take_run(kRun)) {
@@ -162,7 +165,7 @@ TEST_F(StoreFailure, a_full_disk_loses_only_what_did_not_fit) {
     ::signal(SIGXFSZ, SIG_IGN);
     const rlimit full{200'000, RLIM_INFINITY};
     setrlimit(RLIMIT_FSIZE, &full);
-    std::vector<Measurement> many;
+    std::vector<results::Measurement> many;
     for (int i = 0; i < 5000; ++i) {
       many.push_back(test::row(test::key(i), 5));
     }
@@ -172,7 +175,7 @@ TEST_F(StoreFailure, a_full_disk_loses_only_what_did_not_fit) {
     const rlimit free{RLIM_INFINITY, RLIM_INFINITY};
     setrlimit(RLIMIT_FSIZE, &free);
     // The same store goes on when there is space again, new keys included.
-    store->append(kRun, std::vector<Measurement>{many[7]});
+    store->append(kRun, std::vector<results::Measurement>{many[7]});
     return store->measurements(kRun).size() == 2;
   }));
   const auto store = open_store(url());
@@ -181,4 +184,4 @@ TEST_F(StoreFailure, a_full_disk_loses_only_what_did_not_fit) {
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::store

@@ -15,7 +15,7 @@
 #include "tests/support/result_rows.hpp"
 #include "tests/support/temporary_folder.hpp"
 
-namespace plumb {
+namespace plumb::store {
 namespace {
 
 using testing::IsEmpty;
@@ -29,8 +29,8 @@ std::string run_of(int writer) {
   return "01J0000000000000000000000" + std::to_string(writer);
 }
 
-std::vector<Measurement> batch(int number) {
-  std::vector<Measurement> rows;
+std::vector<results::Measurement> batch(int number) {
+  std::vector<results::Measurement> rows;
   for (int i = 0; i < kRowsPerBatch; ++i) {
     // Keys shared by all writers and keys of this batch alone.
     rows.push_back(test::row(test::key(i % 2 == 0 ? i : 1000 + number * 100 + i), 5 + number));
@@ -49,7 +49,7 @@ std::vector<Measurement> batch(int number) {
         _exit(2);
       }
     }
-    store->finish_run(run_of(writer), RunState::kFinished, test::at(1000));
+    store->finish_run(run_of(writer), results::RunState::kFinished, test::at(1000));
     _exit(0);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "writer %d: %s\n", writer, error.what());
@@ -102,18 +102,18 @@ TEST(StoreProcesses, writers_share_a_store_and_a_killed_one_loses_nothing_commit
   EXPECT_THAT(store->verify(), IsEmpty());
   for (int writer = 1; writer < kWriters; ++writer) {
     EXPECT_THAT(store->measurements(run_of(writer)), SizeIs(kBatches * kRowsPerBatch));
-    EXPECT_EQ(store->find_run(run_of(writer)).state, RunState::kFinished);
+    EXPECT_EQ(store->find_run(run_of(writer)).state, results::RunState::kFinished);
   }
   const std::size_t survived = store->measurements(run_of(0)).size();
   EXPECT_EQ(survived % kRowsPerBatch, 0U) << "a batch is stored whole or not at all";
   EXPECT_GE(survived, committed * kRowsPerBatch);
   EXPECT_LE(survived, (committed + 1) * kRowsPerBatch);
-  EXPECT_EQ(store->find_run(run_of(0)).state, RunState::kRunning);
+  EXPECT_EQ(store->find_run(run_of(0)).state, results::RunState::kRunning);
 
   // The killed run resumes.
   ASSERT_TRUE(store->take_run(run_of(0)));
   store->append(run_of(0), batch(0));
-  store->finish_run(run_of(0), RunState::kFinished, test::at(2000));
+  store->finish_run(run_of(0), results::RunState::kFinished, test::at(2000));
   EXPECT_THAT(store->measurements(run_of(0)), SizeIs(survived + kRowsPerBatch));
   EXPECT_THAT(store->verify(), IsEmpty());
 }
@@ -148,4 +148,4 @@ TEST(StoreProcesses, make_one_store_however_many_begin_at_once) {
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::store

@@ -8,7 +8,7 @@
 #include "harness/store/store.hpp"
 #include "tests/support/temporary_folder.hpp"
 
-namespace plumb {
+namespace plumb::store {
 namespace {
 
 using testing::HasSubstr;
@@ -77,4 +77,4 @@ TEST(StoreUrl, a_reader_makes_nothing) {
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::store

@@ -15,7 +15,7 @@
 #include "tests/support/result_rows.hpp"
 #include "tests/support/temporary_folder.hpp"
 
-namespace plumb {
+namespace plumb::store {
 namespace {
 
 using testing::Contains;
@@ -27,14 +27,14 @@ class VerificationTest : public testing::Test {
   VerificationTest() {
     const auto store = open_store(url());
     store->begin_run(test::header(kRun));
-    std::vector<Measurement> rows;
+    std::vector<results::Measurement> rows;
     for (int i = 1; i <= 50; ++i) {
       rows.push_back(test::row(test::key(i), i));
     }
     rows[0].attributes = {{"engine", "62"}};
     rows[0].readings = {{"power_watts", {310.0, 309.0, 312.0, 3}}};
-    const std::vector<RowId> ids = store->append(kRun, rows);
-    store->put_derived(std::vector<DerivedRecord>{
+    const std::vector<results::RowId> ids = store->append(kRun, rows);
+    store->put_derived(std::vector<results::DerivedRecord>{
         {kRun, "bound", "lenet|1|f32", "1", {ids[0]}, "{}", test::at(5)}});
     store->tag(kRun, "main");
   }
@@ -181,7 +181,7 @@ TEST_F(VerificationTest, rows_that_a_run_reuses_are_guarded) {
   {
     const auto store = open_store(url());
     store->begin_run(test::header(kNext, 60));
-    store->link_reused(kNext, std::vector<RowId>{4294967296, 4294967297});
+    store->link_reused(kNext, std::vector<results::RowId>{4294967296, 4294967297});
   }
   EXPECT_THAT(faults_after("update reused_rows set measurement = 4294967299 "
                            "where measurement = 4294967297"),
@@ -192,7 +192,8 @@ TEST_F(VerificationTest, rows_that_a_run_reuses_are_guarded) {
 
 TEST_F(VerificationTest, nothing_altered_is_handed_out) {
   const auto series = [](const Store& store) {
-    (void)store.latest(std::vector<SeriesQuery>{{test::key(1).text, CacheMode::kNone, {}}});
+    (void)store.latest(
+        std::vector<SeriesQuery>{{test::key(1).text, results::CacheMode::kNone, {}}});
   };
   const std::vector<std::pair<const char*, std::function<void(Store&)>>> cases{
       {"update measurements set median_seconds = 1", [](Store& s) { (void)s.measurements(kRun); }},
@@ -205,7 +206,9 @@ TEST_F(VerificationTest, nothing_altered_is_handed_out) {
       {"update runs set environment = 7", [](Store& s) { (void)s.runs(); }},
       {"update suites set resolved = '{'", [](Store& s) { (void)s.find_run(kRun); }},
       {"update runs set next_position = 3",
-       [](Store& s) { s.append(kRun, std::vector<Measurement>{test::row(test::key(1), 5)}); }},
+       [](Store& s) {
+         s.append(kRun, std::vector<results::Measurement>{test::row(test::key(1), 5)});
+       }},
       {"update measurements set median_seconds = 1",
        [](Store& s) {
          std::ostringstream out;
@@ -266,4 +269,4 @@ TEST_F(VerificationTest, a_damaged_page_is_reported_not_thrown) {
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::store

@@ -6,7 +6,7 @@
 #include "harness/model/key/layer_cost.hpp"
 #include "harness/suite/suite.hpp"
 
-namespace plumb {
+namespace plumb::suite {
 namespace {
 
 constexpr std::int64_t kGiga = 1'000'000'000;
@@ -26,18 +26,18 @@ std::int64_t problems(const std::string& file) {
 }
 
 /// Finds the only layer of a file whose key holds all of these texts.
-LayerCost cost(const std::string& file, const std::vector<std::string>& texts) {
-  std::vector<LayerCost> found;
+model::LayerCost cost(const std::string& file, const std::vector<std::string>& texts) {
+  std::vector<model::LayerCost> found;
   for (const auto& layer : deepbench().layers) {
     const bool all = std::all_of(texts.begin(), texts.end(), [&](const std::string& text) {
       return layer.key.text.find(text) != std::string::npos;
     });
     if (all && layer.file == "shapes/deepbench_" + file + ".toml") {
-      found.push_back(cost_of(parse_key(layer.key)));
+      found.push_back(model::compute_cost(model::parse_key(layer.key)));
     }
   }
   EXPECT_EQ(found.size(), 1U) << file << " " << texts.front();
-  return found.empty() ? LayerCost{} : found.front();
+  return found.empty() ? model::LayerCost{} : found.front();
 }
 
 TEST(Deepbench, has_every_problem_as_often_as_it_is_listed) {
@@ -54,7 +54,7 @@ TEST(Deepbench, has_every_problem_as_often_as_it_is_listed) {
 }
 
 TEST(Deepbench, lists_no_key_of_a_file_twice) {
-  std::set<std::pair<std::string, LayerKey>> seen;
+  std::set<std::pair<std::string, model::LayerKey>> seen;
   for (const auto& layer : deepbench().layers) {
     EXPECT_TRUE(seen.emplace(layer.file, layer.key).second) << layer.key.text;
   }
@@ -93,13 +93,14 @@ TEST(Deepbench, multiplies_inputs_and_states_of_every_gate) {
             std::int64_t{50} * 128 * 2 * 2560 * 2560);
   EXPECT_EQ(cost("rnn_train", {"v1:lstm;in=f32[25,128,4096]"}).macs,
             std::int64_t{25} * 128 * 4 * 2 * 4096 * 4096);
-  const LayerCost longest = cost("rnn_train", {"v1:gru;in=f32[1500,32,2816]"});
+  const model::LayerCost longest = cost("rnn_train", {"v1:gru;in=f32[1500,32,2816]"});
   EXPECT_EQ(longest.macs, std::int64_t{1500} * 32 * 3 * 2 * 2816 * 2816);
   EXPECT_GT(longest.macs, 2283 * kGiga);
   for (const auto& layer : deepbench().layers) {
-    EXPECT_LE(cost_of(parse_key(layer.key)).macs, longest.macs) << layer.key.text;
+    EXPECT_LE(model::compute_cost(model::parse_key(layer.key)).macs, longest.macs)
+        << layer.key.text;
   }
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::suite

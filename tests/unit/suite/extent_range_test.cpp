@@ -6,7 +6,7 @@
 
 #include "harness/base/error.hpp"
 
-namespace plumb {
+namespace plumb::suite {
 namespace {
 
 using testing::AllOf;
@@ -77,4 +77,4 @@ TEST(ExtentRange, refuses_everything_else_by_the_option_s_name) {
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::suite

@@ -8,7 +8,7 @@
 #include "harness/suite/suite.hpp"
 #include "tests/unit/suite/suite_folder.hpp"
 
-namespace plumb {
+namespace plumb::suite {
 namespace {
 
 using testing::ElementsAre;
@@ -43,7 +43,7 @@ TEST(ResolvedSuite, makes_every_default_explicit) {
   EXPECT_EQ(suite.version, 1);
   EXPECT_EQ(suite.reuse.kind, ReusePolicy::Kind::kAlways);
   EXPECT_EQ(suite.budget, std::nullopt);
-  EXPECT_THAT(suite.caches, ElementsAre(CacheMode::kNone, CacheMode::kWeights));
+  EXPECT_THAT(suite.caches, ElementsAre(results::CacheMode::kNone, results::CacheMode::kWeights));
   ASSERT_EQ(suite.models.size(), 1U);
   EXPECT_EQ(suite.models[0].name, "lenet");
   EXPECT_EQ(suite.models[0].path, std::nullopt);
@@ -103,7 +103,7 @@ name = "a"
 name = "b"
 dtype = ["f32", "bf16"]
 )");
-  EXPECT_THAT(suite.caches, ElementsAre(CacheMode::kAll));
+  EXPECT_THAT(suite.caches, ElementsAre(results::CacheMode::kAll));
   ASSERT_EQ(suite.models.size(), 3U);
   EXPECT_EQ(suite.models[0].dtype, "bf16");
   EXPECT_EQ(suite.models[0].batch, 2);
@@ -303,4 +303,4 @@ TEST(ResolvedSuite, writes_file_names_that_are_no_utf8) {
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::suite

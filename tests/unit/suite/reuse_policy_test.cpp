@@ -4,7 +4,7 @@
 #include "harness/base/error.hpp"
 #include "harness/suite/suite.hpp"
 
-namespace plumb {
+namespace plumb::suite {
 namespace {
 
 TEST(ReusePolicy, parses_the_three_forms) {
@@ -86,4 +86,4 @@ TEST(Duration, names_the_text_and_the_remedy) {
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::suite

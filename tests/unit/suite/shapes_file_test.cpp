@@ -6,7 +6,7 @@
 
 #include "tests/unit/suite/suite_folder.hpp"
 
-namespace plumb {
+namespace plumb::suite {
 namespace {
 
 using testing::HasSubstr;
@@ -44,4 +44,4 @@ TEST(ShapesFile, places_a_key_that_does_not_parse) {
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::suite

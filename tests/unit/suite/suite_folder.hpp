@@ -10,7 +10,7 @@
 
 #include "harness/base/error.hpp"
 
-namespace plumb {
+namespace plumb::suite {
 
 /// Makes a folder of its own for one test and removes it afterwards.
 class SuiteFolder {
@@ -56,4 +56,4 @@ std::string user_error(const SuiteFolder& folder, Action&& action) {
   return "no error";
 }
 
-}  // namespace plumb
+}  // namespace plumb::suite

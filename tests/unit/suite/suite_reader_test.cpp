@@ -5,7 +5,7 @@
 #include "harness/suite/suite.hpp"
 #include "tests/unit/suite/suite_folder.hpp"
 
-namespace plumb {
+namespace plumb::suite {
 namespace {
 
 using testing::ElementsAre;
@@ -80,7 +80,7 @@ TEST(SuiteReader, reads_exclusions_which_change_no_hash) {
       "[[exclude]]\ncase = \"a|*\"\nreason = \"retired\"\nexpires = \"2027-01-31\"\n";
   const SuiteSpec with = read_suite(folder.write("s.toml", std::string(kModel) + exclude));
   ASSERT_EQ(with.exclusions.size(), 1U);
-  EXPECT_EQ(with.exclusions[0], (Exclusion{"a|*", "retired", "", "2027-01-31"}));
+  EXPECT_EQ(with.exclusions[0], (results::Exclusion{"a|*", "retired", "", "2027-01-31"}));
   EXPECT_EQ(resolve(with).exclusions, with.exclusions);
   const std::string kept = to_json(resolve(with));
   EXPECT_EQ(to_json(resolve(read_suite(folder.write("s.toml", kModel)))), kept);
@@ -229,4 +229,4 @@ TEST(SuiteReader, refuses_keys_of_any_number_of_parts) {
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::suite

@@ -7,7 +7,7 @@
 #include "harness/model/key/layer_cost.hpp"
 #include "harness/suite/suite.hpp"
 
-namespace plumb {
+namespace plumb::suite {
 namespace {
 
 ResolvedSuite suite_named(const std::string& name) {
@@ -24,9 +24,9 @@ std::map<std::string, Work> work_of(const ResolvedSuite& suite, const std::strin
   std::map<std::string, Work> work;
   for (const auto& layer : suite.layers) {
     if (layer.file == "shapes/" + file + ".toml") {
-      const LayerSpec spec = parse_key(layer.key);
+      const model::LayerSpec spec = model::parse_key(layer.key);
       work[spec.op].layers += layer.count;
-      work[spec.op].macs += layer.count * cost_of(spec).macs;
+      work[spec.op].macs += layer.count * model::compute_cost(spec).macs;
     }
   }
   return work;
@@ -65,11 +65,11 @@ TEST(TrainingLayers, hold_both_backward_passes_of_deepbench) {
   EXPECT_EQ(work["conv_backward_data"].layers, 84);
   auto forward = work_of(suite_named("deepbench"), "deepbench_conv_train");
   EXPECT_EQ(work["conv_backward_weights"].macs, forward["conv"].macs);
-  std::set<LayerKey> seen;
+  std::set<model::LayerKey> seen;
   for (const auto& layer : suite.layers) {
     EXPECT_TRUE(seen.insert(layer.key).second) << layer.key.text;
   }
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::suite

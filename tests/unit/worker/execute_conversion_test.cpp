@@ -7,7 +7,7 @@
 #include "harness/worker/protocol/protocol_conversion.hpp"
 #include "harness/worker/protocol/protocol_error.hpp"
 
-namespace plumb {
+namespace plumb::worker {
 namespace {
 
 TEST(ExecuteConversion, carries_a_request) {
@@ -18,7 +18,7 @@ TEST(ExecuteConversion, carries_a_request) {
   request.batch = 8;
   request.rebatch = true;
   request.dims = {{"sequence", 128}, {"image", 224}};
-  request.dtype = DataType::kBf16;
+  request.dtype = model::DataType::kBf16;
   request.modes = {{},
                    {{.best_variant = true, .fusion = true},
                     {{{3, 4}, {"v1:relu"}, {{"impl=a", Seconds(1e-3)}, {"impl=b", Seconds(2e-3)}}}},
@@ -41,11 +41,11 @@ TEST(ExecuteConversion, carries_a_request) {
   EXPECT_EQ(read.dims, request.dims);
   EXPECT_EQ(read.dtype, request.dtype);
   ASSERT_EQ(read.modes.size(), 2U);
-  EXPECT_EQ(read.modes[0].mode, ExecutionMode{});
+  EXPECT_EQ(read.modes[0].mode, results::ExecutionMode{});
   EXPECT_TRUE(read.modes[0].steps.empty());
   EXPECT_EQ(read.modes[1].mode, request.modes[1].mode);
   ASSERT_EQ(read.modes[1].steps.size(), 1U);
-  EXPECT_EQ(read.modes[1].steps[0].layers, (std::vector<LayerId>{3, 4}));
+  EXPECT_EQ(read.modes[1].steps[0].layers, (std::vector<model::LayerId>{3, 4}));
   EXPECT_EQ(read.modes[1].steps[0].key.text, "v1:relu");
   ASSERT_EQ(read.modes[1].steps[0].choices.size(), 2U);
   EXPECT_EQ(read.modes[1].steps[0].choices[1].variant, "impl=b");
@@ -59,11 +59,11 @@ TEST(ExecuteConversion, carries_a_request) {
 }
 
 TEST(ExecuteConversion, carries_an_execution) {
-  Execution execution;
+  results::Execution execution;
   execution.mode = "plain";
   execution.row.key.text = "model:lenet";
   execution.row.samples = {Seconds(0.25), Seconds(0.5)};
-  execution.row.summary = summarize(execution.row.samples);
+  execution.row.summary = measure::summarize(execution.row.samples);
   execution.memory = Bytes{1 << 20};
   execution.reorders = 3;
   execution.layers = {{{4, 5}, {"v1:conv"}, "impl=a", Seconds(0.125), Seconds(0.25), 2, {}}};
@@ -88,10 +88,10 @@ TEST(ExecuteConversion, refuses_numbers_out_of_range) {
   request = to_protocol(ExecuteRequest{});
   request.clear_modes();
   EXPECT_THROW(static_cast<void>(from_protocol(request)), ProtocolError);
-  protocol::Execution execution = to_protocol(Execution{});
+  protocol::Execution execution = to_protocol(results::Execution{});
   execution.set_reorders(-1);
   EXPECT_THROW(static_cast<void>(from_protocol(execution)), ProtocolError);
-  execution = to_protocol(Execution{});
+  execution = to_protocol(results::Execution{});
   execution.set_memory_bytes(-1);
   EXPECT_THROW(static_cast<void>(from_protocol(execution)), ProtocolError);
   for (const double share : {-0.1, 1.1, std::numeric_limits<double>::quiet_NaN()}) {
@@ -107,4 +107,4 @@ TEST(ExecuteConversion, carries_progress) {
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::worker

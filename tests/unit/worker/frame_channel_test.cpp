@@ -13,7 +13,7 @@
 
 #include "harness/worker/protocol/protocol_error.hpp"
 
-namespace plumb {
+namespace plumb::worker {
 namespace {
 
 using namespace std::chrono_literals;
@@ -189,4 +189,4 @@ TEST(FrameChannel, goes_on_after_signals) {
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::worker

@@ -8,7 +8,7 @@
 #include "harness/worker/protocol/protocol_conversion.hpp"
 #include "harness/worker/protocol/protocol_error.hpp"
 
-namespace plumb {
+namespace plumb::worker {
 namespace {
 
 using namespace std::chrono_literals;
@@ -23,7 +23,7 @@ LoadRequest server_request() {
   request.buckets = {{1, model}, {8, model}};
   request.buckets[1].model.batch = 32;
   request.inputs_per_sample = 4;
-  request.load.scenario = LoadScenario::kServer;
+  request.load.scenario = loadgen::LoadScenario::kServer;
   request.load.minimum_duration = Seconds(20.0);
   request.load.maximum_duration = Seconds(60.0);
   request.load.minimum_queries = 1000;
@@ -32,7 +32,7 @@ LoadRequest server_request() {
   request.load.target_rate = 81.5;
   request.load.warm_up = Seconds(0.5);
   request.load.stall_limit = Seconds(30.0);
-  request.load.seeds = kMlperfSeeds;
+  request.load.seeds = loadgen::kMlperfSeeds;
   request.batches = {.maximum_batch = 8, .timeout = 2ms, .lanes = 2};
   request.budget = Seconds(90.0);
   request.data_set = 10833;
@@ -51,7 +51,7 @@ TEST(LoadConversion, carries_a_request) {
   EXPECT_EQ(read.buckets[0].model.seed, ~std::uint64_t{0});
   EXPECT_TRUE(read.buckets[1].model.modes.at(0).mode.fusion);
   EXPECT_EQ(read.inputs_per_sample, 4);
-  EXPECT_EQ(read.load.scenario, LoadScenario::kServer);
+  EXPECT_EQ(read.load.scenario, loadgen::LoadScenario::kServer);
   EXPECT_EQ(read.load.minimum_duration, Seconds(20.0));
   EXPECT_EQ(read.load.fixed_duration, std::nullopt);
   EXPECT_EQ(read.load.maximum_duration, Seconds(60.0));
@@ -111,11 +111,11 @@ TEST(LoadConversion, carries_progress_and_bounds_its_text) {
 }
 
 TEST(LoadConversion, carries_an_execution_and_refuses_any_other_text) {
-  ScenarioResult load;
+  results::ScenarioResult load;
   load.mode = "plain";
   load.model = "lenet";
   load.scenario = "server";
-  load.outcome = {Outcome::Kind::kWrongResult, "nan"};
+  load.outcome = {results::Outcome::Kind::kWrongResult, "nan"};
   load.started = parse_timestamp("2026-01-01T00:00:00Z");
   protocol::ScenarioResult message;
   ASSERT_TRUE(message.ParseFromString(to_protocol(load).SerializeAsString()));
@@ -127,4 +127,4 @@ TEST(LoadConversion, carries_an_execution_and_refuses_any_other_text) {
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::worker

@@ -8,7 +8,7 @@
 #include <array>
 #include <string>
 
-namespace plumb {
+namespace plumb::worker {
 namespace {
 
 struct Pipe {
@@ -94,4 +94,4 @@ TEST(LogTail, ends_although_a_writer_is_still_there) {
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::worker

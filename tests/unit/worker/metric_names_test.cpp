@@ -5,7 +5,7 @@
 
 #include "harness/base/error.hpp"
 
-namespace plumb {
+namespace plumb::worker {
 namespace {
 
 using Names = std::vector<std::string>;
@@ -36,4 +36,4 @@ TEST(MetricNames, refuses_what_is_none) {
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::worker

@@ -5,7 +5,7 @@
 
 #include "harness/base/error.hpp"
 
-namespace plumb {
+namespace plumb::worker {
 namespace {
 
 using Paths = std::vector<std::filesystem::path>;
@@ -26,4 +26,4 @@ TEST(PathList, refuses_a_path_with_a_colon) {
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::worker

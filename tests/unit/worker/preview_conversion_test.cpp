@@ -5,11 +5,11 @@
 #include "harness/worker/protocol/protocol_conversion.hpp"
 #include "harness/worker/protocol/protocol_error.hpp"
 
-namespace plumb {
+namespace plumb::worker {
 namespace {
 
-EngineChoices sample() {
-  EngineConfiguration one;
+results::EngineChoices sample() {
+  results::EngineConfiguration one;
   one.engine = 41;
   one.knobs = {{"STAGES", -1}, {"TILE_SIZE", 5}};
   one.numerical_notes = {"TENSOR_CORE"};
@@ -17,13 +17,13 @@ EngineChoices sample() {
   one.workspace = Bytes{131};
   one.shared_memory = Bytes{4096};
   one.plan_digest = "ab";
-  EngineConfiguration refused;
+  results::EngineConfiguration refused;
   refused.refusal = "not \xff supported";
-  EngineOffer offer;
+  results::EngineOffer offer;
   offer.layout = "NHWC";
   offer.engines = 80;
   offer.rankings = {{"A", {one, refused}, ""}, {"FALLBACK", {}, "none"}};
-  return {{"v1:conv"}, {Outcome::Kind::kOk, ""}, {offer, {"NCHW", {}, {}, "bad graph"}}};
+  return {{"v1:conv"}, {results::Outcome::Kind::kOk, ""}, {offer, {"NCHW", {}, {}, "bad graph"}}};
 }
 
 TEST(PreviewConversion, choices_survive_the_wire) {
@@ -33,7 +33,7 @@ TEST(PreviewConversion, choices_survive_the_wire) {
 }
 
 TEST(PreviewConversion, absent_sizes_stay_absent) {
-  const EngineChoices copy = from_protocol(to_protocol(sample()));
+  const results::EngineChoices copy = from_protocol(to_protocol(sample()));
   EXPECT_FALSE(copy.offers[0].rankings[0].configurations[1].workspace);
   EXPECT_FALSE(copy.offers[1].engines);
 }
@@ -63,4 +63,4 @@ TEST(PreviewConversion, hostile_messages_are_refused) {
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::worker

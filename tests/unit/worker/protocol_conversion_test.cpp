@@ -9,7 +9,7 @@
 #include "harness/worker/protocol/protocol.pb.h"
 #include "harness/worker/protocol/protocol_error.hpp"
 
-namespace plumb {
+namespace plumb::worker {
 namespace {
 
 /// Takes a message over the wire and back.
@@ -20,15 +20,15 @@ Message carried(const Message& message) {
   return copy;
 }
 
-Measurement full_row() {
-  Measurement row;
+results::Measurement full_row() {
+  results::Measurement row;
   row.key = {"v1:conv;in=f32[1,64,56,56]"};
   row.variant = "impl=brgconv:avx512_core;layout=any";
   row.library_choice = true;
   row.reference_implementation = true;
-  row.cache = CacheMode::kWeights;
-  row.purpose = Purpose::kConfirm;
-  row.outcome = {Outcome::Kind::kUnstable, "wide \xff interval"};
+  row.cache = results::CacheMode::kWeights;
+  row.purpose = results::Purpose::kConfirm;
+  row.outcome = {results::Outcome::Kind::kUnstable, "wide \xff interval"};
   row.samples = {Seconds(0.25), Seconds(1.0 / 3.0), Seconds(5e-324), Seconds(0)};
   row.repetitions = 4096;
   row.summary = {.n = 4,
@@ -59,7 +59,7 @@ Measurement full_row() {
   return row;
 }
 
-void expect_equal(const Measurement& a, const Measurement& b) {
+void expect_equal(const results::Measurement& a, const results::Measurement& b) {
   EXPECT_EQ(a.key, b.key);
   EXPECT_EQ(a.variant, b.variant);
   EXPECT_EQ(a.library_choice, b.library_choice);
@@ -98,14 +98,14 @@ void expect_equal(const Measurement& a, const Measurement& b) {
 }
 
 TEST(ProtocolConversion, carries_every_field_of_a_measurement) {
-  const Measurement row = full_row();
+  const results::Measurement row = full_row();
   expect_equal(from_protocol(carried(to_protocol(row))), row);
 }
 
 TEST(ProtocolConversion, keeps_absent_fields_of_a_measurement_absent) {
-  Measurement row;
+  results::Measurement row;
   row.key = {"v1:view"};
-  const Measurement back = from_protocol(carried(to_protocol(row)));
+  const results::Measurement back = from_protocol(carried(to_protocol(row)));
   expect_equal(back, row);
   EXPECT_FALSE(back.creation || back.first_call || back.reorder || back.maximum_error);
   EXPECT_FALSE(back.disturbance.steal_ratio || back.disturbance.load ||
@@ -113,16 +113,18 @@ TEST(ProtocolConversion, keeps_absent_fields_of_a_measurement_absent) {
 }
 
 TEST(ProtocolConversion, carries_every_enumerator) {
-  Measurement row = full_row();
-  for (int kind = 0; kind <= static_cast<int>(Outcome::Kind::kSkipped); ++kind) {
-    row.outcome.kind = static_cast<Outcome::Kind>(kind);
+  results::Measurement row = full_row();
+  for (int kind = 0; kind <= static_cast<int>(results::Outcome::Kind::kSkipped); ++kind) {
+    row.outcome.kind = static_cast<results::Outcome::Kind>(kind);
     EXPECT_EQ(from_protocol(carried(to_protocol(row))).outcome.kind, row.outcome.kind);
   }
-  for (const CacheMode cache : {CacheMode::kNone, CacheMode::kWeights, CacheMode::kAll}) {
+  for (const results::CacheMode cache :
+       {results::CacheMode::kNone, results::CacheMode::kWeights, results::CacheMode::kAll}) {
     row.cache = cache;
     EXPECT_EQ(from_protocol(carried(to_protocol(row))).cache, cache);
   }
-  for (const Purpose purpose : {Purpose::kRace, Purpose::kFull, Purpose::kConfirm}) {
+  for (const results::Purpose purpose :
+       {results::Purpose::kRace, results::Purpose::kFull, results::Purpose::kConfirm}) {
     row.purpose = purpose;
     EXPECT_EQ(from_protocol(carried(to_protocol(row))).purpose, purpose);
   }
@@ -138,9 +140,9 @@ TEST(ProtocolConversion, carries_every_enumerator) {
 TEST(ProtocolConversion, carries_every_field_of_a_request) {
   MeasureRequest request;
   request.key = {"v1:gemm"};
-  request.caches = {CacheMode::kAll, CacheMode::kNone};
+  request.caches = {results::CacheMode::kAll, results::CacheMode::kNone};
   request.variants = {"a=1", "b=2"};
-  request.purpose = Purpose::kConfirm;
+  request.purpose = results::Purpose::kConfirm;
   request.sampling = {.warm_up_at_least = Seconds(0.01),
                       .warm_up_at_most = Seconds(0.02),
                       .budget = Seconds(0.03),
@@ -178,7 +180,7 @@ TEST(ProtocolConversion, carries_every_field_of_a_request) {
 }
 
 TEST(ProtocolConversion, carries_every_field_of_a_calibration) {
-  Calibration calibration;
+  results::Calibration calibration;
   calibration.peak_f32 = {1e11};
   calibration.peak_bf16 = {2e11};
   calibration.memory_bandwidth = {3e10};
@@ -188,7 +190,7 @@ TEST(ProtocolConversion, carries_every_field_of_a_calibration) {
   calibration.parallel_efficiency = 0.7;
   calibration.theoretical_f32 = FlopsPerSecond{8e11};
   calibration.peak_int8 = FlopsPerSecond{9e11};
-  const Calibration back = from_protocol(carried(to_protocol(calibration)));
+  const results::Calibration back = from_protocol(carried(to_protocol(calibration)));
   EXPECT_EQ(back.peak_f32, calibration.peak_f32);
   EXPECT_EQ(back.peak_bf16, calibration.peak_bf16);
   EXPECT_EQ(back.memory_bandwidth, calibration.memory_bandwidth);
@@ -205,10 +207,10 @@ TEST(ProtocolConversion, carries_every_field_of_a_calibration) {
 }
 
 TEST(ProtocolConversion, carries_environments_variants_and_errors) {
-  Environment environment;
+  results::Environment environment;
   environment.identity = {{"backend", "onednn"}, {"library", "3.2"}};
   environment.facts = {{"path", "/lib/libdnnl.so.3"}};
-  const Environment environment_back = from_protocol(carried(to_protocol(environment)));
+  const results::Environment environment_back = from_protocol(carried(to_protocol(environment)));
   EXPECT_EQ(environment_back.identity, environment.identity);
   EXPECT_EQ(environment_back.facts, environment.facts);
 
@@ -264,7 +266,8 @@ TEST(ProtocolConversion, refuses_values_out_of_range) {
   EXPECT_THAT(refusal([](Message& m) { (*m.mutable_attributes())["a b"] = "x"; }),
               HasSubstr("'attributes'"));
   EXPECT_THAT(refusal([](Message& m) {
-                (*m.mutable_attributes())["plan"] = std::string(kMaxAttributeText + 1, 'x');
+                (*m.mutable_attributes())["plan"] =
+                    std::string(results::kMaxAttributeText + 1, 'x');
               }),
               HasSubstr("'attributes'"));
   EXPECT_THAT(refusal([&](Message& m) { (*m.mutable_readings())["watts"].set_low(nan); }),
@@ -291,7 +294,7 @@ TEST(ProtocolConversion, refuses_values_out_of_range) {
 }
 
 TEST(ProtocolConversion, lets_a_wrong_result_have_an_error_of_infinity_or_nan) {
-  Measurement row = full_row();
+  results::Measurement row = full_row();
   row.maximum_error = std::numeric_limits<double>::infinity();
   EXPECT_TRUE(std::isinf(from_protocol(carried(to_protocol(row))).maximum_error.value()));
   row.maximum_error = std::nan("");
@@ -299,4 +302,4 @@ TEST(ProtocolConversion, lets_a_wrong_result_have_an_error_of_infinity_or_nan) {
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::worker

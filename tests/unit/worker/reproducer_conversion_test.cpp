@@ -5,11 +5,11 @@
 #include "harness/worker/protocol/protocol_conversion.hpp"
 #include "harness/worker/protocol/protocol_error.hpp"
 
-namespace plumb {
+namespace plumb::worker {
 namespace {
 
 TEST(ReproducerConversion, requests_survive_the_wire) {
-  Measurement row;
+  results::Measurement row;
   row.key = {"v1:conv"};
   row.variant = "impl=a";
   row.output_hash = "0123";
@@ -59,4 +59,4 @@ TEST(ReproducerConversion, sizes_are_bounded) {
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::worker

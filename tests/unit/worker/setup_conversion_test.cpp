@@ -7,7 +7,7 @@
 #include "harness/worker/protocol/protocol_conversion.hpp"
 #include "harness/worker/protocol/protocol_error.hpp"
 
-namespace plumb {
+namespace plumb::worker {
 namespace {
 
 TEST(SetupConversion, keeps_every_field) {
@@ -43,4 +43,4 @@ TEST(SetupConversion, refuses_what_no_harness_sends) {
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::worker

@@ -11,7 +11,7 @@
 #include "harness/base/error.hpp"
 #include "tests/support/temporary_folder.hpp"
 
-namespace plumb {
+namespace plumb::worker {
 namespace {
 
 using testing::AllOf;
@@ -145,4 +145,4 @@ TEST_F(StackTest, takes_the_default_library_from_the_environment) {
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::worker

@@ -11,7 +11,7 @@
 #include "harness/base/error.hpp"
 #include "tests/support/temporary_folder.hpp"
 
-namespace plumb {
+namespace plumb::worker {
 namespace {
 
 WorkerOptions with_variables() {
@@ -27,7 +27,7 @@ TEST(StartedFacts, tell_the_workers_file_and_what_is_set_for_it) {
                                 "PLUMB_TEST_SLOW_LAYERS=v1:=3",
                                 "LD_PRELOAD=/x.so",
                                 static_cast<const char*>(nullptr)};
-  const Facts facts = started_facts(with_variables(), surroundings.data());
+  const results::Facts facts = started_facts(with_variables(), surroundings.data());
   EXPECT_THAT(facts.at("worker.sha256"), testing::MatchesRegex("[0-9a-f]{64}"));
   EXPECT_EQ(facts.at("stack.variables"), "A=1; ONEDNN_MAX_CPU_ISA=AVX2");
   EXPECT_EQ(facts.at("worker.variables"), "LD_PRELOAD=/x.so; PLUMB_TEST_SLOW_LAYERS=v1:=3");
@@ -54,7 +54,8 @@ TEST(StackIdentity, has_the_variables_that_the_stack_sets) {
                      {"LD_LIBRARY_PATH", "/elsewhere"},
                      {"PLUMB_FAKE_SCRIPT", "/script.toml"},
                      {"small", "letters"}};
-  EXPECT_EQ(stack_identity(stack), (Facts{{"ONEDNN_MAX_CPU_ISA", "AVX2"}, {"KMP_BLOCKTIME", "0"}}));
+  EXPECT_EQ(stack_identity(stack),
+            (results::Facts{{"ONEDNN_MAX_CPU_ISA", "AVX2"}, {"KMP_BLOCKTIME", "0"}}));
 }
 
 TEST(StartedFacts, need_a_worker) {
@@ -67,10 +68,10 @@ TEST(StartedFacts, are_part_of_what_a_worker_describes) {
   WorkerOptions options;
   options.stack.backend = "fake";
   options.stack.variables = {{"A", "1"}};
-  const Environment environment = WorkerProcess(options).describe();
+  const results::Environment environment = WorkerProcess(options).describe();
   EXPECT_EQ(environment.facts.at("stack.variables"), "A=1");
   EXPECT_EQ(environment.identity.at("A"), "1");
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::worker

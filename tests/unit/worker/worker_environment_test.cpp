@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace plumb {
+namespace plumb::worker {
 namespace {
 
 using testing::ElementsAre;
@@ -58,4 +58,4 @@ TEST(WorkerEnvironment, puts_the_stacks_folders_first_and_lets_its_variables_win
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::worker

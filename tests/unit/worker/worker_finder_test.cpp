@@ -11,7 +11,7 @@
 #include "harness/base/error.hpp"
 #include "tests/support/temporary_folder.hpp"
 
-namespace plumb {
+namespace plumb::worker {
 namespace {
 
 namespace fs = std::filesystem;
@@ -79,4 +79,4 @@ TEST(WorkerFinder, says_where_it_looked_and_what_to_do) {
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::worker

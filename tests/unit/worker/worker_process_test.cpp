@@ -22,7 +22,7 @@
 #include "harness/base/file_descriptor.hpp"
 #include "tests/support/temporary_folder.hpp"
 
-namespace plumb {
+namespace plumb::worker {
 namespace {
 
 using namespace std::chrono_literals;
@@ -32,7 +32,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::MatchesRegex;
 
-const LayerKey kKey{"v1:any"};
+const model::LayerKey kKey{"v1:any"};
 
 WorkerOptions misbehaving(const std::string& how) {
   WorkerOptions options;
@@ -43,14 +43,14 @@ WorkerOptions misbehaving(const std::string& how) {
 }
 
 /// Asks a worker that misbehaves in this way to measure, and returns what became of it.
-Outcome outcome_of(const std::string& how,
-                   Seconds timeout = Seconds(60),
-                   std::vector<Measurement>* rows = nullptr) {
+results::Outcome outcome_of(const std::string& how,
+                            Seconds timeout = Seconds(60),
+                            std::vector<results::Measurement>* rows = nullptr) {
   WorkerProcess worker(misbehaving(how));
   MeasureRequest request;
   request.key = kKey;
   try {
-    worker.measure(request, timeout, [&](Measurement row) {
+    worker.measure(request, timeout, [&](results::Measurement row) {
       if (rows != nullptr) {
         rows->push_back(std::move(row));
       }
@@ -103,47 +103,48 @@ class WorkerProcessTest : public testing::Test {
 };
 
 TEST_F(WorkerProcessTest, names_the_signal_that_killed_a_worker) {
-  const Outcome outcome = outcome_of("segfault");
-  EXPECT_EQ(outcome.kind, Outcome::Kind::kCrashed);
+  const results::Outcome outcome = outcome_of("segfault");
+  EXPECT_EQ(outcome.kind, results::Outcome::Kind::kCrashed);
   EXPECT_EQ(outcome.reason, "signal 11 (SIGSEGV)");
 }
 
 TEST_F(WorkerProcessTest, suspects_lack_of_memory_behind_sigkill) {
-  const Outcome outcome = outcome_of("killed");
-  EXPECT_EQ(outcome.kind, Outcome::Kind::kCrashed);
+  const results::Outcome outcome = outcome_of("killed");
+  EXPECT_EQ(outcome.kind, results::Outcome::Kind::kCrashed);
   EXPECT_EQ(outcome.reason, "signal 9 (SIGKILL): perhaps out of memory");
 }
 
 TEST_F(WorkerProcessTest, tells_status_and_last_words_of_a_worker_that_left) {
-  EXPECT_EQ(outcome_of("exit"),
-            (Outcome{Outcome::Kind::kCrashed,
-                     "exited with status 3 in the middle of a request; its last line of output: "
-                     "cannot go on"}));
+  EXPECT_EQ(
+      outcome_of("exit"),
+      (results::Outcome{results::Outcome::Kind::kCrashed,
+                        "exited with status 3 in the middle of a request; its last line of output: "
+                        "cannot go on"}));
   EXPECT_EQ(outcome_of("exit_zero").reason, "exited with status 0 in the middle of a request");
 }
 
 TEST_F(WorkerProcessTest, gives_up_on_a_hanging_worker) {
   const auto start = std::chrono::steady_clock::now();
   EXPECT_EQ(outcome_of("hang", Seconds(0.3)),
-            (Outcome{Outcome::Kind::kTimedOut, "no answer for 0.3 s"}));
+            (results::Outcome{results::Outcome::Kind::kTimedOut, "no answer for 0.3 s"}));
   EXPECT_LT(std::chrono::steady_clock::now() - start, 60s);
 }
 
 TEST_F(WorkerProcessTest, does_not_let_a_trickle_of_bytes_pass_for_life) {
-  EXPECT_EQ(outcome_of("trickle", Seconds(0.3)).kind, Outcome::Kind::kTimedOut);
+  EXPECT_EQ(outcome_of("trickle", Seconds(0.3)).kind, results::Outcome::Kind::kTimedOut);
 }
 
 TEST_F(WorkerProcessTest, notices_a_channel_closed_by_a_living_worker) {
   EXPECT_EQ(outcome_of("close"),
-            (Outcome{Outcome::Kind::kCrashed,
-                     "it violated the protocol: the worker closed its channel"}));
+            (results::Outcome{results::Outcome::Kind::kCrashed,
+                              "it violated the protocol: the worker closed its channel"}));
 }
 
 TEST_F(WorkerProcessTest, takes_truncated_frames_for_death) {
   for (const char* how : {"truncate", "truncate_length"}) {
-    EXPECT_EQ(
-        outcome_of(how),
-        (Outcome{Outcome::Kind::kCrashed, "exited with status 0 in the middle of a request"}));
+    EXPECT_EQ(outcome_of(how),
+              (results::Outcome{results::Outcome::Kind::kCrashed,
+                                "exited with status 0 in the middle of a request"}));
   }
 }
 
@@ -157,7 +158,7 @@ TEST_F(WorkerProcessTest, takes_nonsense_for_death) {
 }
 
 TEST_F(WorkerProcessTest, keeps_the_rows_that_came_before_a_crash) {
-  std::vector<Measurement> rows;
+  std::vector<results::Measurement> rows;
   EXPECT_EQ(outcome_of("row_then_crash", Seconds(60), &rows).reason, "signal 6 (SIGABRT)");
   ASSERT_EQ(rows.size(), 1U);
   EXPECT_EQ(rows[0].samples, std::vector<Seconds>{Seconds(0.5)});
@@ -168,7 +169,7 @@ TEST_F(WorkerProcessTest, survives_a_flood_of_output) {
   MeasureRequest request;
   request.key = kKey;
   int rows = 0;
-  worker.measure(request, Seconds(30), [&](const Measurement&) { ++rows; });
+  worker.measure(request, Seconds(30), [&](const results::Measurement&) { ++rows; });
   EXPECT_EQ(rows, 1);
   EXPECT_LE(worker.log_tail().size(), std::size_t{64} << 10);
 }
@@ -193,7 +194,8 @@ TEST_F(WorkerProcessTest, ends_a_worker_that_ignores_polite_requests) {
     pid = worker.pid();
     MeasureRequest request;
     request.key = kKey;
-    EXPECT_THROW(worker.measure(request, Seconds(0.1), [](const Measurement&) {}), WorkerDied);
+    EXPECT_THROW(worker.measure(request, Seconds(0.1), [](const results::Measurement&) {}),
+                 WorkerDied);
   }
   EXPECT_FALSE(runs(pid));
 }
@@ -203,8 +205,9 @@ TEST_F(WorkerProcessTest, kills_the_worker_when_a_row_cannot_be_taken) {
   MeasureRequest request;
   request.key = kKey;
   EXPECT_THROW(
-      worker.measure(
-          request, Seconds(30), [](const Measurement&) { throw std::runtime_error("disk full"); }),
+      worker.measure(request,
+                     Seconds(30),
+                     [](const results::Measurement&) { throw std::runtime_error("disk full"); }),
       std::runtime_error);
   EXPECT_FALSE(runs(worker.pid()));
   EXPECT_THROW((void)worker.describe(), WorkerDied);
@@ -241,7 +244,7 @@ TEST_F(WorkerProcessTest, hands_over_the_stack_and_no_other_descriptor) {
   options.observe = {.kernels = true, .metrics = {{"a.sum", "b.max"}}};
   const FileDescriptor inherited(::open("/dev/zero", O_RDONLY));  // not close-on-exec
   WorkerProcess worker(options);
-  const Environment seen = worker.describe();
+  const results::Environment seen = worker.describe();
   std::vector<std::string> descriptors;
   for (const auto& [name, target] : seen.identity) {
     descriptors.push_back(name);
@@ -319,9 +322,9 @@ TEST_F(WorkerProcessTest, moves) {
 }
 
 /// Asks a worker that misbehaves in this way to load a model.
-Outcome outcome_of_load(const std::string& how,
-                        Seconds timeout,
-                        const std::function<bool(const LoadProgress&)>& keep_running) {
+results::Outcome outcome_of_load(const std::string& how,
+                                 Seconds timeout,
+                                 const std::function<bool(const LoadProgress&)>& keep_running) {
   WorkerProcess worker(misbehaving(how));
   LoadRequest request;
   request.buckets.resize(1);
@@ -337,27 +340,28 @@ Outcome outcome_of_load(const std::string& how,
 
 TEST_F(WorkerProcessTest, takes_no_heartbeat_for_progress) {
   int beats = 0;
-  const Outcome outcome = outcome_of_load("beat_idly", Seconds(0.5), [&](const LoadProgress&) {
-    ++beats;
-    return true;
-  });
-  EXPECT_EQ(outcome.kind, Outcome::Kind::kTimedOut);
+  const results::Outcome outcome =
+      outcome_of_load("beat_idly", Seconds(0.5), [&](const LoadProgress&) {
+        ++beats;
+        return true;
+      });
+  EXPECT_EQ(outcome.kind, results::Outcome::Kind::kTimedOut);
   EXPECT_GT(beats, 1);
 }
 
 TEST_F(WorkerProcessTest, ends_a_load_when_it_is_told_to) {
-  const Outcome outcome =
+  const results::Outcome outcome =
       outcome_of_load("beat_idly", Seconds(60), [](const LoadProgress&) { return false; });
-  EXPECT_EQ(outcome.kind, Outcome::Kind::kSkipped);
+  EXPECT_EQ(outcome.kind, results::Outcome::Kind::kSkipped);
 }
 
 /// Asks a worker that stalls half-way to execute a model.
-Outcome outcome_of_stall(Seconds timeout,
-                         const std::function<bool(const ExecuteProgress&)>& keep_running) {
+results::Outcome outcome_of_stall(Seconds timeout,
+                                  const std::function<bool(const ExecuteProgress&)>& keep_running) {
   WorkerProcess worker(misbehaving("stall_at_half"));
   try {
     worker.execute(
-        {}, timeout, [](const Execution&) { ADD_FAILURE(); }, keep_running);
+        {}, timeout, [](const results::Execution&) { ADD_FAILURE(); }, keep_running);
   } catch (const WorkerDied& death) {
     EXPECT_TRUE(ends_within_seconds(worker.pid()));
     return death.outcome();
@@ -367,18 +371,19 @@ Outcome outcome_of_stall(Seconds timeout,
 
 TEST_F(WorkerProcessTest, waits_for_a_model_as_long_as_it_goes_on) {
   std::set<double> shares;
-  const Outcome outcome = outcome_of_stall(Seconds(0.5), [&](const ExecuteProgress& progress) {
-    shares.insert(progress.share);
-    return true;
-  });
-  EXPECT_EQ(outcome.kind, Outcome::Kind::kTimedOut);
+  const results::Outcome outcome =
+      outcome_of_stall(Seconds(0.5), [&](const ExecuteProgress& progress) {
+        shares.insert(progress.share);
+        return true;
+      });
+  EXPECT_EQ(outcome.kind, results::Outcome::Kind::kTimedOut);
   EXPECT_EQ(shares, (std::set<double>{0.0, 0.125, 0.25, 0.375, 0.5}));
 }
 
 TEST_F(WorkerProcessTest, ends_an_execution_when_it_is_told_to) {
-  const Outcome outcome = outcome_of_stall(
+  const results::Outcome outcome = outcome_of_stall(
       Seconds(60), [](const ExecuteProgress& progress) { return progress.share < 0.25; });
-  EXPECT_EQ(outcome.kind, Outcome::Kind::kSkipped);
+  EXPECT_EQ(outcome.kind, results::Outcome::Kind::kSkipped);
 }
 
 /// A fake worker whose models take the time that its script says.
@@ -407,7 +412,7 @@ TEST_F(WorkerProcessTest, executes_in_turns_no_further_than_it_is_told) {
   worker.begin_execution(
       two_modes_in_turns(),
       Seconds(60),
-      [&](const Execution& each) { modes.push_back(each.mode); },
+      [&](const results::Execution& each) { modes.push_back(each.mode); },
       [](const ExecuteProgress&) { return true; });
   EXPECT_TRUE(worker.take_turn());
   EXPECT_THAT(modes, IsEmpty()) << "the first turn prepares the model";
@@ -426,7 +431,7 @@ TEST_F(WorkerProcessTest, measures_a_layer_in_turns_no_further_than_it_is_told) 
   request.variants = {"algorithm=direct"};
   request.in_turns = true;
   std::size_t rows = 0;
-  worker.begin_measurement(request, Seconds(60), [&](const Measurement&) { ++rows; });
+  worker.begin_measurement(request, Seconds(60), [&](const results::Measurement&) { ++rows; });
   EXPECT_TRUE(worker.take_turn());
   EXPECT_EQ(rows, 0U);
   EXPECT_FALSE(worker.take_turn());
@@ -440,7 +445,7 @@ TEST_F(WorkerProcessTest, takes_all_turns_of_an_execution_that_has_no_other_side
   worker.execute(
       two_modes_in_turns(),
       Seconds(60),
-      [&](const Execution&) { ++modes; },
+      [&](const results::Execution&) { ++modes; },
       [](const ExecuteProgress&) { return true; });
   EXPECT_EQ(modes, 2U);
 }
@@ -448,7 +453,7 @@ TEST_F(WorkerProcessTest, takes_all_turns_of_an_execution_that_has_no_other_side
 // The worker ends when it is asked for something else, or when its harness is gone.
 TEST_F(WorkerProcessTest, ends_a_worker_that_awaits_a_turn_which_never_comes) {
   const TemporaryFolder folder;
-  const auto nothing = [](const Execution&) {};
+  const auto nothing = [](const results::Execution&) {};
   const auto keep_running = [](const ExecuteProgress&) { return true; };
   pid_t pid = 0;
   {
@@ -468,7 +473,7 @@ TEST_F(WorkerProcessTest, ends_a_worker_that_awaits_a_turn_which_never_comes) {
 TEST_F(WorkerProcessTest, stops_a_worker_that_says_nothing) {
   for (const bool load : {false, true}) {
     WorkerProcess worker(misbehaving("hang"));
-    std::optional<Outcome> outcome;
+    std::optional<results::Outcome> outcome;
     const auto start = std::chrono::steady_clock::now();
     try {
       if (load) {
@@ -480,14 +485,14 @@ TEST_F(WorkerProcessTest, stops_a_worker_that_says_nothing) {
         worker.execute(
             {},
             Seconds(60),
-            [](const Execution&) { ADD_FAILURE(); },
+            [](const results::Execution&) { ADD_FAILURE(); },
             [](const ExecuteProgress&) { return false; });
       }
     } catch (const WorkerDied& death) {
       outcome = death.outcome();
     }
     ASSERT_TRUE(outcome);
-    EXPECT_EQ(outcome->kind, Outcome::Kind::kSkipped);
+    EXPECT_EQ(outcome->kind, results::Outcome::Kind::kSkipped);
     EXPECT_LT(std::chrono::steady_clock::now() - start, 30s);
   }
 }
@@ -495,9 +500,11 @@ TEST_F(WorkerProcessTest, stops_a_worker_that_says_nothing) {
 TEST_F(WorkerProcessTest, survives_a_load_that_is_none) {
   const auto keep_running = [](const LoadProgress&) { return true; };
   for (const char* how : {"answer_nonsense", "segfault"}) {
-    EXPECT_EQ(outcome_of_load(how, Seconds(60), keep_running).kind, Outcome::Kind::kCrashed) << how;
+    EXPECT_EQ(outcome_of_load(how, Seconds(60), keep_running).kind,
+              results::Outcome::Kind::kCrashed)
+        << how;
   }
 }
 
 }  // namespace
-}  // namespace plumb
+}  // namespace plumb::worker

@@ -47,7 +47,7 @@ TEST(Axes, refuse_extents_that_make_no_model) {
 
 TEST(Axes, change_the_arithmetic_as_the_architecture_says) {
   const auto macs = [](std::string_view model, const std::map<std::string, std::int64_t>& asked) {
-    return totals(graph_of(find(model)->build(1, asked))).macs;
+    return model::totals(model::read_graph(find(model)->build(1, asked))).macs;
   };
   // BERT: 12 · (12·s·h² + 2·s²·h) and the pooler's h².
   for (const std::int64_t s : {1, 384, 1024}) {
@@ -68,9 +68,11 @@ TEST(Axes, give_whole_models_at_every_extent) {
       EXPECT_GE(axis.least, 1);
       for (const std::int64_t extent : {axis.least, axis.standard + axis.step, axis.most}) {
         SCOPED_TRACE(extent);
-        const Graph graph = graph_of(entry.build(1, {{std::string(axis.name), extent}}));
-        for (const Layer& layer : graph.layers) {
-          EXPECT_NE(layer.role, Layer::Role::kUnsupported) << layer.name << ": " << layer.reason;
+        const model::Graph graph =
+            model::read_graph(entry.build(1, {{std::string(axis.name), extent}}));
+        for (const model::Layer& layer : graph.layers) {
+          EXPECT_NE(layer.role, model::Layer::Role::kUnsupported)
+              << layer.name << ": " << layer.reason;
         }
       }
     }

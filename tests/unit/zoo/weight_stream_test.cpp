@@ -9,7 +9,7 @@ namespace plumb::zoo {
 namespace {
 
 TEST(WeightStream, gives_the_published_splitmix64_numbers) {
-  WeightStream random(1234567);
+  model::WeightStream random(1234567);
   EXPECT_EQ(random.next(), 6457827717110365317U);
   EXPECT_EQ(random.next(), 3203168211198807973U);
   EXPECT_EQ(random.next(), 9817491932198370423U);
@@ -18,14 +18,14 @@ TEST(WeightStream, gives_the_published_splitmix64_numbers) {
 }
 
 TEST(WeightStream, depends_on_the_seed_and_on_the_name) {
-  const std::uint64_t first = stream_of(1, "a").next();
-  EXPECT_EQ(first, stream_of(1, "a").next());
-  EXPECT_NE(first, stream_of(2, "a").next());
-  EXPECT_NE(first, stream_of(1, "b").next());
+  const std::uint64_t first = model::stream_of(1, "a").next();
+  EXPECT_EQ(first, model::stream_of(1, "a").next());
+  EXPECT_NE(first, model::stream_of(2, "a").next());
+  EXPECT_NE(first, model::stream_of(1, "b").next());
 }
 
 TEST(WeightStream, draws_normal_numbers_with_the_right_moments) {
-  WeightStream random(7);
+  model::WeightStream random(7);
   constexpr int kCount = 200'000;
   double sum = 0;
   double squares = 0;
@@ -45,7 +45,7 @@ TEST(WeightStream, draws_normal_numbers_with_the_right_moments) {
 }
 
 TEST(WeightStream, draws_uniform_numbers_below_one) {
-  WeightStream random(7);
+  model::WeightStream random(7);
   double sum = 0;
   for (int i = 0; i < 10'000; ++i) {
     const double u = random.uniform();

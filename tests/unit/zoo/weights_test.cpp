@@ -17,7 +17,7 @@ namespace {
 
 onnx::ModelProto filled(std::string_view name, std::uint64_t seed) {
   onnx::ModelProto model = find(name)->build(1);
-  fill_weights(model, seed);
+  model::fill_weights(model, seed);
   return model;
 }
 
@@ -46,7 +46,7 @@ double deviation(const std::vector<float>& numbers) {
 
 std::string error_of(onnx::ModelProto model) {
   try {
-    fill_weights(model, 1);
+    model::fill_weights(model, 1);
   } catch (const Error& error) {
     return error.kind() == Error::Kind::kUser ? error.what() : "not a user error";
   }
@@ -94,7 +94,7 @@ onnx::ModelProto residual_network() {
                           .conv({.filters = 64, .kernel = 3, .pad = 1}, "last");
   net.output(branch.add(stem).global_average_pool().flatten().gemm(100));
   onnx::ModelProto model = net.finish();
-  fill_weights(model, 5);
+  model::fill_weights(model, 5);
   return model;
 }
 
@@ -133,7 +133,7 @@ TEST(Weights, leave_data_alone) {
   auto& outside = *model.mutable_graph()->mutable_initializer(2);
   outside.set_data_location(onnx::TensorProto::EXTERNAL);
   outside.add_external_data()->set_key("location");
-  fill_weights(model, 1);
+  model::fill_weights(model, 1);
   EXPECT_EQ(model.graph().initializer(0).float_data(0), 1.5F);
   EXPECT_TRUE(model.graph().initializer(0).raw_data().empty());
   EXPECT_TRUE(model.graph().initializer(2).raw_data().empty());

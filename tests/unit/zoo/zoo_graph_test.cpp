@@ -10,19 +10,19 @@
 namespace plumb::zoo {
 namespace {
 
-Graph graph_of_zoo(std::string_view name, const ReadOptions& options = {}) {
-  return graph_of(find(name)->build(1), options);
+model::Graph graph_of_zoo(std::string_view name, const model::ReadOptions& options = {}) {
+  return model::read_graph(find(name)->build(1), options);
 }
 
 /// Checks that what the builders write is what the model processor reads.
 TEST(ZooGraph, is_read_completely) {
   for (const Golden& golden : goldens()) {
     SCOPED_TRACE(golden.name);
-    const Graph graph = graph_of_zoo(golden.name);
+    const model::Graph graph = graph_of_zoo(golden.name);
     EXPECT_EQ(graph.layers.size(), static_cast<std::size_t>(golden.nodes));
-    EXPECT_EQ(totals(graph).macs, golden.macs);
-    for (const Layer& layer : graph.layers) {
-      EXPECT_NE(layer.role, Layer::Role::kUnsupported) << layer.name << ": " << layer.reason;
+    EXPECT_EQ(model::totals(graph).macs, golden.macs);
+    for (const model::Layer& layer : graph.layers) {
+      EXPECT_NE(layer.role, model::Layer::Role::kUnsupported) << layer.name << ": " << layer.reason;
     }
   }
 }
@@ -30,8 +30,8 @@ TEST(ZooGraph, is_read_completely) {
 TEST(ZooGraph, can_be_bound_to_another_batch) {
   for (const Golden& golden : goldens()) {
     SCOPED_TRACE(golden.name);
-    const Graph graph = graph_of_zoo(golden.name, {.batch = 4, .dims = {}, .rebatch = true});
-    EXPECT_EQ(totals(graph).macs, 4 * golden.macs);
+    const model::Graph graph = graph_of_zoo(golden.name, {.batch = 4, .dims = {}, .rebatch = true});
+    EXPECT_EQ(model::totals(graph).macs, 4 * golden.macs);
     EXPECT_EQ(graph.values[graph.outputs[0]].type.dims[0], 4);
   }
 }
@@ -39,8 +39,8 @@ TEST(ZooGraph, can_be_bound_to_another_batch) {
 TEST(ZooGraph, folds_what_acts_on_weights_only) {
   const auto folded = [](std::string_view name) {
     std::int64_t count = 0;
-    for (const Layer& layer : graph_of_zoo(name).layers) {
-      count += layer.role == Layer::Role::kFolded ? 1 : 0;
+    for (const model::Layer& layer : graph_of_zoo(name).layers) {
+      count += layer.role == model::Layer::Role::kFolded ? 1 : 0;
     }
     return count;
   };
@@ -56,9 +56,9 @@ TEST(ZooGraph, folds_what_acts_on_weights_only) {
 
 TEST(ZooGraph, keeps_its_keys_when_weights_are_filled) {
   onnx::ModelProto model = find("squeezenet1.1")->build(1);
-  const Graph free = graph_of(model);
-  fill_weights(model, 1);
-  const Graph filled = graph_of(model);
+  const model::Graph free = model::read_graph(model);
+  model::fill_weights(model, 1);
+  const model::Graph filled = model::read_graph(model);
   ASSERT_EQ(filled.layers.size(), free.layers.size());
   for (std::size_t i = 0; i < free.layers.size(); ++i) {
     EXPECT_EQ(filled.layers[i].key.text, free.layers[i].key.text);

@@ -130,19 +130,19 @@ TEST(ZooTopology, counts_unique_layers_by_their_keys) {
   // Attributes tell more layers apart, what is folded or moves nothing is none, and a Reshape's
   // name is no difference.
   std::set<std::string> keys;
-  std::map<Layer::Role, std::size_t> layers;
+  std::map<model::Layer::Role, std::size_t> layers;
   for (const auto& [name, model] : published().models) {
-    for (const Layer& layer : graph_of(find(name)->build(1)).layers) {
+    for (const model::Layer& layer : model::read_graph(find(name)->build(1)).layers) {
       ++layers[layer.role];
-      if (layer.role == Layer::Role::kCompute) {
+      if (layer.role == model::Layer::Role::kCompute) {
         keys.insert(layer.key.text);
       }
     }
   }
-  EXPECT_EQ(layers[Layer::Role::kCompute], 5220U);
-  EXPECT_EQ(layers[Layer::Role::kFolded],
+  EXPECT_EQ(layers[model::Layer::Role::kCompute], 5220U);
+  EXPECT_EQ(layers[model::Layer::Role::kFolded],
             433U);  // Caffe's Scale, PRelu's slopes, three classifiers
-  EXPECT_EQ(layers[Layer::Role::kView], 93U);
+  EXPECT_EQ(layers[model::Layer::Role::kView], 93U);
   EXPECT_EQ(keys.size(), 1059U);
 }
 

@@ -16,7 +16,7 @@
 #include "harness/base/error.hpp"
 #include "harness/stats/student_t.hpp"
 
-namespace plumb {
+namespace plumb::analysis {
 namespace {
 
 constexpr double kDeviations = 3.0;
@@ -27,7 +27,7 @@ constexpr std::array kChanges{0.01, 0.02, 0.05};
 
 using Process = ReplicatedMetric::Process;
 
-double mean_of(std::span<const double> values) {
+double compute_mean(std::span<const double> values) {
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
 
@@ -42,7 +42,7 @@ double neighbour_correlation(std::span<const std::vector<double>> groups) {
   double products = 0.0;
   double squares = 0.0;
   for (const std::vector<double>& values : groups) {
-    const double mean = mean_of(values);
+    const double mean = compute_mean(values);
     squares += squares_around(values, mean);
     for (std::size_t i = 1; i < values.size(); ++i) {
       products += (values[i - 1] - mean) * (values[i] - mean);
@@ -64,13 +64,13 @@ struct PooledVariance {
   double freedom = 0.0;
 
   void add(std::span<const double> values) {
-    squares += squares_around(values, mean_of(values));
+    squares += squares_around(values, compute_mean(values));
     freedom += static_cast<double>(values.size()) - 1.0;
   }
   [[nodiscard]] double variance() const { return freedom > 0.0 ? squares / freedom : 0.0; }
 };
 
-MetricNoise noise_of(const ReplicatedMetric& metric) {
+MetricNoise compute_noise(const ReplicatedMetric& metric) {
   MetricNoise noise;
   noise.series = metric.series;
   noise.kind = metric.kind;
@@ -89,8 +89,8 @@ MetricNoise noise_of(const ReplicatedMetric& metric) {
       }
       within.add(logs);
       error_of_means += 1.0 / static_cast<double>(logs.size());
-      day_means[process->day].push_back(mean_of(logs));
-      const double median = median_of(logs);
+      day_means[process->day].push_back(compute_mean(logs));
+      const double median = compute_median(logs);
       day_medians[process->day].push_back(median);
       medians.push_back(median);
     }
@@ -103,20 +103,20 @@ MetricNoise noise_of(const ReplicatedMetric& metric) {
   for (const auto& [day, values] : day_means) {
     means.add(values);
     of_medians.add(day_medians[day]);
-    days.push_back(mean_of(values));
+    days.push_back(compute_mean(values));
     error_of_days += 1.0 / static_cast<double>(values.size());
     in_order.push_back(day_medians[day]);
   }
   const auto processes = static_cast<double>(samples.size());
   const auto day_count = static_cast<double>(days.size());
   noise.days = days.size();
-  noise.median = std::exp(median_of(medians));
+  noise.median = std::exp(compute_median(medians));
   noise.within = std::sqrt(within.variance());
   // The variance of process means includes that of their samples ÷ n, which is subtracted here.
   noise.between =
       std::sqrt(std::max(0.0, means.variance() - within.variance() * error_of_means / processes));
   if (days.size() > 1) {
-    const double spread = squares_around(days, mean_of(days)) / (day_count - 1.0);
+    const double spread = squares_around(days, compute_mean(days)) / (day_count - 1.0);
     noise.daily = std::sqrt(std::max(0.0, spread - means.variance() * error_of_days / day_count));
   }
   noise.process = std::sqrt(of_medians.variance());
@@ -143,8 +143,8 @@ class Resampling {
       PairedSamples& samples = medians_.emplace_back();
       samples.name = metric.series;
       for (const auto& [first, second] : metric.pairs) {
-        samples.baseline.push_back(median_of(first.samples));
-        samples.candidate.push_back(median_of(second.samples));
+        samples.baseline.push_back(compute_median(first.samples));
+        samples.candidate.push_back(compute_median(second.samples));
       }
       pairs_ = std::min(pairs_, metric.pairs.size());
     }
@@ -217,10 +217,11 @@ class Resampling {
     if (!tested.log_ratio) {
       return;
     }
-    const TrimmedMean& log_ratio = *tested.log_ratio;
+    const stats::TrimmedMean& log_ratio = *tested.log_ratio;
     const double error = std::sqrt(log_ratio.variance / log_ratio.kept);
     const auto p_of = [&](double mean) {
-      return error > 0.0 ? two_sided_p(mean / error, log_ratio.freedom) : (mean == 0.0 ? 1.0 : 0.0);
+      return error > 0.0 ? stats::two_sided_p(mean / error, log_ratio.freedom)
+                         : (mean == 0.0 ? 1.0 : 0.0);
     };
     const double p = p_of(log_ratio.mean);
     for (std::size_t a = 0; a < kAlphas.size(); ++a) {
@@ -258,10 +259,10 @@ AaStudy calibrate_noise(std::span<const ReplicatedMetric> metrics, const Resampl
   }
   AaStudy result;
   for (const ReplicatedMetric& metric : usable) {
-    result.metrics.push_back(noise_of(metric));
+    result.metrics.push_back(compute_noise(metric));
   }
   Resampling(usable, plan).run(result);
   return result;
 }
 
-}  // namespace plumb
+}  // namespace plumb::analysis

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-namespace plumb {
+namespace plumb::analysis {
 
 /// Times of one metric from restarted processes of a single stack.
 struct ReplicatedMetric {
@@ -89,4 +89,4 @@ inline constexpr std::size_t kMinCalibrationPairs = 5;
 [[nodiscard]] AaStudy calibrate_noise(std::span<const ReplicatedMetric> metrics,
                                       const ResamplingPlan& plan);
 
-}  // namespace plumb
+}  // namespace plumb::analysis

@@ -9,14 +9,16 @@
 
 #include "harness/analysis/compare/paired_metric.hpp"
 
-namespace plumb {
+namespace plumb::analysis {
 namespace {
 
 constexpr double kTail = 0.025;
 
 using Family = std::map<std::string, PairedSamples>;
 
-void add(const Measurement& earlier, const Measurement& later, PairedSamples& samples) {
+void add(const results::Measurement& earlier,
+         const results::Measurement& later,
+         PairedSamples& samples) {
   if (earlier.outcome.timed() && later.outcome.timed()) {
     samples.baseline.push_back(earlier.corrected().median.count());
     samples.candidate.push_back(later.corrected().median.count());
@@ -24,13 +26,13 @@ void add(const Measurement& earlier, const Measurement& later, PairedSamples& sa
 }
 
 /// Pairs every second process of one side with the one before.
-void gather(std::span<const PairedRound* const> rounds,
-            RoundSide PairedRound::*side,
+void gather(std::span<const results::PairedRound* const> rounds,
+            results::RoundSide results::PairedRound::*side,
             Family& layers,
             Family& models) {
   for (std::size_t i = 0; i + 1 < rounds.size(); i += 2) {
-    const RoundSide& earlier = rounds[i]->*side;
-    const RoundSide& later = rounds[i + 1]->*side;
+    const results::RoundSide& earlier = rounds[i]->*side;
+    const results::RoundSide& later = rounds[i + 1]->*side;
     for (const auto& [key, row] : earlier.layers) {
       if (const auto found = later.layers.find(key); found != later.layers.end()) {
         add(row, found->second, layers[key.text]);
@@ -45,17 +47,18 @@ void gather(std::span<const PairedRound* const> rounds,
 }
 
 void count(const Family& family, bool moderate, AlarmControl& control) {
-  std::vector<TrimmedMean> samples;
+  std::vector<stats::TrimmedMean> samples;
   for (const auto& [name, pairs] : family) {
     if (const PairedMetric metric = paired_metric(pairs, name, ""); metric.log_ratio) {
       samples.push_back(*metric.log_ratio);
     }
   }
-  const VariancePrior prior = moderate ? variance_prior(samples) : VariancePrior{};
-  for (const TrimmedMean& sample : samples) {
+  const stats::VariancePrior prior =
+      moderate ? stats::variance_prior(samples) : stats::VariancePrior{};
+  for (const stats::TrimmedMean& sample : samples) {
     MetricComparison scratch;
     ++control.tests;
-    if (test_change(scratch, moderated(sample, prior), control.level) < control.level) {
+    if (test_change(scratch, stats::moderated(sample, prior), control.level) < control.level) {
       ++control.alarms;
     }
   }
@@ -63,9 +66,9 @@ void count(const Family& family, bool moderate, AlarmControl& control) {
 
 }  // namespace
 
-AlarmControl alarm_control(std::span<const PairedRound* const> rounds) {
+AlarmControl alarm_control(std::span<const results::PairedRound* const> rounds) {
   AlarmControl control;
-  for (const auto side : {&PairedRound::baseline, &PairedRound::candidate}) {
+  for (const auto side : {&results::PairedRound::baseline, &results::PairedRound::candidate}) {
     Family layers;
     Family models;
     gather(rounds, side, layers, models);
@@ -82,4 +85,4 @@ AlarmControl alarm_control(std::span<const PairedRound* const> rounds) {
   return control;
 }
 
-}  // namespace plumb
+}  // namespace plumb::analysis

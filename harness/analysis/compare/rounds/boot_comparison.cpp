@@ -13,7 +13,7 @@
 #include "harness/analysis/compare/process_deviation.hpp"
 #include "harness/stats/trimmed_mean.hpp"
 
-namespace plumb {
+namespace plumb::analysis {
 namespace {
 
 constexpr const char* kControlSeries = "control";
@@ -91,8 +91,8 @@ class Comparing {
       : baseline_(baseline), candidate_(candidate), floors_(floors), limits_(limits) {}
 
   BootComparison compare() {
-    result_.baseline = boots_of(baseline_);
-    result_.candidate = boots_of(candidate_);
+    result_.baseline = group_by_boot(baseline_);
+    result_.candidate = group_by_boot(candidate_);
     compare_controls();
     std::set<std::string> names;
     for (const auto& side : {baseline_, candidate_}) {
@@ -110,7 +110,7 @@ class Comparing {
         layer_p.push_back(*tests.back().p);
       }
     }
-    const std::vector<double> q = false_discovery_q(layer_p);
+    const std::vector<double> q = stats::false_discovery_q(layer_p);
     std::size_t next = 0;
     for (SeriesTest& each : tests) {
       if (each.p) {
@@ -186,10 +186,10 @@ class Comparing {
     metric.floor = layer ? layer_floor(floors_, metric.series, limits_.layer_floor, 0.0)
                          : MinimumEffect{std::max(limits_.end_to_end_floor, kEndToEndFloor),
                                          FloorSource::kFixed};
-    metric.verdict = verdict_of(metric,
-                                layer ? limits_.false_discovery_rate : limits_.alpha,
-                                metric.floor->relative,
-                                layer ? limits_.layer_margin : limits_.end_to_end_margin);
+    metric.verdict = judge_change(metric,
+                                  layer ? limits_.false_discovery_rate : limits_.alpha,
+                                  metric.floor->relative,
+                                  layer ? limits_.layer_margin : limits_.end_to_end_margin);
   }
 
   std::span<const BootRun> baseline_;
@@ -201,7 +201,7 @@ class Comparing {
 
 }  // namespace
 
-std::vector<Boot> boots_of(std::span<const BootRun> runs) {
+std::vector<Boot> group_by_boot(std::span<const BootRun> runs) {
   std::vector<Boot> boots;
   for (const BootRun& run : runs) {
     auto found = std::find_if(
@@ -225,4 +225,4 @@ BootComparison compare_boots(std::span<const BootRun> baseline,
   return Comparing(baseline, candidate, floors, limits).compare();
 }
 
-}  // namespace plumb
+}  // namespace plumb::analysis

@@ -11,12 +11,12 @@
 #include "harness/analysis/compare/minimum_effect.hpp"
 #include "harness/results/run.hpp"
 
-namespace plumb {
+namespace plumb::analysis {
 
 /// Times and control of one run in one boot of the machine.
 struct BootRun {
   std::string boot;  ///< the kernel's id of it
-  RunId run;
+  results::RunId run;
   double control = 0.0;                         ///< of the pinned control kernel, seconds
   std::map<std::string, double> times;          ///< by series, seconds
   std::map<std::string, std::string> failures;  ///< why a layer has none
@@ -25,7 +25,7 @@ struct BootRun {
 /// Boot of the machine with all its runs.
 struct Boot {
   std::string id;
-  std::vector<RunId> runs;
+  std::vector<results::RunId> runs;
   double control = 0.0;  ///< geometric mean over its runs, seconds
 };
 
@@ -42,7 +42,7 @@ struct BootComparison {
 inline constexpr std::size_t kMinBoots = 5;
 
 /// Groups runs by the boot in which they were measured, in order of first occurrence.
-[[nodiscard]] std::vector<Boot> boots_of(std::span<const BootRun> runs);
+[[nodiscard]] std::vector<Boot> group_by_boot(std::span<const BootRun> runs);
 
 /// Compares what cannot be switched within one boot, such as a driver. The unit of replication is
 /// the boot.
@@ -64,4 +64,4 @@ inline constexpr std::size_t kMinBoots = 5;
                                            const CalibratedFloors& floors,
                                            const ComparisonLimits& limits);
 
-}  // namespace plumb
+}  // namespace plumb::analysis

@@ -8,7 +8,7 @@
 #include "harness/analysis/bounds/process_pool.hpp"
 #include "harness/analysis/compare/comparison_verdict.hpp"
 
-namespace plumb {
+namespace plumb::analysis {
 namespace {
 
 constexpr double kConfirmingLevel = 0.02;  // two-sided: 1 % in the direction of the suspicion
@@ -53,7 +53,7 @@ bool is_unconfirmed_change(const MetricComparison& metric) {
   return metric.verdict == ComparisonVerdict::kRegressed && metric.p.has_value();
 }
 
-const QualifiedMetric* pairs_of(const MetricComparison& metric, const PairedConfirmation& pairs) {
+const QualifiedMetric* find_pairs(const MetricComparison& metric, const PairedConfirmation& pairs) {
   const auto found =
       std::find_if(pairs.metrics.begin(), pairs.metrics.end(), [&](const QualifiedMetric& each) {
         return each.mode.empty()
@@ -123,7 +123,7 @@ bool is_confirmed(const MetricComparison& suspect, const MetricComparison* again
 
 }  // namespace
 
-double largest_share(const RunSide& side, const LayerKey& key) {
+double largest_share(const RunSide& side, const model::LayerKey& key) {
   double largest = 0.0;
   const auto take_in = [&](Seconds of_key, Seconds all) {
     largest = all > Seconds(0.0) ? std::max(largest, of_key / all) : largest;
@@ -132,7 +132,7 @@ double largest_share(const RunSide& side, const LayerKey& key) {
     for (const ReplicatedExecution& execution : replicated_executions(executions)) {
       Seconds all{};
       Seconds of_key{};
-      for (const ExecutedLayer& layer : execution.told->layers) {
+      for (const results::ExecutedLayer& layer : execution.told->layers) {
         all += layer.seconds + layer.reorder;
         of_key += layer.key == key ? layer.seconds + layer.reorder : Seconds(0.0);
       }
@@ -170,7 +170,7 @@ Suspects find_suspects(const RunComparison& comparison,
       continue;
     }
     if (metric.kind == "layer") {
-      const LayerKey key{metric.series.substr(kLayers.size())};
+      const model::LayerKey key{metric.series.substr(kLayers.size())};
       if (metric.decides || largest_share(candidate, key) >= kMinDecidingShare) {
         layers.push_back(&metric);
       }
@@ -185,7 +185,7 @@ Suspects find_suspects(const RunComparison& comparison,
   layers.resize(std::min(layers.size(), kMaxLayers));
   for (const MetricComparison* const metric : layers) {
     suspects.series.insert(metric->series);
-    suspects.layers.insert(LayerKey{metric->series.substr(kLayers.size())});
+    suspects.layers.insert(model::LayerKey{metric->series.substr(kLayers.size())});
   }
   return suspects;
 }
@@ -196,7 +196,7 @@ void conclude_pairs(const Suspects& suspects,
                     RunComparison& comparison) {
   for (MetricComparison& metric : comparison.metrics) {
     const bool suspect = suspects.series.contains(metric.series);
-    if (const QualifiedMetric* const pair = suspect ? pairs_of(metric, pairs) : nullptr) {
+    if (const QualifiedMetric* const pair = suspect ? find_pairs(metric, pairs) : nullptr) {
       conclude_pair(*pair, pairs, limits, metric);
     } else if (is_unconfirmed_change(metric)) {
       withdraw(metric, "not confirmed: it was not measured again");
@@ -248,4 +248,4 @@ void conclude_confirmation(const Suspects& suspects,
   comparison.verdict = verdict_of_all(comparison.metrics);
 }
 
-}  // namespace plumb
+}  // namespace plumb::analysis

@@ -11,7 +11,7 @@
 #include "harness/analysis/compare/run_comparison.hpp"
 #include "harness/results/paired_round.hpp"
 
-namespace plumb {
+namespace plumb::analysis {
 
 /// Smallest share of a model's time at which a layer may fail a gate.
 inline constexpr double kMinDecidingShare = 0.01;
@@ -20,8 +20,8 @@ inline constexpr double kMinDecidingShare = 0.01;
 /// again.
 struct Suspects {
   std::set<std::string> series;  ///< of the metrics: models and layers
-  std::set<ModelMode> models;
-  std::set<LayerKey> layers;
+  std::set<results::ModelMode> models;
+  std::set<model::LayerKey> layers;
 
   [[nodiscard]] bool empty() const { return series.empty(); }
   /// Returns the models' subjects, each once.
@@ -44,7 +44,7 @@ enum class SuspectRule {
 
 /// Returns the largest share that a layer has of any model's time. Counted are the passes that time
 /// each layer inside the model, and the layers' own times in its cheapest partition. Pure.
-[[nodiscard]] double largest_share(const RunSide& side, const LayerKey& key);
+[[nodiscard]] double largest_share(const RunSide& side, const model::LayerKey& key);
 
 /// Result of measuring suspects by pairs of restarted processes of both stacks.
 struct PairedConfirmation {
@@ -80,4 +80,4 @@ void conclude_confirmation(const Suspects& suspects,
                            const RunComparison& again,
                            RunComparison& comparison);
 
-}  // namespace plumb
+}  // namespace plumb::analysis

@@ -11,7 +11,7 @@
 
 #include "harness/analysis/compare/paired_metric.hpp"
 
-namespace plumb {
+namespace plumb::analysis {
 namespace {
 
 constexpr double kLevel = 0.01;
@@ -21,15 +21,15 @@ constexpr std::size_t kInvalidFrom = 6;
 
 struct Control {
   const char* name;
-  Seconds Controls::*time;
+  Seconds results::Controls::*time;
   double weight;  // of the limit; zero: never makes a round invalid
 };
 // The control "floor" takes some tens of nanoseconds, of which its own noise is a large part.
-constexpr Control kControls[] = {{"floor", &Controls::floor, 0.0},
-                                 {"product", &Controls::product, 1.0},
-                                 {"copy", &Controls::copy, 2.0}};
+constexpr Control kControls[] = {{"floor", &results::Controls::floor, 0.0},
+                                 {"product", &results::Controls::product, 1.0},
+                                 {"copy", &results::Controls::copy, 2.0}};
 
-std::optional<std::string> fault_of(const PairedRound& round, double limit) {
+std::optional<std::string> find_fault(const results::PairedRound& round, double limit) {
   if (!round.complete) {
     return "stopped";
   }
@@ -51,11 +51,12 @@ std::optional<std::string> fault_of(const PairedRound& round, double limit) {
   return std::nullopt;
 }
 
-QualifiedControl judged(const Control& control, std::span<const PairedRound* const> valid) {
+QualifiedControl judged(const Control& control,
+                        std::span<const results::PairedRound* const> valid) {
   QualifiedControl result;
   result.name = control.name;
   PairedSamples samples{control.name, {}, {}};
-  for (const PairedRound* round : valid) {
+  for (const results::PairedRound* round : valid) {
     samples.baseline.push_back(((*round->baseline.controls).*control.time).count());
     samples.candidate.push_back(((*round->candidate.controls).*control.time).count());
   }
@@ -65,7 +66,7 @@ QualifiedControl judged(const Control& control, std::span<const PairedRound* con
   result.test = std::move(metric.result);
   if (metric.log_ratio) {
     result.test.q = test_change(result.test, *metric.log_ratio, kLevel);
-    result.test.verdict = verdict_of(result.test, kLevel, kMoved, kMoved);
+    result.test.verdict = judge_change(result.test, kLevel, kMoved, kMoved);
     result.moved = control.weight > 0.0 && (result.test.verdict == ComparisonVerdict::kRegressed ||
                                             result.test.verdict == ComparisonVerdict::kImproved);
   }
@@ -74,11 +75,11 @@ QualifiedControl judged(const Control& control, std::span<const PairedRound* con
 
 }  // namespace
 
-ControlDrift control_drift(std::span<const PairedRound> rounds, double limit) {
+ControlDrift control_drift(std::span<const results::PairedRound> rounds, double limit) {
   ControlDrift drift;
-  std::vector<const PairedRound*> valid;
-  for (const PairedRound& round : rounds) {
-    if (auto fault = fault_of(round, limit)) {
+  std::vector<const results::PairedRound*> valid;
+  for (const results::PairedRound& round : rounds) {
+    if (auto fault = find_fault(round, limit)) {
       drift.invalid.push_back({round.number, std::move(*fault)});
     } else {
       valid.push_back(&round);
@@ -94,4 +95,4 @@ ControlDrift control_drift(std::span<const PairedRound> rounds, double limit) {
   return drift;
 }
 
-}  // namespace plumb
+}  // namespace plumb::analysis

@@ -7,7 +7,7 @@
 #include "harness/analysis/compare/rounds/round_evidence.hpp"
 #include "harness/results/paired_round.hpp"
 
-namespace plumb {
+namespace plumb::analysis {
 
 /// Drift of the machine, judged by the controls.
 struct ControlDrift {
@@ -21,6 +21,7 @@ struct ControlDrift {
 /// invalid if a worker died before its controls were measured or the user stopped it. The machine
 /// drifted (`moved`) if a control differs by more than 2% at the 1% level over the valid rounds, or
 /// if more than a third of six or more rounds are invalid. Pure.
-[[nodiscard]] ControlDrift control_drift(std::span<const PairedRound> rounds, double limit);
+[[nodiscard]] ControlDrift control_drift(std::span<const results::PairedRound> rounds,
+                                         double limit);
 
-}  // namespace plumb
+}  // namespace plumb::analysis

@@ -6,7 +6,7 @@
 #include <span>
 #include <utility>
 
-namespace plumb {
+namespace plumb::analysis {
 namespace {
 
 constexpr double kNetChange = 2.0;  // standard errors that the net change of layers must have
@@ -17,26 +17,26 @@ PairedMetric look_at(const PairedSamples& samples, bool layer) {
 }
 
 void judge_layers(std::vector<PairedMetric>& layers, const ComparisonLimits& limits) {
-  std::vector<TrimmedMean> samples;
+  std::vector<stats::TrimmedMean> samples;
   for (const PairedMetric& layer : layers) {
     if (layer.log_ratio) {
       samples.push_back(*layer.log_ratio);
     }
   }
-  const VariancePrior prior = variance_prior(samples);
+  const stats::VariancePrior prior = stats::variance_prior(samples);
   std::vector<double> p_values;
   for (PairedMetric& layer : layers) {
     if (layer.log_ratio) {
       p_values.push_back(
-          test_change(layer.result, moderated(*layer.log_ratio, prior), limits.alpha));
+          test_change(layer.result, stats::moderated(*layer.log_ratio, prior), limits.alpha));
     }
   }
-  const std::vector<double> q = false_discovery_q(p_values);
+  const std::vector<double> q = stats::false_discovery_q(p_values);
   std::size_t next = 0;
   for (PairedMetric& layer : layers) {
     if (layer.log_ratio) {
       layer.result.q = q[next++];
-      layer.result.verdict = verdict_of(
+      layer.result.verdict = judge_change(
           layer.result, limits.false_discovery_rate, limits.layer_floor, limits.layer_margin);
     }
   }
@@ -60,8 +60,8 @@ std::optional<ComparisonVerdict> net_verdict(const std::vector<PairedMetric>& la
   return delta > 0.0 ? ComparisonVerdict::kRegressed : ComparisonVerdict::kImproved;
 }
 
-ComparisonVerdict verdict_of(const std::optional<PairedMetric>& whole,
-                             const std::vector<PairedMetric>& layers) {
+ComparisonVerdict judge_question(const std::optional<PairedMetric>& whole,
+                                 const std::vector<PairedMetric>& layers) {
   if (whole && (whole->result.verdict == ComparisonVerdict::kRegressed ||
                 whole->result.verdict == ComparisonVerdict::kImproved)) {
     return whole->result.verdict;
@@ -80,12 +80,12 @@ ComparisonVerdict verdict_of(const std::optional<PairedMetric>& whole,
 }
 
 /// Combines judged metrics: the verdict of the whole and the attribution.
-PairedAnswer answer_of(const PairedQuestion& question,
-                       std::optional<PairedMetric> whole,
-                       std::vector<PairedMetric> layers) {
+PairedAnswer make_answer(const PairedQuestion& question,
+                         std::optional<PairedMetric> whole,
+                         std::vector<PairedMetric> layers) {
   PairedAnswer answer;
   answer.id = question.id;
-  answer.verdict = verdict_of(whole, layers);
+  answer.verdict = judge_question(whole, layers);
   if (whole && whole->log_ratio && !layers.empty()) {
     Attribution attribution;
     attribution.delta_seconds = whole->result.delta;
@@ -135,7 +135,7 @@ PairedAnswer compare_pairs(const PairedQuestion& question, const ComparisonLimit
     whole = look_at(*question.end_to_end, false);
     if (whole->log_ratio) {
       whole->result.q = test_change(whole->result, *whole->log_ratio, limits.alpha);
-      whole->result.verdict = verdict_of(
+      whole->result.verdict = judge_change(
           whole->result, limits.alpha, limits.end_to_end_floor, limits.end_to_end_margin);
     }
   }
@@ -144,7 +144,7 @@ PairedAnswer compare_pairs(const PairedQuestion& question, const ComparisonLimit
     layers.push_back(look_at(layer, true));
   }
   judge_layers(layers, limits);
-  return answer_of(question, std::move(whole), std::move(layers));
+  return make_answer(question, std::move(whole), std::move(layers));
 }
 
 PairedAnswer compare_pairs_in_sequence(const PairedQuestion& question,
@@ -174,7 +174,7 @@ PairedAnswer compare_pairs_in_sequence(const PairedQuestion& question,
                      .margin = limits.layer_margin,
                      .moderated = true},
                     layers);
-  return answer_of(question, std::move(whole), std::move(layers));
+  return make_answer(question, std::move(whole), std::move(layers));
 }
 
-}  // namespace plumb
+}  // namespace plumb::analysis

@@ -9,7 +9,7 @@
 #include "harness/analysis/compare/paired_metric.hpp"
 #include "harness/analysis/compare/rounds/sequential_comparison.hpp"
 
-namespace plumb {
+namespace plumb::analysis {
 
 /// Samples for one question: did the model, or one of its layers, change?
 struct PairedQuestion {
@@ -57,4 +57,4 @@ struct PairedAnswer {
                                                      const ComparisonLimits& limits,
                                                      const SequentialRule& rule);
 
-}  // namespace plumb
+}  // namespace plumb::analysis

@@ -8,7 +8,7 @@
 #include <map>
 #include <utility>
 
-namespace plumb {
+namespace plumb::analysis {
 namespace {
 
 constexpr std::int64_t kDeathsThatBreak = 2;
@@ -17,21 +17,21 @@ constexpr std::int64_t kDeathsThatBreak = 2;
 struct Tally {
   std::int64_t timed = 0;
   std::int64_t died = 0;
-  std::optional<Outcome> refused;  // unsupported, wrong, out of memory
+  std::optional<results::Outcome> refused;  // unsupported, wrong, out of memory
   bool reference = false;
   std::string variant;
-  Outcome last;  // of those that died
+  results::Outcome last;  // of those that died
 
-  void add(const Measurement& row) {
+  void add(const results::Measurement& row) {
     if (row.outcome.timed()) {
       ++timed;
       variant = row.variant;
       reference = reference || row.reference_implementation;
-    } else if (row.outcome.kind == Outcome::Kind::kCrashed ||
-               row.outcome.kind == Outcome::Kind::kTimedOut) {
+    } else if (row.outcome.kind == results::Outcome::Kind::kCrashed ||
+               row.outcome.kind == results::Outcome::Kind::kTimedOut) {
       ++died;
       last = row.outcome;
-    } else if (row.outcome.kind != Outcome::Kind::kSkipped) {
+    } else if (row.outcome.kind != results::Outcome::Kind::kSkipped) {
       refused = row.outcome;
     }
   }
@@ -43,7 +43,9 @@ struct Gathered {
   Tally before;
   Tally after;
 
-  void add(const Measurement* baseline, const Measurement* candidate, bool screening) {
+  void add(const results::Measurement* baseline,
+           const results::Measurement* candidate,
+           bool screening) {
     if (baseline != nullptr) {
       before.add(*baseline);
     }
@@ -54,19 +56,19 @@ struct Gathered {
         !candidate->outcome.timed()) {
       return;
     }
-    const PairTimes times = pair_times(*baseline, *candidate);
+    const results::PairTimes times = results::pair_times(*baseline, *candidate);
     staged.pairs.baseline.push_back(times.baseline.count());
     staged.pairs.candidate.push_back(times.candidate.count());
     staged.screening += screening ? 1 : 0;
   }
 };
 
-std::string text_of(const Outcome& outcome) {
+std::string text_of(const results::Outcome& outcome) {
   return fmt::format("{}: {}", to_text(outcome.kind), outcome.reason);
 }
 
 /// Returns why a metric is broken. Empty: it is not.
-std::string break_of(const Gathered& metric) {
+std::string find_break(const Gathered& metric) {
   const Tally& before = metric.before;
   const Tally& after = metric.after;
   if (before.timed == 0 || before.refused || before.died > 0) {
@@ -88,7 +90,7 @@ std::string break_of(const Gathered& metric) {
 }
 
 /// Returns why a metric cannot be compared at all. Empty: it can.
-std::string obstacle_of(const Gathered& metric) {
+std::string find_obstacle(const Gathered& metric) {
   const Tally& before = metric.before;
   if (before.refused) {
     return fmt::format("the baseline cannot execute it ({}){}",
@@ -103,16 +105,16 @@ using Family = std::map<Name, Gathered>;
 
 /// Gathers one family. `rows` passes on the rows of one side by name.
 template <typename Name, typename Rows>
-Family<Name> gathered(std::span<const PairedRound* const> valid,
+Family<Name> gathered(std::span<const results::PairedRound* const> valid,
                       std::size_t screening,
                       const Rows& rows) {
   Family<Name> family;
   for (std::size_t i = 0; i < valid.size(); ++i) {
-    std::map<Name, std::pair<const Measurement*, const Measurement*>> both;
+    std::map<Name, std::pair<const results::Measurement*, const results::Measurement*>> both;
     rows(valid[i]->baseline,
-         [&](const Name& name, const Measurement& row) { both[name].first = &row; });
+         [&](const Name& name, const results::Measurement& row) { both[name].first = &row; });
     rows(valid[i]->candidate,
-         [&](const Name& name, const Measurement& row) { both[name].second = &row; });
+         [&](const Name& name, const results::Measurement& row) { both[name].second = &row; });
     for (const auto& [name, pair] : both) {
       family[name].add(pair.first, pair.second, i < screening);
     }
@@ -140,11 +142,11 @@ void judge(Family<Name> family,
     QualifiedMetric qualified;
     qualified.test = std::move(result.metric);
     qualified.test.floor = metric.staged.floor;
-    if (std::string reason = break_of(metric); !reason.empty()) {
+    if (std::string reason = find_break(metric); !reason.empty()) {
       qualified.test.verdict = ComparisonVerdict::kBroken;
       qualified.test.reason = std::move(reason);
       result.open = false;
-    } else if (std::string obstacle = obstacle_of(metric); !obstacle.empty()) {
+    } else if (std::string obstacle = find_obstacle(metric); !obstacle.empty()) {
       qualified.test.verdict = ComparisonVerdict::kInconclusive;
       qualified.test.reason = std::move(obstacle);
       result.open = false;
@@ -164,13 +166,13 @@ void judge(Family<Name> family,
 
 }  // namespace
 
-RoundComparison compare_rounds(std::span<const PairedRound> rounds,
+RoundComparison compare_rounds(std::span<const results::PairedRound> rounds,
                                const SequentialRule& rule,
                                const RoundLimits& limits) {
   RoundComparison result;
   result.drift = control_drift(rounds, limits.control_drift);
-  std::vector<const PairedRound*> valid;
-  for (const PairedRound& round : rounds) {
+  std::vector<const results::PairedRound*> valid;
+  for (const results::PairedRound& round : rounds) {
     const bool invalid = std::any_of(
         result.drift.invalid.begin(), result.drift.invalid.end(), [&](const InvalidRound& each) {
           return each.round == round.number;
@@ -181,21 +183,21 @@ RoundComparison compare_rounds(std::span<const PairedRound> rounds,
   }
   result.valid = valid.size();
   const std::size_t screening = rule.looks().front();
-  judge<ModelMode>(
-      gathered<ModelMode>(valid,
-                          screening,
-                          [](const RoundSide& side, const auto& add) {
-                            for (const auto& [name, execution] : side.models) {
-                              add(name, execution.row);
-                            }
-                          }),
+  judge<results::ModelMode>(
+      gathered<results::ModelMode>(valid,
+                                   screening,
+                                   [](const results::RoundSide& side, const auto& add) {
+                                     for (const auto& [name, execution] : side.models) {
+                                       add(name, execution.row);
+                                     }
+                                   }),
       rule,
       limits.models,
       result.open_models,
-      [&](const ModelMode&) {
+      [&](const results::ModelMode&) {
         return MinimumEffect{limits.models.floor, FloorSource::kFixed};
       },
-      [&](const ModelMode& name, QualifiedMetric metric) {
+      [&](const results::ModelMode& name, QualifiedMetric metric) {
         metric.subject = name.first;
         metric.mode = name.second;
         metric.test.series = "models/" + name.first + "/" + name.second;
@@ -203,21 +205,21 @@ RoundComparison compare_rounds(std::span<const PairedRound> rounds,
         metric.candidate_variant.clear();
         result.models.push_back(std::move(metric));
       });
-  judge<LayerKey>(
-      gathered<LayerKey>(valid,
-                         screening,
-                         [](const RoundSide& side, const auto& add) {
-                           for (const auto& [name, row] : side.layers) {
-                             add(name, row);
-                           }
-                         }),
+  judge<model::LayerKey>(
+      gathered<model::LayerKey>(valid,
+                                screening,
+                                [](const results::RoundSide& side, const auto& add) {
+                                  for (const auto& [name, row] : side.layers) {
+                                    add(name, row);
+                                  }
+                                }),
       rule,
       limits.layers,
       result.open_layers,
-      [&](const LayerKey& key) {
+      [&](const model::LayerKey& key) {
         return layer_floor(limits.floors, "layers/" + key.text, limits.layers.floor, 0.0);
       },
-      [&](const LayerKey& key, QualifiedMetric metric) {
+      [&](const model::LayerKey& key, QualifiedMetric metric) {
         metric.subject = key.text;
         metric.test.series = "layers/" + key.text;
         result.layers.push_back(std::move(metric));
@@ -225,4 +227,4 @@ RoundComparison compare_rounds(std::span<const PairedRound> rounds,
   return result;
 }
 
-}  // namespace plumb
+}  // namespace plumb::analysis

@@ -10,7 +10,7 @@
 #include "harness/analysis/compare/rounds/sequential_comparison.hpp"
 #include "harness/results/paired_round.hpp"
 
-namespace plumb {
+namespace plumb::analysis {
 
 /// Limits by which the metrics of paired rounds are judged.
 struct RoundLimits {
@@ -27,8 +27,8 @@ struct RoundComparison {
   std::size_t valid = 0;  ///< rounds
   std::vector<QualifiedMetric> models;
   std::vector<QualifiedMetric> layers;
-  std::set<ModelMode> open_models;  ///< what more rounds may decide
-  std::set<LayerKey> open_layers;   ///< likewise
+  std::set<results::ModelMode> open_models;  ///< what more rounds may decide
+  std::set<model::LayerKey> open_layers;     ///< likewise
 
   [[nodiscard]] bool open() const { return !open_models.empty() || !open_layers.empty(); }
 };
@@ -40,8 +40,8 @@ struct RoundComparison {
 /// Broken: the baseline works in every process, and the candidate is refused, wrong or out of
 /// memory in one, falls back to a reference implementation, or dies in two or more. Broken metrics
 /// are closed. So are metrics that the baseline refuses. Pure.
-[[nodiscard]] RoundComparison compare_rounds(std::span<const PairedRound> rounds,
+[[nodiscard]] RoundComparison compare_rounds(std::span<const results::PairedRound> rounds,
                                              const SequentialRule& rule,
                                              const RoundLimits& limits);
 
-}  // namespace plumb
+}  // namespace plumb::analysis

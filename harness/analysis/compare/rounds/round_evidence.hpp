@@ -7,7 +7,7 @@
 
 #include "harness/analysis/compare/finding.hpp"
 
-namespace plumb {
+namespace plumb::analysis {
 
 /// Metric of a qualification: a model in one mode, or a layer.
 struct QualifiedMetric {
@@ -57,4 +57,4 @@ struct QualificationLook {
   std::size_t open = 0;  ///< metrics that need more pairs after it
 };
 
-}  // namespace plumb
+}  // namespace plumb::analysis

@@ -9,7 +9,7 @@
 #include "harness/base/error.hpp"
 #include "harness/stats/student_t.hpp"
 
-namespace plumb {
+namespace plumb::analysis {
 namespace {
 
 constexpr double kTail = 0.025;  // of an interval, each side, over all looks
@@ -40,7 +40,7 @@ class Sequence {
  public:
   Sequence(std::span<const StagedPairs> family,
            const SequentialDesign& design,
-           const AlphaSpending& confirming,
+           const stats::AlphaSpending& confirming,
            const std::vector<double>& tails,
            const FamilyLimits& limits)
       : family_(family),
@@ -74,13 +74,13 @@ class Sequence {
   [[nodiscard]] PairedMetric look_at(const PairedSamples& samples) const {
     PairedMetric metric = paired_metric(samples, samples.name, limits_.kind);
     if (metric.log_ratio && limits_.moderated) {
-      metric.log_ratio = moderated(*metric.log_ratio, prior_);
+      metric.log_ratio = stats::moderated(*metric.log_ratio, prior_);
     }
     return metric;
   }
 
   void screen() {
-    std::vector<TrimmedMean> samples;
+    std::vector<stats::TrimmedMean> samples;
     for (const StagedPairs& staged : family_) {
       const PairedMetric metric =
           paired_metric(part(staged.pairs, 0, screened(staged)), staged.pairs.name, limits_.kind);
@@ -88,7 +88,7 @@ class Sequence {
         samples.push_back(*metric.log_ratio);
       }
     }
-    prior_ = variance_prior(samples);
+    prior_ = stats::variance_prior(samples);
     for (std::size_t i = 0; i < family_.size(); ++i) {
       Member& member = members_[i];
       member.floor = std::max(limits_.floor, family_[i].floor.relative);
@@ -177,9 +177,9 @@ class Sequence {
                                 const PairedMetric& metric,
                                 std::size_t look) const {
     const double within = std::log1p(std::max(limits_.margin, member.floor));
-    const TrimmedMean& sample = *metric.log_ratio;
-    const double reach =
-        t_quantile(1.0 - tails_[look], sample.freedom) * std::sqrt(sample.variance / sample.kept);
+    const stats::TrimmedMean& sample = *metric.log_ratio;
+    const double reach = stats::t_quantile(1.0 - tails_[look], sample.freedom) *
+                         std::sqrt(sample.variance / sample.kept);
     return std::abs(sample.mean) + reach < within;
   }
 
@@ -188,7 +188,7 @@ class Sequence {
     for (const Member& member : members_) {
       p_values.push_back(member.p);
     }
-    const std::vector<double> q = false_discovery_q(p_values);
+    const std::vector<double> q = stats::false_discovery_q(p_values);
     for (std::size_t i = 0; i < members_.size(); ++i) {
       // A decided metric keeps the q with which it was decided.
       if (members_[i].result.open && members_[i].result.metric.ratio) {
@@ -213,11 +213,11 @@ class Sequence {
 
   std::span<const StagedPairs> family_;
   const SequentialDesign& design_;
-  const AlphaSpending& confirming_;
+  const stats::AlphaSpending& confirming_;
   const std::vector<double>& tails_;
   const FamilyLimits& limits_;
   std::vector<Member> members_;
-  VariancePrior prior_;
+  stats::VariancePrior prior_;
 };
 
 }  // namespace
@@ -243,7 +243,7 @@ SequentialDesign design_for(std::size_t pairs_at_most) {
 SequentialRule::SequentialRule(SequentialDesign design)
     : design_(std::move(design)),
       confirming_(shares(design_.looks, 1)),
-      tails_(spending_limits(shares(design_.looks, 0), kTail)) {
+      tails_(stats::spending_limits(shares(design_.looks, 0), kTail)) {
   PLUMB_CHECK(design_.looks.size() >= 2);
 }
 
@@ -252,4 +252,4 @@ std::vector<SequentialResult> SequentialRule::judge(std::span<const StagedPairs>
   return Sequence(family, design_, confirming_, tails_, limits).judge();
 }
 
-}  // namespace plumb
+}  // namespace plumb::analysis

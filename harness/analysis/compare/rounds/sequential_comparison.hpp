@@ -9,7 +9,7 @@
 #include "harness/analysis/compare/paired_metric.hpp"
 #include "harness/stats/alpha_spending.hpp"
 
-namespace plumb {
+namespace plumb::analysis {
 
 /// Schedule of looks at a comparison that is still being measured.
 struct SequentialDesign {
@@ -68,8 +68,8 @@ class SequentialRule {
 
  private:
   SequentialDesign design_;
-  AlphaSpending confirming_;   ///< over the looks at new pairs
-  std::vector<double> tails_;  ///< of the interval at each look at all pairs, each side
+  stats::AlphaSpending confirming_;  ///< over the looks at new pairs
+  std::vector<double> tails_;        ///< of the interval at each look at all pairs, each side
 };
 
-}  // namespace plumb
+}  // namespace plumb::analysis

@@ -5,7 +5,7 @@
 
 #include "harness/model/onnx/layers/layer_mapping.hpp"
 
-namespace plumb {
+namespace plumb::model {
 namespace {
 
 void refuse_windows(const NodeView& node) {
@@ -17,7 +17,7 @@ void refuse_windows(const NodeView& node) {
 }
 
 /// Reads a number of heads. It is an attribute where heads are not apart, else an extent.
-std::int64_t heads_of(const NodeView& node, std::size_t operand, const char* name) {
+std::int64_t read_heads(const NodeView& node, std::size_t operand, const char* name) {
   const std::vector<std::int64_t>& dims = node.dims(operand);
   return dims.size() == 4 ? dims[1] : node.integer(name, 0);
 }
@@ -46,13 +46,13 @@ MappedLayer map_attention(const NodeView& node) {
     }
   }
   MappedLayer layer = begin_layer(node, "attention", {0, 1, 2, 3, 4, 5}, outputs);
-  const std::int64_t q_heads = heads_of(node, 0, "q_num_heads");
+  const std::int64_t q_heads = read_heads(node, 0, "q_num_heads");
   const std::int64_t head = node.dims(0).empty() ? 0 : node.dims(0).back();
   const std::int64_t numbers = node.dims(0).size() == 4 || q_heads <= 0 ? head : head / q_heads;
   const double natural = 1.0 / std::sqrt(static_cast<double>(std::max<std::int64_t>(1, numbers)));
   const double scale = node.real("scale", 0.0);
   layer.spec.attributes["causal"] = std::int64_t{node.integer("is_causal", 0) != 0};
-  layer.spec.attributes["kv_heads"] = heads_of(node, 1, "kv_num_heads");
+  layer.spec.attributes["kv_heads"] = read_heads(node, 1, "kv_num_heads");
   layer.spec.attributes["outputs"] = letters;
   layer.spec.attributes["q_heads"] = q_heads;
   layer.spec.attributes["scale"] =
@@ -61,4 +61,4 @@ MappedLayer map_attention(const NodeView& node) {
   return layer;
 }
 
-}  // namespace plumb
+}  // namespace plumb::model

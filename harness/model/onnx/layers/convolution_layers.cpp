@@ -6,7 +6,7 @@
 #include "harness/model/onnx/layers/layer_mapping.hpp"
 #include "harness/model/onnx/layers/window.hpp"
 
-namespace plumb {
+namespace plumb::model {
 namespace {
 
 using Integers = std::vector<std::int64_t>;
@@ -17,7 +17,7 @@ Window filter_window(const NodeView& node, std::size_t weights = 1) {
   if (stated && !stated->empty() && *stated != kernel) {
     throw Unsupported("kernel_shape differs from the shape of the weights");
   }
-  return window_of(node, kernel);
+  return read_window(node, kernel);
 }
 
 MappedLayer filter_layer(const NodeView& node,
@@ -84,4 +84,4 @@ MappedLayer map_matmul(const NodeView& node) {
   return begin_layer(node, "matmul", {0, 1});
 }
 
-}  // namespace plumb
+}  // namespace plumb::model

@@ -9,7 +9,7 @@
 #include "harness/model/key/float8.hpp"
 #include "harness/model/onnx/layers/layer_mapping.hpp"
 
-namespace plumb {
+namespace plumb::model {
 namespace {
 
 struct Parameter {
@@ -215,4 +215,4 @@ MappedLayer map_cast(const NodeView& node) {
   return begin_layer(node, "cast", {0});
 }
 
-}  // namespace plumb
+}  // namespace plumb::model

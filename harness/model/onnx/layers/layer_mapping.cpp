@@ -7,7 +7,7 @@
 #include <array>
 #include <string_view>
 
-namespace plumb {
+namespace plumb::model {
 namespace {
 
 struct MappingRow {
@@ -206,4 +206,4 @@ MappedLayer view_layer(const NodeView& node) {
   return begin_layer(node, "view", {0});
 }
 
-}  // namespace plumb
+}  // namespace plumb::model

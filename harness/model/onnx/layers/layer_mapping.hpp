@@ -7,7 +7,7 @@
 #include "harness/model/key/layer_spec.hpp"
 #include "harness/model/onnx/values/node_view.hpp"
 
-namespace plumb {
+namespace plumb::model {
 
 /// Layer that a node computes, in the terms of docs/reference/layer-keys.md.
 struct MappedLayer {
@@ -85,4 +85,4 @@ struct MappedLayer {
 [[nodiscard]] MappedLayer map_gru(const NodeView& node);
 [[nodiscard]] MappedLayer map_lstm(const NodeView& node);
 
-}  // namespace plumb
+}  // namespace plumb::model

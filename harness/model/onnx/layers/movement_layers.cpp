@@ -6,7 +6,7 @@
 
 #include "harness/model/onnx/layers/layer_mapping.hpp"
 
-namespace plumb {
+namespace plumb::model {
 namespace {
 
 using Integers = std::vector<std::int64_t>;
@@ -18,17 +18,17 @@ Integers iota(std::size_t size) {
 }
 
 /// Reads a list that is an attribute in old versions, and an input from opset `since` on.
-std::optional<Integers> list_of(const NodeView& node,
-                                std::string_view name,
-                                std::size_t index,
-                                std::int64_t since) {
+std::optional<Integers> read_list(const NodeView& node,
+                                  std::string_view name,
+                                  std::size_t index,
+                                  std::int64_t since) {
   if (node.opset() < since) {
     return node.integers(name);
   }
   return node.has_input(index) ? std::optional(node.known_integers(index)) : std::nullopt;
 }
 
-std::int64_t axis_of(const NodeView& node, std::int64_t otherwise) {
+std::int64_t read_axis(const NodeView& node, std::int64_t otherwise) {
   return NodeView::positive_axis(node.integer("axis", otherwise), node.dims(0).size());
 }
 
@@ -59,7 +59,7 @@ MappedLayer map_concat(const NodeView& node) {
   std::vector<std::size_t> operands(node.input_count());
   std::iota(operands.begin(), operands.end(), std::size_t{0});
   MappedLayer layer = begin_layer(node, "concat", std::move(operands));
-  layer.spec.attributes["axis"] = axis_of(node, 1);
+  layer.spec.attributes["axis"] = read_axis(node, 1);
   return layer;
 }
 
@@ -68,17 +68,17 @@ MappedLayer map_split(const NodeView& node) {
   for (std::size_t i = 1; i < node.output_count(); ++i) {
     layer.spec.outputs.push_back(node.output_type(i));
   }
-  layer.spec.attributes["axis"] = axis_of(node, 0);
+  layer.spec.attributes["axis"] = read_axis(node, 0);
   return layer;
 }
 
 MappedLayer map_slice(const NodeView& node) {
   const Integers& dims = node.dims(0);
-  const std::optional<Integers> starts = list_of(node, "starts", 1, 10);
+  const std::optional<Integers> starts = read_list(node, "starts", 1, 10);
   if (!starts) {
     throw Unsupported("Slice without starts");
   }
-  const Integers axes = list_of(node, "axes", 3, 10).value_or(iota(starts->size()));
+  const Integers axes = read_list(node, "axes", 3, 10).value_or(iota(starts->size()));
   Integers steps(starts->size(), 1);
   if (node.opset() >= 10 && node.has_input(4)) {
     steps = node.known_integers(4);
@@ -121,7 +121,7 @@ MappedLayer map_slice(const NodeView& node) {
 
 MappedLayer map_pad(const NodeView& node) {
   const std::size_t rank = node.dims(0).size();
-  const std::optional<Integers> given = list_of(node, "pads", 1, 11);
+  const std::optional<Integers> given = read_list(node, "pads", 1, 11);
   if (!given) {
     throw Unsupported("Pad without pads");
   }
@@ -164,7 +164,7 @@ MappedLayer map_transpose(const NodeView& node) {
 
 MappedLayer map_gather(const NodeView& node) {
   MappedLayer layer = begin_layer(node, "gather", {0, 1});
-  layer.spec.attributes["axis"] = axis_of(node, 0);
+  layer.spec.attributes["axis"] = read_axis(node, 0);
   layer.spec.attributes["distribution"] = std::string("uniform");
   return layer;
 }
@@ -200,4 +200,4 @@ MappedLayer map_space_to_depth(const NodeView& node) {
   return layer;
 }
 
-}  // namespace plumb
+}  // namespace plumb::model

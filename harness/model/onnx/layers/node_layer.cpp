@@ -11,7 +11,7 @@
 #include "harness/model/onnx/layers/layer_mapping.hpp"
 #include "harness/model/onnx/values/value_origin.hpp"
 
-namespace plumb {
+namespace plumb::model {
 namespace {
 
 NodeLayer named_layer(const NodeView& node) {
@@ -84,7 +84,7 @@ NodeLayer describe_node(const NodeView& node, const std::string& problem) {
     MappedLayer mapped = map_or_throw(node, problem);
     layer.role = mapped.spec.op == "view" ? Layer::Role::kView : Layer::Role::kCompute;
     layer.key = to_key(mapped.spec);
-    layer.cost = cost_of(mapped.spec);
+    layer.cost = compute_cost(mapped.spec);
     layer.spec = std::move(mapped.spec);
     result.inputs = std::move(mapped.operands);
   } catch (const Unsupported& unsupported) {
@@ -109,4 +109,4 @@ NodeLayer describe_folded_node(const NodeView& node, const std::string& problem)
   return result;
 }
 
-}  // namespace plumb
+}  // namespace plumb::model

@@ -7,7 +7,7 @@
 #include "harness/model/graph/graph.hpp"
 #include "harness/model/onnx/values/node_view.hpp"
 
-namespace plumb {
+namespace plumb::model {
 
 /// Layer whose values are not numbered yet.
 struct NodeLayer {
@@ -23,4 +23,4 @@ struct NodeLayer {
 /// Describes a node that acts on weights only: how to compute it, if there is such a layer.
 [[nodiscard]] NodeLayer describe_folded_node(const NodeView& node, const std::string& problem);
 
-}  // namespace plumb
+}  // namespace plumb::model

@@ -3,7 +3,7 @@
 
 #include "harness/model/onnx/layers/layer_mapping.hpp"
 
-namespace plumb {
+namespace plumb::model {
 namespace {
 
 void refuse_further_outputs(const NodeView& node) {
@@ -27,7 +27,7 @@ MappedLayer with_epsilon(MappedLayer layer, const NodeView& node) {
   return layer;
 }
 
-std::int64_t axis_of(const NodeView& node, std::int64_t otherwise) {
+std::int64_t read_axis(const NodeView& node, std::int64_t otherwise) {
   return NodeView::positive_axis(node.integer("axis", otherwise), node.dims(0).size());
 }
 
@@ -48,14 +48,14 @@ MappedLayer map_layer_norm(const NodeView& node) {
   refuse_further_outputs(node);
   refuse_stash_type(node);
   MappedLayer layer = with_epsilon(begin_layer(node, "layer_norm", {0, 1, 2}), node);
-  layer.spec.attributes["axis"] = axis_of(node, -1);
+  layer.spec.attributes["axis"] = read_axis(node, -1);
   return layer;
 }
 
 MappedLayer map_rms_norm(const NodeView& node) {
   refuse_stash_type(node);
   MappedLayer layer = with_epsilon(begin_layer(node, "rms_norm", {0, 1}), node);
-  layer.spec.attributes["axis"] = axis_of(node, -1);
+  layer.spec.attributes["axis"] = read_axis(node, -1);
   return layer;
 }
 
@@ -83,7 +83,7 @@ MappedLayer map_softmax(const NodeView& node) {
   MappedLayer layer = begin_layer(node, "softmax", {0});
   const std::vector<std::int64_t>& dims = node.dims(0);
   const bool old = node.opset() < 13;
-  std::int64_t axis = dims.empty() ? 0 : axis_of(node, old ? 1 : -1);
+  std::int64_t axis = dims.empty() ? 0 : read_axis(node, old ? 1 : -1);
   std::int64_t behind = 1;
   for (auto i = static_cast<std::size_t>(axis) + 1; i < dims.size(); ++i) {
     behind *= dims[i];
@@ -95,4 +95,4 @@ MappedLayer map_softmax(const NodeView& node) {
   return layer;
 }
 
-}  // namespace plumb
+}  // namespace plumb::model

@@ -6,7 +6,7 @@
 #include "harness/model/onnx/layers/layer_mapping.hpp"
 #include "harness/model/onnx/layers/window.hpp"
 
-namespace plumb {
+namespace plumb::model {
 namespace {
 
 using Integers = std::vector<std::int64_t>;
@@ -67,7 +67,7 @@ MappedLayer map_pool(const NodeView& node) {
   }
   return pool_layer(node,
                     pool_op(node.op()),
-                    window_of(node, node.integers("kernel_shape").value_or(Integers{})));
+                    read_window(node, node.integers("kernel_shape").value_or(Integers{})));
 }
 
 MappedLayer map_global_pool(const NodeView& node) {
@@ -80,4 +80,4 @@ MappedLayer map_global_pool(const NodeView& node) {
   return pool_layer(node, pool_op(node.op()), std::move(window));
 }
 
-}  // namespace plumb
+}  // namespace plumb::model

@@ -6,7 +6,7 @@
 
 #include "harness/model/onnx/layers/layer_mapping.hpp"
 
-namespace plumb {
+namespace plumb::model {
 namespace {
 
 /// Returns the position of a zero point among the node's inputs. A zero point that is known to be
@@ -75,4 +75,4 @@ MappedLayer map_qlinear_matmul(const NodeView& node) {
       {0, 3, zero_point_at(node, 2), zero_point_at(node, 5), 1, 4, 6, zero_point_at(node, 7)});
 }
 
-}  // namespace plumb
+}  // namespace plumb::model

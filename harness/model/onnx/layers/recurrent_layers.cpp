@@ -7,7 +7,7 @@
 
 #include "harness/model/onnx/layers/layer_mapping.hpp"
 
-namespace plumb {
+namespace plumb::model {
 namespace {
 
 std::string lower(std::string text) {
@@ -19,8 +19,8 @@ std::string lower(std::string text) {
 
 /// Returns the activations of one direction, in lower case. Throws Unsupported if two directions
 /// differ.
-std::vector<std::string> activations_of(const NodeView& node,
-                                        const std::vector<std::string>& defaults) {
+std::vector<std::string> read_activations(const NodeView& node,
+                                          const std::vector<std::string>& defaults) {
   const onnx::AttributeProto* stated = node.attribute("activations");
   if (stated == nullptr || stated->strings_size() == 0) {
     return defaults;
@@ -79,7 +79,7 @@ MappedLayer recurrent_layer(const NodeView& node,
 }
 
 void require_default_activations(const NodeView& node, const std::vector<std::string>& defaults) {
-  if (activations_of(node, defaults) != defaults) {
+  if (read_activations(node, defaults) != defaults) {
     throw Unsupported(fmt::format("{} with activations other than the default ones", node.op()));
   }
 }
@@ -88,7 +88,7 @@ void require_default_activations(const NodeView& node, const std::vector<std::st
 
 MappedLayer map_rnn(const NodeView& node) {
   MappedLayer layer = recurrent_layer(node, "rnn", {0, 1, 2, 3, 5});
-  layer.spec.attributes["fn"] = activations_of(node, {"tanh"})[0];
+  layer.spec.attributes["fn"] = read_activations(node, {"tanh"})[0];
   return layer;
 }
 
@@ -108,4 +108,4 @@ MappedLayer map_lstm(const NodeView& node) {
   return recurrent_layer(node, "lstm", {0, 1, 2, 3, 5, 6, 7});
 }
 
-}  // namespace plumb
+}  // namespace plumb::model

@@ -8,7 +8,7 @@
 
 #include "harness/model/onnx/layers/layer_mapping.hpp"
 
-namespace plumb {
+namespace plumb::model {
 namespace {
 
 struct ReductionRow {
@@ -79,4 +79,4 @@ MappedLayer map_arg_reduce(const NodeView& node) {
   return layer;
 }
 
-}  // namespace plumb
+}  // namespace plumb::model

@@ -3,12 +3,12 @@
 
 #include "harness/model/onnx/layers/layer_mapping.hpp"
 
-namespace plumb {
+namespace plumb::model {
 namespace {
 
 /// Reads the scales, one for each dimension. If sizes are given instead, they follow from the
 /// extents.
-std::vector<double> scales_of(const NodeView& node) {
+std::vector<double> read_scales(const NodeView& node) {
   const std::size_t rank = node.dims(0).size();
   const std::vector<std::int64_t>& output = node.output_type(0).dims;
   std::vector<double> scales(rank, 1.0);
@@ -78,8 +78,8 @@ MappedLayer map_resize(const NodeView& node) {
   layer.spec.attributes["nearest_mode"] =
       !nearest ? std::string("round_prefer_floor")
                : (modern ? node.word("nearest_mode", "round_prefer_floor") : std::string("floor"));
-  layer.spec.attributes["scales"] = scales_of(node);
+  layer.spec.attributes["scales"] = read_scales(node);
   return layer;
 }
 
-}  // namespace plumb
+}  // namespace plumb::model

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-namespace plumb {
+namespace plumb::model {
 namespace {
 
 using Integers = std::vector<std::int64_t>;
@@ -50,7 +50,7 @@ void split_padding(Integers& pads, std::size_t axis, std::int64_t total, bool lo
   pads[axis + pads.size() / 2] = lower ? small : total - small;
 }
 
-Window window_of(const NodeView& node, Integers kernel) {
+Window read_window(const NodeView& node, Integers kernel) {
   const Integers input = spatial_dims(node.input_type(0));
   const std::size_t rank = input.size();
   if (kernel.size() != rank) {
@@ -84,4 +84,4 @@ Window window_of(const NodeView& node, Integers kernel) {
   return window;
 }
 
-}  // namespace plumb
+}  // namespace plumb::model

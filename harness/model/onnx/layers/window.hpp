@@ -6,7 +6,7 @@
 
 #include "harness/model/onnx/values/node_view.hpp"
 
-namespace plumb {
+namespace plumb::model {
 
 /// Sliding window of a convolution or pool, with every default explicit and `auto_pad` resolved.
 struct Window {
@@ -17,7 +17,7 @@ struct Window {
 };
 
 /// Reads the window of a node over the spatial extents of input 0, with kernel `kernel`.
-[[nodiscard]] Window window_of(const NodeView& node, std::vector<std::int64_t> kernel);
+[[nodiscard]] Window read_window(const NodeView& node, std::vector<std::int64_t> kernel);
 
 /// Returns the extents behind batch and channels. Throws Unsupported below rank 3.
 [[nodiscard]] std::vector<std::int64_t> spatial_dims(const TensorType& type);
@@ -29,4 +29,4 @@ void split_padding(std::vector<std::int64_t>& pads,
                    std::int64_t total,
                    bool lower);
 
-}  // namespace plumb
+}  // namespace plumb::model

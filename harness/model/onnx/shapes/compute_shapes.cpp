@@ -5,7 +5,7 @@
 
 #include "harness/model/key/shape_rules.hpp"
 
-namespace plumb::shape_rules {
+namespace plumb::model::shape_rules {
 namespace {
 
 std::size_t spatial_rank(const LayerSpec& spec) {
@@ -16,9 +16,9 @@ std::size_t spatial_rank(const LayerSpec& spec) {
 /// Appends the number of windows along each spatial axis. `up` rounds up.
 void append_windows(const LayerSpec& spec, const Dims& kernel, bool up, Dims& result) {
   const std::size_t rank = spatial_rank(spec);
-  const Dims& strides = list_of(spec, "strides", rank, 1);
-  const Dims& dilations = list_of(spec, "dilations", rank, 1);
-  const Dims& pads = list_of(spec, "pads", 2 * rank, 0);
+  const Dims& strides = read_list(spec, "strides", rank, 1);
+  const Dims& dilations = read_list(spec, "dilations", rank, 1);
+  const Dims& pads = read_list(spec, "pads", 2 * rank, 0);
   for (std::size_t i = 0; i < rank; ++i) {
     require(
         kernel[i] >= 1 && kernel[i] <= (std::int64_t{1} << 20), "kernel", "an extent out of range");
@@ -73,10 +73,10 @@ Dims conv_transpose_dims(const LayerSpec& spec) {
           "in",
           "a bias that is not one number for each output");
   Dims result = {x[0], w[1] * group};
-  const Dims& strides = list_of(spec, "strides", rank, 1);
-  const Dims& dilations = list_of(spec, "dilations", rank, 1);
-  const Dims& pads = list_of(spec, "pads", 2 * rank, 0);
-  const Dims& more = list_of(spec, "output_padding", rank, 0);
+  const Dims& strides = read_list(spec, "strides", rank, 1);
+  const Dims& dilations = read_list(spec, "dilations", rank, 1);
+  const Dims& pads = read_list(spec, "pads", 2 * rank, 0);
+  const Dims& more = read_list(spec, "output_padding", rank, 0);
   for (std::size_t i = 0; i < rank; ++i) {
     require(x[i + 2] < (1 << 20) && strides[i] < (1 << 20) && w[i + 2] < (1 << 20) &&
                 dilations[i] < (1 << 20),
@@ -141,7 +141,7 @@ Dims batch_norm_dims(const LayerSpec& spec) {
 
 Dims axis_norm_dims(const LayerSpec& spec) {
   const Dims& x = dims(spec, 0);
-  const std::size_t axis = axis_of(spec, "axis", x.size());
+  const std::size_t axis = read_axis(spec, "axis", x.size());
   for (std::size_t i = 1; i < 3; ++i) {
     if (spec.has_input(i)) {
       require_broadcast_to(*spec.inputs[i],
@@ -175,7 +175,7 @@ Dims lrn_dims(const LayerSpec& spec) {
 
 Dims softmax_dims(const LayerSpec& spec) {
   if (!dims(spec, 0).empty()) {
-    static_cast<void>(axis_of(spec, "axis", dims(spec, 0).size()));
+    static_cast<void>(read_axis(spec, "axis", dims(spec, 0).size()));
   }
   return dims(spec, 0);
 }
@@ -183,7 +183,7 @@ Dims softmax_dims(const LayerSpec& spec) {
 Dims pool_dims(const LayerSpec& spec) {
   const std::size_t rank = spatial_rank(spec);
   Dims result = {dims(spec, 0)[0], dims(spec, 0)[1]};
-  append_windows(spec, list_of(spec, "kernel", rank, 1), spec.integer("ceil_mode") != 0, result);
+  append_windows(spec, read_list(spec, "kernel", rank, 1), spec.integer("ceil_mode") != 0, result);
   return result;
 }
 
@@ -208,4 +208,4 @@ Dims sum_dims(const LayerSpec& spec) {
   return dims(spec, 0);
 }
 
-}  // namespace plumb::shape_rules
+}  // namespace plumb::model::shape_rules

@@ -4,7 +4,7 @@
 
 #include "harness/model/key/shape_rules.hpp"
 
-namespace plumb::shape_rules {
+namespace plumb::model::shape_rules {
 namespace {
 
 Dims without_axes(const Dims& x, const Dims& axes, bool keep, const char* field) {
@@ -29,7 +29,7 @@ Dims without_axes(const Dims& x, const Dims& axes, bool keep, const char* field)
 
 Dims concat_dims(const LayerSpec& spec) {
   Dims result = dims(spec, 0);
-  const std::size_t axis = axis_of(spec, "axis", result.size());
+  const std::size_t axis = read_axis(spec, "axis", result.size());
   for (std::size_t i = 1; i < own_operands(spec); ++i) {
     require(spec.has_input(i) && dims(spec, i).size() == result.size(),
             "in",
@@ -44,7 +44,7 @@ Dims concat_dims(const LayerSpec& spec) {
 
 Dims split_dims(const LayerSpec& spec) {
   const Dims& x = dims(spec, 0);
-  const std::size_t axis = axis_of(spec, "axis", x.size());
+  const std::size_t axis = read_axis(spec, "axis", x.size());
   std::int64_t sum = 0;
   for (const TensorType& output : spec.outputs) {
     require(output.dims.size() == x.size(), "out", "outputs of another rank");
@@ -61,7 +61,7 @@ Dims slice_dims(const LayerSpec& spec) {
   const Dims& x = dims(spec, 0);
   const Dims& out = spec.outputs[0].dims;
   const Dims& axes = spec.integers("axes");
-  const Dims& starts = list_of(spec, "starts", axes.size(), 0);
+  const Dims& starts = read_list(spec, "starts", axes.size(), 0);
   const Dims& steps = spec.integers("steps");
   require(out.size() == x.size(), "out", "another rank than the input");
   require(steps.size() == axes.size(), "steps", "not one for each axis");
@@ -91,7 +91,7 @@ Dims slice_dims(const LayerSpec& spec) {
 Dims pad_dims(const LayerSpec& spec) {
   Dims result = dims(spec, 0);
   const std::size_t rank = result.size();
-  const Dims& pads = list_of(spec, "pads", 2 * rank, -(std::int64_t{1} << 40));
+  const Dims& pads = read_list(spec, "pads", 2 * rank, -(std::int64_t{1} << 40));
   for (std::size_t i = 0; i < rank; ++i) {
     result[i] += pads[i] + pads[i + rank];
   }
@@ -100,7 +100,7 @@ Dims pad_dims(const LayerSpec& spec) {
 
 Dims transpose_dims(const LayerSpec& spec) {
   const Dims& x = dims(spec, 0);
-  const Dims& perm = list_of(spec, "perm", x.size(), 0);
+  const Dims& perm = read_list(spec, "perm", x.size(), 0);
   std::vector<bool> seen(x.size(), false);
   Dims result;
   for (const std::int64_t axis : perm) {
@@ -125,7 +125,7 @@ Dims view_dims(const LayerSpec& spec) {
 
 Dims gather_dims(const LayerSpec& spec) {
   const Dims& x = dims(spec, 0);
-  const auto axis = static_cast<std::ptrdiff_t>(axis_of(spec, "axis", x.size()));
+  const auto axis = static_cast<std::ptrdiff_t>(read_axis(spec, "axis", x.size()));
   Dims result(x.begin(), x.begin() + axis);
   result.insert(result.end(), dims(spec, 1).begin(), dims(spec, 1).end());
   result.insert(result.end(), x.begin() + axis + 1, x.end());
@@ -157,7 +157,7 @@ Dims expand_dims(const LayerSpec& spec) {
 
 Dims tile_dims(const LayerSpec& spec) {
   Dims result = dims(spec, 0);
-  const Dims& repeats = list_of(spec, "repeats", result.size(), 0);
+  const Dims& repeats = read_list(spec, "repeats", result.size(), 0);
   for (std::size_t i = 0; i < result.size(); ++i) {
     require(
         repeats[i] < (1 << 20) && result[i] < (std::int64_t{1} << 41), "repeats", "out of range");
@@ -179,4 +179,4 @@ Dims block_dims(const LayerSpec& spec) {
   return {x[0], x[1] * block * block, x[2] / block, x[3] / block};
 }
 
-}  // namespace plumb::shape_rules
+}  // namespace plumb::model::shape_rules

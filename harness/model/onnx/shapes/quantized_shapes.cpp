@@ -4,7 +4,7 @@
 #include "harness/model/key/quantized_product.hpp"
 #include "harness/model/key/shape_rules.hpp"
 
-namespace plumb::shape_rules {
+namespace plumb::model::shape_rules {
 namespace {
 
 bool is_8_bit(DataType type) {
@@ -74,7 +74,7 @@ void require_grid(const LayerSpec& spec) {
   const Dims& x = dims(spec, 0);
   const std::int64_t numbers = element_count(*spec.inputs[1]);
   require(numbers == 1 ? spec.integer("axis") == 0
-                       : dims(spec, 1) == Dims{x.at(axis_of(spec, "axis", x.size()))},
+                       : dims(spec, 1) == Dims{x.at(read_axis(spec, "axis", x.size()))},
           "in",
           "{} scales: one, with axis 0, or one of each slice along the axis",
           numbers);
@@ -117,4 +117,4 @@ Dims dequantize_dims(const LayerSpec& spec) {
   return dims(spec, 0);
 }
 
-}  // namespace plumb::shape_rules
+}  // namespace plumb::model::shape_rules

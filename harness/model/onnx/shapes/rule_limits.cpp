@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <string_view>
 
-namespace plumb {
+namespace plumb::model {
 namespace {
 
 constexpr std::size_t kMaxEquation = 4096;
@@ -73,4 +73,4 @@ std::optional<std::string> refuse_rule(const NodeView& node) {
   return std::nullopt;
 }
 
-}  // namespace plumb
+}  // namespace plumb::model

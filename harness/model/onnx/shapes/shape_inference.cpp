@@ -10,7 +10,7 @@
 #include "harness/base/limited_call.hpp"
 #include "harness/model/onnx/shapes/rule_limits.hpp"
 
-namespace plumb {
+namespace plumb::model {
 namespace {
 
 /// View of one node for a rule of the onnx library.
@@ -158,4 +158,4 @@ void follow_batch(const NodeView& node, std::int64_t file_batch, std::int64_t ba
   node.output(0)->set_proto(std::move(type));
 }
 
-}  // namespace plumb
+}  // namespace plumb::model

@@ -6,7 +6,7 @@
 
 #include "harness/model/onnx/values/node_view.hpp"
 
-namespace plumb {
+namespace plumb::model {
 
 /// Infers the types of a node's outputs and stores them in the outputs. The rule is that of the
 /// onnx library, or a built-in one where the library has none. Types that stay open are left
@@ -18,4 +18,4 @@ namespace plumb {
 /// as it is.
 void follow_batch(const NodeView& node, std::int64_t file_batch, std::int64_t batch);
 
-}  // namespace plumb
+}  // namespace plumb::model

@@ -10,7 +10,7 @@
 
 #include "harness/model/onnx/values/constant_elements.hpp"
 
-namespace plumb {
+namespace plumb::model {
 namespace {
 
 double apply_real(std::string_view op, double a, double b) {
@@ -218,4 +218,4 @@ ConstantValue reduce(const NodeView& node) {
   return result;
 }
 
-}  // namespace plumb
+}  // namespace plumb::model

@@ -7,7 +7,7 @@
 #include "harness/model/onnx/values/constant_value.hpp"
 #include "harness/model/onnx/values/node_view.hpp"
 
-namespace plumb {
+namespace plumb::model {
 
 /// Computes an operator ("Add", "Mod", "Less"…) on two integers. Throws Unsupported for another
 /// operator, overflow and division by zero.
@@ -23,4 +23,4 @@ namespace plumb {
 /// Computes a sum, product, maximum or minimum along axes of a known operand.
 [[nodiscard]] ConstantValue reduce(const NodeView& node);
 
-}  // namespace plumb
+}  // namespace plumb::model

@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-namespace plumb {
+namespace plumb::model {
 
 ConstantValue empty_result(const NodeView& node) {
   const TensorType& type = node.output_type(0);
@@ -60,4 +60,4 @@ ConstantValue copy_elements(const NodeView& node) {
   return result;
 }
 
-}  // namespace plumb
+}  // namespace plumb::model

@@ -8,7 +8,7 @@
 #include "harness/model/onnx/values/constant_value.hpp"
 #include "harness/model/onnx/values/node_view.hpp"
 
-namespace plumb {
+namespace plumb::model {
 
 using Integers = std::vector<std::int64_t>;
 
@@ -30,4 +30,4 @@ void append(ConstantValue& to, const ConstantValue& from, std::size_t index);
 /// Returns the elements of a node's first input in the type and shape of its first output.
 [[nodiscard]] ConstantValue copy_elements(const NodeView& node);
 
-}  // namespace plumb
+}  // namespace plumb::model

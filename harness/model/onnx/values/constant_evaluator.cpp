@@ -11,10 +11,10 @@
 #include "harness/model/onnx/values/constant_arithmetic.hpp"
 #include "harness/model/onnx/values/constant_elements.hpp"
 
-namespace plumb {
+namespace plumb::model {
 namespace {
 
-ConstantValue shape_of(const NodeView& node) {
+ConstantValue compute_shape(const NodeView& node) {
   ConstantValue result = empty_result(node);
   const Integers& dims = node.dims(0);
   const auto rank = static_cast<std::int64_t>(dims.size());
@@ -28,7 +28,7 @@ ConstantValue shape_of(const NodeView& node) {
   return result;
 }
 
-ConstantValue size_of(const NodeView& node) {
+ConstantValue compute_size(const NodeView& node) {
   ConstantValue result = empty_result(node);
   result.integers.push_back(element_count(node.input_type(0)));
   return result;
@@ -222,8 +222,8 @@ struct EvaluatorRow {
 };
 
 constexpr std::array kEvaluators = std::to_array<EvaluatorRow>({
-    {"Shape", shape_of},
-    {"Size", size_of},
+    {"Shape", compute_shape},
+    {"Size", compute_size},
     {"Identity", copy_elements},
     {"Reshape", copy_elements},
     {"Flatten", copy_elements},
@@ -292,4 +292,4 @@ std::optional<ConstantValue> evaluate(const NodeView& node) {
   return std::nullopt;
 }
 
-}  // namespace plumb
+}  // namespace plumb::model

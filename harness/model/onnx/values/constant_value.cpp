@@ -12,7 +12,7 @@
 #include "harness/base/error.hpp"
 #include "harness/model/onnx/values/external_data.hpp"
 
-namespace plumb {
+namespace plumb::model {
 namespace {
 
 using onnx::TensorProto;
@@ -276,4 +276,4 @@ TensorProto encode(const ConstantValue& value) {
   return tensor;
 }
 
-}  // namespace plumb
+}  // namespace plumb::model

@@ -13,7 +13,7 @@ class NodeProto;
 class TensorProto;
 }  // namespace onnx
 
-namespace plumb {
+namespace plumb::model {
 
 /// Elements of a small tensor that is known before the run. Examples are shape arithmetic, axes,
 /// bounds and scales. Integers and booleans are in `integers`, floating types in `reals`. The other
@@ -60,4 +60,4 @@ void check_stored_size(const onnx::TensorProto& tensor,
 /// Encodes a value for ONNX's shape inference.
 [[nodiscard]] onnx::TensorProto encode(const ConstantValue& value);
 
-}  // namespace plumb
+}  // namespace plumb::model

@@ -10,7 +10,7 @@
 
 #include "harness/base/error.hpp"
 
-namespace plumb {
+namespace plumb::model {
 namespace {
 
 namespace fs = std::filesystem;
@@ -117,4 +117,4 @@ std::string read_external_data(const ExternalData& data) {
   return bytes;
 }
 
-}  // namespace plumb
+}  // namespace plumb::model

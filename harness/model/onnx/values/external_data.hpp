@@ -9,7 +9,7 @@ namespace onnx {
 class TensorProto;
 }
 
-namespace plumb {
+namespace plumb::model {
 
 /// Place of a tensor's bytes in a file beside the model.
 struct ExternalData {
@@ -29,4 +29,4 @@ struct ExternalData {
 /// read.
 [[nodiscard]] std::string read_external_data(const ExternalData& data);
 
-}  // namespace plumb
+}  // namespace plumb::model

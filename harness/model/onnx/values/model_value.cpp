@@ -5,7 +5,7 @@
 
 #include "harness/base/error.hpp"
 
-namespace plumb {
+namespace plumb::model {
 namespace {
 
 /// Most dimensions of a tensor.
@@ -94,4 +94,4 @@ const onnx::TensorProto* ModelValue::tensor() {
   return &*encoded_;
 }
 
-}  // namespace plumb
+}  // namespace plumb::model

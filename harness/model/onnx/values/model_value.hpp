@@ -10,7 +10,7 @@
 #include "harness/model/graph/graph.hpp"
 #include "harness/model/onnx/values/constant_value.hpp"
 
-namespace plumb {
+namespace plumb::model {
 
 /// Facts that the reader knows about one named value of the model. It refers to the model, which
 /// must outlive it.
@@ -54,4 +54,4 @@ class ModelValue {
   bool decoded_ = false;
 };
 
-}  // namespace plumb
+}  // namespace plumb::model

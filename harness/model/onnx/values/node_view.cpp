@@ -7,7 +7,7 @@
 #include <charconv>
 #include <cmath>
 
-namespace plumb {
+namespace plumb::model {
 namespace {
 
 const TensorType& type_of(const ModelValue* value, std::string_view role, std::size_t index) {
@@ -108,4 +108,4 @@ double widen(float value) {
   return result;
 }
 
-}  // namespace plumb
+}  // namespace plumb::model

@@ -11,7 +11,7 @@
 
 #include "harness/model/onnx/values/model_value.hpp"
 
-namespace plumb {
+namespace plumb::model {
 
 /// Exception for a node that cannot be keyed, with the reason. It is thrown where a node is read,
 /// and becomes Layer::reason. It never leaves this module.
@@ -86,4 +86,4 @@ class NodeView {
 /// Returns the double whose shortest decimal text is that of `value`.
 [[nodiscard]] double widen(float value);
 
-}  // namespace plumb
+}  // namespace plumb::model

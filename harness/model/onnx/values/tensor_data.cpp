@@ -9,7 +9,7 @@
 #include "harness/model/onnx/values/constant_value.hpp"
 #include "harness/model/onnx/values/external_data.hpp"
 
-namespace plumb {
+namespace plumb::model {
 namespace {
 
 using onnx::TensorProto;
@@ -85,4 +85,4 @@ std::optional<Tensor> load_tensor(const TensorProto& tensor, const std::filesyst
   return result;
 }
 
-}  // namespace plumb
+}  // namespace plumb::model

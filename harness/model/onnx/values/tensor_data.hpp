@@ -10,7 +10,7 @@ namespace onnx {
 class TensorProto;
 }
 
-namespace plumb {
+namespace plumb::model {
 
 /// Reads every element of a tensor of any size, from `folder` if it is external. Empty: the tensor
 /// holds no data, or a type that no layer key can have. Throws Error{kUser} if the data do not fit
@@ -18,4 +18,4 @@ namespace plumb {
 [[nodiscard]] std::optional<Tensor> load_tensor(const onnx::TensorProto& tensor,
                                                 const std::filesystem::path& folder);
 
-}  // namespace plumb
+}  // namespace plumb::model

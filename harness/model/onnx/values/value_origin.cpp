@@ -5,7 +5,7 @@
 #include <array>
 #include <string_view>
 
-namespace plumb {
+namespace plumb::model {
 namespace {
 
 using Origin = ModelValue::Origin;
@@ -41,7 +41,7 @@ bool has_subgraph(const onnx::NodeProto& node) {
       });
 }
 
-Origin origin_of(const NodeView& node) {
+Origin find_origin(const NodeView& node) {
   if (is_default_domain(node.proto().domain())) {
     if (node.op() == "Shape" || node.op() == "Size") {
       return Origin::kShape;
@@ -98,4 +98,4 @@ bool is_index_arithmetic(const NodeView& node) {
   return true;
 }
 
-}  // namespace plumb
+}  // namespace plumb::model

@@ -5,7 +5,7 @@
 
 #include "harness/model/onnx/values/node_view.hpp"
 
-namespace plumb {
+namespace plumb::model {
 
 /// Returns whether a domain is ONNX's own.
 [[nodiscard]] bool is_default_domain(const std::string& domain);
@@ -16,7 +16,7 @@ namespace plumb {
 /// Returns the origin of a node's outputs, given its inputs. Data take precedence over shapes, and
 /// shapes over weights. However, a large floating-point weight makes shape arithmetic a fold (a
 /// position embedding gathered by a range).
-[[nodiscard]] ModelValue::Origin origin_of(const NodeView& node);
+[[nodiscard]] ModelValue::Origin find_origin(const NodeView& node);
 
 /// Returns whether all inputs that are given have a type with every extent known.
 [[nodiscard]] bool all_inputs_typed(const NodeView& node);
@@ -30,4 +30,4 @@ namespace plumb {
 /// results are integers of rank 0 or 1.
 [[nodiscard]] bool is_index_arithmetic(const NodeView& node);
 
-}  // namespace plumb
+}  // namespace plumb::model

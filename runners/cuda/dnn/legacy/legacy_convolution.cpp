@@ -12,17 +12,18 @@ namespace {
 
 constexpr std::size_t kBias = 2;
 
-abi::LegacyMath math_of(const LayerSpec& spec) {
-  if (spec.inputs.at(0).value().dtype != DataType::kF32) {
+abi::LegacyMath math_of(const model::LayerSpec& spec) {
+  if (spec.inputs.at(0).value().dtype != model::DataType::kF32) {
     return abi::LegacyMath::kTensorCores;
   }
-  const bool may_round = spec.math == MathClass::kTf32 || spec.math == MathClass::kDownConvert;
+  const bool may_round =
+      spec.math == model::MathClass::kTf32 || spec.math == model::MathClass::kDownConvert;
   return may_round ? abi::LegacyMath::kDefault : abi::LegacyMath::kFma;
 }
 
 /// Adds what the fused call does after a convolution: an addition, the bias, relu. Returns whether
 /// that is all of the layer.
-bool fuse(LegacyConvolution& call, const LayerSpec& spec, TensorLayout layout) {
+bool fuse(LegacyConvolution& call, const model::LayerSpec& spec, TensorLayout layout) {
   if (!spec.has_input(kBias)) {
     return false;
   }
@@ -48,7 +49,7 @@ bool fuse(LegacyConvolution& call, const LayerSpec& spec, TensorLayout layout) {
 
 }  // namespace
 
-LegacyConvolution legacy_convolution(const LayerSpec& spec, TensorLayout layout) {
+LegacyConvolution legacy_convolution(const model::LayerSpec& spec, TensorLayout layout) {
   const LegacyWindow window = legacy_window(spec, spec.integers("strides"));
   LegacyConvolution call;
   call.x = legacy_input(spec, 0, layout);
@@ -67,7 +68,7 @@ LegacyConvolution legacy_convolution(const LayerSpec& spec, TensorLayout layout)
   return call;
 }
 
-std::vector<LegacyProblem> legacy_convolutions(const LayerSpec& spec) {
+std::vector<LegacyProblem> legacy_convolutions(const model::LayerSpec& spec) {
   const SplitLayer split = split_layer(spec);
   std::vector<LegacyProblem> problems;
   for (const TensorLayout layout : {TensorLayout::kChannelsFirst, TensorLayout::kChannelsLast}) {

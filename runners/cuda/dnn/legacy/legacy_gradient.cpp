@@ -13,11 +13,11 @@
 namespace plumb::cuda {
 namespace {
 
-std::size_t result_buffer(const LayerSpec& spec) {
+std::size_t result_buffer(const model::LayerSpec& spec) {
   return spec.inputs.size();
 }
 
-std::size_t made_buffer(const LayerSpec& spec) {
+std::size_t made_buffer(const model::LayerSpec& spec) {
   return spec.inputs.size() + spec.outputs.size();
 }
 
@@ -26,14 +26,14 @@ LegacyTensor at(LegacyTensor tensor, std::size_t buffer) {
   return tensor;
 }
 
-TensorType plain(TensorType type) {
+model::TensorType plain(model::TensorType type) {
   type.constant = false;
   return type;
 }
 
 /// Throws Unsupported unless the operands and the first result have one type, as the calls need.
-void require_one_type(const LayerSpec& spec) {
-  const DataType type = spec.outputs.at(0).dtype;
+void require_one_type(const model::LayerSpec& spec) {
+  const model::DataType type = spec.outputs.at(0).dtype;
   for (const auto& operand : spec.inputs) {
     if (operand && operand->dtype != type) {
       throw Unsupported("a gradient of operands of several types");
@@ -43,12 +43,12 @@ void require_one_type(const LayerSpec& spec) {
 
 }  // namespace
 
-std::vector<LegacyProblem> legacy_convolution_gradients(const LayerSpec& spec) {
+std::vector<LegacyProblem> legacy_convolution_gradients(const model::LayerSpec& spec) {
   if (!spec.epilogue.empty()) {
     throw Unsupported("fused steps behind a gradient");
   }
   require_one_type(spec);
-  const LayerSpec forward = forward_layer(spec);
+  const model::LayerSpec forward = model::forward_layer(spec);
   std::vector<LegacyProblem> problems;
   for (const TensorLayout layout : {TensorLayout::kChannelsFirst, TensorLayout::kChannelsLast}) {
     LegacyConvolutionGradient call;
@@ -70,10 +70,10 @@ std::vector<LegacyProblem> legacy_convolution_gradients(const LayerSpec& spec) {
   return problems;
 }
 
-std::vector<LegacyProblem> legacy_pool_gradients(const LayerSpec& spec) {
+std::vector<LegacyProblem> legacy_pool_gradients(const model::LayerSpec& spec) {
   require_one_type(spec);
   const bool largest = spec.op == "max_pool_backward";
-  std::vector<LegacyProblem> problems = legacy_pools(forward_layer(spec));
+  std::vector<LegacyProblem> problems = legacy_pools(model::forward_layer(spec));
   for (LegacyProblem& problem : problems) {
     LegacyPoolGradient call;
     call.of = std::get<LegacyPool>(problem.call);
@@ -92,9 +92,9 @@ std::vector<LegacyProblem> legacy_pool_gradients(const LayerSpec& spec) {
   return problems;
 }
 
-std::vector<LegacyProblem> legacy_softmax_gradients(const LayerSpec& spec) {
+std::vector<LegacyProblem> legacy_softmax_gradients(const model::LayerSpec& spec) {
   require_one_type(spec);
-  std::vector<LegacyProblem> problems = legacy_softmaxes(forward_layer(spec));
+  std::vector<LegacyProblem> problems = legacy_softmaxes(model::forward_layer(spec));
   if (problems.size() > 1) {
     problems.resize(1);  // both forward algorithms have one gradient
     problems[0].text = "call=SoftmaxBackward";
@@ -107,7 +107,7 @@ std::vector<LegacyProblem> legacy_softmax_gradients(const LayerSpec& spec) {
   return problems;
 }
 
-std::vector<LegacyProblem> legacy_function_gradients(const LayerSpec& spec) {
+std::vector<LegacyProblem> legacy_function_gradients(const model::LayerSpec& spec) {
   using Mode = abi::LegacyActivation;
   constexpr TensorLayout kLayout = TensorLayout::kChannelsFirst;
   require_one_type(spec);

@@ -9,13 +9,13 @@ namespace plumb::cuda {
 /// Gradients of convolutions are by data and by weights, with the bias' gradient by a call of its
 /// own. Where a call reads the layer's result, which the key does not have, the layer's own call
 /// makes it before, in the timed part. Each throws Unsupported.
-[[nodiscard]] std::vector<LegacyProblem> legacy_convolution_gradients(const LayerSpec& spec);
-[[nodiscard]] std::vector<LegacyProblem> legacy_pool_gradients(const LayerSpec& spec);
-[[nodiscard]] std::vector<LegacyProblem> legacy_softmax_gradients(const LayerSpec& spec);
-[[nodiscard]] std::vector<LegacyProblem> legacy_function_gradients(const LayerSpec& spec);
+[[nodiscard]] std::vector<LegacyProblem> legacy_convolution_gradients(const model::LayerSpec& spec);
+[[nodiscard]] std::vector<LegacyProblem> legacy_pool_gradients(const model::LayerSpec& spec);
+[[nodiscard]] std::vector<LegacyProblem> legacy_softmax_gradients(const model::LayerSpec& spec);
+[[nodiscard]] std::vector<LegacyProblem> legacy_function_gradients(const model::LayerSpec& spec);
 
 /// Translates a pool, or a softmax, as legacy_problems() does. Throws Unsupported.
-[[nodiscard]] std::vector<LegacyProblem> legacy_pools(const LayerSpec& spec);
-[[nodiscard]] std::vector<LegacyProblem> legacy_softmaxes(const LayerSpec& spec);
+[[nodiscard]] std::vector<LegacyProblem> legacy_pools(const model::LayerSpec& spec);
+[[nodiscard]] std::vector<LegacyProblem> legacy_softmaxes(const model::LayerSpec& spec);
 
 }  // namespace plumb::cuda

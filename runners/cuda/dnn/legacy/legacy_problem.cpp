@@ -22,7 +22,7 @@ std::vector<LegacyProblem> one(LegacyCall call) {
   return {{"layout=NCHW", TensorLayout::kChannelsFirst, std::move(call), {}}};
 }
 
-std::vector<LegacyProblem> responses(const LayerSpec& spec) {
+std::vector<LegacyProblem> responses(const model::LayerSpec& spec) {
   const std::int64_t size = spec.integer("size");
   if (size % 2 == 0 || size < 1 || size > 16) {
     throw Unsupported(
@@ -36,7 +36,7 @@ std::vector<LegacyProblem> responses(const LayerSpec& spec) {
                             spec.real("bias")});
 }
 
-std::vector<LegacyProblem> batch_norms(const LayerSpec& spec) {
+std::vector<LegacyProblem> batch_norms(const model::LayerSpec& spec) {
   if (spec.text("mode") != "spatial" || spec.outputs.at(0).dims.size() < 2) {
     throw Unsupported("a normalisation that is not over channels");
   }
@@ -45,19 +45,19 @@ std::vector<LegacyProblem> batch_norms(const LayerSpec& spec) {
     LegacyBatchNorm call{
         legacy_input(spec, 0, layout), legacy_result(spec, layout), {}, spec.real("epsilon")};
     for (const std::size_t operand : {1U, 2U, 3U, 4U}) {
-      if (spec.inputs.at(operand).value().dtype != DataType::kF32) {
+      if (spec.inputs.at(operand).value().dtype != model::DataType::kF32) {
         throw Unsupported("parameters of another type than f32");
       }
     }
     Dimensions each(call.x.dimensions.size(), 1);
     each[1] = call.x.dimensions[1];
-    call.parameters = legacy_tensor(DataType::kF32, each, TensorLayout::kChannelsFirst, 1);
+    call.parameters = legacy_tensor(model::DataType::kF32, each, TensorLayout::kChannelsFirst, 1);
     problems.push_back({fmt::format("layout={}", to_text(layout)), layout, std::move(call), {}});
   }
   return problems;
 }
 
-std::vector<LegacyProblem> functions(const LayerSpec& spec) {
+std::vector<LegacyProblem> functions(const model::LayerSpec& spec) {
   const std::optional<LegacyActivation> activation =
       legacy_activation(spec.text("fn"), spec.reals("parameters"));
   if (!activation) {
@@ -68,7 +68,7 @@ std::vector<LegacyProblem> functions(const LayerSpec& spec) {
                             *activation});
 }
 
-std::vector<LegacyProblem> binaries(const LayerSpec& spec) {
+std::vector<LegacyProblem> binaries(const model::LayerSpec& spec) {
   using Operation = abi::LegacyOperation;
   constexpr std::array kOperations =
       std::to_array<std::pair<std::string_view, Operation>>({{"add", Operation::kAdd},
@@ -76,8 +76,8 @@ std::vector<LegacyProblem> binaries(const LayerSpec& spec) {
                                                              {"min", Operation::kMin},
                                                              {"max", Operation::kMax}});
   const Dimensions& extents = spec.outputs.at(0).dims;
-  const TensorType& a = spec.inputs.at(0).value();
-  const TensorType& b = spec.inputs.at(1).value();
+  const model::TensorType& a = spec.inputs.at(0).value();
+  const model::TensorType& b = spec.inputs.at(1).value();
   if (a.dims != extents || a.dtype != b.dtype || a.dtype != spec.outputs[0].dtype) {
     throw Unsupported("a left operand that is broadcast, or operands of several types");
   }
@@ -96,9 +96,9 @@ std::vector<LegacyProblem> binaries(const LayerSpec& spec) {
 
 }  // namespace
 
-std::vector<LegacyProblem> legacy_softmaxes(const LayerSpec& spec) {
+std::vector<LegacyProblem> legacy_softmaxes(const model::LayerSpec& spec) {
   using Algorithm = abi::LegacySoftmax;
-  const TensorType& x = spec.inputs.at(0).value();
+  const model::TensorType& x = spec.inputs.at(0).value();
   const auto axis = static_cast<std::size_t>(spec.integer("axis"));
   const bool to_the_end = spec.integer("coerce") != 0;
   Dimensions parted{1, 1, 1, 1};
@@ -124,7 +124,7 @@ std::vector<LegacyProblem> legacy_softmaxes(const LayerSpec& spec) {
   return problems;
 }
 
-std::vector<LegacyProblem> legacy_pools(const LayerSpec& spec) {
+std::vector<LegacyProblem> legacy_pools(const model::LayerSpec& spec) {
   using Mode = abi::LegacyPool;
   if (spec.outputs.size() != 1) {
     throw Unsupported("a pool that gives positions");
@@ -153,15 +153,16 @@ std::vector<LegacyProblem> legacy_pools(const LayerSpec& spec) {
       }
     }
     if (spec.op == "max_pool") {
-      pool.mode = spec.math == MathClass::kDeterministic ? Mode::kMaxDeterministic : Mode::kMax;
+      pool.mode =
+          spec.math == model::MathClass::kDeterministic ? Mode::kMaxDeterministic : Mode::kMax;
     }
     problems.push_back({fmt::format("layout={}", to_text(layout)), layout, std::move(pool), {}});
   }
   return problems;
 }
 
-std::vector<LegacyProblem> legacy_problems(const LayerSpec& spec) {
-  using Translate = std::vector<LegacyProblem> (*)(const LayerSpec&);
+std::vector<LegacyProblem> legacy_problems(const model::LayerSpec& spec) {
+  using Translate = std::vector<LegacyProblem> (*)(const model::LayerSpec&);
   constexpr std::array kRows = std::to_array<std::pair<std::string_view, Translate>>(
       {{"average_pool", legacy_pools},
        {"average_pool_backward", legacy_pool_gradients},

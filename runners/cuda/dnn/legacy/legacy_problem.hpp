@@ -137,11 +137,12 @@ struct LegacyProblem {
   TensorLayout layout = TensorLayout::kChannelsFirst;
   LegacyCall call;
   std::vector<BuiltinStep> behind{};
-  std::vector<TensorType> made{};  ///< of the plan's buffers after the layer's, between calls
+  std::vector<model::TensorType> made{};  ///< of the plan's buffers after the layer's, between
+                                          ///< calls
 };
 
 /// Translates a layer into the forms that cuDNN's older calls take. Throws Unsupported with the
 /// reason if there is none.
-[[nodiscard]] std::vector<LegacyProblem> legacy_problems(const LayerSpec& spec);
+[[nodiscard]] std::vector<LegacyProblem> legacy_problems(const model::LayerSpec& spec);
 
 }  // namespace plumb::cuda

@@ -33,7 +33,7 @@ std::vector<int> with_two_axes(const Dimensions& values, int of_missing_axis) {
 
 }  // namespace
 
-LegacyTensor legacy_tensor(DataType type,
+LegacyTensor legacy_tensor(model::DataType type,
                            Dimensions extents,
                            TensorLayout layout,
                            std::size_t buffer) {
@@ -44,25 +44,25 @@ LegacyTensor legacy_tensor(DataType type,
     extents.insert(extents.begin() + 2, 1);
   }
   extents.resize(std::max<std::size_t>(extents.size(), 4), 1);
-  return {cudnn_type(type), small(extents), small(strides_of(extents, layout)), buffer};
+  return {cudnn_type(type), small(extents), small(compute_strides(extents, layout)), buffer};
 }
 
-LegacyTensor legacy_input(const LayerSpec& spec, std::size_t index, TensorLayout layout) {
+LegacyTensor legacy_input(const model::LayerSpec& spec, std::size_t index, TensorLayout layout) {
   if (!spec.has_input(index) || !spec.inputs[index]->strides.empty()) {
     throw Unsupported(fmt::format("operand {} is missing or not dense", index));
   }
   return legacy_tensor(spec.inputs[index]->dtype, spec.inputs[index]->dims, layout, index);
 }
 
-LegacyTensor legacy_result(const LayerSpec& spec, TensorLayout layout) {
-  const TensorType& result = spec.outputs.at(0);
+LegacyTensor legacy_result(const model::LayerSpec& spec, TensorLayout layout) {
+  const model::TensorType& result = spec.outputs.at(0);
   if (spec.has_input(0) && spec.inputs[0]->dtype != result.dtype) {
     throw Unsupported("a result of another type than the operand");
   }
   return legacy_tensor(result.dtype, result.dims, layout, spec.inputs.size());
 }
 
-LegacyWindow legacy_window(const LayerSpec& spec, const Dimensions& kernel) {
+LegacyWindow legacy_window(const model::LayerSpec& spec, const Dimensions& kernel) {
   const Dimensions& pads = spec.integers("pads");
   const auto middle = pads.begin() + static_cast<std::ptrdiff_t>(pads.size() / 2);
   const Dimensions before(pads.begin(), middle);

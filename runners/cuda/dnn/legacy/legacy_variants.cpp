@@ -32,7 +32,7 @@ constexpr std::array<std::string_view, abi::kLegacyWeightsAlgorithms> kWeightsAl
     "ALGO_0", "ALGO_1", "FFT", "ALGO_3", "WINOGRAD", "WINOGRAD_NONFUSED", "FFT_TILING"};
 
 /// Lists the algorithms of a call by name. Empty: it has none to choose from.
-std::span<const std::string_view> algorithms_of(const LegacyCall& call) {
+std::span<const std::string_view> list_algorithms(const LegacyCall& call) {
   if (std::holds_alternative<LegacyConvolution>(call)) {
     return kAlgorithms;
   }
@@ -51,7 +51,7 @@ struct LegacyWay {
   std::size_t workspace = 0;
 };
 
-ExecutionPlan built(const LayerSpec& spec,
+ExecutionPlan built(const model::LayerSpec& spec,
                     const LegacyWay& way,
                     CudnnHandle& handle,
                     const KernelStep& kernel) {
@@ -83,9 +83,9 @@ ExecutionPlan built(const LayerSpec& spec,
 }
 
 /// Lists the variants of a problem: one for each algorithm that cuDNN gives a workspace size for.
-std::vector<LegacyWay> ways_of(const LegacyProblem& problem, const CudnnHandle& handle) {
+std::vector<LegacyWay> list_ways(const LegacyProblem& problem, const CudnnHandle& handle) {
   const auto execution = std::make_shared<const LegacyExecution>(handle.library(), problem.call);
-  const std::span<const std::string_view> algorithms = algorithms_of(problem.call);
+  const std::span<const std::string_view> algorithms = list_algorithms(problem.call);
   if (algorithms.empty()) {
     return {{problem, execution, 0, 0}};
   }
@@ -111,7 +111,7 @@ std::vector<LegacyWay> ways_of(const LegacyProblem& problem, const CudnnHandle& 
 
 }  // namespace
 
-std::vector<VariantBuilder> legacy_variants(const LayerSpec& spec,
+std::vector<VariantBuilder> legacy_variants(const model::LayerSpec& spec,
                                             CudnnHandle& handle,
                                             const KernelStep& kernel) {
   std::vector<LegacyProblem> problems;
@@ -123,7 +123,7 @@ std::vector<VariantBuilder> legacy_variants(const LayerSpec& spec,
   std::vector<VariantBuilder> builders;
   for (const LegacyProblem& problem : problems) {
     try {
-      for (LegacyWay& way : ways_of(problem, handle)) {
+      for (LegacyWay& way : list_ways(problem, handle)) {
         VariantBuilder builder;
         builder.text = fmt::format("impl=cudnn-legacy;{}", way.problem.text);
         builder.attributes = tensor_core_attributes({});

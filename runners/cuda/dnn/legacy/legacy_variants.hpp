@@ -12,7 +12,7 @@ namespace plumb::cuda {
 /// are what Benanza (Li et al. 2020, §III-B) measured, and the gradients. A convolution has every
 /// algorithm that cuDNN has for the layer. Empty where there is none. The handle must outlive the
 /// builders.
-[[nodiscard]] std::vector<VariantBuilder> legacy_variants(const LayerSpec& spec,
+[[nodiscard]] std::vector<VariantBuilder> legacy_variants(const model::LayerSpec& spec,
                                                           CudnnHandle& handle,
                                                           const KernelStep& kernel);
 

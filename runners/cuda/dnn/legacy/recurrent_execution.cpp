@@ -45,7 +45,7 @@ RecurrentExecution::RecurrentExecution(const CudnnLibrary& library,
   if (tensors.create_tensor == nullptr || tensors.set_tensor == nullptr) {
     throw Unsupported("this cuDNN has no descriptors of tensors");
   }
-  const RecurrentShape& s = problem_.shape;
+  const model::RecurrentShape& s = problem_.shape;
   dropout_ = add(calls_.create_dropout, calls_.destroy_dropout);
   layer_ = add(calls_.create, calls_.destroy);
   library_.check(
@@ -84,7 +84,7 @@ std::size_t RecurrentExecution::add(abi::RecurrentCalls::Create create,
 }
 
 void RecurrentExecution::make_data(std::size_t index, std::int64_t row) {
-  const RecurrentShape& s = problem_.shape;
+  const model::RecurrentShape& s = problem_.shape;
   const std::vector<int> lengths(static_cast<std::size_t>(s.batch), small(s.steps));
   library_.check(calls_.set_data(at(index),
                                  problem_.type,
@@ -99,7 +99,7 @@ void RecurrentExecution::make_data(std::size_t index, std::int64_t row) {
 }
 
 void RecurrentExecution::make_state(std::size_t index) {
-  const RecurrentShape& s = problem_.shape;
+  const model::RecurrentShape& s = problem_.shape;
   const std::array<int, 3> extents{small(s.directions), small(s.batch), small(s.hidden)};
   const std::array<int, 3> strides{small(s.batch * s.hidden), small(s.hidden), 1};
   library_.check(library_.legacy_calls().set_tensor(

@@ -21,14 +21,14 @@ constexpr std::size_t kFirstCell = 5;
 constexpr std::size_t kPeepholes = 6;
 
 /// Returns which of ONNX's gates each of cuDNN's is.
-std::vector<std::int64_t> gate_order(const LayerSpec& spec) {
+std::vector<std::int64_t> gate_order(const model::LayerSpec& spec) {
   if (spec.op == "lstm") {
     return {0, 2, 3, 1};
   }
   return spec.op == "gru" ? std::vector<std::int64_t>{1, 0, 2} : std::vector<std::int64_t>{0};
 }
 
-abi::RecurrentCell cell_of(const LayerSpec& spec) {
+abi::RecurrentCell cell_of(const model::LayerSpec& spec) {
   if (spec.op == "lstm") {
     if (spec.has_input(kPeepholes)) {
       throw Unsupported("cuDNN's LSTM has no peepholes");
@@ -48,29 +48,30 @@ abi::RecurrentCell cell_of(const LayerSpec& spec) {
   return fn == "relu" ? abi::RecurrentCell::kRelu : abi::RecurrentCell::kTanh;
 }
 
-abi::LegacyMath math_of(const LayerSpec& spec, DataType type) {
-  if (type != DataType::kF32) {
+abi::LegacyMath math_of(const model::LayerSpec& spec, model::DataType type) {
+  if (type != model::DataType::kF32) {
     return abi::LegacyMath::kTensorCores;
   }
-  const bool strict = spec.math == MathClass::kStrict || spec.math == MathClass::kDeterministic;
+  const bool strict =
+      spec.math == model::MathClass::kStrict || spec.math == model::MathClass::kDeterministic;
   return strict ? abi::LegacyMath::kFma : abi::LegacyMath::kDefault;
 }
 
 /// Writer of a problem, tensor by tensor.
 class Writer {
  public:
-  explicit Writer(const LayerSpec& spec) : spec_(spec), type_(checked_type(spec)) {
+  explicit Writer(const model::LayerSpec& spec) : spec_(spec), type_(checked_type(spec)) {
     problem_.cell = cell_of(spec);
     problem_.type = cudnn_type(type_);
     problem_.math = math_of(spec, type_);
     problem_.bias = spec.has_input(kBias) ? abi::RecurrentBias::kDouble : abi::RecurrentBias::kNone;
     problem_.batch_first = spec.integer("layout") != 0;
-    problem_.shape = recurrent_shape(spec);
+    problem_.shape = model::recurrent_shape(spec);
     reverse_ = spec.text("direction") == "reverse";
   }
 
   RecurrentProblem run() {
-    const RecurrentShape& s = problem_.shape;
+    const model::RecurrentShape& s = problem_.shape;
     if (s.steps == 0 || s.batch == 0 || s.hidden == 0 || s.input == 0) {
       throw Unsupported("a sequence without steps, entries, inputs or states");
     }
@@ -91,7 +92,7 @@ class Writer {
     if (!has_sequence) {
       problem_.y = make({type_, {s.steps, s.batch, s.directions, s.hidden}, false, {}});
     }
-    problem_.lengths = make({DataType::kS32, {s.batch}, false, {}}, true);
+    problem_.lengths = make({model::DataType::kS32, {s.batch}, false, {}}, true);
     kernels::MapShape shape{};
     shape.space = plain_space({s.batch}, {{1}});
     shape.parameters[0] = static_cast<double>(s.steps);
@@ -101,8 +102,8 @@ class Writer {
   }
 
  private:
-  static DataType checked_type(const LayerSpec& spec) {
-    const DataType type = spec.inputs.at(0).value().dtype;
+  static model::DataType checked_type(const model::LayerSpec& spec) {
+    const model::DataType type = spec.inputs.at(0).value().dtype;
     for (const auto& operand : spec.inputs) {
       if (operand && (operand->dtype != type || !operand->strides.empty())) {
         throw Unsupported("operands of different types, or not dense");
@@ -111,7 +112,7 @@ class Writer {
     return type;
   }
 
-  std::size_t make(TensorType type, bool weight = false) {
+  std::size_t make(model::TensorType type, bool weight = false) {
     problem_.made.push_back({std::move(type), TensorLayout::kChannelsFirst, weight});
     return spec_.inputs.size() + spec_.outputs.size() + problem_.made.size() - 1;
   }
@@ -129,7 +130,7 @@ class Writer {
   }
 
   std::size_t reversed_input() {
-    TensorType type = *spec_.inputs[0];
+    model::TensorType type = *spec_.inputs[0];
     type.constant = false;
     const std::size_t made = make(std::move(type));
     problem_.before.push_back(turned(problem_.shape.input, made, 0));
@@ -138,7 +139,7 @@ class Writer {
 
   /// Transposes [batch, directions, hidden] into [directions, batch, hidden], or back.
   [[nodiscard]] KernelLaunch swapped(std::size_t to, std::size_t from, bool back) const {
-    const RecurrentShape& s = problem_.shape;
+    const model::RecurrentShape& s = problem_.shape;
     const Dimensions ours{s.directions * s.hidden, s.hidden, 1};
     const Dimensions cudnns{s.hidden, s.batch * s.hidden, 1};
     return move_launch(type_,
@@ -164,7 +165,7 @@ class Writer {
   }
 
   std::size_t make_state() {
-    const RecurrentShape& s = problem_.shape;
+    const model::RecurrentShape& s = problem_.shape;
     return make({type_, {s.directions, s.batch, s.hidden}, false, {}});
   }
 
@@ -180,7 +181,7 @@ class Writer {
   /// Returns the buffer of the sequence that cuDNN writes. cuDNN leaves both directions of a step
   /// side by side, so a launch after it may have to move them.
   std::size_t sequence(std::size_t result) {
-    const RecurrentShape& s = problem_.shape;
+    const model::RecurrentShape& s = problem_.shape;
     const bool apart = !problem_.batch_first && s.directions > 1;
     if (!apart && !reverse_) {
       return result;
@@ -194,31 +195,31 @@ class Writer {
     problem_.behind.push_back(move_launch(
         type_,
         {s.steps, s.directions, s.batch, s.hidden},
-        {strides_of({s.steps, s.directions, s.batch, s.hidden}, TensorLayout::kChannelsFirst),
+        {compute_strides({s.steps, s.directions, s.batch, s.hidden}, TensorLayout::kChannelsFirst),
          0,
          result},
         {{s.batch * row, s.hidden, row, 1}, 0, made}));
     return made;
   }
 
-  const LayerSpec& spec_;
-  DataType type_;
+  const model::LayerSpec& spec_;
+  model::DataType type_;
   bool reverse_ = false;
   RecurrentProblem problem_;
 };
 
 }  // namespace
 
-RecurrentProblem recurrent_problem(const LayerSpec& spec) {
+RecurrentProblem recurrent_problem(const model::LayerSpec& spec) {
   return Writer(spec).run();
 }
 
-std::vector<KernelLaunch> weight_copies(const LayerSpec& spec,
+std::vector<KernelLaunch> weight_copies(const model::LayerSpec& spec,
                                         const RecurrentProblem& problem,
                                         const WeightPlaces& places,
                                         std::size_t space) {
-  const RecurrentShape& s = problem.shape;
-  const DataType type = spec.inputs.at(0).value().dtype;
+  const model::RecurrentShape& s = problem.shape;
+  const model::DataType type = spec.inputs.at(0).value().dtype;
   const std::vector<std::int64_t> order = gate_order(spec);
   std::vector<KernelLaunch> launches;
   const auto copy =
@@ -245,7 +246,7 @@ std::vector<KernelLaunch> weight_copies(const LayerSpec& spec,
 }
 
 ExecutionPlan recurrent_plan(
-    const LayerSpec& spec,
+    const model::LayerSpec& spec,
     const RecurrentProblem& problem,
     const WeightPlaces& places,
     std::size_t bytes,
@@ -262,7 +263,8 @@ ExecutionPlan recurrent_plan(
                         spec.inputs.at(kStateWeights).value().constant &&
                         (!spec.has_input(kBias) || spec.inputs[kBias]->constant);
   const std::size_t space = add_scratch(
-      plan, {{DataType::kU8, {static_cast<std::int64_t>(bytes)}, false, {}}, kLayout, constant});
+      plan,
+      {{model::DataType::kU8, {static_cast<std::int64_t>(bytes)}, false, {}}, kLayout, constant});
   append_launches(plan.once, problem.once, plan, kernel);
   append_launches(
       constant ? plan.once : plan.steps, weight_copies(spec, problem, places, space), plan, kernel);

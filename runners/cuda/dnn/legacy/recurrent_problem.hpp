@@ -21,7 +21,7 @@ struct RecurrentProblem {
   abi::Type type = abi::Type::kFloat;
   abi::LegacyMath math = abi::LegacyMath::kFma;
   bool batch_first = false;
-  RecurrentShape shape;
+  model::RecurrentShape shape;
   std::size_t x = 0;
   std::size_t y = 0;              ///< [time, batch, directions, hidden], or batch first
   std::optional<std::size_t> h0;  ///< states: [directions, batch, hidden]
@@ -37,7 +37,7 @@ struct RecurrentProblem {
 
 /// Translates an `rnn`, `gru` or `lstm`. Throws Unsupported for what cuDNN does not compute:
 /// peepholes, sigmoid alone, a reset before the product with the state, f64.
-[[nodiscard]] RecurrentProblem recurrent_problem(const LayerSpec& spec);
+[[nodiscard]] RecurrentProblem recurrent_problem(const model::LayerSpec& spec);
 
 /// Start of a piece of the weights in cuDNN's weight space, in elements.
 struct WeightPlace {
@@ -50,7 +50,7 @@ using WeightPlaces = std::function<WeightPlace(std::int64_t direction, std::int6
 
 /// Returns the copies of ONNX's weights and biases into the space, a buffer. ONNX's gates are in
 /// another order than cuDNN's (LSTM: i, o, f, c against i, f, c, o; GRU: z, r, h against r, z, h).
-[[nodiscard]] std::vector<KernelLaunch> weight_copies(const LayerSpec& spec,
+[[nodiscard]] std::vector<KernelLaunch> weight_copies(const model::LayerSpec& spec,
                                                       const RecurrentProblem& problem,
                                                       const WeightPlaces& places,
                                                       std::size_t space);
@@ -59,7 +59,7 @@ using WeightPlaces = std::function<WeightPlace(std::int64_t direction, std::int6
 /// they are constant. `bind` gives the launch of cuDNN's call on the plan's buffers. The last
 /// buffer is the space of weights.
 [[nodiscard]] ExecutionPlan recurrent_plan(
-    const LayerSpec& spec,
+    const model::LayerSpec& spec,
     const RecurrentProblem& problem,
     const WeightPlaces& places,
     std::size_t bytes,

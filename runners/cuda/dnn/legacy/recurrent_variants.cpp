@@ -14,7 +14,7 @@
 namespace plumb::cuda {
 namespace {
 
-ExecutionPlan built(const LayerSpec& spec,
+ExecutionPlan built(const model::LayerSpec& spec,
                     const std::shared_ptr<const RecurrentExecution>& execution,
                     const RecurrentMemory& memory,
                     CudnnHandle& handle,
@@ -54,7 +54,7 @@ ExecutionPlan built(const LayerSpec& spec,
 
 }  // namespace
 
-std::vector<VariantBuilder> recurrent_variants(const LayerSpec& spec,
+std::vector<VariantBuilder> recurrent_variants(const model::LayerSpec& spec,
                                                CudnnHandle& handle,
                                                const KernelStep& kernel) {
   const RecurrentProblem problem = recurrent_problem(spec);

@@ -22,7 +22,7 @@ inline constexpr std::array kRecurrentAlgorithms =
 /// Lists cuDNN's variants of an `rnn`, `gru` or `lstm`, the standard algorithm first. There is one
 /// for each algorithm that cuDNN takes for the layer. Throws Unsupported with the reason if there
 /// is none. The handle must outlive the builders.
-[[nodiscard]] std::vector<VariantBuilder> recurrent_variants(const LayerSpec& spec,
+[[nodiscard]] std::vector<VariantBuilder> recurrent_variants(const model::LayerSpec& spec,
                                                              CudnnHandle& handle,
                                                              const KernelStep& kernel);
 

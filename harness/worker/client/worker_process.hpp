@@ -6,13 +6,13 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "harness/base/error.hpp"
 #include "harness/results/host_pace.hpp"
 #include "harness/results/measurement.hpp"
+#include "harness/worker/client/worker_died.hpp"
 #include "harness/worker/protocol/stack.hpp"
 #include "harness/worker/protocol/worker_service.hpp"
 #include "harness/worker/protocol/worker_setup.hpp"
@@ -106,21 +106,5 @@ class WorkerProcess {
   class Implementation;
   std::unique_ptr<Implementation> implementation_;
 };
-
-/// Error of a worker process that ended, hung or broke the protocol during a request. The row in
-/// progress gets its outcome.
-class WorkerDied : public std::runtime_error {
- public:
-  explicit WorkerDied(results::Outcome outcome)
-      : std::runtime_error(outcome.reason), outcome_(std::move(outcome)) {}
-  [[nodiscard]] const results::Outcome& outcome() const { return outcome_; }
-
- private:
-  results::Outcome outcome_;  ///< kCrashed ("signal 11 (SIGSEGV)"), kTimedOut or kSkipped
-};
-
-/// Makes an Error{kEnvironment} of a worker's death, for what has no row to say it in. `what` is
-/// what the worker was doing: "calibrating".
-[[nodiscard]] Error lost_worker(const WorkerDied& death, const std::string& what);
 
 }  // namespace plumb::worker

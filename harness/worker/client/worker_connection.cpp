@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/worker/client/worker_connection.hpp"
+
+#include <fmt/core.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <utility>
+
+#include "harness/base/error.hpp"
+#include "harness/worker/client/worker_died.hpp"
+
+namespace plumb::worker {
+namespace {
+
+/// Time that a worker has to exit after it closed its channel or was asked to end.
+constexpr Seconds kGrace{1.0};
+/// Time between two questions whether a request shall keep running.
+constexpr Seconds kBetweenQuestions{0.5};
+/// Longest time-out, three years. It keeps a time-out of "for ever" within the clock's range.
+constexpr Seconds kLongestTimeout{1e8};
+
+std::string death_text(int wait_status) {
+  const std::string text = exit_text(wait_status);
+  if (WIFSIGNALED(wait_status) && WTERMSIG(wait_status) == SIGKILL) {
+    return text + ": perhaps out of memory";
+  }
+  return WIFSIGNALED(wait_status) ? text : text + " in the middle of a request";
+}
+
+}  // namespace
+
+FrameChannel::Deadline deadline_in(Seconds time) {
+  using Clock = std::chrono::steady_clock;
+  return Clock::now() +
+         std::chrono::duration_cast<Clock::duration>(std::min(time, kLongestTimeout));
+}
+
+WorkerConnection::WorkerConnection(std::string backend,
+                                   std::unique_ptr<ChildProcess> child,
+                                   Seconds request_timeout)
+    : backend_(std::move(backend)),
+      request_timeout_(request_timeout),
+      child_(std::move(child)),
+      log_(child_->take_log()),
+      channel_(child_->take_channel()) {}
+
+WorkerConnection::~WorkerConnection() {
+  if (!child_->wait(Seconds(0))) {
+    end_politely();
+  }
+}
+
+void WorkerConnection::greet(const WorkerSetup& setup, Seconds timeout) {
+  protocol::Request request;
+  request.mutable_hello()->set_version(kProtocolVersion);
+  *request.mutable_hello()->mutable_setup() =
+      to_protocol(setup);
+  try {
+    send(request, timeout);
+    const protocol::Reply reply = receive_until(deadline_in(timeout), timeout);
+    if (reply.has_error()) {
+      throw from_protocol(reply.error());
+    }
+    check_hello(reply.hello().version(), reply.hello().backend());
+  } catch (const WorkerDied& death) {
+    throw Error(
+        Error::Kind::kEnvironment,
+        fmt::format("the worker of backend '{}' does not start: {}; see what `plumb doctor` says",
+                    backend_,
+                    death.outcome().reason));
+  } catch (const ProtocolError& problem) {
+    throw Error(
+        Error::Kind::kEnvironment,
+        fmt::format("the worker of backend '{}' does not start: {}", backend_, problem.what()));
+  }
+}
+
+void WorkerConnection::check_hello(std::uint32_t version, const std::string& backend) const {
+  if (version != kProtocolVersion) {
+    throw Error(
+        Error::Kind::kEnvironment,
+        fmt::format(
+            "the worker of backend '{}' speaks protocol version {} and this program {}; build or "
+            "install both from one version",
+            backend_,
+            version,
+            kProtocolVersion));
+  }
+  if (backend != backend_) {
+    throw Error(
+        Error::Kind::kEnvironment,
+        fmt::format(
+            "plumb-worker-{} says that its backend is '{}'; reinstall it", backend_, backend));
+  }
+}
+
+void WorkerConnection::send(const protocol::Request& request, Seconds timeout) {
+  if (ended_) {
+    throw WorkerDied(*ended_);
+  }
+  try {
+    channel_.send(request.SerializeAsString(), deadline_in(timeout));
+  } catch (const ProtocolError& problem) {
+    die(problem, timeout);
+  }
+}
+
+protocol::Reply WorkerConnection::ask(const protocol::Request& request) {
+  send(request, request_timeout_);
+  return receive_until(deadline_in(request_timeout_), request_timeout_);
+}
+
+protocol::Reply WorkerConnection::receive_until(FrameChannel::Deadline deadline, Seconds timeout) {
+  try {
+    const std::optional<std::string> frame = channel_.receive(deadline);
+    if (!frame) {
+      throw ProtocolError(ProtocolError::Kind::kClosed, "the worker closed its channel");
+    }
+    protocol::Reply reply;
+    if (!reply.ParseFromString(*frame)) {
+      throw ProtocolError(ProtocolError::Kind::kBroken,
+                          fmt::format("a frame of {} bytes is not a reply", frame->size()));
+    }
+    return reply;
+  } catch (const ProtocolError& problem) {
+    die(problem, timeout);
+  }
+}
+
+protocol::Reply WorkerConnection::receive_while(FrameChannel::Deadline deadline,
+                              Seconds timeout,
+                              const std::function<bool()>& keep_running) {
+  try {
+    while (!channel_.await_bytes(std::min(deadline, deadline_in(kBetweenQuestions))) &&
+           std::chrono::steady_clock::now() < deadline) {
+      stop_unless(keep_running());
+    }
+  } catch (const ProtocolError& problem) {
+    die(problem, timeout);
+  }
+  return receive_until(deadline, timeout);
+}
+
+void WorkerConnection::stop_unless(bool wanted) {
+  if (!wanted) {
+    end({results::Outcome::Kind::kSkipped, "it was stopped"});
+    throw WorkerDied(*ended_);
+  }
+}
+
+void WorkerConnection::end(results::Outcome outcome) {
+  child_->kill();
+  ended_ = std::move(outcome);
+}
+
+void WorkerConnection::die(const ProtocolError& problem, Seconds timeout) {
+  results::Outcome outcome{results::Outcome::Kind::kCrashed, {}};
+  switch (problem.kind()) {
+    case ProtocolError::Kind::kTimedOut:
+      outcome = {results::Outcome::Kind::kTimedOut,
+                 fmt::format("no answer for {} s", timeout.count())};
+      child_->kill();
+      break;
+    case ProtocolError::Kind::kClosed:
+      if (const std::optional<int> status = child_->wait(kGrace)) {
+        outcome.reason = death_text(*status);
+      } else {
+        outcome.reason = fmt::format("it violated the protocol: {}", problem.what());
+      }
+      child_->kill();
+      break;
+    case ProtocolError::Kind::kBroken:
+      outcome.reason = fmt::format("it violated the protocol: {}", problem.what());
+      child_->kill();
+      break;
+  }
+  log_.drain();
+  if (const std::string words = log_.last_line(); !words.empty()) {
+    outcome.reason += fmt::format("; its last line of output: {}", words);
+  }
+  ended_ = outcome;
+  throw WorkerDied(std::move(outcome));
+}
+
+void WorkerConnection::end_politely() {
+  try {
+    protocol::Request request;
+    request.mutable_shutdown();
+    channel_.send(request.SerializeAsString(), deadline_in(Seconds(0)));
+  } catch (const ProtocolError&) {
+    // It is gone, or too busy to read.
+  }
+  channel_.close();
+  if (!child_->wait(kGrace * 0.5)) {
+    child_->ask_to_end();
+    child_->wait(kGrace);
+  }
+}
+
+}  // namespace plumb::worker

@@ -3,8 +3,8 @@
 """Checks the order of the code's folders, as ci/modules.toml states it, over their #include lines.
 
 For each folder with sources modules.toml has a table: its purpose and what it sees. A right to see a folder covers the
-folders below it. Refused are an include without such a right, a right that no include uses, a cycle between folders,
-a header of another module that its CMakeLists.txt lists neither under HEADERS nor PROJECT_HEADERS, a target that links less or more than
+folders below it. Refused are an include without such a right, a right that no include uses, a cycle between folders or
+between components (a header and the source of its name), a header of another module that its CMakeLists.txt lists neither under HEADERS nor PROJECT_HEADERS, a target that links less or more than
 its folders see, a folder with more than 40 sources at one level, a namespace of another module, and two types of one
 name in one namespace.
 
@@ -103,7 +103,7 @@ class Modules:
 
 
 def cycles(edges):
-    """Yields the strongly connected parts of more than one folder (Tarjan, 1972)."""
+    """Yields the strongly connected parts of more than one node (Tarjan, 1972)."""
     index, low, stack = {}, {}, []
 
     def visit(node):
@@ -123,6 +123,20 @@ def cycles(edges):
     for node in sorted(edges):
         if node not in index:
             yield from visit(node)
+
+
+def component_of(path: str) -> str:
+    return path.rsplit(".", 1)[0]
+
+
+def faults_of_components(texts):
+    graph = {component_of(path): set() for path in texts}
+    for path, text in texts.items():
+        graph[component_of(path)].update(component_of(name) for name in INCLUDE.findall(text) if name in texts)
+    for component, seen in graph.items():
+        seen.discard(component)
+    for part in cycles(graph):
+        yield f"a cycle of components: {' '.join(part)}; move what they share into a file of its own"
 
 
 def faults_of_rights(table, edges):
@@ -228,6 +242,7 @@ def main() -> int:
         *faults_of_folders(table, texts),
         *faults_of_rights(table, edges),
         *(f"a cycle of folders: {' '.join(part)}" for part in cycles(graph)),
+        *faults_of_components(texts),
         *faults_of_headers(texts, modules),
         *faults_of_links(edges, modules),
         *faults_of_namespaces(texts),

@@ -9,8 +9,8 @@
 #include <memory>
 #include <vector>
 
-#include "harness/analysis/compare/middle_run.hpp"
 #include "harness/analysis/compare/run_times.hpp"
+#include "harness/analysis/history/middle_run.hpp"
 #include "harness/base/error.hpp"
 #include "harness/cli/command.hpp"
 #include "harness/cli/run_options.hpp"

@@ -17,7 +17,7 @@
 #include "harness/session/host/user_paths.hpp"
 #include "harness/session/run/scenario_loads.hpp"
 #include "harness/session/stored/run_analysis.hpp"
-#include "harness/session/work/layer_filter.hpp"
+#include "harness/session/work/selected_layers.hpp"
 #include "harness/session/work/suite_models.hpp"
 #include "reporting/content/run/documents.hpp"
 

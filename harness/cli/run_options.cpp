@@ -19,6 +19,7 @@
 #include "harness/base/path_text.hpp"
 #include "harness/session/host/user_paths.hpp"
 #include "harness/session/work/suite_models.hpp"
+#include "harness/suite/range_text.hpp"
 
 namespace plumb::cli {
 namespace {

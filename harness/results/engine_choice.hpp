@@ -56,10 +56,4 @@ struct EngineChoices {
   bool operator==(const EngineChoices&) const = default;
 };
 
-/// Returns the plan of a program that requests only the layer's promise of precision. It is the
-/// first plan of heuristic A, then of FALLBACK, whose numerical notes keep the promise. Null if
-/// there is none.
-[[nodiscard]] const EngineConfiguration* chosen_engine(const model::LayerSpec& spec,
-                                                       const EngineOffer& offer);
-
 }  // namespace plumb::results

@@ -11,4 +11,10 @@ namespace plumb::results {
 [[nodiscard]] bool keeps_promise(const model::LayerSpec& spec,
                                  const EngineConfiguration& configuration);
 
+/// Returns the plan of a program that requests only the layer's promise of precision. It is the
+/// first plan of heuristic A, then of FALLBACK, whose numerical notes keep the promise. Null if
+/// there is none.
+[[nodiscard]] const EngineConfiguration* chosen_engine(const model::LayerSpec& spec,
+                                                       const EngineOffer& offer);
+
 }  // namespace plumb::results

@@ -5,7 +5,6 @@
 #include <array>
 #include <cmath>
 
-#include "harness/rewrite/match.hpp"
 #include "harness/rewrite/operand.hpp"
 
 namespace plumb::rewrite {

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/rewrite/rewrite.hpp"
+#include "harness/rewrite/match.hpp"
 #include "harness/rewrite/value_uses.hpp"
 
 namespace plumb::rewrite {

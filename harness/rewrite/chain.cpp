@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "harness/rewrite/activation_pattern.hpp"
-#include "harness/rewrite/match.hpp"
 #include "harness/rewrite/operand.hpp"
 
 namespace plumb::rewrite {

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "harness/rewrite/match.hpp"
 #include "harness/rewrite/operand.hpp"
 #include "harness/rewrite/value_uses.hpp"
 

@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/rewrite/rewrite.hpp"
+#include "harness/rewrite/match.hpp"
 
 namespace plumb::rewrite {
 

@@ -2,33 +2,14 @@
 #pragma once
 
 #include <functional>
-#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
 
 #include "harness/model/graph/graph.hpp"
+#include "harness/rewrite/match.hpp"
 
 namespace plumb::rewrite {
-
-/// The one layer that replaces several layers.
-struct Replacement {
-  model::LayerSpec spec;  ///< BatchNorm and scales are folded into weights and bias
-  std::vector<std::optional<model::ValueId>>
-      inputs;  ///< one to one with spec.inputs; with `folded`, operands 1 and 2 before it
-  model::ValueId result = 0;
-  std::vector<model::LayerId> folded;  ///< what scales and shifts the channels of weights (operand
-                                       ///< 1, along its first axis) and bias (2), in order
-};
-
-/// Connected set of layers of a graph that one layer with another key may replace.
-struct Match : Replacement {
-  std::string_view rewrite;  ///< name of the rule, e.g. "conv_bn_activation"
-  std::vector<model::LayerId>
-      layers;  ///< all that it replaces, ascending; values in between have no other reader
-  model::LayerKey key;
-  model::LayerCost cost;
-};
 
 /// One rule of the table. The analysis predicts what it saves (harness/analysis), and a worker
 /// executes it (runners/engine).

@@ -183,11 +183,6 @@ void restore_indices(Changes& changes, const std::vector<std::size_t>& indices) 
 
 }  // namespace
 
-std::string_view to_text(StateChange::Kind kind) {
-  constexpr std::array<std::string_view, 3> kNames{"low_level", "high_level", "high_share"};
-  return kNames.at(static_cast<std::size_t>(kind));
-}
-
 Detection detect_changes(std::span<const double> values, const DetectionOptions& options) {
   const PresentPoints present = read_present(values);
   const auto scaled =

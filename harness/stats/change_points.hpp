@@ -7,59 +7,9 @@
 #include <string_view>
 #include <vector>
 
+#include "harness/stats/series_change.hpp"
+
 namespace plumb::stats {
-
-/// One place where a series changes to another level.
-struct ChangePoint {
-  std::size_t index = 0;  ///< first point of the new level, from 0
-  double before = 0.0;    ///< median of the earlier level
-  double after = 0.0;     ///< median of the later level
-  /// 1 − the expected number of change points in a quiet series that explain as much. By simulation
-  /// it is 0.99 where the penalty is just met. The rest is divided by e for every 2 gained in twice
-  /// the log-likelihood.
-  double confidence = 0.0;
-};
-
-/// One step at the end that too few points show yet. It is a reason to measure again, never to
-/// alarm.
-struct Suspicion {
-  std::size_t index = 0;
-  double before = 0.0;
-  double after = 0.0;
-};
-
-/// One change of a series with two states that does not change both levels alike.
-struct StateChange {
-  enum class Kind {
-    kLowLevel,   ///< the level of the lower state
-    kHighLevel,  ///< the level of the higher state
-    kHighShare   ///< the share of points in the higher state
-  };
-  Kind kind = Kind::kHighShare;
-  std::size_t index = 0;  ///< first point after it
-  double before = 0.0;    ///< level or share
-  double after = 0.0;
-  double confidence = 0.0;
-};
-
-[[nodiscard]] std::string_view to_text(StateChange::Kind kind);  ///< "low_level", …
-
-/// One steady drift of a series, without a step.
-struct Trend {
-  double slope = 0.0;   ///< mean change a point, in the unit of the series
-  double before = 0.0;  ///< level at the first point, by the drift alone
-  double after = 0.0;   ///< level at the last point
-  double confidence = 0.0;
-};
-
-/// One change of the scatter of a series around its level.
-struct VarianceChange {
-  std::size_t index = 0;
-  double before =
-      0.0;  ///< deviation relative to the level; absolute for values that are not positive
-  double after = 0.0;
-  double confidence = 0.0;
-};
 
 /// Changes that were found in one series.
 struct Detection {

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "harness/stats/change_points.hpp"
+#include "harness/stats/series_change.hpp"
 
 namespace plumb::stats {
 

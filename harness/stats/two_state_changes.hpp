@@ -5,8 +5,8 @@
 #include <span>
 #include <vector>
 
-#include "harness/stats/change_points.hpp"
 #include "harness/stats/noise_estimate.hpp"
+#include "harness/stats/series_change.hpp"
 #include "harness/stats/step_model.hpp"
 
 namespace plumb::stats {

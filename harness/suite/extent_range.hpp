@@ -26,13 +26,4 @@ struct ExtentRange {
 /// is none, and for more than kMaxSuiteEntries extents. `name` is the range's name in messages.
 [[nodiscard]] std::vector<std::int64_t> expand(const ExtentRange& range, std::string_view name);
 
-/// Parses the value of an option: numbers and ranges, separated by commas. "1,8", "128..1024" (by
-/// "x2"), "128..1024:+64", and what a suite says: `{from = 128, to = 1024, step = "x2"}`.
-///
-/// Throws Error{kUser} that begins with `name` for anything else, and for numbers outside of 1 to
-/// `maximum`.
-[[nodiscard]] std::vector<ExtentRange> parse_ranges(std::string_view text,
-                                                    const std::string& name,
-                                                    std::int64_t maximum);
-
 }  // namespace plumb::suite

@@ -5,7 +5,6 @@
 
 #include "reporting/prometheus/label_text.hpp"
 #include "reporting/prometheus/model_metrics.hpp"
-#include "reporting/prometheus/suite_metrics.hpp"
 
 namespace plumb::reporting {
 namespace {

@@ -10,21 +10,9 @@
 #include <string>
 #include <vector>
 
-#include "harness/analysis/compare/regression_state.hpp"
-#include "harness/analysis/history/run_series.hpp"
-#include "reporting/prometheus/run_metrics.hpp"
+#include "reporting/prometheus/suite_metrics.hpp"
 
 namespace plumb::reporting {
-
-/// Present state of one series of runs.
-struct SuiteMetrics {
-  analysis::RunSeries series;
-  std::string device;                                  ///< see device_name()
-  std::shared_ptr<const RunMetrics> newest;            ///< newest finished run; null: none
-  std::vector<analysis::ModelRegression> regressions;  ///< of the newest run's models
-  std::optional<bool> environment_changed;  ///< against the run before; absent: there is none
-  std::optional<Timestamp> unfinished;      ///< start of a later run that has not finished
-};
 
 /// Returns the model name of the GPU, or else of the CPU, short enough for a label.
 [[nodiscard]] std::string device_name(const results::Environment& environment);

@@ -9,8 +9,8 @@
 #include <string>
 #include <utility>
 
+#include "harness/analysis/bounds/model_execution.hpp"
 #include "reporting/prometheus/label_text.hpp"
-#include "reporting/prometheus/suite_metrics.hpp"
 
 namespace plumb::reporting {
 namespace {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "reporting/prometheus/gauge_family.hpp"
-#include "reporting/prometheus/metric_families.hpp"
+#include "reporting/prometheus/suite_metrics.hpp"
 
 namespace plumb::reporting {
 

@@ -1,13 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <memory>
+#include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
+#include "harness/analysis/compare/regression_state.hpp"
+#include "harness/analysis/history/run_series.hpp"
 #include "reporting/prometheus/gauge_family.hpp"
-#include "reporting/prometheus/metric_families.hpp"
+#include "reporting/prometheus/run_metrics.hpp"
 
 namespace plumb::reporting {
+
+/// Present state of one series of runs.
+struct SuiteMetrics {
+  analysis::RunSeries series;
+  std::string device;                                  ///< see device_name()
+  std::shared_ptr<const RunMetrics> newest;            ///< newest finished run; null: none
+  std::vector<analysis::ModelRegression> regressions;  ///< of the newest run's models
+  std::optional<bool> environment_changed;  ///< against the run before; absent: there is none
+  std::optional<Timestamp> unfinished;      ///< start of a later run that has not finished
+};
 
 /// Adds the labels that all metrics of a series of runs have.
 [[nodiscard]] MetricLabels suite_labels(const SuiteMetrics& suite);

@@ -13,7 +13,7 @@
 #include "harness/model/key/recurrent_shape.hpp"
 #include "runners/engine/random_stream.hpp"
 #include "runners/onednn/exec/layers.hpp"
-#include "runners/onednn/exec/model_plan.hpp"
+#include "runners/onednn/exec/model_planner.hpp"
 #include "runners/onednn/exec/openmp_threads.hpp"
 #include "runners/onednn/exec/physical_memory.hpp"
 #include "runners/onednn/exec/plan_program.hpp"

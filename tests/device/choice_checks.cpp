@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "harness/base/error.hpp"
+#include "harness/results/engine_promise.hpp"
 #include "runners/cuda/dnn/engine_query.hpp"
 #include "runners/cuda/driver/device_context.hpp"
 #include "tests/device/gpu_checks.hpp"

@@ -85,7 +85,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   static google::protobuf::LogSilencer silencer;
   const std::string bytes(data, data + size);
   // Most random bytes are no frame: look at them as the content of one, too.
-  plumb::convert_frame(bytes);
-  plumb::receive_all(bytes);
+  plumb::worker::convert_frame(bytes);
+  plumb::worker::receive_all(bytes);
   return 0;
 }

@@ -39,6 +39,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     }
     return 0;
   }
-  plumb::check_keys(graph);
+  plumb::model::check_keys(graph);
   return 0;
 }

@@ -82,17 +82,6 @@ bool measured_cold(const ResultSet& results) {
 
 }  // namespace
 
-std::optional<Seconds> known_time(const Bound& bound) {
-  const bool known = bound.complete || bound.seconds.count() > 0.0;
-  return known ? std::optional<Seconds>(bound.seconds) : std::nullopt;
-}
-
-std::vector<std::string> all_findings(const ModelBounds& model) {
-  std::vector<std::string> all = model.findings;
-  all.insert(all.end(), model.disturbances.begin(), model.disturbances.end());
-  return all;
-}
-
 ModelBounds compute_bounds(const ModelInstance& instance,
                            const model::Graph& graph,
                            const ResultSet& results) {

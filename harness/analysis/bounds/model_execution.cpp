@@ -7,7 +7,6 @@
 #include <cmath>
 #include <vector>
 
-#include "harness/analysis/bounds/bounds.hpp"
 #include "harness/analysis/bounds/plan_estimate.hpp"
 #include "harness/results/execution_mode.hpp"
 
@@ -67,15 +66,6 @@ void add_findings(const ExecutionTime& time, ModelBounds& model) {
 }
 
 }  // namespace
-
-// The bounds are of the model's own type. They do not hold for a mode in another type.
-bool must_not_exceed(const Bound& bound, const ExecutionTime& execution) {
-  const results::ExecutionMode mode = results::execution_mode_from(execution.mode);
-  const std::string_view library = mode.parallel_branches ? "library_parallel" : "library";
-  return bound.complete && !mode.bf16 && !mode.int8 &&
-         (bound.kind == "hardware" ||
-          (bound.kind == library && bound.mode == (mode.fusion ? "fusion" : "plain")));
-}
 
 ExecutionTime execution_time(const ReplicatedExecution& execution) {
   const results::Execution& told = *execution.told;

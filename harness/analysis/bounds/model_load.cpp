@@ -5,8 +5,6 @@
 
 #include <algorithm>
 
-#include "harness/analysis/bounds/bounds.hpp"
-
 namespace plumb::analysis {
 
 std::vector<results::ScenarioResult> newest_loads(std::span<const results::ScenarioResult> loads) {

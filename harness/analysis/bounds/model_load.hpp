@@ -4,11 +4,10 @@
 #include <span>
 #include <vector>
 
+#include "harness/analysis/bounds/model_bounds.hpp"
 #include "harness/results/scenario_result.hpp"
 
 namespace plumb::analysis {
-
-struct ModelBounds;
 
 /// Returns the newest load of each mode and scenario, in the order in which these first occur.
 [[nodiscard]] std::vector<results::ScenarioResult> newest_loads(

@@ -9,6 +9,7 @@
 #include <set>
 
 #include "harness/analysis/bounds/critical_path.hpp"
+#include "harness/rewrite/rewrite.hpp"
 
 namespace plumb::analysis {
 namespace {

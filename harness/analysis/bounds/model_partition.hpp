@@ -4,8 +4,8 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/analysis/bounds/bounds.hpp"
 #include "harness/analysis/bounds/measured_time.hpp"
+#include "harness/analysis/bounds/model_bounds.hpp"
 
 namespace plumb::analysis {
 

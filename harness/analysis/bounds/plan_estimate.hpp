@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/analysis/bounds/bounds.hpp"
+#include "harness/analysis/bounds/model_bounds.hpp"
 
 namespace plumb::analysis {
 

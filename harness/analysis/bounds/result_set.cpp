@@ -218,4 +218,9 @@ std::vector<const results::StoredMeasurement*> ResultSet::rows_of(
   return result;
 }
 
+std::optional<KeyTime> served_time(const ResultSet& results, const model::LayerKey& key) {
+  auto time = results.library_choice(key, results::CacheMode::kNone);
+  return time ? time : results.best(key, results::CacheMode::kNone);
+}
+
 }  // namespace plumb::analysis

@@ -67,4 +67,9 @@ class ResultSet {
   std::optional<results::Calibration> calibration_;
 };
 
+/// Returns the hot time that a user gets of a key. It is that of the library's choice where it was
+/// timed, else of the fastest variant.
+[[nodiscard]] std::optional<KeyTime> served_time(const ResultSet& results,
+                                                 const model::LayerKey& key);
+
 }  // namespace plumb::analysis

@@ -11,7 +11,7 @@
 #include <string>
 #include <utility>
 
-#include "harness/analysis/compare/run_comparison.hpp"
+#include "harness/analysis/bounds/result_set.hpp"
 
 namespace plumb::analysis {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/analysis/compare/run_comparison.hpp"
+#include "harness/analysis/compare/comparison_result.hpp"
 
 namespace plumb::analysis {
 

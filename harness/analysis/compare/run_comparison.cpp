@@ -321,11 +321,6 @@ void judge_family(std::span<MetricComparison* const> metrics, const ComparisonLi
 
 }  // namespace
 
-std::optional<KeyTime> served_time(const ResultSet& results, const model::LayerKey& key) {
-  auto time = results.library_choice(key, results::CacheMode::kNone);
-  return time ? time : results.best(key, results::CacheMode::kNone);
-}
-
 RunComparison compare_runs(const RunSide& baseline,
                            const RunSide& candidate,
                            const CalibratedFloors& floors,

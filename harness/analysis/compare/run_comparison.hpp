@@ -1,47 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <map>
-#include <optional>
-#include <span>
-#include <string>
-#include <vector>
-
-#include "harness/analysis/bounds/bounds.hpp"
-#include "harness/analysis/compare/comparison_verdict.hpp"
+#include "harness/analysis/compare/comparison_result.hpp"
 #include "harness/analysis/compare/environment_difference.hpp"
-#include "harness/analysis/compare/failed_alike.hpp"
-#include "harness/analysis/compare/finding.hpp"
-#include "harness/analysis/compare/metric_test.hpp"
-#include "harness/analysis/compare/process_deviation.hpp"
-#include "harness/results/execution.hpp"
 
 namespace plumb::analysis {
-
-/// Side of a comparison of runs.
-struct RunSide {
-  const ResultSet& results;
-  std::span<const ModelBounds> models;
-  std::map<std::string, std::vector<results::Execution>> executions =
-      {};  ///< by subject_of() the model
-};
-
-/// Returns the hot time that a user gets of a key. It is that of the library's choice where it was
-/// timed, else of the fastest variant.
-[[nodiscard]] std::optional<KeyTime> served_time(const ResultSet& results,
-                                                 const model::LayerKey& key);
-
-/// Differences between two runs, metric by metric. Broken metrics come first, then changed ones,
-/// then the rest; bounds come before layers.
-struct RunComparison {
-  ComparisonVerdict verdict = ComparisonVerdict::kInconclusive;
-  ProcessDeviation deviation;
-  std::vector<MetricComparison> metrics;
-  std::vector<NotCompared> not_compared;       ///< failed alike in both; they decide nothing
-  std::optional<OverallChange> overall;        ///< of the metrics that decide
-  std::vector<ModelAttribution> attributions;  ///< of models whose layers both runs list
-  std::vector<QualificationFinding> findings;  ///< what got worse, by its cause
-};
 
 /// Compares two runs that were each measured once.
 ///

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "harness/model/key/layer_spec.hpp"
+#include "harness/results/engine_promise.hpp"
 
 namespace plumb::analysis {
 namespace {

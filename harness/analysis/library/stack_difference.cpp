@@ -6,6 +6,8 @@
 #include <tuple>
 #include <utility>
 
+#include "harness/results/engine_promise.hpp"
+
 namespace plumb::analysis {
 namespace {
 

@@ -5,6 +5,7 @@
 
 #include "harness/analysis/bounds/model_partition.hpp"
 #include "harness/analysis/whatif/what_if_rows.hpp"
+#include "harness/rewrite/rewrite.hpp"
 
 namespace plumb::analysis {
 

@@ -9,6 +9,7 @@
 
 #include "harness/analysis/bounds/model_partition.hpp"
 #include "harness/analysis/bounds/plan_estimate.hpp"
+#include "harness/analysis/bounds/process_pool.hpp"
 
 namespace plumb::analysis {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "harness/analysis/whatif/what_if.hpp"
+#include "harness/analysis/whatif/what_if_result.hpp"
 
 namespace plumb::analysis {
 

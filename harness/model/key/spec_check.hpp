@@ -5,14 +5,9 @@
 #include <string>
 
 #include "harness/model/key/layer_spec.hpp"
+#include "harness/model/key/spec_problem.hpp"
 
 namespace plumb::model {
-
-/// Error in a layer specification, and the field of its key that has it.
-struct SpecProblem {
-  std::string field;  ///< "in", "out", "epilogue" or the attribute's name
-  std::string text;
-};
 
 /// Checks that operands, attributes and shapes fit together, as far as that is cheap. It compares
 /// counts and ranks, channels and groups, output extents, permutations and words. Empty: nothing

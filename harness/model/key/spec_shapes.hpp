@@ -3,7 +3,8 @@
 
 #include <optional>
 
-#include "harness/model/key/spec_check.hpp"
+#include "harness/model/key/layer_spec.hpp"
+#include "harness/model/key/spec_problem.hpp"
 
 namespace plumb::model {
 

@@ -8,6 +8,8 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "harness/analysis/bounds/model_execution.hpp"
+#include "harness/analysis/bounds/model_load.hpp"
 #include "harness/analysis/compare/run_times.hpp"
 #include "harness/analysis/report/run_json.hpp"
 #include "harness/analysis/whatif/plan_saving.hpp"

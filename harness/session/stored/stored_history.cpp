@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "harness/analysis/bounds/model_execution.hpp"
 #include "harness/analysis/compare/model_comparison.hpp"
 #include "harness/base/error.hpp"
 #include "harness/results/execution.hpp"

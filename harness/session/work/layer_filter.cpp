@@ -129,8 +129,7 @@ bool LayerFilter::keeps(const model::Graph& graph, const rewrite::Match& match) 
   return all_wanted || matches_any(selection_.wanted, fused);
 }
 
-SelectedLayers selected_layers(std::span<const PlannedModel> models,
-                               const suite::ResolvedSuite& suite) {
+void check_wanted_layers(std::span<const PlannedModel> models, const suite::ResolvedSuite& suite) {
   const std::vector<LayerTexts> layers = selectable_layers(models, suite);
   for (const std::string& pattern : suite.selection.wanted) {
     const bool matched = std::any_of(layers.begin(), layers.end(), [&](const LayerTexts& each) {
@@ -144,16 +143,6 @@ SelectedLayers selected_layers(std::span<const PlannedModel> models,
                               listed_operators(layers)));
     }
   }
-  const auto count = [&](const suite::LayerSelection& selection) {
-    return work_items(models, suite.layers, suite.caches, Shard{}, selection).size();
-  };
-  const SelectedLayers counts{.selected = count(suite.selection), .all = count({})};
-  if (counts.selected == 0) {
-    throw Error(Error::Kind::kUser,
-                fmt::format("'--exclude {}' leaves no layer to measure",
-                            fmt::join(suite.selection.excluded, "' and '--exclude ")));
-  }
-  return counts;
 }
 
 }  // namespace plumb::session

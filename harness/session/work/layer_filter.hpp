@@ -6,7 +6,7 @@
 
 #include "harness/model/graph/graph.hpp"
 #include "harness/rewrite/rewrite.hpp"
-#include "harness/session/work/planner.hpp"
+#include "harness/session/work/planned_model.hpp"
 #include "harness/suite/suite.hpp"
 
 namespace plumb::session {
@@ -31,15 +31,8 @@ class LayerFilter {
   const suite::LayerSelection& selection_;
 };
 
-/// Numbers of keys to measure with a selection and without one.
-struct SelectedLayers {
-  std::size_t selected = 0;
-  std::size_t all = 0;
-};
-
-/// Counts what a suite's selection leaves. Throws Error{kUser}, with the operators that there are,
-/// for a wanted pattern that no layer matches, and if nothing is left.
-[[nodiscard]] SelectedLayers selected_layers(std::span<const PlannedModel> models,
-                                             const suite::ResolvedSuite& suite);
+/// Throws Error{kUser}, with the operators that there are, for a wanted pattern of a suite's
+/// selection that no layer matches.
+void check_wanted_layers(std::span<const PlannedModel> models, const suite::ResolvedSuite& suite);
 
 }  // namespace plumb::session

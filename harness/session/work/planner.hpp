@@ -8,16 +8,11 @@
 #include "harness/analysis/bounds/bounds.hpp"
 #include "harness/model/graph/graph.hpp"
 #include "harness/results/run.hpp"
+#include "harness/session/work/planned_model.hpp"
 #include "harness/session/work/work_item.hpp"
 #include "harness/suite/suite.hpp"
 
 namespace plumb::session {
-
-/// One model of a suite, read and given its data type.
-struct PlannedModel {
-  analysis::ModelInstance instance;
-  model::Graph graph;
-};
 
 /// One part of a suite that is spread over machines: part `index` of `count`, counted from 1.
 struct Shard {

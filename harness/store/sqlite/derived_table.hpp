@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "harness/results/run.hpp"
-#include "harness/store/sqlite/statement_cache.hpp"
+#include "harness/store/sqlite/sqlite_statement.hpp"
 
 namespace plumb::store {
 

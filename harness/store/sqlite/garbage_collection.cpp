@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "harness/base/error.hpp"
-#include "harness/store/sqlite/sqlite_store.hpp"
 
 namespace plumb::store {
 namespace {

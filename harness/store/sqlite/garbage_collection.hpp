@@ -2,11 +2,10 @@
 #pragma once
 
 #include "harness/base/timestamp.hpp"
+#include "harness/store/sqlite/sqlite_tables.hpp"
 #include "harness/store/store.hpp"
 
 namespace plumb::store {
-
-struct SqliteTables;
 
 /// Removes runs, and drops the samples and the timed races of those that stay, as
 /// Store::collect_garbage() says. Environments, layer keys and variants stay: other processes may

@@ -9,7 +9,7 @@
 
 #include "harness/results/run.hpp"
 #include "harness/store/files/lease_file.hpp"
-#include "harness/store/sqlite/statement_cache.hpp"
+#include "harness/store/sqlite/sqlite_statement.hpp"
 
 namespace plumb::store {
 

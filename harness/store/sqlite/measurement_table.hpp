@@ -8,7 +8,7 @@
 #include "harness/store/sqlite/measurement_row.hpp"
 #include "harness/store/sqlite/newest_runs.hpp"
 #include "harness/store/sqlite/run_row.hpp"
-#include "harness/store/sqlite/statement_cache.hpp"
+#include "harness/store/sqlite/sqlite_statement.hpp"
 #include "harness/store/sqlite/text_table.hpp"
 
 namespace plumb::store {

@@ -8,7 +8,7 @@
 #include <tuple>
 
 #include "harness/results/measurement.hpp"
-#include "harness/store/sqlite/statement_cache.hpp"
+#include "harness/store/sqlite/sqlite_statement.hpp"
 
 namespace plumb::store {
 

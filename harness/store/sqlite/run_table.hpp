@@ -8,7 +8,7 @@
 
 #include "harness/results/run.hpp"
 #include "harness/store/sqlite/run_row.hpp"
-#include "harness/store/sqlite/statement_cache.hpp"
+#include "harness/store/sqlite/sqlite_statement.hpp"
 
 namespace plumb::store {
 

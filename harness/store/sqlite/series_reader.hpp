@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "harness/store/sqlite/newest_runs.hpp"
-#include "harness/store/sqlite/statement_cache.hpp"
+#include "harness/store/sqlite/sqlite_statement.hpp"
 #include "harness/store/store.hpp"
 
 namespace plumb::store {

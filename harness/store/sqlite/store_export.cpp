@@ -12,7 +12,6 @@
 #include "harness/store/export_chain.hpp"
 #include "harness/store/export_line.hpp"
 #include "harness/store/sqlite/damage.hpp"
-#include "harness/store/sqlite/sqlite_store.hpp"
 
 namespace plumb::store {
 namespace {

@@ -5,10 +5,9 @@
 #include <span>
 
 #include "harness/results/run.hpp"
+#include "harness/store/sqlite/sqlite_tables.hpp"
 
 namespace plumb::store {
-
-struct SqliteTables;
 
 /// Writes runs as lines of JSON: all runs if none is named. The runs whose rows they reuse or
 /// derive from are written too, so that an export is complete in itself. Only within a read

@@ -13,7 +13,6 @@
 #include "harness/store/derived_payload.hpp"
 #include "harness/store/export_chain.hpp"
 #include "harness/store/export_line.hpp"
-#include "harness/store/sqlite/sqlite_store.hpp"
 
 namespace plumb::store {
 namespace {

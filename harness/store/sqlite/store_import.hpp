@@ -4,9 +4,9 @@
 #include <cstddef>
 #include <iosfwd>
 
-namespace plumb::store {
+#include "harness/store/sqlite/sqlite_tables.hpp"
 
-struct SqliteTables;
+namespace plumb::store {
 
 /// Reads what export_runs() wrote into a store. What the store has already stays as it is: a run by
 /// its id, a row by its checksum, a tag by its name. A run that took something from an export of

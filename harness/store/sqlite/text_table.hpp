@@ -6,7 +6,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "harness/store/sqlite/statement_cache.hpp"
+#include "harness/store/sqlite/sqlite_statement.hpp"
 
 namespace plumb::store {
 

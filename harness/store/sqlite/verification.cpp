@@ -8,7 +8,6 @@
 #include "harness/store/files/log_damage.hpp"
 #include "harness/store/sqlite/damage.hpp"
 #include "harness/store/sqlite/schema_check.hpp"
-#include "harness/store/sqlite/sqlite_store.hpp"
 
 namespace plumb::store {
 namespace {

@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-namespace plumb::store {
+#include "harness/store/sqlite/sqlite_tables.hpp"
 
-struct SqliteTables;
+namespace plumb::store {
 
 /// Checks the file's structure, every reference, every checksum, counts, and newest_runs against
 /// the rows. Returns one line per fault, at most a few hundred. Only within a read transaction.

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "harness/results/environment.hpp"
-#include "harness/worker/client/worker_process.hpp"
+#include "harness/worker/client/worker_options.hpp"
 
 namespace plumb::worker {
 

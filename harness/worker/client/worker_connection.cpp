@@ -56,8 +56,7 @@ WorkerConnection::~WorkerConnection() {
 void WorkerConnection::greet(const WorkerSetup& setup, Seconds timeout) {
   protocol::Request request;
   request.mutable_hello()->set_version(kProtocolVersion);
-  *request.mutable_hello()->mutable_setup() =
-      to_protocol(setup);
+  *request.mutable_hello()->mutable_setup() = to_protocol(setup);
   try {
     send(request, timeout);
     const protocol::Reply reply = receive_until(deadline_in(timeout), timeout);
@@ -131,8 +130,8 @@ protocol::Reply WorkerConnection::receive_until(FrameChannel::Deadline deadline,
 }
 
 protocol::Reply WorkerConnection::receive_while(FrameChannel::Deadline deadline,
-                              Seconds timeout,
-                              const std::function<bool()>& keep_running) {
+                                                Seconds timeout,
+                                                const std::function<bool()>& keep_running) {
   try {
     while (!channel_.await_bytes(std::min(deadline, deadline_in(kBetweenQuestions))) &&
            std::chrono::steady_clock::now() < deadline) {

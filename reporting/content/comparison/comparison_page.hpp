@@ -3,7 +3,7 @@
 
 #include <iosfwd>
 
-#include "reporting/content/comparison/comparison_report.hpp"
+#include "harness/analysis/report/comparison_report.hpp"
 
 namespace plumb::reporting {
 

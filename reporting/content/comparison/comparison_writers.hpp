@@ -6,7 +6,7 @@
 #include <iosfwd>
 #include <string>
 
-#include "reporting/content/comparison/comparison_report.hpp"
+#include "harness/analysis/report/comparison_report.hpp"
 #include "reporting/content/run/json_documents.hpp"
 
 namespace plumb::reporting {

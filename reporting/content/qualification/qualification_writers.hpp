@@ -5,8 +5,8 @@
 #include <iosfwd>
 #include <string>
 
-#include "reporting/content/comparison/comparison_report.hpp"
-#include "reporting/content/qualification/qualification_report.hpp"
+#include "harness/analysis/report/comparison_report.hpp"
+#include "harness/analysis/report/qualification_report.hpp"
 #include "reporting/document/page.hpp"
 
 namespace plumb::reporting {

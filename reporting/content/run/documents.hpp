@@ -1,17 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstdint>
 #include <iosfwd>
-#include <map>
 #include <span>
-#include <string>
-#include <vector>
 
+#include "harness/analysis/report/run_report.hpp"
 #include "harness/model/graph/graph.hpp"
 #include "harness/results/environment.hpp"
 #include "harness/results/run.hpp"
-#include "reporting/content/run/report.hpp"
+#include "reporting/content/run/model_listing.hpp"
 
 namespace plumb::reporting {
 
@@ -21,16 +18,6 @@ enum class OutputMode { kText, kJson };
 
 /// How much of a result a text tells.
 enum class Detail { kShort, kAll };
-
-/// Description of one model that a user can ask for.
-struct ModelListing {
-  std::string name;
-  std::string source;
-  std::string task;
-  std::map<std::string, std::int64_t> axes;  ///< what varies beside the batch, and its standard
-  std::string rounds;                        ///< MLPerf rounds; empty: none
-  std::string deviations;                    ///< from the benchmark's model; empty: none
-};
 
 /// Writes the output of `plumb model list`.
 void write_model_list(std::span<const ModelListing> models, OutputMode style, std::ostream& out);

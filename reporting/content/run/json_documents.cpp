@@ -4,7 +4,6 @@
 #include <ostream>
 
 #include "harness/base/timestamp.hpp"
-#include "reporting/content/run/documents.hpp"
 
 namespace plumb::reporting {
 namespace {

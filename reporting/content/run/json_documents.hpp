@@ -7,7 +7,10 @@
 #include <span>
 
 #include "harness/analysis/report/run_json.hpp"
-#include "reporting/content/run/documents.hpp"
+#include "harness/model/graph/graph.hpp"
+#include "harness/results/environment.hpp"
+#include "harness/results/run.hpp"
+#include "reporting/content/run/model_listing.hpp"
 
 namespace plumb::reporting {
 

@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "reporting/content/run/report.hpp"
+#include "harness/analysis/report/run_report.hpp"
 
 namespace plumb::reporting {
 

@@ -6,13 +6,13 @@
 
 #include <algorithm>
 #include <array>
+#include <memory>
 #include <string_view>
 #include <system_error>
 #include <type_traits>
 
 #include "harness/base/digest.hpp"
 #include "harness/base/error.hpp"
-#include "runners/cuda/dnn/descriptor.hpp"
 #include "runners/engine/exec/mapped_file.hpp"
 
 namespace plumb::cuda {
@@ -141,9 +141,17 @@ void CudnnLibrary::load_parts(const fs::path& folder) {
   // Any description makes cuDNN load the parts that would choose for it. An empty one is refused
   // only after that.
   try {
-    Descriptor device(*this, abi::DescriptorType::kDeviceProperties);
-    device.set_text(abi::Attribute::kDeviceJson, "{}");
-    device.finish("the description of a device");
+    abi::Descriptor device = nullptr;
+    check(create_descriptor(abi::DescriptorType::kDeviceProperties, &device), "a new descriptor");
+    const std::unique_ptr<void, abi::DestroyDescriptor> owner(device, destroy_descriptor);
+    constexpr std::string_view kEmpty = "{}";
+    check(set_attribute(device,
+                        abi::Attribute::kDeviceJson,
+                        abi::ValueType::kChar,
+                        kEmpty.size(),
+                        kEmpty.data()),
+          "an attribute");
+    check(finalize(device), "the description of a device");
   } catch (const CudnnRefusal& refusal) {
     if (refusal.status() == abi::kSublibraryVersionMismatch ||
         refusal.status() == abi::kSublibraryLoadingFailed) {

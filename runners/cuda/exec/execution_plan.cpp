@@ -2,11 +2,6 @@
 #include "runners/cuda/exec/execution_plan.hpp"
 
 #include <algorithm>
-#include <numeric>
-
-#include "runners/cuda/exec/kernel_launch.hpp"
-#include "runners/cuda/exec/scratch_tensor.hpp"
-#include "runners/cuda/exec/variant_builder.hpp"
 
 namespace plumb::cuda {
 
@@ -18,27 +13,6 @@ Bytes memory_needed(const ExecutionPlan& plan) {
     bytes += buffer.arena ? 0 : buffer.bytes;
   }
   return Bytes{static_cast<std::int64_t>(bytes)};
-}
-
-std::size_t add_scratch(ExecutionPlan& plan, const ScratchTensor& made) {
-  DeviceBuffer& buffer = plan.buffers.emplace_back();
-  buffer.role = DeviceBuffer::Role::kIntermediate;
-  buffer.weight = made.weight;
-  buffer.type = made.type;
-  buffer.layout = made.layout;
-  buffer.bytes = static_cast<std::size_t>(model::byte_size(made.type).value);
-  return plan.buffers.size() - 1;
-}
-
-void append_launches(std::vector<DeviceStep>& steps,
-                     const std::vector<KernelLaunch>& launches,
-                     const ExecutionPlan& plan,
-                     const KernelStep& kernel) {
-  std::vector<std::size_t> same(plan.buffers.size());
-  std::iota(same.begin(), same.end(), 0U);
-  for (const KernelLaunch& launch : launches) {
-    steps.push_back(kernel(launch, same));
-  }
 }
 
 DeviceStep mapped(const DeviceStep& step, const std::vector<std::size_t>& map) {
@@ -59,41 +33,6 @@ DeviceStep mapped(const DeviceStep& step, const std::vector<std::size_t>& map) {
     return bind(own, workspace);
   };
   return result;
-}
-
-ExecutionPlan begin_plan(const model::LayerSpec& spec,
-                         const std::vector<TensorLayout>& inputs,
-                         const std::vector<TensorLayout>& outputs) {
-  ExecutionPlan plan;
-  for (std::size_t i = 0; i < spec.inputs.size(); ++i) {
-    DeviceBuffer& buffer = plan.buffers.emplace_back();
-    buffer.operand = i;
-    if (spec.inputs[i]) {
-      buffer.type = *spec.inputs[i];
-      buffer.weight = buffer.type.constant;
-      buffer.layout = inputs.at(i);
-      buffer.bytes = static_cast<std::size_t>(model::byte_size(buffer.type).value);
-    }
-  }
-  for (std::size_t i = 0; i < spec.outputs.size(); ++i) {
-    DeviceBuffer& buffer = plan.buffers.emplace_back();
-    buffer.role = DeviceBuffer::Role::kOutput;
-    buffer.operand = i;
-    buffer.type = spec.outputs[i];
-    buffer.layout = outputs.at(i);
-    buffer.bytes = static_cast<std::size_t>(model::byte_size(buffer.type).value);
-    plan.outputs.push_back(plan.buffers.size() - 1);
-  }
-  return plan;
-}
-
-void add_scratch_buffers(ExecutionPlan& plan, const std::vector<model::TensorType>& types) {
-  for (const model::TensorType& type : types) {
-    DeviceBuffer& buffer = plan.buffers.emplace_back();
-    buffer.role = DeviceBuffer::Role::kIntermediate;
-    buffer.type = type;
-    buffer.bytes = static_cast<std::size_t>(model::byte_size(type).value);
-  }
 }
 
 }  // namespace plumb::cuda

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "runners/engine/reference/numbers.hpp"
-#include "runners/engine/reference/reference.hpp"
+#include "runners/engine/reference/sampled_element.hpp"
 
 /// References of the operators of docs/reference/layer-keys.md, one file for each family. The table
 /// in reference.cpp names them. All throw Error{kUser} for contradicting shapes. None applies the

@@ -8,15 +8,9 @@
 
 #include "harness/model/key/layer_spec.hpp"
 #include "harness/results/outcome.hpp"
+#include "runners/engine/reference/sampled_element.hpp"
 
 namespace plumb::engine {
-
-/// One output element, computed apart from all others.
-struct SampledElement {
-  std::size_t output = 0;   ///< index into LayerSpec::outputs
-  std::size_t element = 0;  ///< index into the dense output
-  double value = 0.0;       ///< float64, not rounded to the output's type
-};
 
 /// Returns kOk if there is a reference for the operator and its types, else kUnsupported and the
 /// reason.

@@ -5,6 +5,8 @@
 
 #include <utility>
 
+#include "runners/onednn/exec/unsupported.hpp"
+
 namespace plumb::onednn {
 namespace {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "harness/model/key/layer_spec.hpp"
-#include "runners/onednn/exec/variant_builder.hpp"
+#include "runners/onednn/exec/argument.hpp"
 
 namespace plumb::onednn {
 

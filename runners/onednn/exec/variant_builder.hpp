@@ -3,35 +3,20 @@
 
 #include <functional>
 #include <oneapi/dnnl/dnnl.hpp>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "harness/model/key/layer_spec.hpp"
+#include "runners/onednn/exec/argument.hpp"
 #include "runners/onednn/exec/execution_plan.hpp"
+#include "runners/onednn/exec/unsupported.hpp"
 
 namespace plumb::onednn {
-
-/// Error for a layer that cannot be executed here, with the reason. It becomes an Outcome in the
-/// backend and never leaves it.
-class Unsupported : public std::runtime_error {
- public:
-  using std::runtime_error::runtime_error;
-};
 
 /// Device on which layers run.
 struct Device {
   dnnl::engine engine;
-};
-
-/// Link from an argument of a primitive to an operand of the layer.
-struct Argument {
-  int index = 0;  ///< DNNL_ARG_…
-  Buffer::Role role = Buffer::Role::kInput;
-  std::size_t operand = 0;  ///< index into the spec's inputs or outputs
-  bool weight = false;
-  dnnl::memory::desc view;  ///< the dense operand in the primitive's dimensions
 };
 
 /// Builder of one variant of a layer.

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "runners/onednn/reproducer/descriptor_text.hpp"
-#include "runners/onednn/reproducer/primitive_text.hpp"
+#include "runners/onednn/reproducer/left_to_library.hpp"
 
 namespace plumb::onednn {
 

@@ -5,14 +5,9 @@
 #include <string>
 #include <vector>
 
-namespace plumb::onednn {
+#include "runners/onednn/reproducer/left_to_library.hpp"
 
-/// Layouts of a primitive that were left to the library. Some implementations exist only if they
-/// are asked for in that way.
-struct LeftToLibrary {
-  bool weights = false;
-  bool activations = false;
-};
+namespace plumb::onednn {
 
 /// Writes the C++ statements that describe a primitive as it was made.
 ///

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "harness/model/key/layer_spec.hpp"
+#include "harness/results/engine_promise.hpp"
 
 namespace plumb::analysis {
 namespace {

@@ -8,6 +8,7 @@
 
 #include "harness/analysis/bounds/bounds.hpp"
 #include "harness/model/onnx/onnx_reader.hpp"
+#include "harness/rewrite/rewrite.hpp"
 #include "suites/zoo/zoo.hpp"
 #include "tests/unit/analysis/row_builder.hpp"
 

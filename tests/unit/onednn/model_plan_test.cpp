@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "runners/onednn/exec/model_plan.hpp"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "runners/onednn/exec/model_planner.hpp"
 #include "tests/unit/onednn/sample_model.hpp"
 
 namespace plumb::onednn {

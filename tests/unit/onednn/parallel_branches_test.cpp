@@ -8,7 +8,7 @@
 
 #include "runners/engine/profile/model_profile.hpp"
 #include "runners/engine/random_stream.hpp"
-#include "runners/onednn/exec/model_plan.hpp"
+#include "runners/onednn/exec/model_planner.hpp"
 #include "runners/onednn/exec/openmp_threads.hpp"
 #include "runners/onednn/exec/plan_program.hpp"
 #include "tests/unit/onednn/sample_model.hpp"

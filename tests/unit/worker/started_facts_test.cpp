@@ -9,6 +9,7 @@
 
 #include "harness/base/digest.hpp"
 #include "harness/base/error.hpp"
+#include "harness/worker/client/worker_process.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 namespace plumb::worker {

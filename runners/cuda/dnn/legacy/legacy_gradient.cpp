@@ -7,6 +7,7 @@
 
 #include "harness/model/key/gradient_layer.hpp"
 #include "runners/cuda/dnn/legacy/legacy_convolution.hpp"
+#include "runners/cuda/dnn/legacy/legacy_pool.hpp"
 #include "runners/cuda/dnn/legacy/legacy_tensor.hpp"
 #include "runners/cuda/exec/index_space.hpp"
 

@@ -14,8 +14,4 @@ namespace plumb::cuda {
 [[nodiscard]] std::vector<LegacyProblem> legacy_softmax_gradients(const model::LayerSpec& spec);
 [[nodiscard]] std::vector<LegacyProblem> legacy_function_gradients(const model::LayerSpec& spec);
 
-/// Translates a pool, or a softmax, as legacy_problems() does. Throws Unsupported.
-[[nodiscard]] std::vector<LegacyProblem> legacy_pools(const model::LayerSpec& spec);
-[[nodiscard]] std::vector<LegacyProblem> legacy_softmaxes(const model::LayerSpec& spec);
-
 }  // namespace plumb::cuda

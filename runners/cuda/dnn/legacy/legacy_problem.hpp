@@ -141,8 +141,4 @@ struct LegacyProblem {
                                           ///< calls
 };
 
-/// Translates a layer into the forms that cuDNN's older calls take. Throws Unsupported with the
-/// reason if there is none.
-[[nodiscard]] std::vector<LegacyProblem> legacy_problems(const model::LayerSpec& spec);
-
 }  // namespace plumb::cuda

@@ -11,6 +11,7 @@
 
 #include "runners/cuda/builtin/builtin_step.hpp"
 #include "runners/cuda/dnn/legacy/legacy_execution.hpp"
+#include "runners/cuda/dnn/legacy/legacy_translation.hpp"
 #include "runners/cuda/exec/index_space.hpp"
 #include "runners/cuda/observe/tensor_core_use.hpp"
 

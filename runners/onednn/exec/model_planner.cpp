@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "runners/onednn/exec/model_plan.hpp"
+#include "runners/onednn/exec/model_planner.hpp"
 
 #include <fmt/format.h>
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "suites/zoo/wire.hpp"
-
 #include "harness/base/error.hpp"
 #include "suites/zoo/graph_builder.hpp"
+#include "suites/zoo/wire.hpp"
 
 namespace plumb::zoo {
 namespace {

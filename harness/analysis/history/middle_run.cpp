@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/analysis/compare/middle_run.hpp"
+#include "harness/analysis/history/middle_run.hpp"
 
 #include <algorithm>
 #include <numeric>

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/results/engine_choice.hpp"
+#include "harness/results/engine_promise.hpp"
 
 #include <algorithm>
 #include <string_view>
-
-#include "harness/results/engine_promise.hpp"
 
 namespace plumb::results {
 namespace {

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/analysis/bounds/execution_time.hpp"
+#include "harness/analysis/bounds/model_instance.hpp"
+#include "harness/analysis/bounds/result_set.hpp"
+#include "harness/model/graph/graph.hpp"
+#include "harness/results/scenario_result.hpp"
+
+namespace plumb::analysis {
+
+/// One bound or estimate. docs/reference/bounds.md defines the kinds.
+struct Bound {
+  std::string kind;  ///< hardware, library, library_parallel, predicted, layer_sum,
+                     ///< benanza_sequential, benanza_parallel
+  std::string mode;  ///< "plain", "fusion"
+  Seconds seconds{};
+  measure::Interval interval{};
+  bool complete = false;  ///< every layer has a time; else the sum of those that have one
+  std::optional<Timestamp> oldest_row;
+  std::vector<results::RowId> inputs;
+  std::vector<std::string> lacks = {};  ///< what an estimate leaves out, in words
+};
+
+/// Returns the time of a bound, or of the measured part of an incomplete one. Absent: nothing of it
+/// is measured.
+[[nodiscard]] std::optional<Seconds> known_time(const Bound& bound);
+
+/// Returns whether no execution in this mode can beat a bound. The bound must be complete. Its kind
+/// must be `hardware`, or `library` (with parallel branches `library_parallel`) with or without
+/// fusion as the execution. False for executions in bf16 or int8.
+[[nodiscard]] bool must_not_exceed(const Bound& bound, const ExecutionTime& execution);
+
+/// Step of a partition or of the critical path: a layer, or several fused into one.
+struct PartitionStep {
+  std::vector<model::LayerId> layers;
+  std::string rewrite;  ///< empty: the plain layer
+  model::LayerKey key;
+  std::optional<KeyTime> time;  ///< absent: not measured
+  bool critical = false;        ///< one of its layers lies on the critical path
+};
+
+/// Bounds, estimates and findings from one model's layers, and its end-to-end times.
+struct ModelBounds {
+  ModelInstance instance;
+  std::size_t measured_layers =
+      0;  ///< layers with a time, plus views and folded ones, which cost nothing
+  std::size_t total_layers = 0;
+  struct Unsupported {
+    std::string layer;
+    std::string key;
+    std::string reason;
+    std::optional<results::Outcome::Kind> outcome = {};  ///< absent: nothing was attempted
+  };
+  std::vector<Unsupported> unsupported;
+  std::vector<Bound> bounds;
+  std::vector<PartitionStep> cover;           ///< of `library`, mode fusion: topological order
+  std::vector<PartitionStep> critical_steps;  ///< of `library_parallel`, mode fusion: source to
+                                              ///< sink; their times add up to it
+  std::vector<model::LayerId> critical_path;  ///< the layers of critical_steps, source to sink
+  std::vector<ExecutionTime> executions;      ///< end to end, in the same run; see add_executions()
+  std::vector<results::ScenarioResult> loads;  ///< by MLPerf's scenarios, in that run; see
+                                               ///< add_loads()
+  std::vector<std::string>
+      findings;  ///< fell back to a reference; a bound above another it must not exceed…
+  std::vector<std::string> disturbances;  ///< rows and executions that were disturbed or unstable
+};
+
+/// Returns the findings and the disturbances of a model.
+[[nodiscard]] std::vector<std::string> all_findings(const ModelBounds& model);
+
+}  // namespace plumb::analysis

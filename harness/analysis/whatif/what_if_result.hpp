@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/analysis/bounds/bounds.hpp"
+#include "harness/analysis/bounds/measured_time.hpp"
+
+namespace plumb::analysis {
+
+/// Distance of a predicted saving from the realised one, as a share of the realised baseline.
+struct PredictionError {
+  double share = 0.0;  ///< |predicted saving − realised saving|
+  double low = 0.0;    ///< 95%; 0: by their intervals, both savings may be equal
+  double high = 0.0;
+};
+
+/// Answer to "what would this change of mode bring?".
+struct WhatIfResult {
+  std::string name;  ///< best_variant, fusion, channels_last, bf16, int8, parallel_branches,
+                     ///< all_sequential, all
+  std::string mode;  ///< what would be switched on, in words
+  std::optional<Seconds> baseline;
+  measure::Interval baseline_interval{};
+  std::optional<Seconds> predicted;
+  measure::Interval predicted_interval{};
+  std::optional<double> predicted_speedup;  ///< baseline ÷ predicted
+  struct LayerSaving {
+    std::string layer;
+    model::LayerKey key;
+    Seconds before{};
+    Seconds after{};
+    std::string change;  ///< "jit:avx2 → brgconv:avx512_core"
+  };
+  /// The largest saving comes first. In sum they are the predicted saving.
+  std::vector<LayerSaving> layers;
+  bool of_plans = false;  ///< both times are prices of executed plans, not sums of hot layers
+  std::vector<std::string> prerequisites;
+  std::string why_not;         ///< non-empty: no prediction, and why
+  std::string execution_mode;  ///< the mode that switches it on (docs/reference/execution.md)
+  std::optional<Seconds> realised_baseline;  ///< end to end, plain; absent: not executed
+  measure::Interval realised_baseline_interval{};
+  std::optional<Seconds> realised;  ///< end to end with it switched on
+  measure::Interval realised_interval{};
+  std::optional<double> realised_speedup;  ///< realised_baseline ÷ realised
+  std::optional<PredictionError> prediction_error;
+  std::string command;  ///< that executes the model with the change switched on
+};
+
+/// Returns the baseline less the predicted time. Absent: there is no prediction.
+[[nodiscard]] std::optional<Seconds> predicted_saving(const WhatIfResult& result);
+
+/// Input of a what-if: one model's graph and its rows.
+struct WhatIfInput {
+  const ModelInstance& instance;
+  const model::Graph& graph;
+  const ResultSet& results;
+};
+
+/// Fills in both times, their intervals and the speed-up, and sorts the savings, largest first.
+void conclude(WhatIfResult& result, const MeasuredTime& baseline, const MeasuredTime& predicted);
+
+}  // namespace plumb::analysis

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "harness/model/graph/graph.hpp"
+#include "harness/worker/protocol/backend.hpp"
+#include "runners/onednn/exec/layer_parts.hpp"
+#include "runners/onednn/exec/model_plan.hpp"
+#include "runners/onednn/exec/variant_builder.hpp"
+
+namespace plumb::onednn {
+
+/// Makes one plan of all layers in the graph's order (docs/reference/execution.md).
+///
+/// Each layer is executed by the variant asked for. Where there is none of that name, it is the
+/// library's first choice, and reference code only if there is nothing else. Of a primitive that
+/// comes in several layouts, the one is taken that its input was left in. Element-wise layers run
+/// on the bytes as they lie and leave their results in the same layout. Where a layer wants another
+/// layout than it finds, one reorder makes it for all layers that want the same. Results share one
+/// block of memory by their lifetimes. `parts` may come from another plan.
+///
+/// With several lanes, the steps of branches are scheduled side by side (ExecutionPlan::schedule).
+/// Results then share memory by the schedule's partial order. Throws Unsupported with the layer if
+/// one cannot be executed, and the library's exceptions.
+[[nodiscard]] ModelPlan plan_model(const model::Graph& graph,
+                                   const worker::LayerVariants& variants,
+                                   const Device& device,
+                                   LayerParts& parts,
+                                   std::size_t lanes = 1);
+
+/// Makes the plan in as many lanes as the graph's branches keep busy. The lanes share the calling
+/// thread's OpenMP threads. Throws Unsupported also where there are fewer than two threads, no
+/// OpenMP, or no branches worth a lane (useful_lanes()).
+[[nodiscard]] ModelPlan plan_branches(const model::Graph& graph,
+                                      const worker::LayerVariants& variants,
+                                      const Device& device);
+
+}  // namespace plumb::onednn

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-
 namespace plumb::onednn {
 
 /// Layouts of a primitive that were left to the library. Some implementations exist only if they

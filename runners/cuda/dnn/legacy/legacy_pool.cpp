@@ -2,6 +2,7 @@
 #include "runners/cuda/dnn/legacy/legacy_pool.hpp"
 
 #include <fmt/format.h>
+
 #include <utility>
 
 #include "runners/cuda/dnn/legacy/legacy_tensor.hpp"

@@ -4,7 +4,6 @@
 #include <prometheus/metric_family.h>
 
 #include <functional>
-#include <memory>
 #include <optional>
 #include <span>
 #include <string>

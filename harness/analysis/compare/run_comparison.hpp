@@ -2,7 +2,6 @@
 #pragma once
 
 #include "harness/analysis/compare/comparison_result.hpp"
-#include "harness/analysis/compare/environment_difference.hpp"
 
 namespace plumb::analysis {
 

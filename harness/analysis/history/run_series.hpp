@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "harness/analysis/compare/environment_difference.hpp"
 #include "harness/analysis/compare/run_comparison.hpp"
 #include "harness/results/run.hpp"
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "harness/analysis/compare/environment_difference.hpp"
 #include "harness/analysis/compare/rounds/boot_comparison.hpp"
 #include "harness/analysis/compare/run_comparison.hpp"
 #include "harness/analysis/report/excluded_metrics.hpp"

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <optional>
-#include <string>
 
 #include "harness/model/key/layer_spec.hpp"
 #include "harness/model/key/spec_problem.hpp"

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "harness/analysis/compare/environment_difference.hpp"
 #include "harness/analysis/compare/run_comparison.hpp"
 #include "harness/base/digest.hpp"
 #include "harness/base/error.hpp"

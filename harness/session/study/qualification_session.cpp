@@ -8,6 +8,7 @@
 #include <map>
 #include <utility>
 
+#include "harness/analysis/compare/environment_difference.hpp"
 #include "harness/analysis/compare/run_comparison.hpp"
 #include "harness/analysis/qualify/criteria_judgement.hpp"
 #include "harness/analysis/qualify/qualification_evidence.hpp"

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <span>
-#include <string>
 
 #include "harness/model/graph/graph.hpp"
 #include "harness/rewrite/rewrite.hpp"

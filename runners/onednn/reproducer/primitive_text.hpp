@@ -3,7 +3,6 @@
 
 #include <oneapi/dnnl/dnnl.hpp>
 #include <string>
-#include <vector>
 
 #include "runners/onednn/reproducer/left_to_library.hpp"
 

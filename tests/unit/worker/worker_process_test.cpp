@@ -8,19 +8,16 @@
 #include <unistd.h>
 
 #include <array>
-#include <cerrno>
 #include <chrono>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
-#include <set>
 #include <string>
-#include <thread>
 #include <utility>
 
 #include "harness/base/error.hpp"
 #include "harness/base/file_descriptor.hpp"
-#include "tests/support/temporary_folder.hpp"
+#include "tests/unit/worker/worker_process_fixture.hpp"
 
 namespace plumb::worker {
 namespace {
@@ -29,18 +26,7 @@ using namespace std::chrono_literals;
 using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
-using testing::IsEmpty;
 using testing::MatchesRegex;
-
-const model::LayerKey kKey{"v1:any"};
-
-WorkerOptions misbehaving(const std::string& how) {
-  WorkerOptions options;
-  options.stack.name = "test";
-  options.stack.backend = "misbehaving";
-  options.stack.variables = {{"PLUMB_MISBEHAVE", how}};
-  return options;
-}
 
 /// Asks a worker that misbehaves in this way to measure, and returns what became of it.
 results::Outcome outcome_of(const std::string& how,
@@ -62,45 +48,6 @@ results::Outcome outcome_of(const std::string& how,
   }
   return {};
 }
-
-std::size_t open_descriptors() {
-  std::size_t count = 0;
-  for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
-    ++count;
-  }
-  return count;
-}
-
-/// Tells whether a process still runs (a zombie does not).
-bool runs(pid_t pid) {
-  std::ifstream stat("/proc/" + std::to_string(pid) + "/stat");
-  std::string text;
-  std::getline(stat, text);
-  const std::size_t name_end = text.rfind(')');
-  return name_end != std::string::npos && text.at(name_end + 2) != 'Z' &&
-         text.at(name_end + 2) != 'X';
-}
-
-bool ends_within_seconds(pid_t pid) {
-  for (int i = 0; i < 500 && runs(pid); ++i) {
-    std::this_thread::sleep_for(10ms);
-  }
-  return !runs(pid);
-}
-
-class WorkerProcessTest : public testing::Test {
- protected:
-  void SetUp() override { descriptors_ = open_descriptors(); }
-
-  void TearDown() override {
-    EXPECT_EQ(open_descriptors(), descriptors_) << "descriptors are left open";
-    EXPECT_EQ(::waitpid(-1, nullptr, WNOHANG), -1) << "a child is left";
-    EXPECT_EQ(errno, ECHILD);
-  }
-
- private:
-  std::size_t descriptors_ = 0;
-};
 
 TEST_F(WorkerProcessTest, names_the_signal_that_killed_a_worker) {
   const results::Outcome outcome = outcome_of("segfault");
@@ -319,191 +266,6 @@ TEST_F(WorkerProcessTest, moves) {
   second = WorkerProcess(misbehaving("surroundings"));
   EXPECT_NE(second.pid(), pid);
   EXPECT_FALSE(runs(pid));
-}
-
-/// Asks a worker that misbehaves in this way to load a model.
-results::Outcome outcome_of_load(const std::string& how,
-                                 Seconds timeout,
-                                 const std::function<bool(const LoadProgress&)>& keep_running) {
-  WorkerProcess worker(misbehaving(how));
-  LoadRequest request;
-  request.buckets.resize(1);
-  try {
-    static_cast<void>(worker.load(request, timeout, keep_running));
-  } catch (const WorkerDied& death) {
-    EXPECT_THROW((void)worker.describe(), WorkerDied);
-    EXPECT_TRUE(ends_within_seconds(worker.pid()));
-    return death.outcome();
-  }
-  return {};
-}
-
-TEST_F(WorkerProcessTest, takes_no_heartbeat_for_progress) {
-  int beats = 0;
-  const results::Outcome outcome =
-      outcome_of_load("beat_idly", Seconds(0.5), [&](const LoadProgress&) {
-        ++beats;
-        return true;
-      });
-  EXPECT_EQ(outcome.kind, results::Outcome::Kind::kTimedOut);
-  EXPECT_GT(beats, 1);
-}
-
-TEST_F(WorkerProcessTest, ends_a_load_when_it_is_told_to) {
-  const results::Outcome outcome =
-      outcome_of_load("beat_idly", Seconds(60), [](const LoadProgress&) { return false; });
-  EXPECT_EQ(outcome.kind, results::Outcome::Kind::kSkipped);
-}
-
-/// Asks a worker that stalls half-way to execute a model.
-results::Outcome outcome_of_stall(Seconds timeout,
-                                  const std::function<bool(const ExecuteProgress&)>& keep_running) {
-  WorkerProcess worker(misbehaving("stall_at_half"));
-  try {
-    worker.execute(
-        {}, timeout, [](const results::Execution&) { ADD_FAILURE(); }, keep_running);
-  } catch (const WorkerDied& death) {
-    EXPECT_TRUE(ends_within_seconds(worker.pid()));
-    return death.outcome();
-  }
-  return {};
-}
-
-TEST_F(WorkerProcessTest, waits_for_a_model_as_long_as_it_goes_on) {
-  std::set<double> shares;
-  const results::Outcome outcome =
-      outcome_of_stall(Seconds(0.5), [&](const ExecuteProgress& progress) {
-        shares.insert(progress.share);
-        return true;
-      });
-  EXPECT_EQ(outcome.kind, results::Outcome::Kind::kTimedOut);
-  EXPECT_EQ(shares, (std::set<double>{0.0, 0.125, 0.25, 0.375, 0.5}));
-}
-
-TEST_F(WorkerProcessTest, ends_an_execution_when_it_is_told_to) {
-  const results::Outcome outcome = outcome_of_stall(
-      Seconds(60), [](const ExecuteProgress& progress) { return progress.share < 0.25; });
-  EXPECT_EQ(outcome.kind, results::Outcome::Kind::kSkipped);
-}
-
-/// A fake worker whose models take the time that its script says.
-WorkerOptions scripted(const TemporaryFolder& folder) {
-  const std::filesystem::path script = folder.path() / "script.toml";
-  std::ofstream(script) << "[[rule]]\nmatch = \"model:*\"\nseconds = 0.25\n";
-  WorkerOptions options;
-  options.stack.name = "test";
-  options.stack.backend = "fake";
-  options.stack.variables = {{"PLUMB_FAKE_SCRIPT", script.string()}};
-  return options;
-}
-
-ExecuteRequest two_modes_in_turns() {
-  ExecuteRequest request;
-  request.name = "any";
-  request.modes = {{}, {{.fusion = true}, {}}};
-  request.in_turns = true;
-  return request;
-}
-
-TEST_F(WorkerProcessTest, executes_in_turns_no_further_than_it_is_told) {
-  const TemporaryFolder folder;
-  WorkerProcess worker(scripted(folder));
-  std::vector<std::string> modes;
-  worker.begin_execution(
-      two_modes_in_turns(),
-      Seconds(60),
-      [&](const results::Execution& each) { modes.push_back(each.mode); },
-      [](const ExecuteProgress&) { return true; });
-  EXPECT_TRUE(worker.take_turn());
-  EXPECT_THAT(modes, IsEmpty()) << "the first turn prepares the model";
-  EXPECT_TRUE(worker.take_turn());
-  EXPECT_THAT(modes, ElementsAre("plain"));
-  EXPECT_FALSE(worker.take_turn());
-  EXPECT_THAT(modes, ElementsAre("plain", "fusion"));
-  EXPECT_EQ(worker.describe().identity.count("backend"), 1U) << "it answers again";
-}
-
-TEST_F(WorkerProcessTest, measures_a_layer_in_turns_no_further_than_it_is_told) {
-  const TemporaryFolder folder;
-  WorkerProcess worker(scripted(folder));
-  MeasureRequest request;
-  request.key = kKey;
-  request.variants = {"algorithm=direct"};
-  request.in_turns = true;
-  std::size_t rows = 0;
-  worker.begin_measurement(request, Seconds(60), [&](const results::Measurement&) { ++rows; });
-  EXPECT_TRUE(worker.take_turn());
-  EXPECT_EQ(rows, 0U);
-  EXPECT_FALSE(worker.take_turn());
-  EXPECT_EQ(rows, 1U);
-}
-
-TEST_F(WorkerProcessTest, takes_all_turns_of_an_execution_that_has_no_other_side) {
-  const TemporaryFolder folder;
-  WorkerProcess worker(scripted(folder));
-  std::size_t modes = 0;
-  worker.execute(
-      two_modes_in_turns(),
-      Seconds(60),
-      [&](const results::Execution&) { ++modes; },
-      [](const ExecuteProgress&) { return true; });
-  EXPECT_EQ(modes, 2U);
-}
-
-// The worker ends when it is asked for something else, or when its harness is gone.
-TEST_F(WorkerProcessTest, ends_a_worker_that_awaits_a_turn_which_never_comes) {
-  const TemporaryFolder folder;
-  const auto nothing = [](const results::Execution&) {};
-  const auto keep_running = [](const ExecuteProgress&) { return true; };
-  pid_t pid = 0;
-  {
-    WorkerProcess worker(scripted(folder));
-    pid = worker.pid();
-    worker.begin_execution(two_modes_in_turns(), Seconds(60), nothing, keep_running);
-    EXPECT_TRUE(worker.take_turn());
-  }
-  EXPECT_TRUE(ends_within_seconds(pid));
-  WorkerProcess worker(scripted(folder));
-  worker.begin_execution(two_modes_in_turns(), Seconds(60), nothing, keep_running);
-  EXPECT_TRUE(worker.take_turn());
-  EXPECT_THROW(static_cast<void>(worker.describe()), WorkerDied);
-}
-
-// A library may compute for a minute before the worker can say anything.
-TEST_F(WorkerProcessTest, stops_a_worker_that_says_nothing) {
-  for (const bool load : {false, true}) {
-    WorkerProcess worker(misbehaving("hang"));
-    std::optional<results::Outcome> outcome;
-    const auto start = std::chrono::steady_clock::now();
-    try {
-      if (load) {
-        LoadRequest request;
-        request.buckets.resize(1);
-        static_cast<void>(
-            worker.load(request, Seconds(60), [](const LoadProgress&) { return false; }));
-      } else {
-        worker.execute(
-            {},
-            Seconds(60),
-            [](const results::Execution&) { ADD_FAILURE(); },
-            [](const ExecuteProgress&) { return false; });
-      }
-    } catch (const WorkerDied& death) {
-      outcome = death.outcome();
-    }
-    ASSERT_TRUE(outcome);
-    EXPECT_EQ(outcome->kind, results::Outcome::Kind::kSkipped);
-    EXPECT_LT(std::chrono::steady_clock::now() - start, 30s);
-  }
-}
-
-TEST_F(WorkerProcessTest, survives_a_load_that_is_none) {
-  const auto keep_running = [](const LoadProgress&) { return true; };
-  for (const char* how : {"answer_nonsense", "segfault"}) {
-    EXPECT_EQ(outcome_of_load(how, Seconds(60), keep_running).kind,
-              results::Outcome::Kind::kCrashed)
-        << how;
-  }
 }
 
 }  // namespace

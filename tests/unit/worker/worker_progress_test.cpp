@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <functional>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "tests/unit/worker/worker_process_fixture.hpp"
+
+namespace plumb::worker {
+namespace {
+
+class WorkerProgress : public WorkerProcessTest {};
+
+/// Asks a worker that misbehaves in this way to load a model.
+results::Outcome outcome_of_load(const std::string& how,
+                                 Seconds timeout,
+                                 const std::function<bool(const LoadProgress&)>& keep_running) {
+  WorkerProcess worker(misbehaving(how));
+  LoadRequest request;
+  request.buckets.resize(1);
+  try {
+    static_cast<void>(worker.load(request, timeout, keep_running));
+  } catch (const WorkerDied& death) {
+    EXPECT_THROW((void)worker.describe(), WorkerDied);
+    EXPECT_TRUE(ends_within_seconds(worker.pid()));
+    return death.outcome();
+  }
+  return {};
+}
+
+TEST_F(WorkerProgress, takes_no_heartbeat_for_progress) {
+  int beats = 0;
+  const results::Outcome outcome =
+      outcome_of_load("beat_idly", Seconds(0.5), [&](const LoadProgress&) {
+        ++beats;
+        return true;
+      });
+  EXPECT_EQ(outcome.kind, results::Outcome::Kind::kTimedOut);
+  EXPECT_GT(beats, 1);
+}
+
+TEST_F(WorkerProgress, ends_a_load_when_it_is_told_to) {
+  const results::Outcome outcome =
+      outcome_of_load("beat_idly", Seconds(60), [](const LoadProgress&) { return false; });
+  EXPECT_EQ(outcome.kind, results::Outcome::Kind::kSkipped);
+}
+
+/// Asks a worker that stalls half-way to execute a model.
+results::Outcome outcome_of_stall(Seconds timeout,
+                                  const std::function<bool(const ExecuteProgress&)>& keep_running) {
+  WorkerProcess worker(misbehaving("stall_at_half"));
+  try {
+    worker.execute(
+        {}, timeout, [](const results::Execution&) { ADD_FAILURE(); }, keep_running);
+  } catch (const WorkerDied& death) {
+    EXPECT_TRUE(ends_within_seconds(worker.pid()));
+    return death.outcome();
+  }
+  return {};
+}
+
+TEST_F(WorkerProgress, waits_for_a_model_as_long_as_it_goes_on) {
+  std::set<double> shares;
+  const results::Outcome outcome =
+      outcome_of_stall(Seconds(0.5), [&](const ExecuteProgress& progress) {
+        shares.insert(progress.share);
+        return true;
+      });
+  EXPECT_EQ(outcome.kind, results::Outcome::Kind::kTimedOut);
+  EXPECT_EQ(shares, (std::set<double>{0.0, 0.125, 0.25, 0.375, 0.5}));
+}
+
+TEST_F(WorkerProgress, ends_an_execution_when_it_is_told_to) {
+  const results::Outcome outcome = outcome_of_stall(
+      Seconds(60), [](const ExecuteProgress& progress) { return progress.share < 0.25; });
+  EXPECT_EQ(outcome.kind, results::Outcome::Kind::kSkipped);
+}
+
+// A library may compute for a minute before the worker can say anything.
+TEST_F(WorkerProgress, stops_a_worker_that_says_nothing) {
+  for (const bool load : {false, true}) {
+    WorkerProcess worker(misbehaving("hang"));
+    std::optional<results::Outcome> outcome;
+    const auto start = std::chrono::steady_clock::now();
+    try {
+      if (load) {
+        LoadRequest request;
+        request.buckets.resize(1);
+        static_cast<void>(
+            worker.load(request, Seconds(60), [](const LoadProgress&) { return false; }));
+      } else {
+        worker.execute(
+            {},
+            Seconds(60),
+            [](const results::Execution&) { ADD_FAILURE(); },
+            [](const ExecuteProgress&) { return false; });
+      }
+    } catch (const WorkerDied& death) {
+      outcome = death.outcome();
+    }
+    ASSERT_TRUE(outcome);
+    EXPECT_EQ(outcome->kind, results::Outcome::Kind::kSkipped);
+    EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(30));
+  }
+}
+
+TEST_F(WorkerProgress, survives_a_load_that_is_none) {
+  const auto keep_running = [](const LoadProgress&) { return true; };
+  for (const char* how : {"answer_nonsense", "segfault"}) {
+    EXPECT_EQ(outcome_of_load(how, Seconds(60), keep_running).kind,
+              results::Outcome::Kind::kCrashed)
+        << how;
+  }
+}
+
+}  // namespace
+}  // namespace plumb::worker

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """How often does a gate find what became slower, and how often does it fail without reason?
 
-    planted_gates.py BUILD [--model squeezenet1.1] [--percent 5] [--gates 10] [--least 0.95] [--layer] [--busy]
+    planted_gates.py BUILD [--model squeezenet1.1] [--percent 5] [--gates 10] [--least 0.95] [--controls 10] [--layer] [--busy]
 
 A baseline is measured once. Then gates take turns: one with every execution of the model slowed by so many per cent
 (PLUMB_TEST_SLOW_LAYERS), one with a variable that nothing reads. Both are compared with the baseline as `plumb run
@@ -50,7 +50,8 @@ def main():
     parser.add_argument("build", type=pathlib.Path)
     parser.add_argument("--model", default="squeezenet1.1")
     parser.add_argument("--percent", type=float, default=5.0)
-    parser.add_argument("--gates", type=int, default=10, help="of each kind")
+    parser.add_argument("--gates", type=int, default=10, help="of what became slower")
+    parser.add_argument("--controls", type=int, help="gates of unchanged code (default: as many)")
     parser.add_argument("--least", type=float, default=0.95, help="share of the slowed gates that must find it")
     parser.add_argument("--layer", action="store_true", help="slow one layer, not the whole model")
     parser.add_argument("--busy", action="store_true", help="keep one core busy meanwhile")
@@ -74,8 +75,9 @@ def examine(workplace, options):
     workplace.stack("slowed", f'variables = {{ PLUMB_TEST_SLOW_LAYERS = "{slowed}={options.percent}" }}\n')
     workplace.stack("innocent", 'variables = { INNOCENT = "1" }\n')
     statuses, seconds, blamed = collections.defaultdict(collections.Counter), [], 0
-    for _ in range(options.gates):
-        for stack in ("slowed", "innocent"):
+    controls = options.gates if options.controls is None else options.controls
+    for turn in range(max(options.gates, controls)):
+        for stack in ["slowed"] * (turn < options.gates) + ["innocent"] * (turn < controls):
             start = time.monotonic()
             gate = [*run, "--stack", stack, "--baseline", baseline, "--vary", "stack", "--gate"]
             done = subprocess.run(
@@ -87,7 +89,7 @@ def examine(workplace, options):
             if options.layer and stack == "slowed":
                 blamed += done.returncode == 1 and regressed_layers(workplace, baseline) == {slowed}
     for stack, counts in statuses.items():
-        print(f"{options.model}, {stack}: exit statuses {dict(counts)}; failed {share_text(counts[1], options.gates)}")
+        print(f"{options.model}, {stack}: exit statuses {dict(counts)}; failed {share_text(counts[1], counts.total())}")
     if options.layer:
         print(f"blamed on the slowed layer alone: {share_text(blamed, options.gates)}")
     print(f"a gate took {statistics.median(seconds):.1f} s in the median")

@@ -132,15 +132,19 @@ TEST(Confirmation, suspects_little_where_pairs_decide) {
   using enum ComparisonVerdict;
   const ResultSet none({});
   const std::string layer = "layers/" + test::key(1).text;
-  MetricComparison slower = metric_of(kModelM, "end_to_end", 1.012);
+  MetricComparison slower = metric_of(kModelM, "end_to_end", 1.001);
   slower.verdict = kEquivalent;
   MetricComparison unknown = metric_of(kModelN, "end_to_end", 0.98);
   unknown.model = "n|1|f32";
   unknown.verdict = kInconclusive;
+  MetricComparison faster =
+      metric_of("models/o|1|f32/end_to_end/fusion/latency", "end_to_end", 0.99);
+  faster.model = "o|1|f32";
+  faster.verdict = kEquivalent;
   MetricComparison layer_slower = metric_of(layer, "layer", 1.06);
   layer_slower.p = 0.03;
   layer_slower.verdict = kInconclusive;
-  const RunComparison comparison = comparison_of({slower, unknown, layer_slower});
+  const RunComparison comparison = comparison_of({slower, unknown, faster, layer_slower});
   const RunSide candidate{none, {}, executions_with(0.05)};
   EXPECT_THAT(find_suspects(comparison, candidate, SuspectRule::kSlower).series,
               ElementsAre(layer, kModelM, kModelN));

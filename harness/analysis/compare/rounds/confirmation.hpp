@@ -31,8 +31,8 @@ struct Suspects {
 /// Rule by which a metric becomes a suspect.
 enum class SuspectRule {
   kRegressed,  ///< for fresh processes, which meet the machine as it is now: only regressed
-  kSlower,     ///< for pairs, which do not: models slower by 1 % or inconclusive by their numbers,
-               ///< layers slower by 5 % at the 5 % level, too
+  kSlower,     ///< for pairs, which do not: models that are not faster, or inconclusive, and layers
+               ///< that are slower by 5 % at the 5 % level, too
 };
 
 /// Lists what a gate measures again: suspects among the models that decide and among layers. A

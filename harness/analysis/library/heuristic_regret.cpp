@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "harness/model/key/layer_spec.hpp"
-#include "harness/stats/student_t.hpp"
+#include "harness/stats/geometric_mean.hpp"
 
 namespace plumb::analysis {
 namespace {
@@ -102,21 +102,10 @@ void sum_up(RegretGroup& group) {
         return key.ratio;
       });
   const auto n = static_cast<double>(ratios.size());
-  double sum = 0.0;
-  for (const double ratio : ratios) {
-    sum += std::log(ratio);
-  }
-  const double mean = sum / n;
-  group.geometric_mean = std::exp(mean);
-  if (ratios.size() > 1) {
-    double squares = 0.0;
-    for (const double ratio : ratios) {
-      squares += (std::log(ratio) - mean) * (std::log(ratio) - mean);
-    }
-    const double reach = stats::t_quantile(0.975, n - 1.0) * std::sqrt(squares / (n - 1.0) / n);
-    group.low = std::exp(mean - reach);
-    group.high = std::exp(mean + reach);
-  }
+  const stats::GeometricMean mean = *stats::geometric_mean(ratios);
+  group.geometric_mean = mean.mean;
+  group.low = mean.low;
+  group.high = mean.high;
   group.p50 = compute_quantile(ratios, 0.50);
   group.p90 = compute_quantile(ratios, 0.90);
   group.p99 = compute_quantile(ratios, 0.99);

@@ -7,6 +7,7 @@
 #include "harness/cli/command.hpp"
 #include "harness/cli/gate.hpp"
 #include "harness/cli/report_files.hpp"
+#include "harness/session/stored/named_runs.hpp"
 #include "harness/session/stored/stored_boots.hpp"
 #include "harness/session/stored/stored_comparison.hpp"
 #include "harness/session/study/sample_file.hpp"

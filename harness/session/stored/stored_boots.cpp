@@ -12,14 +12,13 @@
 #include "harness/analysis/compare/rounds/boot_comparison.hpp"
 #include "harness/base/error.hpp"
 #include "harness/results/paired_round.hpp"
+#include "harness/session/stored/named_runs.hpp"
 #include "harness/session/stored/run_analysis.hpp"
 #include "harness/session/stored/stored_comparison.hpp"
 #include "harness/session/stored/stored_noise.hpp"
 
 namespace plumb::session {
 namespace {
-
-constexpr std::string_view kAllBelow = "/*";
 
 /// One side of a comparison: its runs, the usable ones, and why others were left out.
 struct BootSide {
@@ -28,36 +27,6 @@ struct BootSide {
   std::vector<analysis::BootRun> runs;
   std::string left_out;  ///< "; RUN: why" for each
 };
-
-std::vector<results::RunRecord> runs_named(const store::Store& store, const std::string& name) {
-  std::vector<results::RunRecord> found;
-  for (std::size_t begin = 0; begin <= name.size();) {
-    const std::size_t end = std::min(name.find(',', begin), name.size());
-    const std::string one = name.substr(begin, end - begin);
-    begin = end + 1;
-    if (!one.ends_with(kAllBelow)) {
-      found.push_back(store.find_run(one));
-      continue;
-    }
-    const std::string prefix = one.substr(0, one.size() - 1);
-    const std::size_t before = found.size();
-    for (const results::RunRecord& run : store.runs()) {
-      if (std::any_of(run.tags.begin(), run.tags.end(), [&](const std::string& tag) {
-            return tag.starts_with(prefix);
-          })) {
-        found.push_back(store.find_run(run.header.id));
-      }
-    }
-    if (found.size() == before) {
-      throw Error(Error::Kind::kUser,
-                  fmt::format("no run has a tag that begins with '{}'", prefix));
-    }
-  }
-  std::set<results::RunId> seen;
-  std::erase_if(found,
-                [&](const results::RunRecord& run) { return !seen.insert(run.header.id).second; });
-  return found;
-}
 
 /// Reads the times that a run measured itself.
 void read_times(const Archive& archive, const results::RunRecord& record, analysis::BootRun& run) {
@@ -95,7 +64,7 @@ void read_times(const Archive& archive, const results::RunRecord& record, analys
 
 BootSide read_side(const Archive& archive, const std::string& name) {
   const store::Store& store = archive.store;
-  BootSide side{name, runs_named(store, name), {}, {}};
+  BootSide side{name, find_named_runs(store, name), {}, {}};
   for (const results::RunRecord& record : side.records) {
     const auto leave_out = [&](const std::string& why) {
       side.left_out += fmt::format("; {}: {}", record.header.id, why);
@@ -137,10 +106,6 @@ void check_one_side(const BootSide& side) {
 }
 
 }  // namespace
-
-bool names_several_runs(const std::string& name) {
-  return name.find(',') != std::string::npos || name.ends_with(kAllBelow);
-}
 
 analysis::RunComparisonReport compare_stored_boots(const Archive& archive,
                                                    const std::string& baseline,

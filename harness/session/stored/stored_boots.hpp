@@ -9,10 +9,6 @@
 
 namespace plumb::session {
 
-/// Returns whether a side of `plumb compare` names several runs. Such a name is "A,B,C", or "TAG/*"
-/// for all runs whose tag begins with "TAG/".
-[[nodiscard]] bool names_several_runs(const std::string& name);
-
 /// Compares two sets of runs boot by boot (compare_boots()). Throws Error{kRefused} if runs of one
 /// side are unlike each other, or if the sides differ in more than `varied` names. Throws
 /// Error{kTryAgain} if a side has fewer than kMinBoots boots with measured controls, and says which

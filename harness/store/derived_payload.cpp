@@ -40,6 +40,10 @@ void check_whatif(const std::string& payload) {
   check_models(payload, "whatifs");
 }
 
+void check_model_results(const std::string& payload) {
+  check_models(payload, "executions");
+}
+
 void check_noise(const std::string& payload) {
   const json document = results::parse_json(payload);
   for (const json& entry : results::JsonObject(document).array("metrics", kMaxEntries)) {
@@ -141,6 +145,7 @@ constexpr std::array kKinds{
     Kind{"change", check_change},
     Kind{"comparison", check_comparison},
     Kind{"confirmation", check_confirmation},
+    Kind{"model_results", check_model_results},
     Kind{"load", check_with<results::scenario_result_from_json>},
     Kind{"paired_execution", check_with<results::execution_from_json>},
     Kind{"qualification", check_qualification},

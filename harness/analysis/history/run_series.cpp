@@ -39,6 +39,10 @@ results::Environment without_stack(const results::Environment& environment,
 
 }  // namespace
 
+results::Facts system_identity(const results::Environment& environment) {
+  return without_stack(environment, kNotTheMachine).identity;
+}
+
 std::string system_id(const results::Environment& environment) {
   return without_stack(environment, kNotTheMachine).id();
 }

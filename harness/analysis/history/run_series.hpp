@@ -24,8 +24,10 @@ struct RunSeries {
 };
 [[nodiscard]] RunSeries run_series_of(const results::RunHeader& header);
 
-/// Returns the identity of the machine as 16 hex digits. It leaves out of the environment's
-/// identity the stack, the driver, the backend, the thread count, the method and the cache.
+/// Returns the part of an environment's identity that is of the machine. It leaves out the stack,
+/// the driver, the backend, the thread count, the method and the cache.
+[[nodiscard]] results::Facts system_identity(const results::Environment& environment);
+/// Returns the identity of the machine as 16 hex digits: that of its system_identity().
 [[nodiscard]] std::string system_id(const results::Environment& environment);
 
 /// Returns whether two runs of one series may be compared. Their identities may differ only in the

@@ -54,6 +54,14 @@ std::vector<analysis::SingleLayer> list_single_layers(const results::RunRecord& 
 
 }  // namespace
 
+std::vector<analysis::ModelResults> summarize_models(const analysis::RunReport& report) {
+  std::vector<analysis::ModelResults> models;
+  for (const analysis::ModelReport& model : report.models) {
+    models.push_back(analysis::summarize_results(model.bounds, model.whatifs));
+  }
+  return models;
+}
+
 RunResults read_results(const store::Store& store,
                         const results::RunId& run,
                         std::optional<double> fastest) {
@@ -160,18 +168,22 @@ void store_analysis(store::Store& store, const analysis::RunReport& report) {
     add("bound", analysis::bounds_document(one));
     add("whatif", analysis::what_ifs_document(one));
   }
+  const auto add_of_run = [&](const char* kind, std::string payload) {
+    records.push_back({.run = report.run.header.id,
+                       .kind = kind,
+                       .subject = report.run.header.environment.id(),
+                       .analysis_version = std::string(analysis::kAnalysisVersion),
+                       .inputs = {},
+                       .payload = std::move(payload),
+                       .computed = report.now});
+  };
   const analysis::ResultSet results(report.rows, report.calibration);
   std::vector<analysis::ModelBounds> bounds;
   for (const analysis::ModelReport& model : report.models) {
     bounds.push_back(model.bounds);
   }
-  records.push_back({.run = report.run.header.id,
-                     .kind = analysis::kRunTimesRecord,
-                     .subject = report.run.header.environment.id(),
-                     .analysis_version = std::string(analysis::kAnalysisVersion),
-                     .inputs = {},
-                     .payload = to_json(analysis::collect_run_times(results, bounds)),
-                     .computed = report.now});
+  add_of_run(analysis::kRunTimesRecord, to_json(analysis::collect_run_times(results, bounds)));
+  add_of_run(analysis::kModelResultsRecord, analysis::to_json(summarize_models(report)));
   store.put_derived(records);
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "harness/analysis/bounds/slow_host.hpp"
+#include "harness/analysis/matrix/model_results.hpp"
 #include "harness/analysis/report/run_report.hpp"
 #include "harness/session/stored/archive.hpp"
 
@@ -38,8 +39,13 @@ struct RunResults {
                                               const results::RunRecord& run,
                                               const std::vector<std::string>& only);
 
+/// Returns what a run found of each model, without the layers behind it.
+[[nodiscard]] std::vector<analysis::ModelResults> summarize_models(
+    const analysis::RunReport& report);
+
 /// Stores the bounds and what-ifs of a report as derived records, with the analysis version and
-/// their input rows. Stores the times of the run's processes too, from which noise is learned.
+/// their input rows. Stores the times of the run's processes too, from which noise is learned, and
+/// what it found of its models, which matrices read.
 void store_analysis(store::Store& store, const analysis::RunReport& report);
 
 }  // namespace plumb::session

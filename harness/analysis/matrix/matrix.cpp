@@ -1,0 +1,321 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/analysis/matrix/matrix.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <iterator>
+#include <unordered_map>
+
+#include "harness/analysis/matrix/matrix_sample.hpp"
+#include "harness/base/error.hpp"
+
+namespace plumb::analysis {
+namespace {
+
+constexpr std::array kAllAxes{Axis::kModel,
+                              Axis::kRuntime,
+                              Axis::kStack,
+                              Axis::kSystem,
+                              Axis::kThreads,
+                              Axis::kBatch,
+                              Axis::kType,
+                              Axis::kMode,
+                              Axis::kBound};
+
+bool is_of_installation(Axis axis) {
+  return axis == Axis::kRuntime || axis == Axis::kStack || axis == Axis::kSystem;
+}
+
+/// Returns whether every place on `key` has one place on `axis`.
+bool is_determined(std::span<const MatrixSample> samples, Axis axis, Axis key) {
+  std::unordered_map<std::string, std::string> found;
+  return std::all_of(samples.begin(), samples.end(), [&](const MatrixSample& sample) {
+    const auto entry = found.emplace(at(sample.place, key), at(sample.place, axis)).first;
+    return entry->second == at(sample.place, axis);
+  });
+}
+
+/// Places on one axis, with their order.
+class Places {
+ public:
+  Places(std::span<const MatrixSample> samples, Axis axis)
+      : axis_(axis), names_(list_places(samples, axis)) {
+    for (std::size_t i = 0; i < names_.size(); ++i) {
+      index_.emplace(names_[i], i);
+    }
+  }
+  [[nodiscard]] std::size_t index(const MatrixSample& sample) const {
+    return index_.at(at(sample.place, axis_));
+  }
+  [[nodiscard]] const std::vector<std::string>& names() const { return names_; }
+  [[nodiscard]] Axis axis() const { return axis_; }
+
+ private:
+  Axis axis_;
+  std::vector<std::string> names_;
+  std::unordered_map<std::string, std::size_t> index_;
+};
+
+/// Places that make a row, on the axis of the rows and all that differ beside.
+using RowKey = std::vector<std::size_t>;
+
+/// Builds one matrix from its samples.
+class MatrixBuilder {
+ public:
+  MatrixBuilder(std::span<const MatrixRun> runs, MatrixQuery query)
+      : runs_(runs), samples_(collect_samples(runs, query)) {
+    matrix_.query = std::move(query);
+    choose_axes();
+  }
+
+  Matrix build() && {
+    const Places columns(samples_, *matrix_.query.columns);
+    matrix_.columns = columns.names();
+    find_reference();
+    group(columns);
+    explain_absences(columns);
+    for (const auto& [key, cells] : groups_) {
+      matrix_.rows.push_back(make_row(key, cells));
+    }
+    if (matrix_.query.rows == Axis::kModel) {
+      add_means();
+    }
+    return std::move(matrix_);
+  }
+
+ private:
+  using Samples = std::vector<const MatrixSample*>;
+
+  [[nodiscard]] bool varies(Axis axis) const { return list_places(samples_, axis).size() > 1; }
+
+  void choose_axes() {
+    MatrixQuery& query = matrix_.query;
+    const auto taken = [&](Axis axis) {
+      return axis == query.rows || (query.mean_over_models && axis == Axis::kModel);
+    };
+    if (!query.rows) {
+      query.rows =
+          query.mean_over_models || query.columns == Axis::kModel ? Axis::kSystem : Axis::kModel;
+    }
+    for (const Axis axis : kAllAxes) {
+      if (!query.columns && !taken(axis) && varies(axis)) {
+        query.columns = axis;
+      }
+    }
+    if (!query.columns) {
+      query.columns = taken(Axis::kStack) ? Axis::kRuntime : Axis::kStack;
+    }
+    if (query.rows == query.columns) {
+      throw Error(
+          Error::Kind::kUser,
+          fmt::format("rows and columns are both the {}: choose two axes", to_text(*query.rows)));
+    }
+    if (taken(Axis::kModel) &&
+        (query.mean_over_models && (query.rows == Axis::kModel || query.columns == Axis::kModel))) {
+      throw Error(Error::Kind::kUser,
+                  "a mean over the models has no row or column for each: choose other axes");
+    }
+    for (const Axis axis : kAllAxes) {
+      if (axis == query.rows) {
+        row_places_.emplace_back(samples_, axis);
+      } else if (axis != query.columns && !(query.mean_over_models && axis == Axis::kModel)) {
+        place_beside(axis);
+      }
+    }
+    std::stable_partition(row_places_.begin(), row_places_.end(), [&](const Places& places) {
+      return places.axis() == *query.rows;
+    });
+  }
+
+  /// Makes an axis that is neither that of rows nor of columns part of the rows' names, if results
+  /// differ on it. What a runtime, a stack or a system brings with it belongs to it instead.
+  void place_beside(Axis axis) {
+    std::vector<std::string> places = list_places(samples_, axis);
+    const auto belongs_to = [&](Axis other) {
+      return is_of_installation(axis) && is_of_installation(other) &&
+             is_determined(samples_, axis, other);
+    };
+    if (places.size() == 1) {
+      matrix_.common.emplace_back(axis, std::move(places.front()));
+    } else if (belongs_to(*matrix_.query.rows) || belongs_to(*matrix_.query.columns)) {
+      matrix_.along.push_back(axis);
+    } else {
+      row_places_.emplace_back(samples_, axis);
+    }
+  }
+
+  void find_reference() {
+    const std::string& name = matrix_.query.relative_to;
+    if (name.empty()) {
+      return;
+    }
+    const auto found = name == kFirstColumn
+                           ? matrix_.columns.begin()
+                           : std::find(matrix_.columns.begin(), matrix_.columns.end(), name);
+    if (found == matrix_.columns.end()) {
+      throw Error(
+          Error::Kind::kUser,
+          fmt::format(
+              "no column is named '{}': there are {}", name, fmt::join(matrix_.columns, "; ")));
+    }
+    matrix_.reference = static_cast<std::size_t>(found - matrix_.columns.begin());
+  }
+
+  void group(const Places& columns) {
+    const Places models(samples_, Axis::kModel);
+    models_ = matrix_.query.mean_over_models ? models.names().size() : 1;
+    for (const MatrixSample& sample : samples_) {
+      RowKey key;
+      std::transform(row_places_.begin(),
+                     row_places_.end(),
+                     std::back_inserter(key),
+                     [&](const Places& places) { return places.index(sample); });
+      std::vector<Samples>& cells = groups_[key];
+      cells.resize(matrix_.columns.size() * models_);
+      const std::size_t model = matrix_.query.mean_over_models ? models.index(sample) : 0;
+      cells[columns.index(sample) * models_ + model].push_back(&sample);
+    }
+  }
+
+  MatrixRow make_row(const RowKey& key, std::span<const Samples> groups) {
+    MatrixRow row;
+    for (std::size_t i = 0; i < key.size(); ++i) {
+      const Places& places = row_places_[i];
+      row.name += (i == 0 ? "" : ", ") + describe(places.axis(), places.names()[key[i]]);
+    }
+    std::vector<MatrixCell> cells;
+    for (std::size_t i = 0; i < groups.size(); ++i) {
+      cells.push_back(groups[i].empty() ? absent_cell(i / models_) : make_cell(groups[i]));
+    }
+    divide_by_reference(cells);
+    for (std::size_t i = 0; i < matrix_.columns.size(); ++i) {
+      const auto part = std::span(cells).subspan(i * models_, models_);
+      row.cells.push_back(matrix_.query.mean_over_models ? mean_cell(part) : part.front());
+    }
+    return row;
+  }
+
+  /// Makes a cell of what each run found for it.
+  MatrixCell make_cell(Samples samples) {
+    std::stable_sort(samples.begin(), samples.end(), [&](const auto* one, const auto* other) {
+      return runs_[one->run].header.started < runs_[other->run].header.started;
+    });
+    matrix_.shared = matrix_.shared || samples.size() > 1;
+    if (matrix_.query.shared == SharedCells::kNewest) {
+      samples.erase(samples.begin(), samples.end() - 1);
+    }
+    std::vector<const MatrixValue*> values;
+    std::transform(
+        samples.begin(), samples.end(), std::back_inserter(values), [](const auto* sample) {
+          return &sample->value;
+        });
+    return middle_cell(values);
+  }
+
+  [[nodiscard]] MatrixCell absent_cell(std::size_t column) const {
+    MatrixCell cell;
+    cell.missing = {
+        MissingValue::Kind::kNotInSuite, "not in suite", absence_reasons_[column], {}, {}, {}};
+    return cell;
+  }
+
+  /// Writes for each column which suites have no result of a row that has none.
+  void explain_absences(const Places& columns) {
+    std::vector<std::vector<std::size_t>> runs(matrix_.columns.size());
+    for (const MatrixSample& sample : samples_) {  // in order of runs
+      std::vector<std::size_t>& known = runs[columns.index(sample)];
+      if (known.empty() || known.back() != sample.run) {
+        known.push_back(sample.run);
+      }
+    }
+    constexpr std::size_t kShown = 2;
+    for (std::size_t i = 0; i < runs.size(); ++i) {
+      std::vector<std::string> suites;
+      for (std::size_t j = 0; j < std::min(kShown, runs[i].size()); ++j) {
+        const results::RunHeader& run = runs_[runs[i][j]].header;
+        suites.push_back(fmt::format("{} of run {}", run.suite, run.id));
+      }
+      const std::size_t more = runs[i].size() - suites.size();
+      absence_reasons_.push_back(fmt::format("not in the suite of the runs with {}: {}{}",
+                                             describe(columns.axis(), matrix_.columns[i]),
+                                             fmt::join(suites, ", "),
+                                             more > 0 ? fmt::format(" and {} more", more) : ""));
+    }
+  }
+
+  /// Divides a row's cells by those of the reference, model by model.
+  void divide_by_reference(std::vector<MatrixCell>& cells) const {
+    if (!matrix_.reference) {
+      return;
+    }
+    const std::vector<MatrixCell> before = cells;
+    for (std::size_t i = 0; i < cells.size(); ++i) {
+      if (i / models_ == *matrix_.reference) {
+        cells[i].value = cells[i].value ? std::optional(Estimate{1.0, {}, {}}) : std::nullopt;
+      } else {
+        cells[i] = relative_cell(std::move(cells[i]),
+                                 before[*matrix_.reference * models_ + i % models_],
+                                 matrix_.columns[*matrix_.reference]);
+      }
+    }
+  }
+
+  void add_means() {
+    std::vector<bool> has_values(matrix_.columns.size());
+    for (const MatrixRow& row : matrix_.rows) {
+      for (std::size_t i = 0; i < row.cells.size(); ++i) {
+        has_values[i] = has_values[i] || row.cells[i].value;
+      }
+    }
+    const auto in_all = [&](const MatrixRow& row) {
+      for (std::size_t i = 0; i < row.cells.size(); ++i) {
+        if (has_values[i] && !row.cells[i].value) {
+          return false;
+        }
+      }
+      return true;
+    };
+    const bool is_ratio = unit_of(matrix_.query.quantity) == "ratio" || matrix_.reference;
+    for (std::size_t i = 0; i < matrix_.columns.size(); ++i) {
+      std::vector<double> own;
+      std::vector<double> common;
+      for (const MatrixRow& row : matrix_.rows) {
+        if (row.cells[i].value) {
+          own.push_back(row.cells[i].value->value);
+          if (in_all(row)) {
+            common.push_back(own.back());
+          }
+        }
+      }
+      MatrixMean mean{stats::geometric_mean(own), stats::geometric_mean(common)};
+      if (!is_ratio) {
+        // Times of unlike rows have no mean that could be compared with another column's. Their
+        // spread is that of the models' sizes.
+        mean.own.reset();
+        if (mean.common) {
+          mean.common->low = mean.common->high = std::nullopt;
+        }
+      }
+      matrix_.means.push_back(mean);
+    }
+  }
+
+  std::span<const MatrixRun> runs_;
+  std::vector<MatrixSample> samples_;
+  std::vector<Places> row_places_;                 ///< that of the rows first
+  std::map<RowKey, std::vector<Samples>> groups_;  ///< by column, then by model
+  std::size_t models_ = 1;                         ///< in a column
+  std::vector<std::string> absence_reasons_;       ///< one a column
+  Matrix matrix_;
+};
+
+}  // namespace
+
+Matrix make_matrix(std::span<const MatrixRun> runs, MatrixQuery query) {
+  return MatrixBuilder(runs, std::move(query)).build();
+}
+
+}  // namespace plumb::analysis

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <nlohmann/json.hpp>
+
+#include "harness/analysis/matrix/model_results.hpp"
+#include "harness/base/error.hpp"
+#include "harness/base/json_text.hpp"
+#include "harness/results/json_object.hpp"
+
+namespace plumb::analysis {
+namespace {
+
+using nlohmann::json;
+using results::JsonObject;
+
+constexpr std::size_t kMaxModels = 100'000;
+constexpr std::size_t kMaxNumbers = 1'000;  // of a model: bounds, modes, what-ifs
+constexpr std::int64_t kMaxExtent = std::int64_t{1} << 40U;
+
+json estimate_json(const std::optional<Estimate>& estimate) {
+  return estimate ? json{{"value", estimate->value},
+                         {"low", results::or_null(estimate->low)},
+                         {"high", results::or_null(estimate->high)}}
+                  : json();
+}
+
+std::optional<Estimate> read_estimate(const JsonObject& object, const char* name) {
+  if (!object.has(name)) {
+    return std::nullopt;
+  }
+  const JsonObject estimate = object.object(name);
+  return make_estimate(
+      estimate.number("value"), estimate.optional_number("low"), estimate.optional_number("high"));
+}
+
+json model_json(const ModelResults& model) {
+  json dims = json::array();
+  for (const auto& [axis, extent] : model.instance.dims) {
+    dims.push_back({{"axis", axis}, {"extent", extent}});
+  }
+  json bounds = json::array();
+  for (const ModelResults::BoundTime& bound : model.bounds) {
+    bounds.push_back({{"kind", bound.kind},
+                      {"mode", bound.mode},
+                      {"complete", bound.complete},
+                      {"seconds", estimate_json(bound.seconds)}});
+  }
+  json executions = json::array();
+  for (const ModelResults::EndToEnd& each : model.executions) {
+    executions.push_back({{"mode", each.mode},
+                          {"outcome", to_text(each.outcome.kind)},
+                          {"reason", each.outcome.reason},
+                          {"seconds", estimate_json(each.seconds)},
+                          {"p99_seconds", estimate_json(each.p99_seconds)},
+                          {"disturbed", each.disturbed}});
+  }
+  json predictions = json::array();
+  for (const ModelResults::Prediction& each : model.predictions) {
+    predictions.push_back({{"name", each.name},
+                           {"mode", each.mode},
+                           {"speedup", estimate_json(each.speedup)},
+                           {"why_not", each.why_not}});
+  }
+  return {{"model", model.instance.model},
+          {"batch", model.instance.batch},
+          {"dtype", model.instance.dtype},
+          {"dims", std::move(dims)},
+          {"bounds", std::move(bounds)},
+          {"executions", std::move(executions)},
+          {"predictions", std::move(predictions)},
+          {"lacks", model.lacks}};
+}
+
+results::Outcome read_outcome(const JsonObject& object) {
+  const std::string& word = object.text("outcome");
+  const auto kind = results::parse_outcome_kind(word);
+  if (!kind) {
+    throw Error(Error::Kind::kUser, "field 'outcome' has the unknown word '" + word + "'");
+  }
+  return {*kind, object.text("reason")};
+}
+
+ModelInstance read_instance(const JsonObject& object) {
+  ModelInstance instance{.model = object.text("model"),
+                         .batch = object.integer("batch", 0, kMaxExtent),
+                         .dtype = object.text("dtype"),
+                         .dims = {}};
+  for (const json& entry : object.array("dims", kMaxNumbers)) {
+    const JsonObject axis(entry);
+    instance.dims[axis.text("axis")] = axis.integer("extent", 0, kMaxExtent);
+  }
+  return instance;
+}
+
+ModelResults read_model(const JsonObject& object) {
+  ModelResults model;
+  model.instance = read_instance(object);
+  model.lacks = object.text("lacks");
+  for (const json& entry : object.array("bounds", kMaxNumbers)) {
+    const JsonObject bound(entry);
+    model.bounds.push_back({bound.text("kind"),
+                            bound.text("mode"),
+                            bound.boolean("complete"),
+                            read_estimate(bound, "seconds")});
+  }
+  for (const json& entry : object.array("executions", kMaxNumbers)) {
+    const JsonObject each(entry);
+    model.executions.push_back({each.text("mode"),
+                                read_outcome(each),
+                                read_estimate(each, "seconds"),
+                                read_estimate(each, "p99_seconds"),
+                                each.boolean("disturbed")});
+  }
+  for (const json& entry : object.array("predictions", kMaxNumbers)) {
+    const JsonObject each(entry);
+    model.predictions.push_back({each.text("name"),
+                                 each.text("mode"),
+                                 read_estimate(each, "speedup"),
+                                 each.text("why_not")});
+  }
+  return model;
+}
+
+}  // namespace
+
+std::string to_json(std::span<const ModelResults> models) {
+  json document{{"models", json::array()}};
+  for (const ModelResults& model : models) {
+    document["models"].push_back(model_json(model));
+  }
+  return json_text(document);
+}
+
+std::vector<ModelResults> model_results_from_json(std::string_view json_document) {
+  std::vector<ModelResults> models;
+  const json document = results::parse_json(json_document);
+  for (const json& entry : JsonObject(document).array("models", kMaxModels)) {
+    models.push_back(read_model(JsonObject(entry)));
+  }
+  return models;
+}
+
+}  // namespace plumb::analysis

@@ -48,6 +48,7 @@ void add_detect(CLI::App& app, CommandContext& context);
 void add_doctor(CLI::App& app, CommandContext& context);
 void add_env(CLI::App& app, CommandContext& context);
 void add_explain(CLI::App& app, CommandContext& context);
+void add_matrix(CLI::App& app, CommandContext& context);
 void add_model(CLI::App& app, CommandContext& context);
 void add_preview(CLI::App& app, CommandContext& context);
 void add_push(CLI::App& app, CommandContext& context);

@@ -53,7 +53,9 @@ void HtmlPage::link(const std::string& text, const std::string& address) {
 }
 
 void HtmlPage::cell(const char* element, const PageCell& cell) {
-  const std::string style = cell.number ? "number" : cell.style;
+  const std::string style = cell.number && !cell.style.empty() ? "number " + cell.style
+                            : cell.number                      ? "number"
+                                                               : cell.style;
   body_ += style.empty() ? fmt::format("<{}>", element)
                          : fmt::format("<{} class=\"{}\">", element, style);
   const std::string text = escape_xml(cell.text);

@@ -63,6 +63,38 @@ readings = { power_watts = [309.0, 310.0, 312.0], temperature_celsius = [61.0] }
 """
 
 
+#: Two batches, and a version that is faster in one of them and crashes in the other.
+MATRIX_SUITE = """[suite]
+name = "batches"
+version = 1
+reuse = "never"
+
+[defaults]
+batch = [1, 8]
+
+[[model]]
+name = "lenet"
+
+[[model]]
+name = "squeezenet1.1"
+"""
+MATRIX_RULES = """[[rule]]
+match = "model:squeezenet1.1"
+variant = "fusion"
+outcome = "unsupported"
+reason = "no fusion here"
+
+[[rule]]
+match = "model:squeezenet1.1"
+seconds = 0.02
+
+[[rule]]
+match = "model:lenet"
+outcome = "out_of_memory"
+reason = "8 GiB wanted"
+"""
+
+
 def rounded(value):
     """Keeps 12 digits of every number: sums may differ in the last of 17 between compilers."""
     if isinstance(value, float):
@@ -149,6 +181,17 @@ class Golden(Command):
             # The machine's name is as wide as it is: the columns behind it move.
             text = re.sub(rf"{re.escape(environment['identity']['cpu.model'])} *", "CPU ", re.sub(r"(?m)^(library +)device *", r"\1device ", text))
             self.compare("regret." + {"text": "txt", "json": "json"}[name], text.rstrip("\n") + "\n")
+
+    def test_matrix(self):
+        self.stack("newer", '[identity]\nlibrary = "fake 2.0"\n' + MATRIX_RULES)
+        (environment,) = self.json("env", "--stack", "fake")["environments"].values()
+        system = environment["identity"]["cpu.model"].split(", family")[0]
+        runs = [self.json("run", self.suite(MATRIX_SUITE, "batches"), "--stack", stack, "--only", "models", "--mode", "plain", "--mode", "fusion",
+                          expect=status)["run"] for stack, status in (("fake", 0), ("newer", 0))]
+        for name, *arguments in (("matrix", *runs), ("matrix_views", "--list-views"), ("matrix_front", runs[0], "--limit-ms", "30")):
+            self.compare(f"{name}.txt", self.plumb("matrix", *arguments).stdout.replace(system, "SYSTEM"))
+        document = json.loads(json.dumps(self.json("matrix", *runs, "--relative-to", "fake")).replace(json.dumps(system), '"SYSTEM"'))
+        self.compare("matrix.json", json.dumps(rounded(document), indent=1, ensure_ascii=False) + "\n")
 
     def test_scenarios(self):
         scenarios = [word for name in ("single_stream", "multi_stream", "server", "offline") for word in ("--scenario", name)]

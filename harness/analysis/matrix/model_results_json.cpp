@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "harness/analysis/matrix/model_results.hpp"
@@ -16,10 +17,11 @@ constexpr std::size_t kMaxModels = 100'000;
 constexpr std::size_t kMaxNumbers = 1'000;  // of a model: bounds, modes, what-ifs
 constexpr std::int64_t kMaxExtent = std::int64_t{1} << 40U;
 
+/// Returns [value, low, high]: an array is read several times as fast as an object.
 json estimate_json(const std::optional<Estimate>& estimate) {
-  return estimate ? json{{"value", estimate->value},
-                         {"low", results::or_null(estimate->low)},
-                         {"high", results::or_null(estimate->high)}}
+  return estimate ? json::array({estimate->value,
+                                 results::or_null(estimate->low),
+                                 results::or_null(estimate->high)})
                   : json();
 }
 
@@ -27,9 +29,18 @@ std::optional<Estimate> read_estimate(const JsonObject& object, const char* name
   if (!object.has(name)) {
     return std::nullopt;
   }
-  const JsonObject estimate = object.object(name);
-  return make_estimate(
-      estimate.number("value"), estimate.optional_number("low"), estimate.optional_number("high"));
+  const json& parts = object.array(name, 3);
+  const auto number = [&](std::size_t i) {
+    return parts[i].is_null() ? std::nullopt : std::optional(parts[i].get<double>());
+  };
+  if (parts.size() != 3 || !parts[0].is_number() ||
+      !std::all_of(parts.begin(), parts.end(), [](const json& part) {
+        return part.is_number() || part.is_null();
+      })) {
+    throw Error(Error::Kind::kUser,
+                std::string("field '") + name + "' is not an array of three numbers");
+  }
+  return make_estimate(*number(0), number(1), number(2));
 }
 
 json model_json(const ModelResults& model) {

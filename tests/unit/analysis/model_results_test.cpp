@@ -83,8 +83,15 @@ TEST(ModelResults, a_wrong_document_is_refused_by_the_name_of_its_field) {
     EXPECT_THROW(static_cast<void>(model_results_from_json(text)), Error) << text;
   }
   std::string json = to_json(std::vector<ModelResults>{timed_model("vgg", 0.25)});
-  json.replace(json.find("\"ok\""), 4, "\"fine\"");
-  EXPECT_THROW(static_cast<void>(model_results_from_json(json)), Error);
+  std::string word = json;
+  word.replace(word.find("\"ok\""), 4, "\"fine\"");
+  EXPECT_THROW(static_cast<void>(model_results_from_json(word)), Error);
+  for (const char* const time : {"[0.25]", "[\"x\",0,1]", "[null,0,1]", "[1,2,3,4]"}) {
+    std::string changed = json;
+    const std::size_t begin = changed.find("[0.25");
+    changed.replace(begin, changed.find(']', begin) + 1 - begin, time);
+    EXPECT_THROW(static_cast<void>(model_results_from_json(changed)), Error) << time;
+  }
 }
 
 }  // namespace

@@ -46,6 +46,7 @@ TEST(DerivedPayload, what_they_cannot_read_is_refused_by_kind_and_subject) {
                                  "controls",
                                  "execution",
                                  "load",
+                                 "model_results",
                                  "noise",
                                  "paired_execution",
                                  "qualification",

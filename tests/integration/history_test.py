@@ -121,6 +121,20 @@ class History(Command):
         self.days([1.2] * 10, first=20)
         self.assertEqual([point["state"] for point in self.only(self.json("detect", "--gate"))["change_points"]], ["invalid"])
 
+    def test_a_decision_that_comes_back_holds(self):
+        runs = self.days([1.0] * 12 + [1.2] * 8)
+        for option in ("--accept", "--invalid", "--accept", "--accept"):
+            self.plumb("detect", option, f"@{runs[12]}", "--reason", "agreed")
+        self.assertEqual([point["state"] for point in self.only(self.json("detect"))["change_points"]], ["accepted"])
+        book = self.store_rows("select json_extract(payload, '$.state') from derived where kind = 'change' order by id")
+        self.assertEqual([row[0] for row in book][-3:], ["accepted", "invalid", "accepted"], "the same decision twice is one entry")
+        self.assertEqual(self.plumb("store", "verify").returncode, 0)
+        exported = self.folder / "runs.jsonl"
+        exported.write_text(self.plumb("store", "export").stdout)
+        self.environment["PLUMB_STORE"] = f"sqlite:{self.folder}/other.db"
+        self.plumb("store", "import", exported)
+        self.assertEqual([point["state"] for point in self.only(self.json("detect"))["change_points"]], ["accepted"])
+
     def test_creep_below_every_step(self):
         self.days([1.0 + 0.001 * day for day in range(110)])
         document = self.json("detect", "--gate", expect=1)

@@ -2,7 +2,9 @@
 #include "harness/session/stored/change_triage.hpp"
 
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
+#include <utility>
 
 #include "harness/base/error.hpp"
 #include "harness/base/json_text.hpp"
@@ -10,6 +12,40 @@
 #include "harness/session/stored/run_record.hpp"
 
 namespace plumb::session {
+namespace {
+
+/// Entries of the book of changes for one series in one run.
+struct StoredEntries {
+  std::size_t count = 0;
+  std::optional<nlohmann::json> last;
+};
+
+StoredEntries read_entries(const store::Store& store, const analysis::ChangeRecord& change) {
+  StoredEntries entries;
+  std::string last;
+  for (results::DerivedRecord& record : store.derived(change.run, "change")) {
+    if (record.subject == change.series) {
+      ++entries.count;
+      last = std::move(record.payload);
+    }
+  }
+  if (entries.count > 0) {
+    entries.last = results::parse_json(last);
+  }
+  return entries;
+}
+
+/// Returns whether a stored entry has the values of a new one, which has no number yet.
+bool says_the_same(const nlohmann::json& stored, const nlohmann::json& entry) {
+  for (const auto& [name, value] : entry.items()) {
+    if (!stored.contains(name) || stored.at(name) != value) {
+      return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace
 
 std::vector<analysis::ChangeRecord> read_changes(const store::Store& store,
                                                  std::span<const results::RunRecord> runs) {
@@ -39,15 +75,18 @@ void enter_changes(store::Store& store,
                    std::span<const analysis::ChangeRecord> changes,
                    const results::RunId& newest) {
   for (const analysis::ChangeRecord& change : changes) {
-    put_run_record(store,
-                   change.run,
-                   "change",
-                   change.series,
-                   json_text(nlohmann::json{{"state", to_text(change.state)},
-                                            {"reason", change.reason},
-                                            {"before_seconds", change.before},
-                                            {"after_seconds", change.after},
-                                            {"judged_with", newest}}));
+    nlohmann::json entry{{"state", to_text(change.state)},
+                         {"reason", change.reason},
+                         {"before_seconds", change.before},
+                         {"after_seconds", change.after},
+                         {"judged_with", newest}};
+    const StoredEntries earlier = read_entries(store, change);
+    if (earlier.last && says_the_same(*earlier.last, entry)) {
+      continue;
+    }
+    // The store drops a record that it has already, and a decision may come back.
+    entry["number"] = earlier.count;
+    put_run_record(store, change.run, "change", change.series, json_text(entry));
   }
 }
 

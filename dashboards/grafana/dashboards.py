@@ -26,6 +26,7 @@ STATE_NAMES, NO_YES, DOWN_UP = named(*STATES.items()), named(("no", GREEN), ("ye
 TO_MODEL = ("Model", "/d/plumb-model?${__url_time_range}&var-model=${__data.fields.Model}&var-batch=${__data.fields.Batch}"
                      "&var-dtype=${__data.fields.Type}")
 TO_REPORT = ("Report", "${reports}/models/${__data.fields.Model}", True)
+TO_COMMIT = ("Commit", "${commits}/${__data.fields.Commit}", True)
 TO_RUNNERS = ("Runner health", "/d/plumb-runners?${__url_time_range}&var-suite=${__data.fields.Suite}")
 MODEL_LINE = "{{model}} · batch {{batch}} · {{dtype}} {{dims}} · {{device}}"
 RUN_LINE = "{{suite}} · {{device}} · {{stack}}"
@@ -302,7 +303,8 @@ COMPARISON = {
 RUNNERS = {
     "name": "runners", "title": "Plumbline / Runner health", "span": "7d",
     "description": "Whether the machines that measure were quiet, cool and unchanged, and whether every suite finished",
-    "variables": variables("plumb_run_timestamp_seconds", "device", "stack", "suite"),
+    "variables": [*variables("plumb_run_timestamp_seconds", "device", "stack", "suite"),
+                  address("commits", "Commits", "https://example.org/team/repo/commit", "The address of a commit, without the commit at its end")],
     "annotations": [upgrades()],
     "rows": [
         ("Delivery", [
@@ -312,6 +314,8 @@ RUNNERS = {
                    ("Complete models", "none", latest("plumb_run_models", OF_SUITE, state="complete")),
                    ("Incomplete models", "none", latest("plumb_run_models", OF_SUITE, state="incomplete"))],
                   colors={"Age": AGE, "Incomplete models": NONE_IS_CALM}, sort=("Age", True), size=(24, 8)),
+            table("Commits", "What the newest run of each suite measured, by its labels", ("suite", "device", "stack", "threads", "commit", "branch"),
+                  [(None, "none", latest("plumb_run_commit_info", OF_SUITE))], links={"Commit": (TO_COMMIT,)}, sort=("Suite", False), size=(24, 8)),
             graph("Duration", "How long each run took; a suite that slows down spends its budget earlier",
                   (history("plumb_run_duration_seconds", OF_SUITE), RUN_LINE), unit="s"),
             graph("Rows by outcome", "What became of every row of the newest runs",

@@ -79,6 +79,7 @@ std::optional<analysis::RunComparisonReport> BaselineCheck::check(
   }
   analysis::RunComparisonReport report =
       session::compare_stored_runs({store, models}, *baseline_, run, options_.varied, {});
+  report.commits = options_.commits;
   write_reports(report, reporting::comparison_formats(), options_.outputs);
   session::store_comparison(store, report);
   return report;

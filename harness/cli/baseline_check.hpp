@@ -24,6 +24,7 @@ struct BaselineOptions {
   std::vector<std::string> outputs;
   bool gate = false;
   std::string confirm = "auto";  ///< auto, never, or the number of fresh processes
+  results::CommitLink commits;   ///< for the reports
 };
 void add_baseline_options(CLI::App& command, BaselineOptions& options);
 

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <string>
 
+#include "harness/results/labels/commit_link.hpp"
 #include "harness/session/host/user_paths.hpp"
 #include "harness/session/work/session_context.hpp"
 
@@ -21,6 +22,7 @@ namespace plumb::cli {
 struct CommandContext {
   std::string version;                 ///< of this program
   std::string named_store;             ///< `--store` or PLUMB_STORE; empty: the default
+  std::string commit_url;              ///< `--commit-url` or PLUMB_COMMIT_URL; empty: none
   bool json = false;                   ///< one JSON document on stdout instead of text
   const std::atomic<bool>& stop;       ///< set by Ctrl-C or TERM
   const session::ModelSource& models;  ///< built in
@@ -31,6 +33,11 @@ struct CommandContext {
   /// Returns where the store is. Throws Error{kEnvironment} if nothing says where.
   [[nodiscard]] std::string store_url() const {
     return named_store.empty() ? session::default_store_url() : named_store;
+  }
+
+  /// Returns the addresses of commits. Throws Error{kUser} if the template is none.
+  [[nodiscard]] results::CommitLink commits() const {
+    return commit_url.empty() ? results::CommitLink() : results::CommitLink(commit_url);
   }
 
   [[nodiscard]] session::SessionContext session(store::Store& store) const {

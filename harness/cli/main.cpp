@@ -58,6 +58,7 @@ int run(int argc, char** argv, terminal::StandardOutput& output) {
   terminal::ProgressLine progress;
   CommandContext context{.version = session::kPlumbVersion,
                          .named_store = "",
+                         .commit_url = "",
                          .json = false,
                          .stop = stop_wanted,
                          .models = models,
@@ -67,6 +68,11 @@ int run(int argc, char** argv, terminal::StandardOutput& output) {
                  context.named_store,
                  "where results are kept: sqlite:PATH (default: the user's data folder)")
       ->envname("PLUMB_STORE");
+  app.add_option("--commit-url",
+                 context.commit_url,
+                 "address of a commit, which reports and pages link: "
+                 "https://example.org/team/repo/commit/{commit}")
+      ->envname("PLUMB_COMMIT_URL");
   app.add_flag("--json", context.json, "print one JSON document on stdout");
   app.parse_complete_callback([&] {
     if (context.json) {

@@ -84,8 +84,9 @@ struct WebPages::Worker {
       return page_reply(200, kReport, found->report);
     }
     std::ostringstream out;
-    reporting::format_for(reporting::report_formats(), "report.html")
-        .write(session::analyze_run({*store, models}, run, {}), out);
+    analysis::RunReport report = session::analyze_run({*store, models}, run, {});
+    report.commits = commits;
+    reporting::format_for(reporting::report_formats(), "report.html").write(report, out);
     const auto text = std::make_shared<const std::string>(std::move(out).str());
     if (run.state == results::RunState::kFinished && text->size() <= kLargestReportKept) {
       kept.push_front({run.header.id, text});
@@ -106,8 +107,9 @@ struct WebPages::Worker {
       varied.push_back(each->second);
     }
     const auto store = open();
-    const analysis::RunComparisonReport compared =
+    analysis::RunComparisonReport compared =
         session::compare_stored_runs({*store, models}, base, candidate, varied, {});
+    compared.commits = commits;
     return make_page(200, [&](std::ostream& out) {
       reporting::write_comparison_page(compared, reporting::PagePlace::kServer, out);
     });
@@ -118,7 +120,7 @@ struct WebPages::Worker {
     const std::shared_ptr<const MetricsSnapshot> now = newest();
     if (path.empty()) {
       return make_page(200, [&](std::ostream& out) {
-        reporting::write_overview_page(*now->runs, *now->suites, now->up, out);
+        reporting::write_overview_page(*now->runs, *now->suites, now->up, commits, out);
       });
     }
     if (path.size() == 2 && path[0] == "runs") {
@@ -162,15 +164,20 @@ struct WebPages::Worker {
 
   std::string store_url;
   const session::ModelSource& models;
+  results::CommitLink commits;
   Newest newest;
   std::list<Kept> kept;  ///< last used first
   std::atomic<std::size_t> waiting{0};
   boost::asio::thread_pool thread{1};
 };
 
-WebPages::WebPages(std::string store_url, const session::ModelSource& models, Newest newest)
+WebPages::WebPages(std::string store_url,
+                   const session::ModelSource& models,
+                   results::CommitLink commits,
+                   Newest newest)
     : worker_(std::make_unique<Worker>(models)) {
   worker_->store_url = std::move(store_url);
+  worker_->commits = std::move(commits);
   worker_->newest = std::move(newest);
 }
 

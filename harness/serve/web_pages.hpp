@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "harness/results/labels/commit_link.hpp"
 #include "harness/serve/http_server.hpp"
 #include "harness/serve/metrics_publisher.hpp"
 #include "harness/serve/request_target.hpp"
@@ -24,7 +25,10 @@ class WebPages {
   using Newest = std::function<std::shared_ptr<const MetricsSnapshot>()>;
 
   /// Keeps a reference to the models.
-  WebPages(std::string store_url, const session::ModelSource& models, Newest newest);
+  WebPages(std::string store_url,
+           const session::ModelSource& models,
+           results::CommitLink commits,
+           Newest newest);
   WebPages(const WebPages&) = delete;
   WebPages& operator=(const WebPages&) = delete;
   WebPages(WebPages&&) = delete;

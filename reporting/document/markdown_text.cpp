@@ -51,6 +51,11 @@ std::string markdown_cell(const std::string& text) {
   return sanitize_utf8(safe);
 }
 
+std::string markdown_link(const std::string& text, const std::string& address) {
+  const std::string shown = markdown_cell(text);
+  return address.empty() ? shown : "[" + shown + "](" + address + ")";
+}
+
 std::string markdown_code(const std::string& text) {
   std::string safe = text;
   std::replace_if(

@@ -12,6 +12,10 @@ inline constexpr std::size_t kMarkdownLimit = 60'000;  ///< bytes; GitHub allows
 /// Makes text safe in a table cell: on one line, without markup, bars or mentions of users.
 [[nodiscard]] std::string markdown_cell(const std::string& text);
 
+/// Returns a link with a text of any origin. Without an address it is the text alone. The address
+/// must have no brackets or spaces, as those of CommitLink.
+[[nodiscard]] std::string markdown_link(const std::string& text, const std::string& address);
+
 /// Returns a key as code, between pairs of backticks. Backticks, bars and new lines in it become
 /// spaces.
 [[nodiscard]] std::string markdown_code(const std::string& text);

@@ -10,7 +10,7 @@ namespace plumb::reporting {
 /// One cell of a table on a page.
 struct PageCell {
   std::string text;
-  std::string link;     ///< address within this server; empty: none
+  std::string link;     ///< address within this server, or of a commit; empty: none
   bool number = false;  ///< aligned to the right
   bool code = false;    ///< shown as code
   std::string drawing;  ///< SVG made by plumb, shown above the text; empty: none

@@ -14,6 +14,8 @@ const percent = (ratio) => known(ratio) ? (100 * ratio).toFixed(0) + ' %' : '–
 const nearness = (ratio) => !known(ratio) ? 'none' : ratio >= kNear ? 'good' : ratio >= kFar ? 'warn' : 'bad';
 const day = (moment) => new Date(moment).toISOString().slice(5, 10);
 
+const commitCell = (commit) => commit ? {node: commitLink(commit.name, commit.url), value: null} : '–';
+
 function tile(label, text, state, explanation) {
   return make('div', {class: 'tile ' + state, title: explanation}, make('strong', {}, text), make('span', {}, label));
 }
@@ -82,9 +84,9 @@ function distanceOverTime() {
 
 function changes() {
   const rows = board.models.flatMap((model) => model.states.filter((s) => kChange[s.state]).map((s) => [title(model), place(model), s.mode, s.metric,
-    {node: make('span', {class: 'heat ' + kChange[s.state]}, s.state), value: null}, ratioCell(s.ratio)]));
+    {node: make('span', {class: 'heat ' + kChange[s.state]}, s.state), value: null}, ratioCell(s.ratio), commitCell(newest(model).commit)]));
   page.append(make('h2', {}, 'Changes against the baseline'));
-  page.append(rows.length ? table('Ratio: newest ÷ baseline, above 1 is slower. Regressed: the newest two comparable runs both show it.', ['model', 'where', 'mode', 'quantity', 'verdict', '#ratio'], rows)
+  page.append(rows.length ? table('Ratio: newest ÷ baseline, above 1 is slower. Regressed: the newest two comparable runs both show it.', ['model', 'where', 'mode', 'quantity', 'verdict', '#ratio', 'commit of the newest run'], rows)
     : make('p', {}, 'No changes: every quantity is equivalent to its baseline, or has no baseline.'));
 }
 
@@ -130,7 +132,7 @@ function latencies() {
       options: {
         scales: {x: {type: 'linear', ticks: {maxTicksLimit: 7, callback: (value) => day(value)}, grid: {display: false}}, y: {beginAtZero: true, title: {display: true, text: 'ms'}}},
         plugins: {marks: {marks: upgradesOf(model)}, legend: {labels: {boxWidth: 12, filter: (item) => item.text !== 'low' && item.text !== 'high'}},
-          tooltip: {callbacks: {title: (items) => moment(new Date(items[0].parsed.x).toISOString()), label: (item) => item.dataset.label + ': ' + time(item.parsed.y / 1e3)}}},
+          tooltip: {callbacks: {title: (items) => moment(new Date(items[0].parsed.x).toISOString()) + ((commit) => commit ? ', commit ' + commit.name.slice(0, 12) : '')(model.points[items[0].dataIndex].commit), label: (item) => item.dataset.label + ': ' + time(item.parsed.y / 1e3)}}},
       },
       plugins: [kMarks],
     })));
@@ -148,8 +150,8 @@ function exclusions() {
 function suites() {
   page.append(make('h2', {}, 'Suites'));
   page.append(table('The newest finished run of every suite, on every device and stack.',
-    ['suite', 'device', 'stack', 'library', '#finished ago', '#took', '#complete models', '#rows without a time', '#disturbed', 'environment changed'],
-    board.suites.map((suite) => [suite.suite, suite.device, suite.stack, suite.library || '–', ageCell(suite.age_seconds), {text: age(suite.duration_seconds), value: suite.duration_seconds},
+    ['suite', 'device', 'stack', 'library', 'commit', '#finished ago', '#took', '#complete models', '#rows without a time', '#disturbed', 'environment changed'],
+    board.suites.map((suite) => [suite.suite, suite.device, suite.stack, suite.library || '–', commitCell(suite.commit), ageCell(suite.age_seconds), {text: age(suite.duration_seconds), value: suite.duration_seconds},
       {text: suite.complete_models + ' of ' + suite.models, value: suite.complete_models}, countCell(suite.failed_rows),
       {text: percent(suite.disturbed_ratio), value: suite.disturbed_ratio}, known(suite.environment_changed) ? (suite.environment_changed ? 'yes' : 'no') : '–'])));
 }

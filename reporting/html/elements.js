@@ -87,6 +87,9 @@ function keyCell(key) {
   return {node: make('div', {class: 'key'}, make('code', {tabindex: '0', title: key}, key), button), value: null};
 }
 
+// A commit as a link, if plumb was told the address of commits; plumb has checked its scheme.
+const commitLink = (commit, address) => address ? make('a', {href: address, rel: 'noreferrer'}, commit.slice(0, 12)) : document.createTextNode(commit.slice(0, 12));
+
 const codeCell = (text) => ({node: make('code', {class: 'long'}, text), value: null});
 
 function cellOf(content, numeric) {

@@ -45,7 +45,8 @@ function header() {
     make('h1', {}, total ? 'How far is each model from its bound?' : 'How long does each layer take?'),
     make('p', {class: 'quiet wide'}, 'Suite ' + run.suite + ' · ' + (report.identity['cpu.model'] || '') + ' · stack ' + run.stack + ' (' + run.backend + ') · ' +
       moment(run.started) + ' · run ' + run.run + ' · environment ' + run.environment +
-      Object.entries(run.labels || {}).map(([name, value]) => ' · ' + name + ' ' + value).join('')));
+      Object.entries(run.labels || {}).filter(([name]) => name !== 'commit').map(([name, value]) => ' · ' + name + ' ' + value).join(''),
+      ...(run.labels && run.labels.commit ? [' · commit ', commitLink(run.labels.commit, report.commit_url)] : [])));
   const box = make('div', {class: whole === total && run.state === 'finished' ? 'verdict' : 'verdict partial'},
     make('strong', {}, (total ? whole + ' of ' + total + ' models are completely measured' : report.layers.filter((l) => l.seconds).length + ' of ' + report.layers.length + ' layers have a time') + (run.state === 'finished' ? '. ' : '; the run is ' + run.state + '. ')),
     run.rows.ok + ' rows measured, ' + run.rows.reused + ' reused, ' + run.rows.failed + ' without a time.');

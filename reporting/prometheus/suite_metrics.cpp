@@ -9,6 +9,7 @@
 #include <tuple>
 
 #include "harness/base/work_clock.hpp"
+#include "harness/results/labels/run_labels.hpp"
 #include "reporting/prometheus/label_text.hpp"
 
 namespace plumb::reporting {
@@ -119,6 +120,21 @@ void add_info(const SuiteMetrics& suite, GaugeFamily& family) {
   }
 }
 
+/// Names what the newest run measured, where its labels say it.
+void add_commit(const SuiteMetrics& suite, GaugeFamily& family) {
+  if (!suite.newest) {
+    return;
+  }
+  const results::RunLabels labels = results::run_labels(suite.newest->run.header.environment);
+  if (const auto commit = labels.find("commit"); commit != labels.end()) {
+    const auto branch = labels.find("branch");
+    family.add(suite_labels(suite),
+               {{"commit", label_text(commit->second)},
+                {"branch", branch == labels.end() ? "" : label_text(branch->second)}},
+               1.0);
+  }
+}
+
 void add_benchmark_times(const SuiteMetrics& suite, GaugeFamily& family) {
   if (!suite.newest) {
     return;
@@ -175,7 +191,7 @@ void add_exclusions(const SuiteMetrics& suite, GaugeFamily& family) {
   }
 }
 
-constexpr std::array<MetricRow<SuiteMetrics>, 12> kTable{{
+constexpr std::array<MetricRow<SuiteMetrics>, 13> kTable{{
     {"plumb_run_timestamp_seconds",
      "When the newest finished run started and finished.",
      add_timestamp},
@@ -188,6 +204,7 @@ constexpr std::array<MetricRow<SuiteMetrics>, 12> kTable{{
     {"plumb_run_disturbed_ratio", "Share of rows measured on a disturbed host.", add_disturbed},
     {"plumb_run_clock_hertz", "Clock of the processor when the run started.", add_clock},
     {"plumb_run_info", "Identifies the newest finished run's suite and environment.", add_info},
+    {"plumb_run_commit_info", "Names the commit of the newest finished run.", add_commit},
     {"plumb_benchmark_seconds", "Time of an imported benchmark.", add_benchmark_times},
     {"plumb_run_benchmarks",
      "Imported benchmarks of the newest finished run by state.",

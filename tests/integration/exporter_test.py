@@ -113,7 +113,8 @@ class Exporter(Command):
         self.assertEqual(served - documented, set())
         # Only with a later run, a clock that the system tells, an imported run, or a suite with exclusions.
         self.assertLessEqual(documented - served, {"plumb_run_unfinished_timestamp_seconds", "plumb_run_clock_hertz",
-                                                   "plumb_benchmark_seconds", "plumb_run_benchmarks", "plumb_run_exclusion_info"})
+                                                   "plumb_benchmark_seconds", "plumb_run_benchmarks", "plumb_run_exclusion_info",
+                                                   "plumb_run_commit_info"})
         self.assertEqual(self.value("plumb_store_runs"), 2)
         self.assertEqual(self.value("plumb_environment_changed"), 0)
         self.assertEqual(self.states("latency"), {"equivalent"})

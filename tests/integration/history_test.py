@@ -68,6 +68,17 @@ class History(Command):
         text = self.plumb("detect", "--gate", expect=1).stdout
         self.assertIn("library.version: 1.0 → 2.0", text)
         self.assertIn("label.commit: 1.0abc6 → 2.0abc0", text)
+        linked = ("--commit-url", "https://example.org/repo/commit/{commit}")
+        self.assertIn("  commit: https://example.org/repo/commit/2.0abc0\n", self.plumb(*linked, "detect", "--stack", "fake").stdout)
+        document = self.json(*linked, "detect", "--stack", "fake")
+        (change,) = {tuple(point[name] for name in ("commit_before", "commit", "commit_url"))
+                     for row in document["series"] for point in row["change_points"]}
+        self.assertEqual(change, ("1.0abc6", "2.0abc0", "https://example.org/repo/commit/2.0abc0"))
+        self.environment["PLUMB_COMMIT_URL"] = "javascript:alert('{commit}')"
+        self.assertIn("must begin with http", self.plumb("detect", "--stack", "fake", expect=2).stderr)
+        self.environment["PLUMB_COMMIT_URL"] = "https://example.org/{commit}"
+        self.plumb("report", "@latest", "-o", self.folder / "run.md")
+        self.assertIn("[2.0abc6](https://example.org/2.0abc6)", (self.folder / "run.md").read_text())
         self.plumb("detect", "--accept", f"@{runs[0]}", expect=2)
         self.plumb("detect", "--accept", "@nonsense", "--reason", "x", expect=2)
         self.plumb("detect", "--accept", f"layers/none@{runs[0]}", "--reason", "x", expect=2)

@@ -10,6 +10,7 @@
 #include "harness/analysis/compare/rounds/boot_comparison.hpp"
 #include "harness/analysis/compare/run_comparison.hpp"
 #include "harness/analysis/report/excluded_metrics.hpp"
+#include "harness/results/labels/commit_link.hpp"
 #include "harness/results/run.hpp"
 
 namespace plumb::analysis {
@@ -62,6 +63,7 @@ struct RunComparisonReport {
   std::vector<results::RunId> calibrations;  ///< that floors come from
   std::optional<ComparisonSource> source;
   std::optional<ComparedBoots> boots;
+  results::CommitLink commits = {};  ///< addresses of what the labels name
 };
 
 }  // namespace plumb::analysis

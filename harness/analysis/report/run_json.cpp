@@ -5,7 +5,7 @@
 #include "harness/base/timestamp.hpp"
 #include "harness/base/work_clock.hpp"
 #include "harness/loadgen/mlperf/mlperf_words.hpp"
-#include "harness/results/run_labels.hpp"
+#include "harness/results/labels/run_labels.hpp"
 
 namespace plumb::analysis {
 namespace {

@@ -8,6 +8,7 @@
 #include "harness/analysis/bounds/single_layer.hpp"
 #include "harness/analysis/whatif/what_if.hpp"
 #include "harness/results/exclusion.hpp"
+#include "harness/results/labels/commit_link.hpp"
 #include "harness/results/run.hpp"
 
 namespace plumb::analysis {
@@ -27,7 +28,8 @@ struct RunReport {
   std::vector<results::Exclusion> exclusions;  ///< of the suite, the expired ones too
   std::vector<results::StoredMeasurement> rows;
   std::optional<results::Calibration> calibration;
-  Timestamp now{};  ///< injected: ages of reused rows are relative to it
+  Timestamp now{};                   ///< injected: ages of reused rows are relative to it
+  results::CommitLink commits = {};  ///< addresses of what the labels name
 };
 
 /// Returns the day on which a run began, such as "2026-11-23": that of its exclusions.

@@ -42,8 +42,10 @@ void add_run_options(CLI::App& command, AnalysisOptions& options) {
 
 analysis::RunReport analyze(const CommandContext& context, const AnalysisOptions& options) {
   const auto store = store::open_store(context.store_url());
-  return session::analyze_run(
-      {*store, context.models}, store->find_run(options.run), options.models);
+  analysis::RunReport report =
+      session::analyze_run({*store, context.models}, store->find_run(options.run), options.models);
+  report.commits = context.commits();
+  return report;
 }
 
 std::string today() {
@@ -68,6 +70,7 @@ void write_report(CommandContext& context, const AnalysisOptions& options) {
     reporting::Dashboard dashboard = serve::make_dashboard(
         {*store, context.models}, current_time(), Seconds(options.days * 86400.0));
     dashboard.version = context.version;
+    dashboard.commits = context.commits();
     write_whole_file(options.output,
                      [&](std::ostream& out) { reporting::write_dashboard(dashboard, out); });
     announce_report(options.output);
@@ -88,9 +91,10 @@ void write_report(CommandContext& context, const AnalysisOptions& options) {
     } else if (!options.criteria.empty()) {
       refuse_criteria(options.run);
     } else {
-      write_reports(session::kept_comparison({*store, context.models}, *runs),
-                    reporting::comparison_formats(),
-                    {options.output});
+      analysis::RunComparisonReport report =
+          session::kept_comparison({*store, context.models}, *runs);
+      report.commits = context.commits();
+      write_reports(report, reporting::comparison_formats(), {options.output});
     }
   } else if (!options.criteria.empty()) {
     refuse_criteria(options.run);

@@ -66,6 +66,7 @@ analysis::ComparisonVerdict compare_stored(const CommandContext& context,
   if (boots) {
     report.source = reporting::boot_source(report);
   }
+  report.commits = context.commits();
   reporting::write_run_comparison(report, style, std::cout);
   write_reports(report, reporting::comparison_formats(), options.outputs);
   if (!boots) {

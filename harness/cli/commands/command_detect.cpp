@@ -217,7 +217,8 @@ void detect_in_store(CommandContext& context,
                             std::move(history.runs),
                             std::move(findings),
                             again,
-                            std::move(history.excluded)},
+                            std::move(history.excluded),
+                            context.commits()},
                            style,
                            std::cout);
   if (options.gate) {

@@ -64,6 +64,7 @@ void measure(CommandContext& context, RunOptions options) {
   if (options.stacks.empty()) {
     options.stacks = {"default"};
   }
+  options.baseline.commits = context.commits();
   const BaselineCheck baseline(options.baseline, *store, options.stacks.size());
   if (const std::optional<results::RunId>& base = baseline.baseline()) {
     for (const std::string& stack : options.stacks) {

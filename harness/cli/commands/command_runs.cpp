@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "harness/cli/command.hpp"
-#include "harness/results/run_labels.hpp"
+#include "harness/results/labels/run_labels.hpp"
 #include "harness/store/store.hpp"
 #include "reporting/content/run/documents.hpp"
 

@@ -62,7 +62,8 @@ void serve(const CommandContext& context, const ServeOptions& options) {
         }
       });
   // Declared after the server and destroyed before it: no page is made for a server that is gone.
-  serve::WebPages made(context.store_url(), context.models, [&] { return publisher.snapshot(); });
+  serve::WebPages made(
+      context.store_url(), context.models, context.commits(), [&] { return publisher.snapshot(); });
   pages = &made;
   if (!server.is_loopback()) {
     spdlog::warn(

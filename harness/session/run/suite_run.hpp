@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "harness/results/execution.hpp"
+#include "harness/results/labels/run_labels.hpp"
 #include "harness/results/run.hpp"
-#include "harness/results/run_labels.hpp"
 #include "harness/session/run/suspect_confirmation.hpp"
 #include "harness/session/work/planner.hpp"
 #include "harness/session/work/session_context.hpp"

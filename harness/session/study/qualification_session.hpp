@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "harness/analysis/qualify/qualification.hpp"
-#include "harness/results/run_labels.hpp"
+#include "harness/results/labels/run_labels.hpp"
 #include "harness/session/paired/paired_rounds.hpp"
 #include "harness/session/work/planner.hpp"
 #include "harness/session/work/session_context.hpp"

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <ostream>
 
+#include "harness/results/labels/run_labels.hpp"
 #include "reporting/content/comparison/comparison_writers.hpp"
 #include "reporting/content/comparison/metric_rows.hpp"
 #include "reporting/document/markdown_text.hpp"
@@ -73,6 +74,21 @@ std::string not_compared_list(const std::vector<analysis::NotCompared>& all) {
   return written < all.size() ? fmt::format("{} and {} more", text, all.size() - written) : text;
 }
 
+/// Returns the commits of both runs: " · commit 91bc07aa51e2 → 4f2a9c01d3b7", each as a link if it
+/// has an address. Empty: no label names them.
+std::string commits_text(const analysis::RunComparisonReport& report) {
+  const std::string before = results::commit_of(report.baseline.header.environment);
+  const std::string after = results::commit_of(report.candidate.header.environment);
+  const auto shown = [&](const std::string& commit) {
+    return commit.empty()
+               ? std::string("–")
+               : markdown_link(results::short_commit(commit), report.commits.address(commit));
+  };
+  return before.empty() && after.empty()
+             ? ""
+             : fmt::format(" · commit {} → {}", shown(before), shown(after));
+}
+
 std::string environment(const analysis::RunComparisonReport& report) {
   constexpr std::size_t kMaxFacts = 20;
   constexpr std::size_t kFactBytes = 4000;
@@ -101,12 +117,13 @@ void write_comparison_markdown(const analysis::RunComparisonReport& report, std:
   const results::RunHeader& before = report.baseline.header;
   const results::RunHeader& after = report.candidate.header;
   const std::string sides = report.source ? markdown_cell(report.source->name)
-                                          : fmt::format("suite {} · stack {} → {} · run {} → {}",
+                                          : fmt::format("suite {} · stack {} → {} · run {} → {}{}",
                                                         markdown_cell(after.suite),
                                                         markdown_cell(before.stack),
                                                         markdown_cell(after.stack),
                                                         before.id,
-                                                        after.id);
+                                                        after.id,
+                                                        commits_text(report));
   std::string text = fmt::format("## Plumbline: {}\n\n{}\n\n{}\n\n",
                                  to_text(comparison.verdict),
                                  counts_text(verdict_counts(comparison.metrics)),

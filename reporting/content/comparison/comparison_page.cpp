@@ -7,6 +7,7 @@
 #include <ostream>
 #include <vector>
 
+#include "harness/results/labels/run_labels.hpp"
 #include "reporting/content/comparison/attribution_rows.hpp"
 #include "reporting/content/comparison/comparison_writers.hpp"
 #include "reporting/content/comparison/metric_rows.hpp"
@@ -24,6 +25,25 @@ constexpr std::size_t kMaxChanged = 200;
 constexpr std::size_t kMaxStrips = 30;
 
 using Row = PageRow;
+
+/// Adds a row for each label that a run has: commits as links where they have an address.
+void add_labels(const analysis::RunComparisonReport& report, std::vector<Row>& rows) {
+  const results::RunLabels before = results::run_labels(report.baseline.header.environment);
+  const results::RunLabels after = results::run_labels(report.candidate.header.environment);
+  results::RunLabels all = before;
+  all.insert(after.begin(), after.end());
+  for (const auto& [name, value] : all) {
+    Row row{text_cell(name)};
+    for (const results::RunLabels* const labels : {&before, &after}) {
+      const auto found = labels->find(name);
+      const std::string text = found == labels->end() ? "–" : found->second;
+      row.push_back(name == "commit" && found != labels->end()
+                        ? link_cell(results::short_commit(text), report.commits.address(text))
+                        : text_cell(text));
+    }
+    rows.push_back(std::move(row));
+  }
+}
 
 void add_head(const analysis::RunComparisonReport& report, PagePlace place, HtmlPage& page) {
   const analysis::RunComparison& comparison = report.comparison;
@@ -63,6 +83,7 @@ void add_head(const analysis::RunComparisonReport& report, PagePlace place, Html
       rows[0][column] = link_cell(rows[0][column].text, run_address(rows[0][column].text));
     }
   }
+  add_labels(report, rows);
   page.table({text_cell(""), text_cell("baseline"), text_cell("candidate")}, rows);
 }
 

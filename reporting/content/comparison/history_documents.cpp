@@ -7,6 +7,7 @@
 #include <map>
 #include <ostream>
 
+#include "harness/results/labels/run_labels.hpp"
 #include "reporting/content/run/exclusion_rows.hpp"
 #include "reporting/content/run/json_documents.hpp"
 #include "reporting/document/aligned_table.hpp"
@@ -30,6 +31,10 @@ class Runs {
   }
   [[nodiscard]] std::string started(const results::RunId& run) const {
     return to_text(by_id_.at(run)->header.started);
+  }
+  /// Returns the commit that a run measured. Empty: it is not known.
+  [[nodiscard]] std::string commit(const results::RunId& run) const {
+    return run.empty() ? "" : results::commit_of(by_id_.at(run)->header.environment);
   }
   /// Lists what differs between the last run of one level and the first of the next.
   [[nodiscard]] std::vector<analysis::EnvironmentDifference> changed(
@@ -70,8 +75,15 @@ std::map<std::pair<std::string, results::RunId>, std::vector<NamedChange>> by_ru
   return groups;
 }
 
-void write_group(const std::vector<NamedChange>& group, const Runs& runs, std::ostream& out) {
+void write_group(const std::vector<NamedChange>& group,
+                 const Runs& runs,
+                 const results::CommitLink& commits,
+                 std::ostream& out) {
   out << fmt::format("\n{}  run {}\n", runs.started(group[0].change->run), group[0].change->run);
+  if (const std::string address = commits.address(runs.commit(group[0].change->run));
+      !address.empty()) {
+    out << fmt::format("  commit: {}\n", address);
+  }
   const auto changed = runs.changed(*group[0].change);
   for (const analysis::EnvironmentDifference& difference : changed) {
     out << fmt::format("  changed there: {}: {} → {}\n",
@@ -128,7 +140,7 @@ void write_text(const HistoryReport& report, const Runs& runs, std::ostream& out
                      report.findings.size());
   const auto groups = by_run(report, runs);
   for (const auto& [run, group] : groups) {
-    write_group(group, runs, out);
+    write_group(group, runs, report.commits, out);
   }
   if (groups.empty()) {
     out << "\nno changes\n";
@@ -172,7 +184,14 @@ void write_text(const HistoryReport& report, const Runs& runs, std::ostream& out
   }
 }
 
-analysis::Json change_json(const analysis::SeriesChange& change, const Runs& runs) {
+/// Returns a text, or null if it is empty.
+analysis::Json text_or_null(const std::string& text) {
+  return text.empty() ? analysis::Json() : analysis::Json(text);
+}
+
+analysis::Json change_json(const analysis::SeriesChange& change,
+                           const Runs& runs,
+                           const results::CommitLink& commits) {
   analysis::Json diff = analysis::Json::array();
   for (const analysis::EnvironmentDifference& difference : runs.changed(change)) {
     diff.push_back({{"fact", difference.name},
@@ -189,6 +208,9 @@ analysis::Json change_json(const analysis::SeriesChange& change, const Runs& run
           {"state", to_text(change.state)},
           {"reason", change.reason},
           {"open", change.is_open()},
+          {"commit_before", text_or_null(runs.commit(change.run_before))},
+          {"commit", text_or_null(runs.commit(change.run))},
+          {"commit_url", text_or_null(commits.address(runs.commit(change.run)))},
           {"environment_diff", std::move(diff)}};
 }
 
@@ -200,10 +222,12 @@ analysis::Json numbered_json(const auto& change) {
           {"confidence", change.confidence}};
 }
 
-analysis::Json finding_json(const analysis::SeriesFinding& finding, const Runs& runs) {
+analysis::Json finding_json(const analysis::SeriesFinding& finding,
+                            const Runs& runs,
+                            const results::CommitLink& commits) {
   analysis::Json changes = analysis::Json::array();
   for (const analysis::SeriesChange& change : finding.changes) {
-    changes.push_back(change_json(change, runs));
+    changes.push_back(change_json(change, runs, commits));
   }
   analysis::Json suspicions = analysis::Json::array();
   for (const analysis::SeriesSuspicion& suspicion : finding.suspicions) {
@@ -257,7 +281,7 @@ void write_history(const HistoryReport& report, OutputMode style, std::ostream& 
   }
   analysis::Json series = analysis::Json::array();
   for (const analysis::SeriesFinding& finding : report.findings) {
-    series.push_back(finding_json(finding, runs));
+    series.push_back(finding_json(finding, runs, report.commits));
   }
   analysis::Json excluded = analysis::Json::array();
   for (const analysis::ExcludedSeries& each : report.excluded) {

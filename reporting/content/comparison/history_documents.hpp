@@ -8,6 +8,7 @@
 
 #include "harness/analysis/history/run_series.hpp"
 #include "harness/analysis/history/series_history.hpp"
+#include "harness/results/labels/commit_link.hpp"
 #include "reporting/content/run/documents.hpp"
 
 namespace plumb::reporting {
@@ -19,6 +20,7 @@ struct HistoryReport {
   std::vector<analysis::SeriesFinding> findings;
   std::string measure_again;  ///< a command for a shell
   std::vector<analysis::ExcludedSeries> excluded = {};
+  results::CommitLink commits = {};  ///< addresses of what the labels name
 };
 
 /// Writes the output of `plumb detect`: changes by the run where they began, then suspicions and

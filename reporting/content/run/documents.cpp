@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "harness/analysis/report/run_kind.hpp"
-#include "harness/results/run_labels.hpp"
+#include "harness/results/labels/run_labels.hpp"
 #include "reporting/content/run/json_documents.hpp"
 #include "reporting/content/run/report_writers.hpp"
 #include "reporting/document/aligned_table.hpp"

@@ -8,6 +8,7 @@
 
 #include "harness/base/error.hpp"
 #include "harness/base/saturating_sum.hpp"
+#include "harness/results/labels/run_labels.hpp"
 #include "reporting/content/run/json_documents.hpp"
 #include "reporting/content/run/report_writers.hpp"
 #include "reporting/content/run/single_layers.hpp"
@@ -148,6 +149,7 @@ analysis::Json page_data(const analysis::RunReport& report) {
       {"header", analysis::run_json(report.run)},
       {"identity", report.run.header.environment.identity},
       {"facts", report.run.header.environment.facts},
+      {"commit_url", report.commits.address(results::commit_of(report.run.header.environment))},
       {"now", to_text(report.now)},
       {"calibration", analysis::Json()},
       {"failures", list_failures(report)},

@@ -5,6 +5,7 @@
 #include <ostream>
 
 #include "harness/loadgen/mlperf/mlperf_words.hpp"
+#include "harness/results/labels/run_labels.hpp"
 #include "reporting/content/run/exclusion_rows.hpp"
 #include "reporting/content/run/load_rows.hpp"
 #include "reporting/content/run/report_writers.hpp"
@@ -187,18 +188,33 @@ std::string layers_section(const analysis::RunReport& report, std::size_t room) 
   return text;
 }
 
+/// Returns the labels of a run: " · branch main · commit 4f2a9c01d3b7", the commit as a link.
+std::string labels_text(const analysis::RunReport& report) {
+  std::string text;
+  for (const auto& [name, value] : results::run_labels(report.run.header.environment)) {
+    text += fmt::format(" · {} {}",
+                        markdown_cell(name),
+                        name == "commit" ? markdown_link(results::short_commit(value),
+                                                         report.commits.address(value))
+                                         : markdown_cell(value));
+  }
+  return text;
+}
+
 }  // namespace
 
 void write_markdown_report(const analysis::RunReport& report, std::ostream& out) {
   const results::RunHeader& header = report.run.header;
   std::string text = fmt::format(
-      "## Plumbline: {}\n\nrun {} · stack {} · environment {} · {} · {} rows measured, {} reused, "
+      "## Plumbline: {}\n\nrun {} · stack {} · environment {} · {}{} · {} rows measured, {} "
+      "reused, "
       "{} without a time\n\n",
       markdown_cell(header.suite),
       header.id,
       markdown_cell(header.stack),
       header.environment.id(),
       to_text(header.started),
+      labels_text(report),
       report.run.rows_ok,
       report.run.rows_reused,
       report.run.rows_failed);

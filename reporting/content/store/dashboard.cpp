@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "harness/base/work_clock.hpp"
+#include "harness/results/labels/run_labels.hpp"
 #include "reporting/content/run/json_documents.hpp"
 #include "reporting/html/embedded_page.hpp"
 #include "reporting/html/page_writer.hpp"
@@ -50,10 +51,24 @@ analysis::ExecutionTime followed(const analysis::ModelBounds& model) {
   return found == model.executions.end() ? wanted : *found;
 }
 
-analysis::Json point_json(const SuiteMetrics& suite, const analysis::ModelBounds& model) {
+/// Returns what a run measured: its commit, and the commit's address. Null: not known.
+analysis::Json commit_json(const SuiteMetrics& suite, const results::CommitLink& commits) {
+  const std::string commit = results::commit_of(suite.newest->run.header.environment);
+  const std::string address = commits.address(commit);
+  return commit.empty()
+             ? analysis::Json()
+             : analysis::Json{
+                   {"name", commit},
+                   {"url", address.empty() ? analysis::Json() : analysis::Json(address)}};
+}
+
+analysis::Json point_json(const SuiteMetrics& suite,
+                          const analysis::ModelBounds& model,
+                          const results::CommitLink& commits) {
   analysis::Json point{{"run", suite.newest->run.header.id},
                        {"started", to_text(suite.newest->run.header.started)},
                        {"library", library_of(suite)},
+                       {"commit", commit_json(suite, commits)},
                        {"seconds", analysis::Json()},
                        {"low", analysis::Json()},
                        {"high", analysis::Json()},
@@ -116,7 +131,7 @@ analysis::Json models_json(const Dashboard& dashboard) {
                                   .try_emplace(place_of(bounds.instance, suite.series),
                                                model_json(suite, bounds.instance))
                                   .first->second;
-      model["points"].push_back(point_json(suite, bounds));
+      model["points"].push_back(point_json(suite, bounds, dashboard.commits));
       model["states"] = states_json(suite, bounds.instance);
     }
   }
@@ -152,7 +167,9 @@ analysis::Json excluded_json(const Dashboard& dashboard) {
   return list;
 }
 
-analysis::Json suite_json(const SuiteMetrics& suite, Timestamp now) {
+analysis::Json suite_json(const SuiteMetrics& suite,
+                          Timestamp now,
+                          const results::CommitLink& commits) {
   const RunMetrics& run = *suite.newest;
   const auto complete = std::count_if(run.models.begin(), run.models.end(), [](const auto& model) {
     return model.measured_layers == model.total_layers;
@@ -161,6 +178,7 @@ analysis::Json suite_json(const SuiteMetrics& suite, Timestamp now) {
                      {"device", suite.device},
                      {"stack", suite.series.stack},
                      {"library", library_of(suite)},
+                     {"commit", commit_json(suite, commits)},
                      {"age_seconds", analysis::Json()},
                      {"duration_seconds", analysis::Json()},
                      {"models", run.models.size()},
@@ -198,7 +216,7 @@ void write_dashboard(const Dashboard& dashboard, std::ostream& out) {
   }
   for (const SuiteMetrics& suite : dashboard.present) {
     if (suite.newest) {
-      data["suites"].push_back(suite_json(suite, dashboard.now));
+      data["suites"].push_back(suite_json(suite, dashboard.now, dashboard.commits));
     }
   }
   write_page(data, embedded_page().dashboard_script, out);

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "harness/results/labels/commit_link.hpp"
 #include "reporting/prometheus/metric_families.hpp"
 
 namespace plumb::reporting {
@@ -15,6 +16,7 @@ struct Dashboard {
   std::vector<SuiteMetrics> points;   ///< a series after each of its finished runs, oldest first
   Timestamp now{};                    ///< injected: ages are relative to it
   std::string version;                ///< of plumb
+  results::CommitLink commits = {};   ///< addresses of what the labels name
 };
 
 /// Writes one page that opens offline. It shows how far each model is from its bound, now and in

@@ -7,6 +7,7 @@
 #include <ostream>
 
 #include "harness/base/percent_encoding.hpp"
+#include "harness/results/labels/run_labels.hpp"
 #include "reporting/content/run/exclusion_rows.hpp"
 #include "reporting/document/quantity_text.hpp"
 #include "reporting/formats/html_page.hpp"
@@ -158,7 +159,22 @@ void add_exclusions(HtmlPage& page, std::span<const SuiteMetrics> suites) {
              rows);
 }
 
-void add_runs(HtmlPage& page, std::span<const results::RunRecord> runs) {
+/// Returns the commit of a run, as a link if it has an address.
+PageCell commit_cell(const results::RunRecord& run, const results::CommitLink& commits) {
+  const std::string commit = results::commit_of(run.header.environment);
+  return link_cell(results::short_commit(commit), commits.address(commit));
+}
+
+/// Returns the labels of a run other than its commit.
+std::string other_labels(const results::RunRecord& run) {
+  results::RunLabels labels = results::run_labels(run.header.environment);
+  labels.erase("commit");
+  return results::to_text(labels);
+}
+
+void add_runs(HtmlPage& page,
+              std::span<const results::RunRecord> runs,
+              const results::CommitLink& commits) {
   page.heading("Runs");
   if (runs.empty()) {
     page.paragraph("The store holds no run yet: make one with plumb run SUITE.");
@@ -181,7 +197,9 @@ void add_runs(HtmlPage& page, std::span<const results::RunRecord> runs) {
                     number_cell(std::to_string(run.rows_ok)),
                     number_cell(std::to_string(run.rows_failed)),
                     number_cell(std::to_string(run.rows_reused)),
-                    text_cell(tags)});
+                    text_cell(tags),
+                    commit_cell(run, commits),
+                    text_cell(other_labels(run))});
   }
   page.begin_form("/compare");
   page.table({text_cell("baseline"),
@@ -194,7 +212,9 @@ void add_runs(HtmlPage& page, std::span<const results::RunRecord> runs) {
               number_cell("ok"),
               number_cell("failed"),
               number_cell("reused"),
-              text_cell("tags")},
+              text_cell("tags"),
+              text_cell("commit"),
+              text_cell("labels")},
              rows);
   if (runs.size() > kRunsShown) {
     page.paragraph(fmt::format("and {} older ones: plumb runs", runs.size() - kRunsShown));
@@ -271,6 +291,7 @@ std::string model_address(const std::string& model) {
 void write_overview_page(std::span<const results::RunRecord> runs,
                          std::span<const SuiteMetrics> suites,
                          bool up,
+                         const results::CommitLink& commits,
                          std::ostream& out) {
   HtmlPage page("Plumbline");
   if (!up) {
@@ -281,7 +302,7 @@ void write_overview_page(std::span<const results::RunRecord> runs,
   page.link("metrics", "/metrics");
   add_models(page, suites);
   add_exclusions(page, suites);
-  add_runs(page, runs);
+  add_runs(page, runs, commits);
   page.write(out);
 }
 

@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 
+#include "harness/results/labels/commit_link.hpp"
 #include "reporting/prometheus/metric_families.hpp"
 
 namespace plumb::reporting {
@@ -18,6 +19,7 @@ namespace plumb::reporting {
 void write_overview_page(std::span<const results::RunRecord> runs,
                          std::span<const SuiteMetrics> suites,
                          bool up,
+                         const results::CommitLink& commits,
                          std::ostream& out);
 
 /// Writes the page of one model, as the newest run of each series has it. Returns false, and

@@ -35,6 +35,20 @@ Dashboard dashboard_of_runs(std::vector<analysis::RunReport> reports) {
   return dashboard;
 }
 
+TEST(Dashboard, names_the_commit_of_each_run) {
+  analysis::RunReport labelled = sample_report();
+  labelled.run.header.environment.facts["label.commit"] = "4f2a";
+  Dashboard dashboard = dashboard_of_runs({sample_report(), labelled});
+  dashboard.commits = results::CommitLink("https://example.org/{commit}");
+  const nlohmann::json data = shown(dashboard);
+  const nlohmann::json commit{{"name", "4f2a"}, {"url", "https://example.org/4f2a"}};
+  EXPECT_EQ(data["models"][0]["points"][0]["commit"], nullptr);
+  EXPECT_EQ(data["models"][0]["points"][1]["commit"], commit);
+  EXPECT_EQ(data["suites"][0]["commit"], commit);
+  dashboard.commits = {};
+  EXPECT_EQ(shown(dashboard)["suites"][0]["commit"]["url"], nullptr);
+}
+
 TEST(Dashboard, follows_a_model_over_its_runs) {
   analysis::RunReport later = sample_report();
   later.run.header.started += std::chrono::hours(24);

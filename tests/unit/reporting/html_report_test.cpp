@@ -32,6 +32,16 @@ TEST(HtmlReport, holds_the_run_as_json) {
   EXPECT_TRUE(cover[2]["free"]);
 }
 
+TEST(HtmlReport, has_the_address_of_the_commit) {
+  analysis::RunReport report = sample_report();
+  EXPECT_EQ(nlohmann::json::parse(data_of(written(report, ".html")))["commit_url"], "");
+  report.run.header.environment.facts["label.commit"] = "4f2a";
+  report.commits = results::CommitLink("https://example.org/{commit}");
+  const auto data = nlohmann::json::parse(data_of(written(report, ".html")));
+  EXPECT_EQ(data["commit_url"], "https://example.org/4f2a");
+  EXPECT_EQ(data["header"]["labels"]["commit"], "4f2a");
+}
+
 TEST(HtmlReport, says_of_a_step_what_the_backend_says_of_its_row) {
   analysis::RunReport report = sample_report();
   results::StoredMeasurement row;

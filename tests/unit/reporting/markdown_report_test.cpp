@@ -20,6 +20,17 @@ TEST(MarkdownReport, lists_every_model_with_its_bounds) {
                         "the fastest |\n"));
 }
 
+TEST(MarkdownReport, names_the_labels_and_links_the_commit) {
+  analysis::RunReport report = sample_report();
+  report.run.header.environment.facts["label.commit"] = "4f2a9c01d3b7e8f0";
+  report.run.header.environment.facts["label.branch"] = "fix_[a](b)";
+  EXPECT_THAT(written(report, ".md"),
+              HasSubstr(" · branch fix\\_\\[a\\](b) · commit 4f2a9c01d3b7 · "));
+  report.commits = results::CommitLink("https://example.org/{commit}");
+  EXPECT_THAT(written(report, ".md"),
+              HasSubstr(" · commit [4f2a9c01d3b7](https://example.org/4f2a9c01d3b7e8f0) · "));
+}
+
 TEST(MarkdownReport, writes_a_dash_for_what_is_not_known) {
   analysis::RunReport report = sample_report();
   report.models[0].bounds.bounds.erase(report.models[0].bounds.bounds.begin());

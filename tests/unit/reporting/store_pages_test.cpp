@@ -18,7 +18,7 @@ std::string overview(const analysis::RunReport& report, bool up = true) {
   const std::vector<results::RunRecord> runs{report.run};
   const std::vector<SuiteMetrics> suites{suite_of(report)};
   std::ostringstream out;
-  write_overview_page(runs, suites, up, out);
+  write_overview_page(runs, suites, up, results::CommitLink("https://example.org/{commit}"), out);
   return out.str();
 }
 
@@ -30,6 +30,24 @@ TEST(StorePages, the_overview_has_models_with_their_bounds_and_runs_with_their_r
   EXPECT_THAT(page, HasSubstr("name=\"cand\" value=\"01JFKD2M4N5P6Q7R8S9T0VWXYZ\" checked"));
   EXPECT_THAT(page, Not(HasSubstr("cannot be read")));
   EXPECT_THAT(overview(sample_report(), false), HasSubstr("cannot be read"));
+}
+
+TEST(StorePages, commits_are_links_and_other_labels_are_text) {
+  analysis::RunReport report = sample_report();
+  report.run.header.environment.facts["label.commit"] = "4f2a9c01d3b7e8f0\"><b>";
+  report.run.header.environment.facts["label.branch"] = "<b>main";
+  const std::string page = overview(report);
+  EXPECT_THAT(page,
+              HasSubstr("<td><a href=\"https://example.org/4f2a9c01d3b7e8f0%22%3E%3Cb%3E\">"
+                        "4f2a9c01d3b7</a></td><td>branch=&lt;b&gt;main</td>"));
+  analysis::RunComparisonReport compared;
+  compared.baseline = compared.candidate = report.run;
+  compared.baseline.header.environment.facts.erase("label.commit");
+  compared.commits = results::CommitLink("https://example.org/{commit}");
+  std::ostringstream comparison;
+  write_comparison_page(compared, PagePlace::kServer, comparison);
+  EXPECT_THAT(comparison.str(),
+              HasSubstr("<td>commit</td><td>–</td><td><a href=\"https://example.org/4f2a9c01"));
 }
 
 TEST(StorePages, hostile_names_are_text_and_whole_addresses) {

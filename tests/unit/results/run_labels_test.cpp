@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/results/run_labels.hpp"
+#include "harness/results/labels/run_labels.hpp"
 
 #include <gmock/gmock.h>
 
@@ -28,6 +28,8 @@ TEST(RunLabels, are_facts_of_a_run_and_split_no_series) {
   add_labels({{"commit", "4f2a"}, {"branch", "main"}}, environment);
   EXPECT_EQ(environment.id(), id);
   EXPECT_EQ(environment.facts.at("label.commit"), "4f2a");
+  EXPECT_EQ(commit_of(environment), "4f2a");
+  EXPECT_EQ(commit_of({}), "");
   EXPECT_THAT(run_labels(environment),
               UnorderedElementsAre(Pair("commit", "4f2a"), Pair("branch", "main")));
   EXPECT_THAT(run_labels({}), IsEmpty());

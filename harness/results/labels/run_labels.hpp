@@ -35,6 +35,9 @@ void add_labels(const RunLabels& labels, Environment& environment);
 /// short commit is.
 [[nodiscard]] bool has_labels(const Environment& environment, const RunLabels& wanted);
 
+/// Returns the commit that a run measured. Empty: its labels name none.
+[[nodiscard]] std::string commit_of(const Environment& environment);
+
 /// Writes labels for a table. Of a commit, it has twelve digits: "branch=main commit=4f2a9c01d3b7".
 [[nodiscard]] std::string to_text(const RunLabels& labels);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/results/run_labels.hpp"
+#include "harness/results/labels/run_labels.hpp"
 
 #include <fmt/format.h>
 
@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "harness/base/error.hpp"
+#include "harness/results/labels/commit_link.hpp"
 
 namespace plumb::results {
 namespace {
@@ -16,7 +17,6 @@ namespace {
 constexpr std::string_view kPrefix = "label.";
 constexpr std::size_t kMaxName = 32;
 constexpr std::size_t kMaxValue = 200;
-constexpr std::size_t kShortCommit = 12;
 
 bool is_name(std::string_view text) {
   return !text.empty() && text.size() <= kMaxName &&
@@ -134,13 +134,16 @@ bool has_labels(const Environment& environment, const RunLabels& wanted) {
   });
 }
 
+std::string commit_of(const Environment& environment) {
+  const auto commit = environment.facts.find(std::string(kPrefix) + "commit");
+  return commit == environment.facts.end() ? "" : commit->second;
+}
+
 std::string to_text(const RunLabels& labels) {
   std::string text;
   for (const auto& [name, value] : labels) {
-    text += fmt::format("{}{}={}",
-                        text.empty() ? "" : " ",
-                        name,
-                        name == "commit" ? value.substr(0, kShortCommit) : value);
+    text += fmt::format(
+        "{}{}={}", text.empty() ? "" : " ", name, name == "commit" ? short_commit(value) : value);
   }
   return text;
 }

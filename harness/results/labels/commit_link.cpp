@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/results/labels/commit_link.hpp"
+
+#include <fmt/format.h>
+
+#include "harness/base/error.hpp"
+#include "harness/base/percent_encoding.hpp"
+
+namespace plumb::results {
+namespace {
+
+constexpr std::string_view kCommit = "{commit}";
+constexpr std::size_t kMaxTemplate = 500;
+constexpr std::size_t kShortCommit = 12;
+// Characters of RFC 3986, without those that end a link in Markdown.
+constexpr std::string_view kOfAddress =
+    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~:/?#&+,;=%@";
+
+[[noreturn]] void refuse(std::string_view url, const char* why) {
+  throw Error(Error::Kind::kUser,
+              fmt::format("'{}' is no template for the addresses of commits: {}; write one such as "
+                          "https://example.org/team/repo/commit/{{commit}}",
+                          url,
+                          why));
+}
+
+}  // namespace
+
+CommitLink::CommitLink(std::string_view url) {
+  const std::size_t place = url.find(kCommit);
+  if (place == std::string_view::npos || url.find(kCommit, place + 1) != std::string_view::npos) {
+    refuse(url, "it must have {commit} once");
+  }
+  before_ = url.substr(0, place);
+  after_ = url.substr(place + kCommit.size());
+  const std::size_t scheme = before_.starts_with("https://")  ? 8
+                             : before_.starts_with("http://") ? 7
+                                                              : 0;
+  const std::size_t host_end = before_.find('/', scheme);
+  if (scheme == 0) {
+    refuse(url, "it must begin with http:// or https://");
+  }
+  if (host_end == std::string::npos || host_end == scheme) {
+    refuse(url, "{commit} must stand behind the host");
+  }
+  if (url.size() > kMaxTemplate ||
+      (before_ + after_).find_first_not_of(kOfAddress) != std::string::npos) {
+    refuse(url, "it is too long, or has a character that an address cannot have");
+  }
+  if (before_.find('@') < host_end) {
+    refuse(url, "it has a user's name");
+  }
+}
+
+std::string CommitLink::address(std::string_view commit) const {
+  // Dots alone would lead to another folder.
+  if (before_.empty() || commit.find_first_not_of('.') == std::string_view::npos) {
+    return {};
+  }
+  return before_ + percent_encoded(commit) + after_;
+}
+
+std::string short_commit(std::string_view commit) {
+  return std::string(commit.substr(0, kShortCommit));
+}
+
+}  // namespace plumb::results

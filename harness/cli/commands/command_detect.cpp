@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "harness/base/error.hpp"
+#include "harness/base/shell_word.hpp"
 #include "harness/cli/command.hpp"
 #include "harness/session/stored/change_triage.hpp"
 #include "harness/session/stored/stored_history.hpp"
@@ -85,41 +86,25 @@ void evaluate(const std::string& file, reporting::OutputMode style) {
   reporting::write_evaluation(evaluation, style, std::cout);
 }
 
-/// Quotes a word for a POSIX shell.
-std::string shell_word(const std::string& word) {
-  const bool plain = !word.empty() && std::all_of(word.begin(), word.end(), [](unsigned char c) {
-    return std::isalnum(c) != 0 ||
-           std::string_view("-_./=,:+@%").find(static_cast<char>(c)) != std::string_view::npos;
-  });
-  if (plain) {
-    return word;
-  }
-  std::string quoted = "'";
-  for (const char c : word) {
-    quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  }
-  return quoted + "'";
-}
-
 /// Returns the command that measures once more what a run did: its suite or models, on its stack.
 std::string measure_again(const results::RunHeader& newest) {
   std::vector<std::string> words;
   for (const std::string& word : newest.command) {
     if (!word.empty()) {  // a run of models has no suite
-      words.push_back(shell_word(word));
+      words.push_back(word);
     }
   }
   if (words.size() > 1 && words[1] == "run") {
     if (newest.stack != "default") {
-      words.insert(words.end(), {"--stack", shell_word(newest.stack)});
+      words.insert(words.end(), {"--stack", newest.stack});
     }
     const auto threads = newest.environment.identity.find("threads");
     if (threads != newest.environment.identity.end() && threads->second != "1") {
-      words.insert(words.end(), {"--threads", shell_word(threads->second)});
+      words.insert(words.end(), {"--threads", threads->second});
     }
     words.insert(words.end(), {"--reuse", "never"});
   }
-  return fmt::format("{}", fmt::join(words, " "));
+  return shell_command(words);
 }
 
 std::vector<analysis::SeriesFinding> judge(const session::StoredHistory& history,

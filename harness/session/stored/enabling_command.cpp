@@ -5,24 +5,11 @@
 
 #include <nlohmann/json.hpp>
 
+#include "harness/base/shell_word.hpp"
 #include "harness/results/execution_mode.hpp"
 
 namespace plumb::session {
 namespace {
-
-/// Quotes a word for a POSIX shell, where it needs that.
-std::string shell_word(std::string_view text) {
-  constexpr std::string_view kPlain =
-      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./:,@%";
-  if (!text.empty() && text.find_first_not_of(kPlain) == std::string_view::npos) {
-    return std::string(text);
-  }
-  std::string quoted = "'";
-  for (const char c : text) {
-    quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  }
-  return quoted + "'";
-}
 
 /// Returns a path without its folder if it is absolute. Pages that are served show commands, and
 /// must not tell where a user's files lie.

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "harness/base/shell_word.hpp"
 #include "reporting/content/comparison/metric_rows.hpp"
 #include "reporting/document/quantity_text.hpp"
 

@@ -8,6 +8,7 @@
 #include <ostream>
 
 #include "harness/analysis/report/comparison_json.hpp"
+#include "harness/base/shell_word.hpp"
 #include "reporting/content/comparison/attribution_rows.hpp"
 #include "reporting/content/comparison/comparison_page.hpp"
 #include "reporting/content/comparison/comparison_writers.hpp"

@@ -9,6 +9,7 @@
 #include <tuple>
 #include <vector>
 
+#include "harness/base/shell_word.hpp"
 #include "reporting/content/run/exclusion_rows.hpp"
 #include "reporting/document/aligned_table.hpp"
 #include "reporting/document/quantity_text.hpp"
@@ -123,14 +124,6 @@ std::string why_text(const analysis::MetricComparison& metric) {
     why += same_follows ? "" : ": " + cause.evidence;
   }
   return why;
-}
-
-std::string shell_quoted(const std::string& text) {
-  std::string quoted = "'";
-  for (const char c : text) {
-    quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  }
-  return quoted + "'";
 }
 
 std::string layer_command(const std::string& key) {

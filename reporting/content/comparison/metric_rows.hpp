@@ -28,8 +28,6 @@ namespace plumb::reporting {
 /// Returns the explanation of a change: the reason and the causes with their shares, on one line.
 [[nodiscard]] std::string why_text(const analysis::MetricComparison& metric);
 
-/// Quotes text for a POSIX shell.
-[[nodiscard]] std::string shell_quoted(const std::string& text);
 /// Returns the command that measures a layer again.
 [[nodiscard]] std::string layer_command(const std::string& key);
 /// Returns what is shown of a layer behind its name: "conv1 of lenet, and 2 more: v1:conv;…". A key

@@ -7,6 +7,7 @@
 #include <array>
 #include <ostream>
 
+#include "harness/base/shell_word.hpp"
 #include "reporting/content/comparison/change_documents.hpp"
 #include "reporting/content/comparison/comparison_page.hpp"
 #include "reporting/content/comparison/comparison_report.hpp"

@@ -3,6 +3,7 @@
 
 #include <map>
 
+#include "harness/base/shell_word.hpp"
 #include "reporting/content/comparison/metric_rows.hpp"
 #include "reporting/content/comparison/metric_table.hpp"
 #include "reporting/content/qualification/qualification_writers.hpp"
@@ -230,15 +231,7 @@ void add_history(const analysis::QualificationReport& report, Page& page) {
 
 void add_data(const analysis::Qualification& q, Page& page) {
   page.heading("13. Data, and how to repeat it");
-  std::string command;
-  for (const std::string& word : q.command) {
-    const bool plain =
-        !word.empty() &&
-        word.find_first_not_of(
-            "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./=:,@%+") ==
-            std::string::npos;
-    command += (command.empty() ? "" : " ") + (plain ? word : shell_quoted(word));
-  }
+  const std::string command = shell_command(q.command);
   page.table({text_cell(""), text_cell("")},
              {{text_cell("repeat it"), code_cell(command.empty() ? kNotMeasured : command)},
               {text_cell("raw samples"),

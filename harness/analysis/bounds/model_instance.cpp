@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <charconv>
+
 namespace plumb::analysis {
 
 std::string to_text(const ModelInstance& instance, std::string_view separator) {
@@ -20,6 +22,45 @@ std::string subject_of(const ModelInstance& instance) {
     text += fmt::format("|{}={}", name, extent);
   }
   return text;
+}
+
+std::optional<ModelInstance> parse_subject(std::string_view subject) {
+  ModelInstance instance;
+  // From the end, because a model's name may have any characters.
+  const auto take_last = [&]() -> std::optional<std::string_view> {
+    const std::size_t bar = subject.rfind('|');
+    if (bar == std::string_view::npos) {
+      return std::nullopt;
+    }
+    const std::string_view last = subject.substr(bar + 1);
+    subject = subject.substr(0, bar);
+    return last;
+  };
+  const auto number = [](std::string_view text) -> std::optional<std::int64_t> {
+    std::int64_t value = 0;
+    const auto parsed = std::from_chars(text.data(), text.data() + text.size(), value);
+    return parsed.ec == std::errc() && parsed.ptr == text.data() + text.size()
+               ? std::optional(value)
+               : std::nullopt;
+  };
+  std::optional<std::string_view> part = take_last();
+  for (; part && part->find('=') != std::string_view::npos; part = take_last()) {
+    const std::size_t equals = part->rfind('=');
+    const std::optional<std::int64_t> extent = number(part->substr(equals + 1));
+    if (!extent) {
+      return std::nullopt;
+    }
+    instance.dims.emplace(part->substr(0, equals), *extent);
+  }
+  const std::optional<std::string_view> batch = part ? take_last() : std::nullopt;
+  const std::optional<std::int64_t> size = batch ? number(*batch) : std::nullopt;
+  if (!size || subject.empty()) {
+    return std::nullopt;
+  }
+  instance.dtype = *part;
+  instance.batch = *size;
+  instance.model = subject;
+  return instance;
 }
 
 }  // namespace plumb::analysis

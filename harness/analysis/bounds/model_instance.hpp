@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -24,5 +25,7 @@ struct ModelInstance {
 
 /// Returns the subject of an instance's derived records: "bert-base|1|f32|sequence=128".
 [[nodiscard]] std::string subject_of(const ModelInstance& instance);
+/// Parses what subject_of() wrote. Absent: the text is no subject.
+[[nodiscard]] std::optional<ModelInstance> parse_subject(std::string_view subject);
 
 }  // namespace plumb::analysis

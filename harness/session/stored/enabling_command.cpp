@@ -79,4 +79,35 @@ std::string enabling_command(const results::RunHeader& run,
   return command + threads_option(run, mode) + fmt::format(" --mode {}", mode);
 }
 
+std::string repeating_command(const results::RunHeader& run, const std::string& series) {
+  for (const std::string_view begin : {"layers/", "capability/", "accuracy/"}) {
+    if (series.starts_with(begin) && series.substr(begin.size()).starts_with("v")) {
+      return "plumb layer " + shell_quoted(series.substr(begin.size())) +
+             (run.stack == "default" ? "" : " --stack " + shell_word(run.stack)) +
+             threads_option(run, "plain");
+    }
+  }
+  constexpr std::string_view kModels = "models/";
+  constexpr std::string_view kEndToEnd = "/end_to_end/";
+  const std::size_t last = series.rfind('/');
+  if (!series.starts_with(kModels) || last < kModels.size()) {
+    return "";
+  }
+  const std::size_t executed = series.rfind(kEndToEnd);
+  const std::size_t subject_end =
+      executed != std::string::npos ? executed : series.rfind('/', last - 1);
+  const auto instance = subject_end == std::string::npos || subject_end < kModels.size()
+                            ? std::nullopt
+                            : analysis::parse_subject(std::string_view(series).substr(
+                                  kModels.size(), subject_end - kModels.size()));
+  if (!instance) {
+    return "";
+  }
+  const std::string mode =
+      executed != std::string::npos
+          ? series.substr(executed + kEndToEnd.size(), last - executed - kEndToEnd.size())
+          : series.substr(last + 1);
+  return enabling_command(run, *instance, mode.empty() || mode == "any" ? "plain" : mode);
+}
+
 }  // namespace plumb::session

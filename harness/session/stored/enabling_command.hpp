@@ -16,4 +16,9 @@ namespace plumb::session {
                                            const analysis::ModelInstance& instance,
                                            std::string_view mode);
 
+/// Returns the command that measures a series of a run once more: a layer by its key, or a model.
+/// Empty: the series is of neither.
+[[nodiscard]] std::string repeating_command(const results::RunHeader& run,
+                                            const std::string& series);
+
 }  // namespace plumb::session

@@ -22,5 +22,19 @@ TEST(ModelInstance, differs_from_one_of_another_size) {
   EXPECT_NE(subject_of(one), subject_of(other));
 }
 
+TEST(ModelInstance, is_parsed_from_its_subject) {
+  for (const ModelInstance& each :
+       {ModelInstance{"lenet"},
+        ModelInstance{"bert-base", 8, "bf16", {{"sequence", 384}, {"layers", 2}}},
+        ModelInstance{"a|b|1", 2, "f32", {{"input ids.1", 8}}}}) {
+    const auto parsed = parse_subject(subject_of(each));
+    ASSERT_TRUE(parsed) << subject_of(each);
+    EXPECT_EQ(*parsed, each);
+  }
+  for (const char* const text : {"", "lenet", "lenet|1", "|1|f32", "lenet|x|f32", "a|1|f32|n=x"}) {
+    EXPECT_FALSE(parse_subject(text)) << text;
+  }
+}
+
 }  // namespace
 }  // namespace plumb::analysis

@@ -39,5 +39,24 @@ TEST(EnablingCommand, names_the_type_and_the_axes_of_a_model_without_a_suite) {
       "sequence=384 --mode fusion");
 }
 
+TEST(RepeatingCommand, measures_a_layer_or_a_model_with_the_stack_of_the_run) {
+  results::RunHeader run;
+  run.command = {"plumb", "run", "tiny.toml"};
+  run.stack = "new";
+  run.environment.identity["threads"] = "2";
+  EXPECT_EQ(repeating_command(run, "layers/v1:relu;in=f32[8]"),
+            "plumb layer 'v1:relu;in=f32[8]' --stack new --threads 2");
+  EXPECT_EQ(repeating_command(run, "models/lenet|1|f32/end_to_end/fusion/single_stream"),
+            "plumb run tiny.toml --model lenet --stack new --threads 2 --mode fusion");
+  EXPECT_EQ(repeating_command(run, "models/lenet|1|f32/library/fusion"),
+            "plumb run tiny.toml --model lenet --stack new --threads 2 --mode fusion");
+  EXPECT_EQ(repeating_command(run, "models/lenet|1|f32/hardware/any"),
+            "plumb run tiny.toml --model lenet --stack new --threads 2 --mode plain");
+  for (const char* const series :
+       {"", "geometric_mean", "layers/external:mine:x", "models/", "models/x", "models/x/y/z"}) {
+    EXPECT_EQ(repeating_command(run, series), "") << series;
+  }
+}
+
 }  // namespace
 }  // namespace plumb::session

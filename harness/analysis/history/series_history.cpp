@@ -22,25 +22,33 @@ bool starts_segment(ChangeState state) {
   return state == ChangeState::kAccepted || state == ChangeState::kEnvironment;
 }
 
-/// Entry of the book with its index in the history.
+/// What the book says of one change, with its index in the history.
 struct Entry {
   std::size_t index = 0;
-  ChangeRecord record;
+  ChangeRecord record;  ///< the last one
+  std::string assignee;
+  std::vector<ChangeNote> notes;
   bool matched = false;
 };
 
-/// Returns the last entry of each run, in order of the runs.
+/// Returns what the book says of each run, in order of the runs.
 std::vector<Entry> list_entries(const SeriesHistory& history, std::span<const ChangeRecord> book) {
-  std::map<results::RunId, ChangeRecord> last;
+  std::map<results::RunId, Entry> last;
   for (const ChangeRecord& record : book) {
     if (record.series == history.id) {
-      last[record.run] = record;
+      Entry& entry = last[record.run];
+      entry.record = record;
+      entry.assignee = record.assignee.value_or(entry.assignee);
+      if (!record.note.empty()) {
+        entry.notes.push_back({record.who, record.note});
+      }
     }
   }
   std::vector<Entry> entries;
   for (std::size_t i = 0; i < history.points.size(); ++i) {
     if (const auto found = last.find(history.points[i].run); found != last.end()) {
-      entries.push_back({i, found->second, false});
+      entries.push_back(found->second);
+      entries.back().index = i;
     }
   }
   return entries;
@@ -121,6 +129,8 @@ class Judgement {
       change.confidence = point.confidence;
       change.state = entry->record.state;
       change.reason = entry->record.reason;
+      change.assignee = entry->assignee;
+      change.notes = entry->notes;
     }
     if (entry == nullptr || change.state == ChangeState::kWentAway) {
       change.state = ChangeState::kDetected;
@@ -141,6 +151,8 @@ class Judgement {
       SeriesChange change = change_at(entry.index, entry.record.before, entry.record.after);
       change.state = starts_segment(state) ? state : ChangeState::kWentAway;
       change.reason = entry.record.reason;
+      change.assignee = entry.assignee;
+      change.notes = entry.notes;
       if (change.state == ChangeState::kWentAway) {
         enter(change);
       }

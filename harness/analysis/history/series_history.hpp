@@ -41,6 +41,7 @@ struct SeriesHistory {
   struct Point {
     results::RunId run;
     double seconds = 0.0;
+    std::string variant = {};  ///< of a layer
   };
   std::string
       id;  ///< "layers/KEY", "models/SUBJECT/end_to_end/MODE/SCENARIO", "models/SUBJECT/KIND/MODE"
@@ -53,7 +54,14 @@ struct ExcludedSeries {
   results::Exclusion exclusion;
 };
 
-/// Entry of the book of changes. The last entry of a run and series applies.
+/// Words of a person about a change.
+struct ChangeNote {
+  std::string who;
+  std::string text;
+};
+
+/// Entry of the book of changes. The last entry of a run and series applies. Each has the state, so
+/// that an entry that assigns or notes something leaves it as it is.
 struct ChangeRecord {
   std::string series;
   results::RunId run;  ///< first run of the new level
@@ -61,6 +69,9 @@ struct ChangeRecord {
   std::string reason;  ///< a person's words
   double before = 0.0;
   double after = 0.0;
+  std::string who = {};                      ///< made the entry; empty: not known
+  std::optional<std::string> assignee = {};  ///< who looks after it from here on; absent: as before
+  std::string note = {};                     ///< empty: none
 };
 
 /// Change of a series in its current state.
@@ -74,6 +85,8 @@ struct SeriesChange {
       confidence;  ///< absent: only the book knows it, the points no longer show it
   ChangeState state = ChangeState::kDetected;
   std::string reason;
+  std::string assignee;           ///< who looks after it; empty: nobody
+  std::vector<ChangeNote> notes;  ///< oldest first
 
   /// Returns whether the change needs attention: slower, and neither explained nor gone.
   [[nodiscard]] bool is_open() const;

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
-#include <pwd.h>
 #include <spdlog/spdlog.h>
-#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <iostream>
@@ -34,11 +32,6 @@ struct BaselineSetOptions {
   std::string reason;
   bool partial = false;  ///< an interrupted run will do
 };
-
-std::string user_name() {
-  const passwd* const user = ::getpwuid(::geteuid());
-  return user == nullptr ? fmt::format("uid {}", ::geteuid()) : std::string(user->pw_name);
-}
 
 /// Measures a suite several times and returns the run in the middle (middle_run()). From each run
 /// the store learns how much runs of unchanged code differ. Throws Error{kTryAgain} if one of them
@@ -94,7 +87,7 @@ void set_baseline(CommandContext& context, const BaselineSetOptions& options) {
   session::accept_baseline(*store,
                            run,
                            name,
-                           options.who.empty() ? user_name() : options.who,
+                           options.who.empty() ? session::user_name() : options.who,
                            options.reason,
                            options.partial);
   terminal::say(fmt::format("{} is now run {}", name, run.header.id));

@@ -117,35 +117,6 @@ std::vector<analysis::SeriesFinding> judge(const session::StoredHistory& history
   return findings;
 }
 
-/// Returns the entries for the changes that "SERIES@RUN" names; "@RUN" names all changes in a run.
-/// Throws Error{kUser} if there is none.
-std::vector<analysis::ChangeRecord> decided(const store::Store& store,
-                                            std::span<const analysis::SeriesFinding> findings,
-                                            const std::string& text,
-                                            analysis::ChangeState state,
-                                            const std::string& reason) {
-  const std::size_t at = text.rfind('@');
-  const std::string series = text.substr(0, at);
-  const results::RunId run =
-      at == std::string::npos ? results::RunId() : store.find_run(text.substr(at + 1)).header.id;
-  std::vector<analysis::ChangeRecord> entries;
-  for (const analysis::SeriesFinding& finding : findings) {
-    for (const analysis::SeriesChange& change : finding.changes) {
-      if (change.run == run &&
-          (series.empty() || finding.id == series || finding.id == "layers/" + series)) {
-        entries.push_back({finding.id, run, state, reason, change.before, change.after});
-      }
-    }
-  }
-  if (entries.empty()) {
-    throw Error(Error::Kind::kUser,
-                fmt::format("'{}' does not name a change: write SERIES@RUN as 'plumb detect' lists "
-                            "it, or @RUN for all changes of a run",
-                            text));
-  }
-  return entries;
-}
-
 int gate_status(std::span<const analysis::SeriesFinding> findings) {
   bool suspicious = false;
   for (const analysis::SeriesFinding& finding : findings) {
@@ -176,8 +147,9 @@ void detect_in_store(CommandContext& context,
   std::vector<analysis::ChangeRecord> entries;
   for (std::size_t i = 0; i < kDecisions.size(); ++i) {
     for (const std::string& text : options.decisions.at(i)) {
-      for (analysis::ChangeRecord& entry :
-           decided(*store, findings, text, kDecisions.at(i).state, options.reason)) {
+      for (analysis::ChangeRecord& entry : session::named_changes(*store, findings, text)) {
+        entry.state = kDecisions.at(i).state;
+        entry.reason = options.reason;
         entries.push_back(std::move(entry));
       }
     }

@@ -2,6 +2,8 @@
 #include "harness/session/host/user_paths.hpp"
 
 #include <fmt/format.h>
+#include <pwd.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <utility>
@@ -44,6 +46,11 @@ std::filesystem::path data_folder() {
 std::string default_store_url() {
   const std::string url = variable("PLUMB_STORE");
   return url.empty() ? "sqlite:" + (data_folder() / "store.db").string() : url;
+}
+
+std::string user_name() {
+  const passwd* const user = ::getpwuid(::geteuid());
+  return user == nullptr ? "uid " + std::to_string(::geteuid()) : std::string(user->pw_name);
 }
 
 std::filesystem::path executable_folder() {

@@ -20,6 +20,9 @@ namespace plumb::session {
 /// Returns $PLUMB_STORE, or else `sqlite:` and the path of the default store in the data folder.
 [[nodiscard]] std::string default_store_url();
 
+/// Returns the name of the user who runs this program, or "uid 1000" if the system knows none.
+[[nodiscard]] std::string user_name();
+
 /// Returns the folder of this executable, or the working folder if that is unknown.
 [[nodiscard]] std::filesystem::path executable_folder();
 

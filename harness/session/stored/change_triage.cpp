@@ -35,14 +35,10 @@ StoredEntries read_entries(const store::Store& store, const analysis::ChangeReco
   return entries;
 }
 
-/// Returns whether a stored entry has the values of a new one, which has no number yet.
-bool says_the_same(const nlohmann::json& stored, const nlohmann::json& entry) {
-  for (const auto& [name, value] : entry.items()) {
-    if (!stored.contains(name) || stored.at(name) != value) {
-      return false;
-    }
-  }
-  return true;
+/// Returns whether a stored entry says what a new one does, which has no number yet.
+bool says_the_same(nlohmann::json stored, const nlohmann::json& entry) {
+  stored.erase("number");
+  return stored == entry;
 }
 
 }  // namespace
@@ -60,12 +56,16 @@ std::vector<analysis::ChangeRecord> read_changes(const store::Store& store,
                     "run " + record.run + " has a change in the state '" + entry.text("state") +
                         "', which this version does not know: use a newer plumb");
       }
-      changes.push_back({.series = record.subject,
-                         .run = record.run,
-                         .state = *state,
-                         .reason = entry.text_or_empty("reason"),
-                         .before = entry.number("before_seconds"),
-                         .after = entry.number("after_seconds")});
+      changes.push_back(
+          {.series = record.subject,
+           .run = record.run,
+           .state = *state,
+           .reason = entry.text_or_empty("reason"),
+           .before = entry.number("before_seconds"),
+           .after = entry.number("after_seconds"),
+           .who = entry.text_or_empty("who"),
+           .assignee = entry.has("assignee") ? std::optional(entry.text("assignee")) : std::nullopt,
+           .note = entry.text_or_empty("note")});
     }
   }
   return changes;
@@ -80,6 +80,15 @@ void enter_changes(store::Store& store,
                          {"before_seconds", change.before},
                          {"after_seconds", change.after},
                          {"judged_with", newest}};
+    if (!change.who.empty()) {
+      entry["who"] = change.who;
+    }
+    if (change.assignee) {
+      entry["assignee"] = *change.assignee;
+    }
+    if (!change.note.empty()) {
+      entry["note"] = change.note;
+    }
     const StoredEntries earlier = read_entries(store, change);
     if (earlier.last && says_the_same(*earlier.last, entry)) {
       continue;
@@ -88,6 +97,32 @@ void enter_changes(store::Store& store,
     entry["number"] = earlier.count;
     put_run_record(store, change.run, "change", change.series, json_text(entry));
   }
+}
+
+std::vector<analysis::ChangeRecord> named_changes(const store::Store& store,
+                                                  std::span<const analysis::SeriesFinding> findings,
+                                                  const std::string& name) {
+  const std::size_t at = name.rfind('@');
+  const std::string series = name.substr(0, at);
+  const results::RunId run =
+      at == std::string::npos ? results::RunId() : store.find_run(name.substr(at + 1)).header.id;
+  std::vector<analysis::ChangeRecord> entries;
+  for (const analysis::SeriesFinding& finding : findings) {
+    for (const analysis::SeriesChange& change : finding.changes) {
+      if (change.run == run &&
+          (series.empty() || finding.id == series || finding.id == "layers/" + series)) {
+        entries.push_back(
+            {finding.id, run, change.state, change.reason, change.before, change.after});
+      }
+    }
+  }
+  if (entries.empty()) {
+    throw Error(Error::Kind::kUser,
+                "'" + name +
+                    "' does not name a change: write SERIES@RUN as 'plumb detect' lists it, or "
+                    "@RUN for all changes of a run");
+  }
+  return entries;
 }
 
 }  // namespace plumb::session

@@ -20,4 +20,11 @@ void enter_changes(store::Store& store,
                    std::span<const analysis::ChangeRecord> changes,
                    const results::RunId& newest);
 
+/// Returns an entry for each change that "SERIES@RUN" names, in the state that it has. SERIES may
+/// be a layer key. "@RUN" names all changes in a run. Throws Error{kUser} if there is none.
+[[nodiscard]] std::vector<analysis::ChangeRecord> named_changes(
+    const store::Store& store,
+    std::span<const analysis::SeriesFinding> findings,
+    const std::string& name);
+
 }  // namespace plumb::session

@@ -36,8 +36,10 @@ std::vector<results::RunRecord> find_runs(const store::Store& store, const Histo
     const bool wanted = run.state == results::RunState::kFinished && !is_paired(run.header) &&
                         (query.suite.empty() || run.header.suite == query.suite) &&
                         (query.stack.empty() || run.header.stack == query.stack);
-    if (wanted && (runs.empty() || analysis::run_series_of(run.header) ==
-                                       analysis::run_series_of(runs.front().header))) {
+    const analysis::RunSeries series = analysis::run_series_of(run.header);
+    if (wanted &&
+        (query.only ? series == *query.only
+                    : runs.empty() || series == analysis::run_series_of(runs.front().header))) {
       runs.push_back(std::move(run));
     }
   }
@@ -85,9 +87,12 @@ class HistoryReader {
   }
 
  private:
-  void add(const std::string& id, const results::RunId& run, double seconds) {
+  void add(const std::string& id,
+           const results::RunId& run,
+           double seconds,
+           const std::string& variant = "") {
     if (seconds > 0.0 && is_wanted(id, names_)) {
-      points_[id].push_back({run, seconds});
+      points_[id].push_back({run, seconds, variant});
     }
   }
 
@@ -103,7 +108,7 @@ class HistoryReader {
       for (const store::SeriesPoint& point :
            store_.series({.key = key, .cache = results::CacheMode::kNone, .environment = {}})) {
         if (ids_.contains(point.run)) {
-          add("layers/" + key, point.run, point.corrected.median.count());
+          add("layers/" + key, point.run, point.corrected.median.count(), point.variant);
         }
       }
     }
@@ -160,6 +165,21 @@ class HistoryReader {
 };
 
 }  // namespace
+
+std::vector<analysis::RunSeries> list_histories(const store::Store& store,
+                                                const std::string& suite,
+                                                const std::string& stack) {
+  std::vector<analysis::RunSeries> histories;
+  for (const results::RunRecord& run : store.runs()) {
+    const analysis::RunSeries series = analysis::run_series_of(run.header);
+    if (run.state == results::RunState::kFinished && !is_paired(run.header) &&
+        (suite.empty() || suite == series.suite) && (stack.empty() || stack == series.stack) &&
+        std::find(histories.begin(), histories.end(), series) == histories.end()) {
+      histories.push_back(series);
+    }
+  }
+  return histories;
+}
 
 StoredHistory read_history(const store::Store& store, const HistoryQuery& query) {
   StoredHistory history;

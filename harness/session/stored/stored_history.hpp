@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,7 @@ struct HistoryQuery {
   std::string suite;
   std::string stack;
   std::vector<std::string> series;  ///< ids, layer keys, or beginnings of ids; none: all
+  std::optional<analysis::RunSeries> only = {};  ///< this history, and no newest one
 };
 
 /// History of one suite with one stack on one machine with one number of threads.
@@ -25,6 +27,12 @@ struct StoredHistory {
   std::vector<analysis::ExcludedSeries> excluded;  ///< by the newest run's suite; not among
                                                    ///< `series`
 };
+
+/// Lists the histories of a store, that of the newest run first. A suite or a stack that is not
+/// empty selects some.
+[[nodiscard]] std::vector<analysis::RunSeries> list_histories(const store::Store& store,
+                                                              const std::string& suite,
+                                                              const std::string& stack);
 
 /// Reads every series that the newest run is a point of. These are layers hot (the best variant of
 /// each key), models end to end, and their complete bounds. Points are those that a run measured

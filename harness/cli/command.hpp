@@ -50,6 +50,7 @@ struct CommandContext {
 void add_baseline(CLI::App& app, CommandContext& context);
 void add_bisect(CLI::App& app, CommandContext& context);
 void add_calibrate(CLI::App& app, CommandContext& context);
+void add_comment(CLI::App& app, CommandContext& context);
 void add_compare(CLI::App& app, CommandContext& context);
 void add_detect(CLI::App& app, CommandContext& context);
 void add_doctor(CLI::App& app, CommandContext& context);
@@ -67,11 +68,13 @@ void add_bound(CLI::App& app, CommandContext& context);
 void add_whatif(CLI::App& app, CommandContext& context);
 void add_export(CLI::App& app, CommandContext& context);
 void add_import(CLI::App& app, CommandContext& context);
+void add_issue(CLI::App& app, CommandContext& context);
 void add_layer(CLI::App& app, CommandContext& context);
 void add_report(CLI::App& app, CommandContext& context);
 void add_stacks(CLI::App& app, CommandContext& context);
 void add_store(CLI::App& app, CommandContext& context);
 void add_serve(CLI::App& app, CommandContext& context);
 void add_suite(CLI::App& app, CommandContext& context);
+void add_triage(CLI::App& app, CommandContext& context);
 
 }  // namespace plumb::cli

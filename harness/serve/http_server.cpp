@@ -63,7 +63,7 @@ class Session : public std::enable_shared_from_this<Session> {
   void read() {
     parser_.emplace();
     parser_->header_limit(limits_.header_bytes);
-    parser_->body_limit(0);
+    parser_->body_limit(limits_.body_bytes);
     stream_.expires_after(limits_.request);
     http::async_read(stream_,
                      buffer_,
@@ -98,11 +98,22 @@ class Session : public std::enable_shared_from_this<Session> {
     const auto& request = parser_->get();
     keep_alive_ = request.keep_alive();
     head_ = request.method() == http::verb::head;
-    if (!head_ && request.method() != http::verb::get) {
+    const bool post = request.method() == http::verb::post && limits_.body_bytes > 0;
+    if (!head_ && !post && request.method() != http::verb::get) {
       send(text_reply(405, "only GET and HEAD are supported\n"));
       return;
     }
+    if (!post && !request.body().empty()) {
+      refuse(413, "requests with a body are not accepted\n");
+      return;
+    }
     HttpRequest ours;
+    ours.post = post;
+    if (post) {
+      ours.body = request.body();
+      const auto authorization = request[http::field::authorization];
+      ours.authorization.assign(authorization.data(), authorization.size());
+    }
     ours.target.assign(request.target().data(), request.target().size());
     ours.accepts_gzip = accepts_gzip(request[http::field::accept_encoding]);
     stream_.expires_never();  // The answer may take its time; sending it may not.
@@ -177,7 +188,7 @@ class Session : public std::enable_shared_from_this<Session> {
   // Shared: a page's thread may be the last to hold a connection.
   std::shared_ptr<std::atomic<std::size_t>> open_;
   beast::flat_buffer buffer_{65536};
-  std::optional<http::request_parser<http::empty_body>> parser_;
+  std::optional<http::request_parser<http::string_body>> parser_;
   http::response<http::empty_body> header_;
   std::optional<http::response_serializer<http::empty_body>> serializer_;
   BodyPieces body_;

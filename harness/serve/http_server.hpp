@@ -14,10 +14,13 @@
 
 namespace plumb::serve {
 
-/// A GET or HEAD request.
+/// A GET, HEAD or POST request. Nothing of it is to be trusted.
 struct HttpRequest {
-  std::string target;  ///< path and query as sent; not to be trusted
+  std::string target;  ///< path and query as sent
   bool accepts_gzip = false;
+  bool post = false;
+  std::string authorization;  ///< of a POST
+  std::string body;           ///< likewise
 };
 
 /// Reply to a request.
@@ -33,13 +36,15 @@ struct HttpReply {
 /// Limits on what a client may ask for.
 struct HttpLimits {
   std::uint32_t header_bytes = 8192;
+  std::uint64_t body_bytes = 0;      ///< of a POST; 0: POST is not supported
   std::size_t connections = 512;     ///< more are closed at once
   std::chrono::seconds request{10};  ///< from connecting, or the last answer, to the last header
   std::chrono::seconds answer{30};   ///< to receive the whole answer
 };
 
-/// Server for GET and HEAD requests: HTTP/1.1 with keep-alive, no bodies, no files. All connections
-/// share one thread that waits for none of them. So a slow or broken client holds up only itself.
+/// Server for GET and HEAD requests, and for POST if the limits allow a body: HTTP/1.1 with
+/// keep-alive, no files. All connections share one thread that waits for none of them. So a slow or
+/// broken client holds up only itself.
 class HttpServer {
  public:
   /// Callback that answers a request, at once or later and from any thread.

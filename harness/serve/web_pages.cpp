@@ -13,11 +13,15 @@
 #include <vector>
 
 #include "harness/base/error.hpp"
+#include "harness/serve/triage_request.hpp"
 #include "harness/session/stored/run_analysis.hpp"
 #include "harness/session/stored/stored_comparison.hpp"
+#include "harness/session/stored/stored_triage.hpp"
 #include "reporting/content/comparison/comparison_page.hpp"
+#include "reporting/content/review/triage_page.hpp"
 #include "reporting/content/run/report.hpp"
 #include "reporting/content/store/store_pages.hpp"
+#include "reporting/document/sanitized_text.hpp"
 
 namespace plumb::serve {
 namespace {
@@ -30,6 +34,10 @@ constexpr const char* kHtml = "text/html; charset=utf-8";
 constexpr const char* kPage =
     "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; base-uri 'none'; "
     "frame-ancestors 'none'";
+// The script of this server sends decisions to this server, and nothing else.
+constexpr const char* kDecide =
+    "default-src 'none'; script-src 'self'; connect-src 'self'; style-src 'unsafe-inline'; "
+    "form-action 'none'; base-uri 'none'; frame-ancestors 'none'";
 // The report draws itself with the script inside it. It may load nothing and send nothing.
 constexpr const char* kReport =
     "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:; "
@@ -95,6 +103,17 @@ struct WebPages::Worker {
     return page_reply(200, kReport, text);
   }
 
+  HttpReply triage() const {
+    const auto store = open();
+    std::ostringstream out;
+    reporting::write_triage_page(
+        analysis::group_changes(session::read_open_changes(*store, "", "")),
+        commits,
+        !token.empty(),
+        out);
+    return page_reply(200, kDecide, std::make_shared<const std::string>(std::move(out).str()));
+  }
+
   HttpReply comparison(const RequestTarget& target) const {
     const std::string base = target.value("base");
     const std::string candidate = target.value("cand");
@@ -134,10 +153,45 @@ struct WebPages::Worker {
       return found ? reply
                    : message(404, "No such model", "No newest run has a model of this name.");
     }
+    if (path.size() == 1 && path[0] == "triage") {
+      return triage();
+    }
+    if (path.size() == 1 && path[0] == "triage.js") {
+      HttpReply reply = text_reply(200, std::string(reporting::triage_script()));
+      reply.type = "text/javascript; charset=utf-8";
+      return reply;
+    }
     if (path.size() == 1 && path[0] == "compare") {
       return comparison(target);
     }
     return message(404, "No such page", "The address does not name a page.");
+  }
+
+  HttpReply decision(const std::string& body) const {
+    if (!store::store_identity(store_url)) {
+      throw Error(Error::Kind::kEnvironment, "there is no store");
+    }
+    const TriageRequest request = parse_triage_request(body);
+    const auto store =
+        store::open_store(store_url, {.migrate = false, .read_only = false, .patience = kPatience});
+    const std::size_t count = session::enter_decision(*store, request.changes, request.decision);
+    return text_reply(200, "entered for " + std::to_string(count) + " changes\n");
+  }
+
+  /// Enters a decision. What is wrong is said as text.
+  HttpReply safe_decision(const std::string& body) const {
+    try {
+      return decision(body);
+    } catch (const Error& error) {
+      if (error.kind() == Error::Kind::kUser) {
+        return text_reply(400, reporting::sanitize_utf8(error.what()) + "\n");
+      }
+      spdlog::warn("a decision could not be entered: {}", error.what());
+      return text_reply(503, "the store cannot be written: the server's log says why\n");
+    } catch (const std::exception& error) {
+      spdlog::error("a decision could not be entered: {}", error.what());
+      return text_reply(500, "the decision could not be entered: see the server's log\n");
+    }
   }
 
   HttpReply safe_page(const RequestTarget& target) {
@@ -165,6 +219,7 @@ struct WebPages::Worker {
   std::string store_url;
   const session::ModelSource& models;
   results::CommitLink commits;
+  std::string token;  ///< empty: nobody decides
   Newest newest;
   std::list<Kept> kept;  ///< last used first
   std::atomic<std::size_t> waiting{0};
@@ -174,10 +229,12 @@ struct WebPages::Worker {
 WebPages::WebPages(std::string store_url,
                    const session::ModelSource& models,
                    results::CommitLink commits,
+                   std::string token,
                    Newest newest)
     : worker_(std::make_unique<Worker>(models)) {
   worker_->store_url = std::move(store_url);
   worker_->commits = std::move(commits);
+  worker_->token = std::move(token);
   worker_->newest = std::move(newest);
 }
 
@@ -186,16 +243,29 @@ WebPages::~WebPages() {
   worker_->thread.join();
 }
 
-void WebPages::answer(RequestTarget target, const HttpServer::Respond& respond) {
+void WebPages::post(std::function<HttpReply()> make, const HttpServer::Respond& respond) {
   if (worker_->waiting >= kMaxWaiting) {
     respond(text_reply(503, "too many pages are requested at once: try again later\n"));
     return;
   }
   ++worker_->waiting;
-  boost::asio::post(worker_->thread, [this, target = std::move(target), respond] {
-    respond(worker_->safe_page(target));
+  boost::asio::post(worker_->thread, [this, make = std::move(make), respond] {
+    respond(make());
     --worker_->waiting;
   });
+}
+
+void WebPages::answer(RequestTarget target, const HttpServer::Respond& respond) {
+  post([this, target = std::move(target)] { return worker_->safe_page(target); }, respond);
+}
+
+void WebPages::decide(const HttpRequest& request, const HttpServer::Respond& respond) {
+  // A page of another site cannot send this header, so that no reader decides against their will.
+  if (!has_token(request.authorization, worker_->token)) {
+    respond(text_reply(401, "the token is missing or wrong\n"));
+    return;
+  }
+  post([this, body = request.body] { return worker_->safe_decision(body); }, respond);
 }
 
 }  // namespace plumb::serve

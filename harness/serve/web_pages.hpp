@@ -18,16 +18,19 @@ namespace plumb::serve {
 ///   /runs/RUN               the HTML report of a run
 ///   /models/MODEL           a model as the newest runs have it
 ///   /compare?base=RUN&cand=RUN[&vary=FACT…]
+///   /triage                 open changes by their likely cause
 ///
-/// They read the store and never write to it.
+/// They read the store. With a token, POST /triage enters decisions about changes, and nothing else
+/// is ever written.
 class WebPages {
  public:
   using Newest = std::function<std::shared_ptr<const MetricsSnapshot>()>;
 
-  /// Keeps a reference to the models.
+  /// Keeps a reference to the models. Without a token, nobody can decide anything.
   WebPages(std::string store_url,
            const session::ModelSource& models,
            results::CommitLink commits,
+           std::string token,
            Newest newest);
   WebPages(const WebPages&) = delete;
   WebPages& operator=(const WebPages&) = delete;
@@ -38,8 +41,11 @@ class WebPages {
 
   /// Answers later, or at once with status 503 if too many wait. Call it from the server's thread.
   void answer(RequestTarget target, const HttpServer::Respond& respond);
+  /// Enters a decision if the request has the token, and answers likewise.
+  void decide(const HttpRequest& request, const HttpServer::Respond& respond);
 
  private:
+  void post(std::function<HttpReply()> make, const HttpServer::Respond& respond);
   struct Worker;
   std::unique_ptr<Worker> worker_;
 };

@@ -102,12 +102,18 @@ void HtmlPage::end_form(const std::string& button) {
   body_ += fmt::format("<p><button type=\"submit\">{}</button></p></form>\n", escape_xml(button));
 }
 
+void HtmlPage::script(const std::string& address) {
+  script_policy_ = "; script-src 'self'; connect-src 'self'";
+  body_ += fmt::format("<script src=\"{}\"></script>\n", escape_xml(address));
+}
+
 void HtmlPage::write(std::ostream& out) const {
   out << "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
          "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<meta "
          "http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src "
-         "'unsafe-inline'\">\n<title>"
-      << title_ << "</title>\n<style>" << embedded_page().css << embedded_page().plots_css
+         "'unsafe-inline'"
+      << script_policy_ << "\">\n<title>" << title_ << "</title>\n<style>" << embedded_page().css
+      << embedded_page().plots_css
       << ".scroll { margin-bottom: 1.2rem; } th { cursor: default; } a { color: var(--accent); "
          "}</style>\n</head>\n<body>\n<main>\n"
       << body_ << "</main>\n</body>\n</html>\n";

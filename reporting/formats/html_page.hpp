@@ -29,6 +29,9 @@ class HtmlPage : public Page {
   void begin_form(const std::string& address);
   void end_form(const std::string& button);
 
+  /// Adds a script of this server. It may ask this server alone.
+  void script(const std::string& address);
+
   /// Writes the whole page.
   void write(std::ostream& out) const;
 
@@ -36,6 +39,7 @@ class HtmlPage : public Page {
   void cell(const char* element, const PageCell& cell);
 
   std::string title_;
+  std::string script_policy_;  ///< part of the content security policy; empty: no scripts
   std::string body_;
 };
 

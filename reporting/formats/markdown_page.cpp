@@ -19,7 +19,10 @@ constexpr std::size_t kMaxRowBytes = 4000;
 std::string row_text(const PageRow& row) {
   std::string text = "|";
   for (const PageCell& cell : row) {
-    const std::string shown = cell.code ? markdown_code(cell.text) : markdown_cell(cell.text);
+    // Addresses within the server lead nowhere from a comment.
+    const std::string shown =
+        cell.code ? markdown_code(cell.text)
+                  : markdown_link(cell.text, cell.link.starts_with("http") ? cell.link : "");
     text += fmt::format(" {} |", cell.text.empty() ? "" : shown);
   }
   return text + "\n";
@@ -58,6 +61,10 @@ void MarkdownPage::verdict(const std::string& strong, const std::string& text, T
 void MarkdownPage::signature_line(const std::string& text) {
   add(fmt::format("{}: \\_\\_\\_\\_\\_\\_\\_\\_\\_\\_\\_\\_\n\n", markdown_cell(text)),
       kForHeadings);
+}
+
+void MarkdownPage::preformatted(const std::string& lines) {
+  add(fmt::format("```text\n{}```\n\n", lines), kForParts);
 }
 
 void MarkdownPage::table(const PageRow& head, const std::vector<PageRow>& rows) {

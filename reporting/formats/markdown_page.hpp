@@ -22,6 +22,9 @@ class MarkdownPage : public Page {
   void signature_line(const std::string& text) override;
   void table(const PageRow& head, const std::vector<PageRow>& rows) override;
 
+  /// Adds lines made by plumb, such as a picture of characters. They must have no backticks.
+  void preformatted(const std::string& lines);
+
   [[nodiscard]] std::size_t most_details() const override { return 10; }
 
   /// Writes the whole page.

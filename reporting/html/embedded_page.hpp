@@ -12,8 +12,9 @@ struct EmbeddedPage {
   std::string_view plots_css;  ///< of pages that hold pictures without a script
   std::string_view report_script;
   std::string_view dashboard_script;
-  std::string_view charts;   ///< Chart.js, minified
-  std::string_view licence;  ///< of Chart.js
+  std::string_view triage_script;  ///< of the page where changes are decided about
+  std::string_view charts;         ///< Chart.js, minified
+  std::string_view licence;        ///< of Chart.js
 };
 [[nodiscard]] EmbeddedPage embedded_page();
 

@@ -215,6 +215,80 @@ class Exporter(Command):
         self.assertEqual(headers["X-Content-Type-Options"], "nosniff")
         self.assertTrue(headers["Content-Security-Policy"].startswith("default-src 'none'"))
 
+    def decide(self, token, body, path="/triage", method="POST"):
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)
+        try:
+            connection.request(method, path, body if isinstance(body, (bytes, str)) else json.dumps(body),
+                               headers={} if token is None else {"Authorization": token})
+            reply = connection.getresponse()
+            return reply.status, reply.read().decode()
+        finally:
+            connection.close()
+
+    def open_change(self):
+        """Twelve runs, then eight slower ones; returns the name of the change."""
+        for day in range(20):
+            path = self.folder / "day.json"
+            path.write_text(json.dumps({"context": {"date": f"2026-01-{day + 1:02}T04:00:00Z", "host_name": "ci", "num_cpus": 4}, "benchmarks": [
+                {"name": "<b>x", "run_type": "iteration", "repetitions": 2, "repetition_index": i, "iterations": 100, "time_unit": "ms",
+                 "real_time": (1.0 if day < 12 else 1.2) * (1 + 0.002 * ((day * 7 % 11) / 5 - 1))} for i in range(2)]}))
+            self.plumb("import", "google-benchmark", path, "--name", "mine")
+        return self.json("triage")["groups"][0]["changes"][0]["change"]
+
+    def test_changes_are_only_shown_without_a_token(self):
+        change = self.open_change()
+        self.serve()
+        status, page, headers = self.get("/triage")
+        self.assertEqual(status, 200)
+        self.assertIn(b"&lt;b&gt;x", page)
+        self.assertNotIn(b"<b>x", page)
+        for part in (b"<form", b"<script", b"checkbox"):
+            self.assertNotIn(part, page)
+        self.assertIn(b"/triage", self.get("/")[1])
+        body = {"action": "accept", "changes": [change], "text": "why", "who": "ann"}
+        for token in (None, "Bearer ", "Bearer x", "Bearer " + "0" * 16):
+            self.assertIn(self.decide(token, body)[0], (405, 413))
+        self.assertEqual(self.decide("Bearer ", "")[0], 405)
+        self.assertEqual(self.json("triage")["open"], 1)
+        self.assertEqual(self.store_rows("select count(*) from derived where kind = 'change'"), [(0,)])
+
+    def test_whoever_has_the_token_decides(self):
+        change = self.open_change()
+        token = "a-token-of-enough-letters"
+        self.environment["DESK"] = "short"
+        self.assertIn("at least", self.plumb("serve", "--token-variable", "DESK", expect=3).stderr)
+        self.plumb("serve", "--token-variable", "NOT_SET_ANYWHERE", expect=3)
+        self.environment["DESK"] = token
+        self.serve("--token-variable", "DESK")
+        _, page, headers = self.get("/triage")
+        self.assertIn(b'<form id="decide">', page)
+        self.assertNotIn(token.encode(), page)
+        self.assertIn("script-src 'self'", headers["Content-Security-Policy"])
+        self.assertNotIn("unsafe-inline'; connect", headers["Content-Security-Policy"].split("style-src")[0])
+        status, script, headers = self.get("/triage.js")
+        self.assertEqual((status, headers["Content-Type"]), (200, "text/javascript; charset=utf-8"))
+        self.assertIn(b"Authorization", script)
+        body = {"action": "note", "changes": [change], "text": "looks <b>real", "who": "ann"}
+        for wrong in (None, "", token, "Bearer", "Bearer ", f"Bearer {token[:-1]}", f"Bearer {token}x", f"bearer {token}", "Basic " + token):
+            self.assertEqual(self.decide(wrong, body)[0], 401, wrong)
+        right = f"Bearer {token}"
+        self.assertEqual(self.decide(right, body), (200, "entered for 1 changes\n"))
+        self.assertIn(b"ann: looks &lt;b&gt;real", self.get("/triage")[1])
+        for bad in ("", "{", "[]", {**body, "action": "drop"}, {**body, "text": ""}, {**body, "changes": []}, {**body, "changes": ["x@y"]},
+                    {**body, "changes": ["x"] * 201}, {**body, "text": "two\nlines"}, {"action": "accept"}, "[" * 10000):
+            self.assertEqual(self.decide(right, bad)[0], 400, bad)
+        self.assertEqual(self.decide(right, {**body, "text": "x" * 20000})[0], 413)
+        self.assertEqual(self.decide(right, body, path="/metrics")[0], 405)
+        for method in ("PUT", "DELETE", "OPTIONS"):
+            self.assertEqual(self.decide(right, "", method=method)[0], 405)
+        self.assertEqual(self.decide(None, "body", path="/triage", method="GET")[0], 413)
+        self.assertEqual(self.decide(right, {**body, "action": "assign", "text": "ben"})[0], 200)
+        self.assertEqual(self.json("triage")["groups"][0]["changes"][0]["assignee"], "ben")
+        self.assertEqual(self.decide(right, {**body, "action": "invalid", "text": "noise"})[0], 200)
+        self.assertIn(b"No change waits", self.get("/triage")[1])
+        (point,) = [point for row in self.json("detect")["series"] for point in row["change_points"]]
+        self.assertEqual((point["state"], point["reason"]), ("invalid", "noise"))
+
     def test_store_that_appears_goes_and_is_replaced(self):
         place = self.folder / "elsewhere/store.db"
         self.serve(store=place)

@@ -146,6 +146,58 @@ class History(Command):
         self.plumb("store", "import", exported)
         self.assertEqual([point["state"] for point in self.only(self.json("detect"))["change_points"]], ["accepted"])
 
+    def test_triage_groups_and_decides(self):
+        self.assertEqual(self.plumb("triage").stdout, "no open changes\n" if self.days([1.0] * 12) else None)
+        runs = self.days([1.2] * 8, first=12) and [row["run"] for row in self.json("runs")["runs"]][::-1]
+        name = f"external:mine:x@{runs[12]}"
+        document = self.json("triage")
+        self.assertEqual(document["open"], 1)
+        (change,) = document["groups"][0]["changes"]
+        self.assertEqual((change["run"], change["state"], change["assignee"]), (runs[12], "detected", None))
+        self.assertEqual(self.store_rows("select count(*) from derived where kind = 'change'"), [(0,)], "looking stores nothing")
+        self.plumb("triage", "assign", name, "--to", "ann", "--who", "ben")
+        self.plumb("triage", "note", f"@{runs[12]}", "--text", "since <b>v1.2</b>", "--who", "ben")
+        text = self.plumb("triage").stdout
+        self.assertRegex(text, r"\+20\.\d+ % +detected +ann +mine")
+        self.assertIn("ben: since <b>v1.2</b>", text)
+        self.assertIn(f"plumb triage accept @{runs[12]} --reason TEXT", text)
+        self.plumb("detect", "--gate", expect=1)
+        self.plumb("triage", "accept", name, expect=2)
+        self.plumb("triage", "accept", name, "--reason", "agreed in #812")
+        self.assertEqual(self.json("triage")["open"], 0)
+        (point,) = self.only(self.json("detect", "--gate"))["change_points"]
+        self.assertEqual((point["state"], point["reason"]), ("accepted", "agreed in #812"))
+        self.plumb("triage", "invalid", name, "--reason", "no")
+        self.plumb("triage", "accept", name, "--reason", "agreed in #812")
+        self.assertEqual(self.only(self.json("detect"))["change_points"][0]["state"], "accepted")
+        self.plumb("triage", "note", "nonsense", "--text", "x", expect=2)
+        self.plumb("triage", "assign", f"@{runs[3]}", "--to", "x", expect=2)
+
+    def test_an_issue_has_history_reproducer_and_suspects(self):
+        self.stack("fake", '[identity]\nlibrary = "fake 1.0"\n')
+        commits = iter(f"{number:012x}" for number in range(1, 99))
+        def nights(count):
+            for _ in range(count):
+                self.run_tiny("--label", f"commit={next(commits)}", reuse="never")
+        nights(7)
+        self.stack("fake", '[identity]\nlibrary = "fake 2.0"\n' + SLOW)
+        nights(7)
+        (group,) = self.json("triage")["groups"]
+        self.assertEqual([cause["fact"] for cause in group["causes"]][:2], ["label.commit", "library"])
+        self.assertIn("models", group["families"])
+        run = group["changes"][0]["run"]
+        text = self.plumb("--commit-url", "https://example.org/c/{commit}", "issue", f"@{run}").stdout
+        self.assertRegex(text, r"^## \S+ .*since \d{4}-\d\d-\d\d, and \d+ more\n")
+        self.assertRegex(text, r"\| 1 \| commit \| \[commit 000000000007 → 000000000008\]\(https://example.org/c/000000000008\) \|")
+        self.assertIn("| library | library fake 1.0 → fake 2.0 |", text)
+        self.assertRegex(text, r"``plumb layer 'v1:matmul;[^`]*' --stack fake``")
+        self.assertIn("``git log --oneline 000000000007..000000000008``", text)
+        self.assertRegex(text, r"```text\n +\S+ \S+ \| +#")
+        file = self.folder / "issue.md"
+        self.plumb("issue", group["changes"][0]["change"], "-o", file)
+        self.assertIn("## How to see it again".replace("## ", "### "), file.read_text())
+        self.plumb("issue", "@nothing", expect=2)
+
     def test_creep_below_every_step(self):
         self.days([1.0 + 0.001 * day for day in range(110)])
         document = self.json("detect", "--gate", expect=1)

@@ -20,6 +20,7 @@ except ModuleNotFoundError as missing:
     print("skipped: no PyYAML here; install python3-yaml, or run ci/setup test")
     sys.exit(77)
 from bundle import cache_entry
+from review_server import TOKEN, ReviewServer
 
 PipelineCase.build = pathlib.Path(sys.argv.pop(1)).resolve()
 
@@ -185,6 +186,59 @@ class History(PipelineCase):
         (self.reports / "summary.md").write_text("x" * (1 << 20))
         self.assertIn("::error title=summary too long", self.step("github-summary", expect=1))
         self.assertFalse(self.summary.exists())
+
+
+class Comments(PipelineCase):
+    """The jobs that put a result on the pull request, against a server that records what it is asked."""
+
+    OWN = {"github.event.pull_request.head.repo.full_name": "team/repo", "github.repository": "team/repo"}
+    MERGE = {"CI_PIPELINE_SOURCE": "merge_request_event", "CI_PROJECT_PATH": "group/sub/project", "CI_PROJECT_ID": "group/sub/project",
+             "CI_MERGE_REQUEST_SOURCE_PROJECT_PATH": "group/sub/project", "CI_MERGE_REQUEST_IID": "5",
+             "CI_PIPELINE_URL": "https://example.org/pipelines/12"}
+
+    def setUp(self):
+        super().setUp()
+        self.commit({"tiny.toml": TINY})
+        self.stack("slower", SLOW)
+        self.environment["PLUMB_INCONCLUSIVE"] = "pass"
+        self.step("qualify fake slower tiny.toml", expect=1)
+        self.settings |= {"GITHUB_TOKEN": TOKEN, "PULL_REQUEST": "5", "HEAD_COMMIT": "4f2a9c01d3b7e8f0"}
+
+    def test_github_changes_one_comment(self):
+        server = ReviewServer(self, of_a_job=True)
+        self.environment["GITHUB_API_URL"] = server.url
+        for _ in range(2):
+            self.github("pull-request", event=self.OWN, job="comment")
+        (comment,) = server.comments
+        self.assertIn("## Plumbline: reject", comment["body"])
+        self.assertIn("[4f2a9c01d3b7](https://example.org/team/repo/commit/4f2a9c01d3b7e8f0)", comment["body"])
+        self.assertIn("(https://example.org/team/repo/actions/runs/12)", comment["body"])
+        (self.reports / "qualification.json").unlink()
+        self.github("pull-request", event=self.OWN, job="comment")
+        self.assertIn("no verdict", comment["body"])
+        fork = {**self.OWN, "github.event.pull_request.head.repo.full_name": "stranger/repo"}
+        self.assertIsNone(self.github("pull-request", event=fork, job="comment"))
+        self.settings["GITHUB_TOKEN"] = ""
+        self.assertIn("no token", self.github("pull-request", event=self.OWN, job="comment"))
+
+    def test_gitlab_changes_one_comment(self):
+        server = ReviewServer(self, gitlab=True)
+        self.environment |= {"CI_API_V4_URL": server.url, "GITLAB_TOKEN": TOKEN, "CI_COMMIT_SHA": "4f2a9c01d3b7e8f0"}
+        for _ in range(2):
+            self.gitlab("merge-request", event=self.MERGE, job="plumbline-comment")
+        (comment,) = server.comments
+        self.assertIn("[4f2a9c01d3b7](https://example.org/team/repo/-/commit/4f2a9c01d3b7e8f0)", comment["body"])
+        self.assertIsNone(self.gitlab("merge-request", event={**self.MERGE, "CI_MERGE_REQUEST_SOURCE_PROJECT_PATH": "stranger/x"},
+                                      job="plumbline-comment"))
+
+    def test_only_the_job_that_comments_may_write(self):
+        jobs = self.template("github/pull-request.yml")["jobs"]
+        self.assertEqual({name: job.get("permissions") for name, job in jobs.items()}, {"library": None, "comment": {"pull-requests": "write"}})
+        self.assertNotEqual(jobs["library"]["runs-on"], jobs["comment"]["runs-on"])
+        self.assertNotIn("checkout", str(jobs["comment"]))
+        self.assertEqual(self.template("github/pull-request.yml")["permissions"], {"contents": "read"})
+        comment = self.template("gitlab/merge-request.gitlab-ci.yml")["plumbline-comment"]
+        self.assertEqual(comment["variables"]["GIT_STRATEGY"], "none")
 
 
 if __name__ == "__main__":

@@ -44,18 +44,20 @@ class GitHub:
         self.temporary = folder / "runner"
         self.summary = folder / "summary.md"
 
-    def run(self, workflow, project, environment, settings, event):
-        """Runs a workflow's only job in a checkout. `settings` are the lines of its `env` that a user edited."""
-        (job,) = workflow["jobs"].values()
-        if "if" in job and not holds(job["if"], event):
+    def run(self, workflow, project, environment, settings, event, name=None):
+        """Runs a job of a workflow in a checkout, the first unless it is named. `settings` are the lines of its `env` that a user edited."""
+        job = workflow["jobs"][name or next(iter(workflow["jobs"]))]
+        if "if" in job and not holds(job["if"].removeprefix("always() && "), event):
             return Result(0, "", skipped=True)
         if workflow["defaults"] != {"run": {"shell": "bash"}}:
             raise ValueError("only bash stops at a failure inside a pipe")
-        files_without_ignored(project)
+        if "needs" not in job:  # such a job gets the artifacts, which lie here already
+            files_without_ignored(project)
         subprocess.run(["rm", "-rf", self.temporary, self.summary], check=True)
         self.temporary.mkdir()
         kept, paths = self.temporary / "env", self.temporary / "path"
         step_environment = {
+            "GITHUB_SERVER_URL": "https://example.org", "GITHUB_REPOSITORY": "team/repo", "GITHUB_RUN_ID": "12",
             **environment, **{name: str(value) for name, value in job["env"].items()}, **settings,
             "RUNNER_TEMP": str(self.temporary), "GITHUB_ENV": str(kept), "GITHUB_PATH": str(paths), "GITHUB_STEP_SUMMARY": str(self.summary),
         }
@@ -85,14 +87,16 @@ class GitLab:
     def __init__(self):
         self.reports = {}
 
-    def run(self, pipeline, project, environment, settings, event):
-        """Runs a pipeline's only job in a checkout. `settings` are the lines of its `variables` that a user edited."""
-        (job,) = pipeline.values()
+    def run(self, pipeline, project, environment, settings, event, name=None):
+        """Runs a job of a pipeline in a checkout, the first unless it is named. `settings` are the lines of its `variables` that a user edited."""
+        job = pipeline[name or next(iter(pipeline))]
         if not any(holds(rule["if"], event) for rule in job["rules"]):
             return Result(0, "", skipped=True)
-        files_without_ignored(project)
-        variables = {**environment, **event, "CI_PROJECT_DIR": str(project), **{name: str(value) for name, value in job["variables"].items()}, **settings}
+        if "needs" not in job:  # such a job gets the artifacts, which lie here already
+            files_without_ignored(project)
+        variables = {"CI_PROJECT_URL": "https://example.org/team/repo", **environment, **event, "CI_PROJECT_DIR": str(project), **{name: str(value) for name, value in job["variables"].items()}, **settings}
         done = bash("\n".join(job["before_script"] + job["script"]), project, variables)
-        self.reports = {kind: project / path for kind, path in job["artifacts"]["reports"].items() if (project / path).exists()}
-        passes = done.returncode in job["allow_failure"]["exit_codes"]
+        reports = job.get("artifacts", {}).get("reports", {})
+        self.reports = {kind: project / path for kind, path in reports.items() if (project / path).exists()}
+        passes = done.returncode in job.get("allow_failure", {}).get("exit_codes", [])
         return Result(0 if passes else done.returncode, done.stdout, script_status=done.returncode)

@@ -81,16 +81,17 @@ class PipelineCase(Command):
         """Leaves out what the template has no line for, as an editing user must."""
         return {name: value for name, value in self.settings.items() if name in job.get("env", job.get("variables"))}
 
-    def github(self, name, expect=0, event=None):
-        """Runs a workflow's job and returns what it printed. `event` are the contexts of the event."""
+    def github(self, name, expect=0, event=None, job=None):
+        """Runs a workflow's job, the first unless it is named, and returns what it printed. `event` are the contexts of the event."""
         workflow = self.template(f"github/{name}.yml")
-        (job,) = workflow["jobs"].values()
-        return self.check(self.server.run(workflow, self.project, self.environment, self.settings_of(job), event or {}), expect)
+        job = job or next(iter(workflow["jobs"]))
+        settings = self.settings_of(workflow["jobs"][job])
+        return self.check(self.server.run(workflow, self.project, self.environment, settings, event or {}, job), expect)
 
-    def gitlab(self, name, expect=0, event=None):
+    def gitlab(self, name, expect=0, event=None, job=None):
         pipeline = self.template(f"gitlab/{name}.gitlab-ci.yml")
-        (job,) = pipeline.values()
-        return self.check(self.lab.run(pipeline, self.project, self.environment, self.settings_of(job), event or {}), expect)
+        job = job or next(iter(pipeline))
+        return self.check(self.lab.run(pipeline, self.project, self.environment, self.settings_of(pipeline[job]), event or {}, job), expect)
 
     def check(self, result, expect):
         """Expects a status of a job, and returns what it printed, or None if its rules left it out."""

@@ -10,7 +10,7 @@ namespace plumb::results {
 namespace {
 
 constexpr std::string_view kCommit = "{commit}";
-constexpr std::size_t kMaxTemplate = 500;
+constexpr std::size_t kMaxAddress = 500;
 constexpr std::size_t kShortCommit = 12;
 // Characters of RFC 3986, without those that end a link in Markdown.
 constexpr std::string_view kOfAddress =
@@ -33,22 +33,14 @@ CommitLink::CommitLink(std::string_view url) {
   }
   before_ = url.substr(0, place);
   after_ = url.substr(place + kCommit.size());
-  const std::size_t scheme = before_.starts_with("https://")  ? 8
-                             : before_.starts_with("http://") ? 7
-                                                              : 0;
-  const std::size_t host_end = before_.find('/', scheme);
-  if (scheme == 0) {
+  if (!before_.starts_with("https://") && !before_.starts_with("http://")) {
     refuse(url, "it must begin with http:// or https://");
   }
-  if (host_end == std::string::npos || host_end == scheme) {
+  if (before_.find('/', before_.find("://") + 3) == std::string::npos) {
     refuse(url, "{commit} must stand behind the host");
   }
-  if (url.size() > kMaxTemplate ||
-      (before_ + after_).find_first_not_of(kOfAddress) != std::string::npos) {
-    refuse(url, "it is too long, or has a character that an address cannot have");
-  }
-  if (before_.find('@') < host_end) {
-    refuse(url, "it has a user's name");
+  if (!is_web_address(before_ + after_)) {
+    refuse(url, "it is too long, or has a user, no host, or a character that no address has");
   }
 }
 
@@ -58,6 +50,13 @@ std::string CommitLink::address(std::string_view commit) const {
     return {};
   }
   return before_ + percent_encoded(commit) + after_;
+}
+
+bool is_web_address(std::string_view text) {
+  const std::size_t scheme = text.starts_with("https://") ? 8 : text.starts_with("http://") ? 7 : 0;
+  const std::string_view host = text.substr(scheme, text.find('/', scheme) - scheme);
+  return scheme > 0 && !host.empty() && host.find('@') == std::string_view::npos &&
+         text.size() <= kMaxAddress && text.find_first_not_of(kOfAddress) == std::string_view::npos;
 }
 
 std::string short_commit(std::string_view commit) {

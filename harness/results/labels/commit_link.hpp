@@ -23,6 +23,10 @@ class CommitLink {
   std::string after_;
 };
 
+/// Returns whether a text is an http or https address of a host, without a user, and without
+/// characters that end a link in Markdown or HTML.
+[[nodiscard]] bool is_web_address(std::string_view text);
+
 /// Returns the first twelve characters of a commit, as tables show it.
 [[nodiscard]] std::string short_commit(std::string_view commit);
 

@@ -299,6 +299,7 @@ void write_overview_page(std::span<const results::RunRecord> runs,
                  "The page shows what was read last. The server's log says why.",
                  Tone::kWarning);
   }
+  page.link("open changes", "/triage");
   page.link("metrics", "/metrics");
   add_models(page, suites);
   add_exclusions(page, suites);

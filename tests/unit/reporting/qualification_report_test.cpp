@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "reporting/content/review/pull_request_comment.hpp"
 #include "tests/unit/reporting/sample_report.hpp"
 
 namespace plumb::reporting {
@@ -269,6 +270,52 @@ TEST(QualificationReport, hostile_names_are_text_and_markdown_fits_a_comment) {
   EXPECT_LT(text_of(report, ".md").size(), 65'536U);
   EXPECT_THAT(text_of(report, ".md"), HasSubstr("13. Data"));
   EXPECT_THAT(text_of(report, ".md"), HasSubstr("Decided by, on"));
+}
+
+TEST(PullRequestComment, has_verdict_changes_commands_and_what_is_missing) {
+  const std::string text =
+      comment_text(sample_qualification(),
+                   {.name = "plumbline",
+                    .labels = {{"commit", "4f2a9c01d3b7e8f0"}, {"branch", "fix_it"}},
+                    .commits = results::CommitLink("https://example.org/{commit}"),
+                    .report_address = "https://example.org/jobs/1"});
+  EXPECT_EQ(text, R"text(<!-- plumbline comment: plumbline -->
+## Plumbline: reject
+**reject.** a layer lost a quarter of its speed. 1 broken, 1 regressed, 0 improved, 1 equivalent, 1 inconclusive.
+
+| what |  |
+| --- | --- |
+| suite | smoke |
+| stack | oneDNN 3.1.1 (onednn-3.1) → oneDNN 3.2.0 (default) |
+| all of it again | ``plumb qualify 'my suite.toml'`` |
+| branch | fix\_it |
+| commit | [4f2a9c01d3b7](https://example.org/4f2a9c01d3b7e8f0) |
+| everything | [report](https://example.org/jobs/1) |
+
+
+### What changed
+
+| verdict | model or layer | baseline | candidate | change | 95 % | why |
+| --- | --- | ---: | ---: | ---: | ---: | --- |
+| broken | v1:gone | – | – | – | – | worked before, and now crashed |
+| regressed | relu1 of lenet, batch 1, f32: v1:eltwise;in=f32\[8\];out=f32\[8\];acc=f32;math=strict;fn=relu;parameters=\[\] | 1.000 ms | 1.250 ms | +25.00 % | +24.00 % … +26.00 % | wino → gemm |
+
+
+### Measure it again
+
+| model or layer | command |
+| --- | --- |
+| v1:gone | ``plumb layer 'v1:gone' --stack default`` |
+| relu1 of lenet, batch 1, f32: v1:eltwise;in=f32\[8\];out=f32\[8\];acc=f32;math=strict;fn=relu;parameters=\[\] | ``plumb layer 'v1:eltwise;in=f32[8];out=f32[8];acc=f32;math=strict;fn=relu;parameters=[]' --stack default`` |
+
+
+### Not measured, or not decided
+
+| what | why |
+| --- | --- |
+| v1:open | measured by one side only |
+
+)text");
 }
 
 }  // namespace

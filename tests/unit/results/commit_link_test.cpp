@@ -52,6 +52,22 @@ TEST(CommitLink, refuses_what_is_no_template) {
   EXPECT_THROW(CommitLink("https://example.org/" + std::string(500, 'a') + "/{commit}"), Error);
 }
 
+TEST(WebAddress, is_http_of_a_host_without_a_user) {
+  EXPECT_TRUE(is_web_address("https://example.org/team/repo/-/jobs/12?tab=a#b"));
+  EXPECT_TRUE(is_web_address("http://host:80"));
+  for (const char* const text : {"",
+                                 "https://",
+                                 "https:///x",
+                                 "javascript:x",
+                                 "https://user@host/",
+                                 "https://host/a b",
+                                 "https://host/)",
+                                 "https://host/\"",
+                                 "https://host/<x"}) {
+    EXPECT_FALSE(is_web_address(text)) << text;
+  }
+}
+
 TEST(CommitLink, shows_twelve_characters_of_a_commit) {
   EXPECT_EQ(short_commit("0123456789abcdef"), "0123456789ab");
   EXPECT_EQ(short_commit("v1"), "v1");

@@ -11,14 +11,14 @@ namespace plumb::session {
 
 worker::WorkerOptions worker_options(const std::string& stack, int threads) {
   worker::WorkerOptions options;
-  const std::optional<std::filesystem::path> data =
-      stack == "default" ? known_data_folder() : data_folder();
+  const bool by_name = stack != "default" && !worker::names_folder(stack);
+  const std::optional<std::filesystem::path> data = by_name ? data_folder() : known_data_folder();
   options.stack = worker::load_stack(stack, data.value_or("") / "stacks");
   options.threads = threads;
   if (data) {
     // Each stack has a cache of its own: one version must not find what another has compiled.
-    options.stack.variables.try_emplace("CUDA_CACHE_PATH",
-                                        (*data / "kernels" / options.stack.name).string());
+    options.stack.variables.try_emplace(
+        "CUDA_CACHE_PATH", (*data / "kernels" / worker::file_name_of(options.stack.name)).string());
   }
   options.search_path = {executable_folder().parent_path() / "libexec/plumb"};
   return options;

@@ -31,9 +31,9 @@ PairedRun paired_run(const std::string& stack,
   header.resolved_suite = suite_for_store(suite, models);
   header.suite_hash = sha256(header.resolved_suite);
   header.backend = run.side.worker.stack.backend;
-  header.stack = stack;
+  header.stack = run.side.worker.stack.name;
   header.environment = join_environment(
-      read_system(), worker::WorkerProcess(run.side.worker).describe(), threads, stack);
+      read_system(), worker::WorkerProcess(run.side.worker).describe(), threads, header.stack);
   header.environment.identity["method"] += " paired";
   header.command = std::move(command);
   header.started = current_time();

@@ -43,8 +43,8 @@ results::RunHeader describe_run(const SuiteRunOptions& options,
   header.resolved_suite = suite_for_store(suite, models);
   header.suite_hash = sha256(header.resolved_suite);
   header.backend = stack.backend;
-  header.stack = options.stack;
-  header.environment = join_environment(read_system(), worker, options.threads, options.stack);
+  header.stack = stack.name;
+  header.environment = join_environment(read_system(), worker, options.threads, stack.name);
   results::add_labels(options.labels, header.environment);
   header.shard = options.shard;
   header.command = options.command;

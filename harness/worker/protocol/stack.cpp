@@ -12,7 +12,9 @@
 #include <iterator>
 #include <string_view>
 #include <system_error>
+#include <utility>
 
+#include "harness/base/digest.hpp"
 #include "harness/base/error.hpp"
 #include "harness/base/toml_nesting.hpp"
 
@@ -218,7 +220,72 @@ class StackReader {
   Stack stack_;
 };
 
+/// Finds the first file that is called so, with anything behind. Empty: there is none.
+fs::path find_library(const fs::path& folder, const std::string& prefix) {
+  std::vector<fs::path> found;
+  std::error_code error;
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end;
+       entry.increment(error)) {
+    if (entry->path().filename().string().starts_with(prefix) && is_there(entry->path())) {
+      found.push_back(entry->path());
+    }
+  }
+  return found.empty() ? fs::path() : *std::min_element(found.begin(), found.end());
+}
+
+/// Makes a stack of the libraries that lie in a folder, as a build leaves them.
+Stack plain_stack(const fs::path& folder) {
+  Stack stack;
+  stack.name = folder.string();
+  std::vector<std::string> looked;
+  for (const char* const below : {"", "lib", "lib64", "src"}) {
+    const fs::path place = *below == '\0' ? folder : folder / below;
+    looked.push_back(fmt::format("'{}'", place.string()));
+    for (const auto& [backend, library] : {std::pair{"onednn", "libdnnl.so.3"},
+                                           {"cuda", "libcudnn.so."},
+                                           {"cuda", "libcublasLt.so."}}) {
+      if (const fs::path found = find_library(place, library); !found.empty()) {
+        stack.backend = backend;
+        stack.libraries = {found};
+        stack.folders = {place};
+        return stack;
+      }
+    }
+  }
+  throw Error(Error::Kind::kUser,
+              fmt::format("the folder '{}' is no stack: it has no stack.toml, and there is no "
+                          "libdnnl.so.3, libcudnn.so.* or libcublasLt.so.* in {}",
+                          folder.string(),
+                          fmt::join(looked, ", ")));
+}
+
+Stack stack_in(const fs::path& given) {
+  fs::path folder = fs::absolute(given).lexically_normal();
+  if (!folder.has_filename()) {
+    folder = folder.parent_path();
+  }
+  std::error_code error;
+  if (!fs::is_directory(folder, error)) {
+    throw Error(Error::Kind::kUser,
+                fmt::format("there is no folder '{}': a stack's name with a '/' is the path of a "
+                            "folder",
+                            folder.string()));
+  }
+  return is_there(folder / "stack.toml") ? StackReader(folder.string(), folder).read()
+                                         : plain_stack(folder);
+}
+
 }  // namespace
+
+bool names_folder(const std::string& stack) {
+  return stack.find('/') != std::string::npos;
+}
+
+std::string file_name_of(const std::string& stack) {
+  return names_folder(stack)
+             ? fs::path(stack).filename().string() + "-" + sha256(stack).substr(0, 8)
+             : stack;
+}
 
 Stack default_stack() {
   const fs::path library = default_library();
@@ -239,11 +306,15 @@ Stack load_stack(const std::string& name, const fs::path& stacks_folder) {
   if (name == "default") {
     return default_stack();
   }
-  const bool is_name = !name.empty() && name.front() != '.' &&
-                       name.find_first_of(std::string_view("/\0", 2)) == std::string::npos;
+  const bool is_text = name.find('\0') == std::string::npos;
+  if (is_text && names_folder(name)) {
+    return stack_in(name);
+  }
+  const bool is_name = !name.empty() && name.front() != '.' && is_text;
   if (!is_name || !is_there(stacks_folder / name / "stack.toml")) {
     throw Error(Error::Kind::kUser,
-                fmt::format("there is no stack '{}' in '{}'; the stacks are: {}",
+                fmt::format("there is no stack '{}' in '{}'; the stacks are: {}; a path with a '/' "
+                            "names a folder",
                             name,
                             stacks_folder.string(),
                             fmt::join(stack_names(stacks_folder), ", ")));

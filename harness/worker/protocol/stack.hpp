@@ -32,8 +32,17 @@ struct Stack {
 /// `stacks_folder/NAME/stack.toml`, with the keys `backend`, `libraries`, `folders`, `variables`
 /// and `loader`. Paths start at its folder. A bare name may also be beside the default's library.
 ///
+/// A name with a '/' is the path of a folder instead, and the stack is called by its absolute path.
+/// It has a stack.toml, or a library that a worker measures: in itself, in `lib`, `lib64` or `src`.
+///
 /// Throws Error{kUser} that lists the stacks there are, or names the wrong line of the file. Throws
 /// Error{kEnvironment} if a file or folder that the stack names is missing.
 [[nodiscard]] Stack load_stack(const std::string& name, const std::filesystem::path& stacks_folder);
+
+/// Returns whether the name of a stack is the path of a folder.
+[[nodiscard]] bool names_folder(const std::string& stack);
+
+/// Returns a stack's name as a name of files: that of a folder is its last part and a digest.
+[[nodiscard]] std::string file_name_of(const std::string& stack);
 
 }  // namespace plumb::worker

@@ -89,6 +89,39 @@ TEST_F(StackTest, names_the_stacks_there_are) {
   EXPECT_THAT(error.what(), AllOf(HasSubstr("'c'"), HasSubstr("default, a, b")));
 }
 
+TEST_F(StackTest, reads_a_name_with_a_slash_as_the_path_of_a_folder) {
+  write("elsewhere/here/stack.toml", "backend = \"fake\"\nfolders = [\"lib\"]");
+  write("elsewhere/here/lib/readme", "");
+  const std::filesystem::path here = folder_.path() / "elsewhere/here";
+  for (const std::string spelling : {"", "/", "/.", "/../here/"}) {
+    const Stack stack = load_stack(here.string() + spelling, "/nowhere");
+    EXPECT_EQ(stack.name, here) << spelling;
+    EXPECT_EQ(stack.backend, "fake");
+    EXPECT_EQ(stack.folders, std::vector{here / "lib"});
+  }
+  EXPECT_TRUE(names_folder("./default"));
+  EXPECT_FALSE(names_folder("default"));
+  EXPECT_EQ(file_name_of("onednn-3.7"), "onednn-3.7");
+  EXPECT_THAT(file_name_of(here), testing::MatchesRegex("here-[0-9a-f]+"));
+}
+
+TEST_F(StackTest, takes_the_library_that_a_build_leaves_in_a_folder) {
+  write("one/libdnnl.so.3", "");
+  write("one/libdnnl.so.3.7", "");
+  write("two/src/libdnnl.so.3.8", "");
+  write("gpu/lib64/libcudnn.so.9", "");
+  const std::filesystem::path root = folder_.path();
+  EXPECT_EQ(load_stack(root / "one", "/nowhere").libraries, std::vector{root / "one/libdnnl.so.3"});
+  EXPECT_EQ(load_stack(root / "one", "/nowhere").backend, "onednn");
+  EXPECT_EQ(load_stack(root / "two", "/nowhere").libraries,
+            std::vector{root / "two/src/libdnnl.so.3.8"});
+  EXPECT_EQ(load_stack(root / "gpu", "/nowhere").backend, "cuda");
+  EXPECT_EQ(load_stack(root / "gpu", "/nowhere").folders, std::vector{root / "gpu/lib64"});
+  write("none/libother.so", "");
+  EXPECT_THAT(error_of(root / "none").what(), HasSubstr("is no stack"));
+  EXPECT_THAT(error_of(root / "absent").what(), HasSubstr("there is no folder"));
+}
+
 TEST_F(StackTest, refuses_names_that_leave_the_folder) {
   write("a/stack.toml", "");
   for (const std::string name : {"", ".", "..", "../a", "a/../a", "/etc"}) {

@@ -71,13 +71,15 @@ class ScriptReader {
       read_facts(table(key, node), script_.environment.facts);
     } else if (key == "calibration") {
       read_calibration(table(key, node));
+    } else if (key == "noise") {
+      read_noise(table(key, node));
     } else if (key == "rule" && node.is_array_of_tables()) {
       for (const toml::node& entry : *node.as_array()) {
         script_.rules.push_back(read_rule(*entry.as_table()));
       }
     } else {
       fail(node.source(),
-           fmt::format("'{}' is not one of identity, facts, calibration, [[rule]]", key));
+           fmt::format("'{}' is not one of identity, facts, calibration, noise, [[rule]]", key));
     }
   }
 
@@ -85,6 +87,21 @@ class ScriptReader {
     for (const auto& [key, node] : entries) {
       facts[std::string(key.str())] = value<std::string>(key.str(), node);
     }
+  }
+
+  void read_noise(const toml::table& entries) {
+    std::filesystem::path factors;
+    std::filesystem::path counter;
+    for (const auto& [key, node] : entries) {
+      if (key != "factors" && key != "counter") {
+        fail(node.source(), fmt::format("unknown key '{}' of [noise]", key.str()));
+      }
+      (key == "factors" ? factors : counter) = value<std::string>(key.str(), node);
+    }
+    if (factors.empty() || counter.empty()) {
+      fail(entries.source(), "[noise] needs the files 'factors' and 'counter'");
+    }
+    script_.noise.emplace(std::move(factors), std::move(counter));
   }
 
   void read_calibration(const toml::table& entries) {

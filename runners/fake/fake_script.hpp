@@ -11,6 +11,7 @@
 #include "harness/results/environment.hpp"
 #include "harness/results/outcome.hpp"
 #include "harness/results/run.hpp"
+#include "runners/fake/recorded_noise.hpp"
 
 namespace plumb::fake {
 
@@ -50,7 +51,8 @@ struct Script {
   results::Environment environment;  ///< the answer of describe()
   results::Calibration calibration;
   std::vector<Rule> rules;
-  double slowness = 1.0;  ///< factor of every time (PLUMB_FAKE_SLOWNESS)
+  double slowness = 1.0;                 ///< factor of every time (PLUMB_FAKE_SLOWNESS)
+  std::optional<RecordedNoise> noise{};  ///< factors of the processes' times; absent: none
 
   /// Finds the first rule for a key and variant; null if there is none.
   [[nodiscard]] const Rule* rule_for(std::string_view key, std::string_view variant) const;

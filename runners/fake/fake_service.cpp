@@ -18,6 +18,7 @@
 #include "harness/model/key/layer_cost.hpp"
 #include "harness/model/key/layer_spec.hpp"
 #include "harness/model/onnx/onnx_reader.hpp"
+#include "harness/results/paired_round.hpp"
 #include "harness/worker/protocol/worker_setup.hpp"
 
 namespace plumb::fake {
@@ -152,6 +153,11 @@ std::vector<worker::Variant> FakeService::variants(const model::LayerKey& key) {
       {.text = "algorithm=winograd", .library_choice = false, .reference_implementation = false}};
 }
 
+double FakeService::noise_of(const model::LayerKey& key) const {
+  return script_.noise && !key.text.starts_with(results::kControlPrefix) ? script_.noise->factor()
+                                                                         : 1.0;
+}
+
 results::Measurement FakeService::row(const worker::MeasureRequest& request,
                                       results::CacheMode cache,
                                       const worker::Variant& variant,
@@ -184,7 +190,7 @@ results::Measurement FakeService::row(const worker::MeasureRequest& request,
   }
   const Seconds time =
       (rule != nullptr && rule->time ? *rule->time : fake_time(request.key, variant.text, cache)) *
-      script_.slowness;
+      script_.slowness * noise_of(request.key);
   const std::size_t count = purpose == results::Purpose::kRace ? 3 : kSpread.size();
   for (std::size_t i = 0; i < count; ++i) {
     row.samples.push_back(time * kSpread[i]);
@@ -276,7 +282,7 @@ results::Execution FakeService::execution(const worker::ExecuteRequest& request,
   if (!execution.row.outcome.timed() || (rule != nullptr && rule->time)) {
     return execution;
   }
-  const Seconds time = model_time(request, mode.mode) * script_.slowness;
+  const Seconds time = model_time(request, mode.mode) * script_.slowness * noise_of(measure.key);
   for (std::size_t i = 0; i < execution.row.samples.size(); ++i) {
     execution.row.samples[i] = time * kSpread[i];
   }

@@ -49,6 +49,8 @@ class FakeService : public worker::WorkerService {
 
  private:
   void act_on(const std::string& request) const;
+  /// Returns the factor of this process on the times of a key. Controls have none.
+  [[nodiscard]] double noise_of(const model::LayerKey& key) const;
   [[nodiscard]] results::Execution execution(const worker::ExecuteRequest& request,
                                              const worker::ModeRequest& mode) const;
   /// Executes the script's rule for this row and returns the resulting row.

@@ -20,6 +20,7 @@
 #include "harness/session/host/user_paths.hpp"
 #include "harness/session/work/suite_models.hpp"
 #include "harness/suite/range_text.hpp"
+#include "harness/worker/protocol/stack.hpp"
 
 namespace plumb::cli {
 namespace {
@@ -284,8 +285,13 @@ void add_label_option(CLI::App& command, std::vector<std::string>& labels) {
       ->allow_extra_args(false);
 }
 
-results::RunLabels labels_of_run(const std::vector<std::string>& given) {
-  return results::parse_labels(given, results::labels_of_job(session::environment_variable));
+results::RunLabels labels_of_run(const std::vector<std::string>& given,
+                                 const results::RunLabels& built) {
+  results::RunLabels labels = results::labels_of_job(session::environment_variable);
+  for (const auto& [name, value] : built) {
+    labels.insert_or_assign(name, value);
+  }
+  return results::parse_labels(given, std::move(labels));
 }
 
 session::SuiteRunOptions suite_run_options(const RunOptions& options, const std::string& stack) {
@@ -294,7 +300,7 @@ session::SuiteRunOptions suite_run_options(const RunOptions& options, const std:
   run.command = {"plumb", "run"};
   const std::vector<std::string> words = words_of(options.choice);
   run.command.insert(run.command.end(), words.begin(), words.end());
-  run.labels = labels_of_run(options.labels);
+  run.labels = labels_of_run(options.labels, options.built);
   run.shard = options.shard;
   run.layers = options.only != "models";
   // If scenarios were asked for, models are not executed by themselves.
@@ -309,7 +315,7 @@ session::SuiteRunOptions suite_run_options(const RunOptions& options, const std:
   run.resume = options.resume;
   run.mlperf_logs = options.loads.mlperf_logs;
   if (!run.mlperf_logs.empty() && options.stacks.size() > 1) {
-    run.mlperf_logs /= stack;
+    run.mlperf_logs /= worker::file_name_of(stack);
   }
   run.mlperf_submission = options.loads.mlperf_submission;
   run.mlperf_submitter = options.loads.mlperf_submitter;

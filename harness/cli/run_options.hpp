@@ -51,6 +51,10 @@ void add_suite_choice(CLI::App& command, SuiteChoice& choice);
 struct RunOptions {
   SuiteChoice choice;
   std::vector<std::string> stacks;
+  std::string build;  ///< command that builds the stack in `stack_folder` first
+  std::string stack_folder;
+  std::string build_timeout = "2h";
+  results::RunLabels built;  ///< labels of what it built
   std::string reuse;
   std::string budget;
   std::string shard;
@@ -74,9 +78,10 @@ struct RunOptions {
 /// Adds --label, which may be repeated.
 void add_label_option(CLI::App& command, std::vector<std::string>& labels);
 
-/// Returns the labels of a run: those of the job that the program is part of, changed by those
-/// given. Throws Error{kUser}.
-[[nodiscard]] results::RunLabels labels_of_run(const std::vector<std::string>& given);
+/// Returns the labels of a run: those of the job that the program is part of, changed by those of
+/// what was built, then by those given. Throws Error{kUser}.
+[[nodiscard]] results::RunLabels labels_of_run(const std::vector<std::string>& given,
+                                               const results::RunLabels& built = {});
 
 /// Reads the suite that the options choose (chosen_suite()). What the options override is applied.
 /// Throws Error{kUser} for what they choose or override wrongly.

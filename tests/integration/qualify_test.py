@@ -157,11 +157,12 @@ class Qualify(Command):
         document = self.json("bisect", key, "--good", "fake", "--bad", "v2.0", "--pairs", 6)
         self.assertEqual(document["stacks"], ["fake", "v1.9", "v1.10", "v1.11", "v2.0"])
         self.assertEqual((document["last_good"], document["first_bad"], document["exact"]), ("v1.10", "v1.11", True))
-        self.assertEqual(len(document["steps"]), 3)
+        self.assertEqual([step["state"] for step in document["steps"]], ["bad", "good", "bad", "bad"])
+        self.assertEqual((document["confirmed"], document["steps"][-1]["purpose"]), (True, "confirmation"))
         named = self.json("bisect", key, "--good", "fake", "--bad", "v2.0", "--stack", "v1.9", "--pairs", 6)
         self.assertEqual((named["last_good"], named["first_bad"]), ("v1.9", "v2.0"))
         self.assertIsNone(self.json("bisect", key, "--good", "fake", "--bad", "v1.9", "--pairs", 6)["first_bad"])
-        self.assertIn("first worse in v1.11", self.plumb("bisect", key, "--good", "fake", "--bad", "v2.0", "--pairs", 6).stdout)
+        self.assertIn("is first worse in v1.11", self.plumb("bisect", key, "--good", "fake", "--bad", "v2.0", "--pairs", 6).stdout)
 
     @unittest.skipUnless((Command.build / "libexec/plumb/plumb-worker-onednn").exists(), "no oneDNN worker")
     def test_an_older_instruction_set_is_found_and_named(self):

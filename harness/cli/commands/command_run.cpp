@@ -15,6 +15,7 @@
 #include "harness/cli/run_options.hpp"
 #include "harness/rewrite/quantized_graph.hpp"
 #include "harness/session/host/user_paths.hpp"
+#include "harness/session/run/built_stack.hpp"
 #include "harness/session/run/scenario_loads.hpp"
 #include "harness/session/stored/run_analysis.hpp"
 #include "harness/session/work/selected_layers.hpp"
@@ -49,6 +50,24 @@ void check_selection(const suite::ResolvedSuite& suite,
   }
 }
 
+/// Builds the stack that the options ask for. Returns false if the user stopped it.
+bool build(CommandContext& context, RunOptions& options) {
+  if (options.build.empty()) {
+    return true;
+  }
+  const std::optional<session::BuiltStack> built =
+      session::build_stack(options.build,
+                           options.stack_folder,
+                           suite::parse_duration(options.build_timeout),
+                           context.stop,
+                           context.progress);
+  if (built) {
+    options.stacks = {built->stack};
+    options.built = built->labels;
+  }
+  return built.has_value();
+}
+
 void measure(CommandContext& context, RunOptions options) {
   suite::ResolvedSuite suite = requested_suite(context.models, options);
   if (!options.shard.empty()) {
@@ -60,6 +79,9 @@ void measure(CommandContext& context, RunOptions options) {
   const std::size_t wanted = suite.models.size();
   const std::vector<session::PlannedModel> models = session::prepare_models(context.models, suite);
   check_selection(suite, models);
+  if (!build(context, options)) {
+    return;
+  }
   const auto store = store::open_store(context.store_url());
   if (options.stacks.empty()) {
     options.stacks = {"default"};
@@ -117,6 +139,25 @@ void measure(CommandContext& context, RunOptions options) {
   }
 }
 
+/// Adds the options by which a command builds the stack first.
+void add_build_options(CLI::App& run, CLI::Option& stack, RunOptions& options) {
+  CLI::Option* const build =
+      run.add_option("--build",
+                     options.build,
+                     "command that builds what is measured, such as 'make -C ../ort'; sh runs it "
+                     "here, and the commit of --stack-folder is the label 'commit'")
+          ->excludes(&stack);
+  CLI::Option* const folder =
+      run.add_option("--stack-folder",
+                     options.stack_folder,
+                     "the folder that it builds: with a stack.toml, or with the library")
+          ->needs(build);
+  build->needs(folder);
+  run.add_option("--build-timeout", options.build_timeout, "how long the build may take")
+      ->needs(build)
+      ->capture_default_str();
+}
+
 }  // namespace
 
 void add_run(CLI::App& app, CommandContext& context) {
@@ -124,9 +165,12 @@ void add_run(CLI::App& app, CommandContext& context) {
   CLI::App* const run =
       app.add_subcommand("run", "measure a suite, bound its models, store everything");
   add_suite_choice(*run, options->choice);
-  run->add_option("--stack",
-                  options->stacks,
-                  "library versions to run with; may be repeated; default: 'default'");
+  CLI::Option* const stack =
+      run->add_option("--stack",
+                      options->stacks,
+                      "library versions to run with: a stack's name, or with a '/' the path of its "
+                      "folder; may be repeated; default: 'default'");
+  add_build_options(*run, *stack, *options);
   run->add_option("--reuse",
                   options->reuse,
                   "when to reuse earlier rows instead of measuring: never, always or max_age:7d");

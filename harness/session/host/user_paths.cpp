@@ -43,6 +43,18 @@ std::filesystem::path data_folder() {
               "set one of them, or name a store with --store sqlite:PATH");
 }
 
+std::filesystem::path cache_folder() {
+  if (const std::string cache = variable("XDG_CACHE_HOME"); !cache.empty()) {
+    return std::filesystem::path(cache) / "plumb";
+  }
+  if (const std::string home = variable("HOME"); !home.empty()) {
+    return std::filesystem::path(home) / ".cache/plumb";
+  }
+  throw Error(Error::Kind::kEnvironment,
+              "neither XDG_CACHE_HOME nor HOME is set, so there is no place for builds: set one of "
+              "them");
+}
+
 std::string default_store_url() {
   const std::string url = variable("PLUMB_STORE");
   return url.empty() ? "sqlite:" + (data_folder() / "store.db").string() : url;

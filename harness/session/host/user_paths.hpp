@@ -17,6 +17,10 @@ namespace plumb::session {
 /// Returns the same. Throws Error{kEnvironment} if neither variable is set.
 [[nodiscard]] std::filesystem::path data_folder();
 
+/// Returns $XDG_CACHE_HOME/plumb or ~/.cache/plumb: what may be deleted at any time, such as
+/// builds. Throws Error{kEnvironment} if neither variable is set.
+[[nodiscard]] std::filesystem::path cache_folder();
+
 /// Returns $PLUMB_STORE, or else `sqlite:` and the path of the default store in the data folder.
 [[nodiscard]] std::string default_store_url();
 

@@ -26,11 +26,10 @@ void keep_open(PairedWork& work, const analysis::RoundComparison& comparison) {
 
 SequentialRounds measure_in_sequence(PairedRounds& pairs,
                                      PairedWork work,
-                                     const analysis::SequentialRule& rule,
-                                     const analysis::RoundLimits& limits,
+                                     const RoundJudge& judge,
                                      std::optional<Seconds> budget,
                                      const std::function<void(const Progress&)>& report) {
-  const std::vector<std::size_t>& looks = rule.looks();
+  const std::vector<std::size_t>& looks = judge.looks;
   const std::size_t wanted = looks.back();
   // Invalid rounds do not count, so more are allowed than the rule wants.
   const std::size_t most = wanted + wanted / 2;
@@ -46,7 +45,7 @@ SequentialRounds measure_in_sequence(PairedRounds& pairs,
       report(progress);
     }));
     const std::size_t before = result.comparison.valid;
-    result.comparison = analysis::compare_rounds(result.rounds, rule, limits);
+    result.comparison = judge.compare(result.rounds);
     const std::size_t valid = result.comparison.valid;
     progress.done = valid;
     progress.elapsed = steady_time() - start;
@@ -67,6 +66,18 @@ SequentialRounds measure_in_sequence(PairedRounds& pairs,
     }
   }
   return result;
+}
+
+SequentialRounds measure_in_sequence(PairedRounds& pairs,
+                                     PairedWork work,
+                                     const analysis::SequentialRule& rule,
+                                     const analysis::RoundLimits& limits,
+                                     std::optional<Seconds> budget,
+                                     const std::function<void(const Progress&)>& report) {
+  const RoundJudge judge{rule.looks(), [&](std::span<const results::PairedRound> rounds) {
+                           return analysis::compare_rounds(rounds, rule, limits);
+                         }};
+  return measure_in_sequence(pairs, std::move(work), judge, budget, report);
 }
 
 }  // namespace plumb::session

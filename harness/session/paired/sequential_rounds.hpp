@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "harness/analysis/compare/rounds/round_comparison.hpp"
@@ -19,11 +20,25 @@ struct SequentialRounds {
   bool budget_ended = false;
 };
 
-/// Measures rounds until every metric is decided, or the rule's last look is past.
+/// How rounds are judged while they are measured.
+struct RoundJudge {
+  std::vector<std::size_t> looks;  ///< numbers of valid rounds
+  std::function<analysis::RoundComparison(std::span<const results::PairedRound>)> compare;
+};
+
+/// Measures rounds until the judge leaves no metric open, or its last look is past.
 ///
 /// It also ends when the budget ends, when the user stops, or after one and a half times as many
-/// rounds as the rule wants. After each look only open metrics go on: layers one by one, models
-/// with all their modes.
+/// rounds as the last look wants. After each look only open metrics go on: layers one by one,
+/// models with all their modes.
+[[nodiscard]] SequentialRounds measure_in_sequence(
+    PairedRounds& pairs,
+    PairedWork work,
+    const RoundJudge& judge,
+    std::optional<Seconds> budget,
+    const std::function<void(const Progress&)>& report);
+
+/// Does the same, judged by the sequential rule.
 [[nodiscard]] SequentialRounds measure_in_sequence(
     PairedRounds& pairs,
     PairedWork work,

@@ -9,10 +9,10 @@
 #include "harness/base/error.hpp"
 #include "harness/base/timestamp.hpp"
 #include "harness/session/paired/paired_run.hpp"
+#include "harness/session/paired/paired_work.hpp"
 #include "harness/session/stored/replicated_metrics.hpp"
 #include "harness/session/stored/run_record.hpp"
 #include "harness/session/stored/stored_noise.hpp"
-#include "harness/session/study/qualification_session.hpp"
 
 namespace plumb::session {
 namespace {

@@ -18,11 +18,11 @@
 #include "harness/base/work_clock.hpp"
 #include "harness/session/paired/layer_replay.hpp"
 #include "harness/session/paired/paired_run.hpp"
+#include "harness/session/paired/paired_work.hpp"
 #include "harness/session/paired/sequential_rounds.hpp"
 #include "harness/session/stored/run_record.hpp"
 #include "harness/session/stored/stored_noise.hpp"
 #include "harness/session/stored/stored_qualification.hpp"
-#include "harness/session/work/suite_models.hpp"
 
 namespace plumb::session {
 namespace {
@@ -214,39 +214,6 @@ class QualificationSession {
 };
 
 }  // namespace
-
-PairedWork collect_work(const ModelSource& source,
-                        const suite::ResolvedSuite& suite,
-                        std::span<const PlannedModel> models,
-                        bool end_to_end) {
-  PLUMB_CHECK(suite.models.size() == models.size());
-  PairedWork work;
-  std::set<model::LayerKey> seen;
-  const auto add = [&](const model::LayerKey& key) {
-    if (seen.insert(key).second) {
-      work.layers.push_back(key);
-    }
-  };
-  for (std::size_t i = 0; i < models.size(); ++i) {
-    for (const model::Layer& layer : models[i].graph.layers) {
-      if (layer.role == model::Layer::Role::kCompute) {
-        add(layer.key);
-      }
-    }
-    if (end_to_end) {
-      PairedWork::Model model{analysis::subject_of(models[i].instance),
-                              make_execute_request(source, suite.models[i])};
-      model.request.modes = {worker::ModeRequest{},
-                             worker::ModeRequest{.mode = {.fusion = true}, .steps = {}}};
-      model.request.sampling.budget = Seconds(0.3);
-      work.models.push_back(std::move(model));
-    }
-  }
-  for (const suite::ResolvedSuite::LayerEntry& layer : suite.layers) {
-    add(layer.key);
-  }
-  return work;
-}
 
 UpgradeOutcome test_upgrade(const SessionContext& context,
                             const suite::ResolvedSuite& suite,

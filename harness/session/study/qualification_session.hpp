@@ -34,13 +34,6 @@ struct UpgradeOutcome {
   bool stacks_unchanged = true;  ///< else a stack changed while it was measured
 };
 
-/// Returns what both sides measure: the suite's layers, each once, and its models plain and fused.
-/// Without `end_to_end` there are no models.
-[[nodiscard]] PairedWork collect_work(const ModelSource& source,
-                                      const suite::ResolvedSuite& suite,
-                                      std::span<const PlannedModel> models,
-                                      bool end_to_end);
-
 /// Measures both stacks in pairs until everything is decided, or the pairs or the budget are used
 /// up. The user may stop it earlier.
 ///

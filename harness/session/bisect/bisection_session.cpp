@@ -1,0 +1,366 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/session/bisect/bisection_session.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <utility>
+
+#include "harness/base/digest.hpp"
+#include "harness/base/error.hpp"
+#include "harness/base/json_text.hpp"
+#include "harness/base/timestamp.hpp"
+#include "harness/model/key/layer_spec.hpp"
+#include "harness/session/bisect/bisection_record.hpp"
+#include "harness/session/bisect/step_judge.hpp"
+#include "harness/session/host/system_facts.hpp"
+#include "harness/session/host/user_paths.hpp"
+#include "harness/session/paired/paired_run.hpp"
+#include "harness/session/paired/paired_work.hpp"
+#include "harness/session/paired/sequential_rounds.hpp"
+#include "harness/session/stored/stored_noise.hpp"
+#include "harness/session/work/suite_models.hpp"
+
+namespace plumb::session {
+namespace {
+
+using analysis::BisectionStep;
+using analysis::CandidateState;
+using analysis::SearchTask;
+
+/// Progress of a search: its comparisons, and the time that those left will take.
+class SearchProgress {
+ public:
+  SearchProgress(ProgressDisplay& display, const analysis::CandidateSearch& search)
+      : stage_(display), search_(search), start_(steady_time()), step_start_(start_) {}
+
+  void begin_step() { step_start_ = steady_time(); }
+  void end_step() {
+    ++measured_;
+    spent_ += steady_time() - step_start_;
+  }
+
+  /// Shows what is done now, after `done` steps of this search, earlier sessions included.
+  void show(std::size_t done, const std::string& current) {
+    const std::size_t left = search_.left();
+    Progress progress;
+    progress.done = done;
+    progress.total = done + left;
+    progress.unit = "comparisons";
+    progress.current = current;
+    progress.elapsed = steady_time() - start_;
+    if (measured_ > 0) {
+      const Seconds step = spent_ / static_cast<double>(measured_);
+      const Seconds of_all = step * static_cast<double>(left);
+      progress.left = std::max(of_all - (steady_time() - step_start_), Seconds(0.0));
+    }
+    stage_.show(progress);
+  }
+
+ private:
+  ProgressStage stage_;
+  const analysis::CandidateSearch& search_;
+  Seconds start_;
+  Seconds step_start_;
+  Seconds spent_{};
+  std::size_t measured_ = 0;
+};
+
+/// Search from its first comparison, or where it was interrupted, to its end.
+class BisectionSession {
+ public:
+  BisectionSession(const SessionContext& context,
+                   CandidateSource& source,
+                   const BisectionQuestion& question,
+                   const BisectionOptions& options)
+      : context_(context),
+        source_(source),
+        question_(question),
+        options_(options),
+        search_(source.line().size()),
+        record_(data_folder() / "bisections", identity()),
+        progress_(context.progress, search_) {
+    bisection_.what = question.what;
+    bisection_.unit = source.unit();
+    bisection_.line = source.line();
+    if (question.work.models.empty() && question.work.layers.size() == 1) {
+      bisection_.subject = analysis::BisectionSubject{question.work.layers.front().text, ""};
+    }
+  }
+
+  analysis::Bisection run() {
+    if (options_.resume) {
+      take_up();
+    }
+    while (const std::optional<SearchTask> task = search_.next()) {
+      const std::optional<BisectionStep> step = measure(*task);
+      if (!step) {
+        break;
+      }
+      take(*step);
+      say(*step);
+      record_.write(bisection_);
+    }
+    bisection_.complete = !search_.next();
+    if (bisection_.complete) {
+      record_.remove();
+    }
+    return std::move(bisection_);
+  }
+
+ private:
+  /// Returns everything that decides what the comparisons would find.
+  [[nodiscard]] std::string identity() const {
+    nlohmann::json line = nlohmann::json::array();
+    for (const analysis::BisectionCandidate& candidate : source_.line()) {
+      line.push_back(candidate.name);
+    }
+    return json_text({question_.what,
+                      sha256(suite_for_store(question_.suite, question_.models)),
+                      question_.work.layers.size(),
+                      source_.unit(),
+                      source_.identity(),
+                      line,
+                      options_.pairs,
+                      options_.drift,
+                      options_.threads,
+                      read_system().id()});
+  }
+
+  /// Takes the steps of an interrupted search, as far as they are what this search wants.
+  void take_up() {
+    for (const BisectionStep& step : record_.read()) {
+      if (search_.next() != step.task) {
+        break;
+      }
+      take(step);
+    }
+    spdlog::info("{}",
+                 bisection_.steps.empty() ? "there is no unfinished search for this: it begins"
+                                          : fmt::format("the search goes on after {} comparisons",
+                                                        bisection_.steps.size()));
+  }
+
+  void take(const BisectionStep& step) {
+    search_.add(step.state);
+    bisection_.steps.push_back(step);
+    bisection_.builds += step.builds;
+    bisection_.ends = search_.ends();
+    bisection_.confirmation = search_.confirmation();
+    bisection_.last_good = search_.last_good();
+    bisection_.first_bad = search_.first_bad();
+    if (step.task.purpose == SearchTask::Purpose::kEnds && step.state == CandidateState::kBad) {
+      bisection_.subject = step.subject;
+      change_ = {step.subject,
+                 step.test.verdict == analysis::ComparisonVerdict::kBroken,
+                 step.test.ratio.value_or(1.0)};
+    }
+  }
+
+  void say(const BisectionStep& step) const {
+    std::string found(to_text(step.state));
+    if (!step.problem.empty()) {
+      found += ": " + step.problem;
+    } else if (step.test.ratio) {
+      found +=
+          fmt::format(" ({:+.1f} % after {} pairs)", 100.0 * (*step.test.ratio - 1.0), step.pairs);
+    }
+    if (!step.tail.empty()) {
+      found += fmt::format("; the log '{}' ends: {}", step.log, fmt::join(step.tail, " | "));
+    }
+    const std::string name = short_name(bisection_, step.task.candidate);
+    context_.progress.end();
+    spdlog::log(step.problem.empty() ? spdlog::level::info : spdlog::level::warn,
+                "{} against {}: {}",
+                name,
+                short_name(bisection_, step.task.against),
+                found);
+  }
+
+  /// Makes both candidates ready and compares them. Absent: the user stopped it.
+  std::optional<BisectionStep> measure(const SearchTask& task) {
+    progress_.begin_step();
+    BisectionStep step;
+    step.task = task;
+    if (bisection_.subject) {
+      step.subject = *bisection_.subject;
+    }
+    const auto report = [&](const std::string& what) {
+      progress_.show(bisection_.steps.size(), what);
+    };
+    report(short_name(bisection_, task.candidate));
+    ReadyCandidate against = source_.prepare(task.against, report);
+    ReadyCandidate candidate =
+        against.problem.empty() ? source_.prepare(task.candidate, report) : ReadyCandidate{};
+    if (against.stopped || candidate.stopped || context_.stop.load()) {
+      return std::nullopt;
+    }
+    step.builds = (against.built ? 1U : 0U) + (candidate.built ? 1U : 0U);
+    const bool first_is_at_fault = !against.problem.empty();
+    const ReadyCandidate& fault = first_is_at_fault ? against : candidate;
+    if (fault.problem.empty()) {
+      return compare(against, candidate, std::move(step));
+    }
+    if (first_is_at_fault || task.purpose == SearchTask::Purpose::kEnds) {
+      throw Error(
+          Error::Kind::kUser,
+          fmt::format("{} cannot be measured, and the search needs it: {}{}",
+                      short_name(bisection_, first_is_at_fault ? task.against : task.candidate),
+                      fault.problem,
+                      fault.tail.empty() ? ""
+                                         : fmt::format("; the log '{}' ends: {}",
+                                                       fault.log,
+                                                       fmt::join(fault.tail, " | "))));
+    }
+    step.state = CandidateState::kSkipped;
+    step.problem = fault.problem;
+    step.tail = fault.tail;
+    step.log = fault.log;
+    progress_.end_step();
+    return step;
+  }
+
+  [[nodiscard]] PairedRun side_of(const ReadyCandidate& candidate) const {
+    PairedRun run = paired_run(
+        candidate.stack, options_.threads, question_.suite, question_.models, options_.command);
+    results::add_labels(candidate.labels, run.header.environment);
+    return run;
+  }
+
+  /// Returns what a comparison measures: everything between the ends, then the one that is sought.
+  [[nodiscard]] PairedWork work_of(const SearchTask& task) const {
+    if (task.purpose == SearchTask::Purpose::kEnds) {
+      return question_.work;
+    }
+    if (change_.subject.mode.empty()) {
+      return {{{change_.subject.name}}, {}};
+    }
+    PairedWork work;
+    for (PairedWork::Model model : question_.work.models) {
+      if (model.subject == change_.subject.name) {
+        std::erase_if(model.request.modes, [&](const worker::ModeRequest& mode) {
+          return to_text(mode.mode) != change_.subject.mode;
+        });
+        work.models.push_back(std::move(model));
+      }
+    }
+    return work;
+  }
+
+  [[nodiscard]] analysis::RoundLimits limits_of(const SearchTask& task,
+                                                const PairedRun& baseline,
+                                                const PairedRun& candidate) const {
+    analysis::RoundLimits limits;
+    limits.control_drift = options_.drift;
+    const PairedWork work = work_of(task);
+    if (work.layers.size() + work.models.size() == 1) {
+      limits.layers.level = limits.models.level;  // one metric alone
+    }
+    limits.floors = calibrated_floors(
+        context_.store, baseline.header.environment, candidate.header.environment);
+    return limits;
+  }
+
+  std::optional<BisectionStep> compare(const ReadyCandidate& good,
+                                       const ReadyCandidate& other,
+                                       BisectionStep step) {
+    const PairedRun baseline = side_of(good);
+    const PairedRun candidate = side_of(other);
+    refuse_unlike(baseline, candidate);
+    PairedSession session(context_.store, baseline, candidate);
+    const StepJudge judge(options_.pairs, limits_of(step.task, baseline, candidate));
+    const SequentialRounds measured = measure_rounds(session, judge, step.task);
+    const std::vector<std::string> faults = session.stack_faults();
+    session.finish(context_.stop.load() || !faults.empty() ? results::RunState::kInterrupted
+                                                           : results::RunState::kFinished);
+    if (!faults.empty()) {
+      throw Error(
+          Error::Kind::kEnvironment,
+          "a stack changed while it was measured, so nothing is searched: " + faults.front());
+    }
+    if (context_.stop.load()) {
+      return std::nullopt;
+    }
+    step.baseline_run = baseline.header.id;
+    step.run = candidate.header.id;
+    if (step.task.purpose == SearchTask::Purpose::kEnds) {
+      judge.conclude_ends(measured.comparison, step);
+    } else {
+      judge.conclude(measured.comparison, change_, step);
+    }
+    progress_.end_step();
+    return step;
+  }
+
+  SequentialRounds measure_rounds(const PairedSession& session,
+                                  const StepJudge& judge,
+                                  const SearchTask& task) {
+    PairedOptions paired;
+    paired.row_timeout = options_.row_timeout;
+    PairedRounds pairs(
+        context_.store, session.baseline(), session.candidate(), paired, context_.stop);
+    const RoundJudge rounds = task.purpose == SearchTask::Purpose::kEnds ? judge.of_ends()
+                              : task.purpose == SearchTask::Purpose::kSearch
+                                  ? judge.of_candidate(change_)
+                                  : judge.of_confirmation();
+    const std::string names = fmt::format("{} against {}",
+                                          short_name(bisection_, task.candidate),
+                                          short_name(bisection_, task.against));
+    return measure_in_sequence(pairs, work_of(task), rounds, {}, [&](const Progress& progress) {
+      progress_.show(
+          bisection_.steps.size(),
+          fmt::format("{}: {} of at most {} pairs", names, progress.done, progress.total));
+    });
+  }
+
+  const SessionContext& context_;
+  CandidateSource& source_;
+  const BisectionQuestion& question_;
+  const BisectionOptions& options_;
+  analysis::CandidateSearch search_;
+  BisectionRecord record_;
+  SearchProgress progress_;
+  SoughtChange change_;
+  analysis::Bisection bisection_;
+};
+
+}  // namespace
+
+BisectionQuestion question_of_layer(const std::string& key) {
+  BisectionQuestion question;
+  question.what = key;
+  const model::LayerKey canonical = model::to_key(model::parse_key(model::LayerKey{key}));
+  question.suite.name = "bisect";
+  question.suite.caches = {results::CacheMode::kNone};
+  question.suite.layers = {{.key = canonical, .count = 1, .file = ""}};
+  question.work.layers = {canonical};
+  return question;
+}
+
+BisectionQuestion question_of_suite(const ModelSource& source,
+                                    std::string what,
+                                    suite::ResolvedSuite suite,
+                                    bool end_to_end_only) {
+  BisectionQuestion question;
+  question.what = std::move(what);
+  question.suite = std::move(suite);
+  question.models = prepare_models(source, question.suite);
+  question.work = collect_work(source, question.suite, question.models, true);
+  if (end_to_end_only) {
+    question.work.layers.clear();
+  }
+  return question;
+}
+
+analysis::Bisection bisect(const SessionContext& context,
+                           CandidateSource& source,
+                           const BisectionQuestion& question,
+                           const BisectionOptions& options) {
+  return BisectionSession(context, source, question, options).run();
+}
+
+}  // namespace plumb::session

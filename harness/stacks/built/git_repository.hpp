@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace plumb::stacks {
+
+/// One commit of a repository.
+struct Commit {
+  std::string hash;     ///< 40 or 64 hex digits
+  std::string subject;  ///< first line of its message, cut; any bytes
+};
+
+/// Git repository that is only read, and whose commits are checked out elsewhere.
+///
+/// git is called by an argument vector. Its hooks are switched off, and no checkout of the user's
+/// is touched. Every function throws Error{kUser} with git's own words if the repository or a
+/// commit is not there, and Error{kEnvironment} if there is no git.
+class GitRepository {
+ public:
+  /// Keeps a reference to `stop`: once it is set, git is asked to end.
+  GitRepository(std::filesystem::path folder, const std::atomic<bool>& stop);
+
+  /// Returns the commits from `good` to `bad` along first parents, both included. Throws
+  /// Error{kUser} if `good` does not lie on that line, naming what does.
+  [[nodiscard]] std::vector<Commit> first_parent_line(const std::string& good,
+                                                      const std::string& bad) const;
+  /// Checks a commit out into a folder that is not there yet, as a linked worktree without a
+  /// branch.
+  void check_out(const std::string& hash, const std::filesystem::path& folder) const;
+
+ private:
+  [[nodiscard]] std::string resolve(const std::string& revision) const;
+
+  std::filesystem::path folder_;
+  const std::atomic<bool>& stop_;
+};
+
+/// Removes what check_out() made, whatever state it is in.
+void remove_worktree(const std::filesystem::path& folder);
+
+/// Returns the commit that is checked out where a folder lies, with `-dirty` behind it if a file
+/// that git knows was changed. Absent: the folder is in no repository, or there is no git.
+[[nodiscard]] std::optional<std::string> commit_of_folder(const std::filesystem::path& folder);
+
+}  // namespace plumb::stacks

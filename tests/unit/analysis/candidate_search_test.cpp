@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/analysis/bisect/candidate_search.hpp"
+
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <random>
+#include <set>
+#include <vector>
+
+namespace plumb::analysis {
+namespace {
+
+using Purpose = SearchTask::Purpose;
+
+/// A line of candidates of which the first `culprit` are good, and what comparisons say of them.
+struct Line {
+  std::size_t length = 2;
+  std::size_t culprit = 1;         ///< the first bad one
+  std::set<std::size_t> silent{};  ///< skipped or undecided
+
+  [[nodiscard]] CandidateState answer(const SearchTask& task) const {
+    if (task.purpose == Purpose::kSearch && silent.contains(task.candidate)) {
+      return task.candidate % 2 == 0 ? CandidateState::kSkipped : CandidateState::kUnknown;
+    }
+    return (task.candidate >= culprit) == (task.against >= culprit) ? CandidateState::kGood
+                                                                    : CandidateState::kBad;
+  }
+};
+
+struct Walk {
+  CandidateSearch search;
+  std::vector<SearchTask> tasks;
+};
+
+Walk walk(const Line& line) {
+  Walk result{CandidateSearch(line.length), {}};
+  std::set<std::size_t> tried;
+  while (const std::optional<SearchTask> task = result.search.next()) {
+    if (task->purpose == Purpose::kSearch) {
+      EXPECT_TRUE(tried.insert(task->candidate).second) << "tried twice: " << task->candidate;
+      EXPECT_GT(task->candidate, result.search.last_good());
+      EXPECT_LT(task->candidate, result.search.first_bad());
+    }
+    result.tasks.push_back(*task);
+    result.search.add(line.answer(*task));
+    if (result.tasks.size() > 2 * line.length + 2) {
+      ADD_FAILURE() << "the search does not end";
+      break;
+    }
+  }
+  return result;
+}
+
+TEST(CandidateSearch, finds_every_culprit_of_every_line_by_halves) {
+  for (std::size_t length = 2; length <= 70; ++length) {
+    for (std::size_t culprit = 1; culprit < length; ++culprit) {
+      const Walk found = walk({length, culprit});
+      EXPECT_EQ(found.search.first_bad(), culprit) << length;
+      EXPECT_EQ(found.search.last_good(), culprit - 1) << length;
+      EXPECT_TRUE(found.search.exact());
+      EXPECT_EQ(found.search.confirmation(), CandidateState::kBad);
+      EXPECT_EQ(found.tasks.back(), (SearchTask{Purpose::kConfirmation, culprit, culprit - 1}));
+      const auto halvings = static_cast<std::size_t>(std::bit_width(length - 2));
+      EXPECT_LE(found.tasks.size(), halvings + 2) << "the ends, the halvings, the confirmation";
+    }
+  }
+}
+
+TEST(CandidateSearch, builds_at_most_eight_of_sixty_four_commits) {
+  for (std::size_t culprit = 1; culprit <= 64; ++culprit) {
+    std::set<std::size_t> built;
+    for (const SearchTask& task : walk({65, culprit}).tasks) {
+      built.insert({task.candidate, task.against});
+    }
+    EXPECT_LE(built.size(), 8U) << culprit;
+  }
+}
+
+TEST(CandidateSearch, names_the_smallest_range_that_the_silent_ones_leave) {
+  std::mt19937_64 random(7);
+  for (int trial = 0; trial < 3000; ++trial) {
+    Line line;
+    line.length = 2 + random() % 80;
+    line.culprit = 1 + random() % (line.length - 1);
+    const double share = static_cast<double>(random() % 101) / 100.0;
+    for (std::size_t i = 1; i + 1 < line.length; ++i) {
+      if (static_cast<double>(random() % 1000) / 1000.0 < share) {
+        line.silent.insert(i);
+      }
+    }
+    std::size_t good = line.culprit - 1;
+    while (line.silent.contains(good)) {
+      --good;
+    }
+    std::size_t bad = line.culprit;
+    while (line.silent.contains(bad)) {
+      ++bad;
+    }
+    const Walk found = walk(line);
+    EXPECT_EQ(found.search.last_good(), good);
+    EXPECT_EQ(found.search.first_bad(), bad);
+    EXPECT_EQ(found.search.confirmation(), CandidateState::kBad);
+    EXPECT_EQ(found.search.exact(), bad - good == 1);
+  }
+}
+
+TEST(CandidateSearch, leaves_a_broken_stretch_soon) {
+  // 20 of 64 are not built, around the middle: at doubling distances few of them are tried.
+  Line line{65, 60};
+  for (std::size_t i = 22; i < 42; ++i) {
+    line.silent.insert(i);
+  }
+  const Walk found = walk(line);
+  EXPECT_EQ(found.search.first_bad(), 60U);
+  std::size_t skipped = 0;
+  for (const SearchTask& task : found.tasks) {
+    skipped += line.silent.contains(task.candidate) ? 1U : 0U;
+  }
+  EXPECT_LE(skipped, 9U);
+}
+
+TEST(CandidateSearch, ends_at_once_if_the_ends_do_not_differ_or_are_undecided) {
+  for (const CandidateState state : {CandidateState::kGood, CandidateState::kUnknown}) {
+    CandidateSearch search(10);
+    EXPECT_EQ(search.next(), (SearchTask{Purpose::kEnds, 9, 0}));
+    search.add(state);
+    EXPECT_EQ(search.next(), std::nullopt);
+    EXPECT_EQ(search.ends(), state);
+    EXPECT_EQ(search.confirmation(), CandidateState::kUntested);
+    EXPECT_EQ(search.left(), 0U);
+  }
+}
+
+TEST(CandidateSearch, does_not_confirm_what_a_wrong_answer_led_to) {
+  // The culprit is 7. One wrong answer says that 4 is bad: 4 against 3 then shows no change.
+  CandidateSearch search(9);
+  search.add(CandidateState::kBad);
+  EXPECT_EQ(search.next()->candidate, 4U);
+  search.add(CandidateState::kBad);
+  while (search.next()->purpose == Purpose::kSearch) {
+    search.add(CandidateState::kGood);
+  }
+  EXPECT_EQ(*search.next(), (SearchTask{Purpose::kConfirmation, 4, 3}));
+  search.add(CandidateState::kGood);
+  EXPECT_EQ(search.next(), std::nullopt);
+  EXPECT_EQ(search.confirmation(), CandidateState::kGood);
+}
+
+TEST(CandidateSearch, counts_down) {
+  for (std::size_t length = 2; length <= 70; ++length) {
+    const Line line{length, 1 + length / 3};
+    CandidateSearch search(length);
+    while (const std::optional<SearchTask> task = search.next()) {
+      const std::size_t left = search.left();
+      search.add(line.answer(*task));
+      EXPECT_LT(search.left(), left);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace plumb::analysis

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "harness/analysis/report/bisection.hpp"
-#include "harness/results/run_labels.hpp"
+#include "harness/results/labels/run_labels.hpp"
 
 namespace plumb::session {
 

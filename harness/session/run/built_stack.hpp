@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "harness/results/run_labels.hpp"
+#include "harness/results/labels/run_labels.hpp"
 #include "harness/session/work/session_context.hpp"
 
 namespace plumb::session {

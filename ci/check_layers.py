@@ -164,10 +164,17 @@ def faults_of_folders(table, texts):
         yield f"ci/modules.toml: {folder} has no sources"
 
 
+def is_there(include: str, texts):
+    """Returns whether a header is there, or what the build makes it of."""
+    return include in texts or include.endswith(".pb.h") or (ROOT / f"{include}.in").exists()
+
+
 def faults_of_headers(texts, modules):
     for path, text in texts.items():
         own = modules.of(folder_of(path))
         for include in INCLUDE.findall(text):
+            if include.startswith(HOUSE) and not is_there(include, texts):
+                yield f"{path}: '{include}' is not there"
             other = modules.of(folder_of(include)) if include.startswith(HOUSE) else None
             if other and other != own and include in texts and include not in modules.headers[other]:
                 yield f"{path}: '{include}' is private to {other}"

@@ -9,6 +9,7 @@ import datetime
 import json
 import pathlib
 import shlex
+import subprocess
 import sys
 import unittest
 
@@ -197,6 +198,10 @@ class History(Command):
         self.plumb("issue", group["changes"][0]["change"], "-o", file)
         self.assertIn("## How to see it again".replace("## ", "### "), file.read_text())
         self.plumb("issue", "@nothing", expect=2)
+        for lost in (["issue", f"@{run}"], ["triage"], ["triage", "--json"]):
+            with open("/dev/full", "w") as full:
+                done = subprocess.run([self.program(), *lost], env=self.environment, stdout=full, stderr=subprocess.PIPE, text=True)
+            self.assertEqual(done.returncode, 3, (lost, done.stderr))
 
     def test_creep_below_every_step(self):
         self.days([1.0 + 0.001 * day for day in range(110)])

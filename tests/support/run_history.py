@@ -37,13 +37,13 @@ class RunHistory(Command):
         """A script of the fake worker: its version, then what it does."""
         return f'[identity]\nlibrary = "fake {version}"\n[facts]\n"library.version" = "{version}"\n{rules}'
 
-    def run_ago(self, days, stack, suite=SUITE, name="nightly", expect=0):
-        """Runs a suite `days` ago and returns the run's id."""
+    def run_ago(self, days, stack, suite=SUITE, name="nightly", expect=0, options=()):
+        """Runs a suite `days` ago, with more options of `plumb run`, and returns the run's id."""
         kept = self.environment
         # The monotonic clock stays as it is: pauses and limits are real.
         self.environment = {**kept, "LD_PRELOAD": str(FAKETIME), "FAKETIME": f"-{days * 86400:.0f}s", "FAKETIME_DONT_FAKE_MONOTONIC": "1",
                             "ASAN_OPTIONS": "verify_asan_link_order=0"}
         try:
-            return self.json("run", self.suite(suite, name), "--stack", stack, expect=expect)["run"]
+            return self.json("run", self.suite(suite, name), "--stack", stack, *options, expect=expect)["run"]
         finally:
             self.environment = kept

@@ -4,14 +4,11 @@
 #include <array>
 #include <utility>
 
+#include "harness/analysis/report/run_json.hpp"
 #include "harness/base/error.hpp"
 
 namespace plumb::analysis {
 namespace {
-
-Json text_or_null(const std::string& text) {
-  return text.empty() ? Json() : Json(text);
-}
 
 template <typename Word, std::size_t count>
 Word read_word(const Json& document, const std::array<Word, count>& words) {

@@ -95,6 +95,10 @@ Json seconds_or_null(const std::optional<Seconds>& value) {
   return value ? Json(value->count()) : Json();
 }
 
+Json text_or_null(const std::string& text) {
+  return text.empty() ? Json() : Json(text);
+}
+
 Json environments_json(const results::Environment& environment) {
   return Json{
       {environment.id(), {{"identity", environment.identity}, {"facts", environment.facts}}}};

@@ -22,6 +22,8 @@ inline constexpr int kJsonSchemaVersion = 1;
 [[nodiscard]] std::string document_text(const Json& document);
 /// Returns seconds, or null if they are absent.
 [[nodiscard]] Json seconds_or_null(const std::optional<Seconds>& value);
+/// Returns a text, or null if it is empty.
+[[nodiscard]] Json text_or_null(const std::string& text);
 /// Returns the facts of an environment under its id, for a document that names the id.
 [[nodiscard]] Json environments_json(const results::Environment& environment);
 

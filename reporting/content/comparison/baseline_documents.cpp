@@ -3,6 +3,7 @@
 
 #include <ostream>
 
+#include "harness/analysis/report/run_json.hpp"
 #include "reporting/content/run/json_documents.hpp"
 #include "reporting/document/aligned_table.hpp"
 
@@ -27,9 +28,6 @@ void write_baselines(std::span<const analysis::BaselineEntry> entries,
     return;
   }
   analysis::Json rows = analysis::Json::array();
-  const auto text_or_null = [](const std::string& text) {
-    return text.empty() ? analysis::Json() : analysis::Json(text);
-  };
   for (const analysis::BaselineEntry& entry : entries) {
     rows.push_back(
         {{"name", entry.name},
@@ -39,9 +37,9 @@ void write_baselines(std::span<const analysis::BaselineEntry> entries,
          {"environment", entry.run.environment.id()},
          {"current", entry.current},
          {"accepted", entry.accepted ? analysis::Json(to_text(*entry.accepted)) : analysis::Json()},
-         {"who", text_or_null(entry.who)},
-         {"reason", text_or_null(entry.reason)},
-         {"previous", text_or_null(entry.previous)}});
+         {"who", analysis::text_or_null(entry.who)},
+         {"reason", analysis::text_or_null(entry.reason)},
+         {"previous", analysis::text_or_null(entry.previous)}});
   }
   write_json(analysis::Json{{"schema_version", analysis::kJsonSchemaVersion},
                             {"baselines", std::move(rows)}},

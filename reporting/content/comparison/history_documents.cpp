@@ -7,6 +7,7 @@
 #include <map>
 #include <ostream>
 
+#include "harness/analysis/report/run_json.hpp"
 #include "harness/results/labels/run_labels.hpp"
 #include "reporting/content/run/exclusion_rows.hpp"
 #include "reporting/content/run/json_documents.hpp"
@@ -184,11 +185,6 @@ void write_text(const HistoryReport& report, const Runs& runs, std::ostream& out
   }
 }
 
-/// Returns a text, or null if it is empty.
-analysis::Json text_or_null(const std::string& text) {
-  return text.empty() ? analysis::Json() : analysis::Json(text);
-}
-
 analysis::Json change_json(const analysis::SeriesChange& change,
                            const Runs& runs,
                            const results::CommitLink& commits) {
@@ -208,9 +204,9 @@ analysis::Json change_json(const analysis::SeriesChange& change,
           {"state", to_text(change.state)},
           {"reason", change.reason},
           {"open", change.is_open()},
-          {"commit_before", text_or_null(runs.commit(change.run_before))},
-          {"commit", text_or_null(runs.commit(change.run))},
-          {"commit_url", text_or_null(commits.address(runs.commit(change.run)))},
+          {"commit_before", analysis::text_or_null(runs.commit(change.run_before))},
+          {"commit", analysis::text_or_null(runs.commit(change.run))},
+          {"commit_url", analysis::text_or_null(commits.address(runs.commit(change.run)))},
           {"environment_diff", std::move(diff)}};
 }
 

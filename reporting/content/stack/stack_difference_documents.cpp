@@ -9,6 +9,7 @@
 #include <ostream>
 #include <span>
 
+#include "harness/analysis/report/run_json.hpp"
 #include "reporting/content/run/json_documents.hpp"
 #include "reporting/document/aligned_table.hpp"
 #include "reporting/document/quantity_text.hpp"
@@ -29,10 +30,6 @@ analysis::Json side_json(const std::optional<analysis::LibraryContents>& library
       {"sha256", library->sha256},
       {"size_bytes", library->size.value},
       {"symbols", library->symbols.size()}};
-}
-
-analysis::Json text_or_null(const std::string& text) {
-  return text.empty() ? analysis::Json() : analysis::Json(text);
 }
 
 void write_difference_json(const analysis::StackDifference& difference, std::ostream& out) {
@@ -59,8 +56,8 @@ void write_difference_json(const analysis::StackDifference& difference, std::ost
   }
   for (const analysis::LayerDifference& layer : difference.layers) {
     document["layers"].push_back({{"key", layer.key.text},
-                                  {"from_choice", text_or_null(layer.from_choice)},
-                                  {"to_choice", text_or_null(layer.to_choice)},
+                                  {"from_choice", analysis::text_or_null(layer.from_choice)},
+                                  {"to_choice", analysis::text_or_null(layer.to_choice)},
                                   {"fell_back", layer.fell_back},
                                   {"variants_added", layer.added},
                                   {"variants_removed", layer.removed},

@@ -4,19 +4,12 @@
 #include <ostream>
 #include <utility>
 
+#include "harness/analysis/report/run_json.hpp"
 #include "reporting/content/run/json_documents.hpp"
 #include "reporting/document/aligned_table.hpp"
 #include "reporting/document/sanitized_text.hpp"
 
 namespace plumb::reporting {
-namespace {
-
-analysis::Json text_or_null(const std::string& text) {
-  return text.empty() ? analysis::Json() : analysis::Json(text);
-}
-
-}  // namespace
-
 void write_stacks(std::span<const analysis::StackReport> stacks,
                   OutputMode style,
                   std::ostream& out) {
@@ -27,9 +20,9 @@ void write_stacks(std::span<const analysis::StackReport> stacks,
       analysis::Json libraries = analysis::Json::array();
       for (const analysis::StackLibrary& library : stack.libraries) {
         libraries.push_back({{"name", library.name},
-                             {"version", text_or_null(library.version)},
+                             {"version", analysis::text_or_null(library.version)},
                              {"path", library.path},
-                             {"sha256", text_or_null(library.sha256)}});
+                             {"sha256", analysis::text_or_null(library.sha256)}});
       }
       analysis::Json row{
           {"name", stack.name}, {"backend", stack.backend}, {"libraries", std::move(libraries)}};

@@ -29,6 +29,9 @@ NOT_EXECUTED = {
     **dict.fromkeys(("issue", "triage accept", "triage invalid", "triage assign", "triage note"), "needs a change: history_test"),
 }
 
+#: Commands that end with 0 or 75 as the host is quiet or busy at that moment.
+LOOKS_AT_THE_HOST = {"doctor"}
+
 
 class Output(Command):
     def help_of(self, *command):
@@ -62,7 +65,8 @@ class Output(Command):
         if normal.stdout == "":
             self.assertEqual(lost.returncode, normal.returncode, (arguments, lost.stderr))
             return False
-        self.assertEqual(lost.returncode, 3 if normal.returncode == 0 else normal.returncode, (arguments, lost.stderr))
+        expected = {normal.returncode or 3} | ({3, 75} if arguments[0] in LOOKS_AT_THE_HOST else set())
+        self.assertIn(lost.returncode, expected, (arguments, lost.stderr))
         self.assertIn("standard output could not be written: No space left on device", lost.stderr, arguments)
         self.assertEqual(normal.returncode in (0, 3, 75), True, (arguments, normal.stderr))
         return normal.returncode == 0

@@ -54,6 +54,7 @@ find_package(CURL REQUIRED)
 find_library(PLUMB_PROMETHEUS_CORE prometheus-cpp-core REQUIRED)
 add_library(Prometheus::core UNKNOWN IMPORTED)
 set_target_properties(Prometheus::core PROPERTIES IMPORTED_LOCATION "${PLUMB_PROMETHEUS_CORE}")
+find_library(PLUMB_ELF elf REQUIRED)  # elfutils has no config file
 if(BUILD_TESTING)
   find_package(GTest REQUIRED)
   include(GoogleTest)

@@ -3,6 +3,7 @@
 
 #include <spdlog/spdlog.h>
 
+#include <set>
 #include <utility>
 
 #include "harness/analysis/compare/environment_difference.hpp"
@@ -25,7 +26,7 @@ constexpr double kLayerMargin = 0.05;
 constexpr double kControlDrift = 0.5;
 constexpr double kLevel = 0.01;  // of q, over the suspects of one kind
 constexpr measure::SamplingPlan kModelSampling{.warm_up_at_most = Seconds(0.02),
-                                               .budget = Seconds(0.1)};
+                                               .budget = Seconds(0.05)};
 
 analysis::RoundLimits limits_of_suspects() {
   analysis::RoundLimits limits;
@@ -67,19 +68,19 @@ PairedWork PairedSuspects::work() const {
   PairedWork work;
   work.layers.assign(suspects_.layers.begin(), suspects_.layers.end());
   for (std::size_t i = 0; i < models_.size(); ++i) {
-    PairedWork::Model model{analysis::subject_of(models_[i].instance), {}};
-    for (const auto& [subject, mode] : suspects_.models) {
-      if (subject == model.subject) {
-        model.request.modes.push_back({results::execution_mode_from(mode), {}, {}});
+    std::string subject = analysis::subject_of(models_[i].instance);
+    std::vector<worker::ModeRequest> modes;
+    for (const auto& [model, mode] : suspects_.models) {
+      if (model == subject) {
+        modes.push_back({results::execution_mode_from(mode), {}, {}});
       }
     }
-    if (!model.request.modes.empty()) {
-      std::vector<worker::ModeRequest> modes = std::move(model.request.modes);
-      model.request = make_execute_request(context_.models, suite_.models[i]);
-      model.request.modes = std::move(modes);
-      model.request.profile = false;
-      model.request.sampling = kModelSampling;
-      work.models.push_back(std::move(model));
+    if (!modes.empty()) {
+      worker::ExecuteRequest request = make_execute_request(context_.models, suite_.models[i]);
+      request.modes = std::move(modes);
+      request.profile = false;
+      request.sampling = kModelSampling;
+      work.models.push_back({std::move(subject), std::move(request)});
     }
   }
   return work;
@@ -92,13 +93,27 @@ analysis::PairedConfirmation PairedSuspects::measure(PairedSide baseline,
   PairedRounds rounds(
       context_.store, std::move(baseline), std::move(candidate), options, context_.stop);
   ProgressStage stage(context_.progress);
-  SequentialRounds measured =
-      measure_in_sequence(rounds,
-                          work(),
-                          analysis::SequentialRule(kDesign),
-                          limits_of_suspects(),
-                          budget,
-                          [&](const Progress& progress) { stage.show(progress); });
+  const analysis::SequentialRule rule(kDesign);
+  std::set<results::ModelMode> cleared;
+  RoundJudge judge{rule.looks(), [&](std::span<const results::PairedRound> measured) {
+                     analysis::RoundComparison comparison =
+                         analysis::compare_rounds(measured, rule, limits_of_suspects());
+                     if (comparison.valid == analysis::kGlancePairs) {
+                       cleared = analysis::cleared_at_glance(suspects_, comparison);
+                     }
+                     for (const results::ModelMode& mode : cleared) {
+                       comparison.open_models.erase(mode);
+                     }
+                     return comparison;
+                   }};
+  judge.looks.insert(judge.looks.begin(), analysis::kGlancePairs);
+  SequentialRounds measured = measure_in_sequence(
+      rounds, work(), judge, budget, [&](const Progress& progress) { stage.show(progress); });
+  for (analysis::QualifiedMetric& metric : measured.comparison.models) {
+    if (cleared.contains({metric.subject, metric.mode})) {
+      metric.decided_at = analysis::kGlancePairs;
+    }
+  }
   analysis::PairedConfirmation confirmation;
   confirmation.rounds = measured.rounds.size();
   confirmation.valid = measured.comparison.valid;

@@ -11,6 +11,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 constexpr const char* kModelM = "models/m|1|f32/end_to_end/fusion/single_stream";
 constexpr const char* kModelN = "models/n|1|f32/end_to_end/fusion/single_stream";
@@ -213,6 +214,59 @@ TEST(Confirmation, pairs_confirm_what_the_software_did) {
   comparison = comparison_of({metric_of(kModelM, "end_to_end", 1.09)});
   conclude_pairs(suspects, pairs, {}, comparison);
   EXPECT_EQ(comparison.verdict, kInconclusive) << "its interval is wider than the margin of runs";
+}
+
+/// Rounds in which one model has been measured in pairs with these ratios.
+RoundComparison rounds_of(std::initializer_list<double> ratios) {
+  RoundComparison rounds;
+  rounds.models.push_back(pair_of("m|1|f32", "fusion", 1.0, 0.1, ComparisonVerdict::kInconclusive));
+  rounds.models[0].baseline_seconds.assign(ratios.size(), 2.0);
+  for (const double ratio : ratios) {
+    rounds.models[0].candidate_seconds.push_back(2.0 * ratio);
+  }
+  return rounds;
+}
+
+TEST(Confirmation, a_glance_clears_what_the_runs_call_equal) {
+  const results::ModelMode mode{"m|1|f32", "fusion"};
+  const Suspects equal{{kModelM}, {mode}, {}, {mode}};
+  const Suspects doubtful{{kModelM}, {mode}, {}, {}};
+  EXPECT_THAT(cleared_at_glance(equal, rounds_of({1.004, 0.998})), ElementsAre(mode));
+  EXPECT_THAT(cleared_at_glance(equal, rounds_of({1.03, 0.98})), ElementsAre(mode)) << "+0.5 %";
+  EXPECT_THAT(cleared_at_glance(equal, rounds_of({1.03, 1.0})), IsEmpty());
+  EXPECT_THAT(cleared_at_glance(equal, rounds_of({0.99})), IsEmpty()) << "one pair is none";
+  EXPECT_THAT(cleared_at_glance(doubtful, rounds_of({0.99, 0.99})), IsEmpty());
+  RoundComparison broken = rounds_of({1.0, 1.0});
+  broken.models[0].test.verdict = ComparisonVerdict::kBroken;
+  EXPECT_THAT(cleared_at_glance(equal, broken), IsEmpty());
+}
+
+TEST(Confirmation, only_what_the_runs_call_equal_may_be_cleared_at_a_glance) {
+  using enum ComparisonVerdict;
+  const ResultSet none({});
+  const RunSide candidate{none, {}, executions_with(0.05)};
+  for (const ComparisonVerdict verdict : {kEquivalent, kInconclusive, kRegressed}) {
+    MetricComparison slower = metric_of(kModelM, "end_to_end", 1.02);
+    slower.verdict = verdict;
+    const Suspects suspects =
+        find_suspects(comparison_of({slower}), candidate, SuspectRule::kSlower);
+    EXPECT_EQ(suspects.models.size(), 1U);
+    EXPECT_EQ(suspects.equal.size(), verdict == kEquivalent ? 1U : 0U);
+  }
+}
+
+TEST(Confirmation, what_a_glance_cleared_stays_as_the_runs_have_it) {
+  const results::ModelMode mode{"m|1|f32", "fusion"};
+  RunComparison comparison = comparison_of({metric_of(kModelM, "end_to_end", 1.012)});
+  comparison.metrics[0].verdict = ComparisonVerdict::kEquivalent;
+  PairedConfirmation pairs{2, 2, false, rounds_of({1.004, 0.998}).models};
+  pairs.metrics[0].decided_at = kGlancePairs;
+  conclude_pairs({{kModelM}, {mode}, {}, {mode}}, pairs, {}, comparison);
+  EXPECT_EQ(comparison.verdict, ComparisonVerdict::kEquivalent);
+  EXPECT_DOUBLE_EQ(*comparison.metrics[0].ratio, 1.012);
+  EXPECT_EQ(
+      comparison.metrics[0].reason,
+      "the runs differ by +1.2 %, 2 pairs of processes beside the baseline's stack by +0.1 %");
 }
 
 TEST(Confirmation, is_kept_and_read_again) {

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "harness/analysis/bounds/process_pool.hpp"
 #include "harness/analysis/compare/comparison_verdict.hpp"
@@ -16,6 +17,7 @@ constexpr std::string_view kLayers = "layers/";
 constexpr std::size_t kMaxLayers = 24;
 constexpr double kSuspiciousLayer = 1.05;
 constexpr double kSuspiciousLevel = 0.05;
+constexpr double kGlanceRatio = 1.01;
 
 /// Returns the mode in "models/SUBJECT/end_to_end/MODE/SCENARIO". A subject may contain slashes.
 std::string mode_of(const MetricComparison& metric) {
@@ -79,6 +81,15 @@ void take_numbers(const MetricComparison& paired, MetricComparison& metric) {
   metric.floor = paired.floor;
 }
 
+/// Returns candidate ÷ baseline, the geometric mean over the first pairs.
+double mean_ratio(const QualifiedMetric& pair) {
+  double sum = 0.0;
+  for (std::size_t i = 0; i < kGlancePairs; ++i) {
+    sum += std::log(pair.candidate_seconds[i] / pair.baseline_seconds[i]);
+  }
+  return std::exp(sum / static_cast<double>(kGlancePairs));
+}
+
 void conclude_pair(const QualifiedMetric& pair,
                    const PairedConfirmation& pairs,
                    const ComparisonLimits& limits,
@@ -86,6 +97,14 @@ void conclude_pair(const QualifiedMetric& pair,
   const std::string runs =
       metric.ratio ? fmt::format("the runs differ by {:+.1f} %", 100.0 * (*metric.ratio - 1.0))
                    : "the runs show no ratio: " + metric.reason;
+  if (pair.decided_at == kGlancePairs) {
+    metric.reason =
+        fmt::format("{}, {} pairs of processes beside the baseline's stack by {:+.1f} %",
+                    runs,
+                    kGlancePairs,
+                    100.0 * (mean_ratio(pair) - 1.0));
+    return;
+  }
   const MetricComparison& test = pair.test;
   if (!test.ratio) {
     withdraw(metric, "not confirmed: no pair of processes could measure it on both sides");
@@ -178,6 +197,9 @@ Suspects find_suspects(const RunComparison& comparison,
     } else if (metric.kind == "end_to_end" && metric.decides) {
       suspects.series.insert(metric.series);
       suspects.models.emplace(metric.model, mode_of(metric));
+      if (metric.verdict == ComparisonVerdict::kEquivalent) {
+        suspects.equal.emplace(metric.model, mode_of(metric));
+      }
     }
   }
   std::stable_sort(layers.begin(), layers.end(), [](const auto* one, const auto* other) {
@@ -189,6 +211,19 @@ Suspects find_suspects(const RunComparison& comparison,
     suspects.layers.insert(model::LayerKey{metric->series.substr(kLayers.size())});
   }
   return suspects;
+}
+
+std::set<results::ModelMode> cleared_at_glance(const Suspects& suspects,
+                                               const RoundComparison& rounds) {
+  std::set<results::ModelMode> cleared;
+  for (const QualifiedMetric& metric : rounds.models) {
+    results::ModelMode mode{metric.subject, metric.mode};
+    if (metric.baseline_seconds.size() >= kGlancePairs && suspects.equal.contains(mode) &&
+        metric.test.verdict != ComparisonVerdict::kBroken && mean_ratio(metric) < kGlanceRatio) {
+      cleared.insert(std::move(mode));
+    }
+  }
+  return cleared;
 }
 
 void conclude_pairs(const Suspects& suspects,

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "harness/analysis/compare/rounds/round_comparison.hpp"
 #include "harness/analysis/compare/rounds/round_evidence.hpp"
 #include "harness/analysis/compare/run_comparison.hpp"
 #include "harness/results/paired_round.hpp"
@@ -22,6 +23,7 @@ struct Suspects {
   std::set<std::string> series;  ///< of the metrics: models and layers
   std::set<results::ModelMode> models;
   std::set<model::LayerKey> layers;
+  std::set<results::ModelMode> equal = {};  ///< those of the models that the runs call equivalent
 
   [[nodiscard]] bool empty() const { return series.empty(); }
   /// Returns the models' subjects, each once.
@@ -46,6 +48,15 @@ enum class SuspectRule {
 /// each layer inside the model, and the layers' own times in its cheapest partition. Pure.
 [[nodiscard]] double largest_share(const RunSide& side, const model::LayerKey& key);
 
+/// Number of pairs after which a glance may clear a model that the runs call equivalent. Other
+/// metrics, and models that the glance does not clear, go on to the looks of the sequential rule.
+inline constexpr std::size_t kGlancePairs = 2;
+
+/// Returns the models of `suspects.equal` whose first kGlancePairs pairs do not differ by 1 %, the
+/// smallest change that is reported. None before there are so many valid rounds. Pure.
+[[nodiscard]] std::set<results::ModelMode> cleared_at_glance(const Suspects& suspects,
+                                                             const RoundComparison& rounds);
+
 /// Result of measuring suspects by pairs of restarted processes of both stacks.
 struct PairedConfirmation {
   std::size_t rounds = 0;  ///< measured
@@ -62,8 +73,9 @@ struct PairedConfirmation {
 ///
 /// A suspect's numbers become those of its pairs. It is confirmed if the sequential rule finds it
 /// regressed and the machine did not drift. Otherwise it is equivalent if the pairs' interval lies
-/// within the margin of runs and the machine did not drift, and inconclusive if not. A regression
-/// in times that has no pairs becomes inconclusive. Pure.
+/// within the margin of runs and the machine did not drift, and inconclusive if not. What a glance
+/// cleared stays equivalent by the runs' numbers. A regression in times that has no pairs becomes
+/// inconclusive. Pure.
 void conclude_pairs(const Suspects& suspects,
                     const PairedConfirmation& pairs,
                     const ComparisonLimits& limits,

@@ -81,7 +81,7 @@ struct BlasCalls {
 
 /// Calls `visit(member, "cublasName")` for every entry point.
 template <typename Calls, typename Visit>
-void for_each_blas_call(Calls& calls, Visit visit) {
+constexpr void for_each_blas_call(Calls& calls, Visit visit) {
   visit(calls.create, "cublasCreate_v2");
   visit(calls.destroy, "cublasDestroy_v2");
   visit(calls.set_stream, "cublasSetStream_v2");

@@ -210,16 +210,41 @@ enum class PointwiseMode : int {
 };
 
 using GetVersion = std::size_t (*)();
-using GetErrorString = const char* (*)(int);
-using GetLastErrorString = void (*)(char*, std::size_t);
-using CreateHandle = int (*)(CudnnHandle*);
-using DestroyHandle = int (*)(CudnnHandle);
-using SetStream = int (*)(CudnnHandle, void* stream);
-using Execute = int (*)(CudnnHandle, Descriptor plan, Descriptor pack);
-using CreateDescriptor = int (*)(DescriptorType, Descriptor*);
-using DestroyDescriptor = int (*)(Descriptor);
-using Finalize = int (*)(Descriptor);
-using SetAttribute = int (*)(Descriptor, Attribute, ValueType, std::int64_t, const void*);
-using GetAttribute = int (*)(Descriptor, Attribute, ValueType, std::int64_t, std::int64_t*, void*);
+
+/// Entry points of cuDNN's handles and of its graph interface, found by name by CudnnLibrary.
+struct CudnnCalls {
+  GetVersion version = nullptr;
+  GetVersion cudart_version = nullptr;
+  const char* (*error_string)(int) = nullptr;
+  void (*last_error_string)(char*, std::size_t) = nullptr;
+  int (*create_handle)(CudnnHandle*) = nullptr;
+  int (*destroy_handle)(CudnnHandle) = nullptr;
+  int (*set_stream)(CudnnHandle, void* stream) = nullptr;
+  int (*execute)(CudnnHandle, Descriptor plan, Descriptor pack) = nullptr;
+  int (*create_descriptor)(DescriptorType, Descriptor*) = nullptr;
+  int (*destroy_descriptor)(Descriptor) = nullptr;
+  int (*finalize)(Descriptor) = nullptr;
+  int (*set_attribute)(Descriptor, Attribute, ValueType, std::int64_t, const void*) = nullptr;
+  int (*get_attribute)(Descriptor, Attribute, ValueType, std::int64_t, std::int64_t*, void*) =
+      nullptr;
+};
+
+/// Calls `visit(member, "cudnnName")` for every entry point.
+template <typename Calls, typename Visit>
+constexpr void for_each_cudnn_call(Calls& calls, Visit visit) {
+  visit(calls.version, "cudnnGetVersion");
+  visit(calls.cudart_version, "cudnnGetCudartVersion");
+  visit(calls.error_string, "cudnnGetErrorString");
+  visit(calls.last_error_string, "cudnnGetLastErrorString");
+  visit(calls.create_handle, "cudnnCreate");
+  visit(calls.destroy_handle, "cudnnDestroy");
+  visit(calls.set_stream, "cudnnSetStream");
+  visit(calls.execute, "cudnnBackendExecute");
+  visit(calls.create_descriptor, "cudnnBackendCreateDescriptor");
+  visit(calls.destroy_descriptor, "cudnnBackendDestroyDescriptor");
+  visit(calls.finalize, "cudnnBackendFinalize");
+  visit(calls.set_attribute, "cudnnBackendSetAttribute");
+  visit(calls.get_attribute, "cudnnBackendGetAttribute");
+}
 
 }  // namespace plumb::cuda::abi

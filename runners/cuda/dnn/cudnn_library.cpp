@@ -92,24 +92,13 @@ CudnnLibrary::CudnnLibrary(const std::vector<fs::path>& libraries) {
   for (const fs::path& path : libraries) {
     load_by_path(path);
   }
-  find(get_version_, "cudnnGetVersion");
-  find(get_error_string_, "cudnnGetErrorString");
-  find(get_last_error_string_, "cudnnGetLastErrorString");
-  find(create_handle, "cudnnCreate");
-  find(destroy_handle, "cudnnDestroy");
-  find(set_stream, "cudnnSetStream");
-  find(execute, "cudnnBackendExecute");
-  find(create_descriptor, "cudnnBackendCreateDescriptor");
-  find(destroy_descriptor, "cudnnBackendDestroyDescriptor");
-  find(finalize, "cudnnBackendFinalize");
-  find(set_attribute, "cudnnBackendSetAttribute");
-  find(get_attribute, "cudnnBackendGetAttribute");
+  abi::for_each_cudnn_call(calls_, [](auto& call, const char* name) { find(call, name); });
   const auto look_up = [](auto& call, const char* name) {
     call = reinterpret_cast<std::remove_reference_t<decltype(call)>>(dlsym(RTLD_DEFAULT, name));
   };
   abi::for_each_legacy_call(legacy_calls_, look_up);
   abi::for_each_recurrent_call(recurrent_calls_, look_up);
-  const std::size_t number = get_version_();
+  const std::size_t number = calls_.version();
   version_ = version_text(number);
   if (number < kOldest || number >= kNextMajor) {
     throw Error(Error::Kind::kEnvironment,
@@ -118,13 +107,11 @@ CudnnLibrary::CudnnLibrary(const std::vector<fs::path>& libraries) {
                             kHowToGet));
   }
   load_cublas();
-  load_parts(engine::mapped_file(reinterpret_cast<const void*>(get_version_)).parent_path());
+  load_parts(engine::mapped_file(reinterpret_cast<const void*>(calls_.version)).parent_path());
 }
 
 void CudnnLibrary::load_cublas() const {
-  abi::GetVersion get_cudart_version = nullptr;
-  find(get_cudart_version, "cudnnGetCudartVersion");
-  const std::string name = fmt::format("{}.so.{}", kCublas, get_cudart_version() / 1000);
+  const std::string name = fmt::format("{}.so.{}", kCublas, calls_.cudart_version() / 1000);
   // cuDNN aborts the process if it looks for cuBLASLt and does not find it.
   if (dlopen(name.c_str(), RTLD_LAZY | RTLD_GLOBAL) == nullptr) {
     throw Error(
@@ -142,16 +129,18 @@ void CudnnLibrary::load_parts(const fs::path& folder) {
   // only after that.
   try {
     abi::Descriptor device = nullptr;
-    check(create_descriptor(abi::DescriptorType::kDeviceProperties, &device), "a new descriptor");
-    const std::unique_ptr<void, abi::DestroyDescriptor> owner(device, destroy_descriptor);
+    check(calls_.create_descriptor(abi::DescriptorType::kDeviceProperties, &device),
+          "a new descriptor");
+    const std::unique_ptr<void, decltype(calls_.destroy_descriptor)> owner(
+        device, calls_.destroy_descriptor);
     constexpr std::string_view kEmpty = "{}";
-    check(set_attribute(device,
-                        abi::Attribute::kDeviceJson,
-                        abi::ValueType::kChar,
-                        kEmpty.size(),
-                        kEmpty.data()),
+    check(calls_.set_attribute(device,
+                               abi::Attribute::kDeviceJson,
+                               abi::ValueType::kChar,
+                               kEmpty.size(),
+                               kEmpty.data()),
           "an attribute");
-    check(finalize(device), "the description of a device");
+    check(calls_.finalize(device), "the description of a device");
   } catch (const CudnnRefusal& refusal) {
     if (refusal.status() == abi::kSublibraryVersionMismatch ||
         refusal.status() == abi::kSublibraryLoadingFailed) {
@@ -203,11 +192,11 @@ void CudnnLibrary::check(int status, const char* what) const {
     return;
   }
   std::array<char, 1024> words{};
-  get_last_error_string_(words.data(), words.size() - 1);
+  calls_.last_error_string(words.data(), words.size() - 1);
   throw CudnnRefusal(status,
                      fmt::format("{}: {} ({}){}{}",
                                  what,
-                                 get_error_string_(status),
+                                 calls_.error_string(status),
                                  status,
                                  words[0] == '\0' ? "" : ": ",
                                  words.data()));

@@ -36,7 +36,10 @@ class CudnnLibrary {
   /// files are facts.
   [[nodiscard]] results::Environment describe() const;
 
-  [[nodiscard]] std::size_t version_number() const { return get_version_(); }  ///< 91900: 9.19.0
+  [[nodiscard]] std::size_t version_number() const { return calls_.version(); }  ///< 91900: 9.19.0
+
+  /// Returns the calls of handles and of the graph interface.
+  [[nodiscard]] const abi::CudnnCalls& calls() const { return calls_; }
 
   /// Returns cuDNN's older calls. Those that this version lacks are null.
   [[nodiscard]] const abi::LegacyCalls& legacy_calls() const { return legacy_calls_; }
@@ -47,23 +50,11 @@ class CudnnLibrary {
   /// Throws CudnnRefusal unless `status` is a success. `what` names the call.
   void check(int status, const char* what) const;
 
-  abi::CreateHandle create_handle = nullptr;
-  abi::DestroyHandle destroy_handle = nullptr;
-  abi::SetStream set_stream = nullptr;
-  abi::Execute execute = nullptr;
-  abi::CreateDescriptor create_descriptor = nullptr;
-  abi::DestroyDescriptor destroy_descriptor = nullptr;
-  abi::Finalize finalize = nullptr;
-  abi::SetAttribute set_attribute = nullptr;
-  abi::GetAttribute get_attribute = nullptr;
-
  private:
   void load_cublas() const;
   void load_parts(const std::filesystem::path& folder);
 
-  abi::GetVersion get_version_ = nullptr;
-  abi::GetErrorString get_error_string_ = nullptr;
-  abi::GetLastErrorString get_last_error_string_ = nullptr;
+  abi::CudnnCalls calls_;
   abi::LegacyCalls legacy_calls_;
   abi::RecurrentCalls recurrent_calls_;
   std::string version_;

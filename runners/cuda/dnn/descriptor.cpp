@@ -14,12 +14,12 @@ constexpr std::int64_t kLongestText = std::int64_t{1} << 20;
 }  // namespace
 
 Descriptor::Descriptor(const CudnnLibrary& library, abi::DescriptorType type) : library_(&library) {
-  library.check(library.create_descriptor(type, &handle_), "a new descriptor");
+  library.check(library.calls().create_descriptor(type, &handle_), "a new descriptor");
 }
 
 Descriptor::~Descriptor() {
   if (handle_ != nullptr) {
-    library_->destroy_descriptor(handle_);
+    library_->calls().destroy_descriptor(handle_);
   }
 }
 
@@ -36,9 +36,9 @@ void Descriptor::set_raw(abi::Attribute name,
                          abi::ValueType type,
                          std::size_t count,
                          const void* values) {
-  library_->check(
-      library_->set_attribute(handle_, name, type, static_cast<std::int64_t>(count), values),
-      "an attribute");
+  library_->check(library_->calls().set_attribute(
+                      handle_, name, type, static_cast<std::int64_t>(count), values),
+                  "an attribute");
 }
 
 void Descriptor::set(abi::Attribute name, std::span<const std::int64_t> values) {
@@ -77,12 +77,13 @@ void Descriptor::set(abi::Attribute name, std::span<const Descriptor> values) {
 }
 
 void Descriptor::finish(const char* what) {
-  library_->check(library_->finalize(handle_), what);
+  library_->check(library_->calls().finalize(handle_), what);
 }
 
 std::int64_t Descriptor::count(abi::Attribute name, abi::ValueType type) const {
   std::int64_t result = 0;
-  library_->check(library_->get_attribute(handle_, name, type, 0, &result, nullptr), "a count");
+  library_->check(library_->calls().get_attribute(handle_, name, type, 0, &result, nullptr),
+                  "a count");
   return std::clamp<std::int64_t>(
       result, 0, type == abi::ValueType::kChar ? kLongestText : kLongestList);
 }
@@ -90,8 +91,9 @@ std::int64_t Descriptor::count(abi::Attribute name, abi::ValueType type) const {
 std::int64_t Descriptor::integer(abi::Attribute name) const {
   std::int64_t value = 0;
   std::int64_t got = 0;
-  library_->check(library_->get_attribute(handle_, name, abi::ValueType::kInt64, 1, &got, &value),
-                  "a number");
+  library_->check(
+      library_->calls().get_attribute(handle_, name, abi::ValueType::kInt64, 1, &got, &value),
+      "a number");
   return value;
 }
 
@@ -99,14 +101,15 @@ std::optional<std::int64_t> Descriptor::small_integer(abi::Attribute name) const
   std::int32_t value = 0;
   std::int64_t got = 0;
   const int status =
-      library_->get_attribute(handle_, name, abi::ValueType::kInt32, 1, &got, &value);
+      library_->calls().get_attribute(handle_, name, abi::ValueType::kInt32, 1, &got, &value);
   return status == abi::kSuccess && got == 1 ? std::optional<std::int64_t>(value) : std::nullopt;
 }
 
 int Descriptor::enumerator(abi::Attribute name, abi::ValueType type) const {
   int value = 0;
   std::int64_t got = 0;
-  library_->check(library_->get_attribute(handle_, name, type, 1, &got, &value), "an enumerator");
+  library_->check(library_->calls().get_attribute(handle_, name, type, 1, &got, &value),
+                  "an enumerator");
   return value;
 }
 
@@ -115,7 +118,7 @@ std::vector<int> Descriptor::enumerators(abi::Attribute name, abi::ValueType typ
   std::int64_t got = 0;
   if (!values.empty()) {
     library_->check(
-        library_->get_attribute(
+        library_->calls().get_attribute(
             handle_, name, type, static_cast<std::int64_t>(values.size()), &got, values.data()),
         "enumerators");
     values.resize(
@@ -128,12 +131,12 @@ std::string Descriptor::text(abi::Attribute name) const {
   std::string result(static_cast<std::size_t>(count(name, abi::ValueType::kChar)), '\0');
   std::int64_t got = 0;
   if (!result.empty()) {
-    library_->check(library_->get_attribute(handle_,
-                                            name,
-                                            abi::ValueType::kChar,
-                                            static_cast<std::int64_t>(result.size()),
-                                            &got,
-                                            result.data()),
+    library_->check(library_->calls().get_attribute(handle_,
+                                                    name,
+                                                    abi::ValueType::kChar,
+                                                    static_cast<std::int64_t>(result.size()),
+                                                    &got,
+                                                    result.data()),
                     "a text");
     result.resize(std::min(result.find('\0'), result.size()));
   }
@@ -152,7 +155,7 @@ std::vector<Descriptor> Descriptor::descriptors(abi::Attribute name,
   }
   std::int64_t got = 0;
   if (room > 0) {
-    library_->check(library_->get_attribute(
+    library_->check(library_->calls().get_attribute(
                         handle_, name, abi::ValueType::kDescriptor, room, &got, handles.data()),
                     "descriptors");
   }

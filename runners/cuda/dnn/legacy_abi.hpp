@@ -216,7 +216,7 @@ struct LegacyCalls {
 
 /// Calls `visit(member, "cudnnName")` for every entry point.
 template <typename Calls, typename Visit>
-void for_each_legacy_call(Calls& calls, Visit visit) {
+constexpr void for_each_legacy_call(Calls& calls, Visit visit) {
   visit(calls.create_tensor, "cudnnCreateTensorDescriptor");
   visit(calls.destroy_tensor, "cudnnDestroyTensorDescriptor");
   visit(calls.set_tensor, "cudnnSetTensorNdDescriptor");

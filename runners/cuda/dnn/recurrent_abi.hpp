@@ -92,7 +92,7 @@ struct RecurrentCalls {
 
 /// Calls `visit(member, "cudnnName")` for every entry point.
 template <typename Calls, typename Visit>
-void for_each_recurrent_call(Calls& calls, Visit visit) {
+constexpr void for_each_recurrent_call(Calls& calls, Visit visit) {
   visit(calls.create, "cudnnCreateRNNDescriptor");
   visit(calls.destroy, "cudnnDestroyRNNDescriptor");
   visit(calls.set, "cudnnSetRNNDescriptor_v8");

@@ -154,7 +154,7 @@ struct LtCalls {
 
 /// Calls `visit(member, "cublasLtName")` for every entry point.
 template <typename Calls, typename Visit>
-void for_each_lt_call(Calls& calls, Visit visit) {
+constexpr void for_each_lt_call(Calls& calls, Visit visit) {
   visit(calls.version, "cublasLtGetVersion");
   visit(calls.status_name, "cublasLtGetStatusName");
   visit(calls.create, "cublasLtCreate");

@@ -135,7 +135,7 @@ struct DriverCalls {
 /// Calls `visit(member, "cuName")` for every entry point. Driver finds the entry points by these
 /// names. A test compares them with the toolkit's own library where there is one.
 template <typename Calls, typename Visit>
-void for_each_driver_call(Calls& calls, Visit visit) {
+constexpr void for_each_driver_call(Calls& calls, Visit visit) {
   visit(calls.init, "cuInit");
   visit(calls.driver_get_version, "cuDriverGetVersion");
   visit(calls.get_error_name, "cuGetErrorName");

@@ -67,7 +67,7 @@ struct GraphCalls {
 
 /// Calls `visit(member, "cuName")` for every entry point.
 template <typename Calls, typename Visit>
-void for_each_graph_call(Calls& calls, Visit visit) {
+constexpr void for_each_graph_call(Calls& calls, Visit visit) {
   visit(calls.nodes, "cuGraphGetNodes");
   visit(calls.edges, "cuGraphGetEdges_v2");
   visit(calls.node_type, "cuGraphNodeGetType");

@@ -71,7 +71,7 @@ struct ManagementCalls {
 
 /// Calls `visit(member, "nvmlName")` for every entry point.
 template <typename Calls, typename Visit>
-void for_each_management_call(Calls& calls, Visit visit) {
+constexpr void for_each_management_call(Calls& calls, Visit visit) {
   visit(calls.init, "nvmlInit_v2");
   visit(calls.shutdown, "nvmlShutdown");
   visit(calls.driver_version, "nvmlSystemGetDriverVersion");

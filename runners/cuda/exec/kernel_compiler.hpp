@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <functional>
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "runners/cuda/driver/dynamic_library.hpp"
+#include "runners/cuda/exec/compiler_abi.hpp"
 
 namespace plumb::cuda {
 
@@ -20,28 +24,26 @@ class KernelCompiler {
   /// Unsupported with the compiler's message.
   [[nodiscard]] std::string compile(const std::string& source, int architecture) const;
 
+  /// Compiles kernels as compile() does, and returns what the assembler says of each: its
+  /// registers, stack and spills. Throws Unsupported, also for an architecture that is newer than
+  /// the compiler.
+  [[nodiscard]] std::string resource_report(const std::string& source, int architecture) const;
+
   [[nodiscard]] std::string version() const;
   [[nodiscard]] static std::vector<std::string> default_names();
 
  private:
-  using Program = void*;
+  using OwnedProgram = std::unique_ptr<void, std::function<void(abi::CompilerProgram)>>;
+
   void check(int status, const char* what) const;
+  /// Returns the option for an architecture, and whether it makes what the GPU itself executes.
+  [[nodiscard]] std::pair<std::string, bool> target(int architecture) const;
+  [[nodiscard]] OwnedProgram compiled(const std::string& source,
+                                      const std::vector<const char*>& options) const;
+  [[nodiscard]] std::string words(abi::CompilerProgram program) const;
 
   DynamicLibrary library_;
-  int (*version_)(int*, int*) = nullptr;
-  int (*count_architectures_)(int*) = nullptr;
-  int (*list_architectures_)(int*) = nullptr;
-  int (*create_)(Program*, const char*, const char*, int, const char* const*, const char* const*) =
-      nullptr;
-  int (*destroy_)(Program*) = nullptr;
-  int (*compile_)(Program, int, const char* const*) = nullptr;
-  int (*log_size_)(Program, std::size_t*) = nullptr;
-  int (*log_)(Program, char*) = nullptr;
-  int (*cubin_size_)(Program, std::size_t*) = nullptr;
-  int (*cubin_)(Program, char*) = nullptr;
-  int (*ptx_size_)(Program, std::size_t*) = nullptr;
-  int (*ptx_)(Program, char*) = nullptr;
-  const char* (*error_text_)(int) = nullptr;
+  abi::CompilerCalls calls_;
 };
 
 }  // namespace plumb::cuda

@@ -210,7 +210,7 @@ struct MetricHostCalls {
 
 /// Calls `visit(member, "cuptiName")` for every entry point.
 template <typename Calls, typename Visit>
-void for_each_metric_host_call(Calls& calls, Visit visit) {
+constexpr void for_each_metric_host_call(Calls& calls, Visit visit) {
   visit(calls.begin, "cuptiProfilerHostInitialize");
   visit(calls.end, "cuptiProfilerHostDeinitialize");
   visit(calls.add_metrics, "cuptiProfilerHostConfigAddMetrics");
@@ -242,7 +242,7 @@ struct RangeProfilerCalls {
 
 /// Calls `visit(member, "cuptiName")` for every entry point.
 template <typename Calls, typename Visit>
-void for_each_range_profiler_call(Calls& calls, Visit visit) {
+constexpr void for_each_range_profiler_call(Calls& calls, Visit visit) {
   visit(calls.initialize, "cuptiProfilerInitialize");
   visit(calls.finish, "cuptiProfilerDeInitialize");
   visit(calls.chip_name, "cuptiDeviceGetChipName");

@@ -44,13 +44,26 @@ struct ProfilerCalls {
 
 /// Calls `visit(member, "cuptiName")` for every entry point.
 template <typename Calls, typename Visit>
-void for_each_profiler_call(Calls& calls, Visit visit) {
+constexpr void for_each_profiler_call(Calls& calls, Visit visit) {
   visit(calls.register_callbacks, "cuptiActivityRegisterCallbacks");
   visit(calls.enable, "cuptiActivityEnable");
   visit(calls.disable, "cuptiActivityDisable");
   visit(calls.flush, "cuptiActivityFlushAll");
   visit(calls.next_record, "cuptiActivityGetNextRecord");
   visit(calls.dropped, "cuptiActivityGetNumDroppedRecords");
+}
+
+/// Entry points of CUPTI that tell its version and its words, found by name.
+struct ProfilerTextCalls {
+  int (*version)(std::uint32_t*) = nullptr;
+  int (*result_text)(int, const char**) = nullptr;
+};
+
+/// Calls `visit(member, "cuptiName")` for every entry point.
+template <typename Calls, typename Visit>
+constexpr void for_each_profiler_text_call(Calls& calls, Visit visit) {
+  visit(calls.version, "cuptiGetVersion");
+  visit(calls.result_text, "cuptiGetResultString");
 }
 
 }  // namespace plumb::cuda::abi

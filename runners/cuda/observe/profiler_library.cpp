@@ -3,11 +3,11 @@
 
 #include <fmt/format.h>
 
+#include <cstdint>
 #include <vector>
 
 #include "harness/base/error.hpp"
 #include "runners/cuda/observe/metrics_abi.hpp"
-#include "runners/cuda/observe/profiler_abi.hpp"
 
 namespace plumb::cuda {
 namespace {
@@ -39,14 +39,14 @@ ProfilerLibrary::ProfilerLibrary()
     : library_(names(),
                "it comes with the CUDA toolkit (counters from 12.6 on), or as "
                "nvidia-cuda-cupti") {
-  find(version_, "cuptiGetVersion");
-  find(result_text_, "cuptiGetResultString");
+  abi::for_each_profiler_text_call(
+      calls_, [this](auto& call, const char* name) { library_.find(call, name); });
 }
 
 void ProfilerLibrary::check(int status, const char* what) const {
   if (status != abi::kProfilerSuccess) {
     const char* text = nullptr;
-    static_cast<void>(result_text_(status, &text));
+    static_cast<void>(calls_.result_text(status, &text));
     throw Error(Error::Kind::kEnvironment,
                 fmt::format("CUPTI: {}: {} ({}): {}",
                             what,
@@ -58,7 +58,7 @@ void ProfilerLibrary::check(int status, const char* what) const {
 
 std::string ProfilerLibrary::version() const {
   std::uint32_t number = 0;
-  static_cast<void>(version_(&number));
+  static_cast<void>(calls_.version(&number));
   return fmt::format("CUPTI {} ({})", number, library_.name());
 }
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstdint>
 #include <string>
 
 #include "runners/cuda/driver/dynamic_library.hpp"
+#include "runners/cuda/observe/profiler_abi.hpp"
 
 namespace plumb::cuda {
 
@@ -28,8 +28,7 @@ class ProfilerLibrary {
 
  private:
   DynamicLibrary library_;
-  int (*version_)(std::uint32_t*) = nullptr;
-  int (*result_text_)(int, const char**) = nullptr;
+  abi::ProfilerTextCalls calls_;
 };
 
 }  // namespace plumb::cuda

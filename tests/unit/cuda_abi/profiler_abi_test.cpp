@@ -8,6 +8,8 @@
 #include <cstdint>
 
 #include "runners/cuda/observe/metrics_abi.hpp"
+#include "tests/support/nvidia_required.hpp"
+#include "tests/unit/cuda_abi/declared_calls.hpp"
 
 #if __has_include(<cupti.h>)
 #include <cupti.h>
@@ -18,7 +20,112 @@
 #include <cupti_target.h>
 
 namespace plumb::cuda::abi {
+
+template <>
+inline constexpr bool kStandsFor<ProfilerParams, CUpti_Profiler_Initialize_Params> = true;
+template <>
+inline constexpr bool kStandsFor<ProfilerParams, CUpti_Profiler_DeInitialize_Params> = true;
+template <>
+inline constexpr bool kStandsFor<ChipNameParams, CUpti_Device_GetChipName_Params> = true;
+template <>
+inline constexpr bool kStandsFor<AvailabilityParams, CUpti_Profiler_GetCounterAvailability_Params> =
+    true;
+template <>
+inline constexpr bool kStandsFor<HostBeginParams, CUpti_Profiler_Host_Initialize_Params> = true;
+template <>
+inline constexpr bool kStandsFor<HostEndParams, CUpti_Profiler_Host_Deinitialize_Params> = true;
+template <>
+inline constexpr bool kStandsFor<HostMetricsParams, CUpti_Profiler_Host_ConfigAddMetrics_Params> =
+    true;
+template <>
+inline constexpr bool
+    kStandsFor<HostImageSizeParams, CUpti_Profiler_Host_GetConfigImageSize_Params> = true;
+template <>
+inline constexpr bool kStandsFor<HostImageParams, CUpti_Profiler_Host_GetConfigImage_Params> = true;
+template <>
+inline constexpr bool kStandsFor<HostPassesParams, CUpti_Profiler_Host_GetNumOfPasses_Params> =
+    true;
+template <>
+inline constexpr bool kStandsFor<HostValuesParams, CUpti_Profiler_Host_EvaluateToGpuValues_Params> =
+    true;
+template <>
+inline constexpr bool kStandsFor<RangeBeginParams, CUpti_RangeProfiler_Enable_Params> = true;
+template <>
+inline constexpr bool kStandsFor<RangeParams, CUpti_RangeProfiler_Disable_Params> = true;
+template <>
+inline constexpr bool kStandsFor<RangeParams, CUpti_RangeProfiler_Start_Params> = true;
+template <>
+inline constexpr bool kStandsFor<RangeParams, CUpti_RangeProfiler_PopRange_Params> = true;
+template <>
+inline constexpr bool kStandsFor<RangeStopParams, CUpti_RangeProfiler_Stop_Params> = true;
+template <>
+inline constexpr bool kStandsFor<RangePushParams, CUpti_RangeProfiler_PushRange_Params> = true;
+template <>
+inline constexpr bool kStandsFor<RangeDecodeParams, CUpti_RangeProfiler_DecodeData_Params> = true;
+template <>
+inline constexpr bool
+    kStandsFor<RangeDataSizeParams, CUpti_RangeProfiler_GetCounterDataSize_Params> = true;
+template <>
+inline constexpr bool
+    kStandsFor<RangeDataParams, CUpti_RangeProfiler_CounterDataImage_Initialize_Params> = true;
+template <>
+inline constexpr bool kStandsFor<RangeSetParams, CUpti_RangeProfiler_SetConfig_Params> = true;
+template <>
+inline constexpr bool kStandsFor<RangeCountParams, CUpti_RangeProfiler_GetCounterDataInfo_Params> =
+    true;
+
 namespace {
+
+/// Entry points of CUPTI as its headers declare them.
+struct ProfilerHeader {
+  template <typename Ours>
+  static constexpr bool declares(std::string_view name) {
+    PLUMB_DECLARED(cuptiActivityRegisterCallbacks)
+    PLUMB_DECLARED(cuptiActivityEnable)
+    PLUMB_DECLARED(cuptiActivityDisable)
+    PLUMB_DECLARED(cuptiActivityFlushAll)
+    PLUMB_DECLARED(cuptiActivityGetNextRecord)
+    PLUMB_DECLARED(cuptiActivityGetNumDroppedRecords)
+    PLUMB_DECLARED(cuptiGetVersion)
+    PLUMB_DECLARED(cuptiGetResultString)
+    PLUMB_DECLARED(cuptiProfilerHostInitialize)
+    PLUMB_DECLARED(cuptiProfilerHostDeinitialize)
+    PLUMB_DECLARED(cuptiProfilerHostConfigAddMetrics)
+    PLUMB_DECLARED(cuptiProfilerHostGetConfigImageSize)
+    PLUMB_DECLARED(cuptiProfilerHostGetConfigImage)
+    PLUMB_DECLARED(cuptiProfilerHostGetNumOfPasses)
+    PLUMB_DECLARED(cuptiProfilerHostEvaluateToGpuValues)
+    PLUMB_DECLARED(cuptiProfilerInitialize)
+    PLUMB_DECLARED(cuptiProfilerDeInitialize)
+    PLUMB_DECLARED(cuptiDeviceGetChipName)
+    PLUMB_DECLARED(cuptiProfilerGetCounterAvailability)
+    PLUMB_DECLARED(cuptiRangeProfilerEnable)
+    PLUMB_DECLARED(cuptiRangeProfilerDisable)
+    PLUMB_DECLARED(cuptiRangeProfilerGetCounterDataSize)
+    PLUMB_DECLARED(cuptiRangeProfilerCounterDataImageInitialize)
+    PLUMB_DECLARED(cuptiRangeProfilerSetConfig)
+    PLUMB_DECLARED(cuptiRangeProfilerStart)
+    PLUMB_DECLARED(cuptiRangeProfilerStop)
+    PLUMB_DECLARED(cuptiRangeProfilerPushRange)
+    PLUMB_DECLARED(cuptiRangeProfilerPopRange)
+    PLUMB_DECLARED(cuptiRangeProfilerDecodeData)
+    PLUMB_DECLARED(cuptiRangeProfilerGetCounterDataInfo)
+    return false;
+  }
+};
+
+static_assert(are_declared<ProfilerHeader, ProfilerCalls>([](auto& calls, auto visit) {
+  for_each_profiler_call(calls, visit);
+}));
+static_assert(are_declared<ProfilerHeader, ProfilerTextCalls>([](auto& calls, auto visit) {
+  for_each_profiler_text_call(calls, visit);
+}));
+static_assert(are_declared<ProfilerHeader, MetricHostCalls>([](auto& calls, auto visit) {
+  for_each_metric_host_call(calls, visit);
+}));
+static_assert(are_declared<ProfilerHeader, RangeProfilerCalls>([](auto& calls, auto visit) {
+  for_each_range_profiler_call(calls, visit);
+}));
 
 static_assert(static_cast<int>(CUPTI_SUCCESS) == kProfilerSuccess);
 static_assert(static_cast<int>(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL) == kConcurrentKernel);
@@ -250,6 +357,6 @@ TEST(ProfilerAbi, states_the_toolkits_numbers) {
 }  // namespace plumb::cuda::abi
 #else
 TEST(ProfilerAbi, states_the_toolkits_numbers) {
-  GTEST_SKIP() << "the headers of CUPTI are not here";
+  PLUMB_WITHOUT_NVIDIA() << "the headers of CUPTI are not here";
 }
 #endif

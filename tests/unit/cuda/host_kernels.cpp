@@ -26,7 +26,7 @@ constexpr const char* kPrelude = R"(
 #include <vector>
 #define __device__
 #define __global__
-#define __shared__ static
+#define __shared__ static __attribute__((section("plumb_shared")))
 using std::ceil; using std::cos; using std::erf; using std::exp; using std::expm1; using std::fabs;
 using std::floor; using std::fmod; using std::log; using std::log1p; using std::pow; using std::rint;
 using std::sin; using std::sqrt; using std::tanh;
@@ -39,15 +39,29 @@ extern "C" float (*plumb_float_of_half)(unsigned short) = nullptr;
 extern "C" unsigned short (*plumb_half_of_float)(float) = nullptr;
 static float float_of_half(unsigned short bits) { return plumb_float_of_half(bits); }
 static unsigned short half_of_float(float value) { return plumb_half_of_float(value); }
+// A block finds what another block left in shared memory. Here that is no number.
+extern "C" char __start_plumb_shared[] __attribute__((weak, visibility("hidden")));
+extern "C" char __stop_plumb_shared[] __attribute__((weak, visibility("hidden")));
+static void poison() {
+  for (char* at = __start_plumb_shared; at != __stop_plumb_shared; ++at) {
+    *at = static_cast<char>(0xff);
+  }
+}
 template <class Kernel>
-static void launch(unsigned blocks, unsigned threads, bool in_rows, Kernel kernel) {
+static void launch(unsigned blocks, unsigned threads, unsigned first, unsigned end, bool in_rows, Kernel kernel) {
   blockDim.x = threads;
   gridDim.x = blocks;
   std::barrier<> barrier(threads);
   everybody = &barrier;
   const auto run = [&](unsigned thread) {
     threadIdx.x = thread;
-    for (blockIdx.x = 0; blockIdx.x < blocks; ++blockIdx.x) {
+    for (blockIdx.x = first; blockIdx.x < end; ++blockIdx.x) {
+      if (in_rows) {
+        if (thread == 0) {
+          poison();
+        }
+        barrier.arrive_and_wait();
+      }
       kernel();
       if (in_rows) {
         barrier.arrive_and_wait();
@@ -76,9 +90,11 @@ void* compiled(const std::string& source) {
   std::filesystem::create_directories(folder);
   std::ofstream(folder / "kernels.cpp") << source;
   const std::string command = fmt::format(
-      "{} -std=c++20 -O0 -w -fno-gnu-unique -shared -fPIC -pthread -o {}/kernels.so {}/kernels.cpp "
+      "{} -std=c++20 -O0 -w -fno-gnu-unique {} -shared -fPIC -pthread -o {}/kernels.so "
+      "{}/kernels.cpp "
       "2>{}/log",
       PLUMB_TEST_COMPILER,
+      PLUMB_TEST_SANITIZER,
       folder.string(),
       folder.string(),
       folder.string());
@@ -115,7 +131,9 @@ void HostKernels::add(const KernelLaunch& launch) {
       entry_text(launch, name) +
       fmt::format(
           "extern \"C\" void run_{0}(const void* operands, const void* shape, unsigned blocks, "
-          "unsigned threads) {{\n  launch(blocks, threads, {2}, [&] {{\n    {0}(*static_cast<const "
+          "unsigned threads, unsigned first, unsigned end) {{\n  launch(blocks, threads, first, "
+          "end, "
+          "{2}, [&] {{\n    {0}(*static_cast<const "
           "plumb::cuda::kernels::Operands*>(operands), *static_cast<const "
           "plumb::cuda::kernels::{1}*>(shape));\n  }});\n}}\n",
           name,
@@ -150,18 +168,25 @@ void HostKernels::compile() {
 
 void HostKernels::run(const KernelLaunch& launch,
                       std::span<const abi::DevicePointer> addresses) const {
+  run_blocks(launch, addresses, 0, launch.blocks);
+}
+
+void HostKernels::run_blocks(const KernelLaunch& launch,
+                             std::span<const abi::DevicePointer> addresses,
+                             unsigned first,
+                             unsigned end) const {
   kernels::Operands operands{};
   for (std::size_t i = 0; i < addresses.size(); ++i) {
     operands.at[i] = reinterpret_cast<void*>(addresses[i]);
   }
-  using Run = void (*)(const void*, const void*, unsigned, unsigned);
+  using Run = void (*)(const void*, const void*, unsigned, unsigned, unsigned, unsigned);
   const std::size_t number = kernels_.at(launch.call + launch.shape_type).first;
   const auto run =
       reinterpret_cast<Run>(dlsym(library_, fmt::format("run_kernel_{}", number).c_str()));
   if (run == nullptr) {
     throw std::runtime_error("a kernel was not compiled: " + launch.call);
   }
-  run(&operands, launch.shape.data(), launch.blocks, launch.threads);
+  run(&operands, launch.shape.data(), launch.blocks, launch.threads, first, end);
 }
 
 std::vector<std::vector<model::Tensor>> run_on_host(const std::vector<HostLayer>& layers) {

@@ -2,9 +2,12 @@
 #include "harness/results/execution_mode.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
+#include <span>
+#include <vector>
 
 #include "harness/base/error.hpp"
 
@@ -16,18 +19,60 @@ struct ModeWord {
   bool ExecutionMode::*option;
 };
 
-constexpr std::array<ModeWord, 6> kWords{{
+constexpr std::array<ModeWord, 7> kWords{{
     {"best_variant", &ExecutionMode::best_variant},
     {"bf16", &ExecutionMode::bf16},
     {"channels_last", &ExecutionMode::channels_last},
+    {"f16", &ExecutionMode::f16},
     {"fusion", &ExecutionMode::fusion},
     {"int8", &ExecutionMode::int8},
     {"parallel_branches", &ExecutionMode::parallel_branches},
 }};
 
+constexpr std::array kLayouts =
+    std::to_array<ModeWord>({{"best_variant", &ExecutionMode::best_variant},
+                             {"channels_last", &ExecutionMode::channels_last}});
+
+// The words that are names of types. A mode has one of them at most.
+constexpr std::array kTypes = std::to_array<ModeWord>(
+    {{"bf16", &ExecutionMode::bf16}, {"f16", &ExecutionMode::f16}, {"int8", &ExecutionMode::int8}});
+
 constexpr std::string_view kPlain = "plain";
 
+/// Throws if more than one word of a list is on. `advice` follows in the message.
+void check_at_most_one(const ExecutionMode& mode,
+                       std::span<const ModeWord> words,
+                       std::string_view advice = "") {
+  std::vector<std::string_view> found;
+  for (const auto& [word, option] : words) {
+    if (mode.*option) {
+      found.push_back(word);
+    }
+  }
+  if (found.size() > 1) {
+    throw Error(
+        Error::Kind::kUser,
+        fmt::format("{} exclude each other: use one of them{}", fmt::join(found, " and "), advice));
+  }
+}
+
 }  // namespace
+
+std::string_view ExecutionMode::other_type() const {
+  const auto* const found = std::find_if(
+      kTypes.begin(), kTypes.end(), [this](const ModeWord& type) { return this->*type.option; });
+  return found == kTypes.end() ? std::string_view() : found->word;
+}
+
+std::string list_mode_words() {
+  std::vector<std::string_view> words;
+  for (const ModeWord& each : kWords) {
+    words.push_back(each.word);
+  }
+  const std::string_view last = words.back();
+  words.pop_back();
+  return fmt::format("{} and {}", fmt::join(words, ", "), last);
+}
 
 std::string to_text(const ExecutionMode& mode) {
   std::string text;
@@ -53,19 +98,13 @@ ExecutionMode execution_mode_from(std::string_view text) {
     if (found == kWords.end() || mode.*(found->option)) {
       throw Error(
           Error::Kind::kUser,
-          fmt::format("'{}' is not a mode: use plain, or best_variant, bf16, channels_last, "
-                      "fusion, int8 and parallel_branches, each at most once, joined by '+'",
-                      text.substr(0, 200)));
+          fmt::format("'{}' is not a mode: use plain, or {}, each at most once, joined by '+'",
+                      text.substr(0, 200),
+                      list_mode_words()));
     }
     mode.*(found->option) = true;
-    if (mode.best_variant && mode.channels_last) {
-      throw Error(Error::Kind::kUser,
-                  "best_variant and channels_last exclude each other: use one of them; "
-                  "best_variant also tries variants with channels last");
-    }
-    if (mode.bf16 && mode.int8) {
-      throw Error(Error::Kind::kUser, "bf16 and int8 exclude each other: use one of them");
-    }
+    check_at_most_one(mode, kLayouts, "; best_variant also tries variants with channels last");
+    check_at_most_one(mode, kTypes);
     if (end == std::string_view::npos) {
       return mode;
     }
@@ -80,6 +119,8 @@ std::vector<ExecutionMode> default_modes() {
           {.best_variant = true, .fusion = true},
           {.channels_last = true},
           {.bf16 = true},
+          {.f16 = true},
+          {.channels_last = true, .f16 = true},
           {.fusion = true, .int8 = true},
           {.best_variant = true, .bf16 = true, .fusion = true}};
 }

@@ -14,21 +14,29 @@ struct ExecutionMode {
   bool best_variant = false;       ///< by the measured variants that are fastest together
   bool bf16 = false;               ///< tensors in bf16, accumulation in f32
   bool channels_last = false;      ///< images with their channels last wherever a layer can
+  bool f16 = false;                ///< tensors in f16, accumulation in f32
   bool fusion = false;             ///< layers fused and BatchNorm folded by harness/rewrite's table
   bool int8 = false;               ///< products with constant weights in 8-bit integers
   bool parallel_branches = false;  ///< branches side by side, the threads split between them
 
   auto operator<=>(const ExecutionMode&) const = default;
+
+  /// Returns the type in which the mode executes an f32 model, by its name in suites. Empty: f32.
+  [[nodiscard]] std::string_view other_type() const;
 };
 
 /// Writes "plain", or the options joined by "+": "best_variant+fusion".
 [[nodiscard]] std::string to_text(const ExecutionMode& mode);
 
+/// Lists the words of modes for a message: "best_variant, bf16, … and parallel_branches".
+[[nodiscard]] std::string list_mode_words();
+
 /// Reads what to_text writes, in any order. Throws Error{kUser} that lists the known words. Also
-/// throws for best_variant with channels_last, and for bf16 with int8.
+/// throws for best_variant with channels_last, and for two types.
 [[nodiscard]] ExecutionMode execution_mode_from(std::string_view text);
 
-/// Returns the modes that a run executes by default: one for each what-if, and all together.
+/// Returns the modes that a run executes by default, as far as it has what they need: one for each
+/// what-if, and all together.
 [[nodiscard]] std::vector<ExecutionMode> default_modes();
 
 }  // namespace plumb::results

@@ -281,6 +281,7 @@ std::string to_json(const Calibration& calibration) {
                {"timer_tick_seconds", calibration.timer_tick.count()},
                {"parallel_efficiency", calibration.parallel_efficiency},
                {"theoretical_f32_flops_per_second", known(calibration.theoretical_f32)},
+               {"peak_f16_flops_per_second", known(calibration.peak_f16)},
                {"peak_int8_operations_per_second", known(calibration.peak_int8)}});
 }
 
@@ -299,7 +300,10 @@ Calibration calibration_from_json(std::string_view text) {
   if (const auto theoretical = object.optional_number("theoretical_f32_flops_per_second")) {
     calibration.theoretical_f32 = FlopsPerSecond{*theoretical};
   }
-  // Calibrations of earlier versions lack it: unknown.
+  // Calibrations of earlier versions lack what follows: unknown.
+  if (const auto f16 = object.optional_number("peak_f16_flops_per_second")) {
+    calibration.peak_f16 = FlopsPerSecond{*f16};
+  }
   if (const auto int8 = object.optional_number("peak_int8_operations_per_second")) {
     calibration.peak_int8 = FlopsPerSecond{*int8};
   }

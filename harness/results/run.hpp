@@ -80,6 +80,7 @@ struct Calibration {
   double parallel_efficiency =
       1.0;  ///< speed of all threads over so many times that of one; 1 for one thread
   std::optional<FlopsPerSecond> theoretical_f32;  ///< from clock and ISA, when known
+  std::optional<FlopsPerSecond> peak_f16;         ///< of products of f16; absent: not known
   std::optional<FlopsPerSecond> peak_int8;        ///< of products of 8-bit integers: two operations
                                                   ///< a multiply-add; absent: not known
 };

@@ -111,7 +111,8 @@ Seconds fake_time(const model::LayerKey& key,
   try {
     const model::LayerSpec spec = model::parse_key(key);
     cost = model::compute_cost(spec);
-    if (spec.has_input(0) && spec.inputs[0]->dtype == model::DataType::kBf16) {
+    if (spec.has_input(0) && (spec.inputs[0]->dtype == model::DataType::kBf16 ||
+                              spec.inputs[0]->dtype == model::DataType::kF16)) {
       rate *= 2;
     }
   } catch (const Error&) {
@@ -264,7 +265,7 @@ Seconds FakeService::model_time(const worker::ExecuteRequest& request,
       time += fake_time(layer.key, "algorithm=direct", results::CacheMode::kWeights);
     }
   }
-  for (const bool option : {mode.best_variant, mode.bf16, mode.fusion}) {
+  for (const bool option : {mode.best_variant, mode.bf16, mode.f16, mode.fusion}) {
     time *= option ? 0.9 : 1.0;
   }
   return time;

@@ -32,8 +32,9 @@ class FakeService : public worker::WorkerService {
                const worker::AwaitTurn& await_turn) override;
   [[nodiscard]] results::Calibration calibrate() override;
   /// Emits one execution of the model for each mode. It takes as long as the layers with cold
-  /// weights, one after the other, by "algorithm=direct". Each of best_variant, bf16 and fusion
-  /// saves a tenth. A rule with the key "model:NAME" and the mode as variant takes precedence.
+  /// weights, one after the other, by "algorithm=direct". Each of best_variant, bf16, f16 and
+  /// fusion saves a tenth. A rule with the key "model:NAME" and the mode as variant takes
+  /// precedence.
   void execute(const worker::ExecuteRequest& request,
                const std::function<void(results::Execution)>& emit,
                const worker::ExecuteReport& report,
@@ -74,9 +75,9 @@ void act(const Rule& rule);
 
 /// Computes the time of one execution of a layer.
 ///
-/// It is one microsecond plus the longer of its operations at 50 GFLOP/s (bf16: 100) and its bytes
-/// at 10 GB/s. Weights count twice when they are cold. A variant adds up to half, by a hash of its
-/// name and the key. Keys that cannot be parsed count as a million operations.
+/// It is one microsecond plus the longer of its operations at 50 GFLOP/s (bf16, f16: 100) and its
+/// bytes at 10 GB/s. Weights count twice when they are cold. A variant adds up to half, by a hash
+/// of its name and the key. Keys that cannot be parsed count as a million operations.
 [[nodiscard]] Seconds fake_time(const model::LayerKey& key,
                                 const std::string& variant,
                                 results::CacheMode cache);

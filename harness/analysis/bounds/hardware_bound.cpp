@@ -14,11 +14,6 @@
 namespace plumb::analysis {
 namespace {
 
-bool is_low_precision(const model::LayerSpec& spec) {
-  const model::DataType type = spec.outputs.front().dtype;
-  return type == model::DataType::kBf16 || type == model::DataType::kF16;
-}
-
 bool reads_f8(const model::LayerSpec& spec) {
   return std::any_of(spec.inputs.begin(), spec.inputs.end(), [](const auto& input) {
     return input.has_value() && model::is_f8(input->dtype);
@@ -26,7 +21,7 @@ bool reads_f8(const model::LayerSpec& spec) {
 }
 
 /// Types of products that differ in their peak.
-enum class ProductKind { kNone, kF32, kLowPrecision, kInt8, kOther };
+enum class ProductKind { kNone, kF32, kBf16, kF16, kInt8, kOther };
 
 /// Returns the kind of a layer's products. Other: the peak of 8-bit floats and of wider integers is
 /// not measured.
@@ -40,19 +35,28 @@ ProductKind product_kind(const model::LayerSpec& spec, const model::LayerCost& c
   if (!model::is_floating(spec.outputs.front().dtype) || reads_f8(spec)) {
     return ProductKind::kOther;
   }
-  return is_low_precision(spec) ? ProductKind::kLowPrecision : ProductKind::kF32;
+  switch (spec.outputs.front().dtype) {
+    case model::DataType::kBf16:
+      return ProductKind::kBf16;
+    case model::DataType::kF16:
+      return ProductKind::kF16;
+    default:
+      return ProductKind::kF32;
+  }
 }
 
 /// Peaks of a calibration, and the kinds of products that they limit.
 struct ProductPeaks {
   double f32 = 0.0;
-  double low_precision = 0.0;
+  double bf16 = 0.0;
+  std::optional<FlopsPerSecond> f16;
   std::optional<FlopsPerSecond> int8;
 
   explicit ProductPeaks(const results::Calibration& calibration)
       : f32(std::max(calibration.peak_f32.value,
                      calibration.theoretical_f32.value_or(FlopsPerSecond{}).value)),
-        low_precision(std::max(f32, calibration.peak_bf16.value)),
+        bf16(std::max(f32, calibration.peak_bf16.value)),
+        f16(calibration.peak_f16),
         int8(calibration.peak_int8) {}
 
   /// Absent: not known.
@@ -60,18 +64,33 @@ struct ProductPeaks {
     switch (kind) {
       case ProductKind::kF32:
         return FlopsPerSecond{f32};
-      case ProductKind::kLowPrecision:
-        return FlopsPerSecond{low_precision};
+      case ProductKind::kBf16:
+        return FlopsPerSecond{bf16};
+      case ProductKind::kF16:
+        return widened(f16);
       case ProductKind::kInt8:
-        // Bytes can be widened and multiplied as f32: no machine is slower in them than that.
-        return int8 ? std::optional(FlopsPerSecond{std::max(int8->value, f32)}) : std::nullopt;
+        return widened(int8);
       case ProductKind::kNone:
       case ProductKind::kOther:
         break;
     }
     return std::nullopt;
   }
+
+ private:
+  /// Numbers of fewer bits can be widened and multiplied as f32: no machine is slower in them.
+  [[nodiscard]] std::optional<FlopsPerSecond> widened(
+      const std::optional<FlopsPerSecond>& peak) const {
+    return peak ? std::optional(FlopsPerSecond{std::max(peak->value, f32)}) : std::nullopt;
+  }
 };
+
+/// Raises a known peak to what was reached. What a layer reached alone is no ceiling.
+void raise_known(std::optional<FlopsPerSecond>& peak, FlopsPerSecond reached) {
+  if (peak) {
+    peak = std::max(*peak, reached);
+  }
+}
 
 /// Counts the operations of a layer's products by the cheapest algorithm class. Other operations do
 /// not count, since a rewrite may make them disappear.
@@ -171,13 +190,14 @@ results::Calibration with_reached_peaks(results::Calibration calibration,
         case ProductKind::kF32:
           calibration.peak_f32 = std::max(calibration.peak_f32, reached);
           break;
-        case ProductKind::kLowPrecision:
+        case ProductKind::kBf16:
           calibration.peak_bf16 = std::max(calibration.peak_bf16, reached);
           break;
-        case ProductKind::kInt8:  // what a layer reached alone is no ceiling
-          if (calibration.peak_int8) {
-            calibration.peak_int8 = std::max(*calibration.peak_int8, reached);
-          }
+        case ProductKind::kF16:
+          raise_known(calibration.peak_f16, reached);
+          break;
+        case ProductKind::kInt8:
+          raise_known(calibration.peak_int8, reached);
           break;
         case ProductKind::kNone:
         case ProductKind::kOther:

@@ -32,7 +32,7 @@ struct Bound {
 
 /// Returns whether no execution in this mode can beat a bound. The bound must be complete. Its kind
 /// must be `hardware`, or `library` (with parallel branches `library_parallel`) with or without
-/// fusion as the execution. False for executions in bf16 or int8.
+/// fusion as the execution. False for executions in another type than the model's.
 [[nodiscard]] bool must_not_exceed(const Bound& bound, const ExecutionTime& execution);
 
 /// Step of a partition or of the critical path: a layer, or several fused into one.

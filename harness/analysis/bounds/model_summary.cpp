@@ -21,7 +21,7 @@ std::optional<Seconds> complete_time(const ModelBounds& model,
 }
 
 bool in_own_type(const results::ExecutionMode& mode) {
-  return !mode.bf16 && !mode.int8;
+  return mode.other_type().empty();
 }
 
 /// Returns the library's bound on executions in a mode. The bounds are of the model's own type.

@@ -82,9 +82,8 @@ std::string mode_of_bound(const std::string& kind, const std::string& mode) {
     return mode;
   }
   const results::ExecutionMode options = results::execution_mode_from(mode);
-  const bool other_type = options.bf16 || options.int8;
   const bool needs_parallel = options.parallel_branches && kind == "library";
-  if (other_type || needs_parallel) {
+  if (!options.other_type().empty() || needs_parallel) {
     return {};
   }
   if (kind == "hardware") {

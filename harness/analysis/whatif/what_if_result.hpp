@@ -19,8 +19,7 @@ struct PredictionError {
 
 /// Answer to "what would this change of mode bring?".
 struct WhatIfResult {
-  std::string name;  ///< best_variant, fusion, channels_last, bf16, int8, parallel_branches,
-                     ///< all_sequential, all
+  std::string name;  ///< of the row in the table of what-ifs
   std::string mode;  ///< what would be switched on, in words
   std::optional<Seconds> baseline;
   measure::Interval baseline_interval{};

@@ -18,6 +18,13 @@ namespace plumb::analysis {
 /// Predicts the saving if the model ran in bf16, accumulating in f32.
 [[nodiscard]] WhatIfResult bf16_what_if(const WhatIfInput& input);
 
+/// Predicts the saving if the model ran in f16, accumulating in f32.
+[[nodiscard]] WhatIfResult f16_what_if(const WhatIfInput& input);
+
+/// Answers what f16 with channels last would save. Only an execution can tell, as for channels
+/// last.
+[[nodiscard]] WhatIfResult channels_last_f16_what_if(const WhatIfInput& input);
+
 /// Predicts the saving if products with constant weights were computed in 8-bit integers.
 [[nodiscard]] WhatIfResult int8_what_if(const WhatIfInput& input);
 

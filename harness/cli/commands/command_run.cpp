@@ -193,12 +193,11 @@ void add_run(CLI::App& app, CommandContext& context) {
   run->add_option("--cache", options->cache, "only this cache mode: none, weights or all");
   run->add_option("--only", options->only, "layers, or models end to end; default: both")
       ->check(CLI::IsMember({"layers", "models"}));
-  run->add_option(
-      "--mode",
-      options->modes,
-      "how models are executed end to end: plain, or best_variant, bf16, channels_last, "
-      "fusion, int8 and parallel_branches joined by '+'; may be repeated; default: every mode "
-      "that the run has times for, on one path");
+  run->add_option("--mode",
+                  options->modes,
+                  "how models are executed end to end: plain, or " + results::list_mode_words() +
+                      " joined by '+'; may be repeated; default: every mode "
+                      "that the run has times for, on one path");
   run->add_option("--threads", options->threads, "threads of the worker")
       ->check(CLI::Range(1, 4096))
       ->capture_default_str();

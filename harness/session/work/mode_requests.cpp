@@ -9,7 +9,7 @@
 
 #include "harness/analysis/bounds/model_partition.hpp"
 #include "harness/results/results_json.hpp"
-#include "harness/rewrite/quantized_graph.hpp"
+#include "harness/rewrite/typed_graph.hpp"
 
 namespace plumb::session {
 namespace {
@@ -17,18 +17,14 @@ namespace {
 std::vector<analysis::PartitionStep> cover_steps(const PlannedModel& model,
                                                  const analysis::ResultSet& results,
                                                  const results::ExecutionMode& mode) {
-  const analysis::PartitionMode cover =
-      mode.fusion ? analysis::PartitionMode::kFusion : analysis::PartitionMode::kPlain;
-  if (mode.int8) {
-    return analysis::partition_model(
-               rewrite::int8_graph(model.graph).graph, results, analysis::PartitionMode::kPlain)
-        .steps;
-  }
-  return mode.bf16
-             ? analysis::partition_model(
-                   rewrite::with_precision(model.graph, model::DataType::kBf16), results, cover)
-                   .steps
-             : analysis::partition_model(model.graph, results, cover).steps;
+  const analysis::PartitionMode cover = mode.fusion && !mode.int8  // 8 bits: fused already
+                                            ? analysis::PartitionMode::kFusion
+                                            : analysis::PartitionMode::kPlain;
+  return mode.other_type().empty()
+             ? analysis::partition_model(model.graph, results, cover).steps
+             : analysis::partition_model(
+                   rewrite::typed_graph(model.graph, mode.other_type()), results, cover)
+                   .steps;
 }
 
 bool complete(const std::vector<analysis::PartitionStep>& steps) {
@@ -84,7 +80,7 @@ bool has_images(const model::Graph& graph) {
 
 /// Returns whether a mode needs measured layers before it can be executed or makes sense.
 bool needs_times(const results::ExecutionMode& mode) {
-  return mode.best_variant || mode.bf16 || mode.int8;
+  return mode.best_variant || !mode.other_type().empty();
 }
 
 }  // namespace
@@ -104,8 +100,8 @@ std::vector<worker::ModeRequest> mode_requests(const PlannedModel& model,
   const bool asked = !wanted.empty();
   std::vector<worker::ModeRequest> requests;
   for (const results::ExecutionMode& mode : asked ? wanted : results::default_modes()) {
-    if ((mode.bf16 || mode.int8) && model.instance.dtype != to_text(model::DataType::kF32)) {
-      continue;  // it is in a lower precision already
+    if (!mode.other_type().empty() && model.instance.dtype != to_text(model::DataType::kF32)) {
+      continue;  // it is in another type already
     }
     if (mode.channels_last && !asked && !has_images(model.graph)) {
       continue;

@@ -17,8 +17,8 @@ namespace plumb::session {
 /// Makes the requests for the modes in which a model is to be executed.
 ///
 /// If `wanted` is empty, they are plain, fusion, channels_last where there are convolutions, and
-/// what the run has times for. That is best_variant, best_variant+fusion and, of an f32 model,
-/// bf16, all together and fusion+int8.
+/// what the run has times for. That is best_variant, best_variant+fusion and, of an f32 model, the
+/// modes of other types: bf16, f16 and channels_last+f16, all together, fusion+int8.
 ///
 /// A mode with best_variant gets its steps from the run's own rows: the cheapest partition that the
 /// mode allows. Each step has the times of its variants, and the calibrated bandwidth is the price

@@ -14,8 +14,7 @@
 #include "harness/base/error.hpp"
 #include "harness/base/json_text.hpp"
 #include "harness/base/path_text.hpp"
-#include "harness/rewrite/quantized_graph.hpp"
-#include "harness/rewrite/rewrite.hpp"
+#include "harness/rewrite/typed_graph.hpp"
 
 namespace plumb::session {
 namespace {
@@ -77,29 +76,15 @@ suite::ResolvedSuite resolve_suite(const ModelSource& source, const suite::Suite
 }
 
 PlannedModel load_model(const ModelSource& source, const suite::ResolvedSuite::Model& model) {
-  const bool int8 = model.dtype == rewrite::kInt8;
-  const std::optional<model::DataType> type =
-      int8 ? model::DataType::kF32 : model::parse_data_type(model.dtype);
-  if (!type || !model::is_floating(*type)) {
-    throw Error(
-        Error::Kind::kUser,
-        fmt::format("model '{}' requests dtype '{}', which is not one of f32, bf16, f16, int8",
-                    model.name,
-                    model.dtype));
-  }
   model::ReadOptions options{.dims = model.dims, .rebatch = model.rebatch};
   (model.open_batch ? options.open_batch : options.batch) = model.batch;
-  model::Graph graph = load_graph(source, model.path ? model.path->string() : model.name, options);
+  const model::Graph graph =
+      load_graph(source, model.path ? model.path->string() : model.name, options);
   analysis::ModelInstance instance{model.name, model.batch, model.dtype, model.dims};
   if (model.open_batch) {
     instance.batch = first_extent(graph).value_or(model.batch);
   }
-  if (int8) {
-    graph = rewrite::int8_graph(graph).graph;
-  } else if (*type != model::DataType::kF32) {
-    graph = rewrite::with_precision(graph, *type);
-  }
-  return {std::move(instance), std::move(graph)};
+  return {std::move(instance), rewrite::typed_graph(graph, model.dtype)};
 }
 
 std::vector<PlannedModel> prepare_models(const ModelSource& source, suite::ResolvedSuite& suite) {

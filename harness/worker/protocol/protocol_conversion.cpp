@@ -153,6 +153,9 @@ protocol::Calibration to_protocol(const results::Calibration& calibration) {
   if (calibration.theoretical_f32) {
     message.set_theoretical_f32_flops_per_second(calibration.theoretical_f32->value);
   }
+  if (calibration.peak_f16) {
+    message.set_peak_f16_flops_per_second(calibration.peak_f16->value);
+  }
   if (calibration.peak_int8) {
     message.set_peak_int8_operations_per_second(calibration.peak_int8->value);
   }
@@ -175,6 +178,10 @@ results::Calibration from_protocol(const protocol::Calibration& message) {
   if (message.has_theoretical_f32_flops_per_second()) {
     calibration.theoretical_f32 = FlopsPerSecond{
         rate("theoretical_f32_flops_per_second", message.theoretical_f32_flops_per_second())};
+  }
+  if (message.has_peak_f16_flops_per_second()) {
+    calibration.peak_f16 =
+        FlopsPerSecond{rate("peak_f16_flops_per_second", message.peak_f16_flops_per_second())};
   }
   if (message.has_peak_int8_operations_per_second()) {
     calibration.peak_int8 = FlopsPerSecond{

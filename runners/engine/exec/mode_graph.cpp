@@ -13,6 +13,7 @@
 
 #include "harness/base/error.hpp"
 #include "harness/rewrite/quantized_graph.hpp"
+#include "harness/rewrite/typed_graph.hpp"
 
 namespace plumb::engine {
 namespace {
@@ -103,8 +104,10 @@ worker::LayerVariants channels_last_variants(const model::Graph& graph,
 ModeGraph graph_of_mode(const model::Graph& graph,
                         const worker::ModeRequest& request,
                         const worker::Backend& backend) {
-  const model::Graph typed =
-      request.mode.bf16 ? rewrite::with_precision(graph, model::DataType::kBf16) : graph;
+  // 8 bits come after fusion, with values of their own to observe.
+  const model::Graph typed = request.mode.int8 || request.mode.other_type().empty()
+                                 ? graph
+                                 : rewrite::typed_graph(graph, request.mode.other_type());
   ModeGraph result;
   std::vector<rewrite::Match> chosen;
   if (request.mode.best_variant && !request.mode.int8) {

@@ -62,7 +62,8 @@ double tolerated_by_reference(const model::Graph& graph) {
 double tolerated_difference(std::span<const model::Tensor> outputs,
                             const results::ExecutionMode& mode) {
   const bool rough =
-      mode.int8 || std::any_of(outputs.begin(), outputs.end(), [](const model::Tensor& output) {
+      !mode.other_type().empty() ||
+      std::any_of(outputs.begin(), outputs.end(), [](const model::Tensor& output) {
         return model::is_floating(output.type.dtype) && output.type.dtype != model::DataType::kF32;
       });
   return rough ? 0.5 : 1e-3;

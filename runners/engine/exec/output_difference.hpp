@@ -20,8 +20,8 @@ namespace plumb::engine {
 [[nodiscard]] double tolerated_by_reference(const model::Graph& graph);
 
 /// Returns the largest difference that counts as rounding in a mode. It is 1e-3 where all floating
-/// outputs are f32 and nothing is in 8 bits, and 0.5 otherwise. Rounding to bf16 costs a well
-/// conditioned model 1%, and the zoo's worst (DUC, with random weights) 43%. A result that has
+/// outputs are f32 and the mode has no type of its own, and 0.5 otherwise. Rounding to bf16 costs a
+/// well conditioned model 1%, and the zoo's worst (DUC, with random weights) 43%. A result that has
 /// nothing to do with the right one is off by 100%.
 [[nodiscard]] double tolerated_difference(std::span<const model::Tensor> outputs,
                                           const results::ExecutionMode& mode);

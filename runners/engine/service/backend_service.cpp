@@ -76,6 +76,11 @@ results::Calibration BackendService::calibrate() {
       measure_peak(backend_, model::DataType::kF32, options_.peak_extents, options_.clock);
   calibration.peak_bf16 =
       measure_peak(backend_, model::DataType::kBf16, options_.peak_extents, options_.clock);
+  const FlopsPerSecond f16 =
+      measure_peak(backend_, model::DataType::kF16, options_.peak_extents, options_.clock);
+  if (f16.value > 0.0) {
+    calibration.peak_f16 = f16;
+  }
   if (options_.on_processor) {
     // A stack may be limited to fewer instructions than the machine has.
     calibration.theoretical_f32 =
@@ -83,6 +88,11 @@ results::Calibration BackendService::calibrate() {
     const auto bf16 =
         measure_processor_peak(model::DataType::kBf16, options_.threads, options_.clock);
     calibration.peak_bf16 = std::max(calibration.peak_bf16, bf16.value_or(FlopsPerSecond{}));
+    const auto of_processor =
+        measure_processor_peak(model::DataType::kF16, options_.threads, options_.clock);
+    if (of_processor) {
+      calibration.peak_f16 = std::max(f16, *of_processor);
+    }
     calibration.peak_int8 =
         measure_processor_peak(model::DataType::kS8, options_.threads, options_.clock);
   }

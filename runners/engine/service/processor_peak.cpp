@@ -85,6 +85,24 @@ __attribute__((target("avx512f,avx512bf16"))) float run_bf16(std::uint64_t round
   return _mm512_cvtss_f32(sum);
 }
 
+__attribute__((target("avx512fp16"))) float run_f16(std::uint64_t rounds) {
+  const __m512h half = _mm512_castsi512_ph(_mm512_set1_epi16(0x3800));
+  const __m512h one = _mm512_castsi512_ph(_mm512_set1_epi16(0x3C00));
+#define PLUMB_BEGIN(i) __m512h chain##i = _mm512_castsi512_ph(_mm512_set1_epi16(0x3C00 + (i)));
+#define PLUMB_STEP(i) chain##i = _mm512_fmadd_ph(chain##i, half, one);
+#define PLUMB_ADD(i) sum = _mm512_add_ph(sum, chain##i);
+  PLUMB_TWELVE(PLUMB_BEGIN)
+  for (std::uint64_t round = 0; round < rounds; ++round) {
+    PLUMB_TWELVE(PLUMB_STEP)
+  }
+  __m512h sum = _mm512_castsi512_ph(_mm512_setzero_si512());
+  PLUMB_TWELVE(PLUMB_ADD)
+#undef PLUMB_BEGIN
+#undef PLUMB_STEP
+#undef PLUMB_ADD
+  return _mm512_cvtss_f32(_mm512_castph_ps(sum));
+}
+
 __attribute__((target("avx512f,avx512vnni"))) float run_int8_avx512_vnni(std::uint64_t rounds) {
   const __m512i bytes = _mm512_set1_epi8(1);
 #define PLUMB_BEGIN(i) __m512i chain##i = _mm512_set1_epi32(i);
@@ -166,6 +184,8 @@ __attribute__((target("avx2"))) float run_int8_avx2(std::uint64_t rounds) {
 /// Features that not every compiler's __builtin_cpu_supports() knows.
 struct ProcessorFeatures {
   bool avx_vnni = false;
+  bool avx512_fp16 = false;
+  bool amx_fp16 = false;
   bool amx_int8 = false;
 };
 
@@ -177,9 +197,11 @@ ProcessorFeatures processor_features() {
   ProcessorFeatures features;
   if (__get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) != 0) {
     const unsigned leaves = eax;
+    features.avx512_fp16 = (edx & (1U << 23U)) != 0;
     features.amx_int8 = (edx & (1U << 25U)) != 0;
     if (leaves >= 1 && __get_cpuid_count(7, 1, &eax, &ebx, &ecx, &edx) != 0) {
       features.avx_vnni = (eax & (1U << 4U)) != 0;
+      features.amx_fp16 = (eax & (1U << 21U)) != 0;
     }
   }
   return features;
@@ -209,6 +231,16 @@ Loop int8_loop() {
 Loop widest_loop(model::DataType type) {
   if (type == model::DataType::kS8) {
     return int8_loop();
+  }
+  if (type == model::DataType::kF16) {
+    const ProcessorFeatures features = processor_features();
+    if (features.amx_fp16) {
+      return {};
+    }
+    // Without instructions for f16, a product of f16 is widened to f32.
+    return features.avx512_fp16 && __builtin_cpu_supports("avx512f") != 0
+               ? Loop{kChains * 32.0 * 2.0, run_f16}
+               : widest_loop(model::DataType::kF32);
   }
   if (type == model::DataType::kF32 && __builtin_cpu_supports("avx512f") != 0) {
     return {kChains * 16.0 * 2.0, run_avx512};

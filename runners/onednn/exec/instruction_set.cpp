@@ -53,6 +53,11 @@ bool has_vnni(unsigned bits) {
   return (bits & kVnni) != 0;
 }
 
+bool has_f16(unsigned bits) {
+  const auto has_all = [bits](unsigned set) { return (bits & set) == set; };
+  return has_all(dnnl_cpu_isa_avx512_core_fp16) || has_all(dnnl_cpu_isa_avx2_vnni_2);
+}
+
 bool is_before_vnni(std::string_view name) {
   const auto* const row = std::find_if(
       kRows.begin(), kRows.end(), [&](const Row& known) { return same_letters(known.name, name); });

@@ -13,6 +13,9 @@ namespace plumb::onednn {
 /// Returns whether an instruction set sums 8-bit products in 32 bits. `bits` are of dnnl_cpu_isa_t.
 [[nodiscard]] bool has_vnni(unsigned bits);
 
+/// Returns whether oneDNN multiplies f16 with an instruction set. `bits` are of dnnl_cpu_isa_t.
+[[nodiscard]] bool has_f16(unsigned bits);
+
 /// Returns whether a named instruction set ("avx512_core") is known and lacks VNNI. By oneDNN's
 /// documentation ("Nuances of int8 computations") such code halves weights or lets sums of 8-bit
 /// products saturate at 16 bits, on a CPU with VNNI too.

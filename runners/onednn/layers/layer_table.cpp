@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
+#include <oneapi/dnnl/dnnl.h>
 
 #include <algorithm>
 #include <array>
@@ -8,6 +9,7 @@
 #include <variant>
 #include <vector>
 
+#include "runners/onednn/exec/instruction_set.hpp"
 #include "runners/onednn/exec/layers.hpp"
 #include "runners/onednn/exec/physical_memory.hpp"
 
@@ -153,6 +155,19 @@ void check_size(const model::LayerSpec& spec) {
   }
 }
 
+/// Returns what follows the library's refusal of a layer. It names the instructions that f16 needs
+/// where the CPU lacks them.
+std::string missing_instructions(const model::LayerSpec& spec) {
+  const bool f16 = std::any_of(spec.inputs.begin(), spec.inputs.end(), [](const auto& operand) {
+    return operand && operand->dtype == model::DataType::kF16;
+  });
+  const auto bits = static_cast<unsigned>(dnnl_get_effective_cpu_isa());
+  return f16 && !has_f16(bits)
+             ? fmt::format("; f16 needs AVX512_CORE_FP16 or AVX2_VNNI_2, and oneDNN uses {}",
+                           instruction_set_text(bits))
+             : "";
+}
+
 void check_dense(const model::LayerSpec& spec) {
   for (const auto& operand : spec.inputs) {
     if (operand && !operand->strides.empty()) {
@@ -182,7 +197,7 @@ BuilderList collect_builders(const model::LayerSpec& spec, const Device& device)
       reason += (reason.empty() || own.empty() ? "" : "; ") + own;
     }
     if (list.empty()) {
-      throw Unsupported(fmt::format("{}: {}", spec.op, reason));
+      throw Unsupported(fmt::format("{}: {}{}", spec.op, reason, missing_instructions(spec)));
     }
     return list;
   }

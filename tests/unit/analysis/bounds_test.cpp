@@ -290,6 +290,31 @@ TEST(Bounds, of_hardware_never_hold_bytes_for_slower_than_floats) {
   EXPECT_NEAR(find(model, "hardware", "any").seconds.count(), 1e-3, 1e-12);
 }
 
+TEST(Bounds, of_hardware_price_products_of_f16_only_where_their_peak_is_known) {
+  rewrite::GraphSketch g;
+  const model::Graph graph = rewrite::with_precision(g.build({g.matmul(g.input({256, 1024}), 512)}),
+                                                     model::DataType::kF16);
+  results::Calibration calibration;
+  calibration.peak_f32 = FlopsPerSecond{1e9};
+  calibration.peak_bf16 = FlopsPerSecond{1e12};  // says nothing of f16
+  calibration.memory_bandwidth = BytesPerSecond{1e12};
+  RowBuilder rows;
+  rows.add(graph.layers.back().key, "tensor_op", 250.0);
+  const auto bound = [&](const RowBuilder& of) {
+    return find(
+        compute_bounds(kInstance, graph, ResultSet(of.rows(), calibration)), "hardware", "any");
+  };
+  EXPECT_FALSE(bound(RowBuilder()).complete);
+  EXPECT_FALSE(bound(rows).complete) << "what one layer reached is no ceiling";
+  const double operations = 268'435'456.0;  // 2^28
+  calibration.peak_f16 = FlopsPerSecond{operations / 1e-3};
+  EXPECT_TRUE(bound(RowBuilder()).complete);
+  EXPECT_NEAR(bound(RowBuilder()).seconds.count(), 1e-3, 1e-12);
+  EXPECT_NEAR(bound(rows).seconds.count(), 0.25e-3, 1e-12) << "the calibration met a slow moment";
+  calibration.peak_f16 = FlopsPerSecond{1.0};
+  EXPECT_NEAR(bound(RowBuilder()).seconds.count(), operations / 1e9, 1e-9) << "widened to f32";
+}
+
 TEST(Bounds, of_hardware_are_unknown_where_nothing_limits_a_model) {
   rewrite::GraphSketch g;
   const model::Graph graph = g.build({g.relu(g.input({4, 4}))});

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "harness/analysis/whatif/what_if_rows.hpp"
 #include "harness/results/execution_mode.hpp"
 #include "harness/rewrite/quantized_graph.hpp"
 #include "harness/rewrite/rewrite.hpp"
@@ -13,6 +14,7 @@
 namespace plumb::analysis {
 namespace {
 
+using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
@@ -43,15 +45,21 @@ double microseconds(Seconds seconds) {
 }
 
 TEST(WhatIf, table_asks_each_question_once) {
-  ASSERT_THAT(what_ifs(), SizeIs(8));
-  EXPECT_EQ(what_ifs()[0].name, "best_variant");
-  EXPECT_EQ(what_ifs()[1].name, "fusion");
-  EXPECT_EQ(what_ifs()[2].name, "channels_last");
-  EXPECT_EQ(what_ifs()[3].name, "bf16");
-  EXPECT_EQ(what_ifs()[4].name, "int8");
-  EXPECT_EQ(what_ifs()[5].name, "parallel_branches");
-  EXPECT_EQ(what_ifs()[6].name, "all_sequential");
-  EXPECT_EQ(what_ifs()[7].name, "all");
+  std::vector<std::string_view> names;
+  for (const WhatIf& row : what_ifs()) {
+    names.push_back(row.name);
+  }
+  EXPECT_THAT(names,
+              ElementsAre("best_variant",
+                          "fusion",
+                          "channels_last",
+                          "bf16",
+                          "f16",
+                          "channels_last+f16",
+                          "int8",
+                          "parallel_branches",
+                          "all_sequential",
+                          "all"));
   for (const WhatIf& row : what_ifs()) {
     EXPECT_NE(results::execution_mode_from(row.execution_mode), results::ExecutionMode{})
         << row.name;
@@ -191,35 +199,85 @@ TEST(WhatIf, fusion_says_when_there_is_nothing_to_fuse_or_to_compare) {
   EXPECT_EQ(ask("fusion", graph, b).why_not, "no fusion rule applies to this model");
 }
 
-TEST(WhatIf, bf16_compares_with_measured_keys_of_the_lower_precision) {
+struct OtherTypeCase {
+  const char* name;
+  model::DataType type;
+};
+
+class OtherTypeWhatIf : public testing::TestWithParam<OtherTypeCase> {};
+
+TEST_P(OtherTypeWhatIf, compares_with_measured_keys_of_that_type) {
+  const auto [name, type] = GetParam();
   const model::Graph graph = product_and_relu();
-  const model::Graph lower = rewrite::with_precision(graph, model::DataType::kBf16);
+  const model::Graph lower = rewrite::with_precision(graph, type);
   RowBuilder b;
   b.choice(graph.layers[0].key, "f32", 30.0);
   b.choice(graph.layers[1].key, "f32", 10.0);
   b.choice(lower.layers[0].key, "amx", 12.0);
-  EXPECT_EQ(ask("bf16", graph, b).why_not,
-            "no bf16 time for 1 of 2 layers, first eltwise1: not measured in this run");
+  EXPECT_EQ(ask(name, graph, b).why_not,
+            "no " + std::string(name) +
+                " time for 1 of 2 layers, first eltwise1: not measured in this run");
   b.choice(lower.layers[1].key, "jit", 8.0);
-  const WhatIfResult result = ask("bf16", graph, b);
+  const WhatIfResult result = ask(name, graph, b);
   EXPECT_THAT(result.why_not, IsEmpty());
   EXPECT_NEAR(*result.predicted_speedup, 2.0, 1e-12);
   ASSERT_THAT(result.layers, SizeIs(2));
   EXPECT_EQ(result.layers[0].layer, "gemm0");
   EXPECT_EQ(result.layers[0].change, "f32 → amx");
+  EXPECT_THAT(result.prerequisites, SizeIs(2));
 }
 
-TEST(WhatIf, bf16_says_why_the_library_refuses) {
+TEST_P(OtherTypeWhatIf, says_why_the_library_refuses) {
+  const auto [name, type] = GetParam();
   const model::Graph graph = product_and_relu();
-  const model::Graph lower = rewrite::with_precision(graph, model::DataType::kBf16);
+  const model::Graph lower = rewrite::with_precision(graph, type);
   RowBuilder b;
   b.choice(graph.layers[0].key, "f32", 30.0);
   b.choice(graph.layers[1].key, "f32", 10.0);
-  b.fail(lower.layers[0].key, results::Outcome::Kind::kUnsupported, "bf16 needs avx512_core");
-  const WhatIfResult result = ask("bf16", graph, b);
+  b.fail(lower.layers[0].key, results::Outcome::Kind::kUnsupported, "it needs avx512_core");
+  const WhatIfResult result = ask(name, graph, b);
   EXPECT_FALSE(result.predicted.has_value());
-  EXPECT_THAT(result.why_not, HasSubstr("first gemm0: unsupported: bf16 needs avx512_core"));
-  EXPECT_EQ(ask("bf16", lower, b, {"handmade", 1, "bf16"}).why_not,
+  EXPECT_THAT(result.why_not, HasSubstr("first gemm0: unsupported: it needs avx512_core"));
+  EXPECT_EQ(ask(name, lower, b, {"handmade", 1, name}).why_not,
+            "the model runs in " + std::string(name) + " already");
+}
+
+INSTANTIATE_TEST_SUITE_P(Types,
+                         OtherTypeWhatIf,
+                         testing::Values(OtherTypeCase{"bf16", model::DataType::kBf16},
+                                         OtherTypeCase{"f16", model::DataType::kF16}),
+                         [](const auto& instance) { return std::string(instance.param.name); });
+
+TEST(WhatIf, f16_says_where_it_is_known_to_be_no_faster) {
+  const model::Graph graph = product_and_relu();
+  const model::Graph lower = rewrite::with_precision(graph, model::DataType::kF16);
+  RowBuilder b;
+  for (const model::Graph* const each : {&graph, &lower}) {
+    b.choice(each->layers[0].key, "a", 30.0);
+    b.choice(each->layers[1].key, "a", 10.0);
+  }
+  results::Calibration calibration;
+  calibration.peak_f32 = FlopsPerSecond{1e11};
+  calibration.theoretical_f32 = FlopsPerSecond{2e11};
+  const auto prerequisites = [&] {
+    const ResultSet results(b.rows(), calibration);
+    return f16_what_if({kInstance, graph, results}).prerequisites;
+  };
+  EXPECT_THAT(prerequisites(), SizeIs(2)) << "unknown";
+  calibration.peak_f16 = FlopsPerSecond{2e11};
+  ASSERT_THAT(prerequisites(), SizeIs(3));
+  EXPECT_THAT(prerequisites()[2], HasSubstr("here it is no faster than f32"));
+  calibration.peak_f16 = FlopsPerSecond{4e11};
+  EXPECT_THAT(prerequisites(), SizeIs(2));
+}
+
+TEST(WhatIf, channels_last_is_predicted_by_its_execution_only) {
+  const model::Graph graph = product_and_relu();
+  RowBuilder b;
+  EXPECT_THAT(ask("channels_last", graph, b).why_not, HasSubstr("in the mode channels_last first"));
+  EXPECT_THAT(ask("channels_last+f16", graph, b).why_not,
+              HasSubstr("in the mode channels_last+f16 first"));
+  EXPECT_EQ(ask("channels_last+f16", graph, b, {"handmade", 1, "bf16"}).why_not,
             "the model runs in bf16 already");
 }
 

@@ -9,6 +9,7 @@
 #include "runners/engine/exec/model_inputs.hpp"
 #include "runners/engine/exec/output_difference.hpp"
 #include "runners/engine/exec/ready_model.hpp"
+#include "runners/engine/exec/reference_comparison.hpp"
 #include "runners/engine/exec/reference_model.hpp"
 #include "suites/zoo/zoo.hpp"
 #include "tests/support/sample_model.hpp"
@@ -115,6 +116,34 @@ TEST_P(BackendModels, compute_what_the_reference_does) {
   }
 }
 
+class BackendTypes : public ::testing::TestWithParam<std::tuple<ModelCase, const char*>> {};
+
+TEST_P(BackendTypes, compute_what_the_reference_makes_of_the_mode) {
+  const auto& [model_case, mode] = GetParam();
+  control().reset(1);
+  {
+    StandInBackend backend;
+    engine::RequestedModel model(model_case.request());
+    engine::ReadyModel plain = engine::prepare_mode(backend.get(), model, {});
+    engine::ReadyModel ready =
+        engine::prepare_mode(backend.get(), model, {results::execution_mode_from(mode), {}, {}});
+    ASSERT_TRUE(ready.outcome.ok()) << ready.outcome.reason;
+    model.fill();
+    engine::make_ready(model, measure::steady_clock(), plain);
+    engine::make_ready(model, measure::steady_clock(), ready);
+    ASSERT_TRUE(ready.outcome.ok()) << ready.outcome.reason;
+    std::int64_t macs = 1'000'000'000;
+    const auto compared = engine::compare_with_reference(model, ready, macs);
+    ASSERT_TRUE(compared.has_value());
+    EXPECT_LT(compared->error, 0.02) << "it rounds where the graph does";
+    const double rounded = engine::largest_difference(ready.outputs, plain.outputs);
+    EXPECT_GT(rounded, 1e-6) << "computed in f32 after all";
+    EXPECT_LT(rounded, 0.05);
+  }
+  EXPECT_THAT(control().findings(), IsEmpty());
+  EXPECT_EQ(control().living(), Living{});
+}
+
 TEST(BackendModel, waits_before_its_memory_goes) {
   control().reset(1);
   {
@@ -154,6 +183,22 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& instance) {
       return std::string(std::get<0>(instance.param).name) + "_" + std::get<1>(instance.param) +
              (std::get<2>(instance.param) ? "_fused" : "");
+    });
+
+INSTANTIATE_TEST_SUITE_P(
+    Models,
+    BackendTypes,
+    ::testing::Combine(
+        ::testing::Values(ModelCase{"lenet", lenet},
+                          ModelCase{"residual", [] { return residual_network().request(); }},
+                          ModelCase{"mixed", [] { return mixed_sample().request(); }}),
+        ::testing::Values("bf16", "f16", "f16+fusion", "channels_last+f16")),
+    [](const auto& instance) {
+      std::string name = std::get<0>(instance.param).name + std::string("_");
+      for (const char letter : std::string_view(std::get<1>(instance.param))) {
+        name += letter == '+' ? '_' : letter;
+      }
+      return name;
     });
 
 }  // namespace

@@ -129,6 +129,16 @@ TEST(Calibration, peak_of_bytes_lies_between_that_of_floats_and_what_any_core_ca
             std::nullopt);
 }
 
+TEST(Calibration, peak_of_f16_is_at_least_that_of_the_floats_it_can_be_widened_to) {
+  const auto peak = measure_processor_peak(model::DataType::kF16, 1, measure::steady_clock());
+  const auto floats = measure_processor_peak(model::DataType::kF32, 1, measure::steady_clock());
+  if (!peak || !floats) {
+    GTEST_SKIP() << "the processor has no such instructions, or matrix tiles";
+  }
+  EXPECT_GT(peak->value, 0.7 * floats->value);  // a neighbour may have had the better moment
+  EXPECT_LT(peak->value, 4.0 * floats->value);  // twice, with instructions for f16
+}
+
 TEST(Calibration, bandwidth_counts_reads_and_writes) {
   // Each look at this clock takes 1 ms, so that the triad, which moves three arrays of 1 MiB, is
   // the best.

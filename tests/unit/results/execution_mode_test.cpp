@@ -32,6 +32,35 @@ TEST(ExecutionMode, refuses_unknown_and_repeated_words) {
   }
 }
 
+TEST(ExecutionMode, has_one_type_at_most) {
+  EXPECT_EQ(execution_mode_from("plain").other_type(), "");
+  EXPECT_EQ(execution_mode_from("channels_last+fusion").other_type(), "");
+  const std::vector<std::string> types = {"bf16", "f16", "int8"};
+  for (const std::string& one : types) {
+    EXPECT_EQ(execution_mode_from("fusion+" + one).other_type(), one);
+    for (const std::string& other : types) {
+      EXPECT_THROW(static_cast<void>(execution_mode_from(one + "+" + other)), Error);
+    }
+  }
+  try {
+    static_cast<void>(execution_mode_from("int8+fusion+f16"));
+    FAIL() << "two types";
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(), "f16 and int8 exclude each other: use one of them");
+  }
+}
+
+TEST(ExecutionMode, lists_every_word_that_it_reads) {
+  const std::string words = list_mode_words();
+  for (const ExecutionMode& mode : default_modes()) {
+    if (mode != ExecutionMode{}) {
+      std::string text = to_text(mode);
+      EXPECT_THAT(words, testing::HasSubstr(text.substr(0, text.find('+'))));
+    }
+  }
+  EXPECT_THAT(words, testing::HasSubstr(" and parallel_branches"));
+}
+
 TEST(ExecutionMode, executes_by_default_each_what_if_alone_and_all_together) {
   std::vector<std::string> texts;
   for (const ExecutionMode& mode : default_modes()) {
@@ -44,6 +73,8 @@ TEST(ExecutionMode, executes_by_default_each_what_if_alone_and_all_together) {
                                    "best_variant+fusion",
                                    "channels_last",
                                    "bf16",
+                                   "f16",
+                                   "channels_last+f16",
                                    "fusion+int8",
                                    "best_variant+bf16+fusion"));
 }

@@ -179,19 +179,23 @@ TEST(ResultsJson, a_calibration_reads_back_the_same) {
   EXPECT_EQ(calibration_from_json(to_json(calibration)).theoretical_f32->value, 1.5e11);
 }
 
-TEST(ResultsJson, a_peak_of_bytes_that_a_store_lacks_is_unknown_and_not_zero) {
-  Calibration calibration;
-  calibration.peak_int8 = FlopsPerSecond{4e11};
-  std::string text = to_json(calibration);
-  EXPECT_EQ(calibration_from_json(text).peak_int8->value, 4e11);
-  const std::string field = R"("peak_int8_operations_per_second":400000000000.0,)";
-  const auto at = text.find(field);
-  ASSERT_NE(at, std::string::npos) << text;
-  text.erase(at, field.size());
-  EXPECT_FALSE(calibration_from_json(text).peak_int8.has_value())
-      << "written by an earlier version";
-  calibration.peak_int8.reset();
-  EXPECT_FALSE(calibration_from_json(to_json(calibration)).peak_int8.has_value());
+TEST(ResultsJson, a_peak_that_a_store_lacks_is_unknown_and_not_zero) {
+  for (const auto& [name, peak] : {std::pair{"peak_f16_flops_per_second", &Calibration::peak_f16},
+                                   {"peak_int8_operations_per_second", &Calibration::peak_int8}}) {
+    SCOPED_TRACE(name);
+    Calibration calibration;
+    calibration.*peak = FlopsPerSecond{4e11};
+    std::string text = to_json(calibration);
+    EXPECT_EQ((calibration_from_json(text).*peak)->value, 4e11);
+    const std::string field = '"' + std::string(name) + R"(":400000000000.0,)";
+    const auto at = text.find(field);
+    ASSERT_NE(at, std::string::npos) << text;
+    text.erase(at, field.size());
+    EXPECT_FALSE((calibration_from_json(text).*peak).has_value())
+        << "written by an earlier version";
+    (calibration.*peak).reset();
+    EXPECT_FALSE((calibration_from_json(to_json(calibration)).*peak).has_value());
+  }
 }
 
 }  // namespace

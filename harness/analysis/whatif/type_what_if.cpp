@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <string_view>
+
+#include "harness/analysis/bounds/model_partition.hpp"
+#include "harness/analysis/whatif/what_if_rows.hpp"
+#include "harness/rewrite/typed_graph.hpp"
+
+namespace plumb::analysis {
+namespace {
+
+/// A floating type in which an f32 model may run.
+struct OtherType {
+  std::string_view name;
+  std::string_view mode;      ///< what would be switched on, in words
+  std::string_view accuracy;  ///< what it may cost
+  std::string_view hardware;  ///< that computes faster in it than in f32
+  std::optional<FlopsPerSecond> (*peak)(const results::Calibration& calibration);
+};
+
+constexpr OtherType kBf16{
+    "bf16",
+    "bf16 tensors, accumulation in f32",
+    "bf16 keeps 8 bits of mantissa",
+    "a CPU with bf16 arithmetic (AVX512_BF16 or AMX)",
+    [](const results::Calibration& calibration) { return std::optional(calibration.peak_bf16); }};
+
+constexpr OtherType kF16{
+    "f16",
+    "f16 tensors, accumulation in f32",
+    "f16 keeps 11 bits of mantissa and ends at 65504",
+    "hardware with f16 arithmetic (tensor cores, AVX512_FP16 or AMX)",
+    [](const results::Calibration& calibration) { return calibration.peak_f16; }};
+
+/// Returns whether the calibration shows that products in a type are no faster than in f32.
+bool is_no_faster(const OtherType& type, const results::Calibration& calibration) {
+  const std::optional<FlopsPerSecond> peak = type.peak(calibration);
+  const FlopsPerSecond f32 =
+      std::max(calibration.peak_f32, calibration.theoretical_f32.value_or(FlopsPerSecond{}));
+  return peak && *peak <= f32;
+}
+
+/// Predicts the saving if the model ran in another floating type.
+WhatIfResult other_type(const WhatIfInput& input, const OtherType& type) {
+  WhatIfResult result;
+  result.mode = fmt::format("{}; not fused, fastest variants, hot", type.mode);
+  if (input.instance.dtype != "f32") {
+    result.why_not = fmt::format("the model runs in {} already", input.instance.dtype);
+    return result;
+  }
+  const PricedPartition full =
+      priced_partition(input.graph, input.results, PartitionMode::kPlain, input.instance.dtype);
+  if (!full.why_not.empty()) {
+    result.why_not = full.why_not;
+    return result;
+  }
+  const model::Graph lower = rewrite::typed_graph(input.graph, type.name);
+  const PricedPartition half =
+      priced_partition(lower, input.results, PartitionMode::kPlain, type.name);
+  if (!half.why_not.empty()) {
+    result.why_not = half.why_not;
+    return result;
+  }
+  for (std::size_t i = 0; i < full.steps.size(); ++i) {
+    const PartitionStep& from = full.steps[i];
+    const PartitionStep& to = half.steps[i];
+    if (from.key != to.key) {
+      result.layers.push_back({name_of(lower, to.layers),
+                               to.key,
+                               from.time->time.median,
+                               to.time->time.median,
+                               fmt::format("{} → {}", from.time->variant, to.time->variant)});
+    }
+  }
+  result.prerequisites = {
+      fmt::format("weights converted to {} once, inputs and outputs at the edges of the model",
+                  type.name),
+      fmt::format("accuracy checked on the task: {}", type.accuracy)};
+  if (input.results.calibration() && is_no_faster(type, *input.results.calibration())) {
+    result.prerequisites.push_back(fmt::format("{}: here it is no faster than f32", type.hardware));
+  }
+  conclude(result, full.sum.time(), half.sum.time());
+  return result;
+}
+
+}  // namespace
+
+WhatIfResult bf16_what_if(const WhatIfInput& input) {
+  return other_type(input, kBf16);
+}
+
+WhatIfResult f16_what_if(const WhatIfInput& input) {
+  return other_type(input, kF16);
+}
+
+}  // namespace plumb::analysis

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/rewrite/typed_graph.hpp"
+
+#include <fmt/format.h>
+
+#include <optional>
+
+#include "harness/base/error.hpp"
+#include "harness/rewrite/quantized_graph.hpp"
+#include "harness/rewrite/rewrite.hpp"
+
+namespace plumb::rewrite {
+
+model::Graph typed_graph(const model::Graph& graph, std::string_view type) {
+  if (type == kInt8) {
+    return int8_graph(graph).graph;
+  }
+  const std::optional<model::DataType> floating = model::parse_data_type(type);
+  if (!floating || !model::is_floating(*floating)) {
+    throw Error(Error::Kind::kUser,
+                fmt::format("dtype '{}' is not one of f32, bf16, f16, int8", type));
+  }
+  return *floating == model::DataType::kF32 ? graph : with_precision(graph, *floating);
+}
+
+}  // namespace plumb::rewrite

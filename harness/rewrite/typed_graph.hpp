@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string_view>
+
+#include "harness/model/graph/graph.hpp"
+
+namespace plumb::rewrite {
+
+/// Returns a model's graph in a type of a suite: "f32" as it is, another floating type by
+/// with_precision(), "int8" by int8_graph(). Throws Error{kUser} for any other text.
+[[nodiscard]] model::Graph typed_graph(const model::Graph& graph, std::string_view type);
+
+}  // namespace plumb::rewrite

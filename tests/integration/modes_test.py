@@ -1,0 +1,73 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Modes of executing models, from the command line to the findings of a bound.
+
+Usage: modes_test.py BUILD_FOLDER [unittest arguments]. Times come from the fake worker; tests named `onednn` use the real one.
+"""
+
+import pathlib
+import sys
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+from plumb_command import Command
+
+Command.build = pathlib.Path(sys.argv.pop(1)).resolve()
+
+
+def finding(model, mode):
+    """The finding that says why a mode has no time, or None."""
+    begin = f"not executed end to end ({mode}): "
+    return next((text.removeprefix(begin) for text in model["findings"] if text.startswith(begin)), None)
+
+
+class Modes(Command):
+    def executed(self, *modes, stack="fake", model="lenet"):
+        """Executes a model in some modes, and returns what `bound` says of it."""
+        options = [option for mode in modes for option in ("--mode", mode)]
+        self.plumb("run", "--model", model, "--only", "models", "--processes", 1, "--stack", stack, *options)
+        return self.json("bound")["models"][0]
+
+    def suite_of(self, types):
+        return self.suite(f'[suite]\nname = "types"\nversion = 1\nreuse = "never"\n[[model]]\nname = "lenet"\ndtype = {types}\n')
+
+    def whatifs(self, run="@latest"):
+        return {whatif["name"]: whatif for whatif in self.json("whatif", run)["models"][0]["whatifs"]}
+
+    def test_f16_is_executed_and_predicted_like_any_type(self):
+        self.plumb("run", self.suite_of('["f32", "f16"]'), "--stack", "fake", "--processes", 1)
+        model = self.json("bound")["models"][0]
+        modes = [execution["mode"] for execution in model["executions"]]
+        self.assertEqual([mode for mode in modes if "f16" in mode], ["f16", "channels_last+f16"], modes)
+        whatifs = self.whatifs()
+        self.assertGreater(whatifs["f16"]["predicted_speedup"], 0)
+        self.assertAlmostEqual(whatifs["f16"]["realised_speedup"], 1 / 0.9, places=2)
+        self.assertIn("--mode f16", whatifs["f16"]["command"])
+        self.assertIsNotNone(whatifs["channels_last+f16"]["realised_seconds"])
+        self.assertIn("in the mode channels_last+f16 first", whatifs["channels_last+f16"]["why_not"])
+
+    def test_a_bound_in_f16_is_complete_where_its_peak_is_known(self):
+        for peak, complete in (("", False), ("peak_f16_flops_per_second = 2e11\n", True)):
+            self.stack("fake", "[calibration]\nlast_level_cache_bytes = 1000000000\n" + peak)
+            run = self.json("run", self.suite_of('"f16"'), "--stack", "fake", "--only", "layers", "--processes", 1)["run"]
+            [hardware] = [bound for bound in self.json("bound", run)["models"][0]["bounds"] if bound["kind"] == "hardware"]
+            self.assertEqual(hardware["complete"], complete, hardware)
+
+    def test_two_types_are_refused(self):
+        error = self.plumb("run", "--model", "lenet", "--mode", "f16+int8", "--stack", "fake", expect=2).stderr
+        self.assertIn("f16 and int8 exclude each other: use one of them", error)
+
+    def test_onednn_executes_f16_or_says_what_the_cpu_lacks(self):
+        model = self.executed("plain", "f16", "fusion+f16", "channels_last+f16", stack="default")
+        for execution in model["executions"][1:]:
+            reason = finding(model, execution["mode"])
+            self.assertEqual(execution["median_seconds"] is None, reason is not None, model["findings"])
+            if reason is not None:
+                self.assertRegex(reason, "^unsupported: .*f16 needs AVX512_CORE_FP16 or AVX2_VNNI_2, and oneDNN uses [A-Z]")
+                self.assertIn(f"({execution['mode']}): {reason}", self.plumb("bound", "--all").stdout)
+        if any(execution["median_seconds"] is None for execution in model["executions"]):
+            self.assertRegex(self.plumb("bound").stdout, "(?m)^  f16 .* unsupported ")
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

@@ -172,10 +172,11 @@ void add_model_choice(CLI::App& command, SuiteChoice& choice) {
       ->allow_extra_args(false)
       ->excludes(batch);
   command
-      .add_option("--dtype",
-                  choice.dtypes,
-                  "element types of these models, such as f32,int8: f32, bf16, f16, f64 or int8; "
-                  "default: f32")
+      .add_option(
+          "--dtype",
+          choice.dtypes,
+          "element types of these models, such as f32,int8: f32, bf16, f16, f64, int8 or tf32; "
+          "default: f32")
       ->delimiter(',')
       ->allow_extra_args(false)
       ->check(CLI::IsMember(

@@ -19,7 +19,7 @@ struct ModeWord {
   bool ExecutionMode::*option;
 };
 
-constexpr std::array<ModeWord, 7> kWords{{
+constexpr std::array<ModeWord, 8> kWords{{
     {"best_variant", &ExecutionMode::best_variant},
     {"bf16", &ExecutionMode::bf16},
     {"channels_last", &ExecutionMode::channels_last},
@@ -27,6 +27,7 @@ constexpr std::array<ModeWord, 7> kWords{{
     {"fusion", &ExecutionMode::fusion},
     {"int8", &ExecutionMode::int8},
     {"parallel_branches", &ExecutionMode::parallel_branches},
+    {"tf32", &ExecutionMode::tf32},
 }};
 
 constexpr std::array kLayouts =
@@ -34,8 +35,10 @@ constexpr std::array kLayouts =
                              {"channels_last", &ExecutionMode::channels_last}});
 
 // The words that are names of types. A mode has one of them at most.
-constexpr std::array kTypes = std::to_array<ModeWord>(
-    {{"bf16", &ExecutionMode::bf16}, {"f16", &ExecutionMode::f16}, {"int8", &ExecutionMode::int8}});
+constexpr std::array kTypes = std::to_array<ModeWord>({{"bf16", &ExecutionMode::bf16},
+                                                       {"f16", &ExecutionMode::f16},
+                                                       {"int8", &ExecutionMode::int8},
+                                                       {"tf32", &ExecutionMode::tf32}});
 
 constexpr std::string_view kPlain = "plain";
 
@@ -121,6 +124,7 @@ std::vector<ExecutionMode> default_modes() {
           {.bf16 = true},
           {.f16 = true},
           {.channels_last = true, .f16 = true},
+          {.tf32 = true},
           {.fusion = true, .int8 = true},
           {.best_variant = true, .bf16 = true, .fusion = true}};
 }

@@ -18,6 +18,7 @@ struct ExecutionMode {
   bool fusion = false;             ///< layers fused and BatchNorm folded by harness/rewrite's table
   bool int8 = false;               ///< products with constant weights in 8-bit integers
   bool parallel_branches = false;  ///< branches side by side, the threads split between them
+  bool tf32 = false;               ///< products of f32 with their factors rounded to TF32
 
   auto operator<=>(const ExecutionMode&) const = default;
 

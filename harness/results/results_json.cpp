@@ -282,6 +282,7 @@ std::string to_json(const Calibration& calibration) {
                {"parallel_efficiency", calibration.parallel_efficiency},
                {"theoretical_f32_flops_per_second", known(calibration.theoretical_f32)},
                {"peak_f16_flops_per_second", known(calibration.peak_f16)},
+               {"peak_tf32_flops_per_second", known(calibration.peak_tf32)},
                {"peak_int8_operations_per_second", known(calibration.peak_int8)}});
 }
 
@@ -301,12 +302,13 @@ Calibration calibration_from_json(std::string_view text) {
     calibration.theoretical_f32 = FlopsPerSecond{*theoretical};
   }
   // Calibrations of earlier versions lack what follows: unknown.
-  if (const auto f16 = object.optional_number("peak_f16_flops_per_second")) {
-    calibration.peak_f16 = FlopsPerSecond{*f16};
-  }
-  if (const auto int8 = object.optional_number("peak_int8_operations_per_second")) {
-    calibration.peak_int8 = FlopsPerSecond{*int8};
-  }
+  const auto peak = [&](const char* name) {
+    const auto number = object.optional_number(name);
+    return number ? std::optional(FlopsPerSecond{*number}) : std::nullopt;
+  };
+  calibration.peak_f16 = peak("peak_f16_flops_per_second");
+  calibration.peak_tf32 = peak("peak_tf32_flops_per_second");
+  calibration.peak_int8 = peak("peak_int8_operations_per_second");
   return calibration;
 }
 

@@ -81,6 +81,7 @@ struct Calibration {
       1.0;  ///< speed of all threads over so many times that of one; 1 for one thread
   std::optional<FlopsPerSecond> theoretical_f32;  ///< from clock and ISA, when known
   std::optional<FlopsPerSecond> peak_f16;         ///< of products of f16; absent: not known
+  std::optional<FlopsPerSecond> peak_tf32;        ///< of products of f32 in TF32; absent: not known
   std::optional<FlopsPerSecond> peak_int8;        ///< of products of 8-bit integers: two operations
                                                   ///< a multiply-add; absent: not known
 };

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <utility>
+
 #include "harness/base/error.hpp"
+#include "harness/model/key/floating_product.hpp"
 #include "harness/rewrite/rewrite.hpp"
 
 namespace plumb::rewrite {
@@ -8,6 +11,19 @@ namespace {
 void retype(model::TensorType& type, model::DataType to) {
   if (type.dtype == model::DataType::kF32) {
     type.dtype = to;
+  }
+}
+
+/// Makes the key and the cost of a layer whose spec has changed.
+void rekey(model::Layer& layer) {
+  try {
+    layer.key = model::to_key(layer.spec);
+    layer.cost = model::compute_cost(layer.spec);
+  } catch (const Error& error) {
+    layer.role = model::Layer::Role::kUnsupported;
+    layer.reason = error.what();
+    layer.key = {};
+    layer.cost = {};
   }
 }
 
@@ -20,15 +36,12 @@ void retype(model::Layer& layer, model::DataType to) {
   for (model::TensorType& output : layer.spec.outputs) {
     retype(output, to);
   }
-  try {
-    layer.key = model::to_key(layer.spec);
-    layer.cost = model::compute_cost(layer.spec);
-  } catch (const Error& error) {
-    layer.role = model::Layer::Role::kUnsupported;
-    layer.reason = error.what();
-    layer.key = {};
-    layer.cost = {};
-  }
+  rekey(layer);
+}
+
+bool computes_f32(const model::LayerSpec& spec) {
+  return spec.has_input(0) && spec.inputs[0]->dtype == model::DataType::kF32 &&
+         spec.outputs.front().dtype == model::DataType::kF32;
 }
 
 }  // namespace
@@ -48,6 +61,25 @@ model::Graph with_precision(const model::Graph& graph, model::DataType type) {
   for (model::Layer& layer : result.layers) {
     if (layer.role == model::Layer::Role::kCompute || layer.role == model::Layer::Role::kView) {
       retype(layer, type);
+    }
+  }
+  return result;
+}
+
+model::LayerSpec with_tf32(model::LayerSpec spec) {
+  if (spec.math == model::MathClass::kStrict && model::is_floating_product(spec) &&
+      computes_f32(spec)) {
+    spec.math = model::MathClass::kTf32;
+  }
+  return spec;
+}
+
+model::Graph with_tf32(const model::Graph& graph) {
+  model::Graph result = graph;
+  for (model::Layer& layer : result.layers) {
+    if (layer.role == model::Layer::Role::kCompute) {
+      layer.spec = with_tf32(std::move(layer.spec));
+      rekey(layer);
     }
   }
   return result;

@@ -37,4 +37,11 @@ struct Rewrite {
 /// kUnsupported.
 [[nodiscard]] model::Graph with_precision(const model::Graph& graph, model::DataType type);
 
+/// Lets a product of f32 round its factors to TF32, if it promises no more than strict math. Any
+/// other layer stays.
+[[nodiscard]] model::LayerSpec with_tf32(model::LayerSpec spec);
+
+/// Returns the graph with_tf32() of every layer. All tensors stay f32.
+[[nodiscard]] model::Graph with_tf32(const model::Graph& graph);
+
 }  // namespace plumb::rewrite

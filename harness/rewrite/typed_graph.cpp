@@ -15,10 +15,13 @@ model::Graph typed_graph(const model::Graph& graph, std::string_view type) {
   if (type == kInt8) {
     return int8_graph(graph).graph;
   }
+  if (type == kTf32) {
+    return with_tf32(graph);
+  }
   const std::optional<model::DataType> floating = model::parse_data_type(type);
   if (!floating || !model::is_floating(*floating)) {
     throw Error(Error::Kind::kUser,
-                fmt::format("dtype '{}' is not one of f32, bf16, f16, int8", type));
+                fmt::format("dtype '{}' is not one of f64, f32, tf32, f16, bf16, int8", type));
   }
   return *floating == model::DataType::kF32 ? graph : with_precision(graph, *floating);
 }

@@ -7,8 +7,12 @@
 
 namespace plumb::rewrite {
 
+/// Name of the type of a model's instance that with_tf32() made.
+inline constexpr std::string_view kTf32 = "tf32";
+
 /// Returns a model's graph in a type of a suite: "f32" as it is, another floating type by
-/// with_precision(), "int8" by int8_graph(). Throws Error{kUser} for any other text.
+/// with_precision(), "tf32" by with_tf32(), "int8" by int8_graph(). Throws Error{kUser} for any
+/// other text.
 [[nodiscard]] model::Graph typed_graph(const model::Graph& graph, std::string_view type);
 
 }  // namespace plumb::rewrite

@@ -36,7 +36,8 @@ struct ReusePolicy {
 [[nodiscard]] Seconds parse_duration(std::string_view text);
 
 /// Element types that a suite may ask for.
-inline constexpr std::array<std::string_view, 5> kSuiteDtypes{"f32", "bf16", "f16", "f64", "int8"};
+inline constexpr std::array<std::string_view, 6> kSuiteDtypes{
+    "f32", "bf16", "f16", "f64", "int8", "tf32"};
 
 /// Suite as written: only what the file says, with line numbers for messages.
 struct SuiteSpec {

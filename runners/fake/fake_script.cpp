@@ -114,6 +114,8 @@ class ScriptReader {
         calibration.peak_bf16 = {number};
       } else if (key == "peak_f16_flops_per_second") {
         calibration.peak_f16 = FlopsPerSecond{number};
+      } else if (key == "peak_tf32_flops_per_second") {
+        calibration.peak_tf32 = FlopsPerSecond{number};
       } else if (key == "peak_int8_operations_per_second") {
         calibration.peak_int8 = FlopsPerSecond{number};
       } else if (key == "memory_bytes_per_second") {

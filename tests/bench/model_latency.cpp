@@ -101,11 +101,7 @@ int main(int argc, const char* const* argv) {
     plumb::worker::Backend& backend = *load(loaded, argv[1], argv[2]).backend;
     plumb::worker::ExecuteRequest request;
     request.path = std::filesystem::absolute(argv[3]);
-    const auto dtype = plumb::model::parse_data_type(argv[4]);
-    if (!dtype) {
-      throw std::runtime_error(fmt::format("'{}' is not a type", argv[4]));
-    }
-    request.dtype = *dtype;
+    request.dtype = argv[4];
     const std::filesystem::path folder = argv[5];
     plumb::engine::RequestedModel model(request);
     model.fill();

@@ -46,12 +46,34 @@ class Modes(Command):
         self.assertIsNotNone(whatifs["channels_last+f16"]["realised_seconds"])
         self.assertIn("in the mode channels_last+f16 first", whatifs["channels_last+f16"]["why_not"])
 
-    def test_a_bound_in_f16_is_complete_where_its_peak_is_known(self):
-        for peak, complete in (("", False), ("peak_f16_flops_per_second = 2e11\n", True)):
-            self.stack("fake", "[calibration]\nlast_level_cache_bytes = 1000000000\n" + peak)
-            run = self.json("run", self.suite_of('"f16"'), "--stack", "fake", "--only", "layers", "--processes", 1)["run"]
-            [hardware] = [bound for bound in self.json("bound", run)["models"][0]["bounds"] if bound["kind"] == "hardware"]
-            self.assertEqual(hardware["complete"], complete, hardware)
+    def test_tf32_is_a_type_of_its_own_and_a_mode_of_f32(self):
+        self.plumb("run", self.suite_of('["f32", "tf32"]'), "--stack", "fake", "--processes", 1)
+        models = {model["dtype"]: model for model in self.json("bound")["models"]}
+        modes = {dtype: {execution["mode"]: execution for execution in model["executions"]} for dtype, model in models.items()}
+        self.assertIsNotNone(modes["f32"]["tf32"]["median_seconds"])
+        self.assertIsNotNone(modes["tf32"]["fusion"]["median_seconds"], "executed as it is, beside its own bounds")
+        self.assertNotIn("tf32", modes["tf32"])
+        keys = {key for key, in self.store_rows("select text from layer_keys") if "math=tf32" in key}
+        self.assertEqual({key.split(":")[1].split(";")[0] for key in keys}, {"conv", "matmul"})
+        self.assertGreater(self.whatifs()["tf32"]["predicted_speedup"], 0)
+
+    def test_a_bound_is_complete_where_the_peak_of_its_type_is_known(self):
+        for dtype in ("f16", "tf32"):
+            for peak, complete in (("", False), (f"peak_{dtype}_flops_per_second = 2e11\n", True)):
+                self.stack("fake", "[calibration]\nlast_level_cache_bytes = 1000000000\n" + peak)
+                run = self.json("run", self.suite_of(f'"{dtype}"'), "--stack", "fake", "--only", "layers", "--processes", 1)["run"]
+                [hardware] = [bound for bound in self.json("bound", run)["models"][0]["bounds"] if bound["kind"] == "hardware"]
+                self.assertEqual(hardware["complete"], complete, hardware)
+
+    def test_onednn_has_no_tf32_and_says_so(self):
+        model = self.executed("plain", "tf32", stack="default")
+        self.assertGreater(model["executions"][0]["samples"], 0)
+        self.assertIsNone(model["executions"][1]["median_seconds"])
+        self.assertRegex(finding(model, "tf32"), "^unsupported: .*no instructions that oneDNN uses on a CPU multiply in TF32")
+        key = "v1:matmul;in=f32[4,8],f32[8,16]c;out=f32[4,16];acc=f32;math=tf32"
+        [row] = self.json("layer", key)["rows"]
+        self.assertEqual(row["outcome"], "unsupported")
+        self.assertIn("multiply in TF32: use f32, or bf16 for speed", row["reason"])
 
     def test_two_types_are_refused(self):
         error = self.plumb("run", "--model", "lenet", "--mode", "f16+int8", "--stack", "fake", expect=2).stderr

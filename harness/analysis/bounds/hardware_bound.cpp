@@ -21,7 +21,7 @@ bool reads_f8(const model::LayerSpec& spec) {
 }
 
 /// Types of products that differ in their peak.
-enum class ProductKind { kNone, kF32, kBf16, kF16, kInt8, kOther };
+enum class ProductKind { kNone, kF32, kTf32, kBf16, kF16, kInt8, kOther };
 
 /// Returns the kind of a layer's products. Other: the peak of 8-bit floats and of wider integers is
 /// not measured.
@@ -41,13 +41,14 @@ ProductKind product_kind(const model::LayerSpec& spec, const model::LayerCost& c
     case model::DataType::kF16:
       return ProductKind::kF16;
     default:
-      return ProductKind::kF32;
+      return spec.math == model::MathClass::kTf32 ? ProductKind::kTf32 : ProductKind::kF32;
   }
 }
 
 /// Peaks of a calibration, and the kinds of products that they limit.
 struct ProductPeaks {
   double f32 = 0.0;
+  std::optional<FlopsPerSecond> tf32;
   double bf16 = 0.0;
   std::optional<FlopsPerSecond> f16;
   std::optional<FlopsPerSecond> int8;
@@ -55,6 +56,7 @@ struct ProductPeaks {
   explicit ProductPeaks(const results::Calibration& calibration)
       : f32(std::max(calibration.peak_f32.value,
                      calibration.theoretical_f32.value_or(FlopsPerSecond{}).value)),
+        tf32(calibration.peak_tf32),
         bf16(std::max(f32, calibration.peak_bf16.value)),
         f16(calibration.peak_f16),
         int8(calibration.peak_int8) {}
@@ -64,6 +66,8 @@ struct ProductPeaks {
     switch (kind) {
       case ProductKind::kF32:
         return FlopsPerSecond{f32};
+      case ProductKind::kTf32:
+        return widened(tf32);
       case ProductKind::kBf16:
         return FlopsPerSecond{bf16};
       case ProductKind::kF16:
@@ -189,6 +193,9 @@ results::Calibration with_reached_peaks(results::Calibration calibration,
       switch (product_kind(spec, cost)) {
         case ProductKind::kF32:
           calibration.peak_f32 = std::max(calibration.peak_f32, reached);
+          break;
+        case ProductKind::kTf32:
+          raise_known(calibration.peak_tf32, reached);
           break;
         case ProductKind::kBf16:
           calibration.peak_bf16 = std::max(calibration.peak_bf16, reached);

@@ -16,6 +16,7 @@ namespace {
 struct OtherType {
   std::string_view name;
   std::string_view mode;      ///< what would be switched on, in words
+  std::string_view change;    ///< what somebody must do
   std::string_view accuracy;  ///< what it may cost
   std::string_view hardware;  ///< that computes faster in it than in f32
   std::optional<FlopsPerSecond> (*peak)(const results::Calibration& calibration);
@@ -24,6 +25,7 @@ struct OtherType {
 constexpr OtherType kBf16{
     "bf16",
     "bf16 tensors, accumulation in f32",
+    "weights converted to bf16 once, inputs and outputs at the edges of the model",
     "bf16 keeps 8 bits of mantissa",
     "a CPU with bf16 arithmetic (AVX512_BF16 or AMX)",
     [](const results::Calibration& calibration) { return std::optional(calibration.peak_bf16); }};
@@ -31,9 +33,18 @@ constexpr OtherType kBf16{
 constexpr OtherType kF16{
     "f16",
     "f16 tensors, accumulation in f32",
+    "weights converted to f16 once, inputs and outputs at the edges of the model",
     "f16 keeps 11 bits of mantissa and ends at 65504",
     "hardware with f16 arithmetic (tensor cores, AVX512_FP16 or AMX)",
     [](const results::Calibration& calibration) { return calibration.peak_f16; }};
+
+constexpr OtherType kTf32{
+    "tf32",
+    "products with their factors rounded to TF32, all tensors in f32",
+    "TF32 allowed where the library or the framework is set up",
+    "TF32 keeps 11 bits of mantissa",
+    "a GPU with TF32 tensor cores (Ampere or later)",
+    [](const results::Calibration& calibration) { return calibration.peak_tf32; }};
 
 /// Returns whether the calibration shows that products in a type are no faster than in f32.
 bool is_no_faster(const OtherType& type, const results::Calibration& calibration) {
@@ -75,10 +86,8 @@ WhatIfResult other_type(const WhatIfInput& input, const OtherType& type) {
                                fmt::format("{} → {}", from.time->variant, to.time->variant)});
     }
   }
-  result.prerequisites = {
-      fmt::format("weights converted to {} once, inputs and outputs at the edges of the model",
-                  type.name),
-      fmt::format("accuracy checked on the task: {}", type.accuracy)};
+  result.prerequisites = {std::string(type.change),
+                          fmt::format("accuracy checked on the task: {}", type.accuracy)};
   if (input.results.calibration() && is_no_faster(type, *input.results.calibration())) {
     result.prerequisites.push_back(fmt::format("{}: here it is no faster than f32", type.hardware));
   }
@@ -94,6 +103,10 @@ WhatIfResult bf16_what_if(const WhatIfInput& input) {
 
 WhatIfResult f16_what_if(const WhatIfInput& input) {
   return other_type(input, kF16);
+}
+
+WhatIfResult tf32_what_if(const WhatIfInput& input) {
+  return other_type(input, kTf32);
 }
 
 }  // namespace plumb::analysis

@@ -26,6 +26,7 @@ constexpr std::array kWhatIfs = std::to_array<WhatIf>({
      "what if the model ran in f16 with channels last?",
      "channels_last+f16",
      channels_last_f16_what_if},
+    {"tf32", "what if products of f32 were computed in TF32?", "tf32", tf32_what_if},
     {"int8", "what if products were computed in 8-bit integers?", "fusion+int8", int8_what_if},
     {"parallel_branches",
      "what if branches ran side by side?",

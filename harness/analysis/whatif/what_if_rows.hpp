@@ -21,6 +21,9 @@ namespace plumb::analysis {
 /// Predicts the saving if the model ran in f16, accumulating in f32.
 [[nodiscard]] WhatIfResult f16_what_if(const WhatIfInput& input);
 
+/// Predicts the saving if products of f32 rounded their factors to TF32.
+[[nodiscard]] WhatIfResult tf32_what_if(const WhatIfInput& input);
+
 /// Answers what f16 with channels last would save. Only an execution can tell, as for channels
 /// last.
 [[nodiscard]] WhatIfResult channels_last_f16_what_if(const WhatIfInput& input);

@@ -15,6 +15,8 @@
 #include "harness/base/whole_file.hpp"
 #include "harness/cli/command.hpp"
 #include "harness/model/key/layer_spec.hpp"
+#include "harness/rewrite/rewrite.hpp"
+#include "harness/rewrite/typed_graph.hpp"
 #include "harness/session/host/gpu_profile.hpp"
 #include "harness/session/host/user_paths.hpp"
 #include "harness/session/host/worker_choice.hpp"
@@ -44,20 +46,12 @@ suite::ResolvedSuite suite_in(const session::ModelSource& models, const PreviewO
   if (!options.dtype.empty()) {
     std::set<std::string> seen;
     std::erase_if(suite.models, [&](suite::ResolvedSuite::Model& model) {
-      model.dtype = options.dtype == "tf32" ? "f32" : options.dtype;
+      model.dtype = options.dtype;
       return !seen.insert(analysis::subject_of({model.name, model.batch, model.dtype, model.dims}))
                   .second;
     });
   }
   return suite;
-}
-
-model::LayerKey with_tf32(const model::LayerKey& key) {
-  model::LayerSpec spec = model::parse_key(key);
-  if (spec.math == model::MathClass::kStrict && spec.op == "conv") {
-    spec.math = model::MathClass::kTf32;
-  }
-  return model::to_key(spec);
 }
 
 /// Lists every key of the suite once, fused keys included, with the models that use it.
@@ -67,7 +61,9 @@ std::vector<analysis::PreviewedLayer> list_layers(const session::ModelSource& mo
   std::vector<analysis::PreviewedLayer> layers;
   std::map<model::LayerKey, std::size_t> places;
   const auto add = [&](const session::WorkItem& item, const std::string& model) {
-    const model::LayerKey key = options.dtype == "tf32" ? with_tf32(item.key) : item.key;
+    const model::LayerKey key = options.dtype == rewrite::kTf32
+                                    ? model::to_key(rewrite::with_tf32(model::parse_key(item.key)))
+                                    : item.key;
     const auto [place, is_new] = places.try_emplace(key, layers.size());
     if (is_new) {
       layers.push_back({key, {}, {key, {}, {}}, {key, {}, {}}});

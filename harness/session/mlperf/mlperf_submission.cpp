@@ -46,8 +46,8 @@ std::string json_text(const Json& json) {
 
 /// Returns a data type as MLPerf writes it.
 std::string mlperf_type(const std::string& dtype) {
-  static constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kNames{
-      {{"f32", "fp32"}, {"f16", "fp16"}, {"bf16", "bf16"}, {"int8", "int8"}}};
+  static constexpr std::array<std::pair<std::string_view, std::string_view>, 5> kNames{
+      {{"f32", "fp32"}, {"tf32", "fp32"}, {"f16", "fp16"}, {"bf16", "bf16"}, {"int8", "int8"}}};
   const auto* const found = std::find_if(
       kNames.begin(), kNames.end(), [&](const auto& name) { return name.first == dtype; });
   return std::string(found == kNames.end() ? std::string_view(dtype) : found->second);

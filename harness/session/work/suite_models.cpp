@@ -280,7 +280,7 @@ worker::ExecuteRequest make_execute_request(const ModelSource& source,
                                             const suite::ResolvedSuite::Model& model) {
   worker::ExecuteRequest request;
   request.name = model.name;
-  request.dtype = model::parse_data_type(model.dtype).value();
+  request.dtype = model.dtype;
   if (model.path) {
     request.path = std::filesystem::absolute(*model.path);
     request.batch = model.batch;

@@ -26,14 +26,15 @@ results::ExecutionMode mode_from(const std::string& text) {
   }
 }
 
-model::DataType data_type_from(const std::string& text) {
+std::string dtype_from(const std::string& text) {
   const std::optional<model::DataType> type = model::parse_data_type(text);
-  if (!type) {
+  if (text != "tf32" && !(type && model::is_floating(*type))) {
     throw ProtocolError(
         ProtocolError::Kind::kBroken,
-        fmt::format("field 'dtype' of a message is '{}', which is not a type", text));
+        fmt::format("field 'dtype' of a message is '{}', which is not a type of models",
+                    text.substr(0, 100)));
   }
-  return *type;
+  return text;
 }
 
 protocol::ModeRequest mode_message(const ModeRequest& request) {
@@ -114,7 +115,7 @@ protocol::ExecuteRequest to_protocol(const ExecuteRequest& request) {
   for (const ModeRequest& mode : request.modes) {
     *message.add_modes() = mode_message(mode);
   }
-  message.set_dtype(std::string(to_text(request.dtype)));
+  message.set_dtype(request.dtype);
   *message.mutable_sampling() = to_protocol(request.sampling);
   message.set_seed(request.seed);
   message.set_disturbed_attempts(request.disturbed_attempts);
@@ -149,7 +150,7 @@ ExecuteRequest from_protocol(const protocol::ExecuteRequest& message) {
   for (const protocol::ModeRequest& mode : message.modes()) {
     request.modes.push_back(mode_request_from(mode));
   }
-  request.dtype = data_type_from(message.dtype());
+  request.dtype = dtype_from(message.dtype());
   request.sampling = from_protocol(message.sampling());
   request.seed = message.seed();
   request.disturbed_attempts =

@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "harness/measure/sampler.hpp"
@@ -39,12 +40,12 @@ struct ModeRequest {
 struct ExecuteRequest {
   std::string name;   ///< for the log
   std::string model;  ///< a serialized ModelProto, weight-free: shapes fixed; empty: see `path`
-  std::filesystem::path path;                     ///< an ONNX file, absolute
-  std::optional<std::int64_t> batch;              ///< of a file, as ReadOptions
-  std::map<std::string, std::int64_t> dims;       ///< of a file, as ReadOptions
-  bool rebatch = false;                           ///< of a file, as ReadOptions
-  model::DataType dtype = model::DataType::kF32;  ///< of the model's floating tensors
-  std::vector<ModeRequest> modes{{}};             ///< at least one
+  std::filesystem::path path;                ///< an ONNX file, absolute
+  std::optional<std::int64_t> batch;         ///< of a file, as ReadOptions
+  std::map<std::string, std::int64_t> dims;  ///< of a file, as ReadOptions
+  bool rebatch = false;                      ///< of a file, as ReadOptions
+  std::string dtype = "f32";                 ///< of the model, by its name in suites; not int8
+  std::vector<ModeRequest> modes{{}};        ///< at least one
   measure::SamplingPlan sampling{.budget = Seconds(1.0)};
   std::uint64_t seed = 1;  ///< of the inputs, and of weights that the model does not hold
   std::int64_t disturbed_attempts = 2;
@@ -52,6 +53,11 @@ struct ExecuteRequest {
   bool verify = true;                ///< compare with the float64 reference, unless too large
   bool profile = true;               ///< time the plan's steps beside the model, for its prediction
   bool in_turns = false;             ///< wait before each turn, while another worker has its own
+
+  /// Returns the type in which a mode executes the model, by its name in suites.
+  [[nodiscard]] std::string_view executed_type(const results::ExecutionMode& mode) const {
+    return mode.other_type().empty() ? std::string_view(dtype) : mode.other_type();
+  }
 };
 
 /// Progress of a worker that times a model.

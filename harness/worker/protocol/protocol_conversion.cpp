@@ -156,6 +156,9 @@ protocol::Calibration to_protocol(const results::Calibration& calibration) {
   if (calibration.peak_f16) {
     message.set_peak_f16_flops_per_second(calibration.peak_f16->value);
   }
+  if (calibration.peak_tf32) {
+    message.set_peak_tf32_flops_per_second(calibration.peak_tf32->value);
+  }
   if (calibration.peak_int8) {
     message.set_peak_int8_operations_per_second(calibration.peak_int8->value);
   }
@@ -182,6 +185,10 @@ results::Calibration from_protocol(const protocol::Calibration& message) {
   if (message.has_peak_f16_flops_per_second()) {
     calibration.peak_f16 =
         FlopsPerSecond{rate("peak_f16_flops_per_second", message.peak_f16_flops_per_second())};
+  }
+  if (message.has_peak_tf32_flops_per_second()) {
+    calibration.peak_tf32 =
+        FlopsPerSecond{rate("peak_tf32_flops_per_second", message.peak_tf32_flops_per_second())};
   }
   if (message.has_peak_int8_operations_per_second()) {
     calibration.peak_int8 = FlopsPerSecond{

@@ -13,9 +13,9 @@ namespace plumb::engine {
 
 AnswerCheck::AnswerCheck(BatchRunner& executor,
                          std::size_t samples,
-                         const results::ExecutionMode& mode,
+                         std::string_view type,
                          loadgen::ResponseLog* next)
-    : mode_(mode), next_(next) {
+    : type_(type), next_(next) {
   for (std::size_t index = 0; index < samples; ++index) {
     try {
       expected_.emplace_back(executor.answer_alone(index));
@@ -48,7 +48,7 @@ void AnswerCheck::record(std::uint64_t sequence,
   }
   const double difference = largest_difference({&answer, 1}, {&expected, 1});
   agreement_.maximum_difference = std::max(agreement_.maximum_difference, difference);
-  const double most = tolerated_difference({&answer, 1}, mode_);
+  const double most = tolerated_difference({&answer, 1}, type_);
   if (difference > most && outcome_.ok()) {
     outcome_ = {results::Outcome::Kind::kWrongResult,
                 fmt::format("the answer to sample {} under load differs from its answer alone by "

@@ -3,10 +3,11 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "harness/loadgen/system_under_test.hpp"
-#include "harness/results/execution_mode.hpp"
 #include "harness/results/scenario_result.hpp"
 #include "runners/engine/bench/batch_runner.hpp"
 
@@ -18,11 +19,11 @@ namespace plumb::engine {
 class AnswerCheck final : public loadgen::ResponseLog {
  public:
   /// Executes the first `samples` samples of the data set, one at a time. A sample that cannot be
-  /// answered alone is not compared. `mode` is the mode of the load. `next` also takes each
-  /// response and may be null; its pointer is kept.
+  /// answered alone is not compared. `type` is what the model is executed in. `next` also takes
+  /// each response and may be null; its pointer is kept.
   AnswerCheck(BatchRunner& executor,
               std::size_t samples,
-              const results::ExecutionMode& mode,
+              std::string_view type,
               loadgen::ResponseLog* next);
 
   void record(std::uint64_t sequence,
@@ -35,7 +36,7 @@ class AnswerCheck final : public loadgen::ResponseLog {
   [[nodiscard]] const results::Outcome& outcome() const { return outcome_; }
 
  private:
-  results::ExecutionMode mode_;
+  std::string type_;
   std::vector<std::optional<model::Tensor>> expected_;
   loadgen::ResponseLog* next_;
   results::LoadAgreement agreement_;

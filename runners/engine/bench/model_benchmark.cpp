@@ -157,8 +157,9 @@ void ModelBenchmark::compare(Mode& mode) {
   }
   const double error = largest_difference(mode.ready.outputs, expected_);
   mode.execution.row.maximum_error = error;
-  const double most =
-      tolerated_difference(mode.ready.outputs, results::execution_mode_from(mode.execution.mode));
+  const double most = tolerated_difference(
+      mode.ready.outputs,
+      request_.executed_type(results::execution_mode_from(mode.execution.mode)));
   if (error > most) {
     mode.execution.row.outcome = {
         results::Outcome::Kind::kWrongResult,

@@ -2,10 +2,10 @@
 #pragma once
 
 #include <span>
+#include <string_view>
 
 #include "harness/model/graph/graph.hpp"
 #include "harness/model/key/tensor.hpp"
-#include "harness/results/execution_mode.hpp"
 
 namespace plumb::engine {
 
@@ -19,11 +19,11 @@ namespace plumb::engine {
 /// rounds where the graph does, so that a deep model's own rounding is not in it.
 [[nodiscard]] double tolerated_by_reference(const model::Graph& graph);
 
-/// Returns the largest difference that counts as rounding in a mode. It is 1e-3 where all floating
-/// outputs are f32 and the mode has no type of its own, and 0.5 otherwise. Rounding to bf16 costs a
-/// well conditioned model 1%, and the zoo's worst (DUC, with random weights) 43%. A result that has
-/// nothing to do with the right one is off by 100%.
+/// Returns the largest difference that counts as rounding of a model that was executed in a type of
+/// suites. It is 1e-3 where that and all floating outputs are f32, and 0.5 otherwise. Rounding to
+/// bf16 costs a well conditioned model 1%, and the zoo's worst (DUC, with random weights) 43%. A
+/// result that has nothing to do with the right one is off by 100%.
 [[nodiscard]] double tolerated_difference(std::span<const model::Tensor> outputs,
-                                          const results::ExecutionMode& mode);
+                                          std::string_view type);
 
 }  // namespace plumb::engine

@@ -10,6 +10,7 @@
 #include "harness/model/onnx/onnx_file.hpp"
 #include "harness/model/onnx/onnx_reader.hpp"
 #include "harness/model/onnx/weights.hpp"
+#include "harness/rewrite/typed_graph.hpp"
 #include "runners/engine/exec/channel_folding.hpp"
 #include "runners/engine/exec/constant_folding.hpp"
 #include "runners/engine/exec/model_inputs.hpp"
@@ -48,9 +49,7 @@ RequestedModel::RequestedModel(const worker::ExecuteRequest& request)
   request_.model.clear();
   request_.model.shrink_to_fit();
   file_graph_ = model::read_graph(*file_, options_of(request), folder_of(request));
-  graph_ = request.dtype == model::DataType::kF32
-               ? file_graph_
-               : rewrite::with_precision(file_graph_, request.dtype);
+  graph_ = rewrite::typed_graph(file_graph_, request.dtype);
 }
 
 RequestedModel::~RequestedModel() = default;

@@ -101,8 +101,9 @@ void run(worker::Backend& backend,
   load.direct = loaded.direct();
   const std::size_t checked = std::min(executor.samples(), least_samples(request));
   heart.enter("checking answers");
-  const results::ExecutionMode& mode = request.buckets.front().model.modes.front().mode;
-  AnswerCheck before(executor, checked, mode, nullptr);
+  const worker::ExecuteRequest& model = request.buckets.front().model;
+  const std::string_view type = model.executed_type(model.modes.front().mode);
+  AnswerCheck before(executor, checked, type, nullptr);
   static_cast<void>(
       ask_once(loaded, answer_check_load(request.load, checked), load_clock, before, load));
   if (!load.outcome.ok()) {
@@ -124,7 +125,7 @@ void run(worker::Backend& backend,
     heart.enter("accuracy: every sample once");
     std::ofstream file(request.accuracy_log, std::ios::binary);
     loadgen::MlperfAccuracyLog log(file);
-    AnswerCheck all(executor, executor.samples(), mode, &log);
+    AnswerCheck all(executor, executor.samples(), type, &log);
     loadgen::RequestedLoad asked = loadgen::accuracy_load(load.requested, executor.samples());
     if (load.result) {
       asked.target_rate = load.result->load.target_rate;  // as the search found it

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "harness/loadgen/load_clock.hpp"
@@ -16,6 +18,14 @@
 #include "runners/engine/service/processor_peak.hpp"
 
 namespace plumb::engine {
+namespace {
+
+/// Returns a peak, or nothing where no product has a time.
+std::optional<FlopsPerSecond> measured_peak(FlopsPerSecond peak) {
+  return peak.value > 0.0 ? std::optional(peak) : std::nullopt;
+}
+
+}  // namespace
 
 BackendService::BackendService(worker::Backend& backend, BackendServiceOptions options)
     : backend_(backend),
@@ -72,30 +82,24 @@ worker::Reproducer BackendService::reproduce(const worker::ReproducerRequest& re
 
 results::Calibration BackendService::calibrate() {
   results::Calibration calibration;
-  calibration.peak_f32 =
-      measure_peak(backend_, model::DataType::kF32, options_.peak_extents, options_.clock);
-  calibration.peak_bf16 =
-      measure_peak(backend_, model::DataType::kBf16, options_.peak_extents, options_.clock);
-  const FlopsPerSecond f16 =
-      measure_peak(backend_, model::DataType::kF16, options_.peak_extents, options_.clock);
-  if (f16.value > 0.0) {
-    calibration.peak_f16 = f16;
-  }
-  if (options_.on_processor) {
-    // A stack may be limited to fewer instructions than the machine has.
-    calibration.theoretical_f32 =
-        measure_processor_peak(model::DataType::kF32, options_.threads, options_.clock);
-    const auto bf16 =
-        measure_processor_peak(model::DataType::kBf16, options_.threads, options_.clock);
-    calibration.peak_bf16 = std::max(calibration.peak_bf16, bf16.value_or(FlopsPerSecond{}));
-    const auto of_processor =
-        measure_processor_peak(model::DataType::kF16, options_.threads, options_.clock);
-    if (of_processor) {
-      calibration.peak_f16 = std::max(f16, *of_processor);
-    }
-    calibration.peak_int8 =
-        measure_processor_peak(model::DataType::kS8, options_.threads, options_.clock);
-  }
+  const auto peak_of = [this](model::DataType type, model::MathClass math) {
+    return measure_peak(backend_, type, math, options_.peak_extents, options_.clock);
+  };
+  const auto of_processor = [this](model::DataType type) {
+    return options_.on_processor ? measure_processor_peak(type, options_.threads, options_.clock)
+                                 : std::nullopt;
+  };
+  constexpr auto kStrict = model::MathClass::kStrict;
+  // A stack may be limited to fewer instructions than the machine has.
+  calibration.peak_f32 = peak_of(model::DataType::kF32, kStrict);
+  calibration.theoretical_f32 = of_processor(model::DataType::kF32);
+  calibration.peak_bf16 = std::max(peak_of(model::DataType::kBf16, kStrict),
+                                   of_processor(model::DataType::kBf16).value_or(FlopsPerSecond{}));
+  calibration.peak_f16 =
+      measured_peak(std::max(peak_of(model::DataType::kF16, kStrict),
+                             of_processor(model::DataType::kF16).value_or(FlopsPerSecond{})));
+  calibration.peak_tf32 = measured_peak(peak_of(model::DataType::kF32, model::MathClass::kTf32));
+  calibration.peak_int8 = of_processor(model::DataType::kS8);
   if (calibration.peak_bf16 < calibration.peak_f32) {
     calibration.peak_bf16 = {};  // no faster than f32: not usable as a ceiling
   }

@@ -24,9 +24,10 @@ namespace {
 constexpr Seconds kTrial{0.02};
 constexpr Seconds kPeakBudget{0.4};
 
-model::LayerSpec square_product(model::DataType type, std::int64_t extent) {
+model::LayerSpec square_product(model::DataType type, model::MathClass math, std::int64_t extent) {
   model::LayerSpec spec;
   spec.op = "matmul";
+  spec.math = math;
   const model::TensorType left{type, {extent, extent}, false, {}};
   const model::TensorType right{type, {extent, extent}, true, {}};
   spec.inputs = {left, right};
@@ -112,12 +113,13 @@ class StreamRegion final : public measure::TimedRegion {
 
 FlopsPerSecond measure_peak(worker::Backend& backend,
                             model::DataType type,
+                            model::MathClass math,
                             std::span<const std::int64_t> extents,
                             const measure::Clock& clock) {
   FlopsPerSecond peak;
   std::string best;
   for (const std::int64_t extent : extents) {
-    const model::LayerSpec spec = square_product(type, extent);
+    const model::LayerSpec spec = square_product(type, math, extent);
     const model::LayerKey key = model::to_key(spec);
     if (!backend.supports(key).ok()) {
       return peak;

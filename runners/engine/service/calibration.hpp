@@ -6,18 +6,20 @@
 
 #include "harness/base/units.hpp"
 #include "harness/measure/sampler.hpp"
-#include "harness/model/key/tensor.hpp"
+#include "harness/model/key/layer_spec.hpp"
 #include "harness/worker/protocol/backend.hpp"
 
 namespace plumb::engine {
 
-/// Returns the rate of the fastest square matrix product in this type, accumulating in f32.
+/// Returns the rate of the fastest square matrix product in this type, accumulating in f32, that
+/// promises this class of math.
 ///
 /// The first extent is tried with every variant, the others with the best of these. Zero if the
 /// backend has no such product. Takes about half a second for 1,024 and 2,048. Reference
 /// implementations are left out, and so are variants that throw.
 [[nodiscard]] FlopsPerSecond measure_peak(worker::Backend& backend,
                                           model::DataType type,
+                                          model::MathClass math,
                                           std::span<const std::int64_t> extents,
                                           const measure::Clock& clock);
 

@@ -176,6 +176,14 @@ void check_dense(const model::LayerSpec& spec) {
   }
 }
 
+/// Throws Unsupported for a class of math that no instructions of a CPU compute here.
+void check_math(const model::LayerSpec& spec) {
+  if (spec.math == model::MathClass::kTf32) {
+    throw Unsupported(
+        "no instructions that oneDNN uses on a CPU multiply in TF32: use f32, or bf16 for speed");
+  }
+}
+
 }  // namespace
 
 std::span<const LayerFamily> layer_families() {
@@ -183,6 +191,7 @@ std::span<const LayerFamily> layer_families() {
 }
 
 BuilderList collect_builders(const model::LayerSpec& spec, const Device& device) {
+  check_math(spec);
   check_dense(spec);
   check_numbers(spec);
   check_size(spec);

@@ -8,6 +8,7 @@
 
 #include "harness/analysis/bounds/hardware_bound.hpp"
 #include "harness/rewrite/quantized_graph.hpp"
+#include "harness/rewrite/typed_graph.hpp"
 #include "tests/unit/analysis/row_builder.hpp"
 #include "tests/unit/rewrite/graph_sketch.hpp"
 
@@ -290,13 +291,21 @@ TEST(Bounds, of_hardware_never_hold_bytes_for_slower_than_floats) {
   EXPECT_NEAR(find(model, "hardware", "any").seconds.count(), 1e-3, 1e-12);
 }
 
-TEST(Bounds, of_hardware_price_products_of_f16_only_where_their_peak_is_known) {
+struct PeakCase {
+  const char* type;
+  std::optional<FlopsPerSecond> results::Calibration::*peak;
+};
+
+class TypePeak : public testing::TestWithParam<PeakCase> {};
+
+TEST_P(TypePeak, prices_products_of_its_type_only_where_it_is_known) {
+  const auto [type, peak] = GetParam();
   rewrite::GraphSketch g;
-  const model::Graph graph = rewrite::with_precision(g.build({g.matmul(g.input({256, 1024}), 512)}),
-                                                     model::DataType::kF16);
+  const model::Graph graph =
+      rewrite::typed_graph(g.build({g.matmul(g.input({256, 1024}), 512)}), type);
   results::Calibration calibration;
   calibration.peak_f32 = FlopsPerSecond{1e9};
-  calibration.peak_bf16 = FlopsPerSecond{1e12};  // says nothing of f16
+  calibration.peak_bf16 = FlopsPerSecond{1e12};  // says nothing of another type
   calibration.memory_bandwidth = BytesPerSecond{1e12};
   RowBuilder rows;
   rows.add(graph.layers.back().key, "tensor_op", 250.0);
@@ -307,13 +316,21 @@ TEST(Bounds, of_hardware_price_products_of_f16_only_where_their_peak_is_known) {
   EXPECT_FALSE(bound(RowBuilder()).complete);
   EXPECT_FALSE(bound(rows).complete) << "what one layer reached is no ceiling";
   const double operations = 268'435'456.0;  // 2^28
-  calibration.peak_f16 = FlopsPerSecond{operations / 1e-3};
+  calibration.*peak = FlopsPerSecond{operations / 1e-3};
   EXPECT_TRUE(bound(RowBuilder()).complete);
   EXPECT_NEAR(bound(RowBuilder()).seconds.count(), 1e-3, 1e-12);
   EXPECT_NEAR(bound(rows).seconds.count(), 0.25e-3, 1e-12) << "the calibration met a slow moment";
-  calibration.peak_f16 = FlopsPerSecond{1.0};
-  EXPECT_NEAR(bound(RowBuilder()).seconds.count(), operations / 1e9, 1e-9) << "widened to f32";
+  EXPECT_NEAR(with_reached_peaks(calibration, rows.rows()).peak_f32.value, 1e9, 1.0)
+      << "it is no peak of f32";
+  calibration.*peak = FlopsPerSecond{1.0};
+  EXPECT_NEAR(bound(RowBuilder()).seconds.count(), operations / 1e9, 1e-9) << "computed in f32";
 }
+
+INSTANTIATE_TEST_SUITE_P(Types,
+                         TypePeak,
+                         testing::Values(PeakCase{"f16", &results::Calibration::peak_f16},
+                                         PeakCase{"tf32", &results::Calibration::peak_tf32}),
+                         [](const auto& instance) { return std::string(instance.param.type); });
 
 TEST(Bounds, of_hardware_are_unknown_where_nothing_limits_a_model) {
   rewrite::GraphSketch g;

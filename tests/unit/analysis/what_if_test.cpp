@@ -56,6 +56,7 @@ TEST(WhatIf, table_asks_each_question_once) {
                           "bf16",
                           "f16",
                           "channels_last+f16",
+                          "tf32",
                           "int8",
                           "parallel_branches",
                           "all_sequential",
@@ -247,6 +248,24 @@ INSTANTIATE_TEST_SUITE_P(Types,
                          testing::Values(OtherTypeCase{"bf16", model::DataType::kBf16},
                                          OtherTypeCase{"f16", model::DataType::kF16}),
                          [](const auto& instance) { return std::string(instance.param.name); });
+
+TEST(WhatIf, tf32_changes_products_only) {
+  const model::Graph graph = product_and_relu();
+  const model::Graph lower = rewrite::with_tf32(graph);
+  RowBuilder b;
+  b.choice(graph.layers[0].key, "simt", 30.0);
+  b.choice(graph.layers[1].key, "pointwise", 10.0);
+  EXPECT_EQ(ask("tf32", graph, b).why_not,
+            "no tf32 time for 1 of 2 layers, first gemm0: not measured in this run");
+  b.choice(lower.layers[0].key, "tensor_op", 10.0);
+  const WhatIfResult result = ask("tf32", graph, b);
+  EXPECT_THAT(result.why_not, IsEmpty());
+  EXPECT_NEAR(*result.predicted_speedup, 2.0, 1e-12);
+  ASSERT_THAT(result.layers, SizeIs(1));
+  EXPECT_EQ(result.layers[0].change, "simt → tensor_op");
+  EXPECT_EQ(ask("tf32", lower, b, {"handmade", 1, "tf32"}).why_not,
+            "the model runs in tf32 already");
+}
 
 TEST(WhatIf, f16_says_where_it_is_known_to_be_no_faster) {
   const model::Graph graph = product_and_relu();

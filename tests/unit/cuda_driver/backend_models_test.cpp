@@ -137,7 +137,9 @@ TEST_P(BackendTypes, compute_what_the_reference_makes_of_the_mode) {
     ASSERT_TRUE(compared.has_value());
     EXPECT_LT(compared->error, 0.02) << "it rounds where the graph does";
     const double rounded = engine::largest_difference(ready.outputs, plain.outputs);
-    EXPECT_GT(rounded, 1e-6) << "computed in f32 after all";
+    if (mode != std::string_view("tf32")) {  // the double may compute it in f32
+      EXPECT_GT(rounded, 1e-6) << "computed in f32 after all";
+    }
     EXPECT_LT(rounded, 0.05);
   }
   EXPECT_THAT(control().findings(), IsEmpty());
@@ -192,7 +194,7 @@ INSTANTIATE_TEST_SUITE_P(
         ::testing::Values(ModelCase{"lenet", lenet},
                           ModelCase{"residual", [] { return residual_network().request(); }},
                           ModelCase{"mixed", [] { return mixed_sample().request(); }}),
-        ::testing::Values("bf16", "f16", "f16+fusion", "channels_last+f16")),
+        ::testing::Values("bf16", "f16", "f16+fusion", "channels_last+f16", "tf32")),
     [](const auto& instance) {
       std::string name = std::get<0>(instance.param).name + std::string("_");
       for (const char letter : std::string_view(std::get<1>(instance.param))) {

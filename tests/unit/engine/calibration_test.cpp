@@ -17,6 +17,7 @@ ScriptedVariant variant(const std::string& name, double seconds, bool reference 
   return result;
 }
 
+constexpr auto kStrict = model::MathClass::kStrict;
 constexpr std::int64_t kExtents[] = {1024, 2048};
 
 TEST(Calibration, peak_is_the_fastest_product_of_any_variant) {
@@ -25,7 +26,7 @@ TEST(Calibration, peak_is_the_fastest_product_of_any_variant) {
   ScriptedBackend backend(
       {variant("slow", 0.4), variant("fast", 0.1), variant("ref", 0.001, true)});
   const FlopsPerSecond peak =
-      measure_peak(backend, model::DataType::kF32, kExtents, backend.script.clock());
+      measure_peak(backend, model::DataType::kF32, kStrict, kExtents, backend.script.clock());
   EXPECT_NEAR(peak.value, 2.0 * 2048.0 * 2048.0 * 2048.0 / 0.1, 1e6);
 }
 
@@ -66,7 +67,7 @@ TEST(Calibration, peak_of_a_device_is_what_its_longest_run_reached) {
   const std::int64_t extents[] = {1024};
   double now = 0.0;
   const auto clock = [&] { return Seconds(now += 1e-3); };
-  EXPECT_NEAR(measure_peak(backend, model::DataType::kF32, extents, clock).value,
+  EXPECT_NEAR(measure_peak(backend, model::DataType::kF32, kStrict, extents, clock).value,
               2.0 * 1024.0 * 1024.0 * 1024.0 / 0.1,
               1.0);
 }
@@ -75,7 +76,7 @@ TEST(Calibration, peak_takes_a_larger_product_whose_variants_have_other_names) {
   NamingBackend backend;
   double now = 0.0;
   const auto clock = [&] { return Seconds(now += 1e-3); };
-  EXPECT_NEAR(measure_peak(backend, model::DataType::kF32, kExtents, clock).value,
+  EXPECT_NEAR(measure_peak(backend, model::DataType::kF32, kStrict, kExtents, clock).value,
               2.0 * 2048.0 * 2048.0 * 2048.0 / 0.1,
               1.0);
 }
@@ -84,7 +85,9 @@ TEST(Calibration, no_peak_without_support) {
   ScriptedBackend backend({variant("fast", 0.1)});
   backend.supported = {results::Outcome::Kind::kUnsupported, "no bf16 here"};
   EXPECT_DOUBLE_EQ(
-      measure_peak(backend, model::DataType::kBf16, kExtents, backend.script.clock()).value, 0.0);
+      measure_peak(backend, model::DataType::kBf16, kStrict, kExtents, backend.script.clock())
+          .value,
+      0.0);
 }
 
 TEST(Calibration, variants_that_fail_are_passed_over) {
@@ -93,9 +96,10 @@ TEST(Calibration, variants_that_fail_are_passed_over) {
   ScriptedVariant broken = variant("broken", 0.001);
   broken.throws = "no";
   ScriptedBackend backend({refused, broken, variant("works", 0.2)});
-  EXPECT_NEAR(measure_peak(backend, model::DataType::kF32, kExtents, backend.script.clock()).value,
-              2.0 * 2048.0 * 2048.0 * 2048.0 / 0.2,
-              1e6);
+  EXPECT_NEAR(
+      measure_peak(backend, model::DataType::kF32, kStrict, kExtents, backend.script.clock()).value,
+      2.0 * 2048.0 * 2048.0 * 2048.0 / 0.2,
+      1e6);
 }
 
 TEST(Calibration, peak_of_the_processor_needs_no_library_and_a_clock_that_goes) {

@@ -94,6 +94,75 @@ TEST(Verification, tells_f32_from_tf32_however_long_the_sums_are) {
   }
 }
 
+/// Cuts off what TF32 does not have, as tensor cores do with an f32 that nobody rounded.
+float cut_to_tf32(float value) {
+  return std::bit_cast<float>(std::bit_cast<std::uint32_t>(value) & 0xffffe000U);
+}
+
+float to_bf16(float value) {
+  return float_from_bf16(bf16_from(value));
+}
+
+TEST(Verification, tells_tf32_from_bf16_however_long_the_sums_are) {
+  for (const int length : {1, 2, 3, 9, 16, 27, 64, 147, 576, 1024, 4608, 16384}) {
+    SCOPED_TRACE(length);
+    const std::string k = std::to_string(length);
+    model::LayerSpec spec = layer("matmul;in=f32[16," + k + "],f32[" + k + ",16];out=f32[16,16]");
+    spec.math = model::MathClass::kTf32;
+    for (const std::uint64_t seed : {1U, 2U, 3U}) {
+      const std::vector<model::Tensor> operands = random_operands(spec, seed);
+      const Verifier verifier(spec, operands);
+      for (const auto round : {to_tf32, cut_to_tf32}) {
+        const Verdict right = verifier.verify(product(spec, operands, round));
+        EXPECT_TRUE(right.outcome.ok()) << right.outcome.reason;
+      }
+      EXPECT_TRUE(
+          verifier.verify(product(spec, operands, [](float value) { return value; })).outcome.ok())
+          << "TF32 is allowed, not demanded";
+      const Verdict wrong = verifier.verify(product(spec, operands, to_bf16));
+      EXPECT_EQ(wrong.outcome.kind, results::Outcome::Kind::kWrongResult) << *wrong.maximum_error;
+    }
+  }
+}
+
+TEST(Verification, accepts_f16_and_bf16_rounded_once_however_long_the_sums_are) {
+  for (const std::string type : {"f16", "bf16"}) {
+    const double rounding = type == "f16" ? 0x1p-11 : 0x1p-8;
+    for (const int length : {1, 3, 16, 147, 1024, 4608, 16384}) {
+      const std::string k = std::to_string(length);
+      SCOPED_TRACE(type + " " + k);
+      const model::LayerSpec spec = layer("matmul;in=" + type + "[16," + k + "]," + type + "[" + k +
+                                          ",16];out=" + type + "[16,16]");
+      const std::vector<model::Tensor> operands = random_operands(spec, 1);
+      const std::vector<double> left = read_numbers(operands[0]);
+      const std::vector<double> right = read_numbers(operands[1]);
+      std::vector<double> sums(16 * 16);
+      for (std::size_t i = 0; i < sums.size(); ++i) {
+        float sum = 0.0F;  // accumulated in f32, rounded to the type at the end
+        for (std::size_t depth = 0; depth < static_cast<std::size_t>(length); ++depth) {
+          sum += static_cast<float>(left[i / 16 * static_cast<std::size_t>(length) + depth]) *
+                 static_cast<float>(right[depth * 16 + i % 16]);
+        }
+        sums[i] = sum;
+      }
+      const Verdict verdict = verify(spec, operands, {{tensor_from(spec.outputs[0], sums)}});
+      EXPECT_TRUE(verdict.outcome.ok()) << verdict.outcome.reason;
+      EXPECT_LT(*verdict.maximum_error, 1.1 * rounding) << "of the result, and f32's own";
+      EXPECT_LT(*verdict.maximum_error, compute_tolerance(spec) / 4.0);
+    }
+  }
+}
+
+TEST(Verification, lets_tf32_round_more_through_several_products_and_transforms) {
+  model::LayerSpec spec = matmul("f32");
+  spec.math = model::MathClass::kTf32;
+  EXPECT_DOUBLE_EQ(compute_tolerance(spec), 1.2e-3);
+  EXPECT_DOUBLE_EQ(compute_tolerance(spec, 0, Arithmetic::kTransformed), 5e-3);
+  spec = layer("attention;in=f32[1,2,4,8],f32[1,2,4,8],f32[1,2,4,8];out=f32[1,2,4,8]");
+  spec.math = model::MathClass::kTf32;
+  EXPECT_DOUBLE_EQ(compute_tolerance(spec), 5e-3);
+}
+
 TEST(Verification, lets_transforms_round_more) {
   const model::LayerSpec spec = layer("matmul;in=f32[4,2500],f32[2500,6];out=f32[4,6]");
   EXPECT_DOUBLE_EQ(compute_tolerance(spec), 5e-5);

@@ -133,6 +133,25 @@ TEST_F(OnednnBackend, refuses_with_a_reason_and_never_throws) {
   EXPECT_THAT(prepared.outcome.reason, HasSubstr("impl=none"));
 }
 
+TEST_F(OnednnBackend, says_what_the_cpu_lacks_for_f16_and_tf32) {
+  const worker::Backend& backend = *backend_;
+  const results::Outcome tf32 =
+      backend.supports({"v1:matmul;in=f32[4,8],f32[8,16]c;out=f32[4,16];acc=f32;math=tf32"});
+  EXPECT_EQ(tf32.kind, results::Outcome::Kind::kUnsupported);
+  EXPECT_THAT(tf32.reason, HasSubstr("multiply in TF32"));
+  for (const char* const key :
+       {"v1:matmul;in=f16[4,8],f16[8,16]c;out=f16[4,16];acc=f32;math=strict",
+        "v1:conv;in=f16[1,8,14,14],f16[16,8,3,3]c;out=f16[1,16,14,14];acc=f32;math=strict;"
+        "dilations=[1,1];group=1;pads=[1,1,1,1];strides=[1,1]"}) {
+    const results::Outcome f16 = backend.supports({key});
+    if (!f16.ok()) {
+      EXPECT_EQ(f16.kind, results::Outcome::Kind::kUnsupported);
+      EXPECT_THAT(f16.reason,
+                  HasSubstr("; f16 needs AVX512_CORE_FP16 or AVX2_VNNI_2, and oneDNN uses "));
+    }
+  }
+}
+
 TEST_F(OnednnBackend, never_drops_an_epilogue_that_it_cannot_fuse) {
   for (const char* const layer :
        {"v1:sum;in=f32[2],f32[2],f32[2];out=f32[2];acc=f32;math=strict",

@@ -35,7 +35,7 @@ TEST(ExecutionMode, refuses_unknown_and_repeated_words) {
 TEST(ExecutionMode, has_one_type_at_most) {
   EXPECT_EQ(execution_mode_from("plain").other_type(), "");
   EXPECT_EQ(execution_mode_from("channels_last+fusion").other_type(), "");
-  const std::vector<std::string> types = {"bf16", "f16", "int8"};
+  const std::vector<std::string> types = {"bf16", "f16", "int8", "tf32"};
   for (const std::string& one : types) {
     EXPECT_EQ(execution_mode_from("fusion+" + one).other_type(), one);
     for (const std::string& other : types) {
@@ -58,7 +58,7 @@ TEST(ExecutionMode, lists_every_word_that_it_reads) {
       EXPECT_THAT(words, testing::HasSubstr(text.substr(0, text.find('+'))));
     }
   }
-  EXPECT_THAT(words, testing::HasSubstr(" and parallel_branches"));
+  EXPECT_THAT(words, testing::HasSubstr(" and tf32"));
 }
 
 TEST(ExecutionMode, executes_by_default_each_what_if_alone_and_all_together) {
@@ -75,6 +75,7 @@ TEST(ExecutionMode, executes_by_default_each_what_if_alone_and_all_together) {
                                    "bf16",
                                    "f16",
                                    "channels_last+f16",
+                                   "tf32",
                                    "fusion+int8",
                                    "best_variant+bf16+fusion"));
 }

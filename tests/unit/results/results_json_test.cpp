@@ -181,6 +181,7 @@ TEST(ResultsJson, a_calibration_reads_back_the_same) {
 
 TEST(ResultsJson, a_peak_that_a_store_lacks_is_unknown_and_not_zero) {
   for (const auto& [name, peak] : {std::pair{"peak_f16_flops_per_second", &Calibration::peak_f16},
+                                   {"peak_tf32_flops_per_second", &Calibration::peak_tf32},
                                    {"peak_int8_operations_per_second", &Calibration::peak_int8}}) {
     SCOPED_TRACE(name);
     Calibration calibration;

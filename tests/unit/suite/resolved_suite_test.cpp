@@ -2,7 +2,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
 #include <nlohmann/json.hpp>
+#include <string>
 
 #include "harness/base/path_text.hpp"
 #include "harness/suite/suite.hpp"
@@ -260,8 +262,14 @@ TEST(ResolvedSuite, writes_canonical_json) {
 
 TEST(ResolvedSuite, accepts_the_suites_that_are_shipped) {
   const std::filesystem::path suites = PLUMB_SUITES;
-  for (const char* name :
-       {"first", "mlperf-inference", "mlperf-training", "nightly", "quick", "smoke", "vision30"}) {
+  for (const char* name : {"first",
+                           "gpu",
+                           "mlperf-inference",
+                           "mlperf-training",
+                           "nightly",
+                           "quick",
+                           "smoke",
+                           "vision30"}) {
     SCOPED_TRACE(name);
     const ResolvedSuite suite = resolve(read_suite(suites / (std::string(name) + ".toml")));
     EXPECT_EQ(suite.name, name);
@@ -274,7 +282,18 @@ TEST(ResolvedSuite, accepts_the_suites_that_are_shipped) {
     EXPECT_TRUE(suite.models.empty());
     EXPECT_GE(suite.layers.size(), 40U);
   }
-  EXPECT_EQ(resolve(read_suite(suites / "vision30.toml")).models.size(), 30U);
+  const ResolvedSuite vision = resolve(read_suite(suites / "vision30.toml"));
+  EXPECT_EQ(vision.models.size(), 30U);
+  // The same models and BERT, each in four types and two batches.
+  std::map<std::string, std::size_t> instances;
+  for (const ResolvedSuite::Model& model : resolve(read_suite(suites / "gpu.toml")).models) {
+    ++instances[model.name];
+  }
+  EXPECT_EQ(instances.size(), vision.models.size() + 1);
+  EXPECT_EQ(instances["bert-base"], 8U);
+  for (const ResolvedSuite::Model& model : vision.models) {
+    EXPECT_EQ(instances[model.name], 8U) << model.name;
+  }
 }
 
 TEST(ResolvedSuite, knows_whether_somebody_asked_for_a_batch) {

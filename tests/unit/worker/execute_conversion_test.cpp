@@ -18,7 +18,7 @@ TEST(ExecuteConversion, carries_a_request) {
   request.batch = 8;
   request.rebatch = true;
   request.dims = {{"sequence", 128}, {"image", 224}};
-  request.dtype = model::DataType::kBf16;
+  request.dtype = "tf32";
   request.modes = {{},
                    {{.best_variant = true, .fusion = true},
                     {{{3, 4}, {"v1:relu"}, {{"impl=a", Seconds(1e-3)}, {"impl=b", Seconds(2e-3)}}}},

@@ -191,6 +191,7 @@ TEST(ProtocolConversion, carries_every_field_of_a_calibration) {
   calibration.theoretical_f32 = FlopsPerSecond{8e11};
   calibration.peak_int8 = FlopsPerSecond{9e11};
   calibration.peak_f16 = FlopsPerSecond{7e11};
+  calibration.peak_tf32 = FlopsPerSecond{3e11};
   const results::Calibration back = from_protocol(carried(to_protocol(calibration)));
   EXPECT_EQ(back.peak_f32, calibration.peak_f32);
   EXPECT_EQ(back.peak_bf16, calibration.peak_bf16);
@@ -202,6 +203,9 @@ TEST(ProtocolConversion, carries_every_field_of_a_calibration) {
   EXPECT_EQ(back.theoretical_f32, calibration.theoretical_f32);
   EXPECT_EQ(back.peak_int8, calibration.peak_int8);
   EXPECT_EQ(back.peak_f16, calibration.peak_f16);
+  EXPECT_EQ(back.peak_tf32, calibration.peak_tf32);
+  calibration.peak_tf32.reset();
+  EXPECT_FALSE(from_protocol(to_protocol(calibration)).peak_tf32.has_value());
   calibration.peak_f16.reset();
   EXPECT_FALSE(from_protocol(to_protocol(calibration)).peak_f16.has_value());
   calibration.peak_int8.reset();

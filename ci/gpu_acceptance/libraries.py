@@ -54,14 +54,12 @@ def environment(found, bundle, base=os.environ):
     return {**base, "LD_LIBRARY_PATH": ":".join(folders), "PLUMB_TEST_CUDNN": str(found["cuDNN 9"])}
 
 
-def write_stacks(found, data):
-    """Describes one stack for each way to execute models: gpu (captured), gpu-eager and gpu-streams."""
+def write_stack(found, data):
+    """Describes the libraries that were found as the stack gpu."""
     folders = ", ".join(f'"{folder}"' for folder in dict.fromkeys(file.parent for file in found.values()))
-    for name, execution in (("gpu", ""), ("gpu-eager", "eager"), ("gpu-streams", "streams")):
-        folder = data / "plumb/stacks" / name
-        folder.mkdir(parents=True, exist_ok=True)
-        text = f'backend = "cuda"\nlibraries = ["{found["cuDNN 9"]}"]\nfolders = [{folders}]\n'
-        (folder / "stack.toml").write_text(text + (f'[variables]\nPLUMB_CUDA_EXECUTION = "{execution}"\n' if execution else ""))
+    folder = data / "plumb/stacks/gpu"
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "stack.toml").write_text(f'backend = "cuda"\nlibraries = ["{found["cuDNN 9"]}"]\nfolders = [{folders}]\n')
 
 
 def read_once(found):

@@ -88,7 +88,7 @@ class Call:
     def left(self):
         return max(0.0, self.deadline - time.monotonic())
 
-    def run(self, name, command, limit, text=None, variables=None, output=".out"):
+    def run(self, name, command, limit, text=None, output=".out"):
         """Runs a program. Its stdout becomes NAME + `output`, its stderr NAME.log, both in the step's folder."""
         limit = min(limit, self.left())
         if limit < 1:
@@ -104,7 +104,7 @@ class Call:
                     stdin=subprocess.PIPE,
                     stdout=stdout,
                     stderr=stderr,
-                    env={**self.environment, **(variables or {})},
+                    env=self.environment,
                     start_new_session=True,
                     cwd=self.folder,
                     preexec_fn=limit_itself,

@@ -115,7 +115,7 @@ def measure(options):
         return 3
     evidence = Evidence(work, options.out)
     data = work / "data"
-    libraries.write_stacks(found, data)
+    libraries.write_stack(found, data)
     environment = {**libraries.environment(found, folder), "XDG_DATA_HOME": str(data)}
     environment.pop("PLUMB_STORE", None)
     machine = Machine(folder, data, found, SMALL if options.small else FULL, evidence.results.get("warm", {}).get("figures", {}).get("identity", {}))

@@ -144,11 +144,9 @@ def models(call, machine):
             for mode in ("captured", "eager", "streams"):
                 folder = call.folder / f"{model}-{mode}"
                 folder.mkdir(exist_ok=True)
-                command = [machine.program("model_latency"), "cuda", machine.cudnn, file, "f32", folder, "plain"]
+                command = [machine.program("model_latency"), "cuda", machine.cudnn, file, "f32", folder, mode]
                 try:
-                    call.run(
-                        f"{model}-{mode}", command, 60, text=f"0 3\n0 {machine.sizes['executions']}\n", variables={"PLUMB_CUDA_EXECUTION": mode}
-                    ).check()
+                    call.run(f"{model}-{mode}", command, 60, text=f"0 3\n0 {machine.sizes['executions']}\n").check()
                     lines = (call.folder / f"{model}-{mode}.out").read_text().splitlines()
                     runs[mode] = {"outputs": numbers_of(folder), "seconds": [float(word) for word in lines[2].split()]}
                 except (Broken, OSError, ValueError, IndexError) as problem:

@@ -19,14 +19,17 @@ struct ModeWord {
   bool ExecutionMode::*option;
 };
 
-constexpr std::array<ModeWord, 8> kWords{{
+constexpr std::array<ModeWord, 11> kWords{{
     {"best_variant", &ExecutionMode::best_variant},
     {"bf16", &ExecutionMode::bf16},
+    {"captured", &ExecutionMode::captured},
     {"channels_last", &ExecutionMode::channels_last},
+    {"eager", &ExecutionMode::eager},
     {"f16", &ExecutionMode::f16},
     {"fusion", &ExecutionMode::fusion},
     {"int8", &ExecutionMode::int8},
     {"parallel_branches", &ExecutionMode::parallel_branches},
+    {"streams", &ExecutionMode::streams},
     {"tf32", &ExecutionMode::tf32},
 }};
 
@@ -39,6 +42,13 @@ constexpr std::array kTypes = std::to_array<ModeWord>({{"bf16", &ExecutionMode::
                                                        {"f16", &ExecutionMode::f16},
                                                        {"int8", &ExecutionMode::int8},
                                                        {"tf32", &ExecutionMode::tf32}});
+
+// On a device, parallel_branches is streams where there are branches.
+constexpr std::array kLaunches =
+    std::to_array<ModeWord>({{"captured", &ExecutionMode::captured},
+                             {"eager", &ExecutionMode::eager},
+                             {"streams", &ExecutionMode::streams},
+                             {"parallel_branches", &ExecutionMode::parallel_branches}});
 
 constexpr std::string_view kPlain = "plain";
 
@@ -108,6 +118,7 @@ ExecutionMode execution_mode_from(std::string_view text) {
     mode.*(found->option) = true;
     check_at_most_one(mode, kLayouts, "; best_variant also tries variants with channels last");
     check_at_most_one(mode, kTypes);
+    check_at_most_one(mode, kLaunches);
     if (end == std::string_view::npos) {
       return mode;
     }

@@ -32,13 +32,9 @@ model::LayerSpec interface_of(const model::Graph& graph) {
 
 }  // namespace
 
-CudaBackend::CudaBackend(const CudnnLibrary& library,
-                         const Device& device,
-                         ModelMode mode,
-                         Observers observers)
+CudaBackend::CudaBackend(const CudnnLibrary& library, const Device& device, Observers observers)
     : library_(library),
       context_(device),
-      mode_(mode),
       observers_(observers),
       cudnn_(library),
       kernels_(context_),
@@ -64,7 +60,6 @@ CudaBackend::CudaBackend(const CudnnLibrary& library,
 results::Environment CudaBackend::describe() const {
   results::Environment environment = library_.describe();
   context_.device().describe(environment);
-  environment.identity["execution"] = to_text(mode_);
   environment.facts["gpu.free_memory_bytes"] = fmt::format("{}", context_.free_memory().value);
   environment.facts["gpu.held_memory_bytes"] = fmt::format("{}", context_.held_memory().value);
   environment.facts["nvrtc.version"] = kernels_.compiler_version();
@@ -169,8 +164,10 @@ worker::PreparedModel CudaBackend::prepare_model(const model::Graph& graph,
     const LayerSource source{
         [this](const model::LayerSpec& spec) { return layer_variants(spec, sources()); },
         kernel_step(kernels_)};
-    const ModelMode mode = options.parallel_branches ? ModelMode::kStreams : mode_;
-    const bool side_by_side = mode == ModelMode::kStreams;
+    const worker::LaunchMode launches =
+        options.parallel_branches ? worker::LaunchMode::kStreams
+                                  : options.launches.value_or(worker::LaunchMode::kCaptured);
+    const bool side_by_side = launches == worker::LaunchMode::kStreams;
     DeviceModelPlan model = plan_model(graph, options.variants, source, side_by_side);
     StreamPlan branches;
     if (side_by_side) {
@@ -196,7 +193,7 @@ worker::PreparedModel CudaBackend::prepare_model(const model::Graph& graph,
     auto program = std::make_unique<ModelProgram>(context_,
                                                   interface_of(graph),
                                                   std::move(model.plan),
-                                                  mode,
+                                                  launches,
                                                   std::move(branches),
                                                   observers_);
     program->rehearse();

@@ -15,7 +15,6 @@
 #include "runners/cuda/driver/device_memory.hpp"
 #include "runners/cuda/driver/device_stream.hpp"
 #include "runners/cuda/exec/kernel_library.hpp"
-#include "runners/cuda/exec/model_mode.hpp"
 #include "runners/cuda/exec/variant_builder.hpp"
 #include "runners/cuda/layer_variants.hpp"
 
@@ -28,10 +27,7 @@ class CudaBackend final : public worker::Backend {
   /// Throws DriverRefusal or CudnnRefusal if the GPU or a library does not start. Throws as
   /// DeviceContext does if the GPU is taken. All must outlive the backend. `observers` collect more
   /// about layers than their times.
-  CudaBackend(const CudnnLibrary& library,
-              const Device& device,
-              ModelMode mode,
-              Observers observers = {});
+  CudaBackend(const CudnnLibrary& library, const Device& device, Observers observers = {});
 
   [[nodiscard]] const DeviceContext& context() const { return context_; }
 
@@ -41,8 +37,8 @@ class CudaBackend final : public worker::Backend {
   [[nodiscard]] std::vector<worker::Variant> variants(const model::LayerKey& key) const override;
   [[nodiscard]] worker::Prepared prepare(const model::LayerKey& key,
                                          const std::string& variant) override;
-  /// Prepares a model for the backend's mode, or for ModelMode::kStreams with `parallel_branches`.
-  /// With `parallel_branches`, a model that has no branches is unsupported.
+  /// Prepares a model in the way that the options name, or else as a captured graph. That uses
+  /// streams with `parallel_branches`, and a model that has no branches is then unsupported.
   [[nodiscard]] worker::PreparedModel prepare_model(const model::Graph& graph,
                                                     const worker::ModelOptions& options) override;
 
@@ -62,7 +58,6 @@ class CudaBackend final : public worker::Backend {
 
   const CudnnLibrary& library_;
   DeviceContext context_;
-  ModelMode mode_;
   Observers observers_;
   std::optional<CublasLibrary> cublas_;
   mutable CudnnHandle cudnn_;

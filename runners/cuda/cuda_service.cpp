@@ -48,17 +48,16 @@ engine::BackendServiceOptions options_for(CudaBackend& backend,
 // The tracer must exist before the GPU's context, because the profiler must see the context begin.
 CudaService::Measuring::Measuring(const CudnnLibrary& library,
                                   const Device& device,
-                                  ModelMode mode,
                                   const worker::WorkerObservation& observe)
     : tracer(observe.kernels ? std::make_unique<KernelTracer>() : nullptr),
       counters(observe.metrics ? std::make_unique<CounterReader>(*observe.metrics) : nullptr),
       management(managed(device.uuid())),
       monitor(make_monitor(management.get())),
-      backend(library, device, mode, {management.get(), tracer.get(), counters.get()}),
+      backend(library, device, {management.get(), tracer.get(), counters.get()}),
       service(backend, options_for(backend, device, monitor.get())) {}
 
-CudaService::CudaService(const worker::WorkerSetup& setup, ModelMode mode)
-    : library_(setup.libraries), mode_(mode), observe_(setup.observe) {}
+CudaService::CudaService(const worker::WorkerSetup& setup)
+    : library_(setup.libraries), observe_(setup.observe) {}
 
 const Device& CudaService::device() {
   if (!driver_) {
@@ -73,7 +72,7 @@ const Device& CudaService::device() {
 CudaService::Measuring& CudaService::measuring() {
   if (!measuring_) {
     try {
-      measuring_.emplace(library_, device(), mode_, observe_);
+      measuring_.emplace(library_, device(), observe_);
     } catch (const DriverRefusal& refusal) {
       throw Error(Error::Kind::kEnvironment,
                   fmt::format("the GPU {} does not start: {}", device().uuid(), refusal.what()));
@@ -91,7 +90,6 @@ CudaService::Measuring& CudaService::measuring() {
 
 results::Environment CudaService::describe() {
   results::Environment environment = library_.describe();
-  environment.identity["execution"] = to_text(mode_);
   try {
     device().describe(environment);
     environment.facts.merge(results::Facts(timer_facts()));

@@ -27,7 +27,7 @@ namespace plumb::cuda {
 class CudaService final : public worker::WorkerService {
  public:
   /// Loads the stack's cuDNN, and throws as CudnnLibrary does. Needs no driver.
-  CudaService(const worker::WorkerSetup& setup, ModelMode mode);
+  explicit CudaService(const worker::WorkerSetup& setup);
 
   /// Describes the stack and the GPU. The first call reserves the GPU for a moment, to measure its
   /// timer. Without a GPU, the fact "gpu.missing" says why.
@@ -51,7 +51,6 @@ class CudaService final : public worker::WorkerService {
   struct Measuring {
     Measuring(const CudnnLibrary& library,
               const Device& device,
-              ModelMode mode,
               const worker::WorkerObservation& observe);
     std::unique_ptr<KernelTracer> tracer;       ///< null: this worker does not profile
     std::unique_ptr<CounterReader> counters;    ///< null: this worker reads no counters
@@ -69,7 +68,6 @@ class CudaService final : public worker::WorkerService {
   Measuring& measuring();
 
   CudnnLibrary library_;
-  ModelMode mode_;
   worker::WorkerObservation observe_;
   std::optional<Driver> driver_;
   std::optional<Device> device_;

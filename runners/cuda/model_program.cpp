@@ -14,13 +14,13 @@ namespace plumb::cuda {
 ModelProgram::ModelProgram(const DeviceContext& context,
                            model::LayerSpec spec,
                            ExecutionPlan plan,
-                           ModelMode mode,
+                           worker::LaunchMode mode,
                            StreamPlan branches,
                            Observers observers)
     : DeviceProgram(context, std::move(spec), std::move(plan), observers),
       mode_(mode),
       branches_(std::move(branches)) {
-  if (mode_ != ModelMode::kStreams) {
+  if (mode_ != worker::LaunchMode::kStreams) {
     return;
   }
   joins_.reserve(branches_.streams);
@@ -60,7 +60,7 @@ void ModelProgram::bind(std::size_t slot, std::span<const model::Tensor> operand
   outputs_.clear();
   DeviceProgram::bind(slot, operands, shared);
   graphs_.emplace_back();
-  if (mode_ == ModelMode::kEager) {
+  if (mode_ == worker::LaunchMode::kEager) {
     return;
   }
   // Libraries may choose, load or allocate at their first and even at their second call.
@@ -102,7 +102,7 @@ std::vector<model::Tensor> ModelProgram::outputs_launch_by_launch(std::size_t sl
 }
 
 void ModelProgram::put(std::size_t slot) {
-  if (mode_ == ModelMode::kStreams) {
+  if (mode_ == worker::LaunchMode::kStreams) {
     enqueue_branches(slot);
   } else {
     DeviceProgram::enqueue(slot);

@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "harness/worker/protocol/launch_mode.hpp"
 #include "runners/cuda/device_program.hpp"
 #include "runners/cuda/driver/host_mirror.hpp"
-#include "runners/cuda/exec/model_mode.hpp"
 #include "runners/cuda/exec/stream_plan.hpp"
 
 namespace plumb::cuda {
@@ -21,12 +21,12 @@ namespace plumb::cuda {
 /// launch and waiting, because that is what a caller waits for.
 class ModelProgram final : public DeviceProgram {
  public:
-  /// Makes a program of the plan. Only ModelMode::kStreams uses `branches`. Its steps share no
-  /// memory except where `branches` orders them.
+  /// Makes a program of the plan. Only worker::LaunchMode::kStreams uses `branches`. Its steps
+  /// share no memory except where `branches` orders them.
   ModelProgram(const DeviceContext& context,
                model::LayerSpec spec,
                ExecutionPlan plan,
-               ModelMode mode,
+               worker::LaunchMode mode,
                StreamPlan branches,
                Observers observers);
   /// Waits for the GPU, which may still copy to or from the host.
@@ -64,7 +64,7 @@ class ModelProgram final : public DeviceProgram {
   [[nodiscard]] std::span<std::byte> mirror(std::size_t buffer,
                                             std::map<std::size_t, HostMirror>& mirrors) const;
 
-  ModelMode mode_;
+  worker::LaunchMode mode_;
   StreamPlan branches_;
   std::vector<DeviceStream> others_;                // streams 1, 2, …
   std::vector<std::optional<DeviceEvent>> ended_;   // by step: those that another stream waits for

@@ -128,6 +128,12 @@ class OnednnBackend : public worker::Backend {
     worker::PreparedModel prepared;
     std::optional<results::Outcome> too_large;
     prepared.outcome = outcome_of([&] {
+      if (options.launches) {
+        throw Unsupported(
+            fmt::format("a CPU has no launches, so there is no mode {}: use plain, or "
+                        "parallel_branches for branches side by side",
+                        worker::to_text(*options.launches)));
+      }
       ModelPlan model = options.parallel_branches
                             ? plan_branches(graph, options.variants, device_)
                             : plan_model(graph, options.variants, device_, *parts_);

@@ -43,10 +43,7 @@ Loaded& load(Loaded& loaded, const std::string& backend, const char* library) {
   loaded.library.emplace(std::vector<std::filesystem::path>{library});
   loaded.driver.emplace();
   loaded.device.emplace(*loaded.driver);
-  loaded.backend = std::make_unique<plumb::cuda::CudaBackend>(
-      *loaded.library,
-      *loaded.device,
-      plumb::cuda::model_mode_from(std::getenv("PLUMB_CUDA_EXECUTION")));
+  loaded.backend = std::make_unique<plumb::cuda::CudaBackend>(*loaded.library, *loaded.device);
   return loaded;
 }
 

@@ -18,10 +18,7 @@ namespace {
 /// Is the CUDA backend with what it refers to.
 class WholeCudaBackend final : public worker::Backend {
  public:
-  WholeCudaBackend()
-      : device_(driver_),
-        library_({cudnn()}),
-        backend_(library_, device_, cuda::ModelMode::kCaptured) {}
+  WholeCudaBackend() : device_(driver_), library_({cudnn()}), backend_(library_, device_) {}
 
   [[nodiscard]] results::Environment describe() const override { return backend_.describe(); }
   [[nodiscard]] results::Outcome supports(const model::LayerKey& key) const override {

@@ -139,7 +139,7 @@ json check_truths(const std::string& cudnn, const CheckSizes& sizes) {
   const cuda::Driver driver;
   const cuda::Device device(driver);
   const cuda::CudnnLibrary library({cudnn});
-  cuda::CudaBackend backend(library, device, cuda::ModelMode::kCaptured);
+  cuda::CudaBackend backend(library, device);
   const model::LayerSpec large =
       product(model::DataType::kBf16, sizes.extent, sizes.extent, model::MathClass::kStrict);
   const std::int64_t rows = std::min<std::int64_t>(256, sizes.extent);

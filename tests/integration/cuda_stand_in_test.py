@@ -17,13 +17,14 @@ GEMM = "v1:matmul;in=f32[4,8],f32[8,16]c;out=f32[4,16];acc=f32;math=strict"
 
 
 class CudaStandIn(plumb_command.Command):
-    def double(self, script):
+    def double(self, script, **variables):
+        listed = ", ".join(f'{name} = "{value}"' for name, value in {"PLUMB_STAND_IN": script, **variables}.items())
         doubles = self.build / "tests/cuda_stand_in"
         folder = self.folder / "plumb/stacks/double"
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "stack.toml").write_text(
             f'backend = "cuda"\nlibraries = ["{doubles}/libcudnn.so.9"]\nfolders = ["{doubles}"]\n'
-            f'variables = {{ PLUMB_STAND_IN = "{script}" }}\n'
+            f"variables = {{ {listed} }}\n"
         )
 
     def test_layers_are_verified_and_measured(self):
@@ -38,6 +39,28 @@ class CudaStandIn(plumb_command.Command):
         key = "v1:eltwise;in=f32[400,500];out=f32[400,500];acc=f32;math=strict;fn=relu;parameters=[]"
         document = self.json("layer", key, "--stack", "double")
         self.assertEqual({row["outcome"] for row in document["rows"]}, {"out_of_memory"}, document["rows"])
+
+    def test_launches_are_modes_of_one_stack(self):
+        self.double("seed=1")
+        modes = ["plain", "eager", "captured", "streams", "f16", "fusion+f16", "channels_last+f16", "tf32"]
+        self.plumb("run", "--model", "lenet", "--only", "models", "--processes", 1, "--stack", "double", *(word for mode in modes for word in ("--mode", mode)))
+        document = self.json("bound")
+        executions = {execution["mode"]: execution for execution in document["models"][0]["executions"]}
+        self.assertEqual(set(executions), set(modes))
+        self.assertEqual([mode for mode in modes if not executions[mode]["samples"]], [], document["models"][0]["findings"])
+        self.assertNotIn("execution", document["environments"][document["environment"]]["identity"])
+        whatifs = {whatif["name"]: whatif for whatif in self.json("whatif")["models"][0]["whatifs"]}
+        for name in ("graph_capture", "f16", "channels_last+f16", "tf32"):
+            self.assertIsNotNone(whatifs[name]["realised_speedup"], name)
+        [[calibration]] = self.store_rows("select payload from derived where kind = 'calibration'")
+        for peak in ("peak_f16_flops_per_second", "peak_tf32_flops_per_second"):
+            self.assertGreater(json.loads(calibration)[peak], 0, peak)
+
+    def test_the_variable_of_earlier_stacks_says_what_to_do(self):
+        self.double("seed=1", PLUMB_CUDA_EXECUTION="eager")
+        for command in (("env",), ("run", "--model", "lenet", "--only", "models")):
+            error = self.plumb(*command, "--stack", "double", expect=2).stderr
+            self.assertIn("remove PLUMB_CUDA_EXECUTION from the stack's variables, and use --mode", error)
 
     def test_a_run_on_a_small_gpu_has_no_copy_rate(self):
         """A quarter of its memory fits into four of its caches: the rate is unknown, and the run goes on."""

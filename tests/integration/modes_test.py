@@ -75,9 +75,29 @@ class Modes(Command):
         self.assertEqual(row["outcome"], "unsupported")
         self.assertIn("multiply in TF32: use f32, or bf16 for speed", row["reason"])
 
-    def test_two_types_are_refused(self):
-        error = self.plumb("run", "--model", "lenet", "--mode", "f16+int8", "--stack", "fake", expect=2).stderr
-        self.assertIn("f16 and int8 exclude each other: use one of them", error)
+    def test_words_that_contradict_each_other_are_refused(self):
+        for mode, words in (("f16+int8", "f16 and int8"), ("tf32+fusion+bf16", "bf16 and tf32"), ("eager+captured", "captured and eager"),
+                            ("parallel_branches+streams", "streams and parallel_branches")):
+            error = self.plumb("run", "--model", "lenet", "--mode", mode, "--stack", "fake", expect=2).stderr
+            self.assertIn(f"{words} exclude each other: use one of them", error)
+
+    def test_graph_capture_is_what_captured_saves_against_eager(self):
+        rules = "".join(f'[[rule]]\nmatch = "model:lenet"\nvariant = "{mode}"\nseconds = {seconds}\n' for mode, seconds in (("eager", 0.3), ("captured", 0.1)))
+        self.stack("fake", rules)
+        self.executed("plain", "eager", "captured")
+        capture = self.whatifs()["graph_capture"]
+        self.assertAlmostEqual(capture["realised_speedup"], 3.0, places=3)
+        self.assertIsNone(capture["predicted_seconds"])
+        self.assertEqual((capture["baseline_mode"], capture["execution_mode"]), ("eager", "captured"))
+        self.assertIn("--mode captured --mode eager", capture["command"])
+        self.assertIn("in the modes eager and captured first", self.plumb("whatif").stdout)
+
+    def test_onednn_has_no_launches_and_says_so(self):
+        model = self.executed("plain", "captured", "eager", "fusion+streams", stack="default")
+        self.assertGreater(model["executions"][0]["samples"], 0)
+        for mode, way in (("captured", "captured"), ("eager", "eager"), ("fusion+streams", "streams")):
+            self.assertEqual(finding(model, mode), f"unsupported: a CPU has no launches, so there is no mode {way}: use plain, or parallel_branches for branches side by side")
+        self.assertIsNone(self.whatifs()["graph_capture"]["realised_seconds"])
 
     def test_onednn_executes_f16_or_says_what_the_cpu_lacks(self):
         model = self.executed("plain", "f16", "fusion+f16", "channels_last+f16", stack="default")

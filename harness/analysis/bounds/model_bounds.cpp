@@ -13,7 +13,7 @@ std::optional<Seconds> known_time(const Bound& bound) {
 // The bounds are of the model's own type. They do not hold for a mode in another type.
 bool must_not_exceed(const Bound& bound, const ExecutionTime& execution) {
   const results::ExecutionMode mode = results::execution_mode_from(execution.mode);
-  const std::string_view library = mode.parallel_branches ? "library_parallel" : "library";
+  const std::string_view library = mode.has_branches() ? "library_parallel" : "library";
   return bound.complete && mode.other_type().empty() &&
          (bound.kind == "hardware" ||
           (bound.kind == library && bound.mode == (mode.fusion ? "fusion" : "plain")));

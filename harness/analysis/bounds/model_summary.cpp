@@ -30,7 +30,7 @@ std::optional<Seconds> library_bound(const ModelBounds& model, const results::Ex
     return std::nullopt;
   }
   return complete_time(model,
-                       mode.parallel_branches ? "library_parallel" : "library",
+                       mode.has_branches() ? "library_parallel" : "library",
                        mode.fusion ? "fusion" : "plain");
 }
 

@@ -67,7 +67,7 @@ std::optional<Bound> estimate_of_plan(const results::Execution& execution,
   estimate.interval.low += reorders;
   estimate.interval.high += reorders;
   estimate.lacks = {"the caches as the step before leaves them", "gaps between steps"};
-  if (results::execution_mode_from(execution.mode).parallel_branches) {
+  if (results::execution_mode_from(execution.mode).has_branches()) {
     estimate.lacks.emplace_back("parallel branches");
   }
   return estimate;
@@ -75,7 +75,7 @@ std::optional<Bound> estimate_of_plan(const results::Execution& execution,
 
 std::vector<PricedStep> priced_steps(const results::Execution& execution,
                                      const ResultSet& results) {
-  if (results::execution_mode_from(execution.mode).parallel_branches) {
+  if (results::execution_mode_from(execution.mode).has_branches()) {
     return {};
   }
   std::vector<PricedStep> steps;

@@ -82,7 +82,7 @@ std::string mode_of_bound(const std::string& kind, const std::string& mode) {
     return mode;
   }
   const results::ExecutionMode options = results::execution_mode_from(mode);
-  const bool needs_parallel = options.parallel_branches && kind == "library";
+  const bool needs_parallel = options.has_branches() && kind == "library";
   if (!options.other_type().empty() || needs_parallel) {
     return {};
   }

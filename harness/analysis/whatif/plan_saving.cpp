@@ -152,7 +152,8 @@ void add_plan_savings(std::span<const results::Execution> executions,
   }
   for (WhatIfResult& result : whatifs.whatifs) {
     if (result.of_plans) {
-      result.layers = compute_savings(plans["plain"], plans[result.execution_mode], graph);
+      result.layers =
+          compute_savings(plans[result.baseline_mode], plans[result.execution_mode], graph);
     }
   }
 }

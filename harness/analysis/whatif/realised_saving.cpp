@@ -54,10 +54,9 @@ PredictionError prediction_error(const MeasuredTime& priced_before,
 }  // namespace
 
 void add_realised_savings(const ModelBounds& model, ModelWhatIfs& whatifs) {
-  constexpr std::string_view kBefore = "plain";
-  const ExecutionTime* const before = execution_in(model, kBefore);
-  const Bound* const priced_before = prediction_in(model, kBefore);
   for (WhatIfResult& result : whatifs.whatifs) {
+    const ExecutionTime* const before = execution_in(model, result.baseline_mode);
+    const Bound* const priced_before = prediction_in(model, result.baseline_mode);
     const ExecutionTime* const after = execution_in(model, result.execution_mode);
     if (before == nullptr || after == nullptr || before->median <= Seconds{} ||
         after->median <= Seconds{}) {
@@ -70,7 +69,8 @@ void add_realised_savings(const ModelBounds& model, ModelWhatIfs& whatifs) {
     result.realised_speedup = before->median / after->median;
     const Bound* const priced = prediction_in(model, result.execution_mode);
     // Prices that leave out different things are of no use against each other.
-    if (priced_before != nullptr && priced != nullptr && priced_before->lacks == priced->lacks) {
+    if (result.plans_tell && priced_before != nullptr && priced != nullptr &&
+        priced_before->lacks == priced->lacks) {
       result.why_not.clear();
       result.of_plans = true;
       result.mode = fmt::format(

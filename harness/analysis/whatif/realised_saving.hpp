@@ -6,11 +6,11 @@
 namespace plumb::analysis {
 
 /// Adds the realised saving to each what-if. The run must have executed the model end to end both
-/// in the mode plain and in the what-if's mode.
+/// in the what-if's mode and in its baseline's, which is mostly plain.
 ///
 /// Where both plans could be priced from their layers (`predicted` of that mode), these prices
 /// replace the sums of hot times. Prediction and execution then are of the same plan. The error of
-/// a prediction is |predicted − realised saving| ÷ the plain latency. Pure.
+/// a prediction is |predicted − realised saving| ÷ the baseline's latency. Pure.
 void add_realised_savings(const ModelBounds& model, ModelWhatIfs& whatifs);
 
 }  // namespace plumb::analysis

@@ -28,6 +28,12 @@ constexpr std::array kWhatIfs = std::to_array<WhatIf>({
      channels_last_f16_what_if},
     {"tf32", "what if products of f32 were computed in TF32?", "tf32", tf32_what_if},
     {"int8", "what if products were computed in 8-bit integers?", "fusion+int8", int8_what_if},
+    {"graph_capture",
+     "what if the launches of a device were one captured graph?",
+     "captured",
+     graph_capture_what_if,
+     "eager",
+     false},
     {"parallel_branches",
      "what if branches ran side by side?",
      "parallel_branches",
@@ -55,6 +61,8 @@ ModelWhatIfs compute_what_ifs(const WhatIfInput& input) {
     result.whatifs.push_back(row.evaluate(input));
     result.whatifs.back().name = row.name;
     result.whatifs.back().execution_mode = row.execution_mode;
+    result.whatifs.back().baseline_mode = row.baseline_mode;
+    result.whatifs.back().plans_tell = row.plans_tell;
   }
   return result;
 }

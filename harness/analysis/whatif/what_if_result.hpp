@@ -39,7 +39,9 @@ struct WhatIfResult {
   std::vector<std::string> prerequisites;
   std::string why_not;         ///< non-empty: no prediction, and why
   std::string execution_mode;  ///< the mode that switches it on (docs/reference/execution.md)
-  std::optional<Seconds> realised_baseline;  ///< end to end, plain; absent: not executed
+  std::string baseline_mode = "plain";       ///< the mode without it
+  bool plans_tell = true;                    ///< the prices of executed plans hold what it changes
+  std::optional<Seconds> realised_baseline;  ///< end to end without it; absent: not executed
   measure::Interval realised_baseline_interval{};
   std::optional<Seconds> realised;  ///< end to end with it switched on
   measure::Interval realised_interval{};

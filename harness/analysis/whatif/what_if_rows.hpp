@@ -31,6 +31,9 @@ namespace plumb::analysis {
 /// Predicts the saving if products with constant weights were computed in 8-bit integers.
 [[nodiscard]] WhatIfResult int8_what_if(const WhatIfInput& input);
 
+/// Answers what one captured graph saves against launch after launch. Only an execution can tell.
+[[nodiscard]] WhatIfResult graph_capture_what_if(const WhatIfInput& input);
+
 /// Predicts the saving if branches ran side by side, with a processor for each.
 [[nodiscard]] WhatIfResult parallel_branches_what_if(const WhatIfInput& input);
 

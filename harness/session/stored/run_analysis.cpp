@@ -130,6 +130,9 @@ analysis::RunReport analyze_run(const Archive& archive,
     }
     for (analysis::WhatIfResult& whatif : entry.whatifs.whatifs) {
       whatif.command = enabling_command(run.header, model.instance, whatif.execution_mode);
+      if (whatif.baseline_mode != "plain") {
+        whatif.command += " --mode " + whatif.baseline_mode;
+      }
     }
     analysis::rank(entry.whatifs);
     entry.graph = std::move(model.graph);

@@ -18,6 +18,7 @@
 #include "harness/results/environment.hpp"
 #include "harness/results/measurement.hpp"
 #include "harness/results/outcome.hpp"
+#include "harness/worker/protocol/launch_mode.hpp"
 #include "harness/worker/protocol/reproducer.hpp"
 
 namespace plumb::worker {
@@ -167,6 +168,9 @@ using LayerVariants = std::unordered_map<model::LayerKey, std::string>;
 struct ModelOptions {
   LayerVariants variants;
   bool parallel_branches = false;  ///< branches side by side, with a share of the threads each
+  /// How a device gets the model. Absent: the backend's own way. Where there is no device, the
+  /// model is unsupported with any of them.
+  std::optional<LaunchMode> launches{};
 };
 
 /// One library on one device. It exists only in a worker process.

@@ -86,6 +86,28 @@ TEST(RealisedSaving, says_when_the_error_is_more_than_the_intervals_allow) {
   EXPECT_NEAR(less.high, 0.6, 1e-12);
 }
 
+TEST(RealisedSaving, of_graph_capture_is_against_eager_and_never_predicted_by_plans) {
+  WhatIfResult capture;
+  capture.execution_mode = "captured";
+  capture.baseline_mode = "eager";
+  capture.plans_tell = false;
+  capture.why_not = "only an execution can tell";
+  ModelWhatIfs whatifs{{}, {capture}};
+  ModelBounds model;
+  model.executions = {execution("plain", 4), execution("captured", 5)};
+  model.bounds = {prediction("eager", 3), prediction("captured", 3)};
+  add_realised_savings(model, whatifs);
+  EXPECT_EQ(whatifs.whatifs[0].realised, std::nullopt) << "eager was not executed";
+  model.executions.push_back(execution("eager", 10));
+  add_realised_savings(model, whatifs);
+  const WhatIfResult& result = whatifs.whatifs[0];
+  EXPECT_EQ(result.realised_baseline, Seconds(10));
+  EXPECT_EQ(result.realised, Seconds(5));
+  EXPECT_NEAR(result.realised_speedup.value(), 2.0, 1e-12);
+  EXPECT_EQ(result.predicted, std::nullopt) << "the prices of both plans leave out the launches";
+  EXPECT_EQ(result.why_not, "only an execution can tell");
+}
+
 TEST(RealisedSaving, prices_the_executed_plans_where_it_can) {
   ModelBounds model;
   model.executions = {execution("plain", 10), execution("fusion", 7)};

@@ -58,6 +58,7 @@ TEST(WhatIf, table_asks_each_question_once) {
                           "channels_last+f16",
                           "tf32",
                           "int8",
+                          "graph_capture",
                           "parallel_branches",
                           "all_sequential",
                           "all"));
@@ -288,6 +289,14 @@ TEST(WhatIf, f16_says_where_it_is_known_to_be_no_faster) {
   EXPECT_THAT(prerequisites()[2], HasSubstr("here it is no faster than f32"));
   calibration.peak_f16 = FlopsPerSecond{4e11};
   EXPECT_THAT(prerequisites(), SizeIs(2));
+}
+
+TEST(WhatIf, graph_capture_is_told_by_executions_only) {
+  RowBuilder b;
+  const WhatIfResult result = ask("graph_capture", product_and_relu(), b);
+  EXPECT_THAT(result.why_not, HasSubstr("in the modes eager and captured first"));
+  EXPECT_EQ(result.execution_mode, "captured");
+  EXPECT_EQ(result.baseline_mode, "eager");
 }
 
 TEST(WhatIf, channels_last_is_predicted_by_its_execution_only) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runners/cuda/exec/stream_plan.hpp"
 
-#include "runners/cuda/exec/model_mode.hpp"
 #include "runners/cuda/replay_clock.hpp"
 
 namespace plumb::cuda {
@@ -61,14 +60,6 @@ TEST(ReplayClock, takes_as_many_executions_as_last_long_enough) {
   EXPECT_EQ(executions_for(Seconds(5e-3), wanted, 3, 4096), 3U);
   EXPECT_EQ(executions_for(Seconds(1e-9), wanted, 1, 4096), 4096U);
   EXPECT_EQ(executions_for(Seconds(0.0), wanted, 1000, 100), 1000U);
-}
-
-TEST(ModelMode, is_read_as_it_is_written) {
-  EXPECT_EQ(model_mode_from(nullptr), ModelMode::kCaptured);
-  for (const ModelMode mode : {ModelMode::kEager, ModelMode::kCaptured, ModelMode::kStreams}) {
-    EXPECT_EQ(model_mode_from(std::string(to_text(mode)).c_str()), mode);
-  }
-  EXPECT_ANY_THROW(static_cast<void>(model_mode_from("fast")));
 }
 
 }  // namespace

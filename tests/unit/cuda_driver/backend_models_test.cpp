@@ -94,13 +94,14 @@ class BackendModels : public ::testing::TestWithParam<std::tuple<ModelCase, cons
 
 TEST_P(BackendModels, compute_what_the_reference_does) {
   const auto& [model_case, mode, fusion] = GetParam();
-  const results::ExecutionMode execution{.fusion = fusion};
+  results::ExecutionMode execution = results::execution_mode_from(mode);
+  execution.fusion = fusion;
   const worker::ExecuteRequest request = model_case.request();
   const std::vector<model::Tensor> wanted = expected(request);
   for (unsigned seed = 1; seed <= 3; ++seed) {
     control().reset(seed);
     {
-      StandInBackend backend(cuda::model_mode_from(mode));
+      StandInBackend backend;
       engine::RequestedModel model(request);
       engine::ReadyModel ready = engine::prepare_mode(backend.get(), model, {execution, {}, {}});
       ASSERT_TRUE(ready.outcome.ok()) << ready.outcome.reason;

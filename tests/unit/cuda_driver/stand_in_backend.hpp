@@ -9,8 +9,7 @@ namespace plumb::stand_in {
 /// The real CUDA backend over the test doubles of NVIDIA's driver and libraries.
 class StandInBackend {
  public:
-  explicit StandInBackend(cuda::ModelMode mode = cuda::ModelMode::kCaptured)
-      : device_(driver_), library_({"libcudnn.so.9"}), backend_(library_, device_, mode) {}
+  StandInBackend() : device_(driver_), library_({"libcudnn.so.9"}), backend_(library_, device_) {}
 
   [[nodiscard]] cuda::CudaBackend& get() { return backend_; }
 

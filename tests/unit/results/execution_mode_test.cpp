@@ -50,6 +50,18 @@ TEST(ExecutionMode, has_one_type_at_most) {
   }
 }
 
+TEST(ExecutionMode, is_launched_in_one_way_at_most) {
+  const std::vector<std::string> ways = {"captured", "eager", "streams", "parallel_branches"};
+  for (const std::string& one : ways) {
+    const ExecutionMode mode = execution_mode_from("f16+" + one);
+    EXPECT_EQ(execution_mode_from(to_text(mode)), mode);
+    EXPECT_EQ(mode.has_branches(), one == "streams" || one == "parallel_branches");
+    for (const std::string& other : ways) {
+      EXPECT_THROW(static_cast<void>(execution_mode_from(one + "+" + other)), Error);
+    }
+  }
+}
+
 TEST(ExecutionMode, lists_every_word_that_it_reads) {
   const std::string words = list_mode_words();
   for (const ExecutionMode& mode : default_modes()) {

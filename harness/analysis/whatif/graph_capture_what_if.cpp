@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/analysis/whatif/what_if_rows.hpp"
+
+namespace plumb::analysis {
+
+WhatIfResult graph_capture_what_if(const WhatIfInput& /*input*/) {
+  WhatIfResult result;
+  result.mode = "a device's launches as one captured graph; against launch after launch";
+  result.why_not =
+      "times of layers leave out what a launch costs: execute the model in the modes eager and "
+      "captured first";
+  result.prerequisites = {"a device with launches, and shapes that stay as they are"};
+  return result;
+}
+
+}  // namespace plumb::analysis

@@ -40,9 +40,10 @@ class CudaStandIn(plumb_command.Command):
         document = self.json("layer", key, "--stack", "double")
         self.assertEqual({row["outcome"] for row in document["rows"]}, {"out_of_memory"}, document["rows"])
 
-    def test_launches_are_modes_of_one_stack(self):
-        self.double("seed=1")
-        modes = ["plain", "eager", "captured", "streams", "f16", "fusion+f16", "channels_last+f16", "tf32"]
+    def test_launches_and_types_are_modes_of_one_stack(self):
+        """The memory is too small for the products of a calibration: their peaks are unknown, and the test is quick."""
+        self.double("seed=1,memory=16777216")
+        modes = ["plain", "eager", "captured", "streams", "f16", "channels_last+f16", "tf32"]
         self.plumb("run", "--model", "lenet", "--only", "models", "--processes", 1, "--stack", "double", *(word for mode in modes for word in ("--mode", mode)))
         document = self.json("bound")
         executions = {execution["mode"]: execution for execution in document["models"][0]["executions"]}
@@ -54,7 +55,7 @@ class CudaStandIn(plumb_command.Command):
             self.assertIsNotNone(whatifs[name]["realised_speedup"], name)
         [[calibration]] = self.store_rows("select payload from derived where kind = 'calibration'")
         for peak in ("peak_f16_flops_per_second", "peak_tf32_flops_per_second"):
-            self.assertGreater(json.loads(calibration)[peak], 0, peak)
+            self.assertIsNone(json.loads(calibration)[peak], peak)
 
     def test_the_variable_of_earlier_stacks_says_what_to_do(self):
         self.double("seed=1", PLUMB_CUDA_EXECUTION="eager")

@@ -56,6 +56,16 @@ class Qualify(Command):
         self.assertEqual(self.run_tiny()["models"][0]["measured_layers"], self.run_tiny()["models"][0]["total_layers"])
         self.assertNotEqual(self.json("runs")["runs"][0]["environment"], document["baseline"]["environment"])
 
+    def test_models_are_executed_in_the_modes_that_are_named(self):
+        document = self.qualify("fake", "--mode", "f16", "--mode", "fusion+tf32")
+        self.assertEqual({model["mode"] for model in document["models"]}, {"f16", "fusion+tf32"})
+        self.assertIn("best_variant", self.plumb("qualify", self.tiny(), "--baseline", "fake", "--candidate", "fake", "--mode", "best_variant", expect=2).stderr)
+
+    def test_types_of_a_suite_are_qualified_and_int8_by_its_layers(self):
+        suite = self.suite('[[model]]\nname = "lenet"\ndtype = ["f16", "tf32", "int8"]\n')
+        document = self.json("qualify", suite, "--baseline", "fake", "--candidate", "fake", "--pairs", 6)
+        self.assertEqual({model["subject"].split("|")[2] for model in document["models"]}, {"f16", "tf32"}, document["models"])
+
     def test_an_own_model_needs_no_suite(self):
         own = self.folder / "own.onnx"
         self.plumb("model", "export", "lenet", "-o", own)

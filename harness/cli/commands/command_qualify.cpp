@@ -29,6 +29,7 @@ struct QualifyOptions {
   std::string only;
   std::vector<std::string> outputs;
   std::vector<std::string> labels;
+  std::vector<std::string> modes;
   session::UpgradeOptions upgrade;
   bool gate = false;
 };
@@ -65,10 +66,30 @@ std::vector<std::string> command_of(const QualifyOptions& options) {
   add("--criteria", options.criteria);
   add("--budget", options.budget);
   add("--only", options.only);
+  for (const std::string& mode : options.modes) {
+    add("--mode", mode);
+  }
   const std::vector<std::string> chosen = words_of(options.choice);
   command.insert(
       command.begin() + 2, chosen.begin() + (chosen.front().empty() ? 1 : 0), chosen.end());
   return command;
+}
+
+std::vector<results::ExecutionMode> modes_in(const QualifyOptions& options) {
+  if (options.only == "layers") {
+    return {};
+  }
+  std::vector<results::ExecutionMode> modes;
+  for (const std::string& text : options.modes) {
+    modes.push_back(results::execution_mode_from(text));
+    if (modes.back().best_variant) {
+      throw Error(Error::Kind::kUser,
+                  fmt::format("--mode {}: a qualification has no times by which best_variant could "
+                              "choose; name another mode",
+                              text));
+    }
+  }
+  return modes.empty() ? session::default_paired_modes() : modes;
 }
 
 void qualify(CommandContext& context, QualifyOptions options) {
@@ -80,7 +101,7 @@ void qualify(CommandContext& context, QualifyOptions options) {
     options.upgrade.budget = suite::parse_duration(options.budget);
   }
   options.upgrade.row_timeout = suite::parse_duration(options.row_timeout);
-  options.upgrade.models = options.only != "layers";
+  options.upgrade.modes = modes_in(options);
   options.upgrade.command = command_of(options);
   options.upgrade.labels = labels_of_run(options.labels);
   suite::ResolvedSuite suite = chosen_suite(context.models, options.choice);
@@ -136,6 +157,10 @@ void add_qualify(CLI::App& app, CommandContext& context) {
       ->check(CLI::Range(analysis::kMinDesign, std::size_t{200}))
       ->capture_default_str();
   command->add_option("--budget", options->budget, "no pair starts after this time, such as 30m");
+  command->add_option("--mode",
+                      options->modes,
+                      "how models are executed end to end, as in plumb run; may be repeated; "
+                      "default: plain and fusion");
   command->add_option("--only", options->only, "layers: do not measure models end to end")
       ->check(CLI::IsMember({"layers"}));
   add_label_option(*command, options->labels);

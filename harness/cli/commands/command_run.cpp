@@ -13,6 +13,7 @@
 #include "harness/cli/command.hpp"
 #include "harness/cli/gate.hpp"
 #include "harness/cli/run_options.hpp"
+#include "harness/results/execution_mode.hpp"
 #include "harness/rewrite/quantized_graph.hpp"
 #include "harness/session/host/user_paths.hpp"
 #include "harness/session/run/built_stack.hpp"
@@ -193,11 +194,12 @@ void add_run(CLI::App& app, CommandContext& context) {
   run->add_option("--cache", options->cache, "only this cache mode: none, weights or all");
   run->add_option("--only", options->only, "layers, or models end to end; default: both")
       ->check(CLI::IsMember({"layers", "models"}));
-  run->add_option("--mode",
-                  options->modes,
-                  "how models are executed end to end: plain, or " + results::list_mode_words() +
-                      " joined by '+'; may be repeated; default: every mode "
-                      "that the run has times for, on one path");
+  run->add_option(
+      "--mode",
+      options->modes,
+      "how models are executed end to end: plain, or " + results::list_mode_words() +
+          " joined by '+'; may be repeated; default: every mode that the run has times for, on one "
+          "path");
   run->add_option("--threads", options->threads, "threads of the worker")
       ->check(CLI::Range(1, 4096))
       ->capture_default_str();

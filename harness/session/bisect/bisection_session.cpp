@@ -349,7 +349,7 @@ BisectionQuestion question_of_suite(const ModelSource& source,
   question.what = std::move(what);
   question.suite = std::move(suite);
   question.models = prepare_models(source, question.suite);
-  question.work = collect_work(source, question.suite, question.models, true);
+  question.work = collect_work(source, question.suite, question.models, default_paired_modes());
   if (end_to_end_only) {
     question.work.layers.clear();
   }

@@ -63,8 +63,10 @@ analysis::NoiseReport study_noise(const SessionContext& context,
   const PairedRun first = side();
   const PairedRun second = side();
   PairedSession session(context.store, first, second);
-  const bool whole = measure(
-      context, session, collect_work(context.models, suite, models, options.models), options);
+  const auto modes =
+      options.models ? default_paired_modes() : std::vector<results::ExecutionMode>{};
+  const bool whole =
+      measure(context, session, collect_work(context.models, suite, models, modes), options);
   session.finish(whole ? results::RunState::kFinished : results::RunState::kInterrupted);
   if (const std::vector<std::string> faults = session.stack_faults(); !faults.empty()) {
     throw Error(

@@ -119,7 +119,7 @@ class QualificationSession {
     limits.floors = floors_;
     ProgressStage stage(context_.progress);
     return measure_in_sequence(pairs,
-                               collect_work(context_.models, suite_, models_, options_.models),
+                               collect_work(context_.models, suite_, models_, options_.modes),
                                analysis::SequentialRule(analysis::design_for(options_.pairs)),
                                limits,
                                options_.budget,

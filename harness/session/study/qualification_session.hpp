@@ -9,6 +9,7 @@
 #include "harness/analysis/qualify/qualification.hpp"
 #include "harness/results/labels/run_labels.hpp"
 #include "harness/session/paired/paired_rounds.hpp"
+#include "harness/session/paired/paired_work.hpp"
 #include "harness/session/work/planner.hpp"
 #include "harness/session/work/session_context.hpp"
 #include "harness/suite/suite.hpp"
@@ -25,7 +26,8 @@ struct UpgradeOptions {
   std::optional<Seconds> budget;     ///< no round begins after it
   Seconds row_timeout{60.0};
   int threads = 1;
-  bool models = true;  ///< end to end, too
+  /// Of models end to end, as collect_work() takes them. None: layers only.
+  std::vector<results::ExecutionMode> modes = default_paired_modes();
 };
 
 /// Outcome of comparing two stacks.

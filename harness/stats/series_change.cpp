@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/stats/series_change.hpp"
 
+#include <array>
+
 namespace plumb::stats {
 
 std::string_view to_text(StateChange::Kind kind) {

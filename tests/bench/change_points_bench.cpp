@@ -340,8 +340,8 @@ int run() {
 int main(int count, char** arguments) {
   const std::span<char*> words(arguments, static_cast<std::size_t>(count));
   if (words.size() == 3 && std::string_view(words[1]) == "--write") {
-    plumb::write_annotated(words[2]);
+    plumb::stats::write_annotated(words[2]);
     return 0;
   }
-  return plumb::run();
+  return plumb::stats::run();
 }

@@ -5,7 +5,6 @@
 Usage: history_test.py BUILD_FOLDER [unittest arguments].
 """
 
-import datetime
 import json
 import pathlib
 import shlex
@@ -25,16 +24,7 @@ SLOW = rule("v1:matmul;*", seconds=0.001) + rule("model:*", seconds=0.01)
 class History(Command):
     def days(self, times, name="mine", first=0):
         """A run a day of one imported benchmark; returns the runs' ids."""
-        runs = []
-        for day, time in enumerate(times, first):
-            wobble = 1 + 0.002 * ((day * 7 % 11) / 5 - 1)
-            entries = [{"name": "x", "run_type": "iteration", "repetitions": 2, "repetition_index": i, "iterations": 100,
-                        "real_time": time * wobble, "time_unit": "ms"} for i in range(2)]
-            date = (datetime.datetime(2026, 1, 1, 4) + datetime.timedelta(days=day)).strftime("%Y-%m-%dT%H:%M:%SZ")
-            path = self.folder / "day.json"
-            path.write_text(json.dumps({"context": {"date": date, "host_name": "ci", "num_cpus": 4}, "benchmarks": entries}))
-            runs.append(self.json("import", "google-benchmark", path, "--name", name, "--version", f"v{time}")["run"])
-        return runs
+        return [self.import_day(day, {"x": time}, name, f"v{time}") for day, time in enumerate(times, first)]
 
     def only(self, document):
         self.assertEqual(len(document["series"]), 1)

@@ -2,6 +2,7 @@
 """Runs the real `plumb` of a build in an empty data folder, with a stack of the fake worker."""
 
 import contextlib
+import datetime
 import json
 import os
 import pathlib
@@ -84,6 +85,16 @@ class Command(unittest.TestCase):
 
     def run_tiny(self, *arguments, reuse="always", expect=0):
         return self.json("run", self.tiny(reuse), "--stack", "fake", *arguments, expect=expect)
+
+    def import_day(self, day, times, name="mine", version=""):
+        """Imports the milliseconds of benchmarks as a run of the nth day of 2026, with a little noise, and returns its id."""
+        wobble = 1 + 0.002 * ((day * 7 % 11) / 5 - 1)
+        entries = [{"name": benchmark, "run_type": "iteration", "repetitions": 2, "repetition_index": i, "iterations": 100,
+                    "real_time": time * wobble, "time_unit": "ms"} for benchmark, time in times.items() for i in range(2)]
+        date = (datetime.datetime(2026, 1, 1, 4) + datetime.timedelta(days=day)).strftime("%Y-%m-%dT%H:%M:%SZ")
+        path = self.folder / "day.json"
+        path.write_text(json.dumps({"context": {"date": date, "host_name": "ci", "num_cpus": 4}, "benchmarks": entries}))
+        return self.json("import", "google-benchmark", path, "--name", name, *(["--version", version] if version else []))["run"]
 
     def store_rows(self, sql):
         # sqlite3's own context manager leaves the connection open, and with it the log in place.

@@ -13,6 +13,7 @@ import sys
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+from commit_line import CommitLine
 from plumb_command import Command
 from run_history import rule
 
@@ -166,7 +167,9 @@ class History(Command):
 
     def test_an_issue_has_history_reproducer_and_suspects(self):
         self.stack("fake", '[identity]\nlibrary = "fake 1.0"\n')
-        commits = iter(f"{number:012x}" for number in range(1, 99))
+        line = CommitLine(self.folder / "repository", [""] * 14)
+        line.git("commit", "--quiet", "--allow-empty", "--message", "<b>@all</b> | `x`")
+        commits = iter([*line.hashes[:7], line.git("rev-parse", "HEAD"), *line.hashes[:6]])
         def nights(count):
             for _ in range(count):
                 self.run_tiny("--label", f"commit={next(commits)}", reuse="never")
@@ -179,10 +182,20 @@ class History(Command):
         run = group["changes"][0]["run"]
         text = self.plumb("--commit-url", "https://example.org/c/{commit}", "issue", f"@{run}").stdout
         self.assertRegex(text, r"^## \S+ .*since \d{4}-\d\d-\d\d, and \d+ more\n")
-        self.assertRegex(text, r"\| 1 \| commit \| \[commit 000000000007 → 000000000008\]\(https://example.org/c/000000000008\) \|")
+        before, after = line.hashes[6], line.git("rev-parse", "HEAD")
+        self.assertIn(f"| 1 | commit | [commit {before[:12]} → {after[:12]}](https://example.org/c/{after}) |", text)
         self.assertIn("| library | library fake 1.0 → fake 2.0 |", text)
         self.assertRegex(text, r"``plumb layer 'v1:matmul;[^`]*' --stack fake``")
-        self.assertIn("``git log --oneline 000000000007..000000000008``", text)
+        self.assertIn(f"``git log --oneline {before}..{after}``", text)
+        self.assertNotIn("commit 13", text, "no repository was named")
+        listed = self.plumb("--commit-url", "https://example.org/c/{commit}", "issue", f"@{run}", "--git", line.folder).stdout
+        self.assertIn("\n8 commits:\n", listed)
+        self.assertIn(f"| [{after[:12]}](https://example.org/c/{after}) | &lt;b&gt;&#64;all&lt;/b&gt; \\| 'x' |\n", listed)
+        self.assertIn(f"| [{line.hashes[13][:12]}](https://example.org/c/{line.hashes[13]}) | commit 13 |\n", listed)
+        self.assertNotIn("commit 6 ", listed)
+        other = CommitLine(self.folder / "other", [""])
+        self.assertIn("They are not known: there is no commit", self.plumb("issue", f"@{run}", "--git", other.folder).stdout)
+        self.assertIn("no git repository", self.plumb("issue", f"@{run}", "--git", self.folder / "plumb", expect=2).stderr)
         self.assertRegex(text, r"```text\n +\S+ \S+ \| +#")
         file = self.folder / "issue.md"
         self.plumb("issue", group["changes"][0]["change"], "-o", file)

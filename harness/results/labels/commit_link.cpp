@@ -59,6 +59,11 @@ bool is_web_address(std::string_view text) {
          text.size() <= kMaxAddress && text.find_first_not_of(kOfAddress) == std::string_view::npos;
 }
 
+bool is_commit_hash(std::string_view commit) {
+  return commit.size() >= 7 && commit.size() <= 64 &&
+         commit.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+}
+
 std::string short_commit(std::string_view commit) {
   return std::string(commit.substr(0, kShortCommit));
 }

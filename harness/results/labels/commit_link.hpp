@@ -27,6 +27,10 @@ class CommitLink {
 /// characters that end a link in Markdown or HTML.
 [[nodiscard]] bool is_web_address(std::string_view text);
 
+/// Returns whether a commit is named by its hash, or by the first seven digits of it or more. Git
+/// takes such a name for nothing else.
+[[nodiscard]] bool is_commit_hash(std::string_view commit);
+
 /// Returns the first twelve characters of a commit, as tables show it.
 [[nodiscard]] std::string short_commit(std::string_view commit);
 

@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <charconv>
 #include <sstream>
 #include <string_view>
 #include <system_error>
@@ -86,6 +87,25 @@ std::optional<LogLine> parse_log_line(const std::string& line) {
                  parents.substr(0, parents.find(' '))};
 }
 
+/// Returns the arguments of a log that parse_log() reads.
+std::vector<std::string> log_arguments(const std::vector<std::string>& what) {
+  std::vector<std::string> arguments{
+      "log", "--no-show-signature", "--no-color", "--format=%H%x09%P%x09%s"};
+  arguments.insert(arguments.end(), what.begin(), what.end());
+  arguments.emplace_back("--");
+  return arguments;
+}
+
+std::vector<LogLine> parse_log(const std::vector<std::string>& lines) {
+  std::vector<LogLine> log;
+  for (const std::string& line : lines) {
+    if (std::optional<LogLine> parsed = parse_log_line(line)) {
+      log.push_back(*std::move(parsed));
+    }
+  }
+  return log;
+}
+
 }  // namespace
 
 GitRepository::GitRepository(fs::path folder, const std::atomic<bool>& stop)
@@ -117,28 +137,41 @@ std::string GitRepository::resolve(const std::string& revision) const {
                           folder_.string()));
 }
 
+std::vector<std::string> GitRepository::ask(const std::vector<std::string>& arguments) const {
+  const GitAnswer answer = ask_git(folder_, arguments, kQuestion, stop_);
+  if (!answer.end.problem.empty()) {
+    throw Error(
+        Error::Kind::kUser,
+        fmt::format("git cannot list commits of '{}': {}", folder_.string(), words_of(answer.end)));
+  }
+  return lines_of(answer.output);
+}
+
+CommitRange GitRepository::commits_between(const std::string& good,
+                                           const std::string& bad,
+                                           std::size_t max_listed) const {
+  const std::string first = resolve(good);
+  const std::string last = resolve(bad);
+  CommitRange range;
+  for (const std::string& line : ask({"rev-list", "--count", last, "^" + first, "--"})) {
+    // git's messages may be among the lines.
+    std::from_chars(line.data(), line.data() + line.size(), range.count);
+  }
+  for (LogLine& line : parse_log(
+           ask(log_arguments({fmt::format("--max-count={}", max_listed), last, "^" + first})))) {
+    range.newest.push_back(std::move(line.commit));
+  }
+  range.count = std::max(range.count, range.newest.size());
+  return range;
+}
+
 std::vector<Commit> GitRepository::first_parent_line(const std::string& good,
                                                      const std::string& bad) const {
   const std::string first = resolve(good);
   const std::string last = resolve(bad);
-  const auto log = [&](const std::vector<std::string>& revisions) {
-    std::vector<std::string> arguments{
-        "log", "--first-parent", "--no-show-signature", "--no-color", "--format=%H%x09%P%x09%s"};
-    arguments.insert(arguments.end(), revisions.begin(), revisions.end());
-    arguments.emplace_back("--");
-    const GitAnswer answer = ask_git(folder_, arguments, kQuestion, stop_);
-    if (!answer.end.problem.empty()) {
-      throw Error(
-          Error::Kind::kUser,
-          fmt::format("git cannot list the commits {}..{}: {}", good, bad, words_of(answer.end)));
-    }
-    std::vector<LogLine> lines;
-    for (const std::string& line : lines_of(answer.output)) {
-      if (std::optional<LogLine> parsed = parse_log_line(line)) {
-        lines.push_back(*std::move(parsed));
-      }
-    }
-    return lines;
+  const auto log = [&](std::vector<std::string> revisions) {
+    revisions.insert(revisions.begin(), "--first-parent");
+    return parse_log(ask(log_arguments(revisions)));
   };
   const std::vector<LogLine> lines = log({last, "^" + first});
   if (lines.empty()) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -13,6 +14,12 @@ namespace plumb::stacks {
 struct Commit {
   std::string hash;     ///< 40 or 64 hex digits
   std::string subject;  ///< first line of its message, cut; any bytes
+};
+
+/// Commits that one commit has behind it and another has not.
+struct CommitRange {
+  std::size_t count = 0;
+  std::vector<Commit> newest;  ///< the newest first; fewer than `count` where there are many
 };
 
 /// Git repository that is only read, and whose commits are checked out elsewhere.
@@ -29,11 +36,17 @@ class GitRepository {
   /// Error{kUser} if `good` does not lie on that line, naming what does.
   [[nodiscard]] std::vector<Commit> first_parent_line(const std::string& good,
                                                       const std::string& bad) const;
+  /// Lists the commits that `bad` has and `good` has not, over all parents, and at most
+  /// `max_listed` of them. None: `bad` is `good`, or older.
+  [[nodiscard]] CommitRange commits_between(const std::string& good,
+                                            const std::string& bad,
+                                            std::size_t max_listed) const;
   /// Checks a commit out into a folder that is not there yet, as a linked worktree without a
   /// branch.
   void check_out(const std::string& hash, const std::filesystem::path& folder) const;
 
  private:
+  [[nodiscard]] std::vector<std::string> ask(const std::vector<std::string>& arguments) const;
   [[nodiscard]] std::string resolve(const std::string& revision) const;
 
   std::filesystem::path folder_;

@@ -20,12 +20,6 @@ constexpr std::size_t kPlotColumns = 60;
 constexpr std::size_t kPlotRows = 10;
 constexpr std::size_t kMaxSuspects = 20;
 
-/// Returns whether a commit is named by its hash, so that git takes it for nothing else.
-bool is_hash(const std::string& commit) {
-  return commit.size() >= 7 && commit.size() <= 64 &&
-         commit.find_first_not_of("0123456789abcdef") == std::string::npos;
-}
-
 PageCell commit_cell(const results::RunHeader& run, const results::CommitLink& commits) {
   const std::string commit = results::commit_of(run.environment);
   return commit.empty() ? text_cell("–")
@@ -130,11 +124,39 @@ void add_suspects(const RegressionIssue& issue, MarkdownPage& page) {
               text_cell("what changed"),
               text_cell("why it may be it")},
              rows);
+}
+
+void add_commits(const RegressionIssue& issue, MarkdownPage& page) {
+  const analysis::ChangeEvidence& first = issue.changes.front();
   const std::string before = results::commit_of(first.before.environment);
   const std::string after = results::commit_of(first.after.environment);
-  if (is_hash(before) && is_hash(after) && before != after) {
+  const bool named =
+      results::is_commit_hash(before) && results::is_commit_hash(after) && before != after;
+  if (!named && !issue.between) {
+    return;
+  }
+  page.heading("Commits between the two runs");
+  if (issue.between) {
+    const SuspectCommits& between = *issue.between;
+    page.paragraph(
+        !between.problem.empty() ? "They are not known: " + between.problem
+        : between.count == 0     ? "None: the older run has every commit of the newer one."
+        : between.newest.size() < between.count
+            ? fmt::format("The newest {} of {} commits:", between.newest.size(), between.count)
+            : fmt::format("{} {}:", between.count, between.count == 1 ? "commit" : "commits"));
+    std::vector<PageRow> rows;
+    for (const SuspectCommits::Commit& commit : between.newest) {
+      rows.push_back(
+          {link_cell(results::short_commit(commit.hash), issue.commits.address(commit.hash)),
+           text_cell(commit.subject)});
+    }
+    if (!rows.empty()) {
+      page.table({text_cell("commit"), text_cell("subject")}, rows);
+    }
+  }
+  if (named) {
     page.table(
-        {text_cell("the commits between them"), text_cell("")},
+        {text_cell("what"), text_cell("command")},
         {{text_cell("list"), code_cell(fmt::format("git log --oneline {}..{}", before, after))},
          {text_cell("search"), code_cell(fmt::format("git bisect start {} {}", after, before))}});
   }
@@ -194,6 +216,7 @@ void write_issue(const RegressionIssue& issue, std::ostream& out) {
   page.preformatted(history_plot(first.seconds, change.index));
   add_commands(issue, page);
   add_suspects(issue, page);
+  add_commits(issue, page);
   page.write(out);
 }
 

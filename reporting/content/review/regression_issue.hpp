@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <iosfwd>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -11,11 +13,23 @@
 
 namespace plumb::reporting {
 
+/// Commits between the two runs of a change, as a repository lists them.
+struct SuspectCommits {
+  struct Commit {
+    std::string hash;
+    std::string subject;  ///< any bytes
+  };
+  std::size_t count = 0;
+  std::vector<Commit> newest;  ///< the newest first; fewer than `count` where there are many
+  std::string problem;         ///< why they are not known; empty: they are
+};
+
 /// Contents of the issue about a change, or about all changes of a run.
 struct RegressionIssue {
   std::vector<analysis::ChangeEvidence> changes;  ///< the largest first; at least one
   std::vector<std::string> commands;              ///< that measure them again; parallel
   results::CommitLink commits;
+  std::optional<SuspectCommits> between = {};  ///< absent: no repository was asked
 };
 
 /// Draws a history as a picture of characters, the oldest value on the left. A line of dots and

@@ -70,6 +70,35 @@ TEST(RegressionIssue, has_history_reproducer_and_suspects) {
   EXPECT_THAT(text, HasSubstr("``git log --oneline 91bc07aa51e2c1d6..4f2a9c01d3b7e8f0``"));
 }
 
+TEST(RegressionIssue, lists_the_commits_of_a_repository) {
+  RegressionIssue issue{{evidence("layers/v1:conv;x")},
+                        {""},
+                        results::CommitLink("https://example.org/{commit}"),
+                        SuspectCommits{.count = 31,
+                                       .newest = {{"4f2a9c01d3b7e8f0", "use the fast path"},
+                                                  {"3e1b8c00c2a6d7ef", kHostileName}},
+                                       .problem = ""}};
+  std::string text = issue_text(issue);
+  EXPECT_THAT(text, HasSubstr("### Commits between the two runs\n\nThe newest 2 of 31 commits:\n"));
+  EXPECT_THAT(
+      text,
+      HasSubstr("| [4f2a9c01d3b7](https://example.org/4f2a9c01d3b7e8f0) | use the fast path |"));
+  EXPECT_THAT(text, Not(HasSubstr("<script")));
+  EXPECT_THAT(text, Not(HasSubstr("[x](y)")));
+  EXPECT_TRUE(is_clean_utf8(text));
+  issue.between = SuspectCommits{.count = 0, .newest = {}, .problem = "no commit '4f2a9c0'"};
+  text = issue_text(issue);
+  EXPECT_THAT(text, HasSubstr("They are not known: no commit '4f2a9c0'\n"));
+  EXPECT_THAT(text, Not(HasSubstr("| commit | subject |")));
+  EXPECT_THAT(text, HasSubstr("git log --oneline"));
+}
+
+TEST(RegressionIssue, draws_the_history_in_a_fenced_block) {
+  const std::string text = issue_text({{evidence("layers/v1:conv;x")}, {""}, {}});
+  EXPECT_THAT(text, HasSubstr("### History\n\n```text\n"));
+  EXPECT_THAT(text, HasSubstr("of 6 runs; o before, # after\n```\n"));
+}
+
 TEST(RegressionIssue, lets_no_name_out_of_its_cell) {
   analysis::ChangeEvidence evil = evidence(kHostileName);
   evil.change.causes[0].after = evil.change.causes[1].after = kHostileName;

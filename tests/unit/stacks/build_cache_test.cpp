@@ -87,6 +87,26 @@ TEST_F(BuildCacheTest, lists_commits_along_first_parents) {
   }
 }
 
+TEST_F(BuildCacheTest, lists_the_commits_that_one_has_and_another_has_not) {
+  const GitRepository repository(this->repository(), stop_);
+  git("git checkout -q -b side main~1 && git commit -q --allow-empty -m \"$(printf "
+      "'a\\tside\\033[1m')\" && "
+      "git checkout -q main && git merge -q --no-ff -m merged side");
+  const CommitRange range = repository.commits_between("main~2", "main", 2);
+  EXPECT_EQ(range.count, 3U);
+  ASSERT_EQ(range.newest.size(), 2U);
+  EXPECT_EQ(range.newest[0].subject, "merged");
+  std::set<std::string> subjects;
+  for (const Commit& commit : repository.commits_between("main~2", "main", 20).newest) {
+    subjects.insert(commit.subject);
+  }
+  EXPECT_EQ(subjects, (std::set<std::string>{"merged", "a\tside\033[1m", "set 3"}));
+  EXPECT_EQ(repository.commits_between("main", "main~2", 20).count, 0U) << "the other way round";
+  EXPECT_THROW(static_cast<void>(repository.commits_between("--output=x", "main", 20)), Error);
+  EXPECT_THROW(static_cast<void>(repository.commits_between("main", std::string(40, 'a'), 20)),
+               Error);
+}
+
 TEST_F(BuildCacheTest, refuses_what_is_no_commit_and_no_repository) {
   const GitRepository repository(this->repository(), stop_);
   for (const auto& [good, bad] : {std::pair{"none", "main"},

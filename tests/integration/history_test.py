@@ -138,6 +138,18 @@ class History(Command):
         self.plumb("store", "import", exported)
         self.assertEqual([point["state"] for point in self.only(self.json("detect"))["change_points"]], ["accepted"])
 
+    def test_a_small_step_in_a_short_history_is_early(self):
+        runs = self.days([1.0] * 12 + [1.04] * 8)
+        (point,) = self.only(self.json("detect", "--gate", expect=75))["change_points"]
+        self.assertEqual((point["run"], point["state"], point["early"], point["open"]), (runs[12], "detected", True, False))
+        self.assertIn("  detected, early  ", self.plumb("detect").stdout)
+        self.assertEqual(self.json("triage")["open"], 0)
+        self.assertIn("| detected, early |", self.plumb("issue", f"@{runs[12]}").stdout)
+        self.plumb("triage", "assign", f"@{runs[12]}", "--to", "ann")
+        self.assertEqual(self.json("triage")["open"], 1, "a person looks after it")
+        (point,) = self.only(self.json("detect", "--gate", expect=1))["change_points"]
+        self.assertEqual((point["early"], point["open"]), (False, True))
+
     def test_triage_groups_and_decides(self):
         self.assertEqual(self.plumb("triage").stdout, "no open changes\n" if self.days([1.0] * 12) else None)
         runs = self.days([1.2] * 8, first=12) and [row["run"] for row in self.json("runs")["runs"]][::-1]

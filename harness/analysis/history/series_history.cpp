@@ -6,10 +6,11 @@
 #include <map>
 #include <utility>
 
+#include "harness/analysis/history/opening_rule.hpp"
+
 namespace plumb::analysis {
 namespace {
 
-constexpr std::size_t kNear = 5;    // points that a change may move by as history grows
 constexpr double kCameBack = 0.25;  // of a step, that a fixed level may keep
 constexpr std::array<std::string_view, kChangeStates.size()> kNames{
     "detected", "confirmed", "accepted", "invalid", "environment", "went_away", "fixed"};
@@ -65,7 +66,7 @@ Entry* find_entry(std::vector<Entry>& entries, const stats::ChangePoint& point) 
     const bool same_way =
         (entry.record.after > entry.record.before) == (point.after > point.before);
     const std::size_t away = distance(entry.index, point.index);
-    if (!entry.matched && same_way && away <= kNear &&
+    if (!entry.matched && same_way && away <= kMaxMove &&
         (nearest == nullptr || away < distance(nearest->index, point.index))) {
       nearest = &entry;
     }
@@ -83,10 +84,16 @@ class Judgement {
     for (const SeriesHistory::Point& point : history.points) {
       values_.push_back(point.seconds);
     }
+    for (const Entry& entry : entries_) {
+      if (starts_segment(entry.record.state)) {
+        explained_.push_back(entry.index);
+      }
+    }
   }
 
   SeriesFinding judge(const stats::DetectionOptions& options) {
-    const stats::Detection detection = stats::detect_changes(values_, options);
+    detection_ = stats::detect_changes(values_, options);
+    const stats::Detection& detection = detection_;
     finding_.two_states = detection.two_states;
     finding_.state_changes = detection.state_changes;
     finding_.trend = detection.creep;
@@ -137,7 +144,24 @@ class Judgement {
       change.reason.clear();
       enter(change);
     }
+    change.early = change.state == ChangeState::kDetected && change.is_undecided() &&
+                   change.assignee.empty() && change.notes.empty() && !is_clear(point);
     finding_.changes.push_back(std::move(change));
+  }
+
+  /// Returns whether this run and the one before both show a change clearly.
+  [[nodiscard]] bool is_clear(const stats::ChangePoint& change) {
+    if (!shows_clearly(detection_.change_points, change, values_.size(), explained_)) {
+      return false;
+    }
+    if (!look_before_) {
+      look_before_ = stats::detect_changes(std::span(values_).first(values_.size() - 1));
+    }
+    const std::vector<stats::ChangePoint>& points = look_before_->change_points;
+    return std::any_of(points.begin(), points.end(), [&](const stats::ChangePoint& point) {
+      return point.after > point.before && distance(point.index, change.index) <= kMaxMove &&
+             shows_clearly(points, point, values_.size() - 1, explained_);
+    });
   }
 
   /// Takes over entries without a change point: a person's decision stays, an open change went
@@ -164,9 +188,10 @@ class Judgement {
     for (std::size_t i = 0; i + 1 < finding_.changes.size(); ++i) {
       SeriesChange& change = finding_.changes[i];
       const SeriesChange& last = finding_.changes.back();
-      if (change.is_open() && last.confidence &&
+      if (change.is_undecided() && last.confidence &&
           last.after <= change.before + kCameBack * (change.after - change.before)) {
         change.state = ChangeState::kFixed;
+        change.early = false;
         enter(change);
       }
     }
@@ -178,10 +203,10 @@ class Judgement {
       begin = starts_segment(change.state) ? change.index : begin;
     }
     const auto creep = stats::find_creep(std::span(values_).subspan(begin));
-    // An open step in the segment explains the rise, so it is not reported again as creep.
+    // An undecided step in the segment explains the rise, so it is not reported again as creep.
     const bool explained = std::any_of(
         finding_.changes.begin(), finding_.changes.end(), [&](const SeriesChange& change) {
-          return change.index >= begin && change.is_open() &&
+          return change.index >= begin && change.is_undecided() &&
                  change.after >= change.before * (1.0 + stats::kMinCreep);
         });
     if (creep && !explained && !finding_.two_states) {
@@ -198,6 +223,9 @@ class Judgement {
   const SeriesHistory& history_;
   std::vector<Entry> entries_;
   std::vector<double> values_;
+  std::vector<std::size_t> explained_;  // first runs of levels that a person explained
+  stats::Detection detection_;
+  std::optional<stats::Detection> look_before_;  // without the newest run; if it was asked for
   SeriesFinding finding_;
 };
 
@@ -214,8 +242,16 @@ std::optional<ChangeState> parse_change_state(std::string_view text) {
              : std::optional(kChangeStates.at(static_cast<std::size_t>(found - kNames.begin())));
 }
 
-bool SeriesChange::is_open() const {
+bool SeriesChange::is_undecided() const {
   return is_open_state(state) && after > before;
+}
+
+bool SeriesChange::is_open() const {
+  return is_undecided() && !early;
+}
+
+std::string state_text(const SeriesChange& change) {
+  return std::string(to_text(change.state)) + (change.early ? ", early" : "");
 }
 
 SeriesFinding judge_series(const SeriesHistory& history,

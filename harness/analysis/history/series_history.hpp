@@ -87,10 +87,14 @@ struct SeriesChange {
   std::string reason;
   std::string assignee;           ///< who looks after it; empty: nobody
   std::vector<ChangeNote> notes;  ///< oldest first
+  bool early = false;             ///< slower, and not clear enough yet to bother a person
 
-  /// Returns whether the change needs attention: slower, and neither explained nor gone.
+  /// Returns whether the series is slower, and the change neither explained nor gone.
+  [[nodiscard]] bool is_undecided() const;
+  /// Returns whether the change needs attention: undecided, and no longer early.
   [[nodiscard]] bool is_open() const;
 };
+[[nodiscard]] std::string state_text(const SeriesChange& change);  ///< "detected, early"
 
 /// Step that too few runs show yet: a reason to measure again.
 struct SeriesSuspicion {
@@ -119,10 +123,12 @@ struct SeriesFinding {
 ///
 /// - A change point that goes the same way as an entry within five runs is the change of that
 ///   entry, and has its state. Other change points are new.
-/// - An open change of the book that is no longer found went away.
-/// - An open slow-down whose level later came back by three quarters is fixed.
+/// - A detected slow-down is early until two runs in a row, with their histories, show it clearly
+///   (shows_clearly()). What a person confirmed, assigned or noted is not early.
+/// - An undecided change of the book that is no longer found went away.
+/// - An undecided slow-down whose level later came back by three quarters is fixed.
 /// - Creep is looked for in the segment since the last change that was accepted or blamed on the
-///   environment. An open step that explains it takes precedence.
+///   environment. An undecided step that explains it takes precedence.
 ///
 /// Pure.
 [[nodiscard]] SeriesFinding judge_series(const SeriesHistory& history,

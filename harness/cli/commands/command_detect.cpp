@@ -129,6 +129,10 @@ int gate_status(std::span<const analysis::SeriesFinding> findings) {
         finding.variance_changes->back().after > finding.variance_changes->back().before) {
       return 1;
     }
+    suspicious =
+        suspicious || std::any_of(finding.changes.begin(),
+                                  finding.changes.end(),
+                                  [](const auto& change) { return change.is_undecided(); });
     for (const analysis::SeriesSuspicion& suspicion : finding.suspicions) {
       suspicious = suspicious || suspicion.after > suspicion.before;
     }
@@ -233,8 +237,9 @@ void add_detect(CLI::App& app, CommandContext& context) {
       "--reason", options->reason, "reason of the decision, which is stored with it");
   command->add_flag("--look-only", options->look_only, "do not store newly found changes");
   command
-      ->add_flag(
-          "--gate", options->gate, "exit 1 for an open slow-down or creep, else 75 for a suspicion")
+      ->add_flag("--gate",
+                 options->gate,
+                 "exit 1 for an open slow-down or creep, else 75 for an early one or a suspicion")
       ->excludes(input)
       ->excludes(annotated);
   command->callback([&context, options] {

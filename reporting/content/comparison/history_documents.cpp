@@ -101,8 +101,7 @@ void write_group(const std::vector<NamedChange>& group,
     table.add({time_text(Seconds(change->before)),
                time_text(Seconds(change->after)),
                change_text(change->before, change->after),
-               std::string(to_text(change->state)) +
-                   (change->reason.empty() ? "" : ": " + change->reason),
+               state_text(*change) + (change->reason.empty() ? "" : ": " + change->reason),
                finding->id});
   }
   table.write(out);
@@ -204,6 +203,7 @@ analysis::Json change_json(const analysis::SeriesChange& change,
           {"state", to_text(change.state)},
           {"reason", change.reason},
           {"open", change.is_open()},
+          {"early", change.early},
           {"commit_before", analysis::text_or_null(runs.commit(change.run_before))},
           {"commit", analysis::text_or_null(runs.commit(change.run))},
           {"commit_url", analysis::text_or_null(commits.address(runs.commit(change.run)))},

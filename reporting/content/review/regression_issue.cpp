@@ -36,7 +36,7 @@ void add_change(const RegressionIssue& issue, MarkdownPage& page) {
                     number_cell(time_text(Seconds(change.after))),
                     number_cell(change_text(change.after / change.before)),
                     text_cell(change.confidence ? fmt::format("{:.4f}", *change.confidence) : "–"),
-                    text_cell(std::string(to_text(change.state)))});
+                    text_cell(state_text(change))});
   }
   page.table({text_cell("series"),
               number_cell("before"),

@@ -3,7 +3,10 @@
 
 #include <set>
 
+#include "harness/results/device_model.hpp"
+#include "reporting/prometheus/device_metrics.hpp"
 #include "reporting/prometheus/label_text.hpp"
+#include "reporting/prometheus/load_metrics.hpp"
 #include "reporting/prometheus/model_metrics.hpp"
 
 namespace plumb::reporting {
@@ -39,30 +42,31 @@ std::vector<const SuiteMetrics*> with_distinct_labels(std::span<const SuiteMetri
 }  // namespace
 
 std::string device_name(const results::Environment& environment) {
-  for (const char* const name : {"gpu.model", "cpu.model"}) {
-    if (const auto found = environment.identity.find(name); found != environment.identity.end()) {
-      return label_text(found->second.substr(0, found->second.find(", family ")), kDeviceBytes);
-    }
-  }
-  return "unknown";
+  const std::string model = results::device_model(environment);
+  return model.empty() ? "unknown"
+                       : label_text(model.substr(0, model.find(", family ")), kDeviceBytes);
 }
 
 void metric_families(std::span<const SuiteMetrics> suites, const FamilySink& sink) {
   const std::vector<ModelMetrics> models = list_model_metrics(suites);
-  for (const MetricRow<ModelMetrics>& row : model_metric_table()) {
-    GaugeFamily family(row.name, row.help);
-    for (const ModelMetrics& model : models) {
-      row.add(model, family);
+  for (const auto table : {model_metric_table(), load_metric_table()}) {
+    for (const MetricRow<ModelMetrics>& row : table) {
+      GaugeFamily family(row.name, row.help);
+      for (const ModelMetrics& model : models) {
+        row.add(model, family);
+      }
+      give(family, sink);
     }
-    give(family, sink);
   }
   const std::vector<const SuiteMetrics*> distinct = with_distinct_labels(suites);
-  for (const MetricRow<SuiteMetrics>& row : suite_metric_table()) {
-    GaugeFamily family(row.name, row.help);
-    for (const SuiteMetrics* suite : distinct) {
-      row.add(*suite, family);
+  for (const auto table : {suite_metric_table(), device_metric_table()}) {
+    for (const MetricRow<SuiteMetrics>& row : table) {
+      GaugeFamily family(row.name, row.help);
+      for (const SuiteMetrics* suite : distinct) {
+        row.add(*suite, family);
+      }
+      give(family, sink);
     }
-    give(family, sink);
   }
   for (GaugeFamily family : {environment_info(suites), stack_info(suites)}) {
     give(family, sink);

@@ -58,6 +58,32 @@ void add_latency(const ModelMetrics& model, GaugeFamily& family) {
   }
 }
 
+void add_memory(const ModelMetrics& model, GaugeFamily& family) {
+  for (const analysis::ExecutionTime& execution : model.bounds->executions) {
+    if (execution.memory > Bytes{0}) {
+      family.add(model.labels,
+                 {{"mode", execution.mode}, {"scenario", execution.scenario}},
+                 static_cast<double>(execution.memory.value));
+    }
+  }
+}
+
+void add_energy(const ModelMetrics& model, GaugeFamily& family) {
+  for (const analysis::ExecutionTime& execution : model.bounds->executions) {
+    const auto energy = execution.readings.find("energy_joules");
+    if (energy == execution.readings.end()) {
+      continue;
+    }
+    for (const auto& [stat, joules] : {std::pair("median", energy->second.median),
+                                       std::pair("low", energy->second.low),
+                                       std::pair("high", energy->second.high)}) {
+      family.add(model.labels,
+                 {{"mode", execution.mode}, {"scenario", execution.scenario}, {"stat", stat}},
+                 joules);
+    }
+  }
+}
+
 void add_bound(const ModelMetrics& model, GaugeFamily& family) {
   for (const analysis::Bound& bound : model.bounds->bounds) {
     if (!bound.complete) {
@@ -196,8 +222,10 @@ void add_ratio(const ModelMetrics& model, GaugeFamily& family) {
   }
 }
 
-constexpr std::array<MetricRow<ModelMetrics>, 12> kTable{{
+constexpr std::array<MetricRow<ModelMetrics>, 14> kTable{{
     {"plumb_model_latency_seconds", "Time of one execution end to end.", add_latency},
+    {"plumb_model_memory_bytes", "Planned memory of one execution.", add_memory},
+    {"plumb_model_energy_joules", "Energy of one execution.", add_energy},
     {"plumb_model_bound_seconds", "Bound or estimate of a model's latency.", add_bound},
     {"plumb_model_bound_complete", "Whether all layers have a time (1) or not (0).", add_complete},
     {"plumb_model_layers", "Layers of a model by state.", add_layers},

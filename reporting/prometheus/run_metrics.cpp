@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "harness/results/external_name.hpp"
+#include "harness/results/reading_sum.hpp"
 
 namespace plumb::reporting {
 namespace {
@@ -95,6 +96,7 @@ RunMetrics run_metrics(analysis::RunReport report, std::size_t slowest) {
     if (row.measurement.outcome.timed()) {
       ++metrics.timed;
       metrics.disturbed += row.measurement.disturbance.disturbed ? 1 : 0;
+      results::add_readings(metrics.readings, row.measurement.readings);
     }
   }
   const analysis::ResultSet results(std::move(report.rows), report.calibration);
@@ -102,6 +104,9 @@ RunMetrics run_metrics(analysis::RunReport report, std::size_t slowest) {
   for (analysis::ModelReport& model : report.models) {
     metrics.times.push_back(collect_times(model, results, slowest));
     slim(model.bounds);
+    for (const analysis::ExecutionTime& execution : model.bounds.executions) {
+      results::add_readings(metrics.readings, execution.readings);
+    }
     metrics.models.push_back(std::move(model.bounds));
     for (analysis::WhatIfResult& whatif : model.whatifs.whatifs) {
       whatif.layers.clear();

@@ -54,6 +54,7 @@ struct RunMetrics {
   std::int64_t reused = 0;
   std::int64_t timed = 0;      ///< own rows with a time
   std::int64_t disturbed = 0;  ///< of those
+  results::Readings readings;  ///< of the device, over the own timed rows and the executions
 };
 
 /// Reduces a report; keeps the `slowest` slowest layers of each model. Pure.

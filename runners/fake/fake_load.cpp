@@ -119,6 +119,7 @@ results::ScenarioResult FakeService::load(const worker::LoadRequest& request,
   if (rule != nullptr) {
     act(*rule);
     answers = rule->outcome;
+    load.memory = rule->memory;
   }
   const bool answered = answers.ok() || answers.kind == results::Outcome::Kind::kWrongResult ||
                         answers.kind == results::Outcome::Kind::kTimedOut;

@@ -155,6 +155,10 @@ class ScriptReader {
         read_facts(table(key, node), rule.profiled);
       } else if (key == "readings") {
         rule.readings = read_readings(table(key, node));
+      } else if (key == "disturbed") {
+        rule.disturbed = value<bool>(key.str(), node);
+      } else if (key == "memory_bytes") {
+        rule.memory = {value<std::int64_t>(key.str(), node)};
       } else if (key == "counted") {
         rule.counted = read_readings(table(key, node));
       } else if (key == "outcome") {

@@ -42,6 +42,8 @@ struct Rule {
   std::optional<double> error{};  ///< the maximum error, instead of 0
   results::Attributes attributes{};
   results::Readings readings{};
+  bool disturbed = false;          ///< marks the row as measured on a disturbed host
+  Bytes memory{};                  ///< of a model's execution
   results::Attributes profiled{};  ///< attributes that only a worker that profiles sees
   results::Readings counted{};     ///< readings that only a worker that counts sees
 };

@@ -174,6 +174,7 @@ results::Measurement FakeService::row(const worker::MeasureRequest& request,
   if (rule != nullptr) {
     act(*rule);
     row.outcome = rule->outcome;
+    row.disturbance.disturbed = rule->disturbed;
     if (purpose != results::Purpose::kRace) {
       row.attributes = observe_.kernels ? rule->profiled : rule->attributes;
       row.readings = rule->readings;
@@ -280,6 +281,7 @@ results::Execution FakeService::execution(const worker::ExecuteRequest& request,
   execution.row =
       row(measure, results::CacheMode::kNone, {.text = execution.mode}, results::Purpose::kFull);
   const Rule* rule = script_.rule_for(measure.key.text, execution.mode);
+  execution.memory = rule == nullptr ? Bytes{} : rule->memory;
   if (!execution.row.outcome.timed() || (rule != nullptr && rule->time)) {
     return execution;
   }

@@ -6,111 +6,21 @@ Usage: alerts_test.py BUILD_FOLDER [unittest arguments]. Runs are those of the f
 """
 
 import datetime
-import http.server
-import json
 import pathlib
-import shutil
 import sys
-import threading
-import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
-from dashboard_files import ROOT
-from local_server import LocalServer, Prometheus, free_address, wait_until
-from run_history import FAKETIME, SUITE, RunHistory, rule
+from alert_servers import AlertServers, leave_if_missing
+from local_server import wait_until
+from run_history import SUITE, RunHistory, rule
 
 RunHistory.build = pathlib.Path(sys.argv.pop(1)).resolve()
 
 SLOWER = rule("model:lenet", seconds=0.01)
 BROKEN = rule("v1:average_pool;*", outcome="unsupported", reason="gone")
-#: How long nothing must happen to count as quiet: several scrapes and evaluations.
-QUIET_SECONDS = 2
 
 
-class Receiver:
-    """Takes Alertmanager's messages, by the path they are sent to."""
-
-    def __init__(self, test):
-        self.messages = []
-        messages = self.messages
-
-        class Handler(http.server.BaseHTTPRequestHandler):
-            def do_POST(self):
-                messages.append((self.path, json.loads(self.rfile.read(int(self.headers["Content-Length"])))))
-                self.send_response(200)
-                self.end_headers()
-
-            def log_message(self, *_):
-                pass
-
-        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.address = "127.0.0.1:%d" % self.server.server_port
-        threading.Thread(target=self.server.serve_forever, daemon=True).start()
-        test.addCleanup(self.server.server_close)
-        test.addCleanup(self.server.shutdown)
-
-    def named(self, path):
-        """The names of alerts that one receiver was told of."""
-        return {alert["labels"]["alertname"] for message in self.told(path, "firing") for alert in message["alerts"]}
-
-    def told(self, path, status):
-        """The messages to one receiver that say that something fires, or is resolved."""
-        return [message for at, message in self.messages if at == path and message["status"] == status]
-
-
-class Alerts(RunHistory):
-    def shipped(self, name, *changes):
-        """A file of dashboards/ with what differs here: addresses, and the pace of a test."""
-        text = (ROOT / "dashboards" / name).read_text()
-        for old, new in changes:
-            self.assertIn(old, text, f"{name} is not as this test expects")
-            text = text.replace(old, new)
-        path = self.folder / pathlib.Path(name).name
-        path.write_text(text)
-        return path
-
-    def servers(self):
-        self.receiver = Receiver(self)
-        exporter, gateway, manager = free_address(), free_address(), free_address()
-        LocalServer(self, "plumb", [self.program(), "serve", "--listen", exporter, "--refresh", "0.1"], exporter, "/healthz", self.environment)
-        self.gateway = LocalServer(self, "pushgateway", [
-            "prometheus-pushgateway", f"--web.listen-address={gateway}", f"--persistence.file={self.folder}/gateway"], gateway, "/-/ready")
-        configuration = self.shipped("alertmanager/alertmanager.yml", ("127.0.0.1:9095", self.receiver.address),
-                                     ("group_wait: 5m", "group_wait: 1s"), ("group_interval: 30m", "group_interval: 1s"))
-        self.manager = LocalServer(self, "alertmanager", [
-            "prometheus-alertmanager", f"--config.file={configuration}", f"--storage.path={self.folder}/alertmanager",
-            f"--web.listen-address={manager}", "--cluster.listen-address="], manager, "/-/ready")
-        self.shipped("prometheus/alerts.yml", ("interval: 2m", "interval: 300ms"))
-        self.shipped("prometheus/records.yml", ("interval: 1m", "interval: 300ms"))
-        configuration = self.shipped("prometheus/prometheus.yml", ("_interval: 1m", "_interval: 300ms"), ("127.0.0.1:9093", manager),
-                                     ("127.0.0.1:9779", exporter), ("127.0.0.1:9091", gateway))
-        self.prometheus = Prometheus(self, configuration, self.folder / "data")
-
-    def now(self, query):
-        return self.prometheus.instant(query, time.time())
-
-    def raised(self):
-        """The names of all alerts that fire or are about to."""
-        return {alert["labels"]["alertname"] for alert in self.prometheus.alerts()}
-
-    def night(self, *rules, facts=""):
-        """One more run, now, of what the fake worker does by these rules."""
-        self.stack("current", self.script(rules=facts + "".join(rules)))
-        return self.run_ago(0, "current")
-
-    def nights_before(self):
-        for days in (4, 3, 2, 1):
-            self.stack("current", self.script())
-            self.run_ago(days, "current")
-
-    def assert_raises(self, *names):
-        """Waits until just these alerts are raised, and that it stays so."""
-        wait_until(lambda: self.raised() == set(names), lambda: f"raised: {names or 'nothing'}; now {self.prometheus.alerts()}")
-        end = time.monotonic() + QUIET_SECONDS
-        while time.monotonic() < end:
-            time.sleep(0.2)
-            self.assertEqual(self.raised(), set(names))
-
+class Alerts(AlertServers):
     def test_a_regression_calls_once_and_resolves(self):
         self.nights_before()
         self.servers()
@@ -213,9 +123,5 @@ expires = "{evening.date()}"
 if __name__ == "__main__":
     import unittest
 
-    programs = ("prometheus", "prometheus-alertmanager", "prometheus-pushgateway")
-    missing = [name for name in programs if shutil.which(name) is None] + ([] if FAKETIME else ["libfaketime"])
-    if missing:
-        print(f"skipped: {' and '.join(missing)} missing; install them, or run ci/setup test")
-        sys.exit(77)
+    leave_if_missing()
     unittest.main(verbosity=2)

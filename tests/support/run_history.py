@@ -22,12 +22,24 @@ name = "squeezenet1.1"
 
 def rule(match, **settings):
     """A rule of the fake worker's script."""
-    lines = [f"{name} = {json_text(value)}" for name, value in {"match": match, **settings}.items()]
+    lines = [f"{name} = {toml_text(value)}" for name, value in {"match": match, **settings}.items()]
     return "[[rule]]\n" + "\n".join(lines) + "\n"
 
 
-def json_text(value):
+def toml_text(value):
+    if isinstance(value, dict):
+        return "{ " + ", ".join(f'"{name}" = {toml_text(each)}' for name, each in value.items()) + " }"
+    if isinstance(value, bool):
+        return "true" if value else "false"
     return f'"{value}"' if isinstance(value, str) else repr(value)
+
+
+def observed(match="*", throttled=0.0, **settings):
+    """A rule whose rows have readings, as those of a GPU have. `throttled` is the share of the samples that saw heat as a reason."""
+    heat = {"throttled.hardware_thermal_ratio": [throttled]} if throttled else {}
+    readings = {"temperature_celsius": [60.0, 61.0, 64.0], "sm_clock_hertz": [1.98e9], "memory_clock_hertz": [2.6e9], "power_watts": [310.0],
+                "energy_joules": [0.5], "throttled_ratio": [throttled], "throttled.software_power_cap_ratio": [0.25], **heat}
+    return rule(match, memory_bytes=1 << 20, readings=readings, **settings)
 
 
 class RunHistory(Command):

@@ -9,6 +9,7 @@
 #include "harness/base/units.hpp"
 #include "harness/measure/sample_summary.hpp"
 #include "harness/model/key/layer_spec.hpp"
+#include "harness/results/attributes.hpp"
 #include "harness/results/outcome.hpp"
 
 namespace plumb::analysis {
@@ -40,6 +41,7 @@ struct ExecutionTime {
   std::string output_hash;                ///< of the output's bytes; empty if not computed
   std::optional<double> maximum_error;    ///< against the plain result; absent: nothing compared
   std::vector<LayerInModel> differences;  ///< where layers take another time inside than alone
+  results::Readings readings = {};        ///< of the device, over these processes
 };
 
 }  // namespace plumb::analysis

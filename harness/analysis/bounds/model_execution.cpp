@@ -9,6 +9,7 @@
 
 #include "harness/analysis/bounds/plan_estimate.hpp"
 #include "harness/results/execution_mode.hpp"
+#include "harness/results/reading_sum.hpp"
 
 namespace plumb::analysis {
 namespace {
@@ -93,6 +94,7 @@ ExecutionTime execution_time(const ReplicatedExecution& execution) {
       time.process_logs.push_back(std::log(corrected.back().median.count()));
     }
     time.disturbed = time.disturbed && row.disturbance.disturbed;
+    results::add_readings(time.readings, row.readings);
   }
   std::sort(sorted.begin(), sorted.end());
   const measure::SampleSummary pooled = pool_processes(corrected);

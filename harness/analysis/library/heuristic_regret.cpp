@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "harness/model/key/layer_spec.hpp"
+#include "harness/results/device_model.hpp"
 #include "harness/stats/geometric_mean.hpp"
 
 namespace plumb::analysis {
@@ -125,13 +126,10 @@ HeuristicRegret heuristic_regret(const results::RunRecord& run,
                          .suite = run.header.suite,
                          .stack = run.header.stack,
                          .library = find_value(identity, "library"),
-                         .device = find_value(identity, "gpu"),
+                         .device = results::device_model(run.header.environment),
                          .threads = find_value(identity, "threads"),
                          .cache = cache,
                          .groups = {}};
-  if (regret.device.empty()) {
-    regret.device = find_value(identity, "cpu.model");
-  }
   const ResultSet results(comparable_rows(rows, cache));
   std::set<model::LayerKey> keys;
   for (const results::StoredMeasurement& row : results.rows()) {

@@ -9,6 +9,7 @@
 #include <set>
 
 #include "harness/analysis/history/run_series.hpp"
+#include "harness/results/device_model.hpp"
 
 namespace plumb::analysis {
 namespace {
@@ -68,12 +69,9 @@ std::vector<std::string> distinct_names(std::span<const NamedIdentity> things) {
 }
 
 NamedIdentity system_of(const results::Environment& environment) {
-  NamedIdentity system{fact_of(environment.identity, "gpu"), system_identity(environment)};
-  if (system.name.empty()) {
-    const std::string model = fact_of(environment.identity, "cpu.model");
-    system.name = model.empty() ? "unknown" : model.substr(0, model.find(", family"));
-  }
-  return system;
+  const std::string model = results::device_model(environment);
+  return {model.empty() ? "unknown" : model.substr(0, model.find(", family")),
+          system_identity(environment)};
 }
 
 NamedIdentity stack_of(const results::RunHeader& run) {

@@ -63,18 +63,28 @@ void judge_clock(engine::MonitoredBlock& block, std::span<const double> hertz) {
 void add_reasons(engine::MonitoredBlock& block, std::span<const HealthSample> samples) {
   const auto known = std::count_if(
       samples.begin(), samples.end(), [](const HealthSample& one) { return one.reasons; });
-  for (const Reason& reason : kReasons) {
+  if (known == 0) {
+    return;
+  }
+  const auto share_of = [&](std::uint64_t bits) {
     const auto held =
         std::count_if(samples.begin(), samples.end(), [&](const HealthSample& sample) {
-          return (sample.reasons.value_or(0) & reason.bit) != 0;
+          return (sample.reasons.value_or(0) & bits) != 0;
         });
-    if (held > 0) {
-      const double share = static_cast<double>(held) / static_cast<double>(known);
-      block.readings[fmt::format("throttled.{}_ratio", reason.name)] = {
-          share, share, share, static_cast<std::int64_t>(known)};
-      block.disturbed = block.disturbed || reason.disturbs;
+    const double share = static_cast<double>(held) / static_cast<double>(known);
+    return results::Reading{share, share, share, static_cast<std::int64_t>(known)};
+  };
+  std::uint64_t disturbing = 0;
+  for (const Reason& reason : kReasons) {
+    disturbing |= reason.disturbs ? reason.bit : 0;
+    if (const results::Reading share = share_of(reason.bit); share.median > 0.0) {
+      block.readings[fmt::format("throttled.{}_ratio", reason.name)] = share;
     }
   }
+  // Zero too is said, so that "not throttled" and "not known" are apart.
+  const results::Reading throttled = share_of(disturbing);
+  block.readings["throttled_ratio"] = throttled;
+  block.disturbed = block.disturbed || throttled.median > 0.0;
 }
 
 }  // namespace

@@ -56,7 +56,9 @@ TEST(DeviceHealth, hardware_and_heat_disturb_and_a_power_cap_is_said) {
                                   abi::kReasonHardwareThermal,
                                   abi::kReasonPowerBrake}) {
     const std::vector<HealthSample> samples{sample(600, 0), sample(600, bad)};
-    EXPECT_TRUE(judged_block(samples, {}, {}).disturbed) << bad;
+    const engine::MonitoredBlock slowed = judged_block(samples, {}, {});
+    EXPECT_TRUE(slowed.disturbed) << bad;
+    EXPECT_EQ(slowed.readings.at("throttled_ratio"), (results::Reading{0.5, 0.5, 0.5, 2})) << bad;
   }
   const std::vector<HealthSample> capped{sample(700, abi::kReasonSoftwarePowerCap),
                                          sample(700, abi::kReasonSoftwarePowerCap),
@@ -65,6 +67,8 @@ TEST(DeviceHealth, hardware_and_heat_disturb_and_a_power_cap_is_said) {
   const engine::MonitoredBlock block = judged_block(capped, {}, {});
   EXPECT_FALSE(block.disturbed);
   EXPECT_EQ(block.readings.at("throttled.software_power_cap_ratio").median, 0.5);
+  EXPECT_EQ(block.readings.at("throttled_ratio"), (results::Reading{0.0, 0.0, 0.0, 4}))
+      << "a large product always meets the cap";
   EXPECT_THAT(block.readings, Not(Contains(Key("throttled.hardware_slowdown_ratio"))));
 }
 

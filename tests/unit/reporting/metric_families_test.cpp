@@ -133,6 +133,116 @@ TEST(MetricFamilies, an_imported_benchmark_has_its_time) {
   }
 }
 
+TEST(MetricFamilies, a_device_is_called_by_the_name_that_its_worker_gives) {
+  analysis::RunReport report = sample_report();
+  report.run.header.environment.identity["gpu"] = "A GPU";
+  EXPECT_THAT(lines_of({suite_of(report)}), Contains(HasSubstr(R"(device="A GPU")")));
+  EXPECT_THAT(lines_of({suite_of(report)}), Not(Contains(HasSubstr("Sample CPU"))));
+}
+
+results::StoredMeasurement observed_row(const results::Readings& readings) {
+  results::StoredMeasurement row;
+  row.measurement = test::row({"v1:relu"}, 1.0, "a");
+  row.measurement.readings = readings;
+  return row;
+}
+
+TEST(MetricFamilies, readings_of_rows_and_executions_describe_the_run) {
+  analysis::RunReport report = sample_report();
+  report.rows = {observed_row({{"temperature_celsius", {60.0, 58.0, 62.0, 3}},
+                               {"throttled_ratio", {0.0, 0.0, 0.0, 3}}}),
+                 observed_row({{"temperature_celsius", {80.0, 79.0, 81.0, 1}},
+                               {"throttled_ratio", {1.0, 1.0, 1.0, 1}},
+                               {"throttled.hardware_thermal_ratio", {1.0, 1.0, 1.0, 1}}})};
+  report.models[0].bounds.executions[0].readings = {{"power_watts", {300.0, 290.0, 310.0, 4}},
+                                                    {"energy_joules", {0.5, 0.4, 0.6, 5}}};
+  const auto lines = lines_of({suite_of(report)});
+  const auto has = [&](const std::string& name, const std::string& end) {
+    return testing::Matches(
+        Contains(AllOf(testing::StartsWith(name + "{"), testing::EndsWith(end))))(lines);
+  };
+  EXPECT_TRUE(has("plumb_run_temperature_celsius", R"(stat="mean"} 65)"));
+  EXPECT_TRUE(has("plumb_run_temperature_celsius", R"(stat="low"} 58)"));
+  EXPECT_TRUE(has("plumb_run_temperature_celsius", R"(stat="high"} 81)"));
+  EXPECT_TRUE(has("plumb_run_power_watts", R"(stat="mean"} 300)"));
+  EXPECT_TRUE(has("plumb_run_throttled", "} 1"));
+  EXPECT_TRUE(has("plumb_run_throttled_ratio", R"(reason="hardware_thermal"} 0.25)"));
+  EXPECT_THAT(lines,
+              Contains(line("plumb_model_energy_joules",
+                            R"(mode="plain",scenario="single_stream",stat="median")",
+                            "0.5")));
+  EXPECT_THAT(lines,
+              Contains(line(
+                  "plumb_model_memory_bytes", R"(mode="plain",scenario="single_stream")", "4096")));
+}
+
+TEST(MetricFamilies, not_throttled_is_zero_and_not_known_is_nothing) {
+  analysis::RunReport report = sample_report();
+  report.rows = {observed_row({{"throttled_ratio", {0.0, 0.0, 0.0, 3}}})};
+  EXPECT_THAT(lines_of({suite_of(report)}),
+              Contains(AllOf(HasSubstr("plumb_run_throttled{"), testing::EndsWith("} 0"))));
+  report.rows = {observed_row({{"temperature_celsius", {60.0, 58.0, 62.0, 3}}})};
+  EXPECT_THAT(lines_of({suite_of(report)}), Not(Contains(HasSubstr("plumb_run_throttled"))));
+  report.rows = {observed_row({{"throttled_ratio", {1.0, 1.0, 1.0, 3}}})};
+  report.rows[0].reused = true;
+  EXPECT_THAT(lines_of({suite_of(report)}), Not(Contains(HasSubstr("plumb_run_throttled"))))
+      << "another run was throttled";
+}
+
+results::ScenarioResult sample_load(const std::string& scenario) {
+  results::ScenarioResult load;
+  load.mode = "plain";
+  load.scenario = scenario;
+  load.requested.scenario = *loadgen::parse_load_scenario(scenario);
+  load.result.emplace();
+  load.result->load.scenario = load.requested.scenario;
+  load.result->query_latency.count = 100;
+  for (std::size_t i = 0; i < load.result->query_latency.percentiles.size(); ++i) {
+    load.result->query_latency.percentiles.at(i) = std::chrono::milliseconds(i + 1);
+  }
+  load.result->queries_per_second = 200.0;
+  load.result->samples_per_second = 400.0;
+  load.memory = Bytes{8192};
+  return load;
+}
+
+TEST(MetricFamilies, loads_have_their_verdict_latencies_and_rates) {
+  analysis::RunReport report = sample_report();
+  results::ScenarioResult offline = sample_load("offline");
+  results::ScenarioResult server = sample_load("server");
+  server.result->load.latency_limit = std::chrono::milliseconds(15);
+  server.result->shortfalls = {{loadgen::Shortfall::Kind::kLatency, 0.015, 0.02, "too slow"}};
+  results::ScenarioResult refused;
+  refused.mode = "plain";
+  refused.scenario = "multi_stream";
+  refused.outcome = {results::Outcome::Kind::kUnsupported, "no"};
+  report.models[0].bounds.loads = {offline, server, refused};
+  const auto lines = lines_of({suite_of(report)});
+  const std::string of_offline = R"(mode="plain",scenario="offline")";
+  const std::string of_server = R"(mode="plain",scenario="server")";
+  EXPECT_THAT(lines, Contains(line("plumb_load_state", of_offline + R"(,state="valid")", "1")));
+  EXPECT_THAT(lines, Contains(line("plumb_load_state", of_server + R"(,state="valid")", "0")));
+  EXPECT_THAT(lines, Contains(line("plumb_load_state", of_server + R"(,state="failed")", "1")));
+  EXPECT_THAT(lines,
+              Contains(line("plumb_load_state",
+                            R"(mode="plain",scenario="multi_stream",state="not_executed")",
+                            "1")));
+  EXPECT_THAT(
+      lines,
+      Contains(line("plumb_load_latency_seconds", of_server + R"(,stat="median")", "0.001")));
+  EXPECT_THAT(
+      lines, Contains(line("plumb_load_latency_seconds", of_server + R"(,stat="p99.9")", "0.006")));
+  EXPECT_THAT(lines, Contains(line("plumb_load_latency_limit_seconds", of_server, "0.015")));
+  EXPECT_THAT(lines, Contains(line("plumb_load_queries_per_second", of_offline, "200")));
+  EXPECT_THAT(lines, Contains(line("plumb_load_samples_per_second", of_offline, "400")));
+  EXPECT_THAT(lines, Contains(line("plumb_load_score_per_second", of_offline, "400")));
+  EXPECT_THAT(lines, Contains(line("plumb_load_memory_bytes", of_offline, "8192")));
+  EXPECT_THAT(lines, Not(Contains(AllOf(HasSubstr("plumb_load_score"), HasSubstr(of_server)))))
+      << "an invalid load has no score";
+  EXPECT_THAT(lines,
+              Not(Contains(AllOf(HasSubstr("seconds{"), HasSubstr("scenario=\"multi_stream\"")))));
+}
+
 TEST(MetricFamilies, an_incomplete_bound_has_no_value) {
   analysis::RunReport report = sample_report();
   report.models[0].bounds.bounds[2].complete = false;

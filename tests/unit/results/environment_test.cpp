@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "harness/results/device_model.hpp"
+
 namespace plumb::results {
 namespace {
 
@@ -22,6 +24,16 @@ TEST(Environment, identity_changes_the_id) {
   const Environment one{{{"threads", "1"}}, {}};
   const Environment two{{{"threads", "2"}}, {}};
   EXPECT_NE(one.id(), two.id());
+}
+
+TEST(Environment, the_device_is_the_gpu_before_the_processor) {
+  Environment environment{{{"cpu.model", "A CPU"}}, {}};
+  EXPECT_EQ(device_model(environment), "A CPU");
+  environment.identity["gpu.model"] = "A GPU of NVBench";
+  EXPECT_EQ(device_model(environment), "A GPU of NVBench");
+  environment.identity["gpu"] = "A GPU";
+  EXPECT_EQ(device_model(environment), "A GPU");
+  EXPECT_EQ(device_model({}), "");
 }
 
 }  // namespace

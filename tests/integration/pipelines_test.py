@@ -34,7 +34,7 @@ class Templates(PipelineCase):
         return {path: path.read_text() for path in [*self.templates.glob("github/*.yml"), *self.templates.glob("gitlab/*.yml")]}
 
     def test_a_template_stands_alone(self):
-        self.assertEqual(len(self.texts()), 6)
+        self.assertEqual(len(self.texts()), 8)
         for path, text in self.texts().items():
             self.assertNotRegex(text, r"ci/templates|\bsuites/|\.\./", f"{path} has a path into this repository")
             self.assertNotRegex(text, r"\b[\w-]+\.(io|com|org|net)\b", f"{path} names a host")
@@ -186,6 +186,64 @@ class History(PipelineCase):
         (self.reports / "summary.md").write_text("x" * (1 << 20))
         self.assertIn("::error title=summary too long", self.step("github-summary", expect=1))
         self.assertFalse(self.summary.exists())
+
+
+class Gpu(PipelineCase):
+    """The branch's pipeline on a GPU: without one, and over the test doubles of NVIDIA's libraries. No figure of theirs is a time."""
+
+    EVENT = History.EVENT
+    LAYER = "v1:eltwise;in=f32[3,50];out=f32[3,50];acc=f32;math=strict;fn=relu;parameters=[]"
+
+    def setUp(self):
+        super().setUp()
+        doubles = self.build / "tests/cuda_stand_in"
+        if not doubles.exists():
+            self.skipTest("the build has no CUDA worker")
+        del self.environment["PLUMB_WORKER_PATH"]
+        self.environment["PLUMB_BASELINE_RUNS"] = "1"
+        self.commit({"one.toml": '[suite]\nname = "one"\nversion = 1\nreuse = "never"\n[defaults]\ncache = ["none"]\n[[layers]]\nfile = "layer.toml"\n',
+                     "layer.toml": f'[[layers]]\nkey = "{self.LAYER}"\ncount = 1\n'})
+        self.settings |= {"PLUMB_SUITE": "one.toml", "PLUMB_STACK": "gpu", "TMPDIR": str(self.folder)}
+        self.libraries = self.folder / "libraries"
+        self.libraries.mkdir()
+        for library in doubles.iterdir():
+            (self.libraries / library.name).symlink_to(library)
+        folder = self.folder / "plumb/stacks/gpu"
+        folder.mkdir(parents=True)
+        (folder / "stack.toml").write_text(
+            f'backend = "cuda"\nlibraries = ["{self.libraries}/libcudnn.so.9"]\nfolders = ["{self.libraries}"]\nvariables = {{ PLUMB_STAND_IN = "seed=1,memory=3145728" }}\n')
+
+    def test_both_servers_measure_where_there_is_a_gpu(self):
+        self.assertRegex(self.github("gpu"), r"measuring on Plumbline test double \(no GPU\)[\s\S]*")
+        self.assertIn("is the baseline now", self.summary.read_text())
+        self.gitlab("gpu", event=self.EVENT)
+        self.assertGreater(cases(self.lab.reports["junit"])[0], 0)
+
+    def test_without_a_driver_the_job_says_what_is_missing(self):
+        if pathlib.Path("/dev/nvidiactl").exists():
+            self.skipTest("there is a GPU here")
+        (self.libraries / "libcuda.so.1").unlink()
+        for printed in (self.github("gpu", expect=3), self.gitlab("gpu", expect=3, event=self.EVENT)):
+            self.assertIn("no NVIDIA driver", printed)
+            self.assertIn("run on a machine with an NVIDIA GPU", printed)
+
+    def test_exclusive_mode_is_asked_for(self):
+        self.settings["PLUMB_GPU_EXCLUSIVE"] = "1"
+        self.assertRegex(self.github("gpu", expect=3), r"not in exclusive mode: .*nvidia-smi -i GPU-\S+ -c EXCLUSIVE_PROCESS")
+
+    def test_a_stack_of_another_backend_has_no_gpu(self):
+        self.stack("fake")
+        self.environment["PLUMB_WORKER_PATH"] = str(self.build / "libexec/plumb")
+        self.assertIn("the worker of the stack fake measures on no GPU", self.step("gpu fake", expect=3))
+
+    def test_a_container_has_one_gpu_and_what_reads_its_clocks(self):
+        job = self.template("github/gpu.yml")["jobs"]["gpu"]
+        self.assertIn("--gpus device=0", job["container"]["options"])
+        self.assertEqual(job["container"]["env"]["NVIDIA_DRIVER_CAPABILITIES"], "compute,utility")
+        lab = self.template("gitlab/gpu.gitlab-ci.yml")["plumbline-gpu"]
+        self.assertEqual(lab["variables"]["NVIDIA_DRIVER_CAPABILITIES"], "compute,utility")
+        for variables in (job["env"], lab["variables"]):
+            self.assertEqual(variables["TMPDIR"], variables["XDG_DATA_HOME"], "the lock lies where all containers see it")
 
 
 class Comments(PipelineCase):

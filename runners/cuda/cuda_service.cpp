@@ -5,6 +5,7 @@
 
 #include "harness/base/error.hpp"
 #include "harness/worker/protocol/worker_setup.hpp"
+#include "runners/cuda/driver/preview_library.hpp"
 #include "runners/cuda/event_timer.hpp"
 #include "runners/cuda/reproducer/reproduce.hpp"
 
@@ -32,6 +33,11 @@ std::unique_ptr<DeviceMonitor> make_monitor(ManagedDevice* management) {
                                          kLookEvery);
 }
 
+CudnnLibrary loaded_library(const worker::WorkerSetup& setup) {
+  load_preview_driver(preview_driver_file());
+  return CudnnLibrary(setup.libraries);
+}
+
 engine::BackendServiceOptions options_for(CudaBackend& backend,
                                           const Device& device,
                                           engine::BlockMonitor* monitor) {
@@ -57,7 +63,7 @@ CudaService::Measuring::Measuring(const CudnnLibrary& library,
       service(backend, options_for(backend, device, monitor.get())) {}
 
 CudaService::CudaService(const worker::WorkerSetup& setup)
-    : library_(setup.libraries), observe_(setup.observe) {}
+    : library_(loaded_library(setup)), observe_(setup.observe) {}
 
 const Device& CudaService::device() {
   if (!driver_) {

@@ -46,6 +46,7 @@ json properties(const cuda::Driver& driver, const cuda::Device& device) {
       {"maxBlockSize",
        {number(Attribute::kBlockX), number(Attribute::kBlockY), number(Attribute::kBlockZ)}},
       {"memClockRateKHz", number(Attribute::kMemoryClockRate)},
+      {"memoryBusWidth", number(Attribute::kMemoryBusWidth)},
       {"maxGridSize",
        {number(Attribute::kGridX), number(Attribute::kGridY), number(Attribute::kGridZ)}},
       {"supportCoopLaunch", number(Attribute::kCooperativeLaunch)},

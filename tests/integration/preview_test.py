@@ -19,6 +19,7 @@ from plumb_command import CONV, Command
 Command.build = pathlib.Path(sys.argv.pop(1)).resolve()
 STACKS = pathlib.Path(sys.argv.pop(1)) / "cudnn/plumb/stacks"
 WIDE = CONV.replace("[1,8,14,14]", "[8,256,14,14]").replace("[16,8,3,3]", "[256,256,3,3]").replace("[1,16,14,14]", "[8,256,14,14]")
+TOOLKIT = pathlib.Path("/usr/local/cuda/lib64")
 OLD, NEW = "cudnn-9.12.0.46", "cudnn-9.26.1.1"
 GPUS = ["A100", "B200", "H100", "H200", "L40S", "T4"]
 
@@ -59,6 +60,43 @@ class Refusals(Preview):
         folder.mkdir(parents=True)
         (folder / "stack.toml").write_text('backend = "cuda"\n')
         self.assertIn("plumb stacks fetch", self.refusal("H200", "empty", "empty", expect=3))
+
+
+@unittest.skipUnless((TOOLKIT / "libcudnn.so.9").exists() and not pathlib.Path("/dev/nvidiactl").exists(), "there is no cuDNN of a toolkit, or there is a GPU")
+class CompiledEngines(Preview):
+    """Layers for which cuDNN compiles its engines itself: the worker brings a driver for previews."""
+
+    LAYERS = {
+        "matmul": ("product", "v1:matmul;in=f16[8,128,768],f16[768,768]c;out=f16[8,128,768];acc=f32;math=strict"),
+        "attention": ("sdpa", "v1:attention;in=f16[1,16,2048,128],f16[1,4,2048,128],f16[1,4,2048,128];out=f16[1,16,2048,128];acc=f32;math=strict;"
+                              "causal=1;kv_heads=4;outputs=y;q_heads=16;scale=0.088;softcap=0.0"),
+        "layer_norm": (None, "v1:layer_norm;in=bf16[8,384,768],bf16[768]c,bf16[768]c;out=bf16[8,384,768];acc=f32;math=strict;axis=2;epsilon=1e-12"),
+        "eltwise": (None, "v1:eltwise;in=f16[3,50];out=f16[3,50];acc=f32;math=strict;fn=relu;parameters=[]"),
+    }
+
+    def setUp(self):
+        super().setUp()
+        folder = self.folder / "plumb/stacks/toolkit"
+        folder.mkdir(parents=True)
+        (folder / "stack.toml").write_text(f'backend = "cuda"\nlibraries = ["{TOOLKIT}/libcudnn.so.9"]\nfolders = ["{TOOLKIT}"]\n')
+
+    def test_products_attention_and_norms_are_covered(self):
+        (self.folder / "layers.toml").write_text("".join(f'[[layers]]\nkey = "{key}"\ncount = 2\n' for _, key in self.LAYERS.values()))
+        suite = self.suite('[suite]\nname = "four"\n[[layers]]\nfile = "layers.toml"\n', "four")
+        document = self.json("preview", suite, "--from", "toolkit", "--to", "toolkit", "--gpu", "H200")
+        chosen = {layer["key"]: layer for layer in document["layers"]}
+        for op, (layout, key) in self.LAYERS.items():
+            if op == "eltwise":
+                self.assertNotIn(key, chosen)
+                continue
+            self.assertEqual(chosen[key]["change"], "same", op)
+            self.assertRegex(chosen[key]["to"]["plan_sha256"], "^[0-9a-f]{64}$")
+            if layout:
+                self.assertEqual(chosen[key]["layout"], layout)
+        self.assertEqual([(row["op"], row["nodes"]) for row in document["not_covered"]], [("eltwise", 2)])
+
+    def test_measuring_still_says_that_there_is_no_driver(self):
+        self.assertIn("no NVIDIA driver: this machine has no libcuda.so.1", self.plumb("layer", CONV, "--stack", "toolkit", expect=3).stderr)
 
 
 @unittest.skipUnless((STACKS / OLD).exists() and (STACKS / NEW).exists(), "ci/fetch-cudnn fetches the two versions")

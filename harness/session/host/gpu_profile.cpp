@@ -45,6 +45,7 @@ constexpr std::array<std::string_view, 20> kNumbers{"deviceVer",
                                                     "driverVer"};
 constexpr std::array<std::string_view, 2> kTriples{"maxBlockSize", "maxGridSize"};
 constexpr std::string_view kName = "deviceName";
+constexpr std::string_view kBusWidth = "memoryBusWidth";  // only cuDNN from 9.27 on asks for it
 
 fs::path profile_folder() {
   return executable_folder().parent_path() / "share/plumb/suites/gpus";
@@ -113,12 +114,16 @@ GpuProfile read_gpu_profile(const std::string& name) {
   const fs::path file = find_profile(name);
   const Json properties = read(file);
   Json taken = Json::object();
-  for (const std::string_view key : kNumbers) {
+  const auto take_number = [&](std::string_view key) {
     const Json& value = property(file, properties, key);
     if (!is_count(value)) {
       fail(file, fmt::format("the property '{}' must be a whole number from 0 to 2^50", key));
     }
     taken[std::string(key)] = value;
+  };
+  std::for_each(kNumbers.begin(), kNumbers.end(), take_number);
+  if (properties.contains(kBusWidth)) {
+    take_number(kBusWidth);
   }
   for (const std::string_view key : kTriples) {
     const Json& value = property(file, properties, key);

@@ -278,7 +278,7 @@ TensorGraph convolution_graph(const model::LayerSpec& spec, TensorLayout layout)
   if (spec.op != "conv" && spec.op != "conv_integer" && spec.op != "conv_transpose" &&
       !model::is_convolution_gradient(spec)) {
     throw Unsupported(fmt::format(
-        "cuDNN answers for '{}' only with a driver: without a device it answers for convolutions",
+        "cuDNN is asked about convolutions, products, attention and normalisations, not about '{}'",
         spec.op));
   }
   return Translation(spec, layout).run();

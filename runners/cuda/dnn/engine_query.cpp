@@ -9,8 +9,12 @@
 #include "harness/base/digest.hpp"
 #include "harness/base/error.hpp"
 #include "harness/results/engine_promise.hpp"
+#include "runners/cuda/dnn/attention_gradient_graph.hpp"
+#include "runners/cuda/dnn/attention_variants.hpp"
 #include "runners/cuda/dnn/convolution_graph.hpp"
+#include "runners/cuda/dnn/norm_graph.hpp"
 #include "runners/cuda/dnn/operation_graph.hpp"
+#include "runners/cuda/dnn/product_graph.hpp"
 #include "runners/cuda/exec/index_space.hpp"
 
 namespace plumb::cuda {
@@ -42,6 +46,40 @@ std::string compute_digest(const Descriptor& plan) {
   }
 }
 
+constexpr std::size_t kOldestForProducts = 91900;
+
+/// Graph about which cuDNN is asked. `layout` names it in the answer.
+struct Question {
+  std::string layout;
+  TensorGraph graph;
+  bool is_compiled = true;  ///< cuDNN compiles its engines, which takes up to a second each
+};
+
+/// Lists what to ask about a layer. Throws Unsupported for one that cuDNN has no graph for.
+std::vector<Question> questions(const model::LayerSpec& spec, std::size_t version) {
+  std::vector<Question> list;
+  if (spec.op == "attention") {
+    list.push_back({"sdpa", attention_form(spec).graph});
+  } else if (spec.op == "attention_backward") {
+    require_sound_attention_gradient(spec, version);
+    list.push_back({"sdpa", attention_gradient_form(spec).graph});
+  } else if (spec.op == "gemm" || spec.op == "matmul") {
+    if (version < kOldestForProducts) {
+      throw Unsupported("a product by cuDNN before 9.19: 9.12 divides by zero where no device is");
+    }
+    list.push_back({"product", product_graph(spec)});
+  } else if (spec.op.find("norm") != std::string::npos) {
+    for (GraphForm& form : norm_forms(spec)) {
+      list.push_back({form.text.substr(form.text.find('=') + 1), std::move(form.graph)});
+    }
+  } else {
+    for (const TensorLayout layout : {TensorLayout::kChannelsFirst, TensorLayout::kChannelsLast}) {
+      list.push_back({std::string(to_text(layout)), convolution_graph(spec, layout), false});
+    }
+  }
+  return list;
+}
+
 }  // namespace
 
 EngineQuery::EngineQuery(const CudnnLibrary& library, std::string device)
@@ -59,15 +97,15 @@ EngineTarget EngineQuery::target() const {
 results::EngineChoices EngineQuery::choices(const model::LayerKey& key, RankingDepth depth) const {
   results::EngineChoices result{.key = key, .outcome = {}, .offers = {}};
   const model::LayerSpec spec = model::parse_key(key);
-  for (const TensorLayout layout : {TensorLayout::kChannelsFirst, TensorLayout::kChannelsLast}) {
-    try {
-      result.offers.push_back(offer(spec, convolution_graph(spec, layout), depth));
-      result.offers.back().layout = to_text(layout);
-    } catch (const Unsupported& reason) {
-      result.outcome = {results::Outcome::Kind::kUnsupported, reason.what()};
-      result.offers.clear();
-      return result;
+  try {
+    for (const Question& question : questions(spec, library_.version_number())) {
+      result.offers.push_back(
+          offer(spec, question.graph, question.is_compiled ? RankingDepth::kToFirstChoice : depth));
+      result.offers.back().layout = question.layout;
     }
+  } catch (const Unsupported& reason) {
+    result.outcome = {results::Outcome::Kind::kUnsupported, reason.what()};
+    result.offers.clear();
   }
   return result;
 }

@@ -28,7 +28,8 @@ class EngineQuery {
   [[nodiscard]] const std::string& device() const { return device_; }
 
   /// Lists what cuDNN's heuristics choose for a layer in each layout, best first, with digests of
-  /// their plans. What cuDNN refuses is part of the answer, with its message.
+  /// their plans. What cuDNN refuses is part of the answer, with its message. Where cuDNN compiles
+  /// its engines, the list ends with the first choice.
   [[nodiscard]] results::EngineChoices choices(const model::LayerKey& key,
                                                RankingDepth depth = RankingDepth::kWhole) const;
 

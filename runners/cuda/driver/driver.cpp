@@ -10,6 +10,7 @@
 
 #include "harness/base/error.hpp"
 #include "runners/cuda/driver/lost_context.hpp"
+#include "runners/cuda/driver/preview_library.hpp"
 #include "runners/engine/exec/mapped_file.hpp"
 
 namespace plumb::cuda {
@@ -20,6 +21,10 @@ constexpr const char* kWhatToDo =
     "with the GPU passed through";
 
 DynamicLibrary driver_library() {
+  if (preview_driver_is_loaded()) {
+    throw Error(Error::Kind::kEnvironment,
+                fmt::format("no NVIDIA driver: this machine has no libcuda.so.1: {}", kWhatToDo));
+  }
   const std::array<std::string, 1> names{"libcuda.so.1"};
   try {
     return {names, kWhatToDo};

@@ -28,6 +28,7 @@ struct LayerInModel {
 struct ExecutionTime {
   std::string mode;
   std::string scenario;
+  bool library_choice = false;  ///< how the library executes a model when it is asked for nothing
   results::Outcome outcome;
   Seconds median{};
   measure::Interval interval{};

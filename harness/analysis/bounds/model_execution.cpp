@@ -73,6 +73,7 @@ ExecutionTime execution_time(const ReplicatedExecution& execution) {
   ExecutionTime time;
   time.mode = told.mode;
   time.scenario = told.scenario;
+  time.library_choice = told.row.library_choice;
   time.memory = told.memory;
   time.reorders = told.reorders;
   time.output_hash = told.row.output_hash;

@@ -71,7 +71,11 @@ ModelSummary summarize(const ModelBounds& model) {
   for (const std::string& name : names) {
     summary.modes.push_back(mode_summary(model, name));
   }
-  summary.now = summary.modes.front().measured();
+  const auto chosen =
+      std::find_if(summary.modes.begin(), summary.modes.end(), [](const ModeSummary& mode) {
+        return mode.execution != nullptr && mode.execution->library_choice;
+      });
+  summary.now = (chosen != summary.modes.end() ? *chosen : summary.modes.front()).measured();
   std::optional<Seconds> least = summary.now;
   for (const ModeSummary& mode : summary.modes) {
     const std::optional<Seconds> time = mode.measured();

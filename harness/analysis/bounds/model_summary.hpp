@@ -24,7 +24,7 @@ struct ModeSummary {
 /// What a model takes now, what its fastest mode takes, and what limits it. It refers to the bounds
 /// that it summarises.
 struct ModelSummary {
-  std::optional<Seconds> now;            ///< end to end, mode plain
+  std::optional<Seconds> now;            ///< end to end, as the library executes it by default
   const ModeSummary* fastest = nullptr;  ///< measured in the model's own type, faster than now
   std::optional<Seconds> library;        ///< the least complete bound of the library
   std::optional<Seconds> hardware;       ///< absent: not known, or incomplete

@@ -171,6 +171,7 @@ struct ModelOptions {
   /// How a device gets the model. Absent: the backend's own way. Where there is no device, the
   /// model is unsupported with any of them.
   std::optional<LaunchMode> launches{};
+  bool fusion = false;             ///< for a backend that plans models: it may fuse and fold layers
 };
 
 /// One library on one device. It exists only in a worker process.
@@ -202,6 +203,11 @@ class Backend {
   virtual void partition_threads(std::size_t lanes) { static_cast<void>(lanes); }
   /// Gives the calling thread the share of lane `lane`.
   virtual void enter_lane(std::size_t lane) { static_cast<void>(lane); }
+
+  /// Returns whether the backend plans whole models itself, as an inference runtime does. It then
+  /// gets a model as written in every mode, and ModelOptions say what it may do. So there are no
+  /// modes with variants, layouts or 8-bit integers that the harness chooses.
+  [[nodiscard]] virtual bool plans_models() const { return false; }
 
   /// Prepares a whole model. Each layer uses the variant given for its key, otherwise the library's
   /// choice. Results are passed on in the layouts in which a layer leaves them. Allocates nothing.

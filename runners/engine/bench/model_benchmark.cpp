@@ -120,6 +120,9 @@ void ModelBenchmark::finish(const RequestedModel& model, std::size_t index) {
     return;
   }
   row.first_call = mode.ready.first_call;
+  if (!row.creation) {  // a runtime creates its session with the weights
+    row.creation = mode.ready.prepared.program->facts().creation;
+  }
   row.output_hash = output_hash(mode.ready.outputs);
   check(model, mode);
   if (row.outcome.ok()) {
@@ -356,6 +359,8 @@ void ModelBenchmark::run(const std::function<void(results::Execution)>& emit,
     execution.mode = to_text(request_.modes[i].mode);
     execution.row.key.text = "model:" + request_.name;
     execution.row.variant = execution.mode;
+    execution.row.library_choice =
+        request_.modes[i].mode == results::ExecutionMode{.fusion = backend_.plans_models()};
     execution.row.started = current_time();
   }
   fmt::print(stderr, "executing {} (seed {})\n", request_.name, request_.seed);

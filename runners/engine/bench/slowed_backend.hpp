@@ -37,6 +37,7 @@ class SlowedBackend final : public worker::Backend {
                                          const std::string& variant) override;
   void partition_threads(std::size_t lanes) override { backend_.partition_threads(lanes); }
   void enter_lane(std::size_t lane) override { backend_.enter_lane(lane); }
+  [[nodiscard]] bool plans_models() const override { return backend_.plans_models(); }
   [[nodiscard]] worker::PreparedModel prepare_model(const model::Graph& graph,
                                                     const worker::ModelOptions& options) override;
   [[nodiscard]] worker::Reproducer reproduce(const worker::ReproducerRequest& request) override {

@@ -109,6 +109,10 @@ ModeGraph graph_of_mode(const model::Graph& graph,
                                  ? graph
                                  : rewrite::typed_graph(graph, request.mode.other_type());
   ModeGraph result;
+  if (backend.plans_models()) {
+    result.fused = rewrite::fused_graph(typed, {});
+    return result;
+  }
   std::vector<rewrite::Match> chosen;
   if (request.mode.best_variant && !request.mode.int8) {
     chosen = named_matches(typed, request.steps);

@@ -27,6 +27,8 @@ struct ModeGraph {
 ///   one.
 /// - int8: the fused graph is quantised.
 ///
+/// For a backend that plans models itself, the graph stays as written.
+///
 /// Throws Error{kUser} for steps that do not fit the graph.
 [[nodiscard]] ModeGraph graph_of_mode(const model::Graph& graph,
                                       const worker::ModeRequest& request,

@@ -31,6 +31,17 @@ results::Outcome checked(const model::Graph& graph, const std::vector<model::Ten
   return {};
 }
 
+/// Returns why a backend that plans models itself has no such mode.
+results::Outcome with_own_plan(const results::ExecutionMode& mode) {
+  if (!mode.best_variant && !mode.channels_last && !mode.int8) {
+    return {};
+  }
+  return {results::Outcome::Kind::kUnsupported,
+          fmt::format("this runtime chooses variants, layouts and 8-bit integers itself, so it has "
+                      "no mode {}",
+                      to_text(mode))};
+}
+
 /// Compares a program's outputs with those of the same launches one by one.
 results::Outcome compared(const std::vector<model::Tensor>& outputs,
                           const std::vector<model::Tensor>& launched) {
@@ -72,6 +83,12 @@ ReadyModel prepare_mode(worker::Backend& backend,
                         const RequestedModel& model,
                         const worker::ModeRequest& mode) {
   ReadyModel ready;
+  if (backend.plans_models()) {
+    ready.outcome = with_own_plan(mode.mode);
+    if (!ready.outcome.ok()) {
+      return ready;
+    }
+  }
   ready.plan = graph_of_mode(model.graph(), mode, backend);
   if (mode.mode.best_variant) {
     ready.plan.variants =
@@ -79,7 +96,10 @@ ReadyModel prepare_mode(worker::Backend& backend,
   }
   ready.prepared = backend.prepare_model(
       ready.plan.fused.graph,
-      {ready.plan.variants, mode.mode.parallel_branches, worker::find_launch_mode(mode.mode)});
+      {ready.plan.variants,
+       mode.mode.parallel_branches,
+       worker::find_launch_mode(mode.mode),
+       mode.mode.fusion});
   ready.outcome = ready.prepared.outcome;
   if (ready.outcome.ok() && ready.plan.observed) {
     ready.observed = backend.prepare_model(ready.plan.observed->graph, {});

@@ -49,6 +49,14 @@ TEST(ModelSummary, says_what_a_model_takes_and_what_limits_it) {
   EXPECT_EQ(summary.hardware, Seconds(3.3));
 }
 
+TEST(ModelSummary, takes_what_a_runtime_does_by_default_as_now) {
+  ModelBounds model = sample();
+  model.executions[1].library_choice = true;
+  const ModelSummary summary = summarize(model);
+  EXPECT_EQ(summary.now, Seconds(5.0));
+  EXPECT_EQ(summary.fastest, nullptr) << "no mode is faster than now";
+}
+
 TEST(ModelSummary, has_a_row_for_each_mode) {
   const ModelBounds model = sample();
   const ModelSummary summary = summarize(model);

@@ -31,7 +31,7 @@ FOREIGN = [
     (r"benchmark/", ("runners/engine/bench", "runners/onednn/reproducer", "tests")),
     (r"prometheus/", ("reporting/prometheus", "harness/serve", "harness/cli", "tests")),
     (r"(boost/(asio|beast)/|curl/|zlib\.h)", ("harness/serve", "tests")),
-    (r"onnx/", ("harness/model/onnx", "suites/zoo", "harness/cli", "tests", "runners/engine")),
+    (r"onnx/", ("harness/model/onnx", "suites/zoo", "harness/cli", "tests", "runners/engine", "runners/onnxruntime")),
 ]
 HEAVY_IN_HEADERS = re.compile(r"(nlohmann/json\.hpp|toml\+\+|CLI/|onnx/|google/protobuf|(oneapi/)?dnnl|sqlite3)")
 # Modules whose namespace is not named after their folder.

@@ -12,9 +12,11 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <initializer_list>
 #include <map>
 #include <optional>
 #include <regex>
+#include <string_view>
 
 #include "harness/base/digest.hpp"
 #include "harness/base/error.hpp"
@@ -167,23 +169,27 @@ void write_stack_file(const fs::path& folder,
     }
     return result + "\"";
   };
-  const auto dnnl = std::find_if(libraries.begin(), libraries.end(), [](const fs::path& library) {
-    return library.filename().string().rfind("libdnnl.so", 0) == 0;
-  });
-  const bool cuda = std::any_of(libraries.begin(), libraries.end(), [](const fs::path& library) {
-    const std::string name = library.filename().string();
-    return name.rfind("libcudnn", 0) == 0 || name.rfind("libcublas", 0) == 0;
-  });
-  const auto cudnn = std::find_if(libraries.begin(), libraries.end(), [](const fs::path& library) {
-    return library.filename().string().rfind("libcudnn.so", 0) == 0;
-  });
-  if (dnnl == libraries.end() && !cuda) {
+  const auto first_called = [&](std::initializer_list<std::string_view> beginnings) {
+    return std::find_if(libraries.begin(), libraries.end(), [&](const fs::path& library) {
+      const std::string file = library.filename().string();
+      return std::any_of(beginnings.begin(), beginnings.end(), [&](std::string_view beginning) {
+        return file.starts_with(beginning);
+      });
+    });
+  };
+  const auto dnnl = first_called({"libdnnl.so"});
+  const auto runtime = first_called({"libonnxruntime.so"});
+  const auto cudnn = first_called({"libcudnn.so"});
+  const auto none = libraries.end();
+  if (dnnl == none && runtime == none && first_called({"libcudnn", "libcublas"}) == none) {
     throw Error(Error::Kind::kUser,
                 fmt::format("{} do not contain a library that a worker measures (libdnnl, "
-                            "libcudnn, libcublas); their libraries: {}",
+                            "libonnxruntime, libcudnn, libcublas); their libraries: {}",
                             fmt::join(request.packages, ", "),
                             libraries.empty() ? "none" : libraries.front().string() + "…"));
   }
+  // ONNX Runtime's CUDA packages lie beside cuDNN.
+  const auto measured = dnnl != none ? dnnl : runtime != none ? runtime : cudnn;
   std::vector<std::string> folders;
   for (const fs::path& library : libraries) {
     const std::string parent = quoted(library.parent_path().string());
@@ -198,11 +204,12 @@ void write_stack_file(const fs::path& folder,
   for (const std::string& file : files) {
     out << "# sha256 " << file << '\n';
   }
-  out << fmt::format("backend = \"{}\"\n", dnnl != libraries.end() ? "onednn" : "cuda");
-  if (dnnl != libraries.end()) {
-    out << fmt::format("libraries = [{}]\n", quoted(dnnl->string()));
-  } else if (cudnn != libraries.end()) {
-    out << fmt::format("libraries = [{}]\n", quoted(cudnn->string()));
+  out << fmt::format("backend = \"{}\"\n",
+                     dnnl != none      ? "onednn"
+                     : runtime != none ? "onnxruntime"
+                                       : "cuda");
+  if (measured != none) {
+    out << fmt::format("libraries = [{}]\n", quoted(measured->string()));
   }
   out << fmt::format("folders = [{}]\n", fmt::join(folders, ", "));
   if (const std::optional<fs::path> loader = loader_below(folder)) {

@@ -11,6 +11,9 @@
 #include "runners/onednn/exec/instruction_set.hpp"
 #include "runners/onednn/library_loader.hpp"
 #endif
+#ifdef PLUMB_ONNXRUNTIME_LIBRARY
+#include "runners/onnxruntime/onnxruntime_backend.hpp"
+#endif
 
 namespace plumb::contract {
 namespace {
@@ -62,6 +65,16 @@ std::vector<BackendEntry> built_backends() {
        [](const worker::Variant& variant) {
          return onednn::is_before_vnni(analysis::implementation_name(variant.text).instruction_set);
        }});
+#endif
+#ifdef PLUMB_ONNXRUNTIME_LIBRARY
+  // Another version than ci/setup's: PLUMB_TEST_ONNXRUNTIME names its file.
+  entries.push_back({"onnxruntime",
+                     [] {
+                       const char* const named = std::getenv("PLUMB_TEST_ONNXRUNTIME");
+                       return onnxruntime::make_onnxruntime_backend(
+                           {named != nullptr ? named : PLUMB_ONNXRUNTIME_LIBRARY}, 1);
+                     },
+                     [](const worker::Variant& /*variant*/) { return false; }});
 #endif
   return entries;
 }

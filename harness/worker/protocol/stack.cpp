@@ -243,7 +243,8 @@ Stack plain_stack(const fs::path& folder) {
     looked.push_back(fmt::format("'{}'", place.string()));
     for (const auto& [backend, library] : {std::pair{"onednn", "libdnnl.so.3"},
                                            {"cuda", "libcudnn.so."},
-                                           {"cuda", "libcublasLt.so."}}) {
+                                           {"cuda", "libcublasLt.so."},
+                                           {"onnxruntime", "libonnxruntime.so."}}) {
       if (const fs::path found = find_library(place, library); !found.empty()) {
         stack.backend = backend;
         stack.libraries = {found};
@@ -254,7 +255,8 @@ Stack plain_stack(const fs::path& folder) {
   }
   throw Error(Error::Kind::kUser,
               fmt::format("the folder '{}' is no stack: it has no stack.toml, and there is no "
-                          "libdnnl.so.3, libcudnn.so.* or libcublasLt.so.* in {}",
+                          "libdnnl.so.3, libcudnn.so.*, libcublasLt.so.* or libonnxruntime.so.* in "
+                          "{}",
                           folder.string(),
                           fmt::join(looked, ", ")));
 }

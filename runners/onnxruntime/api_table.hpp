@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+// What this worker uses of ONNX Runtime's C API. The library hands out one table of functions.
+// Later versions only append to it, so a function's position never changes.
+
+struct OrtAllocator;
+struct OrtEnv;
+struct OrtIoBinding;
+struct OrtRunOptions;
+struct OrtSession;
+struct OrtSessionOptions;
+struct OrtStatus;
+struct OrtThreadingOptions;
+struct OrtValue;
+
+namespace plumb::onnxruntime {
+
+/// The version of the table that has all functions below: that of ONNX Runtime 1.15.
+inline constexpr std::uint32_t kApiVersion = 15;
+
+/// What OrtGetApiBase() returns.
+struct ApiBase {
+  const void* (*get_api)(std::uint32_t version);
+  const char* (*version)();
+};
+
+/// Function of the table by its position.
+template <std::size_t position, typename Signature>
+struct Entry {
+  static constexpr std::size_t kPosition = position;
+  using Function = Signature*;
+};
+
+namespace api {
+
+inline constexpr int kLogWarnings = 2;
+inline constexpr int kParallelExecution = 1;
+
+using GetErrorMessage = Entry<2, const char*(const OrtStatus*)>;
+using CreateSessionFromArray =
+    Entry<8,
+          OrtStatus*(
+              const OrtEnv*, const void*, std::size_t, const OrtSessionOptions*, OrtSession**)>;
+using CreateSessionOptions = Entry<10, OrtStatus*(OrtSessionOptions**)>;
+using SetSessionExecutionMode = Entry<13, OrtStatus*(OrtSessionOptions*, int)>;
+using EnableProfiling = Entry<14, OrtStatus*(OrtSessionOptions*, const char*)>;
+using SetSessionGraphOptimizationLevel = Entry<23, OrtStatus*(OrtSessionOptions*, int)>;
+using SetIntraOpNumThreads = Entry<24, OrtStatus*(OrtSessionOptions*, int)>;
+using SetInterOpNumThreads = Entry<25, OrtStatus*(OrtSessionOptions*, int)>;
+using CreateTensorAsOrtValue =
+    Entry<48, OrtStatus*(OrtAllocator*, const std::int64_t*, std::size_t, int, OrtValue**)>;
+using GetTensorMutableData = Entry<51, OrtStatus*(OrtValue*, void**)>;
+using AllocatorFree = Entry<76, OrtStatus*(OrtAllocator*, void*)>;
+using GetAllocatorWithDefaultOptions = Entry<78, OrtStatus*(OrtAllocator**)>;
+using ReleaseEnv = Entry<92, void(OrtEnv*)>;
+using ReleaseStatus = Entry<93, void(OrtStatus*)>;
+using ReleaseSession = Entry<95, void(OrtSession*)>;
+using ReleaseValue = Entry<96, void(OrtValue*)>;
+using ReleaseSessionOptions = Entry<100, void(OrtSessionOptions*)>;
+using SessionEndProfiling = Entry<110, OrtStatus*(OrtSession*, OrtAllocator*, char**)>;
+using CreateEnvWithGlobalThreadPools =
+    Entry<119, OrtStatus*(int, const char*, const OrtThreadingOptions*, OrtEnv**)>;
+using DisablePerSessionThreads = Entry<120, OrtStatus*(OrtSessionOptions*)>;
+using CreateThreadingOptions = Entry<121, OrtStatus*(OrtThreadingOptions**)>;
+using ReleaseThreadingOptions = Entry<122, void(OrtThreadingOptions*)>;
+using GetAvailableProviders = Entry<125, OrtStatus*(char***, int*)>;
+using ReleaseAvailableProviders = Entry<126, OrtStatus*(char**, int)>;
+using RunWithBinding =
+    Entry<133, OrtStatus*(OrtSession*, const OrtRunOptions*, const OrtIoBinding*)>;
+using CreateIoBinding = Entry<134, OrtStatus*(OrtSession*, OrtIoBinding**)>;
+using ReleaseIoBinding = Entry<135, void(OrtIoBinding*)>;
+using BindInput = Entry<136, OrtStatus*(OrtIoBinding*, const char*, const OrtValue*)>;
+using BindOutput = Entry<137, OrtStatus*(OrtIoBinding*, const char*, const OrtValue*)>;
+using SetGlobalIntraOpNumThreads = Entry<147, OrtStatus*(OrtThreadingOptions*, int)>;
+using SetGlobalInterOpNumThreads = Entry<148, OrtStatus*(OrtThreadingOptions*, int)>;
+
+}  // namespace api
+
+/// Deleter of a handle by the function that releases its type.
+template <typename Handle>
+struct Release {
+  void (*function)(Handle*) = nullptr;
+  void operator()(Handle* handle) const { function(handle); }
+};
+template <typename Handle>
+using Owned = std::unique_ptr<Handle, Release<Handle>>;
+
+}  // namespace plumb::onnxruntime

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runners/onnxruntime/library.hpp"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+
+#include "harness/base/error.hpp"
+
+namespace plumb::onnxruntime {
+namespace {
+
+constexpr const char* kHowToGet =
+    "write a stack with `libraries = [\".../libonnxruntime.so.1.x\"]`, or let `plumb stacks fetch "
+    "onnxruntime==VERSION` make one";
+
+[[noreturn]] void fail(const std::string& what) {
+  throw Error(Error::Kind::kEnvironment, fmt::format("{}: {}", what, kHowToGet));
+}
+
+}  // namespace
+
+Library::Library(const std::vector<std::filesystem::path>& files, int threads) {
+  if (files.empty()) {
+    fail("the stack names no library of ONNX Runtime");
+  }
+  using GetApiBase = const ApiBase* (*)();
+  GetApiBase get_base = nullptr;
+  for (const std::filesystem::path& file : files) {
+    void* const handle = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (handle == nullptr) {
+      const char* const reason = dlerror();
+      fail(fmt::format("the library '{}' cannot be loaded ({})",
+                       file.string(),
+                       reason != nullptr ? reason : "unknown reason"));
+    }
+    if (void* const symbol = dlsym(handle, "OrtGetApiBase")) {
+      get_base = reinterpret_cast<GetApiBase>(symbol);
+    }
+  }
+  if (get_base == nullptr) {
+    fail("none of the stack's libraries is ONNX Runtime (no symbol OrtGetApiBase)");
+  }
+  version_ = get_base()->version();
+  table_ = static_cast<const void* const*>(get_base()->get_api(kApiVersion));
+  if (table_ == nullptr) {
+    fail(fmt::format("ONNX Runtime {} is older than 1.{}, the first that this worker can use",
+                     version_,
+                     kApiVersion));
+  }
+  const auto options =
+      make<api::CreateThreadingOptions, api::ReleaseThreadingOptions, OrtThreadingOptions>();
+  call<api::SetGlobalIntraOpNumThreads>(options.get(), threads);
+  call<api::SetGlobalInterOpNumThreads>(options.get(), threads);
+  environment_ = make<api::CreateEnvWithGlobalThreadPools, api::ReleaseEnv, OrtEnv>(
+      api::kLogWarnings, "plumb", options.get());
+  call<api::GetAllocatorWithDefaultOptions>(&allocator_);
+}
+
+void Library::check(OrtStatus* status) const {
+  if (status == nullptr) {
+    return;
+  }
+  const std::string message = find<api::GetErrorMessage>()(status);
+  find<api::ReleaseStatus>()(status);
+  throw Error(Error::Kind::kEnvironment, "ONNX Runtime: " + message);
+}
+
+std::vector<std::string> Library::providers() const {
+  char** names = nullptr;
+  int count = 0;
+  call<api::GetAvailableProviders>(&names, &count);
+  std::vector<std::string> result(names, names + count);
+  call<api::ReleaseAvailableProviders>(names, count);
+  return result;
+}
+
+}  // namespace plumb::onnxruntime

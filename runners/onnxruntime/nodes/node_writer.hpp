@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "harness/model/key/tensor.hpp"
+
+namespace onnx {
+class GraphProto;
+class ModelProto;
+class TensorProto;
+class ValueInfoProto;
+}  // namespace onnx
+
+namespace plumb::onnxruntime {
+
+/// Names of values; an empty one is an optional operand or output left out.
+using Names = std::vector<std::string>;
+
+/// Value of a node's attribute.
+using NodeValue = std::variant<std::int64_t,
+                               double,
+                               std::string,
+                               std::vector<std::int64_t>,
+                               std::vector<double>,
+                               std::vector<std::string>>;
+/// Attributes of a node by name.
+using NodeAttributes = std::vector<std::pair<std::string, NodeValue>>;
+
+/// Returns ONNX's number of an element type. Throws Error{kUser} for strings.
+[[nodiscard]] std::int32_t onnx_type(model::DataType type);
+
+/// Describes an input or output of a model.
+void describe(onnx::ValueInfoProto& value, const std::string& name, const model::TensorType& type);
+
+/// Sets an initializer's name, type and bytes.
+void fill(onnx::TensorProto& tensor, const std::string& name, const model::Tensor& content);
+
+/// Writer of the nodes of one ONNX model.
+class NodeWriter {
+ public:
+  NodeWriter();
+  ~NodeWriter();
+  NodeWriter(const NodeWriter&) = delete;
+  NodeWriter& operator=(const NodeWriter&) = delete;
+  NodeWriter(NodeWriter&&) = delete;
+  NodeWriter& operator=(NodeWriter&&) = delete;
+
+  /// Sets what the nodes that follow are called.
+  void begin(const std::string& name);
+  /// Adds a node. Operands and outputs left out at the end are not written.
+  void add(std::string_view op, Names inputs, Names outputs, const NodeAttributes& attributes = {});
+  /// Adds a node with one output of a new name, which it returns.
+  [[nodiscard]] std::string add_value(std::string_view op,
+                                      Names inputs,
+                                      const NodeAttributes& attributes = {});
+  /// Adds a list of integers as a constant and returns its name.
+  [[nodiscard]] std::string integers(const std::vector<std::int64_t>& values);
+  /// Adds a list of f32 numbers as a constant and returns its name.
+  [[nodiscard]] std::string reals(const std::vector<double>& values);
+  /// Adds a single number as a constant and returns its name.
+  [[nodiscard]] std::string number(model::DataType type, double value);
+  /// Adds a constant of zeros and returns its name.
+  [[nodiscard]] std::string zeros(const model::TensorType& type);
+  /// Says that a node needs at least this version of the operators.
+  void require_opset(std::int64_t opset);
+
+  void add_input(const std::string& name, const model::TensorType& type);
+  void add_output(const std::string& name, const model::TensorType& type);
+  /// Returns the model's bytes.
+  [[nodiscard]] std::string finish();
+
+ private:
+  [[nodiscard]] std::string add_constant(const model::Tensor& content);
+
+  std::unique_ptr<onnx::ModelProto> model_;
+  std::int64_t opset_;
+  std::string name_;
+  std::size_t nodes_ = 0;  // that are called so
+  std::size_t names_ = 0;  // made so far
+};
+
+}  // namespace plumb::onnxruntime

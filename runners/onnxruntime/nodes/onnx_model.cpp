@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runners/onnxruntime/nodes/onnx_model.hpp"
+
+#include <fmt/format.h>
+#include <onnx/onnx_pb.h>
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <optional>
+#include <set>
+
+#include "harness/base/error.hpp"
+#include "runners/onnxruntime/nodes/layer_nodes.hpp"
+
+namespace plumb::onnxruntime {
+namespace {
+
+constexpr std::int64_t kLargestModel = std::numeric_limits<std::int32_t>::max() - (1 << 20);
+
+bool is_input(const NamedValue& value) {
+  return !value.name.empty() && !value.type.constant;
+}
+
+/// Writer of a whole graph.
+class GraphWriter {
+ public:
+  explicit GraphWriter(const model::Graph& graph) : graph_(graph) {
+    for (const model::ValueId input : graph.inputs) {
+      static_cast<void>(operand_name(input, false));
+    }
+  }
+
+  OnnxModel write() {
+    for (const model::Layer& layer : graph_.layers) {
+      if (layer.role == model::Layer::Role::kUnsupported) {
+        throw Error(Error::Kind::kUser, fmt::format("layer '{}': {}", layer.name, layer.reason));
+      }
+      if (layer.role != model::Layer::Role::kFolded) {
+        write_layer_nodes(layer);
+      }
+    }
+    for (const model::ValueId output : graph_.outputs) {
+      add_output(output);
+    }
+    model_.bytes = writer_.finish();
+    return std::move(model_);
+  }
+
+  [[nodiscard]] std::vector<model::ValueId> operands() const { return operands_; }
+
+ private:
+  void write_layer_nodes(const model::Layer& layer) {
+    NamedLayer named{layer.spec, {}, {}};
+    for (std::size_t i = 0; i < layer.spec.inputs.size(); ++i) {
+      named.inputs.push_back(layer.spec.has_input(i) ? name_of(layer.inputs.at(i).value())
+                                                     : std::string());
+    }
+    for (std::size_t i = 0; i < layer.spec.outputs.size(); ++i) {
+      named.outputs.push_back(fmt::format("v{}", layer.outputs.at(i)));
+      made_.insert(layer.outputs[i]);
+    }
+    writer_.begin(layer.name);
+    try {
+      write_nodes(named, writer_);
+    } catch (const Error& refusal) {
+      throw Error(refusal.kind(), fmt::format("layer '{}': {}", layer.name, refusal.what()));
+    }
+  }
+
+  /// Returns the name of a value that a layer reads. One that no node makes becomes an operand.
+  std::string name_of(model::ValueId value) {
+    return made_.contains(value) ? fmt::format("v{}", value) : operand_name(value, true);
+  }
+
+  std::string operand_name(model::ValueId value, bool constant) {
+    const std::string name = fmt::format("v{}", value);
+    if (known_.insert(value).second) {
+      model::TensorType type = graph_.values[value].type;
+      type.constant = constant;
+      if (!constant) {
+        writer_.add_input(name, type);
+      }
+      model_.operands.push_back({name, type});
+      operands_.push_back(value);
+    }
+    return name;
+  }
+
+  void add_output(model::ValueId value) {
+    const model::TensorType& type = graph_.values[value].type;
+    std::string name = name_of(value);
+    if (!made_.contains(value) || !given_.insert(value).second) {
+      writer_.begin(fmt::format("output{}", model_.outputs.size()));
+      name = writer_.add_value("Identity", {name});
+    }
+    writer_.add_output(name, type);
+    model_.outputs.push_back({name, type});
+  }
+
+  const model::Graph& graph_;
+  NodeWriter writer_;
+  OnnxModel model_;
+  std::vector<model::ValueId> operands_;
+  std::set<model::ValueId> known_;  // operands
+  std::set<model::ValueId> made_;   // by nodes
+  std::set<model::ValueId> given_;  // outputs under their own name
+};
+
+}  // namespace
+
+Bytes OnnxModel::weight_bytes() const {
+  Bytes sum;
+  for (const NamedValue& operand : operands) {
+    if (operand.type.constant) {
+      sum += model::byte_size(operand.type);
+    }
+  }
+  return sum;
+}
+
+std::string OnnxModel::with_weights(std::span<const model::Tensor> values) const {
+  PLUMB_CHECK(values.size() == operands.size());
+  if (weight_bytes().value > kLargestModel) {
+    throw Error(Error::Kind::kUser,
+                fmt::format("its weights have {} bytes, and a model in memory at most {}",
+                            weight_bytes().value,
+                            kLargestModel));
+  }
+  // Messages one behind the other are read as one: the second adds its initializers.
+  onnx::ModelProto weights;
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    if (operands[i].type.constant && !operands[i].name.empty()) {
+      fill(*weights.mutable_graph()->add_initializer(), operands[i].name, values[i]);
+    }
+  }
+  std::string whole = bytes;
+  weights.AppendToString(&whole);
+  return whole;
+}
+
+std::string OnnxModel::with_weights_as_inputs() const {
+  onnx::ModelProto inputs;
+  for (const NamedValue& operand : operands) {
+    if (operand.type.constant && !operand.name.empty()) {
+      describe(*inputs.mutable_graph()->add_input(), operand.name, operand.type);
+    }
+  }
+  std::string whole = bytes;
+  inputs.AppendToString(&whole);
+  return whole;
+}
+
+OnnxModel write_layer(const model::LayerSpec& spec) {
+  OnnxModel model;
+  NodeWriter writer;
+  writer.begin(spec.op);
+  NamedLayer layer{spec, {}, {}};
+  for (std::size_t i = 0; i < spec.inputs.size(); ++i) {
+    NamedValue value;
+    if (spec.has_input(i)) {
+      value = {fmt::format("x{}", i), *spec.inputs[i]};
+    }
+    if (is_input(value)) {
+      writer.add_input(value.name, value.type);
+    }
+    layer.inputs.push_back(value.name);
+    model.operands.push_back(std::move(value));
+  }
+  for (std::size_t i = 0; i < spec.outputs.size(); ++i) {
+    layer.outputs.push_back(fmt::format("y{}", i));
+    writer.add_output(layer.outputs.back(), spec.outputs[i]);
+    model.outputs.push_back({layer.outputs.back(), spec.outputs[i]});
+  }
+  write_nodes(layer, writer);
+  model.bytes = writer.finish();
+  return model;
+}
+
+OnnxModel write_model(const model::Graph& graph, std::vector<model::ValueId>& values) {
+  GraphWriter writer(graph);
+  OnnxModel model = writer.write();
+  values = writer.operands();
+  return model;
+}
+
+}  // namespace plumb::onnxruntime

@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runners/onnxruntime/onnxruntime_backend.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <new>
+#include <optional>
+#include <unordered_map>
+#include <utility>
+
+#include "harness/base/digest.hpp"
+#include "harness/base/error.hpp"
+#include "runners/engine/bench/random_operands.hpp"
+#include "runners/engine/exec/mapped_file.hpp"
+#include "runners/engine/exec/memory_limit.hpp"
+#include "runners/onnxruntime/session_program.hpp"
+
+namespace plumb::onnxruntime {
+namespace {
+
+constexpr Bytes kLargestTrial{64 << 20};  // of weights: larger ones take long to make
+
+/// Runs `attempt` and turns every refusal into an outcome.
+template <typename Attempt>
+results::Outcome outcome_of(Attempt attempt) {
+  try {
+    attempt();
+    return {};
+  } catch (const std::bad_alloc&) {
+    return {results::Outcome::Kind::kOutOfMemory, "the operands do not fit into memory"};
+  } catch (const Error& refusal) {
+    if (refusal.kind() == Error::Kind::kInternal) {
+      throw;
+    }
+    return {results::Outcome::Kind::kUnsupported, refusal.what()};
+  }
+}
+
+/// Returns whether the runtime may have another kernel for a layer that works in blocks of
+/// channels, and then reorders its operands.
+bool has_blocked_kernels(const model::LayerSpec& spec) {
+  constexpr std::array<std::string_view, 4> kOperators{
+      "average_pool", "conv", "max_pool", "resize"};
+  return std::find(kOperators.begin(), kOperators.end(), spec.op) != kOperators.end();
+}
+
+std::string variant_text(Optimization level) {
+  return "optimization=" + to_text(level);
+}
+
+Optimization wanted_optimization() {
+  const char* const text = std::getenv(kOptimizationVariable);
+  if (text == nullptr) {
+    return Optimization::kAll;
+  }
+  const std::optional<Optimization> level = parse_optimization(text);
+  if (!level || *level == Optimization::kOff) {
+    throw Error(
+        Error::Kind::kUser,
+        fmt::format("{} is '{}': give it basic, extended or all", kOptimizationVariable, text));
+  }
+  return *level;
+}
+
+class OnnxRuntimeBackend final : public worker::Backend {
+ public:
+  OnnxRuntimeBackend(const std::vector<std::filesystem::path>& libraries, int threads)
+      : library_(libraries, threads), threads_(threads), optimization_(wanted_optimization()) {}
+
+  [[nodiscard]] results::Environment describe() const override {
+    const std::filesystem::path path = engine::mapped_file(library_.address());
+    const std::string digest = path.empty() ? "unknown" : sha256_of_file(path);
+    results::Environment environment;
+    environment.identity["backend"] = "onnxruntime";
+    environment.identity["library"] =
+        fmt::format("onnxruntime-{}-{}", library_.version(), digest.substr(0, 16));
+    if (optimization_ != Optimization::kAll) {
+      environment.identity["library.optimization"] = to_text(optimization_);
+    }
+    environment.facts["library.version"] = library_.version();
+    environment.facts["library.path"] = path.string();
+    environment.facts["library.sha256"] = digest;
+    environment.facts["library.build_id"] = engine::build_id(library_.address());
+    environment.facts["library.providers"] =
+        fmt::format("{}", fmt::join(library_.providers(), ","));
+    environment.facts["backend.sha256"] = sha256_of_file(
+        engine::mapped_file(reinterpret_cast<const void*>(&make_onnxruntime_backend)));
+    return environment;
+  }
+
+  [[nodiscard]] bool plans_models() const override { return true; }
+
+  [[nodiscard]] results::Outcome supports(const model::LayerKey& key) const override {
+    const auto [at, added] = supported_.try_emplace(key);
+    if (added) {
+      at->second = outcome_of([&] { try_layer(model::parse_key(key)); });
+    }
+    return at->second;
+  }
+
+  [[nodiscard]] std::vector<worker::Variant> variants(const model::LayerKey& key) const override {
+    std::vector<worker::Variant> result;
+    if (supports(key).ok()) {
+      for (const Optimization level : levels(model::parse_key(key))) {
+        result.push_back({variant_text(level), result.empty()});
+      }
+    }
+    return result;
+  }
+
+  [[nodiscard]] worker::Prepared prepare(const model::LayerKey& key,
+                                         const std::string& variant) override {
+    worker::Prepared prepared;
+    prepared.outcome = supports(key);
+    if (!prepared.outcome.ok()) {
+      return prepared;
+    }
+    const model::LayerSpec spec = model::parse_key(key);
+    for (const Optimization level : levels(spec)) {
+      if (variant_text(level) == variant) {
+        prepared.program = std::make_unique<SessionProgram>(
+            library_, write_layer(spec), SessionSettings{level, false, share_, true});
+        return prepared;
+      }
+    }
+    prepared.outcome = {
+        results::Outcome::Kind::kUnsupported,
+        fmt::format("this backend has no variant '{}' of the key; its first is '{}'",
+                    variant,
+                    variant_text(optimization_))};
+    return prepared;
+  }
+
+  void partition_threads(std::size_t lanes) override {
+    share_ = std::max(1, threads_ / static_cast<int>(lanes));
+  }
+
+  [[nodiscard]] worker::PreparedModel prepare_model(const model::Graph& graph,
+                                                    const worker::ModelOptions& options) override {
+    worker::PreparedModel prepared;
+    if (options.parallel_branches && threads_ < 2) {
+      prepared.outcome = {results::Outcome::Kind::kUnsupported,
+                          "nodes side by side need two threads or more"};
+      return prepared;
+    }
+    prepared.outcome = outcome_of([&] {
+      OnnxModel model = write_model(graph, prepared.operands);
+      prepared.memory = memory_needed(graph, model);
+      try_model(model);
+      const SessionSettings settings{options.fusion ? optimization_ : Optimization::kOff,
+                                     options.parallel_branches,
+                                     share_,
+                                     true};
+      prepared.variants.assign(graph.layers.size(), variant_text(settings.optimization));
+      prepared.program = std::make_unique<SessionProgram>(library_, std::move(model), settings);
+    });
+    const std::optional<Bytes> available = engine::available_memory();
+    if (prepared.outcome.ok() && available && prepared.memory > *available) {
+      prepared.program.reset();
+      prepared.outcome = {results::Outcome::Kind::kOutOfMemory,
+                          fmt::format("the model may need {} bytes of memory, and {} are free",
+                                      prepared.memory.value,
+                                      available->value)};
+    }
+    return prepared;
+  }
+
+ private:
+  /// Lists the levels that execute a layer in different ways, the default first.
+  [[nodiscard]] std::vector<Optimization> levels(const model::LayerSpec& spec) const {
+    std::vector<Optimization> result{optimization_};
+    if (optimization_ == Optimization::kAll && has_blocked_kernels(spec)) {
+      result.push_back(Optimization::kExtended);
+    }
+    return result;
+  }
+
+  /// Finds out whether the runtime can execute a layer. Some kernels refuse only when they run.
+  void try_layer(const model::LayerSpec& spec) const {
+    OnnxModel model = write_layer(spec);
+    try_model(model);
+    if (model.weight_bytes() > kLargestTrial) {
+      return;
+    }
+    model.bytes = model.with_weights_as_inputs();
+    for (NamedValue& operand : model.operands) {
+      operand.type.constant = false;
+    }
+    SessionProgram program(library_, std::move(model), {Optimization::kOff, false, share_, false});
+    program.bind(0, engine::random_operands(spec, 1), false);
+    program.enqueue(0);
+    program.synchronize();
+  }
+
+  /// Finds out whether the runtime can execute a model, without its weights.
+  void try_model(const OnnxModel& model) const {
+    const Session session(
+        library_, model.with_weights_as_inputs(), {Optimization::kOff, false, share_, false});
+  }
+
+  /// Returns at most how much memory a model needs: its weights in the message, in the session and
+  /// prepacked, and every value.
+  static Bytes memory_needed(const model::Graph& graph, const OnnxModel& model) {
+    Bytes sum{3 * model.weight_bytes().value};
+    for (const model::Layer& layer : graph.layers) {
+      if (layer.role == model::Layer::Role::kCompute) {
+        for (const model::TensorType& output : layer.spec.outputs) {
+          sum += model::byte_size(output);
+        }
+      }
+    }
+    return sum;
+  }
+
+  Library library_;
+  int threads_;
+  std::optional<int> share_;   // of each lane; absent: there are no lanes
+  Optimization optimization_;  // of the mode fusion, and of layers
+  mutable std::unordered_map<model::LayerKey, results::Outcome> supported_;
+};
+
+}  // namespace
+
+std::unique_ptr<worker::Backend> make_onnxruntime_backend(
+    const std::vector<std::filesystem::path>& libraries, int threads) {
+  return std::make_unique<OnnxRuntimeBackend>(libraries, threads);
+}
+
+}  // namespace plumb::onnxruntime

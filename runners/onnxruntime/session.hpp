@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "harness/base/units.hpp"
+#include "harness/model/key/tensor.hpp"
+#include "harness/results/attributes.hpp"
+#include "runners/onnxruntime/library.hpp"
+
+namespace plumb::onnxruntime {
+
+/// Levels of the runtime's graph optimisation, by its own numbers.
+enum class Optimization { kOff = 0, kBasic = 1, kExtended = 2, kAll = 99 };
+[[nodiscard]] std::string to_text(Optimization level);  ///< "off", "basic", "extended", "all"
+[[nodiscard]] std::optional<Optimization> parse_optimization(std::string_view text);
+
+/// Options of a session.
+struct SessionSettings {
+  Optimization optimization = Optimization::kAll;
+  bool parallel = false;       ///< nodes side by side
+  std::optional<int> threads;  ///< of its own; absent: those that all sessions share
+  bool profile = false;        ///< until end_profile()
+};
+
+/// Tensor in memory of the library.
+class Tensor {
+ public:
+  /// Allocates a tensor. All its bytes are zero.
+  Tensor(const Library& library, const model::TensorType& type);
+  [[nodiscard]] OrtValue* value() const { return value_.get(); }
+  [[nodiscard]] std::span<std::byte> bytes() const { return bytes_; }
+
+ private:
+  Owned<OrtValue> value_;
+  std::span<std::byte> bytes_;
+};
+
+/// One session of the runtime: a model that it has optimised and can run.
+class Session {
+ public:
+  /// Makes a session of a model's bytes. Throws Error{kEnvironment} with the library's reason.
+  Session(const Library& library, const std::string& model, const SessionSettings& settings);
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+  Session(Session&&) = delete;
+  Session& operator=(Session&&) = delete;
+  ~Session();
+
+  [[nodiscard]] OrtSession* handle() const { return session_.get(); }
+  [[nodiscard]] Seconds creation() const { return creation_; }
+  /// Ends the profile and returns what it says of the nodes: how many there are, of which
+  /// operators, and on which execution providers. Empty: none was taken.
+  [[nodiscard]] results::Attributes end_profile();
+
+ private:
+  const Library& library_;
+  std::filesystem::path folder_;  // of the profile; empty: there is none
+  Owned<OrtSession> session_;
+  Seconds creation_{};
+};
+
+}  // namespace plumb::onnxruntime

@@ -33,12 +33,12 @@ results::Outcome checked(const model::Graph& graph, const std::vector<model::Ten
 
 /// Returns why a backend that plans models itself has no such mode.
 results::Outcome with_own_plan(const results::ExecutionMode& mode) {
-  if (!mode.best_variant && !mode.channels_last && !mode.int8) {
+  if (!mode.best_variant && !mode.channels_last && !mode.int8 && !worker::find_launch_mode(mode)) {
     return {};
   }
   return {results::Outcome::Kind::kUnsupported,
-          fmt::format("this runtime chooses variants, layouts and 8-bit integers itself, so it has "
-                      "no mode {}",
+          fmt::format("this runtime chooses variants, layouts, 8-bit integers and launches itself, "
+                      "so it has no mode {}",
                       to_text(mode))};
 }
 

@@ -80,6 +80,9 @@ std::size_t own_operands(const model::LayerSpec& spec) {
 }
 
 void write_operator(NamedLayer layer, NodeWriter& writer) {
+  if (layer.spec.math == model::MathClass::kTf32) {
+    throw Error(Error::Kind::kUser, "no kernel of ONNX Runtime on a CPU multiplies in TF32");
+  }
   layer.inputs.resize(own_operands(layer.spec));
   if (const auto* const rule = find_row(kRules, layer.spec.op); rule != kRules.end()) {
     rule->second(layer, writer);

@@ -71,7 +71,8 @@ TEST(OnnxModel, refuses_what_onnx_has_no_operator_for) {
        {"v1:eltwise_backward;in=f32[3,50],f32[3,50];out=f32[3,50];acc=f32;math=strict;fn=relu;"
         "parameters=[]",
         "v1:gemm;in=f32[6,24],f32[24,32],-,f32[6,32];out=f32[6,32];acc=f32;math=strict;alpha=1.0;"
-        "beta=1.0;trans_a=0;trans_b=0;epilogue=relu_backward@3"}) {
+        "beta=1.0;trans_a=0;trans_b=0;epilogue=relu_backward@3",
+        "v1:matmul;in=f32[2,3],f32[3,4]c;out=f32[2,4];acc=f32;math=tf32"}) {
     EXPECT_THROW(static_cast<void>(write_layer(model::parse_key({key}))), Error) << key;
   }
 }

@@ -312,6 +312,7 @@ session::SuiteRunOptions suite_run_options(const RunOptions& options, const std:
   }
   run.row_timeout = suite::parse_duration(options.row_timeout);
   run.threads = options.threads;
+  run.device = options.device;
   run.processes = options.processes;
   run.resume = options.resume;
   run.mlperf_logs = options.loads.mlperf_logs;

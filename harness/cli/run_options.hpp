@@ -65,6 +65,7 @@ struct RunOptions {
   LoadOptions loads;
   BaselineOptions baseline;
   int threads = 1;
+  std::string device;
   std::size_t processes = 5;
   bool resume = false;
   std::vector<std::string> labels;    ///< NAME=VALUE

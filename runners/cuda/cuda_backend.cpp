@@ -32,9 +32,12 @@ model::LayerSpec interface_of(const model::Graph& graph) {
 
 }  // namespace
 
-CudaBackend::CudaBackend(const CudnnLibrary& library, const Device& device, Observers observers)
+CudaBackend::CudaBackend(const CudnnLibrary& library,
+                         const Device& device,
+                         Observers observers,
+                         std::optional<int> harness)
     : library_(library),
-      context_(device),
+      context_(device, harness),
       observers_(observers),
       cudnn_(library),
       kernels_(context_),

@@ -26,8 +26,11 @@ class CudaBackend final : public worker::Backend {
  public:
   /// Throws DriverRefusal or CudnnRefusal if the GPU or a library does not start. Throws as
   /// DeviceContext does if the GPU is taken. All must outlive the backend. `observers` collect more
-  /// about layers than their times.
-  CudaBackend(const CudnnLibrary& library, const Device& device, Observers observers = {});
+  /// about layers than their times. Workers of `harness` that take turns share the GPU.
+  CudaBackend(const CudnnLibrary& library,
+              const Device& device,
+              Observers observers = {},
+              std::optional<int> harness = {});
 
   [[nodiscard]] const DeviceContext& context() const { return context_; }
 

@@ -2,6 +2,7 @@
 #include "runners/cuda/cuda_service.hpp"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include "harness/base/error.hpp"
 #include "harness/worker/protocol/worker_setup.hpp"
@@ -54,23 +55,27 @@ engine::BackendServiceOptions options_for(CudaBackend& backend,
 // The tracer must exist before the GPU's context, because the profiler must see the context begin.
 CudaService::Measuring::Measuring(const CudnnLibrary& library,
                                   const Device& device,
-                                  const worker::WorkerObservation& observe)
+                                  const worker::WorkerObservation& observe,
+                                  std::optional<int> harness)
     : tracer(observe.kernels ? std::make_unique<KernelTracer>() : nullptr),
       counters(observe.metrics ? std::make_unique<CounterReader>(*observe.metrics) : nullptr),
       management(managed(device.uuid())),
       monitor(make_monitor(management.get())),
-      backend(library, device, {management.get(), tracer.get(), counters.get()}),
+      backend(library, device, {management.get(), tracer.get(), counters.get()}, harness),
       service(backend, options_for(backend, device, monitor.get())) {}
 
 CudaService::CudaService(const worker::WorkerSetup& setup)
-    : library_(loaded_library(setup)), observe_(setup.observe) {}
+    : library_(loaded_library(setup)),
+      observe_(setup.observe),
+      choice_(setup.device),
+      harness_(setup.takes_turns ? std::optional<int>(getppid()) : std::nullopt) {}
 
 const Device& CudaService::device() {
   if (!driver_) {
     driver_.emplace();
   }
   if (!device_) {
-    device_.emplace(*driver_);
+    device_.emplace(*driver_, choice_);
   }
   return *device_;
 }
@@ -78,7 +83,7 @@ const Device& CudaService::device() {
 CudaService::Measuring& CudaService::measuring() {
   if (!measuring_) {
     try {
-      measuring_.emplace(library_, device(), observe_);
+      measuring_.emplace(library_, device(), observe_, harness_);
     } catch (const DriverRefusal& refusal) {
       throw Error(Error::Kind::kEnvironment,
                   fmt::format("the GPU {} does not start: {}", device().uuid(), refusal.what()));
@@ -101,8 +106,14 @@ results::Environment CudaService::describe() {
     environment.facts.merge(results::Facts(timer_facts()));
     environment.facts[worker::kProfilerFact] = "CUPTI";
   } catch (const Error& missing) {
+    if (!choice_.empty()) {
+      throw;  // who chooses a GPU does not want to hear of a machine without
+    }
     environment.facts["gpu.missing"] = missing.what();
   } catch (const DriverRefusal& refusal) {
+    if (!choice_.empty()) {
+      throw Error(Error::Kind::kEnvironment, refusal.what());
+    }
     environment.facts["gpu.missing"] = refusal.what();
   }
   return environment;
@@ -112,7 +123,7 @@ const results::Facts& CudaService::timer_facts() {
   if (!timer_facts_) {
     try {
       timer_facts_ = measuring_ ? event_timer_facts(measuring_->backend.context())
-                                : event_timer_facts(DeviceContext(device()));
+                                : event_timer_facts(DeviceContext(device(), harness_));
     } catch (const Error& busy) {
       timer_facts_ = results::Facts{{"measure.event_timer", busy.what()}};
     } catch (const DriverRefusal& refusal) {

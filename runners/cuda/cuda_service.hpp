@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "harness/worker/protocol/worker_service.hpp"
@@ -29,8 +30,10 @@ class CudaService final : public worker::WorkerService {
   /// Loads the stack's cuDNN, and throws as CudnnLibrary does. Needs no driver.
   explicit CudaService(const worker::WorkerSetup& setup);
 
+  [[nodiscard]] bool has_devices() const override { return true; }
   /// Describes the stack and the GPU. The first call reserves the GPU for a moment, to measure its
-  /// timer. Without a GPU, the fact "gpu.missing" says why.
+  /// timer. Without a GPU, the fact "gpu.missing" says why. Throws Error{kEnvironment} if the setup
+  /// chooses a GPU that is not there.
   [[nodiscard]] results::Environment describe() override;
   [[nodiscard]] std::vector<worker::Variant> variants(const model::LayerKey& key) override;
   void measure(const worker::MeasureRequest& request,
@@ -51,7 +54,8 @@ class CudaService final : public worker::WorkerService {
   struct Measuring {
     Measuring(const CudnnLibrary& library,
               const Device& device,
-              const worker::WorkerObservation& observe);
+              const worker::WorkerObservation& observe,
+              std::optional<int> harness);
     std::unique_ptr<KernelTracer> tracer;       ///< null: this worker does not profile
     std::unique_ptr<CounterReader> counters;    ///< null: this worker reads no counters
     std::unique_ptr<ManagedDevice> management;  ///< null: there is no NVML
@@ -69,6 +73,8 @@ class CudaService final : public worker::WorkerService {
 
   CudnnLibrary library_;
   worker::WorkerObservation observe_;
+  std::string choice_;          ///< of the GPU; empty: the first
+  std::optional<int> harness_;  ///< whose workers take turns on it; absent: it is this one's alone
   std::optional<Driver> driver_;
   std::optional<Device> device_;
   std::optional<results::Facts> timer_facts_;

@@ -70,11 +70,16 @@ bool is_reading(const std::string& fact) {
          std::find(kReadings.begin(), kReadings.end(), fact) != kReadings.end();
 }
 
+bool names_device(const std::string& fact) {
+  return fact == "gpu.uuid" || fact == "gpu.index" || fact == "gpu.bus";
+}
+
 bool is_same_software(const results::Environment& baseline, const results::Environment& candidate) {
   const std::vector<EnvironmentDifference> all = environment_diff(baseline, candidate);
   return baseline.facts.contains(kWorkerDigest) && candidate.facts.contains(kWorkerDigest) &&
          std::all_of(all.begin(), all.end(), [](const EnvironmentDifference& each) {
-           return !each.identity && (is_reading(each.name) || is_name(each.name));
+           return names_device(each.name) ||
+                  (!each.identity && (is_reading(each.name) || is_name(each.name)));
          });
 }
 

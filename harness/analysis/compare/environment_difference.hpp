@@ -30,8 +30,13 @@ struct EnvironmentDifference {
 /// are load, clocks, temperatures, free memory, the harness overhead and the time of an import.
 [[nodiscard]] bool is_reading(const std::string& fact);
 
+/// Returns whether a fact only tells which of several equal devices was measured. Rows of one are
+/// not reused for another, but runs may be compared (docs/adr/0014-equal-gpus-are-compared.md).
+[[nodiscard]] bool names_device(const std::string& fact);
+
 /// Returns whether two environments execute the same files with the same settings on the same
-/// machine. Recorded facts decide: they may differ only in readings of the moment, names and paths.
+/// machine. Recorded facts decide: they may differ only in readings of the moment, names and paths,
+/// and in which of several equal devices was measured.
 /// False where either does not record its worker's file.
 [[nodiscard]] bool is_same_software(const results::Environment& baseline,
                                     const results::Environment& candidate);

@@ -19,11 +19,11 @@ bool is_among(const std::string& fact, std::span<const std::string_view> names) 
 }
 
 // Beside what is of the stack.
-constexpr std::array<std::string_view, 1> kUpgraded{"driver"};
-constexpr std::array<std::string_view, 5> kNotTheMachine{
-    "driver", "backend", "threads", "method", "cache"};
-constexpr std::array<std::string_view, 6> kNoDrift{
-    "stack", "plumb", "boot", "worker", "backend", "label"};
+constexpr std::array<std::string_view, 2> kUpgradedOrEqual{"driver", "gpu.uuid"};
+constexpr std::array<std::string_view, 6> kNotTheMachine{
+    "driver", "backend", "threads", "method", "cache", "gpu.uuid"};
+constexpr std::array<std::string_view, 7> kNoDrift{
+    "stack", "plumb", "boot", "worker", "backend", "label", "gpu.index"};
 
 /// Returns the identity without what is of the stack, and without these names.
 results::Environment without_stack(const results::Environment& environment,
@@ -58,7 +58,8 @@ RunSeries run_series_of(const results::RunHeader& header) {
 }
 
 bool are_comparable(const results::Environment& one, const results::Environment& other) {
-  return without_stack(one, kUpgraded).identity == without_stack(other, kUpgraded).identity;
+  return without_stack(one, kUpgradedOrEqual).identity ==
+         without_stack(other, kUpgradedOrEqual).identity;
 }
 
 std::vector<EnvironmentDifference> environment_drift(const results::Environment& before,

@@ -25,13 +25,15 @@ struct RunSeries {
 [[nodiscard]] RunSeries run_series_of(const results::RunHeader& header);
 
 /// Returns the part of an environment's identity that is of the machine. It leaves out the stack,
-/// the driver, the backend, the thread count, the method and the cache.
+/// the driver, the backend, the thread count, the method, the cache, and which of several equal
+/// GPUs was measured.
 [[nodiscard]] results::Facts system_identity(const results::Environment& environment);
 /// Returns the identity of the machine as 16 hex digits: that of its system_identity().
 [[nodiscard]] std::string system_id(const results::Environment& environment);
 
 /// Returns whether two runs of one series may be compared. Their identities may differ only in the
-/// stack and the driver, whose changes a series is meant to show.
+/// stack and the driver, whose changes a series is meant to show, and in which of several equal
+/// GPUs was measured.
 [[nodiscard]] bool are_comparable(const results::Environment& one,
                                   const results::Environment& other);
 

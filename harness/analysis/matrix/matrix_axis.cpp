@@ -80,6 +80,7 @@ NamedIdentity stack_of(const results::RunHeader& run) {
     stack.facts.erase(name);
   }
   stack.facts.erase("threads");
+  stack.facts.erase("gpu.uuid");
   stack.facts.erase("backend");
   stack.facts["runtime"] = run.backend;
   return stack;

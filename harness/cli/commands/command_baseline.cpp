@@ -11,6 +11,7 @@
 #include "harness/analysis/history/middle_run.hpp"
 #include "harness/base/error.hpp"
 #include "harness/cli/command.hpp"
+#include "harness/cli/device_option.hpp"
 #include "harness/cli/run_options.hpp"
 #include "harness/session/stored/baseline_record.hpp"
 #include "harness/session/stored/run_analysis.hpp"
@@ -27,6 +28,7 @@ struct BaselineSetOptions {
   std::size_t runs = 0;  ///< to measure; 0: accept one that there is
   std::string stack = "default";
   int threads = 1;
+  std::string device;
   std::string name;
   std::string who;
   std::string reason;
@@ -44,6 +46,7 @@ results::RunRecord measure_runs(CommandContext& context,
   run.choice.suite = options.run;
   run.reuse = "never";
   run.threads = options.threads;
+  run.device = options.device;
   suite::ResolvedSuite suite = requested_suite(context.models, run);
   const std::vector<session::PlannedModel> models = session::prepare_models(context.models, suite);
   std::vector<results::RunId> ids;
@@ -121,6 +124,7 @@ void add_baseline(CLI::App& app, CommandContext& context) {
       ->check(CLI::Range(1, 4096))
       ->needs(runs)
       ->capture_default_str();
+  add_device_option(*set, options->device)->needs(runs);
   set->add_option("--name",
                   options->name,
                   "its tag; default: baseline/SUITE, which `plumb serve` compares runs with");

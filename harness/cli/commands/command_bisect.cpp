@@ -9,6 +9,7 @@
 #include "harness/analysis/compare/rounds/sequential_comparison.hpp"
 #include "harness/base/error.hpp"
 #include "harness/cli/command.hpp"
+#include "harness/cli/device_option.hpp"
 #include "harness/cli/run_options.hpp"
 #include "harness/session/bisect/bisection_session.hpp"
 #include "harness/session/bisect/commit_candidates.hpp"
@@ -74,7 +75,7 @@ std::unique_ptr<session::CandidateSource> source_of(const BisectOptions& options
                                                     const std::atomic<bool>& stop) {
   if (options.repository.empty()) {
     return std::make_unique<session::StackCandidates>(
-        options.good, options.bad, options.stacks, options.search.threads);
+        options.good, options.bad, options.stacks, options.search.threads, options.search.device);
   }
   return std::make_unique<session::CommitCandidates>(
       session::CommitOptions{.repository = options.repository,
@@ -99,6 +100,9 @@ std::vector<std::string> command_of(const BisectOptions& options) {
   }
   add("--good", options.good);
   add("--bad", options.bad);
+  if (!options.search.device.empty()) {
+    add("--device", options.search.device);
+  }
   const std::vector<std::string> chosen = words_of(options.choice);
   command.insert(command.end(), chosen.begin() + 1, chosen.end());
   add("--", options.what);
@@ -205,6 +209,7 @@ void add_bisect(CLI::App& app, CommandContext& context) {
   command->add_option("--threads", options->search.threads, "threads of the workers")
       ->check(CLI::Range(1, 4096))
       ->capture_default_str();
+  add_device_option(*command, options->search.device);
   command->add_option("--row-timeout", options->row_timeout, "how long a worker may be silent")
       ->capture_default_str();
   command->callback([&context, options] { run_bisection(context, *options); });

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "harness/cli/command.hpp"
+#include "harness/cli/device_option.hpp"
 #include "harness/session/host/user_paths.hpp"
 #include "harness/session/study/noise_study.hpp"
 #include "harness/session/work/suite_models.hpp"
@@ -70,6 +71,7 @@ void add_calibrate(CLI::App& app, CommandContext& context) {
   command->add_option("--threads", options->study.threads, "threads of the workers")
       ->check(CLI::Range(1, 4096))
       ->capture_default_str();
+  add_device_option(*command, options->study.device);
   command->add_option("--row-timeout", options->row_timeout, "how long a worker may be silent")
       ->capture_default_str();
   command->callback([&context, options] { calibrate(context, *options); });

@@ -10,6 +10,7 @@
 #include "harness/base/shell_word.hpp"
 #include "harness/cli/command.hpp"
 #include "harness/session/stored/change_triage.hpp"
+#include "harness/session/stored/enabling_command.hpp"
 #include "harness/session/stored/stored_history.hpp"
 #include "harness/session/study/sample_file.hpp"
 #include "reporting/content/comparison/change_documents.hpp"
@@ -101,6 +102,9 @@ std::string measure_again(const results::RunHeader& newest) {
     const auto threads = newest.environment.identity.find("threads");
     if (threads != newest.environment.identity.end() && threads->second != "1") {
       words.insert(words.end(), {"--threads", threads->second});
+    }
+    if (const std::string device = session::device_of(newest); !device.empty()) {
+      words.insert(words.end(), {"--device", device});
     }
     words.insert(words.end(), {"--reuse", "never"});
   }

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "harness/cli/command.hpp"
+#include "harness/cli/device_option.hpp"
 #include "harness/session/host/system_facts.hpp"
 #include "harness/session/host/worker_choice.hpp"
 #include "reporting/content/run/documents.hpp"
@@ -14,6 +15,7 @@ void add_env(CLI::App& app, CommandContext& context) {
   struct EnvOptions {
     std::string stack = "default";
     int threads = 1;
+    std::string device;
     bool explain = false;
   };
   const auto options = std::make_shared<EnvOptions>();
@@ -23,9 +25,11 @@ void add_env(CLI::App& app, CommandContext& context) {
   env->add_option("--threads", options->threads, "threads of the worker")
       ->check(CLI::Range(1, 4096))
       ->capture_default_str();
+  add_device_option(*env, options->device);
   env->add_flag("--explain", options->explain, "say what each part is for");
   env->callback([&context, options] {
-    worker::WorkerProcess worker(session::worker_options(options->stack, options->threads));
+    worker::WorkerProcess worker(
+        session::worker_options(options->stack, options->threads, options->device));
     reporting::write_environment(
         session::join_environment(
             session::read_system(), worker.describe(), options->threads, options->stack),

@@ -12,6 +12,7 @@
 
 #include "harness/base/error.hpp"
 #include "harness/cli/command.hpp"
+#include "harness/cli/device_option.hpp"
 #include "harness/cli/reproducer_folder.hpp"
 #include "harness/model/key/layer_spec.hpp"
 #include "harness/session/host/system_facts.hpp"
@@ -34,6 +35,7 @@ struct LayerOptions {
   std::string emit;
   std::string metrics;  ///< "true": the backend's own choice
   int threads = 1;
+  std::string device;
   bool force = false;
 };
 
@@ -87,7 +89,7 @@ void measure_layer(CommandContext& context, const LayerOptions& options) {
   }
 
   const worker::WorkerOptions worker_settings =
-      session::worker_options(options.stack, options.threads);
+      session::worker_options(options.stack, options.threads, options.device);
   std::optional<worker::WorkerProcess> worker(std::in_place, worker_settings);
   const results::Environment environment = session::join_environment(
       session::read_system(), worker->describe(), options.threads, options.stack);
@@ -146,6 +148,7 @@ void add_layer(CLI::App& app, CommandContext& context) {
   layer->add_option("--threads", options->threads, "threads of the worker")
       ->check(CLI::Range(1, 4096))
       ->capture_default_str();
+  add_device_option(*layer, options->device);
   layer->add_option("--timeout", options->timeout, "how long the worker may be silent")
       ->capture_default_str();
   layer->add_option(

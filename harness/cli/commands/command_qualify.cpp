@@ -9,6 +9,7 @@
 #include "harness/analysis/compare/rounds/sequential_comparison.hpp"
 #include "harness/base/error.hpp"
 #include "harness/cli/command.hpp"
+#include "harness/cli/device_option.hpp"
 #include "harness/cli/report_files.hpp"
 #include "harness/cli/run_options.hpp"
 #include "harness/session/stored/stored_qualification.hpp"
@@ -69,6 +70,7 @@ std::vector<std::string> command_of(const QualifyOptions& options) {
   for (const std::string& mode : options.modes) {
     add("--mode", mode);
   }
+  add("--device", options.upgrade.device);
   const std::vector<std::string> chosen = words_of(options.choice);
   command.insert(
       command.begin() + 2, chosen.begin() + (chosen.front().empty() ? 1 : 0), chosen.end());
@@ -167,6 +169,7 @@ void add_qualify(CLI::App& app, CommandContext& context) {
   command->add_option("--threads", options->upgrade.threads, "threads of the workers")
       ->check(CLI::Range(1, 4096))
       ->capture_default_str();
+  add_device_option(*command, options->upgrade.device);
   command->add_option("--row-timeout", options->row_timeout, "how long a worker may be silent")
       ->capture_default_str();
   command

@@ -11,6 +11,7 @@
 #include "harness/base/error.hpp"
 #include "harness/cli/baseline_check.hpp"
 #include "harness/cli/command.hpp"
+#include "harness/cli/device_option.hpp"
 #include "harness/cli/gate.hpp"
 #include "harness/cli/run_options.hpp"
 #include "harness/results/execution_mode.hpp"
@@ -203,6 +204,7 @@ void add_run(CLI::App& app, CommandContext& context) {
   run->add_option("--threads", options->threads, "threads of the worker")
       ->check(CLI::Range(1, 4096))
       ->capture_default_str();
+  add_device_option(*run, options->device);
   run->add_option("--processes",
                   options->processes,
                   "restarted processes that measure each layer's fastest variant and library's "

@@ -8,6 +8,7 @@
 
 #include "harness/base/error.hpp"
 #include "harness/cli/command.hpp"
+#include "harness/cli/device_option.hpp"
 #include "harness/session/host/gpu_profile.hpp"
 #include "harness/session/host/user_paths.hpp"
 #include "harness/session/host/worker_choice.hpp"
@@ -31,11 +32,13 @@ std::filesystem::path stacks_folder() {
 
 /// Probes stacks and prints the reports. What cannot be started is a problem of its stack; a single
 /// stack throws instead. Returns whether all are sound.
-bool probe(const std::vector<std::string>& names, reporting::OutputMode style) {
+bool probe(const std::vector<std::string>& names,
+           const std::string& device,
+           reporting::OutputMode style) {
   std::vector<analysis::StackReport> reports;
   for (const std::string& name : names) {
     try {
-      const worker::WorkerOptions options = session::worker_options(name, 1);
+      const worker::WorkerOptions options = session::worker_options(name, 1, device);
       worker::WorkerProcess worker(options);
       reports.push_back(stacks::probe_worker(worker, options.stack));
     } catch (const Error& error) {
@@ -87,8 +90,10 @@ void add_stacks(CLI::App& app, CommandContext& context) {
   CLI::App* const probing = stacks->add_subcommand(
       "probe", "start a worker with a stack and show which libraries it really mapped");
   const auto names = std::make_shared<std::vector<std::string>>();
+  const auto probed_device = std::make_shared<std::string>();
   probing->add_option("STACK", *names, "stacks to probe; default: all");
-  probing->callback([&context, names] {
+  add_device_option(*probing, *probed_device);
+  probing->callback([&context, names, probed_device] {
     std::vector<std::string> wanted = *names;
     if (wanted.empty()) {
       for (const analysis::StackReport& stack : stacks::list_stacks(stacks_folder())) {
@@ -96,6 +101,7 @@ void add_stacks(CLI::App& app, CommandContext& context) {
       }
     }
     if (!probe(wanted,
+               *probed_device,
                context.json ? reporting::OutputMode::kJson : reporting::OutputMode::kText)) {
       context.exit_status = static_cast<int>(Error::Kind::kEnvironment);
     }
@@ -151,6 +157,7 @@ void add_stacks(CLI::App& app, CommandContext& context) {
     terminal::say(
         fmt::format("the stack '{}' is in '{}'", name, (stacks_folder() / name).string()));
     if (!probe({name},
+               {},
                context.json ? reporting::OutputMode::kJson : reporting::OutputMode::kText)) {
       context.exit_status = static_cast<int>(Error::Kind::kEnvironment);
     }

@@ -128,6 +128,7 @@ class BisectionSession {
                       options_.pairs,
                       options_.drift,
                       options_.threads,
+                      options_.device,
                       read_system().id()});
   }
 
@@ -225,8 +226,12 @@ class BisectionSession {
   }
 
   [[nodiscard]] PairedRun side_of(const ReadyCandidate& candidate) const {
-    PairedRun run = paired_run(
-        candidate.stack, options_.threads, question_.suite, question_.models, options_.command);
+    PairedRun run = paired_run(candidate.stack,
+                               options_.threads,
+                               question_.suite,
+                               question_.models,
+                               options_.command,
+                               options_.device);
     results::add_labels(candidate.labels, run.header.environment);
     return run;
   }

@@ -37,6 +37,7 @@ struct BisectionOptions {
   std::size_t pairs = 20;  ///< a candidate; kLongerPairs times as many if they decide nothing
   double drift = 0.10;     ///< of a control within a pair, for the pair to count
   int threads = 1;
+  std::string device;   ///< see worker::WorkerSetup
   bool resume = false;  ///< continues an unfinished search for the same
 };
 

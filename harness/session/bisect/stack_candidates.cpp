@@ -31,9 +31,9 @@ struct VersionedStack {
   std::string environment;                 ///< its id
 };
 
-VersionedStack read_stack(const std::string& stack, int threads) {
+VersionedStack read_stack(const std::string& stack, int threads, const std::string& device) {
   const results::Environment environment =
-      worker::WorkerProcess(worker_options(stack, threads)).describe();
+      worker::WorkerProcess(worker_options(stack, threads, device)).describe();
   const auto found = environment.facts.find("library.version");
   const std::string version = found != environment.facts.end() ? found->second : "";
   return {{stack, version}, parse_numbers(version), environment.id()};
@@ -55,9 +55,10 @@ std::vector<std::string> stacks_of_backend(const std::string& like, int threads)
 StackCandidates::StackCandidates(const std::string& good,
                                  const std::string& bad,
                                  std::vector<std::string> between,
-                                 int threads) {
-  const VersionedStack first = read_stack(good, threads);
-  const VersionedStack last = read_stack(bad, threads);
+                                 int threads,
+                                 const std::string& device) {
+  const VersionedStack first = read_stack(good, threads, device);
+  const VersionedStack last = read_stack(bad, threads, device);
   if (between.empty()) {
     between = stacks_of_backend(good, threads);
   }
@@ -66,7 +67,7 @@ StackCandidates::StackCandidates(const std::string& good,
   };
   std::vector<VersionedStack> line;
   for (const std::string& name : between) {
-    VersionedStack stack = read_stack(name, threads);
+    VersionedStack stack = read_stack(name, threads, device);
     // Either may be the newer one: after a downgrade the question is the same.
     if ((older(first, stack) && older(stack, last)) ||
         (older(last, stack) && older(stack, first))) {

@@ -16,7 +16,8 @@ class StackCandidates final : public CandidateSource {
   StackCandidates(const std::string& good,
                   const std::string& bad,
                   std::vector<std::string> between,
-                  int threads);
+                  int threads,
+                  const std::string& device = {});
 
   [[nodiscard]] std::string unit() const override { return "stack"; }
   [[nodiscard]] const std::vector<analysis::BisectionCandidate>& line() const override {

@@ -150,6 +150,7 @@ class PairedRounds::Process {
       worker::WorkerOptions options = side_.side.worker;
       // Both processes of a round: a neighbour of one processor must not meet one side alone.
       options.place = static_cast<std::uint32_t>(rounds_.rounds_);
+      options.takes_turns = true;
       worker_ = std::make_unique<worker::WorkerProcess>(options);
     }
     return *worker_;

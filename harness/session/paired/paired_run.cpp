@@ -22,9 +22,10 @@ PairedRun paired_run(const std::string& stack,
                      int threads,
                      const suite::ResolvedSuite& suite,
                      std::span<const PlannedModel> models,
-                     std::vector<std::string> command) {
+                     std::vector<std::string> command,
+                     const std::string& device) {
   PairedRun run;
-  run.side = {worker_options(stack, threads), new_ulid()};
+  run.side = {worker_options(stack, threads, device), new_ulid()};
   results::RunHeader& header = run.header;
   header.id = run.side.run;
   header.suite = suite.name;

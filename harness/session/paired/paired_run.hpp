@@ -17,14 +17,15 @@ struct PairedRun {
   results::RunHeader header;
 };
 
-/// Makes the side of a stack, with the environment that a worker describes. The environment's
-/// method says "paired", because short samples of many processes must not be mixed with a run's,
-/// nor reused for them.
+/// Makes the side of a stack, with the environment that a worker describes on a device. The
+/// environment's method says "paired", because short samples of many processes must not be mixed
+/// with a run's, nor reused for them.
 [[nodiscard]] PairedRun paired_run(const std::string& stack,
                                    int threads,
                                    const suite::ResolvedSuite& suite,
                                    std::span<const PlannedModel> models,
-                                   std::vector<std::string> command);
+                                   std::vector<std::string> command,
+                                   const std::string& device = {});
 
 /// Checks that two sides differ only in their stacks: libraries, and the variables that they set.
 /// Throws Error{kRefused}.

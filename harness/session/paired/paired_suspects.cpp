@@ -40,14 +40,14 @@ analysis::RoundLimits limits_of_suspects() {
 
 }  // namespace
 
-bool is_at_hand(const results::RunHeader& run, int threads) {
+bool is_at_hand(const results::RunHeader& run, int threads, const std::string& device) {
   std::string why = "it differs from what the baseline was measured with";
   try {
-    const results::Environment here =
-        join_environment(read_system(),
-                         worker::WorkerProcess(worker_options(run.stack, threads)).describe(),
-                         threads,
-                         run.stack);
+    const results::Environment here = join_environment(
+        read_system(),
+        worker::WorkerProcess(worker_options(run.stack, threads, device)).describe(),
+        threads,
+        run.stack);
     if (analysis::is_same_software(run.environment, here)) {
       return true;
     }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <span>
+#include <string>
 
 #include "harness/analysis/compare/rounds/confirmation.hpp"
 #include "harness/session/paired/paired_rounds.hpp"
@@ -12,8 +13,11 @@
 namespace plumb::session {
 
 /// Returns whether the stack of a stored run still is what it was. It is if a worker started on it
-/// now has the same files, settings and machine (is_same_software()). Logs why not.
-[[nodiscard]] bool is_at_hand(const results::RunHeader& run, int threads);
+/// now, on this or an equal device, has the same files, settings and machine (is_same_software()).
+/// Logs why not.
+[[nodiscard]] bool is_at_hand(const results::RunHeader& run,
+                              int threads,
+                              const std::string& device = {});
 
 /// Suspects of a gate, measured in pairs of restarted processes by the sequential rule.
 class PairedSuspects {

@@ -58,7 +58,11 @@ class SuiteRun {
            const SuiteRunOptions& options,
            const suite::ResolvedSuite& suite,
            std::span<const PlannedModel> models)
-      : SuiteRun(context, options, suite, models, worker_options(options.stack, options.threads)) {}
+      : SuiteRun(context,
+                 options,
+                 suite,
+                 models,
+                 worker_options(options.stack, options.threads, options.device)) {}
 
   /// Runs to the end or until stopped.
   SuiteRunOutcome execute() {
@@ -338,7 +342,8 @@ void refuse_unlike(const results::RunRecord& baseline,
                    const SuiteRunOptions& options,
                    const suite::ResolvedSuite& suite,
                    std::span<const PlannedModel> models) {
-  const worker::WorkerOptions worker = worker_options(options.stack, options.threads);
+  const worker::WorkerOptions worker =
+      worker_options(options.stack, options.threads, options.device);
   results::RunRecord candidate;
   candidate.header =
       describe_run(options, suite, models, worker.stack, worker::WorkerProcess(worker).describe());

@@ -32,6 +32,7 @@ struct SuiteRunOptions {
                                               ///< times for
   Seconds row_timeout{60.0};                  ///< of silence from a worker
   int threads = 1;
+  std::string device;                 ///< see worker::WorkerSetup
   std::size_t processes = 5;          ///< restarted ones that measure what decides
   bool resume = false;                ///< go on with the newest unfinished run, if there is one
   std::filesystem::path mlperf_logs;  ///< empty: no logs

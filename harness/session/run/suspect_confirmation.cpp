@@ -69,7 +69,8 @@ analysis::Suspects SuspectConfirmation::suspects(analysis::SuspectRule rule) con
 /// pair begins after a quarter of the run's time, or kMinConfirmation if that is longer.
 bool SuspectConfirmation::confirm_in_pairs(Seconds start, int threads) {
   const results::RunHeader before = context_.store.find_run(plan_.baseline).header;
-  if (!is_at_hand(before, threads)) {
+  const std::string& device = executor_.options().worker.device;
+  if (!is_at_hand(before, threads, device)) {
     return false;
   }
   const analysis::Suspects slower = suspects(analysis::SuspectRule::kSlower);
@@ -86,7 +87,7 @@ bool SuspectConfirmation::confirm_in_pairs(Seconds start, int threads) {
   pairs.row_timeout = executor_.options().row_timeout;
   pairs.budget = std::max(kMinConfirmation, kConfirmationShare * (steady_time() - start));
   PairedSide candidate{executor_.options().worker, {}, session_.watcher()};
-  PairedSide reference{worker_options(before.stack, threads), {}};
+  PairedSide reference{worker_options(before.stack, threads, device), {}};
   reference.worker.pace = candidate.worker.pace;  // they run on one host
   analysis::PairedConfirmation confirmation =
       pairs.measure(std::move(reference), std::move(candidate));

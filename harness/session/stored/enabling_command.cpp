@@ -61,7 +61,20 @@ std::string threads_option(const results::RunHeader& run, std::string_view mode)
   return results::execution_mode_from(mode).parallel_branches ? " --threads 2" : "";
 }
 
+std::string device_option(const results::RunHeader& run) {
+  const std::string device = device_of(run);
+  return device.empty() ? "" : " --device " + shell_word(device);
+}
+
 }  // namespace
+
+std::string device_of(const results::RunHeader& run) {
+  const results::Facts& facts = run.environment.facts;
+  const auto index = facts.find("gpu.index");
+  const auto uuid = run.environment.identity.find("gpu.uuid");
+  const bool is_first = index == facts.end() || index->second == "0";
+  return is_first || uuid == run.environment.identity.end() ? "" : uuid->second;
+}
 
 std::string enabling_command(const results::RunHeader& run,
                              const analysis::ModelInstance& instance,
@@ -76,7 +89,7 @@ std::string enabling_command(const results::RunHeader& run,
     command += model_options(run, instance);
   }
   command += run.stack == "default" ? "" : " --stack " + shell_word(run.stack);
-  return command + threads_option(run, mode) + fmt::format(" --mode {}", mode);
+  return command + threads_option(run, mode) + device_option(run) + fmt::format(" --mode {}", mode);
 }
 
 std::string repeating_command(const results::RunHeader& run, const std::string& series) {
@@ -84,7 +97,7 @@ std::string repeating_command(const results::RunHeader& run, const std::string& 
     if (series.starts_with(begin) && series.substr(begin.size()).starts_with("v")) {
       return "plumb layer " + shell_quoted(series.substr(begin.size())) +
              (run.stack == "default" ? "" : " --stack " + shell_word(run.stack)) +
-             threads_option(run, "plain");
+             threads_option(run, "plain") + device_option(run);
     }
   }
   constexpr std::string_view kModels = "models/";

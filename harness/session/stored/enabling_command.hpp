@@ -9,9 +9,13 @@
 
 namespace plumb::session {
 
-/// Returns the command that executes a model of a run in a mode, with the run's suite, stack and
-/// threads. Branches side by side get two threads at least. Files that were named by an absolute
-/// path are named without their folder: the command is for that folder.
+/// Returns the identifier of the GPU that a run measured, for `--device`. Empty: it was the first,
+/// or no GPU.
+[[nodiscard]] std::string device_of(const results::RunHeader& run);
+
+/// Returns the command that executes a model of a run in a mode, with the run's suite, stack,
+/// threads and GPU. Branches side by side get two threads at least. Files that were named by an
+/// absolute path are named without their folder: the command is for that folder.
 [[nodiscard]] std::string enabling_command(const results::RunHeader& run,
                                            const analysis::ModelInstance& instance,
                                            std::string_view mode);

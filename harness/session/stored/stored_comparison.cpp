@@ -263,7 +263,8 @@ void check_alike(const results::RunRecord& baseline,
   std::string unlike;
   for (const analysis::EnvironmentDifference& difference :
        analysis::environment_diff(left.environment, right.environment)) {
-    if (difference.identity && !analysis::is_varied(difference.name, varied)) {
+    if (difference.identity && !analysis::is_varied(difference.name, varied) &&
+        !analysis::names_device(difference.name)) {
       unlike += fmt::format(
           " {}: '{}' and '{}';", difference.name, difference.baseline, difference.candidate);
     }

@@ -58,7 +58,8 @@ analysis::NoiseReport study_noise(const SessionContext& context,
                                   std::span<const PlannedModel> models,
                                   const NoiseStudyOptions& options) {
   const auto side = [&] {
-    return paired_run(options.stack, options.threads, suite, models, options.command);
+    return paired_run(
+        options.stack, options.threads, suite, models, options.command, options.device);
   };
   const PairedRun first = side();
   const PairedRun second = side();

@@ -22,6 +22,7 @@ struct NoiseStudyOptions {
   Seconds row_timeout{60.0};
   std::size_t pairs = 20;
   int threads = 1;
+  std::string device;  ///< see worker::WorkerSetup
   bool models = true;  ///< end to end, too
   analysis::ResamplingPlan plan;
 };

@@ -78,7 +78,8 @@ class QualificationSession {
 
  private:
   PairedRun side(const std::string& stack, analysis::QualifiedStack& side) {
-    PairedRun run = paired_run(stack, options_.threads, suite_, models_, options_.command);
+    PairedRun run =
+        paired_run(stack, options_.threads, suite_, models_, options_.command, options_.device);
     results::add_labels(options_.labels, run.header.environment);
     side.name = stack;
     side.run = run.header.id;

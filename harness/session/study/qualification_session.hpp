@@ -26,6 +26,7 @@ struct UpgradeOptions {
   std::optional<Seconds> budget;     ///< no round begins after it
   Seconds row_timeout{60.0};
   int threads = 1;
+  std::string device;  ///< see worker::WorkerSetup
   /// Of models end to end, as collect_work() takes them. None: layers only.
   std::vector<results::ExecutionMode> modes = default_paired_modes();
 };

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "harness/base/units.hpp"
@@ -20,6 +21,8 @@ struct WorkerOptions {
   int threads = 1;
   WorkerObservation observe;
   std::optional<std::uint32_t> place = {};  ///< see WorkerSetup
+  std::string device = {};                  ///< see WorkerSetup
+  bool takes_turns = false;                 ///< see WorkerSetup
   std::vector<std::filesystem::path>
       search_path;  ///< where plumb-worker-BACKEND may lie, first wins
   /// Fastest pace of the host in all rows so far, passed on with each request. All processes that

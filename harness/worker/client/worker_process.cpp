@@ -50,7 +50,12 @@ class WorkerProcess::Implementation {
   explicit Implementation(const WorkerOptions& options)
       : options_(options),
         connection_(options.stack.backend, start(options), options.request_timeout) {
-    connection_.greet({options.stack.libraries, options.threads, options.observe, options.place},
+    connection_.greet({options.stack.libraries,
+                       options.threads,
+                       options.observe,
+                       options.place,
+                       options.device,
+                       options.takes_turns},
                       options.start_timeout);
   }
 

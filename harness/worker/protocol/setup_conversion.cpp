@@ -22,6 +22,10 @@ protocol::WorkerSetup to_protocol(const WorkerSetup& setup) {
   if (setup.place) {
     message.set_place(*setup.place);
   }
+  if (!setup.device.empty()) {
+    message.set_device(setup.device);
+  }
+  message.set_takes_turns(setup.takes_turns);
   if (setup.observe.metrics) {
     protocol::MetricNames& names = *message.mutable_observe_metrics();
     for (const std::string& name : *setup.observe.metrics) {
@@ -46,6 +50,9 @@ WorkerSetup from_protocol(const protocol::WorkerSetup& message) {
   if (message.has_place()) {
     setup.place = message.place();
   }
+  check_size("device", message.device().size(), kMaxDeviceName);
+  setup.device = message.device();
+  setup.takes_turns = message.takes_turns();
   return setup;
 }
 

@@ -46,6 +46,8 @@ using AwaitTurn = std::function<void()>;
 class WorkerService {
  public:
   virtual ~WorkerService() = default;
+  /// Returns whether WorkerSetup::device may choose among devices.
+  [[nodiscard]] virtual bool has_devices() const { return false; }
   [[nodiscard]] virtual results::Environment describe() = 0;
   [[nodiscard]] virtual std::vector<Variant> variants(const model::LayerKey& key) = 0;
   /// Measures a key and passes each finished row to `emit` at once. A crash then loses only the row

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <map>
@@ -26,7 +27,14 @@ struct WorkerSetup {
   /// Where a worker with one thread stays: the processor with this number among those that it may
   /// use, counted round from 0. Absent: where the system puts it.
   std::optional<std::uint32_t> place = {};
+  /// Which of several equal devices: its number or its identifier. Empty: the first. A backend
+  /// without devices refuses a choice.
+  std::string device = {};
+  /// It shares its device with another worker of this harness. One measures while the other waits.
+  bool takes_turns = false;
 };
+
+inline constexpr std::size_t kMaxDeviceName = 128;  ///< bytes of WorkerSetup::device
 
 /// Returns the environment variables by which a process has so many OpenMP threads.
 [[nodiscard]] std::map<std::string, std::string> thread_variables(int threads);

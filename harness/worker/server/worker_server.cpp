@@ -115,7 +115,16 @@ class Server {
       return false;
     }
     try {
-      service_ = make_service(from_protocol(request.hello().setup()));
+      const WorkerSetup setup = from_protocol(request.hello().setup());
+      service_ = make_service(setup);
+      if (!setup.device.empty() && !service_->has_devices()) {
+        throw Error(Error::Kind::kUser,
+                    fmt::format("device '{}': the backend '{}' measures on this machine's "
+                                "processor and has no devices to choose from; leave out --device, "
+                                "or name a stack of the backend 'cuda'",
+                                setup.device,
+                                backend_));
+      }
     } catch (const std::exception& problem) {
       reply_error(error_of(problem));
       return false;

@@ -4,17 +4,26 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <charconv>
 #include <cstddef>
 #include <cstdlib>
+#include <optional>
 
+#include "harness/base/error.hpp"
 #include "runners/cuda/driver/management_library.hpp"
 
 namespace plumb::cuda {
 namespace {
 
-abi::Device first_device(const Driver& driver) {
+int count_devices(const Driver& driver) {
+  int count = 0;
+  driver.check(driver.calls().device_get_count(&count), "counting the GPUs");
+  return count;
+}
+
+abi::Device device_at(const Driver& driver, int index) {
   abi::Device device = 0;
-  driver.check(driver.calls().device_get(&device, 0), "the first GPU");
+  driver.check(driver.calls().device_get(&device, index), "a GPU");
   return device;
 }
 
@@ -31,6 +40,58 @@ std::string read_uuid(const Driver& driver, abi::Device device) {
   return uuid_text(uuid);
 }
 
+/// Throws the error for a choice that names no GPU, or several, with all GPUs that there are.
+[[noreturn]] void refuse_choice(const Driver& driver,
+                                const std::string& choice,
+                                const char* fault) {
+  std::string devices;
+  for (int index = 0; index < count_devices(driver); ++index) {
+    const abi::Device device = device_at(driver, index);
+    devices += fmt::format("{}{} {} {}",
+                           devices.empty() ? "" : ", ",
+                           index,
+                           read_uuid(driver, device),
+                           read_name(driver, device));
+  }
+  throw Error(
+      Error::Kind::kEnvironment,
+      fmt::format("--device {}: {}; the driver shows: {} (CUDA_VISIBLE_DEVICES hides what it "
+                  "does not name)",
+                  choice,
+                  fault,
+                  devices));
+}
+
+/// Finds the number of the GPU that a choice names: by its number, or by the beginning of its
+/// identifier. An empty choice names the first.
+int find_device(const Driver& driver, const std::string& choice) {
+  if (choice.empty()) {
+    return 0;
+  }
+  const int count = count_devices(driver);
+  int number = 0;
+  const auto [end, error] = std::from_chars(choice.data(), choice.data() + choice.size(), number);
+  if (error == std::errc() && end == choice.data() + choice.size()) {
+    if (number < 0 || number >= count) {
+      refuse_choice(driver, choice, "there is no such GPU");
+    }
+    return number;
+  }
+  std::optional<int> found;
+  for (int index = 0; index < count; ++index) {
+    if (read_uuid(driver, device_at(driver, index)).starts_with(choice)) {
+      if (found) {
+        refuse_choice(driver, choice, "several GPUs begin so");
+      }
+      found = index;
+    }
+  }
+  if (!found) {
+    refuse_choice(driver, choice, "there is no such GPU");
+  }
+  return *found;
+}
+
 }  // namespace
 
 std::string uuid_text(const abi::Uuid& uuid) {
@@ -42,9 +103,10 @@ std::string uuid_text(const abi::Uuid& uuid) {
   return text;
 }
 
-Device::Device(const Driver& driver)
+Device::Device(const Driver& driver, const std::string& choice)
     : driver_(driver),
-      device_(first_device(driver)),
+      index_(find_device(driver, choice)),
+      device_(device_at(driver, index_)),
       name_(read_name(driver, device_)),
       uuid_(read_uuid(driver, device_)),
       architecture_(attribute(abi::DeviceAttribute::kComputeMajor) * 10 +
@@ -73,7 +135,8 @@ void Device::describe(results::Environment& environment) const {
   };
   environment.identity["gpu"] = name_;
   environment.identity["gpu.memory"] = fmt::format("{}", memory().value);
-  fact("gpu.uuid", uuid_);
+  environment.identity["gpu.uuid"] = uuid_;
+  fact("gpu.index", index_);
   fact("gpu.architecture", fmt::format("sm_{}", architecture_));
   fact("gpu.multiprocessors", attribute(Attribute::kMultiprocessors));
   fact("gpu.clock_hertz", std::int64_t{1000} * attribute(Attribute::kClockRate));

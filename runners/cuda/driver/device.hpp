@@ -13,9 +13,10 @@ namespace plumb::cuda {
 /// outlive it.
 class Device {
  public:
-  /// Finds the first GPU that the driver shows (CUDA_VISIBLE_DEVICES chooses). Throws
-  /// DriverRefusal.
-  explicit Device(const Driver& driver);
+  /// Finds one of the GPUs that the driver shows (CUDA_VISIBLE_DEVICES hides others): by its number
+  /// among them, or by its identifier or the beginning of it. An empty choice is the first. Throws
+  /// Error{kEnvironment} with a list if the choice names none, and DriverRefusal.
+  explicit Device(const Driver& driver, const std::string& choice = {});
 
   [[nodiscard]] const Driver& driver() const { return driver_; }
   [[nodiscard]] abi::Device number() const { return device_; }
@@ -27,12 +28,13 @@ class Device {
   /// Throws DriverRefusal.
   [[nodiscard]] int attribute(abi::DeviceAttribute name) const;
 
-  /// Adds "gpu", "gpu.memory", "gpu.mig" and "driver" to the identity. Adds clocks, caches, bus and
-  /// all else that the driver and NVML report to the facts.
+  /// Adds "gpu", "gpu.memory", "gpu.uuid", "gpu.mig" and "driver" to the identity. Adds its number,
+  /// clocks, caches, bus and all else that the driver and NVML report to the facts.
   void describe(results::Environment& environment) const;
 
  private:
   const Driver& driver_;
+  int index_ = 0;
   abi::Device device_ = 0;
   std::string name_;
   std::string uuid_;

@@ -2,10 +2,12 @@
 #include "runners/cuda/driver/device_context.hpp"
 
 #include <algorithm>
+#include <filesystem>
 
 namespace plumb::cuda {
 
-DeviceContext::DeviceContext(const Device& device) : device_(device), lock_(device.uuid()) {
+DeviceContext::DeviceContext(const Device& device, std::optional<int> harness)
+    : device_(device), lock_(device.uuid(), std::filesystem::temp_directory_path(), harness) {
   driver().check(driver().calls().primary_context_retain(&context_, device.number()),
                  "the GPU's context");
   // The destructor does not run if this constructor throws, so the context is released here.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 
 #include "harness/base/units.hpp"
 #include "runners/cuda/driver/device.hpp"
@@ -13,9 +14,10 @@ namespace plumb::cuda {
 /// too. The lock keeps Plumbline's other workers off the GPU. The device must outlive it.
 class DeviceContext {
  public:
-  /// Reserves the GPU. Throws Error{kTryAgain} while another worker has it, and DriverRefusal if it
-  /// does not start.
-  explicit DeviceContext(const Device& device);
+  /// Reserves the GPU, for the workers of `harness` that take turns on it or else for this one
+  /// alone (DeviceLock). Throws Error{kTryAgain} while another worker has it, and DriverRefusal if
+  /// it does not start.
+  explicit DeviceContext(const Device& device, std::optional<int> harness = {});
   ~DeviceContext();
   DeviceContext(const DeviceContext&) = delete;
   DeviceContext& operator=(const DeviceContext&) = delete;

@@ -40,7 +40,9 @@ FileDescriptor open_shared(const std::filesystem::path& path) {
 
 }  // namespace
 
-DeviceLock::DeviceLock(const std::string& uuid, const std::filesystem::path& folder) {
+DeviceLock::DeviceLock(const std::string& uuid,
+                       const std::filesystem::path& folder,
+                       std::optional<int> harness) {
   const std::filesystem::path path = folder / fmt::format("plumb-{}.lock", uuid);
   file_ = open_shared(path);
   if (file_.number() < 0) {
@@ -53,20 +55,31 @@ DeviceLock::DeviceLock(const std::string& uuid, const std::filesystem::path& fol
   }
   // All users may open it, whatever the umask. Another user's file has this mode already.
   static_cast<void>(fchmod(file_.number(), 0666));
-  if (flock(file_.number(), LOCK_EX | LOCK_NB) != 0) {
+  const auto refuse = [&] {
     throw Error(Error::Kind::kTryAgain,
                 fmt::format("the GPU {} is in use by another worker (process {}): two workers on "
                             "one GPU disturb each other; wait for it to end",
                             uuid,
                             holder(file_.number())));
+  };
+  const std::string me = std::to_string(harness.value_or(getpid()));
+  if (flock(file_.number(), LOCK_EX | LOCK_NB) != 0) {
+    // The other worker of a pair has its share, and has written whose it is.
+    const bool shared = harness && flock(file_.number(), LOCK_SH | LOCK_NB) == 0;
+    if (!shared || holder(file_.number()) != me) {
+      refuse();
+    }
+    return;
   }
-  const std::string me = std::to_string(getpid());
   if (ftruncate(file_.number(), 0) != 0 ||
       pwrite(file_.number(), me.data(), me.size(), 0) != static_cast<ssize_t>(me.size())) {
     throw Error(Error::Kind::kEnvironment,
                 fmt::format("cannot write the GPU's lock '{}' ({}): free some space",
                             path.string(),
                             std::strerror(errno)));
+  }
+  if (harness && flock(file_.number(), LOCK_SH | LOCK_NB) != 0) {
+    refuse();
   }
 }
 

@@ -19,6 +19,7 @@ void reset(unsigned seed) {
   device.kernels = 0;
   device.lost = 0;
   device.injected = 0;
+  device.devices = 1;
   device.random.seed(seed);
 }
 
@@ -84,6 +85,18 @@ Living living() {
           device.references};
 }
 
+void set_devices(int count) {
+  Machine& device = machine();
+  const std::lock_guard lock(device.mutex);
+  device.devices = count;
+}
+
+int retained_device() {
+  Machine& state = machine();
+  const std::lock_guard lock(state.mutex);
+  return state.references > 0 ? state.device : -1;
+}
+
 int enqueue(void* stream, const char* name, std::vector<Range> ranges, std::function<void()> run) {
   Machine& device = machine();
   const std::lock_guard lock(device.mutex);
@@ -134,4 +147,6 @@ const plumb::stand_in::Control plumb_stand_in_control{plumb::stand_in::reset,
                                                       plumb::stand_in::set_memory,
                                                       plumb::stand_in::findings,
                                                       plumb::stand_in::living,
+                                                      plumb::stand_in::set_devices,
+                                                      plumb::stand_in::retained_device,
                                                       plumb::stand_in::enqueue};

@@ -47,7 +47,8 @@ enum class Duration { kKernel, kCopy, kSet, kEvent, kGraphLaunch, kEagerLaunch }
 /// Functions beside those of the driver, for tests and for the stand-ins of the libraries. All are
 /// of the process' one stand-in.
 struct Control {
-  /// Begins anew: forgets findings, faults, counts of calls and a lost context. Objects live on.
+  /// Begins anew: forgets findings, faults, counts of calls and a lost context. Objects live on,
+  /// and one device is shown.
   void (*reset)(unsigned seed);
   /// Makes the `at`-th call of an entry point from now return `status`, of the driver or of the
   /// library whose it is. "kernel" counts kernels
@@ -64,6 +65,10 @@ struct Control {
   /// Returns what was found, as "rule: text", one a line.
   std::string (*findings)();
   Living (*living)();
+  /// Sets how many devices the driver shows. They are equal, but for bus and identifier.
+  void (*set_devices)(int count);
+  /// Returns the number of the device whose primary context is retained; -1: none.
+  int (*device)();
   /// Puts a library's work into a stream, which captures it as it does a kernel. `run` may use the
   /// memory of `ranges` alone. Returns a status of the driver.
   int (*enqueue)(void* stream,

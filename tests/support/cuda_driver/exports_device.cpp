@@ -11,6 +11,7 @@ namespace plumb::stand_in {
 namespace {
 
 constexpr const char* kName = "Plumbline test double (no GPU)";
+constexpr std::size_t kUuidOfDevice = 11;  // its byte that tells the doubles of a process apart
 
 int attribute_of(abi::DeviceAttribute name) {
   using Attribute = abi::DeviceAttribute;
@@ -31,6 +32,11 @@ int attribute_of(abi::DeviceAttribute name) {
     default:
       return 0;
   }
+}
+
+/// Returns the status of a call that names a device.
+int status_of(abi::Device device) {
+  return device >= 0 && device < machine().devices ? kSuccess : kInvalidDevice;
 }
 
 }  // namespace
@@ -64,57 +70,80 @@ PLUMB_EXPORT int cuGetErrorString(int status, const char** text) {
 
 PLUMB_EXPORT int cuDeviceGetCount(int* count) {
   const Call call("cuDeviceGetCount", false);
-  *count = 1;
+  *count = machine().devices;
   return call.status();
 }
 
 PLUMB_EXPORT int cuDeviceGet(abi::Device* device, int ordinal) {
   const Call call("cuDeviceGet", false);
-  *device = 0;
-  return call.status() != kSuccess ? call.status() : ordinal == 0 ? kSuccess : kInvalidDevice;
+  *device = ordinal;
+  return call.status() != kSuccess ? call.status() : status_of(ordinal);
 }
 
-PLUMB_EXPORT int cuDeviceGetName(char* name, int length, abi::Device /*device*/) {
+PLUMB_EXPORT int cuDeviceGetName(char* name, int length, abi::Device device) {
   const Call call("cuDeviceGetName", false);
+  if (const int status = status_of(device); status != kSuccess) {
+    return status;
+  }
   std::strncpy(name, kName, static_cast<std::size_t>(std::max(length, 0)));
   return call.status();
 }
 
-PLUMB_EXPORT int cuDeviceGetUuid_v2(abi::Uuid* uuid, abi::Device /*device*/) {
+PLUMB_EXPORT int cuDeviceGetUuid_v2(abi::Uuid* uuid, abi::Device device) {
   const Call call("cuDeviceGetUuid_v2", false);
-  // Each process has a double of its own, so that tests do not wait for each other's lock.
+  if (const int status = status_of(device); status != kSuccess) {
+    return status;
+  }
+  // Each process has doubles of its own, so that tests do not wait for each other's lock. A script
+  // may give them a serial number, so that processes share them.
   uuid->fill(0xdd);
-  const auto process = static_cast<unsigned>(getpid());
-  std::memcpy(uuid->data() + uuid->size() - sizeof process, &process, sizeof process);
+  const unsigned serial = machine().serial.value_or(static_cast<unsigned>(getpid()));
+  std::memcpy(uuid->data() + uuid->size() - sizeof serial, &serial, sizeof serial);
+  uuid->at(kUuidOfDevice) = static_cast<unsigned char>(device);
   return call.status();
 }
 
-PLUMB_EXPORT int cuDeviceGetAttribute(int* value, abi::DeviceAttribute name, abi::Device) {
+PLUMB_EXPORT int cuDeviceGetAttribute(int* value, abi::DeviceAttribute name, abi::Device device) {
   const Call call("cuDeviceGetAttribute", false);
-  *value = attribute_of(name);
+  if (const int status = status_of(device); status != kSuccess) {
+    return status;
+  }
+  *value = name == abi::DeviceAttribute::kPciBus ? device : attribute_of(name);
   return call.status();
 }
 
-PLUMB_EXPORT int cuDeviceTotalMem_v2(std::size_t* bytes, abi::Device /*device*/) {
+PLUMB_EXPORT int cuDeviceTotalMem_v2(std::size_t* bytes, abi::Device device) {
   const Call call("cuDeviceTotalMem_v2", false);
+  if (const int status = status_of(device); status != kSuccess) {
+    return status;
+  }
   *bytes = machine().memory.capacity();
   return call.status();
 }
 
-PLUMB_EXPORT int cuDevicePrimaryCtxRetain(abi::Context* context, abi::Device /*device*/) {
+PLUMB_EXPORT int cuDevicePrimaryCtxRetain(abi::Context* context, abi::Device device) {
   const Call call("cuDevicePrimaryCtxRetain", false);
-  if (call.status() == kSuccess) {
-    *context = machine().retain_context();
+  if (call.status() != kSuccess) {
+    return call.status();
   }
-  return call.status();
+  if (const int status = status_of(device); status != kSuccess) {
+    return status;
+  }
+  if (machine().references > 0 && machine().device != device) {
+    machine().findings.add("context", "one process retains the contexts of two devices");
+    return kInvalidDevice;
+  }
+  machine().device = device;
+  *context = machine().retain_context();
+  return kSuccess;
 }
 
-PLUMB_EXPORT int cuDevicePrimaryCtxRelease_v2(abi::Device /*device*/) {
+PLUMB_EXPORT int cuDevicePrimaryCtxRelease_v2(abi::Device device) {
   const Call call("cuDevicePrimaryCtxRelease_v2", false);
   if (call.status() != kSuccess) {
     return call.status();
   }
-  if (machine().references == 0) {
+  if (machine().references == 0 || machine().device != device) {
     // "Releasing a primary context that has not been previously retained will fail with
     // CUDA_ERROR_INVALID_CONTEXT."
     machine().findings.add("context", "the primary context is released more often than retained");

@@ -41,6 +41,10 @@ Machine::Machine() {
       longest_delay = static_cast<unsigned>(std::stoul(value));
     } else if (name == "memory") {
       memory.set_capacity(std::stoull(value));
+    } else if (name == "devices") {
+      devices = std::stoi(value);
+    } else if (name == "serial") {
+      serial = static_cast<unsigned>(std::stoul(value));
     } else if (name == "fail") {
       const std::size_t first = value.find(':');
       const std::size_t second = value.find(':', first + 1);

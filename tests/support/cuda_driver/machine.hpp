@@ -120,8 +120,11 @@ class Machine {
   HostMemory host_memory;
 
   bool started = false;
-  int references = 0;            ///< to the primary context
-  std::uint64_t generation = 0;  ///< of the primary context: rises when it is destroyed
+  int devices = 1;                 ///< that the driver shows: equal, but for bus and identifier
+  std::optional<unsigned> serial;  ///< of the identifiers; absent: that of the process
+  int device = 0;                  ///< whose primary context is retained
+  int references = 0;              ///< to the primary context
+  std::uint64_t generation = 0;    ///< of the primary context: rises when it is destroyed
   std::map<std::string, unsigned> calls;
 
   // Faults.

@@ -62,6 +62,18 @@ TEST(EnvironmentDifference, readings_and_names_do_not_make_another_software) {
   EXPECT_FALSE(is_same_software(before, after));
 }
 
+TEST(EnvironmentDifference, an_equal_device_has_the_same_software) {
+  results::Environment first = measured_with("gpu.index", "0");
+  first.identity["gpu.uuid"] = "GPU-1";
+  results::Environment second = measured_with("gpu.index", "1");
+  second.identity["gpu.uuid"] = "GPU-2";
+  EXPECT_TRUE(is_same_software(first, second));
+  EXPECT_TRUE(names_device("gpu.uuid"));
+  second.identity["gpu"] = "another model";
+  EXPECT_FALSE(is_same_software(first, second));
+  EXPECT_FALSE(names_device("gpu"));
+}
+
 TEST(EnvironmentDifference, a_run_that_does_not_tell_its_worker_is_not_known_to_be_the_same) {
   results::Environment old = measured_with("load", "0.1");
   old.facts.erase("worker.sha256");

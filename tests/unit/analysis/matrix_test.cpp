@@ -81,6 +81,20 @@ TEST(Matrix, stacks_and_systems_of_one_name_are_told_apart_by_what_differs) {
   EXPECT_THAT(make_matrix(runs, {.only = {{Axis::kStack, {"default"}}}}).columns.size(), 2U);
 }
 
+TEST(Matrix, equal_gpus_are_one_system_and_one_stack) {
+  std::vector<MatrixRun> runs{run_of("1", "gpu", {timed_model("lenet", 1.0)}),
+                              run_of("2", "gpu", {timed_model("lenet", 2.0)})};
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    runs[i].header.environment.identity["gpu"] = "A GPU";
+    runs[i].header.environment.identity["gpu.uuid"] = "GPU-" + std::to_string(i);
+  }
+  for (const Axis axis : {Axis::kStack, Axis::kSystem}) {
+    const Matrix matrix = make_matrix(runs, {.columns = axis});
+    ASSERT_EQ(matrix.columns.size(), 1U);
+    EXPECT_EQ(matrix.rows.at(0).cells.at(0).runs, 2U);
+  }
+}
+
 TEST(Matrix, a_cell_without_a_value_says_why_and_is_never_zero) {
   ModelResults layers_only = timed_model("alexnet", 1.0);
   layers_only.executions.clear();

@@ -52,6 +52,25 @@ TEST(RunSeries, an_upgrade_stays_comparable_and_another_method_does_not) {
   EXPECT_FALSE(are_comparable(kMachine, with("threads", "2")));
 }
 
+TEST(RunSeries, equal_gpus_are_one_series_and_a_change_between_them_is_drift) {
+  results::Environment first = kMachine;
+  first.identity["gpu"] = "A GPU";
+  first.identity["gpu.uuid"] = "GPU-1";
+  first.facts["gpu.index"] = "0";
+  results::Environment second = first;
+  second.identity["gpu.uuid"] = "GPU-2";
+  second.facts["gpu.index"] = "1";
+  EXPECT_NE(first.id(), second.id()) << "rows of one are not reused for the other";
+  EXPECT_EQ(system_id(first), system_id(second));
+  EXPECT_TRUE(are_comparable(first, second));
+  const auto drift = environment_drift(first, second);
+  ASSERT_EQ(drift.size(), 1U);
+  EXPECT_EQ(drift[0].name, "gpu.uuid");
+  second.identity["gpu"] = "another model";
+  EXPECT_FALSE(are_comparable(first, second));
+  EXPECT_NE(system_id(first), system_id(second));
+}
+
 TEST(RunSeries, drift_is_neither_the_stack_nor_what_varies_anyway) {
   for (const char* const name : {"load", "library.version", "plumb.commit", "frequency.mhz_now"}) {
     EXPECT_THAT(environment_drift(kMachine, with(name, "other")), IsEmpty()) << name;

@@ -94,6 +94,18 @@ TEST(DeviceLock, keeps_a_second_worker_off) {
   const DeviceLock third("GPU-test", folder);
 }
 
+TEST(DeviceLock, is_shared_by_the_workers_of_one_harness_that_take_turns) {
+  const TemporaryFolder folder;
+  constexpr int kHarness = 17;
+  std::optional<DeviceLock> first(std::in_place, "GPU-test", folder.path(), kHarness);
+  const DeviceLock second("GPU-test", folder.path(), kHarness);
+  EXPECT_THROW(DeviceLock("GPU-test", folder.path(), kHarness + 1), Error);
+  EXPECT_THROW(DeviceLock("GPU-test", folder.path()), Error);
+  first.reset();
+  EXPECT_THROW(DeviceLock("GPU-test", folder.path()), Error) << "the second is still there";
+  const DeviceLock third("GPU-test", folder.path(), kHarness);
+}
+
 // In a sticky folder with fs.protected_regular, opening another user's file with O_CREAT fails.
 TEST(DeviceLock, is_shared_by_users) {
   if (geteuid() != 0) {

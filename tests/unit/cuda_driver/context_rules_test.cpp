@@ -3,6 +3,7 @@
 #include <cmath>
 #include <thread>
 
+#include "harness/base/error.hpp"
 #include "runners/cuda/exec/kernel_compiler.hpp"
 #include "runners/engine/number_formats.hpp"
 #include "tests/unit/cuda_driver/stand_in_device.hpp"
@@ -27,6 +28,56 @@ TEST_F(StandInContexts, say_that_they_are_no_gpu) {
   device_.describe(environment);
   EXPECT_THAT(environment.identity.at("gpu"), HasSubstr("no GPU"));
   EXPECT_EQ(environment.identity.at("driver"), "test double");
+}
+
+/// Returns the message with which a choice of a device is refused.
+std::string refusal_of(const cuda::Driver& driver, const std::string& choice) {
+  try {
+    const cuda::Device device(driver, choice);
+    return "chosen: " + device.uuid();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), Error::Kind::kEnvironment);
+    return error.what();
+  }
+}
+
+TEST_F(StandInContexts, are_of_the_device_that_is_chosen) {
+  control().set_devices(3);
+  const cuda::Device second(driver(), "1");
+  results::Environment environment;
+  second.describe(environment);
+  EXPECT_EQ(environment.identity.at("gpu.uuid"), second.uuid());
+  EXPECT_EQ(environment.facts.at("gpu.index"), "1");
+  EXPECT_EQ(environment.facts.at("gpu.temperature_celsius"), "21") << "NVML is asked about it";
+  EXPECT_NE(second.uuid(), device_.uuid());
+  EXPECT_EQ(cuda::Device(driver(), second.uuid()).number(), second.number());
+  EXPECT_EQ(cuda::Device(driver(), "").uuid(), device_.uuid());
+  EXPECT_EQ(control().device(), 0);
+  context_.reset();
+  {
+    const cuda::DeviceContext reserved(second);
+    EXPECT_EQ(control().device(), 1);
+    // Another worker may have another device, and not this one.
+    EXPECT_NO_THROW(cuda::DeviceLock(cuda::Device(driver(), "2").uuid()));
+    EXPECT_THROW(cuda::DeviceLock(second.uuid()), Error);
+  }
+  EXPECT_EQ(control().device(), -1);
+  EXPECT_THAT(findings(), IsEmpty());
+  context_.emplace(device_);
+}
+
+TEST_F(StandInContexts, of_a_device_that_is_not_there_are_refused_with_those_that_are) {
+  control().set_devices(2);
+  const std::string other = cuda::Device(driver(), "1").uuid();
+  for (const char* const choice : {"2", "-1", "99999999999", "1x", "GPU-0", "gpu"}) {
+    const std::string text = refusal_of(driver(), choice);
+    EXPECT_THAT(text, HasSubstr("no such GPU")) << choice;
+    EXPECT_THAT(text, HasSubstr("0 " + device_.uuid())) << choice;
+    EXPECT_THAT(text, HasSubstr("1 " + other)) << choice;
+  }
+  EXPECT_THAT(refusal_of(driver(), "GPU-dddd"), HasSubstr("several GPUs begin so"));
+  control().set_devices(1);
+  EXPECT_EQ(refusal_of(driver(), "GPU-dddd"), "chosen: " + device_.uuid());
 }
 
 TEST_F(StandInContexts, are_current_in_one_thread_at_a_time) {

@@ -39,6 +39,21 @@ TEST(EnablingCommand, names_the_type_and_the_axes_of_a_model_without_a_suite) {
       "sequence=384 --mode fusion");
 }
 
+TEST(EnablingCommand, names_the_gpu_unless_it_is_the_first) {
+  results::RunHeader run;
+  run.command = {"plumb", "run", "quick.toml"};
+  run.stack = "gpu";
+  run.environment.identity["gpu.uuid"] = "GPU-5b0c";
+  run.environment.facts["gpu.index"] = "0";
+  EXPECT_EQ(device_of(run), "");
+  run.environment.facts["gpu.index"] = "1";
+  EXPECT_EQ(device_of(run), "GPU-5b0c");
+  EXPECT_EQ(enabling_command(run, {"lenet", 1, "f32"}, "plain"),
+            "plumb run quick.toml --model lenet --stack gpu --device GPU-5b0c --mode plain");
+  EXPECT_EQ(repeating_command(run, "layers/v1:relu"),
+            "plumb layer v1:relu --stack gpu --device GPU-5b0c");
+}
+
 TEST(RepeatingCommand, measures_a_layer_or_a_model_with_the_stack_of_the_run) {
   results::RunHeader run;
   run.command = {"plumb", "run", "tiny.toml"};

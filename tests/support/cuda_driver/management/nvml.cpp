@@ -2,7 +2,9 @@
 // Test double of NVML: libnvidia-ml.so.1. Its readings are constants.
 #include <unistd.h>
 
+#include <array>
 #include <cstring>
+#include <string>
 
 #include "runners/cuda/driver/management_abi.hpp"
 
@@ -13,7 +15,8 @@ namespace {
 constexpr int kNotSupported = 3;
 constexpr int kTimeout = 10;
 
-int device = 0;
+constexpr std::size_t kDeviceInUuid = 30;  // two hex digits of its text
+std::array<int, 256> devices{};
 int events = 0;
 int started = 0;
 unsigned long long millijoules = 0;
@@ -32,8 +35,11 @@ PLUMB_EXPORT int nvmlSystemGetDriverVersion(char* text, unsigned length) {
   return 0;
 }
 PLUMB_EXPORT int nvmlDeviceGetHandleByUUID(const char* uuid, void** handle) {
-  *handle = &device;
-  return std::strncmp(uuid, "GPU-dddddddd-", 13) == 0 ? 0 : 6;  // NOT_FOUND
+  if (std::strncmp(uuid, "GPU-dddddddd-", 13) != 0 || std::strlen(uuid) < kDeviceInUuid + 2) {
+    return 6;  // NOT_FOUND
+  }
+  *handle = &devices.at(std::stoul(std::string(uuid + kDeviceInUuid, 2), nullptr, 16));
+  return 0;
 }
 PLUMB_EXPORT int nvmlDeviceGetMigMode(void*, unsigned*, unsigned*) {
   return kNotSupported;
@@ -50,8 +56,9 @@ PLUMB_EXPORT int nvmlDeviceGetEnforcedPowerLimit(void*, unsigned* milliwatts) {
   *milliwatts = 1000;
   return 0;
 }
-PLUMB_EXPORT int nvmlDeviceGetTemperature(void*, unsigned, unsigned* degrees) {
-  *degrees = 20;
+PLUMB_EXPORT int nvmlDeviceGetTemperature(void* handle, unsigned, unsigned* degrees) {
+  // A degree more for each device before it, so that readings tell whose they are.
+  *degrees = 20 + static_cast<unsigned>(static_cast<int*>(handle) - devices.data());
   return 0;
 }
 PLUMB_EXPORT int nvmlDeviceGetComputeRunningProcesses_v3(void*,

@@ -171,7 +171,7 @@ struct ModelOptions {
   /// How a device gets the model. Absent: the backend's own way. Where there is no device, the
   /// model is unsupported with any of them.
   std::optional<LaunchMode> launches{};
-  bool fusion = false;             ///< for a backend that plans models: it may fuse and fold layers
+  bool fusion = false;  ///< for a backend that plans models: it may fuse and fold layers
 };
 
 /// One library on one device. It exists only in a worker process.

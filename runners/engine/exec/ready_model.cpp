@@ -94,12 +94,11 @@ ReadyModel prepare_mode(worker::Backend& backend,
     ready.plan.variants =
         chosen_variants(backend, ready.plan.fused.graph, mode, measure::steady_clock());
   }
-  ready.prepared = backend.prepare_model(
-      ready.plan.fused.graph,
-      {ready.plan.variants,
-       mode.mode.parallel_branches,
-       worker::find_launch_mode(mode.mode),
-       mode.mode.fusion});
+  ready.prepared = backend.prepare_model(ready.plan.fused.graph,
+                                         {ready.plan.variants,
+                                          mode.mode.parallel_branches,
+                                          worker::find_launch_mode(mode.mode),
+                                          mode.mode.fusion});
   ready.outcome = ready.prepared.outcome;
   if (ready.outcome.ok() && ready.plan.observed) {
     ready.observed = backend.prepare_model(ready.plan.observed->graph, {});

@@ -123,7 +123,7 @@ class Exporter(Command):
         self.assertEqual(self.states("latency"), {"equivalent"})
         self.assertEqual(self.value("plumb_run_throttled"), 0)
         self.assertEqual(self.value("plumb_run_temperature_celsius", stat="high"), 64)
-        self.assertEqual(self.value("plumb_model_energy_joules", stat="median"), 0.5)
+        self.assertEqual(self.value("plumb_model_energy_joules", mode="plain", stat="median"), 0.5)
         self.assertEqual(self.value("plumb_load_state", scenario="server", state="valid"), 1)
         if PROMTOOL is None:
             self.skipTest("promtool is not here: install the package prometheus, or run ci/setup test")

@@ -199,6 +199,7 @@ const std::map<std::string, std::function<void(const Scene&)>>& misbehaviours() 
        }},
       {"abandon_child", abandon_child},
       {"surroundings", tell_surroundings},
+      {"killed_at_first_start", tell_surroundings},
   };
   return table;
 }
@@ -212,6 +213,10 @@ int run(const std::string& name) {
   }
   if (name == "silent") {
     hang();
+  }
+  if (name == "killed_at_first_start" &&
+      std::filesystem::create_directory(std::getenv("PLUMB_MISBEHAVED"))) {
+    ::raise(SIGKILL);
   }
   worker::FrameChannel channel{FileDescriptor(socket)};
   Scene scene{socket, channel, {}, {}};

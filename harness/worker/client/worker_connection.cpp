@@ -64,12 +64,6 @@ void WorkerConnection::greet(const WorkerSetup& setup, Seconds timeout) {
       throw from_protocol(reply.error());
     }
     check_hello(reply.hello().version(), reply.hello().backend());
-  } catch (const WorkerDied& death) {
-    throw Error(
-        Error::Kind::kEnvironment,
-        fmt::format("the worker of backend '{}' does not start: {}; see what `plumb doctor` says",
-                    backend_,
-                    death.outcome().reason));
   } catch (const ProtocolError& problem) {
     throw Error(
         Error::Kind::kEnvironment,

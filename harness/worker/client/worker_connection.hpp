@@ -37,7 +37,7 @@ class WorkerConnection {
   WorkerConnection(const WorkerConnection&) = delete;
   WorkerConnection& operator=(const WorkerConnection&) = delete;
 
-  /// Exchanges hellos. Throws Error{kEnvironment} if the worker dies meanwhile, speaks another
+  /// Exchanges hellos. Throws WorkerDied, and Error{kEnvironment} if the worker speaks another
   /// version or is of another backend.
   void greet(const WorkerSetup& setup, Seconds timeout);
 

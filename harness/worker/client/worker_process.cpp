@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/worker/client/worker_process.hpp"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
+#include <memory>
 #include <utility>
 
 #include "harness/base/error.hpp"
@@ -43,27 +45,46 @@ std::unique_ptr<ChildProcess> start(const WorkerOptions& options) {
       stack.loader.string(), loader_arguments(stack, worker), environment);
 }
 
+/// Starts a worker and exchanges hellos with it. One that dies meanwhile is started once more: what
+/// killed it may have been outside of it.
+std::unique_ptr<WorkerConnection> connect(const WorkerOptions& options) {
+  const WorkerSetup setup{options.stack.libraries,
+                          options.threads,
+                          options.observe,
+                          options.place,
+                          options.device,
+                          options.takes_turns};
+  for (bool first = true;; first = false) {
+    auto connection = std::make_unique<WorkerConnection>(
+        options.stack.backend, start(options), options.request_timeout);
+    try {
+      connection->greet(setup, options.start_timeout);
+      return connection;
+    } catch (const WorkerDied& death) {
+      const results::Outcome& outcome = death.outcome();
+      if (!first || outcome.kind != results::Outcome::Kind::kCrashed) {
+        throw Error(Error::Kind::kEnvironment,
+                    fmt::format("the worker of backend '{}' does not start: {}; see what `plumb "
+                                "doctor` says",
+                                options.stack.backend,
+                                outcome.reason));
+      }
+    }
+  }
+}
+
 }  // namespace
 
 class WorkerProcess::Implementation {
  public:
   explicit Implementation(const WorkerOptions& options)
-      : options_(options),
-        connection_(options.stack.backend, start(options), options.request_timeout) {
-    connection_.greet({options.stack.libraries,
-                       options.threads,
-                       options.observe,
-                       options.place,
-                       options.device,
-                       options.takes_turns},
-                      options.start_timeout);
-  }
+      : options_(options), connection_(connect(options)) {}
 
   results::Environment describe() {
     protocol::Request request;
     request.mutable_describe();
-    const protocol::Reply reply = connection_.ask(request);
-    results::Environment environment = connection_.read(
+    const protocol::Reply reply = connection_->ask(request);
+    results::Environment environment = connection_->read(
         reply, reply.has_environment(), [&] { return from_protocol(reply.environment()); });
     environment.facts.merge(started_facts(options_, ::environ));
     environment.identity.merge(stack_identity(options_.stack));
@@ -73,16 +94,16 @@ class WorkerProcess::Implementation {
   std::vector<Variant> variants(const model::LayerKey& key) {
     protocol::Request request;
     *request.mutable_variants() = to_protocol(key);
-    const protocol::Reply reply = connection_.ask(request);
-    return connection_.read(
+    const protocol::Reply reply = connection_->ask(request);
+    return connection_->read(
         reply, reply.has_variants(), [&] { return from_protocol(reply.variants()); });
   }
 
   results::Calibration calibrate() {
     protocol::Request request;
     request.mutable_calibrate();
-    const protocol::Reply reply = connection_.ask(request);
-    return connection_.read(
+    const protocol::Reply reply = connection_->ask(request);
+    return connection_->read(
         reply, reply.has_calibration(), [&] { return from_protocol(reply.calibration()); });
   }
 
@@ -94,7 +115,7 @@ class WorkerProcess::Implementation {
     ExecuteRequest asked = execute;
     asked.host_pace = options_.pace->seconds();
     *request.mutable_execute() = to_protocol(asked);
-    connection_.send(request, timeout);
+    connection_->send(request, timeout);
     const auto last = std::make_shared<ExecuteProgress>();
     running_ = {
         .timeout = timeout,
@@ -102,20 +123,20 @@ class WorkerProcess::Implementation {
             [this, last, emit = std::move(emit), keep_running, modes = execute.modes.size()](
                 const protocol::Reply& reply) mutable {
               if (reply.has_execute_progress()) {
-                const ExecuteProgress progress = connection_.read(
+                const ExecuteProgress progress = connection_->read(
                     reply, true, [&] { return from_protocol(reply.execute_progress()); });
-                connection_.stop_unless(keep_running(progress));
+                connection_->stop_unless(keep_running(progress));
                 // A report alone is not progress: a model that hangs must not hang the harness.
                 const bool further = progress.share > last->share;
                 *last = further ? progress : *last;
                 return further;
               }
               results::Execution execution =
-                  connection_.read(reply, reply.has_execution() && modes-- > 0, [&] {
+                  connection_->read(reply, reply.has_execution() && modes-- > 0, [&] {
                     return from_protocol(reply.execution());
                   });
               options_.pace->take_in(execution.row);
-              connection_.deliver(emit, std::move(execution));
+              connection_->deliver(emit, std::move(execution));
               return true;
             },
         .keep_running = [last, keep_running] { return keep_running(*last); }};
@@ -128,23 +149,23 @@ class WorkerProcess::Implementation {
     MeasureRequest asked = measure;
     asked.host_pace = options_.pace->seconds();
     *request.mutable_measure() = to_protocol(asked);
-    connection_.send(request, timeout);
+    connection_->send(request, timeout);
     running_ = {.timeout = timeout,
                 .take_in =
                     [this, emit = std::move(emit), key = measure.key, rows = 0](
                         const protocol::Reply& reply) mutable {
                       results::Measurement row =
-                          connection_.read(reply, reply.has_row() && rows++ < kMaximumRows, [&] {
+                          connection_->read(reply, reply.has_row() && rows++ < kMaximumRows, [&] {
                             return from_protocol(reply.row());
                           });
                       if (row.key != key) {
-                        connection_.die(
+                        connection_->die(
                             ProtocolError(ProtocolError::Kind::kBroken,
                                           "a row has a different key than the requested one"),
                             running_.timeout);
                       }
                       options_.pace->take_in(row);
-                      connection_.deliver(emit, std::move(row));
+                      connection_->deliver(emit, std::move(row));
                       return true;
                     },
                 .keep_running = [] { return true; }};
@@ -155,12 +176,12 @@ class WorkerProcess::Implementation {
       running_.awaits_turn = false;
       protocol::Request request;
       request.mutable_take_turn();
-      connection_.send(request, running_.timeout);
+      connection_->send(request, running_.timeout);
     }
     FrameChannel::Deadline deadline = deadline_in(running_.timeout);
     while (true) {
       const protocol::Reply reply =
-          connection_.receive_while(deadline, running_.timeout, running_.keep_running);
+          connection_->receive_while(deadline, running_.timeout, running_.keep_running);
       if (reply.has_done()) {
         running_ = {};
         return false;
@@ -178,11 +199,11 @@ class WorkerProcess::Implementation {
   results::EngineChoices preview(const PreviewRequest& preview) {
     protocol::Request request;
     *request.mutable_preview() = to_protocol(preview);
-    const protocol::Reply reply = connection_.ask(request);
-    results::EngineChoices choices = connection_.read(
+    const protocol::Reply reply = connection_->ask(request);
+    results::EngineChoices choices = connection_->read(
         reply, reply.has_choices(), [&] { return from_protocol(reply.choices()); });
     if (choices.key != preview.key) {
-      connection_.die(ProtocolError(ProtocolError::Kind::kBroken,
+      connection_->die(ProtocolError(ProtocolError::Kind::kBroken,
                                     "choices are for a different key than the requested one"),
                       options_.request_timeout);
     }
@@ -192,8 +213,8 @@ class WorkerProcess::Implementation {
   Reproducer reproduce(const ReproducerRequest& reproduce) {
     protocol::Request request;
     *request.mutable_reproduce() = to_protocol(reproduce);
-    const protocol::Reply reply = connection_.ask(request);
-    return connection_.read(
+    const protocol::Reply reply = connection_->ask(request);
+    return connection_->read(
         reply, reply.has_reproducer(), [&] { return from_protocol(reply.reproducer()); });
   }
 
@@ -202,19 +223,19 @@ class WorkerProcess::Implementation {
                                const std::function<bool(const LoadProgress&)>& keep_running) {
     protocol::Request request;
     *request.mutable_load() = to_protocol(load);
-    connection_.send(request, timeout);
+    connection_->send(request, timeout);
     FrameChannel::Deadline deadline = deadline_in(timeout);
     LoadProgress last;
     while (true) {
       const protocol::Reply reply =
-          connection_.receive_while(deadline, timeout, [&] { return keep_running(last); });
+          connection_->receive_while(deadline, timeout, [&] { return keep_running(last); });
       if (!reply.has_load_progress()) {
-        return connection_.read(
+        return connection_->read(
             reply, reply.has_load(), [&] { return from_protocol(reply.load()); });
       }
       const LoadProgress progress =
-          connection_.read(reply, true, [&] { return from_protocol(reply.load_progress()); });
-      connection_.stop_unless(keep_running(progress));
+          connection_->read(reply, true, [&] { return from_protocol(reply.load_progress()); });
+      connection_->stop_unless(keep_running(progress));
       // A report alone is not progress: a model that hangs must not hang the harness.
       if (progress.batches != last.batches || progress.phase != last.phase) {
         deadline = deadline_in(timeout);
@@ -223,8 +244,8 @@ class WorkerProcess::Implementation {
     }
   }
 
-  [[nodiscard]] int pid() const { return connection_.pid(); }
-  [[nodiscard]] std::string log_tail() const { return connection_.log_tail(); }
+  [[nodiscard]] int pid() const { return connection_->pid(); }
+  [[nodiscard]] std::string log_tail() const { return connection_->log_tail(); }
 
  private:
   /// Request that is answered by more than one reply, between its turns.
@@ -236,7 +257,7 @@ class WorkerProcess::Implementation {
   };
 
   WorkerOptions options_;
-  WorkerConnection connection_;
+  std::unique_ptr<WorkerConnection> connection_;
   RunningRequest running_;
 };
 

@@ -25,7 +25,9 @@ protocol::WorkerSetup to_protocol(const WorkerSetup& setup) {
   if (!setup.device.empty()) {
     message.set_device(setup.device);
   }
-  message.set_takes_turns(setup.takes_turns);
+  if (setup.takes_turns) {
+    message.set_takes_turns(true);
+  }
   if (setup.observe.metrics) {
     protocol::MetricNames& names = *message.mutable_observe_metrics();
     for (const std::string& name : *setup.observe.metrics) {

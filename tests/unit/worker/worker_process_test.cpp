@@ -17,6 +17,7 @@
 
 #include "harness/base/error.hpp"
 #include "harness/base/file_descriptor.hpp"
+#include "tests/support/temporary_folder.hpp"
 #include "tests/unit/worker/worker_process_fixture.hpp"
 
 namespace plumb::worker {
@@ -227,9 +228,18 @@ TEST_F(WorkerProcessTest, says_why_a_worker_does_not_start) {
   EXPECT_THAT(start_error(silent), HasSubstr("does not start: no answer for 0.2 s"));
 }
 
+TEST_F(WorkerProcessTest, starts_a_worker_again_that_was_killed_meanwhile) {
+  const TemporaryFolder folder;
+  WorkerOptions options = misbehaving("killed_at_first_start");
+  options.stack.variables["PLUMB_MISBEHAVED"] = folder.path() / "once";
+  WorkerProcess worker(options);
+  EXPECT_FALSE(worker.describe().identity.empty());
+  EXPECT_TRUE(std::filesystem::exists(folder.path() / "once"));
+}
+
 TEST_F(WorkerProcessTest, refuses_a_worker_of_another_version_or_backend) {
   EXPECT_THAT(start_error(misbehaving("wrong_version")),
-              HasSubstr("speaks protocol version 7 and this program 6; build or install both"));
+              HasSubstr("speaks protocol version 8 and this program 7; build or install both"));
   EXPECT_THAT(start_error(misbehaving("wrong_backend")), HasSubstr("its backend is 'other'"));
 }
 

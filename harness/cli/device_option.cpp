@@ -38,8 +38,8 @@ CLI::Option* add_device_option(CLI::App& command, std::string& device) {
                   device,
                   "the GPU to measure on: its number as the driver counts, or its identifier "
                   "(GPU-…) or the beginning of that; default: the first")
-      ->check(
-          CLI::Validator([](std::string& text) { return refuse_device(text); }, "NUMBER or GPU-…"));
+      ->check([](const std::string& text) { return refuse_device(text); })
+      ->type_name("NUMBER|GPU-…");
 }
 
 }  // namespace plumb::cli

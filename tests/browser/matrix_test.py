@@ -27,7 +27,7 @@ class Matrix(Command):
         self.plumb("model", "export", "lenet", "-o", self.folder / f"{HOSTILE}.onnx")
         self.stack("slow", '[identity]\nlibrary = "slow 1.0"\n' + rule("model:squeezenet1.1", seconds=0.05) +
                    rule("model:lenet", outcome="unsupported", reason=HOSTILE))
-        runs = [self.json("run", "--model", "lenet", "--model", "squeezenet1.1", "--model", self.folder / f"{HOSTILE}.onnx", "--batch", batch,
+        runs = [self.json("run", "--model", "lenet", "--model", "squeezenet1.1", "--model", self.folder / f"{HOSTILE}.onnx", "--rebatch", batch,
                           "--only", "models", "--mode", "plain", "--stack", stack)["run"]
                 for stack in ("fake", "slow") for batch in ("1", "8")]
         self.file = self.folder / "matrix.html"

@@ -20,21 +20,23 @@ from plumb_command import CONV, Command
 Command.build = pathlib.Path(sys.argv.pop(1)).resolve()
 
 RELU = "v1:eltwise;in=f32[3,50];out=f32[3,50];acc=f32;math=strict;fn=relu;parameters=[]"
-LAYER = f'[suite]\nname = "one"\nversion = 1\nreuse = "always"\n[[layers]]\nkey = "{RELU}"\n'
+LAYER = '[suite]\nname = "one"\nversion = 1\nreuse = "always"\n[[layers]]\nfile = "layers.toml"\n'
 
 
 class Doubles(Command):
-    """Two test doubles of a GPU, whose identifiers are the same in all processes of a test."""
+    """Two test doubles of a GPU, whose identifiers are the same in all processes of a test. Their memory is too small for the
+    large products of a calibration, which would take minutes."""
 
     def setUp(self):
         super().setUp()
         doubles = self.build / "tests/cuda_stand_in"
         self.environment["TMPDIR"] = str(self.folder)
+        (self.folder / "layers.toml").write_text(f'[[layers]]\nkey = "{RELU}"\n')
         folder = self.folder / "plumb/stacks/double"
         folder.mkdir(parents=True)
         (folder / "stack.toml").write_text(
             f'backend = "cuda"\nlibraries = ["{doubles}/libcudnn.so.9"]\nfolders = ["{doubles}"]\n'
-            'variables = { PLUMB_STAND_IN = "seed=1,devices=2,serial=5" }\n'
+            'variables = { PLUMB_STAND_IN = "seed=1,devices=2,serial=5,memory=16777216" }\n'
         )
 
     def device(self, *arguments):

@@ -29,14 +29,18 @@ FOLDER = pathlib.Path(__file__).resolve().parent / "earlier_store"
 #: Fields that depend on the moment or the machine of the question.
 VOLATILE = ("oldest_row_seconds", "store")
 #: Fields that later versions added.
-ADDED = ("unguarded_runs", "overall", "not_compared", "labels")
+ADDED = ("unguarded_runs", "overall", "not_compared", "labels", "baseline_mode")
+#: What-ifs that later versions added.
+ADDED_WHAT_IFS = ("f16", "channels_last+f16", "tf32", "graph_capture")
 
 
 def steady(value):
     """Returns a document without what differs from one moment to the next."""
     if isinstance(value, dict):
         return {name: steady(each) for name, each in value.items() if name not in VOLATILE + ADDED}
-    return [steady(each) for each in value] if isinstance(value, list) else value
+    if isinstance(value, list):
+        return [steady(each) for each in value if not (isinstance(each, dict) and each.get("name") in ADDED_WHAT_IFS)]
+    return value
 
 
 class EarlierStore(Command):

@@ -99,6 +99,10 @@ void write_attention(const NamedLayer& layer, NodeWriter& writer) {
         Error::Kind::kUser,
         "versions of the runtime apply the cap and the mask of an attention in either order");
   }
+  if (spec.has_input(3) && spec.inputs[3]->dtype == model::DataType::kBool) {
+    throw Error(Error::Kind::kUser,
+                "the runtime's attention makes NaN of a row that a mask of booleans hides whole");
+  }
   NodeAttributes attributes{{"is_causal", spec.integer("causal")},
                             {"scale", spec.real("scale")},
                             {"softcap", spec.real("softcap")}};

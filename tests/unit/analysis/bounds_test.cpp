@@ -296,6 +296,10 @@ struct PeakCase {
   std::optional<FlopsPerSecond> results::Calibration::*peak;
 };
 
+void PrintTo(const PeakCase& each, std::ostream* out) {
+  *out << each.type;
+}
+
 class TypePeak : public testing::TestWithParam<PeakCase> {};
 
 TEST_P(TypePeak, prices_products_of_its_type_only_where_it_is_known) {

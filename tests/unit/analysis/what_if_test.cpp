@@ -206,6 +206,10 @@ struct OtherTypeCase {
   model::DataType type;
 };
 
+void PrintTo(const OtherTypeCase& each, std::ostream* out) {
+  *out << each.name;
+}
+
 class OtherTypeWhatIf : public testing::TestWithParam<OtherTypeCase> {};
 
 TEST_P(OtherTypeWhatIf, compares_with_measured_keys_of_that_type) {

@@ -158,8 +158,9 @@ TEST(Verification, lets_tf32_round_more_through_several_products_and_transforms)
   spec.math = model::MathClass::kTf32;
   EXPECT_DOUBLE_EQ(compute_tolerance(spec), 1.2e-3);
   EXPECT_DOUBLE_EQ(compute_tolerance(spec, 0, Arithmetic::kTransformed), 5e-3);
-  spec = layer("attention;in=f32[1,2,4,8],f32[1,2,4,8],f32[1,2,4,8];out=f32[1,2,4,8]");
-  spec.math = model::MathClass::kTf32;
+  spec = model::parse_key(
+      {"v1:attention;in=f32[1,2,4,8],f32[1,2,4,8],f32[1,2,4,8];out=f32[1,2,4,8];acc=f32;math=tf32;"
+       "causal=0;kv_heads=2;outputs=y;q_heads=2;scale=0.25;softcap=0.0"});
   EXPECT_DOUBLE_EQ(compute_tolerance(spec), 5e-3);
 }
 

@@ -51,7 +51,7 @@ TEST(EnablingCommand, names_the_gpu_unless_it_is_the_first) {
   EXPECT_EQ(enabling_command(run, {"lenet", 1, "f32"}, "plain"),
             "plumb run quick.toml --model lenet --stack gpu --device GPU-5b0c --mode plain");
   EXPECT_EQ(repeating_command(run, "layers/v1:relu"),
-            "plumb layer v1:relu --stack gpu --device GPU-5b0c");
+            "plumb layer 'v1:relu' --stack gpu --device GPU-5b0c");
 }
 
 TEST(RepeatingCommand, measures_a_layer_or_a_model_with_the_stack_of_the_run) {

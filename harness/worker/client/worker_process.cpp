@@ -204,8 +204,8 @@ class WorkerProcess::Implementation {
         reply, reply.has_choices(), [&] { return from_protocol(reply.choices()); });
     if (choices.key != preview.key) {
       connection_->die(ProtocolError(ProtocolError::Kind::kBroken,
-                                    "choices are for a different key than the requested one"),
-                      options_.request_timeout);
+                                     "choices are for a different key than the requested one"),
+                       options_.request_timeout);
     }
     return choices;
   }

@@ -13,7 +13,7 @@ void load_preview_driver(const std::filesystem::path& file);
 /// Returns where the file lies: beside the running program.
 [[nodiscard]] std::filesystem::path preview_driver_file();
 
-/// Tells whether the process has the driver for previews in place of a real one.
+/// Returns whether the process has the driver for previews in place of a real one.
 [[nodiscard]] bool preview_driver_is_loaded();
 
 }  // namespace plumb::cuda

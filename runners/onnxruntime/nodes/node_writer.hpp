@@ -68,7 +68,7 @@ class NodeWriter {
   [[nodiscard]] std::string number(model::DataType type, double value);
   /// Adds a constant of zeros and returns its name.
   [[nodiscard]] std::string zeros(const model::TensorType& type);
-  /// Says that a node needs at least this version of the operators.
+  /// Raises the version of the operators to what a node needs.
   void require_opset(std::int64_t opset);
 
   void add_input(const std::string& name, const model::TensorType& type);

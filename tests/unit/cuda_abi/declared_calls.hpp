@@ -10,7 +10,7 @@
 /// declarations. All of it happens while a test is compiled.
 namespace plumb::cuda::abi {
 
-/// Tells whether an enumeration or structure of the project is one of NVIDIA's. Tests specialise
+/// Whether an enumeration or structure of the project is one of NVIDIA's. Tests specialise
 /// it, so that two enumerations cannot change places.
 template <typename Ours, typename Theirs>
 inline constexpr bool kStandsFor = false;
@@ -23,7 +23,7 @@ constexpr bool same(Ours ours, Theirs theirs) {
 template <typename Ours, typename Theirs>
 constexpr bool is_passed_alike();
 
-/// Tells whether two function types have as many parameters, each passed alike.
+/// Whether two function types have as many parameters, each passed alike.
 template <typename Ours, typename Theirs>
 inline constexpr bool kSameCall = false;
 template <typename Result, typename... Ours, typename Other, typename... Theirs>
@@ -44,7 +44,7 @@ constexpr bool points_alike() {
   }
 }
 
-/// Tells whether values of two types are passed alike, and so is what they point to.
+/// Returns whether values of two types are passed alike, and so is what they point to.
 template <typename Ours, typename Theirs>
 constexpr bool is_passed_alike() {
   if constexpr (std::is_pointer_v<Ours> && std::is_pointer_v<Theirs>) {
@@ -64,8 +64,9 @@ constexpr bool is_passed_alike() {
   }
 }
 
-/// Tells whether all calls of a structure are as `Header` declares the entry points of their names.
-/// Where one is not, the compiler's message shows the name. `for_each` is a for_each_…_call().
+/// Returns whether all calls of a structure are as `Header` declares the entry points of their
+/// names. Where one is not, the compiler's message shows the name. `for_each` is a
+/// for_each_…_call().
 template <typename Header, typename Calls, typename ForEach>
 constexpr bool are_declared(ForEach for_each) {
   Calls calls;

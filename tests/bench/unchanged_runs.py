@@ -3,7 +3,7 @@
 """How often are two runs of unchanged code called changed? Runs a suite again and again, compares all pairs of runs, and
 runs gates against the first.
 
-    unchanged_runs.py BUILD [--suite suites/smoke.toml] [--runs 8] [--gates 3] [--busy] [--limit 0.01] [--store PATH]
+    unchanged_runs.py BUILD [--suite suites/smoke.toml] [--runs 8] [--gates 3] [--only models] [--busy] [--limit 0.01] [--store PATH]
 
 Every second run is of a stack that differs in a variable that nothing reads. So half of the pairs are of the same
 software, which `compare` knows, and half are of software that changed without an effect, which it cannot know. --busy
@@ -56,6 +56,7 @@ def main():
     parser.add_argument("--runs", type=int, default=8)
     parser.add_argument("--gates", type=int, default=3)
     parser.add_argument("--limit", type=float, default=0.01)
+    parser.add_argument("--only", choices=("layers", "models"), help="what a run measures (default: both)")
     parser.add_argument("--busy", action="store_true", help="keep one core busy meanwhile")
     parser.add_argument("--store", help="a store to add to; default: a new one")
     options = parser.parse_args()
@@ -72,7 +73,8 @@ def main():
     def measure(number, *arguments):
         stack = "innocent" if number % 2 else "default"
         start = time.monotonic()
-        run = call("run", options.suite, "--reuse", "never", "--stack", stack, *arguments)
+        only = ["--only", options.only] if options.only else []
+        run = call("run", options.suite, "--reuse", "never", "--stack", stack, *only, *arguments)
         seconds.append(time.monotonic() - start)
         return run
 

@@ -46,9 +46,12 @@ constexpr std::array kTransforms = std::to_array<std::string_view>({"wino", "fft
 constexpr double kDirectProducts = 5e-5;
 
 // Lies between TF32, whose factors have 10 bits behind the point and are rounded (3e-4) or cut off
-// (9e-4), and bf16 with 7 (1.5e-3). The two factors of a product may be off by 2^-10 together.
-constexpr double kTf32Products = 1.2e-3;
+// (9e-4), and bf16 with 7 (1.5e-3). The two factors of a product may be off by 2^-10 together. It
+// holds for f16 too, whose factors are exact and whose sum is rounded once (5e-4) or, before an
+// epilogue, twice.
+constexpr double kTenBitProducts = 1.2e-3;
 constexpr double kTf32 = 5e-3;  // transformed, or through several products
+constexpr double kFewDigits = 2e-2;
 
 std::int64_t extents(const model::TensorType& type, std::size_t begin) {
   std::int64_t product = 1;
@@ -69,6 +72,21 @@ std::int64_t volume(const std::vector<std::int64_t>& extents) {
 /// Returns whether numbers of a type, or sums of their products, are exact to a few digits only.
 bool has_few_digits(model::DataType type) {
   return type == model::DataType::kBf16 || type == model::DataType::kF16 || model::is_f8(type);
+}
+
+/// Returns whether a layer is a product of f16 that is summed in f32 or better.
+bool is_f16_product(const model::LayerSpec& spec) {
+  const auto fine = [](model::DataType type) {
+    return type == model::DataType::kF16 || !has_few_digits(type);
+  };
+  return model::is_single_product(spec) && !has_few_digits(spec.accumulate) &&
+         spec.math != model::MathClass::kDownConvert &&
+         std::all_of(spec.inputs.begin(),
+                     spec.inputs.end(),
+                     [&](const auto& input) { return !input || fine(input->dtype); }) &&
+         std::all_of(spec.outputs.begin(), spec.outputs.end(), [&](const auto& output) {
+           return fine(output.dtype);
+         });
 }
 
 /// Returns whether a layer converts between 8-bit floats and other floats, in either direction.
@@ -310,12 +328,12 @@ double compute_tolerance(const model::LayerSpec& spec, std::size_t index, Arithm
   for (const std::optional<model::TensorType>& input : spec.inputs) {
     few = few || (input && has_few_digits(input->dtype));
   }
-  if (few) {
-    return 2e-2;
-  }
   const bool direct = arithmetic == Arithmetic::kDirect;
+  if (few) {
+    return direct && is_f16_product(spec) ? kTenBitProducts : kFewDigits;
+  }
   if (spec.math == model::MathClass::kTf32) {
-    return direct && model::is_single_product(spec) ? kTf32Products : kTf32;
+    return direct && model::is_single_product(spec) ? kTenBitProducts : kTf32;
   }
   const double grown =
       1e-5 * std::sqrt(static_cast<double>(std::max<std::int64_t>(1, reduction_length(spec))));

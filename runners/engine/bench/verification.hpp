@@ -58,7 +58,8 @@ struct Verdict {
 ///
 /// - f64 and f32: 1e-5·√K, with K = reduction_length(). Of sums of products at most 5e-5, unless
 ///   computed by a transform: TF32 is off by 2e-4 and more
-/// - where bf16, f16 or an 8-bit float takes part, or math is downconvert: 2e-2
+/// - where bf16, f16 or an 8-bit float takes part, or math is downconvert: 2e-2; of one product of
+///   f16 summed in f32 and not transformed 1.2e-3, because bf16 is off by 1.5e-3
 /// - tf32: 5e-3; of one product that is not transformed 1.2e-3, because bf16 is off by 1.5e-3
 /// - result in an 8-bit float: one unit of the largest number; casts to or from one: 0
 /// - integers, bool and operators that only move elements: 0

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -62,6 +63,7 @@ struct RunOptions {
   std::string row_timeout = "60s";
   std::string only;
   std::vector<std::string> modes;
+  std::uint64_t workspace_cap_bytes = analysis::kDefaultWorkspaceCap.value;
   LoadOptions loads;
   BaselineOptions baseline;
   int threads = 1;

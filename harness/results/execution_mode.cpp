@@ -19,7 +19,7 @@ struct ModeWord {
   bool ExecutionMode::*option;
 };
 
-constexpr std::array<ModeWord, 11> kWords{{
+constexpr std::array<ModeWord, 12> kWords{{
     {"best_variant", &ExecutionMode::best_variant},
     {"bf16", &ExecutionMode::bf16},
     {"captured", &ExecutionMode::captured},
@@ -28,6 +28,7 @@ constexpr std::array<ModeWord, 11> kWords{{
     {"f16", &ExecutionMode::f16},
     {"fusion", &ExecutionMode::fusion},
     {"int8", &ExecutionMode::int8},
+    {"micro_batch", &ExecutionMode::micro_batch},
     {"parallel_branches", &ExecutionMode::parallel_branches},
     {"streams", &ExecutionMode::streams},
     {"tf32", &ExecutionMode::tf32},
@@ -66,6 +67,16 @@ void check_at_most_one(const ExecutionMode& mode,
     throw Error(
         Error::Kind::kUser,
         fmt::format("{} exclude each other: use one of them{}", fmt::join(found, " and "), advice));
+  }
+}
+
+/// Throws if micro_batch is on with something else. Its times are those of layers as written.
+void check_alone(const ExecutionMode& mode) {
+  ExecutionMode alone;
+  alone.micro_batch = true;
+  if (mode.micro_batch && mode != alone) {
+    throw Error(Error::Kind::kUser,
+                fmt::format("{}: micro_batch is a mode by itself", to_text(mode)));
   }
 }
 
@@ -120,6 +131,7 @@ ExecutionMode execution_mode_from(std::string_view text) {
     check_at_most_one(mode, kTypes);
     check_at_most_one(mode, kLaunches);
     if (end == std::string_view::npos) {
+      check_alone(mode);
       return mode;
     }
     rest.remove_prefix(end + 1);

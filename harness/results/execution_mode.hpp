@@ -19,6 +19,7 @@ struct ExecutionMode {
   bool f16 = false;                ///< tensors in f16, accumulation in f32
   bool fusion = false;             ///< layers fused and BatchNorm folded by harness/rewrite's table
   bool int8 = false;               ///< products with constant weights in 8-bit integers
+  bool micro_batch = false;        ///< batches of convolutions divided where that is faster
   bool parallel_branches = false;  ///< branches side by side, the threads split between them
   bool streams = false;            ///< a captured graph with branches on streams of their own
   bool tf32 = false;               ///< products of f32 with their factors rounded to TF32
@@ -38,8 +39,8 @@ struct ExecutionMode {
 [[nodiscard]] std::string list_mode_words();
 
 /// Reads what to_text writes, in any order. Throws Error{kUser} that lists the known words. Also
-/// throws for best_variant with channels_last, for two types, and for two of captured, eager,
-/// streams and parallel_branches.
+/// throws for best_variant with channels_last, for two types, for two of captured, eager, streams
+/// and parallel_branches, and for micro_batch with another word.
 [[nodiscard]] ExecutionMode execution_mode_from(std::string_view text);
 
 /// Returns the modes that a run executes by default, as far as it has what they need: one for each

@@ -90,13 +90,20 @@ class OnednnBackend : public worker::Backend {
     const model::LayerSpec spec = model::parse_key(key);
     worker::Prepared prepared;
     prepared.outcome = outcome_of([&] {
+      const auto prepare_program = [&](const VariantBuilder& builder) {
+        ExecutionPlan plan = builder.build();
+        check_memory(plan);
+        prepared.program =
+            std::make_unique<PlanProgram>(device_.engine, spec, std::move(plan), placement());
+      };
+      if (const auto divided = divided_builder(spec, variant, device_)) {
+        prepare_program(*divided);
+        return;
+      }
       const BuilderList& list = builders(key, spec);
       for (const VariantBuilder& builder : list.builders()) {
         if (builder.text() == variant) {
-          ExecutionPlan plan = builder.build();
-          check_memory(plan);
-          prepared.program =
-              std::make_unique<PlanProgram>(device_.engine, spec, std::move(plan), placement());
+          prepare_program(builder);
           return;
         }
       }

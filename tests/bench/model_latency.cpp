@@ -61,7 +61,7 @@ plumb::worker::ModeRequest request_for(const char* name, const plumb::model::Gra
   const auto store = plumb::store::open_store(url);
   const plumb::results::RunId run = store->find_run("@latest").header.id;
   std::vector<plumb::worker::ModeRequest> requests = plumb::session::mode_requests(
-      {{}, graph}, plumb::session::read_result_set(*store, run), {mode});
+      {{}, graph}, plumb::session::read_result_set(*store, run), {{mode}});
   if (requests.empty()) {
     throw std::runtime_error(
         fmt::format("{}: the newest run in {} has not a time for every layer", name, url));

@@ -31,7 +31,7 @@ VOLATILE = ("oldest_row_seconds", "store")
 #: Fields that later versions added.
 ADDED = ("unguarded_runs", "overall", "not_compared", "labels", "baseline_mode")
 #: What-ifs that later versions added.
-ADDED_WHAT_IFS = ("f16", "channels_last+f16", "tf32", "graph_capture")
+ADDED_WHAT_IFS = ("f16", "channels_last+f16", "tf32", "graph_capture", "micro_batch")
 
 
 def steady(value):

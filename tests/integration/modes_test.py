@@ -99,6 +99,24 @@ class Modes(Command):
             self.assertEqual(finding(model, mode), f"unsupported: a CPU has no launches, so there is no mode {way}: use plain, or parallel_branches for branches side by side")
         self.assertIsNone(self.whatifs()["graph_capture"]["realised_seconds"])
 
+    def test_onednn_divides_batches(self):
+        modes = ("--mode", "plain", "--mode", "micro_batch")
+        self.plumb("run", "--model", "lenet", "--batch", 4, "--processes", 1, "--cache", "none", "--workspace-cap", "32MiB", *modes)
+        batches = {key.split("[")[1].split(",")[0] for key, in self.store_rows("select text from layer_keys where text like 'v1:conv;%'")}
+        self.assertEqual(batches, {"1", "2", "4"}, "what is missing is measured, not guessed")
+        executions = {execution["mode"]: execution for execution in self.json("bound")["models"][0]["executions"]}
+        self.assertGreater(executions["micro_batch"]["median_seconds"], 0)
+        divided = self.whatifs()["micro_batch"]
+        self.assertGreater(divided["predicted_seconds"], 0)
+        self.assertEqual(divided["realised_seconds"], executions["micro_batch"]["median_seconds"])
+        self.assertIn("--batch 4 --workspace-cap 33554432 --mode micro_batch", divided["command"])
+
+    def test_a_batch_of_one_is_not_divided(self):
+        self.executed("plain", "micro_batch", stack="default")
+        self.assertIn("use --batch", self.whatifs()["micro_batch"]["why_not"])
+        error = self.plumb("run", "--model", "lenet", "--mode", "micro_batch+fusion", expect=2).stderr
+        self.assertIn("micro_batch is a mode by itself", error)
+
     def test_onednn_executes_f16_or_says_what_the_cpu_lacks(self):
         model = self.executed("plain", "f16", "fusion+f16", "channels_last+f16", stack="default")
         for execution in model["executions"][1:]:

@@ -7,6 +7,7 @@
 
 #include "harness/analysis/bounds/bounds.hpp"
 #include "harness/analysis/bounds/measured_time.hpp"
+#include "harness/analysis/micro_batch/layer_division.hpp"
 
 namespace plumb::analysis {
 
@@ -58,6 +59,7 @@ struct WhatIfInput {
   const ModelInstance& instance;
   const model::Graph& graph;
   const ResultSet& results;
+  Bytes workspace_cap = kDefaultWorkspaceCap;  ///< of each layer of a divided batch
 };
 
 /// Fills in both times, their intervals and the speed-up, and sorts the savings, largest first.

@@ -31,6 +31,10 @@ namespace plumb::analysis {
 /// Predicts the saving if products with constant weights were computed in 8-bit integers.
 [[nodiscard]] WhatIfResult int8_what_if(const WhatIfInput& input);
 
+/// Predicts the saving if batches of convolutions were divided under a cap of workspace, as µ-cuDNN
+/// does.
+[[nodiscard]] WhatIfResult micro_batch_what_if(const WhatIfInput& input);
+
 /// Answers what one captured graph saves against launch after launch. Only an execution can tell.
 [[nodiscard]] WhatIfResult graph_capture_what_if(const WhatIfInput& input);
 

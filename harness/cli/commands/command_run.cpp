@@ -201,6 +201,12 @@ void add_run(CLI::App& app, CommandContext& context) {
       "how models are executed end to end: plain, or " + results::list_mode_words() +
           " joined by '+'; may be repeated; default: every mode that the run has times for, on one "
           "path");
+  run->add_option("--workspace-cap",
+                  options->workspace_cap_bytes,
+                  "workspace that each layer may use in the mode micro_batch, such as 8MiB")
+      ->transform(CLI::AsSizeValue(false))
+      ->check(CLI::Range(std::uint64_t{0}, std::uint64_t{1} << 50))
+      ->default_str("64MiB");
   run->add_option("--threads", options->threads, "threads of the worker")
       ->check(CLI::Range(1, 4096))
       ->capture_default_str();

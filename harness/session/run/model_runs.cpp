@@ -60,7 +60,7 @@ ModelRuns::ModelRuns(const SessionContext& context,
                      const suite::ResolvedSuite& suite,
                      std::span<const PlannedModel> models,
                      const Shard& shard,
-                     std::vector<results::ExecutionMode> modes)
+                     WantedModes modes)
     : context_(context),
       executor_(executor),
       run_(run),

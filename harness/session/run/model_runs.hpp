@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "harness/session/work/executor.hpp"
+#include "harness/session/work/mode_requests.hpp"
 #include "harness/session/work/planner.hpp"
 #include "harness/session/work/session_context.hpp"
 
@@ -24,7 +25,7 @@ class ModelRuns {
             const suite::ResolvedSuite& suite,
             std::span<const PlannedModel> models,
             const Shard& shard,
-            std::vector<results::ExecutionMode> modes);
+            WantedModes modes);
 
   /// Executes each model in one more worker process, unless `processes` processes of the run have
   /// timed it. Returns false if `stopped`, asked before each model, or the user ended the work.
@@ -52,7 +53,7 @@ class ModelRuns {
   const suite::ResolvedSuite& suite_;
   std::span<const PlannedModel> models_;
   std::vector<std::size_t> mine_;  ///< indices of the models of this shard
-  std::vector<results::ExecutionMode> modes_;
+  WantedModes modes_;
   std::map<std::size_t, std::vector<worker::ModeRequest>> requests_;  ///< of models executed, by
                                                                       ///< index
 };

@@ -49,10 +49,12 @@ results::ScenarioResult refused(const WantedLoad& wanted, std::string reason) {
 /// several sizes would need variants that were measured at one size.
 std::optional<worker::ModeRequest> find_mode(const WantedLoad& wanted,
                                              const analysis::ResultSet& results) {
-  if (wanted.mode.best_variant && list_buckets(wanted.scenario).size() > 1) {
+  const bool of_one_batch = wanted.mode.best_variant || wanted.mode.micro_batch;
+  if (of_one_batch && list_buckets(wanted.scenario).size() > 1) {
     return std::nullopt;
   }
-  std::vector<worker::ModeRequest> modes = mode_requests(wanted.planned, results, {wanted.mode});
+  std::vector<worker::ModeRequest> modes =
+      mode_requests(wanted.planned, results, {{wanted.mode}, {}});
   return modes.empty() ? std::nullopt : std::optional(std::move(modes.front()));
 }
 

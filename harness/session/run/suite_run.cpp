@@ -10,6 +10,7 @@
 #include "harness/base/digest.hpp"
 #include "harness/base/error.hpp"
 #include "harness/base/timestamp.hpp"
+#include "harness/results/division/divided_variant.hpp"
 #include "harness/results/results_json.hpp"
 #include "harness/session/host/system_facts.hpp"
 #include "harness/session/host/worker_choice.hpp"
@@ -46,6 +47,9 @@ results::RunHeader describe_run(const SuiteRunOptions& options,
   header.stack = stack.name;
   header.environment = join_environment(read_system(), worker, options.threads, stack.name);
   results::add_labels(options.labels, header.environment);
+  if (has_micro_batch(options.modes)) {
+    results::add_workspace_cap(options.workspace_cap, header.environment);
+  }
   header.shard = options.shard;
   header.command = options.command;
   return header;
@@ -71,7 +75,12 @@ class SuiteRun {
     const Seconds start = steady_time();
     std::vector<WorkItem> items;
     if (options_.layers) {
-      items = work_items(models_, suite_.layers, suite_.caches, shard, suite_.selection);
+      std::vector<suite::ResolvedSuite::LayerEntry> layers = suite_.layers;
+      if (has_micro_batch(options_.modes)) {
+        const auto parts = list_batch_parts(models_);
+        layers.insert(layers.end(), parts.begin(), parts.end());
+      }
+      items = work_items(models_, layers, suite_.caches, shard, suite_.selection);
     }
     const std::size_t wanted = items.size();
     items = without_measured(std::move(items), context_.store.measurements(session_.id()));
@@ -89,7 +98,13 @@ class SuiteRun {
       summary.budget_ended = suite_.budget && steady_time() - start >= *suite_.budget;
       return summary.budget_ended || is_stopped();
     };
-    ModelRuns runs(context_, executor_, session_.id(), suite_, models_, shard, options_.modes);
+    ModelRuns runs(context_,
+                   executor_,
+                   session_.id(),
+                   suite_,
+                   models_,
+                   shard,
+                   {options_.modes, options_.workspace_cap});
     if (summary.state == results::RunState::kFinished &&
         !execute_end_to_end(runs, shard, start, stopped)) {
       summary.state = results::RunState::kInterrupted;

@@ -30,7 +30,8 @@ struct SuiteRunOptions {
   bool loads = true;                          ///< the scenarios of the suite
   std::vector<results::ExecutionMode> modes;  ///< of models; none: every mode that the run has
                                               ///< times for
-  Seconds row_timeout{60.0};                  ///< of silence from a worker
+  Bytes workspace_cap = analysis::kDefaultWorkspaceCap;  ///< of each layer in the mode micro_batch
+  Seconds row_timeout{60.0};                             ///< of silence from a worker
   int threads = 1;
   std::string device;                 ///< see worker::WorkerSetup
   std::size_t processes = 5;          ///< restarted ones that measure what decides

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "harness/base/shell_word.hpp"
+#include "harness/results/division/divided_variant.hpp"
 #include "harness/results/execution_mode.hpp"
 
 namespace plumb::session {
@@ -66,6 +67,13 @@ std::string device_option(const results::RunHeader& run) {
   return device.empty() ? "" : " --device " + shell_word(device);
 }
 
+std::string workspace_option(const results::RunHeader& run, std::string_view mode) {
+  const std::optional<Bytes> cap = results::workspace_cap_of(run.environment);
+  return cap && results::execution_mode_from(mode).micro_batch
+             ? fmt::format(" --workspace-cap {}", cap->value)
+             : "";
+}
+
 }  // namespace
 
 std::string device_of(const results::RunHeader& run) {
@@ -89,7 +97,8 @@ std::string enabling_command(const results::RunHeader& run,
     command += model_options(run, instance);
   }
   command += run.stack == "default" ? "" : " --stack " + shell_word(run.stack);
-  return command + threads_option(run, mode) + device_option(run) + fmt::format(" --mode {}", mode);
+  return command + threads_option(run, mode) + device_option(run) + workspace_option(run, mode) +
+         fmt::format(" --mode {}", mode);
 }
 
 std::string repeating_command(const results::RunHeader& run, const std::string& series) {

@@ -15,6 +15,7 @@
 #include "harness/analysis/whatif/plan_saving.hpp"
 #include "harness/analysis/whatif/realised_saving.hpp"
 #include "harness/base/error.hpp"
+#include "harness/results/division/divided_variant.hpp"
 #include "harness/results/results_json.hpp"
 #include "harness/session/stored/enabling_command.hpp"
 #include "harness/session/stored/stored_exclusions.hpp"
@@ -122,8 +123,12 @@ analysis::RunReport analyze_run(const Archive& archive,
     if (const auto found = wanted.find(model.instance); found != wanted.end()) {
       add_missing_scenarios(found->second, entry.bounds);
     }
-    entry.whatifs =
-        analysis::compute_what_ifs(analysis::WhatIfInput{model.instance, model.graph, results});
+    entry.whatifs = analysis::compute_what_ifs(
+        analysis::WhatIfInput{model.instance,
+                              model.graph,
+                              results,
+                              results::workspace_cap_of(run.header.environment)
+                                  .value_or(analysis::kDefaultWorkspaceCap)});
     analysis::add_realised_savings(entry.bounds, entry.whatifs);
     if (executed != run_results.executions.end()) {
       analysis::add_plan_savings(executed->second, model.graph, results, entry.whatifs);

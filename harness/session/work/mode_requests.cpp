@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "harness/analysis/bounds/model_partition.hpp"
+#include "harness/analysis/micro_batch/layer_division.hpp"
 #include "harness/results/results_json.hpp"
 #include "harness/rewrite/typed_graph.hpp"
 
@@ -57,6 +58,36 @@ std::vector<worker::VariantTime> list_choices(const analysis::PartitionStep& ste
   return choices;
 }
 
+/// Lists the layers that the mode micro_batch executes otherwise than the library by its own
+/// choice. Absent: times are missing, of which the log tells.
+std::optional<std::vector<worker::ModeStep>> list_divisions(const PlannedModel& model,
+                                                            const analysis::ResultSet& results,
+                                                            Bytes cap) {
+  std::vector<worker::ModeStep> steps;
+  for (const model::Layer& layer : model.graph.layers) {
+    if (layer.role != model::Layer::Role::kCompute || analysis::part_sizes(layer.spec).empty()) {
+      continue;
+    }
+    const analysis::LayerDivision division = analysis::divide_layer(results, layer.spec, cap);
+    if (!division.why_not.empty()) {
+      spdlog::warn("{}: not executed in the mode micro_batch: {}: {}",
+                   to_text(model.instance, ", "),
+                   layer.name,
+                   division.why_not);
+      return std::nullopt;
+    }
+    if (!division.own_choice) {
+      Seconds time{};
+      for (const analysis::KeyTime& part : division.parts) {
+        time += part.time.median;
+      }
+      const auto id = static_cast<model::LayerId>(&layer - model.graph.layers.data());
+      steps.push_back({{id}, layer.key, {{division.variant, time}}});
+    }
+  }
+  return steps;
+}
+
 worker::ModeRequest make_request(const results::ExecutionMode& mode,
                                  const std::vector<analysis::PartitionStep>& steps,
                                  const analysis::ResultSet& results) {
@@ -85,6 +116,12 @@ bool needs_times(const results::ExecutionMode& mode) {
 
 }  // namespace
 
+bool has_micro_batch(std::span<const results::ExecutionMode> modes) {
+  return std::any_of(modes.begin(), modes.end(), [](const results::ExecutionMode& mode) {
+    return mode.micro_batch;
+  });
+}
+
 analysis::ResultSet read_result_set(const store::Store& store, const results::RunId& run) {
   std::optional<results::Calibration> calibration;
   const std::string environment = store.find_run(run).header.environment.id();
@@ -96,14 +133,20 @@ analysis::ResultSet read_result_set(const store::Store& store, const results::Ru
 
 std::vector<worker::ModeRequest> mode_requests(const PlannedModel& model,
                                                const analysis::ResultSet& results,
-                                               const std::vector<results::ExecutionMode>& wanted) {
-  const bool asked = !wanted.empty();
+                                               const WantedModes& wanted) {
+  const bool asked = !wanted.modes.empty();
   std::vector<worker::ModeRequest> requests;
-  for (const results::ExecutionMode& mode : asked ? wanted : results::default_modes()) {
+  for (const results::ExecutionMode& mode : asked ? wanted.modes : results::default_modes()) {
     if (!mode.other_type().empty() && model.instance.dtype != to_text(model::DataType::kF32)) {
       continue;  // it is in another type already
     }
     if (mode.channels_last && !asked && !has_images(model.graph)) {
+      continue;
+    }
+    if (mode.micro_batch) {
+      if (auto divided = list_divisions(model, results, wanted.workspace_cap)) {
+        requests.push_back({mode, *std::move(divided), {}});
+      }
       continue;
     }
     std::vector<analysis::PartitionStep> steps;

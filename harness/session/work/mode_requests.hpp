@@ -1,14 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "harness/analysis/bounds/result_set.hpp"
+#include "harness/analysis/micro_batch/layer_division.hpp"
 #include "harness/session/work/planner.hpp"
 #include "harness/store/store.hpp"
 #include "harness/worker/protocol/execute_request.hpp"
 
 namespace plumb::session {
+
+/// Modes in which models are executed.
+struct WantedModes {
+  std::vector<results::ExecutionMode> modes;             ///< none: those that the run has times for
+  Bytes workspace_cap = analysis::kDefaultWorkspaceCap;  ///< of each layer in the mode micro_batch
+};
+
+/// Returns whether one of the modes divides batches.
+[[nodiscard]] bool has_micro_batch(std::span<const results::ExecutionMode> modes);
 
 /// Reads a run's rows, with the newest calibration of its environment.
 [[nodiscard]] analysis::ResultSet read_result_set(const store::Store& store,
@@ -16,7 +27,7 @@ namespace plumb::session {
 
 /// Makes the requests for the modes in which a model is to be executed.
 ///
-/// If `wanted` is empty, they are plain, fusion, channels_last where there are convolutions, and
+/// If no modes are wanted, they are plain, fusion, channels_last where there are convolutions, and
 /// what the run has times for. That is best_variant, best_variant+fusion and, of an f32 model, the
 /// modes of other types: bf16, f16 and channels_last+f16, all together, fusion+int8.
 ///
@@ -24,9 +35,11 @@ namespace plumb::session {
 /// mode allows. Each step has the times of its variants, and the calibrated bandwidth is the price
 /// of reorders. Without a calibration there is only the fastest variant. Without a time for every
 /// layer the mode is left out.
-[[nodiscard]] std::vector<worker::ModeRequest> mode_requests(
-    const PlannedModel& model,
-    const analysis::ResultSet& results,
-    const std::vector<results::ExecutionMode>& wanted);
+///
+/// The mode micro_batch gets the layers that it divides, each within the cap of workspace. Without
+/// the times of smaller batches it is left out.
+[[nodiscard]] std::vector<worker::ModeRequest> mode_requests(const PlannedModel& model,
+                                                             const analysis::ResultSet& results,
+                                                             const WantedModes& wanted);
 
 }  // namespace plumb::session

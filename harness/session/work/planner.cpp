@@ -10,8 +10,10 @@
 #include <unordered_map>
 #include <utility>
 
+#include "harness/analysis/micro_batch/layer_division.hpp"
 #include "harness/base/error.hpp"
 #include "harness/base/hash64.hpp"
+#include "harness/model/key/layer_batch.hpp"
 #include "harness/rewrite/rewrite.hpp"
 #include "harness/session/work/layer_filter.hpp"
 
@@ -158,6 +160,28 @@ std::vector<WorkItem> work_items(std::span<const PlannedModel> models,
     return left.weight != right.weight ? left.weight > right.weight : left.key < right.key;
   });
   return items;
+}
+
+std::vector<suite::ResolvedSuite::LayerEntry> list_batch_parts(
+    std::span<const PlannedModel> models) {
+  std::map<model::LayerKey, std::int64_t> counts;
+  for (const PlannedModel& model : models) {
+    for (const model::Layer& layer : model.graph.layers) {
+      if (layer.role != model::Layer::Role::kCompute) {
+        continue;
+      }
+      for (const std::int64_t size : analysis::part_sizes(layer.spec)) {
+        if (size != model::find_batch(layer.spec)) {
+          ++counts[model::to_key(model::with_batch(layer.spec, size))];
+        }
+      }
+    }
+  }
+  std::vector<suite::ResolvedSuite::LayerEntry> entries;
+  for (const auto& [key, count] : counts) {
+    entries.push_back({key, count, {}});
+  }
+  return entries;
 }
 
 std::vector<WorkItem> without_measured(std::vector<WorkItem> items,

@@ -32,6 +32,11 @@ struct Shard {
     const Shard& shard,
     const suite::LayerSelection& selection = {});
 
+/// Lists the layers of which the mode micro_batch needs times: the models' convolutions with
+/// smaller batches.
+[[nodiscard]] std::vector<suite::ResolvedSuite::LayerEntry> list_batch_parts(
+    std::span<const PlannedModel> models);
+
 /// Removes the cache modes that `rows` settles, and the items that have none left. A finished
 /// measurement settles a cache mode, and so does a final refusal.
 [[nodiscard]] std::vector<WorkItem> without_measured(

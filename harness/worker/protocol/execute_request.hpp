@@ -32,7 +32,8 @@ struct ModeStep {
 /// Request for one way to execute a model.
 struct ModeRequest {
   results::ExecutionMode mode;
-  std::vector<ModeStep> steps;  ///< all layers that are computed; only with best_variant
+  std::vector<ModeStep> steps;  ///< with best_variant: all layers that are computed; with
+                                ///< micro_batch: those with a variant of their own
   Seconds reorder_per_byte{};   ///< price of changing a layout, by bytes read and written
 };
 

@@ -3,7 +3,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "harness/base/error.hpp"
 #include "runners/engine/exec/finite_check.hpp"
@@ -33,13 +36,27 @@ results::Outcome checked(const model::Graph& graph, const std::vector<model::Ten
 
 /// Returns why a backend that plans models itself has no such mode.
 results::Outcome with_own_plan(const results::ExecutionMode& mode) {
-  if (!mode.best_variant && !mode.channels_last && !mode.int8 && !worker::find_launch_mode(mode)) {
+  if (!mode.best_variant && !mode.channels_last && !mode.int8 && !mode.micro_batch &&
+      !worker::find_launch_mode(mode)) {
     return {};
   }
   return {results::Outcome::Kind::kUnsupported,
           fmt::format("this runtime chooses variants, layouts, 8-bit integers and launches itself, "
                       "so it has no mode {}",
                       to_text(mode))};
+}
+
+/// Returns why a backend did not divide a batch as the request says.
+results::Outcome find_undivided(const worker::ModeRequest& request,
+                                const std::vector<std::string>& executed) {
+  for (const worker::ModeStep& step : request.steps) {
+    const std::string& wanted = step.choices.at(0).variant;
+    if (std::find(executed.begin(), executed.end(), wanted) == executed.end()) {
+      return {results::Outcome::Kind::kUnsupported,
+              fmt::format("this backend does not execute '{}'", wanted)};
+    }
+  }
+  return {};
 }
 
 /// Compares a program's outputs with those of the same launches one by one.
@@ -90,7 +107,7 @@ ReadyModel prepare_mode(worker::Backend& backend,
     }
   }
   ready.plan = graph_of_mode(model.graph(), mode, backend);
-  if (mode.mode.best_variant) {
+  if (mode.mode.best_variant || mode.mode.micro_batch) {
     ready.plan.variants =
         chosen_variants(backend, ready.plan.fused.graph, mode, measure::steady_clock());
   }
@@ -100,6 +117,9 @@ ReadyModel prepare_mode(worker::Backend& backend,
                                           worker::find_launch_mode(mode.mode),
                                           mode.mode.fusion});
   ready.outcome = ready.prepared.outcome;
+  if (ready.outcome.ok() && mode.mode.micro_batch) {
+    ready.outcome = find_undivided(mode, ready.prepared.variants);
+  }
   if (ready.outcome.ok() && ready.plan.observed) {
     ready.observed = backend.prepare_model(ready.plan.observed->graph, {});
     ready.outcome = ready.observed.outcome;

@@ -12,6 +12,16 @@ const BuilderList& LayerParts::builders(const model::Layer& layer) {
              : builders_.emplace(layer.key, collect_builders(layer.spec, device_)).first->second;
 }
 
+const VariantBuilder* LayerParts::divided(const model::Layer& layer, const std::string& variant) {
+  const std::pair<std::string, std::string> name(layer.key.text, variant);
+  const auto found = divided_.find(name);
+  if (found != divided_.end()) {
+    return &found->second;
+  }
+  std::optional<VariantBuilder> builder = divided_builder(layer.spec, variant, device_);
+  return builder ? &divided_.emplace(name, *std::move(builder)).first->second : nullptr;
+}
+
 const ExecutionPlan& LayerParts::built(const model::Layer& layer, const VariantBuilder& builder) {
   const std::pair<std::string, std::string> name(layer.key.text, builder.text());
   const auto found = built_.find(name);

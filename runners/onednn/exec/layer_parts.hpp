@@ -21,6 +21,10 @@ class LayerParts {
 
   /// Lists the ways to execute a layer. Throws Unsupported.
   [[nodiscard]] const BuilderList& builders(const model::Layer& layer);
+  /// Returns the builder of a variant that divides the layer's batch. Null: the variant names no
+  /// division. Throws Unsupported where it cannot be executed.
+  [[nodiscard]] const VariantBuilder* divided(const model::Layer& layer,
+                                              const std::string& variant);
   /// Returns the plan of a builder, built at the first call. Throws the library's exceptions.
   [[nodiscard]] const ExecutionPlan& built(const model::Layer& layer,
                                            const VariantBuilder& builder);
@@ -28,7 +32,8 @@ class LayerParts {
  private:
   const Device& device_;
   std::unordered_map<model::LayerKey, BuilderList> builders_;
-  std::map<std::pair<std::string, std::string>, ExecutionPlan> built_;  // by key and variant
+  std::map<std::pair<std::string, std::string>, VariantBuilder> divided_;  // by key and variant
+  std::map<std::pair<std::string, std::string>, ExecutionPlan> built_;     // likewise
 };
 
 }  // namespace plumb::onednn

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string_view>
 
@@ -105,5 +106,13 @@ struct LayerFamily {
 /// Collects all variants of a layer: the library's and, where these are none or only reference
 /// code, the built-in kernel. Throws Unsupported with the reason if there is no variant.
 [[nodiscard]] BuilderList collect_builders(const model::LayerSpec& spec, const Device& device);
+
+/// Makes the builder of a variant that divides a layer's batch into parts, executed one after the
+/// other (harness/results/division/divided_variant.hpp). Absent: the variant names no division.
+/// Throws Unsupported where a part has no such variant, is more than one primitive, or wants its
+/// images in a layout that cannot be cut between them.
+[[nodiscard]] std::optional<VariantBuilder> divided_builder(const model::LayerSpec& spec,
+                                                            std::string_view variant,
+                                                            const Device& device);
 
 }  // namespace plumb::onednn

@@ -222,6 +222,9 @@ class GraphPlanner {
           return builder;
         }
       }
+      if (const VariantBuilder* divided = parts_.divided(layer, named->second)) {
+        return *divided;
+      }
     }
     const bool references = list.only_references() || model::is_recurrent(layer.spec);
     const VariantBuilder* best = nullptr;

@@ -58,6 +58,7 @@ TEST(WhatIf, table_asks_each_question_once) {
                           "channels_last+f16",
                           "tf32",
                           "int8",
+                          "micro_batch",
                           "graph_capture",
                           "parallel_branches",
                           "all_sequential",

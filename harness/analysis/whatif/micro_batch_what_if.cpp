@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "harness/analysis/bounds/model_partition.hpp"
+#include "harness/analysis/micro_batch/layer_division.hpp"
+#include "harness/analysis/whatif/what_if_rows.hpp"
+
+namespace plumb::analysis {
+namespace {
+
+/// Says how a layer is executed: "8 in 2 parts: impl=…".
+std::string describe(const LayerDivision& division, std::int64_t batch) {
+  if (division.parts.size() == 1) {
+    return fmt::format("{} undivided, by {}", batch, division.variant);
+  }
+  return fmt::format("{} in {} parts: {}", batch, division.parts.size(), division.variant);
+}
+
+}  // namespace
+
+WhatIfResult micro_batch_what_if(const WhatIfInput& input) {
+  WhatIfResult result;
+  result.mode = fmt::format(
+      "batches of convolutions divided, with at most {} MiB of workspace each (µ-cuDNN's WR); not "
+      "fused, hot",
+      input.workspace_cap.value >> 20);
+  const ModelPartition plain = partition_model(input.graph, input.results, PartitionMode::kPlain);
+  std::vector<PartitionStep> before = plain.steps;
+  std::vector<PartitionStep> after;
+  const bool divisible = std::any_of(before.begin(), before.end(), [](const PartitionStep& step) {
+    return !part_sizes(model::parse_key(step.key)).empty();
+  });
+  if (!divisible) {
+    result.why_not = "no convolution has a batch of two or more: use --batch";
+    return result;
+  }
+  for (PartitionStep& step : before) {
+    step.time = input.results.library_choice(step.key, results::CacheMode::kNone);
+    const std::string name = name_of(input.graph, step.layers);
+    if (!step.time) {
+      result.why_not = fmt::format("no time of the library's own choice for {}", name);
+      return result;
+    }
+    const model::LayerSpec spec = model::parse_key(step.key);
+    const std::vector<std::int64_t> sizes = part_sizes(spec);
+    if (sizes.empty()) {
+      after.push_back(step);
+      continue;
+    }
+    const LayerDivision division = divide_layer(input.results, spec, input.workspace_cap);
+    if (!division.why_not.empty()) {
+      result.layers.clear();
+      result.why_not = fmt::format(
+          "{}: {}; a run in the mode micro_batch measures what is missing", name, division.why_not);
+      return result;
+    }
+    Seconds divided{};
+    for (std::size_t i = 0; i < division.parts.size(); ++i) {
+      divided += division.parts[i].time.median;
+      PartitionStep part = step;
+      part.key = division.keys[i];
+      part.time = division.parts[i];
+      after.push_back(std::move(part));
+    }
+    if (!division.own_choice) {
+      result.layers.push_back(
+          {name, step.key, step.time->time.median, divided, describe(division, sizes.back())});
+    }
+  }
+  result.prerequisites = {"a batch that may be executed in parts"};
+  conclude(result, sum_steps(before).time(), sum_steps(after).time());
+  return result;
+}
+
+}  // namespace plumb::analysis

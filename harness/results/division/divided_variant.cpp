@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/results/division/divided_variant.hpp"
+
+#include <fmt/format.h>
+
+#include <charconv>
+
+namespace plumb::results {
+namespace {
+
+constexpr std::string_view kPrefix = "impl=plumb:micro_batch;parts=";
+constexpr std::string_view kCapFact = "measure.workspace_cap_bytes";
+constexpr std::size_t kMaxParts = 64;  // different ones
+
+/// Takes a positive number and the character behind it from the front of a text.
+std::optional<std::int64_t> take_number(std::string_view& text, char behind) {
+  std::int64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const auto length = static_cast<std::size_t>(end - text.data());
+  if (error != std::errc() || number < 1 || length == text.size() || text[length] != behind) {
+    return std::nullopt;
+  }
+  text.remove_prefix(length + 1);
+  return number;
+}
+
+}  // namespace
+
+std::string divided_variant(const std::vector<BatchParts>& parts) {
+  std::string text(kPrefix);
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    text += fmt::format(
+        "{}{}*{}[{}]", i == 0 ? "" : "+", parts[i].count, parts[i].batch, parts[i].variant);
+  }
+  return text;
+}
+
+std::optional<std::vector<BatchParts>> divided_parts(std::string_view variant) {
+  if (!variant.starts_with(kPrefix)) {
+    return std::nullopt;
+  }
+  variant.remove_prefix(kPrefix.size());
+  std::vector<BatchParts> parts;
+  while (parts.size() < kMaxParts) {
+    const auto count = take_number(variant, '*');
+    const auto batch = count ? take_number(variant, '[') : std::nullopt;
+    const std::size_t end = variant.find(']');
+    if (!batch || end == std::string_view::npos) {
+      return std::nullopt;
+    }
+    parts.push_back({*count, *batch, std::string(variant.substr(0, end))});
+    variant.remove_prefix(end + 1);
+    if (variant.empty()) {
+      return parts;
+    }
+    if (variant.front() != '+') {
+      return std::nullopt;
+    }
+    variant.remove_prefix(1);
+  }
+  return std::nullopt;
+}
+
+void add_workspace_cap(Bytes cap, Environment& environment) {
+  environment.facts.insert_or_assign(std::string(kCapFact), std::to_string(cap.value));
+}
+
+std::optional<Bytes> workspace_cap_of(const Environment& environment) {
+  const auto fact = environment.facts.find(std::string(kCapFact));
+  Bytes cap;
+  if (fact == environment.facts.end()) {
+    return std::nullopt;
+  }
+  const std::string& text = fact->second;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), cap.value);
+  return error == std::errc() && end == text.data() + text.size() ? std::optional(cap)
+                                                                  : std::nullopt;
+}
+
+}  // namespace plumb::results

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/analysis/micro_batch/layer_division.hpp"
+
+#include <gmock/gmock.h>
+
+#include "harness/model/key/layer_batch.hpp"
+#include "tests/unit/analysis/row_builder.hpp"
+
+namespace plumb::analysis {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+const model::LayerSpec& convolution() {
+  static const model::LayerSpec spec = model::parse_key(
+      {"v1:conv;in=f32[6,8,9,9],f32[8,8,3,3]c;out=f32[6,8,7,7];acc=f32;math=strict;dilations=[1,1];"
+       "group=1;pads=[0,0,0,0];strides=[1,1]"});
+  return spec;
+}
+
+model::LayerKey of_batch(std::int64_t batch) {
+  return model::to_key(model::with_batch(convolution(), batch));
+}
+
+/// Rows of batches 1, 2, 4 and 6, of which 2 is fastest for each image.
+RowBuilder measured() {
+  RowBuilder rows;
+  const std::vector<std::pair<std::int64_t, double>> times{{1, 40}, {2, 20}, {4, 90}, {6, 100}};
+  for (const auto& [batch, microseconds] : times) {
+    rows.choice(of_batch(batch), "impl=a", microseconds).workspace = {batch * 1000};
+  }
+  return rows;
+}
+
+TEST(LayerDivision, takes_the_sizes_that_are_fastest_together) {
+  const ResultSet results(measured().rows());
+  const LayerDivision division = divide_layer(results, convolution(), {1 << 20});
+  EXPECT_EQ(division.variant, "impl=plumb:micro_batch;parts=3*2[impl=a]");
+  EXPECT_THAT(division.keys, ElementsAre(of_batch(2), of_batch(2), of_batch(2)));
+  EXPECT_FALSE(division.own_choice);
+}
+
+TEST(LayerDivision, keeps_the_cap_of_workspace) {
+  RowBuilder rows = measured();
+  const LayerDivision small = divide_layer(ResultSet(rows.rows()), convolution(), {1500});
+  EXPECT_EQ(small.variant, "impl=plumb:micro_batch;parts=6*1[impl=a]");
+  EXPECT_THAT(divide_layer(ResultSet(rows.rows()), convolution(), {10}).why_not,
+              HasSubstr("no variant keeps 10 bytes"));
+  rows.add(of_batch(6), "impl=lean", 110.0).workspace = {10};
+  const LayerDivision lean = divide_layer(ResultSet(rows.rows()), convolution(), {10});
+  EXPECT_EQ(lean.variant, "impl=lean");
+  EXPECT_FALSE(lean.own_choice) << "the library would choose another";
+}
+
+TEST(LayerDivision, leaves_a_batch_whole_where_that_is_fastest) {
+  RowBuilder rows = measured();
+  rows.choice(of_batch(6), "impl=b", 30.0);
+  const LayerDivision division = divide_layer(ResultSet(rows.rows()), convolution(), {1 << 20});
+  EXPECT_EQ(division.parts.size(), 1U);
+  EXPECT_EQ(division.variant, "impl=b");
+  EXPECT_TRUE(division.own_choice);
+}
+
+TEST(LayerDivision, names_what_is_missing_and_guesses_nothing) {
+  RowBuilder rows;
+  rows.choice(of_batch(6), "impl=a", 100.0);
+  rows.choice(of_batch(2), "impl=a", 20.0);
+  const LayerDivision division = divide_layer(ResultSet(rows.rows()), convolution(), {1 << 20});
+  EXPECT_THAT(division.missing, ElementsAre(1, 4));
+  EXPECT_EQ(division.why_not, "no time of a batch of 1");
+  EXPECT_TRUE(part_sizes(model::with_batch(convolution(), 1)).empty());
+}
+
+}  // namespace
+}  // namespace plumb::analysis

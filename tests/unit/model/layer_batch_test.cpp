@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/model/key/layer_batch.hpp"
+
+#include <gtest/gtest.h>
+
+namespace plumb::model {
+namespace {
+
+constexpr const char* kSum =
+    "v1:conv;in=f32[4,3,8,8],f32[4,3,3,3]c,f32[4]c,f32[4,4,6,6];out=f32[4,4,6,6];acc=f32;math="
+    "strict;"
+    "dilations=[1,1];group=1;pads=[0,0,0,0];strides=[1,1];epilogue=add@3,relu";
+
+TEST(LayerBatch, changes_images_and_keeps_weights) {
+  const LayerSpec spec = parse_key({kSum});
+  EXPECT_EQ(find_batch(spec), 4);
+  EXPECT_EQ(to_key(with_batch(spec, 2)).text,
+            "v1:conv;in=f32[2,3,8,8],f32[4,3,3,3]c,f32[4]c,f32[2,4,6,6];out=f32[2,4,6,6];acc=f32;"
+            "math=strict;dilations=[1,1];group=1;pads=[0,0,0,0];strides=[1,1];epilogue=add@3,relu");
+  EXPECT_EQ(to_key(with_batch(with_batch(spec, 1), 4)).text, kSum);
+}
+
+TEST(LayerBatch, is_absent_for_other_layers) {
+  EXPECT_FALSE(
+      find_batch(
+          parse_key(
+              {"v1:eltwise;in=f32[4,3];out=f32[4,3];acc=f32;math=strict;fn=relu;parameters=[]"}))
+          .has_value());
+}
+
+}  // namespace
+}  // namespace plumb::model

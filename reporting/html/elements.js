@@ -166,9 +166,15 @@ function chart(label, height, configuration) {
   return box;
 }
 
-// Draws the charts, whose boxes are on the page by now, and says that the page is complete.
+// Draws the charts whose boxes are on the page by now, and counts all that are drawn.
+function drawWaiting() {
+  const drawn = waiting.splice(0).map((draw) => draw()).length;
+  document.body.dataset.charts = Number(document.body.dataset.charts || 0) + drawn;
+}
+
+// Draws the charts and says that the page is complete.
 function finish() {
-  document.body.dataset.charts = waiting.splice(0).map((draw) => draw()).length;
+  drawWaiting();
   document.body.dataset.ready = 'yes';
 }
 

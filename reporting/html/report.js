@@ -142,9 +142,13 @@ function roofline() {
   const peak = ceilings.peak_f32_flops_per_second / 1e9, slope = ceilings.memory_bytes_per_second / 1e9;
   const points = report.models.map((model) => model.cover.filter((s) => s.seconds > 0 && s.flops > 0 && s.bytes > 0)
     .map((s) => ({x: s.flops / s.bytes, y: s.flops / s.seconds / 1e9, name: s.name, spent: time(s.seconds)})));
-  const lowest = Math.min(.1, ...points.flat().map((p) => p.x)), highest = Math.max(100, ...points.flat().map((p) => p.x));
+  // A model as a whole: its operations against the bytes that no execution avoids, in its time now.
+  const wholes = report.models.map((model) => ({model, seconds: secondsOf(model, 'execution', 'plain') || secondsOf(model, 'library', 'fusion')}))
+    .filter(({model, seconds}) => seconds > 0 && model.roofline.compulsory_bytes > 0 && model.roofline.operations > 0)
+    .map(({model, seconds}) => ({x: model.roofline.operations_per_byte, y: model.roofline.operations / seconds / 1e9, name: 'the whole model', model: title(model), spent: time(seconds)}));
+  const lowest = Math.min(.1, ...points.flat().map((p) => p.x)), highest = Math.max(100, ...[...points.flat(), ...wholes].map((p) => p.x));
   page.append(make('h2', {}, 'Roofline'));
-  page.append(make('p', {class: 'quiet'}, 'Each point is one layer. The line is the measured limit of this machine: ' + digits(peak) + ' GFLOP/s in f32, ' +
+  page.append(make('p', {class: 'quiet'}, 'Each point is one layer, and each diamond a whole model in its time now. The line is the measured limit of this machine: ' + digits(peak) + ' GFLOP/s in f32, ' +
     digits(slope) + ' GB/s from memory. Points above the slope were served by caches (hot buffers). Points above the flat part use an algorithm of fewer operations (Winograd), or the ceiling was ' +
     'measured on a disturbed host. Points far below the line are slow kernels.'));
   page.append(chart('Roofline: arithmetic rate against arithmetic intensity', 460, {
@@ -152,35 +156,59 @@ function roofline() {
     data: {datasets: [
       {label: 'measured ceilings', type: 'line', data: [{x: lowest, y: lowest * slope}, {x: peak / slope, y: peak}, {x: highest, y: peak}],
         borderColor: style('--critical'), backgroundColor: style('--critical'), borderWidth: 2, pointRadius: 0},
+      {label: 'whole models', data: wholes, backgroundColor: style('--ink'), pointStyle: 'rectRot', pointRadius: 7},
       ...report.models.map((m, i) => ({label: title(m), data: points[i], backgroundColor: kPalette[i % kPalette.length] + 'b0', pointRadius: 3.5})),
     ]},
     options: {scales: {x: {...logarithmic('operations per byte', 9), min: lowest / 1.5}, y: {...logarithmic('GFLOP/s', 9), suggestedMax: 2 * peak}},
-      plugins: {legend: {labels: {usePointStyle: true}}, tooltip: {callbacks: {label: (item) => item.raw.name ? item.dataset.label + ', ' + item.raw.name + ': ' +
+      plugins: {legend: {labels: {usePointStyle: true}}, tooltip: {callbacks: {label: (item) => item.raw.name ? (item.raw.model || item.dataset.label) + ', ' + item.raw.name + ': ' +
         digits(item.raw.y) + ' GFLOP/s, ' + item.raw.spent : ''}}}},
   }));
+  limits();
 }
 
-function whatIfs(model) {
-  const nodes = [table('The largest predicted saving comes first. Predicted: the plan priced by its measured steps. Realised: executed end to end with it switched on. –: the run does not have the data.',
-    ['what if', '#saves', '#now, priced', '#predicted', '#speed-up', '#now, measured', '#realised', '#speed-up ', '#error', 'how', 'command'], model.whatifs.map((w) => [w.name,
-      timeCell(w.predicted_saving_seconds), timeCell(w.baseline_seconds),
-      timeCell(w.why_not ? null : w.predicted_seconds), ratioCell(w.why_not ? null : w.predicted_speedup), timeCell(w.realised_baseline_seconds), timeCell(w.realised_seconds),
-      ratioCell(w.realised_speedup), w.prediction_error === null ? '–' : digits(100 * w.prediction_error) + ' % (' + digits(100 * w.prediction_error_low) + ' to ' + digits(100 * w.prediction_error_high) + ')', w.why_not ? 'not known: ' + w.why_not : w.mode, w.command]))];
-  const best = model.whatifs.find((w) => w.name === 'best_variant');
-  const saved = best ? best.layers.filter((l) => l.before_seconds > l.after_seconds) : [];
-  if (saved.length) {
-    nodes.push(table('Variants the library should have picked', ['layer', '#its choice', '#fastest', '#saved', 'change', 'key'],
-      saved.map((l) => [l.layer, timeCell(l.before_seconds), timeCell(l.after_seconds), timeCell(l.before_seconds - l.after_seconds), l.change, keyCell(l.key)])));
+// How the time of each model's steps is spread over what binds them.
+function limits() {
+  const kinds = [['compute', '#1158c7'], ['memory', '#2da44e'], ['overhead', '#bf8700'], ['latency', '#8c959f']];
+  page.append(chart('Time of each model by what binds its steps', 110 + 34 * report.models.length, {
+    type: 'bar',
+    data: {labels: report.models.map(title), datasets: kinds.map(([kind, colour]) => ({label: kind, backgroundColor: colour, data: report.models.map((m) => 100 * m.roofline.time_shares[kind])}))},
+    options: {indexAxis: 'y', scales: {x: {stacked: true, max: 100, title: {display: true, text: '% of the fused library bound'}}, y: {stacked: true, grid: {display: false}}},
+      plugins: {tooltip: {callbacks: {label: (item) => item.dataset.label + ': ' + item.raw.toFixed(1) + ' %'}}}},
+  }));
+  page.append(table('What binds the models as a whole. The ridge is where the ceilings of arithmetic and memory meet.',
+    ['model', 'limit', '#operations', '#bytes at least', '#operations/byte', '#ridge'], report.models.map((m) => [title(m), m.roofline.limit || '–', countCell(m.roofline.operations),
+      countCell(m.roofline.compulsory_bytes), countCell(m.roofline.operations_per_byte), countCell(m.roofline.ridge_operations_per_byte)])));
+}
+
+// Latency and throughput of models at several batches, and the graphs that were captured of them.
+function batches() {
+  if (report.batches.length) page.append(make('h2', {}, 'Batches'), make('p', {class: 'quiet'}, 'The knee is the smallest batch with 90 % of the highest throughput. A larger one costs latency and brings little.'));
+  for (const curve of report.batches) {
+    const name = curve.model + ' ' + curve.dtype + ', ' + curve.mode;
+    page.append(chart('Latency and throughput of ' + name + ' against its batch', 240, {
+      type: 'line',
+      data: {labels: curve.points.map((p) => p.batch), datasets: [
+        {label: 'milliseconds', yAxisID: 'y', data: curve.points.map((p) => 1e3 * p.seconds), borderColor: '#bf3989', backgroundColor: '#bf3989', pointRadius: curve.points.map((p) => p.batch === curve.knee ? 9 : 4)},
+        {label: 'inputs per second', yAxisID: 'rate', data: curve.points.map((p) => p.inputs_per_second), borderColor: '#1158c7', backgroundColor: '#1158c7', pointRadius: 4}]},
+      options: {scales: {x: {title: {display: true, text: 'batch'}}, y: {min: 0, title: {display: true, text: 'milliseconds'}}, rate: {min: 0, position: 'right', grid: {display: false}, title: {display: true, text: 'inputs per second'}}}},
+    }), table(name + (curve.knee ? ': the knee is at batch ' + curve.knee : ': no knee up to the largest batch'), ['#batch', '#latency', '#95% interval', '#inputs/s'],
+      curve.points.map((p) => [countCell(p.batch), timeCell(p.seconds), interval(p.low, p.high), countCell(p.inputs_per_second)])));
   }
-  return nodes;
+  if (report.captured_graphs.length) {
+    page.append(table('Captured graphs: one for each shape that was executed both captured and eager. Saved: one execution of each.', ['model', 'type', '#graphs', '#memory', '#saved'],
+      report.captured_graphs.map((g) => [g.model, g.dtype, countCell(g.graphs), bytesCell(g.memory_bytes), timeCell(g.saved_seconds)])));
+  }
 }
 
 function layers(model) {
   const told = model.cover.some((s) => s.executed_by);
+  const limits = new Map(model.roofline.steps.map((s) => [s.key, s]));
+  const limitOf = (s) => limits.get(s.key) || {};
+  const shareCell = (share) => ({text: known(share) ? (100 * share).toFixed(0) + ' %' : '–', value: share});
   const view = table('Steps of the fused library bound, slowest first',
-    ['layer', 'op', '#time', '#± 95%', '#n', '#MACs', 'critical', 'variant', 'key'].concat(told ? ['executed by'] : []),
+    ['layer', 'op', '#time', '#± 95%', '#n', '#MACs', 'limit', '#of peak', '#of bandwidth', '#block use', '#padded', 'critical', 'variant', 'key'].concat(told ? ['executed by'] : []),
     model.cover.filter((s) => !s.free).sort((a, b) => (b.seconds || 0) - (a.seconds || 0)).map((s) => [s.name, s.op + (s.rewrite ? ' (' + s.rewrite + ')' : ''),
-      timeCell(s.seconds), spreadCell(s), countCell(s.samples), countCell(s.macs), s.critical ? 'yes' : '', s.variant ? codeCell(s.variant) : '–', keyCell(s.key)].concat(told ? [s.executed_by || '–'] : [])));
+      timeCell(s.seconds), spreadCell(s), countCell(s.samples), countCell(s.macs), limitOf(s).limit || '–', shareCell(limitOf(s).peak_share), shareCell(limitOf(s).bandwidth_share), shareCell(limitOf(s).block_use), timeCell(limitOf(s).padded_seconds), s.critical ? 'yes' : '', s.variant ? codeCell(s.variant) : '–', keyCell(s.key)].concat(told ? [s.executed_by || '–'] : [])));
   view.classList.add('layers');
   return [filterOf(view, 'filter layers of ' + title(model)), view];
 }
@@ -203,7 +231,8 @@ function models() {
       if (model.unsupported.length) {
         box.append(table('Layers without a time', ['layer', 'reason', 'key'], model.unsupported.map((u) => [u.layer, u.reason, keyCell(u.key)])));
       }
-      box.append(make('h3', {}, 'Critical path'), criticalPath(model), ...timelineOf(model), make('h3', {}, 'What-ifs'), ...whatIfs(model), make('h3', {}, 'Layers'), ...layers(model));
+      box.append(make('h3', {}, 'Critical path'), criticalPath(model), ...timelineOf(model), ...schedules(model), make('h3', {}, 'What-ifs'), ...whatIfs(model), make('h3', {}, 'Layers'), ...layers(model));
+      if (document.body.dataset.ready) drawWaiting();
     };
     if (index === 0) fill();
     box.addEventListener('toggle', fill);
@@ -249,9 +278,11 @@ if (report.models.length) {
   scenarios();
   operators();
   roofline();
+  batches();
   models();
 }
 singleLayers();
+cliffs();
 exclusions();
 environment();
 page.append(make('footer', {}, 'Written by plumb ' + (report.facts['plumb.version'] || '') + ', ' + moment(report.now) + '. Charts by Chart.js, MIT licence (see the source of this page).'));

@@ -95,6 +95,13 @@ class Report(unittest.TestCase):
         self.assertGreater(len(self.rectangles("plain")), 5, "squeezenet's expand branches lie beside the critical path")
         self.assertTrue(all(float(e["width"]) > 0 for e in self.rectangles("critical")))
 
+    def test_leads_from_now_to_the_bound_and_says_what_binds(self):
+        charts = [element.get("aria-label") for element in self.page.all("canvas")]
+        self.assertTrue(any(label.startswith("From the time of squeezenet1.1") for label in charts), charts)
+        self.assertIn("Time of each model by what binds its steps", charts)
+        self.assertTrue(any("latency" in cell for cell in self.cells()), "a limit of a layer")
+        self.assertTrue(any(cell.startswith("before: layers as written") for cell in self.cells()))
+
     def test_lists_layers_with_their_keys_and_commands(self):
         layer_rows = [e for e in self.page.all("code") if e["text"].startswith("v1:conv;")]
         self.assertGreater(len(layer_rows), 20)

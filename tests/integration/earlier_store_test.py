@@ -29,9 +29,18 @@ FOLDER = pathlib.Path(__file__).resolve().parent / "earlier_store"
 #: Fields that depend on the moment or the machine of the question.
 VOLATILE = ("oldest_row_seconds", "store")
 #: Fields that later versions added.
-ADDED = ("unguarded_runs", "overall", "not_compared", "labels", "baseline_mode")
+ADDED = (
+    *("unguarded_runs", "overall", "not_compared", "labels", "baseline_mode"),
+    *("batches", "captured_graphs", "roofline", "critical_path_plain", "waterfall", "predicted_saving_low", "predicted_saving_high", "applies", "combination"),
+    *("accuracy", "settings", "not_judged", "realised_memory_bytes", "realised_baseline_memory_bytes", "realised_difference"),
+)
 #: What-ifs that later versions added.
-ADDED_WHAT_IFS = ("f16", "channels_last+f16", "tf32", "graph_capture", "micro_batch")
+ADDED_WHAT_IFS = ("f16", "channels_last+f16", "tf32", "graph_capture", "micro_batch", "co_schedule")
+
+
+def was_added(entry):
+    """Returns whether an entry of a list is a what-if that later versions added."""
+    return entry.get("name") in ADDED_WHAT_IFS or entry.get("combination", False)
 
 
 def steady(value):
@@ -39,7 +48,7 @@ def steady(value):
     if isinstance(value, dict):
         return {name: steady(each) for name, each in value.items() if name not in VOLATILE + ADDED}
     if isinstance(value, list):
-        return [steady(each) for each in value if not (isinstance(each, dict) and each.get("name") in ADDED_WHAT_IFS)]
+        return [steady(each) for each in value if not (isinstance(each, dict) and was_added(each))]
     return value
 
 

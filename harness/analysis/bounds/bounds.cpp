@@ -31,11 +31,10 @@ void count_layers(const model::Graph& graph, const ResultSet& results, ModelBoun
 }
 
 std::optional<Bound> compute_hardware_bound(const model::Graph& graph, const ResultSet& results) {
-  if (!results.calibration()) {
+  if (!results.reached_calibration()) {
     return std::nullopt;
   }
-  const std::optional<HardwareBound> floor =
-      hardware_floor(graph, with_reached_peaks(*results.calibration(), results.rows()));
+  const std::optional<HardwareBound> floor = hardware_floor(graph, *results.reached_calibration());
   if (!floor) {
     return std::nullopt;
   }
@@ -111,6 +110,7 @@ ModelBounds compute_bounds(const ModelInstance& instance,
   model.bounds.push_back(parallel_bound("benanza_parallel", PartitionMode::kPlain, plain));
 
   model.cover = std::move(fusion.steps);
+  model.plain_critical_steps = std::move(plain.critical);
   model.critical_steps = std::move(fusion.critical);
   for (const PartitionStep& step : model.critical_steps) {
     model.critical_path.insert(model.critical_path.end(), step.layers.begin(), step.layers.end());

@@ -217,10 +217,20 @@ results::Calibration with_reached_peaks(results::Calibration calibration,
   return calibration;
 }
 
+std::optional<Seconds> minimum_product_time(const model::LayerSpec& spec,
+                                            const model::LayerCost& cost,
+                                            const results::Calibration& calibration) {
+  if (cost.macs == 0) {
+    return std::nullopt;
+  }
+  const auto peak = ProductPeaks(calibration).of(product_kind(spec, cost));
+  return peak && peak->value > 0.0 ? std::optional(minimum_of_products(cost) / *peak)
+                                   : std::nullopt;
+}
+
 std::optional<HardwareBound> hardware_floor(const model::Graph& graph,
                                             const results::Calibration& calibration) {
-  const ProductPeaks peaks(calibration);
-  if (calibration.memory_bandwidth.value <= 0.0 || peaks.f32 <= 0.0) {
+  if (calibration.memory_bandwidth.value <= 0.0 || ProductPeaks(calibration).f32 <= 0.0) {
     return std::nullopt;
   }
   HardwareBound floor;
@@ -234,12 +244,12 @@ std::optional<HardwareBound> hardware_floor(const model::Graph& graph,
     if (layer.role != model::Layer::Role::kCompute || layer.cost.macs == 0) {
       continue;
     }
-    const auto peak = peaks.of(product_kind(layer.spec, layer.cost));
-    if (!peak) {
+    const auto time = minimum_product_time(layer.spec, layer.cost, calibration);
+    if (!time) {
       floor.complete = false;
       continue;
     }
-    floor.compute = floor.compute.value_or(Seconds{}) + minimum_of_products(layer.cost) / *peak;
+    floor.compute = floor.compute.value_or(Seconds{}) + *time;
   }
   return floor;
 }

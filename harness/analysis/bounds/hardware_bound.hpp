@@ -33,6 +33,12 @@ struct HardwareBound {
 [[nodiscard]] results::Calibration with_reached_peaks(
     results::Calibration calibration, std::span<const results::StoredMeasurement> rows);
 
+/// Returns the minimum operations of a layer's products ÷ the peak of their type. Absent: it has no
+/// products, or the calibration has no peak for them.
+[[nodiscard]] std::optional<Seconds> minimum_product_time(const model::LayerSpec& spec,
+                                                          const model::LayerCost& cost,
+                                                          const results::Calibration& calibration);
+
 /// Computes the bound `hardware` of docs/reference/bounds.md. Empty: the calibration lacks a
 /// bandwidth or a peak.
 [[nodiscard]] std::optional<HardwareBound> hardware_floor(const model::Graph& graph,

@@ -15,8 +15,8 @@ namespace plumb::analysis {
 
 /// One bound or estimate. docs/reference/bounds.md defines the kinds.
 struct Bound {
-  std::string kind;  ///< hardware, library, library_parallel, predicted, layer_sum,
-                     ///< benanza_sequential, benanza_parallel
+  std::string kind;  ///< hardware, library, library_parallel, predicted, layer_sum, occupancy,
+                     ///< schedule, benanza_sequential, benanza_parallel
   std::string mode;  ///< "plain", "fusion"
   Seconds seconds{};
   measure::Interval interval{};
@@ -61,6 +61,7 @@ struct ModelBounds {
   std::vector<PartitionStep> cover;           ///< of `library`, mode fusion: topological order
   std::vector<PartitionStep> critical_steps;  ///< of `library_parallel`, mode fusion: source to
                                               ///< sink; their times add up to it
+  std::vector<PartitionStep> plain_critical_steps = {};  ///< likewise, mode plain
   std::vector<model::LayerId> critical_path;  ///< the layers of critical_steps, source to sink
   std::vector<ExecutionTime> executions;      ///< end to end, in the same run; see add_executions()
   std::vector<results::ScenarioResult> loads;  ///< by MLPerf's scenarios, in that run; see

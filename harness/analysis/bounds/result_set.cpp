@@ -8,6 +8,7 @@
 #include <tuple>
 #include <utility>
 
+#include "harness/analysis/bounds/hardware_bound.hpp"
 #include "harness/analysis/bounds/process_pool.hpp"
 
 namespace plumb::analysis {
@@ -109,11 +110,27 @@ ResultSet::ResultSet(std::vector<results::StoredMeasurement> rows,
                      std::optional<results::Calibration> calibration)
     : rows_(std::move(rows)), calibration_(calibration) {
   for (std::size_t i = 0; i < rows_.size(); ++i) {
-    by_key_[rows_[i].measurement.key].push_back(i);
+    by_key_[rows_[i].measurement.key].rows.push_back(i);
+  }
+  for (auto& [key, of_key] : by_key_) {
+    of_key.best = find_best(key, results::CacheMode::kNone);
+    of_key.library_choice = find_library_choice(key, results::CacheMode::kNone);
+  }
+  if (calibration_) {
+    reached_calibration_ = with_reached_peaks(*calibration_, rows_);
   }
 }
 
 std::optional<KeyTime> ResultSet::best(const model::LayerKey& key, results::CacheMode cache) const {
+  if (cache == results::CacheMode::kNone) {
+    const auto found = by_key_.find(key);
+    return found == by_key_.end() ? std::nullopt : found->second.best;
+  }
+  return find_best(key, cache);
+}
+
+std::optional<KeyTime> ResultSet::find_best(const model::LayerKey& key,
+                                            results::CacheMode cache) const {
   const auto any = [](const results::Measurement&) { return true; };
   std::optional<KeyTime> time = fastest(rows_of(key), cache, any);
   if (!time && cache == results::CacheMode::kWeights && !has_weights(key)) {
@@ -143,6 +160,15 @@ std::optional<KeyTime> ResultSet::of_variant(const model::LayerKey& key,
 
 std::optional<KeyTime> ResultSet::library_choice(const model::LayerKey& key,
                                                  results::CacheMode cache) const {
+  if (cache == results::CacheMode::kNone) {
+    const auto found = by_key_.find(key);
+    return found == by_key_.end() ? std::nullopt : found->second.library_choice;
+  }
+  return find_library_choice(key, cache);
+}
+
+std::optional<KeyTime> ResultSet::find_library_choice(const model::LayerKey& key,
+                                                      results::CacheMode cache) const {
   const auto chosen = [](const results::Measurement& measurement) {
     return measurement.library_choice;
   };
@@ -211,7 +237,7 @@ std::vector<const results::StoredMeasurement*> ResultSet::rows_of(
     const model::LayerKey& key) const {
   std::vector<const results::StoredMeasurement*> result;
   if (const auto found = by_key_.find(key); found != by_key_.end()) {
-    for (const std::size_t index : found->second) {
+    for (const std::size_t index : found->second.rows) {
       result.push_back(&rows_[index]);
     }
   }

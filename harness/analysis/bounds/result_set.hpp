@@ -56,15 +56,33 @@ class ResultSet {
   [[nodiscard]] const std::optional<results::Calibration>& calibration() const {
     return calibration_;
   }
+  /// Returns the calibration with its peaks raised to those that products of these rows reached
+  /// (with_reached_peaks()).
+  [[nodiscard]] const std::optional<results::Calibration>& reached_calibration() const {
+    return reached_calibration_;
+  }
   [[nodiscard]] std::span<const results::StoredMeasurement> rows() const { return rows_; }
   /// Returns all rows of a key.
   [[nodiscard]] std::vector<const results::StoredMeasurement*> rows_of(
       const model::LayerKey& key) const;
 
  private:
+  /// Rows of a key, and its hot times: analyses ask for these many times.
+  struct KeyRows {
+    std::vector<std::size_t> rows;
+    std::optional<KeyTime> best;
+    std::optional<KeyTime> library_choice;
+  };
+
+  [[nodiscard]] std::optional<KeyTime> find_best(const model::LayerKey& key,
+                                                 results::CacheMode cache) const;
+  [[nodiscard]] std::optional<KeyTime> find_library_choice(const model::LayerKey& key,
+                                                           results::CacheMode cache) const;
+
   std::vector<results::StoredMeasurement> rows_;
-  std::unordered_map<model::LayerKey, std::vector<std::size_t>> by_key_;
+  std::unordered_map<model::LayerKey, KeyRows> by_key_;
   std::optional<results::Calibration> calibration_;
+  std::optional<results::Calibration> reached_calibration_;
 };
 
 /// Returns the hot time that a user gets of a key. It is that of the library's choice where it was

@@ -47,9 +47,9 @@ std::vector<SingleLayerResult> single_layer_results(std::span<const SingleLayer>
         result.time = results.best(layer.key, cache);
       }
     }
-    if (results.calibration()) {
-      const auto floor = hardware_floor(graph_of_layer(spec, result.cost),
-                                        with_reached_peaks(*results.calibration(), results.rows()));
+    if (results.reached_calibration()) {
+      const auto floor =
+          hardware_floor(graph_of_layer(spec, result.cost), *results.reached_calibration());
       result.hardware = floor ? floor->seconds() : std::nullopt;
     }
     if (!result.time) {

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/analysis/report/run_json.hpp"
 
+#include "harness/analysis/report/limits_json.hpp"
 #include "harness/analysis/report/run_kind.hpp"
+#include "harness/analysis/report/what_if_json.hpp"
 #include "harness/base/timestamp.hpp"
 #include "harness/base/work_clock.hpp"
 #include "harness/loadgen/mlperf/mlperf_words.hpp"
@@ -71,6 +73,17 @@ Json executions_json(const ModelBounds& model) {
   return rows;
 }
 
+Json path_json(const std::vector<PartitionStep>& steps) {
+  Json path = Json::array();
+  for (const PartitionStep& step : steps) {
+    path.push_back({{"key", step.key.text},
+                    {"layers", step.layers},
+                    {"rewrite", step.rewrite},
+                    {"seconds", step.time ? Json(step.time->time.median.count()) : Json()}});
+  }
+  return path;
+}
+
 /// Returns a document of a run's models, without a model.
 Json make_document(const results::RunHeader& run) {
   Json result = new_document();
@@ -82,22 +95,6 @@ Json make_document(const results::RunHeader& run) {
 }
 
 }  // namespace
-
-Json new_document() {
-  return Json{{"schema_version", kJsonSchemaVersion}};
-}
-
-std::string document_text(const Json& document) {
-  return document.dump(2, ' ', false, Json::error_handler_t::replace) + '\n';
-}
-
-Json seconds_or_null(const std::optional<Seconds>& value) {
-  return value ? Json(value->count()) : Json();
-}
-
-Json text_or_null(const std::string& text) {
-  return text.empty() ? Json() : Json(text);
-}
 
 Json environments_json(const results::Environment& environment) {
   return Json{
@@ -125,13 +122,6 @@ Json bounds_json(const ModelBounds& model, Timestamp now) {
   for (const auto& layer : model.unsupported) {
     unsupported.push_back({{"layer", layer.layer}, {"key", layer.key}, {"reason", layer.reason}});
   }
-  Json path = Json::array();
-  for (const PartitionStep& step : model.critical_steps) {
-    path.push_back({{"key", step.key.text},
-                    {"layers", step.layers},
-                    {"rewrite", step.rewrite},
-                    {"seconds", step.time ? Json(step.time->time.median.count()) : Json()}});
-  }
   return Json{{"model", model.instance.model},
               {"batch", model.instance.batch},
               {"dtype", model.instance.dtype},
@@ -141,56 +131,9 @@ Json bounds_json(const ModelBounds& model, Timestamp now) {
               {"unsupported", unsupported},
               {"bounds", bounds},
               {"executions", executions_json(model)},
-              {"critical_path", path},
+              {"critical_path", path_json(model.critical_steps)},
+              {"critical_path_plain", path_json(model.plain_critical_steps)},
               {"findings", all_findings(model)}};
-}
-
-Json what_if_json(const WhatIfResult& result) {
-  Json layers = Json::array();
-  for (const auto& saving : result.layers) {
-    layers.push_back({{"layer", saving.layer},
-                      {"key", saving.key.text},
-                      {"before_seconds", saving.before.count()},
-                      {"after_seconds", saving.after.count()},
-                      {"change", saving.change}});
-  }
-  Json row{
-      {"name", result.name},
-      {"mode", result.mode},
-      {"baseline_seconds", seconds_or_null(result.baseline)},
-      {"predicted_seconds", seconds_or_null(result.predicted)},
-      {"predicted_speedup", result.predicted_speedup ? Json(*result.predicted_speedup) : Json()},
-      {"execution_mode", result.execution_mode},
-      {"baseline_mode", result.baseline_mode},
-      {"realised_baseline_seconds", seconds_or_null(result.realised_baseline)},
-      {"realised_seconds", seconds_or_null(result.realised)},
-      {"realised_speedup", result.realised_speedup ? Json(*result.realised_speedup) : Json()},
-      {"prediction_error", result.prediction_error ? Json(result.prediction_error->share) : Json()},
-      {"layers", layers},
-      {"prerequisites", result.prerequisites},
-      {"predicted_saving_seconds", seconds_or_null(predicted_saving(result))},
-      {"basis", result.of_plans ? "plans" : "layers"},
-      {"command", result.command}};
-  const auto add_interval = [&](const std::string& prefix, auto known, double low, double high) {
-    if (known) {
-      row[prefix + "low"] = low;
-      row[prefix + "high"] = high;
-    }
-  };
-  const auto add_times =
-      [&](const std::string& prefix, const auto& time, const measure::Interval& within) {
-        add_interval(prefix, time.has_value(), within.low.count(), within.high.count());
-      };
-  add_times("baseline_", result.baseline, result.baseline_interval);
-  add_times("", result.predicted, result.predicted_interval);
-  add_times("realised_baseline_", result.realised_baseline, result.realised_baseline_interval);
-  add_times("realised_", result.realised, result.realised_interval);
-  const PredictionError error = result.prediction_error.value_or(PredictionError{});
-  add_interval("prediction_error_", result.prediction_error.has_value(), error.low, error.high);
-  if (!result.why_not.empty()) {
-    row["why_not"] = result.why_not;
-  }
-  return row;
 }
 
 Json layers_json(const RunReport& report) {
@@ -247,11 +190,24 @@ Json exclusions_json(std::span<const results::Exclusion> exclusions, std::string
   return list;
 }
 
+std::vector<ModelBounds> all_bounds(const RunReport& report) {
+  std::vector<ModelBounds> bounds;
+  for (const ModelReport& model : report.models) {
+    bounds.push_back(model.bounds);
+  }
+  return bounds;
+}
+
 Json bounds_document(const RunReport& report) {
   Json result = make_document(report.run.header);
   for (const ModelReport& model : report.models) {
-    result["models"].push_back(bounds_json(model.bounds, report.now));
+    Json entry = bounds_json(model.bounds, report.now);
+    entry["roofline"] = limits_json(model.graph, model.limits);
+    result["models"].push_back(std::move(entry));
   }
+  const std::vector<ModelBounds> bounds = all_bounds(report);
+  result["batches"] = batches_json(bounds);
+  result["captured_graphs"] = captured_graphs_json(bounds);
   result["layers"] = layers_json(report);
   if (!report.exclusions.empty()) {
     result["exclusions"] = exclusions_json(report.exclusions, day_of(report.run.header));
@@ -271,7 +227,8 @@ Json what_ifs_document(const RunReport& report) {
                                 {"batch", instance.batch},
                                 {"dtype", instance.dtype},
                                 {"dims", instance.dims},
-                                {"whatifs", rows}});
+                                {"whatifs", rows},
+                                {"waterfall", waterfall_json(model.waterfall)}});
   }
   return result;
 }

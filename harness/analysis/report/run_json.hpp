@@ -1,34 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <nlohmann/json.hpp>
-#include <optional>
 #include <span>
-#include <string>
 #include <string_view>
+#include <vector>
 
+#include "harness/analysis/report/json_document.hpp"
 #include "harness/analysis/report/run_report.hpp"
 
 namespace plumb::analysis {
 
-using Json = nlohmann::ordered_json;
-
-inline constexpr int kJsonSchemaVersion = 1;
-
-/// Returns a document with its `schema_version` and nothing else.
-[[nodiscard]] Json new_document();
-/// Returns the text of a document, indented, with a newline at its end. Bytes that are not UTF-8
-/// are replaced.
-[[nodiscard]] std::string document_text(const Json& document);
-/// Returns seconds, or null if they are absent.
-[[nodiscard]] Json seconds_or_null(const std::optional<Seconds>& value);
-/// Returns a text, or null if it is empty.
-[[nodiscard]] Json text_or_null(const std::string& text);
 /// Returns the facts of an environment under its id, for a document that names the id.
 [[nodiscard]] Json environments_json(const results::Environment& environment);
 
+/// Returns the bounds of all models of a report, in its order.
+[[nodiscard]] std::vector<ModelBounds> all_bounds(const RunReport& report);
+
 [[nodiscard]] Json bounds_json(const ModelBounds& model, Timestamp now);
-[[nodiscard]] Json what_if_json(const WhatIfResult& result);
 /// Returns one object for each layer that the suite lists by itself. Its times are null if there
 /// are none.
 [[nodiscard]] Json layers_json(const RunReport& report);

@@ -6,6 +6,9 @@
 
 #include "harness/analysis/bounds/bounds.hpp"
 #include "harness/analysis/bounds/single_layer.hpp"
+#include "harness/analysis/coschedule/co_schedule.hpp"
+#include "harness/analysis/limits/model_limits.hpp"
+#include "harness/analysis/whatif/waterfall.hpp"
 #include "harness/analysis/whatif/what_if.hpp"
 #include "harness/results/exclusion.hpp"
 #include "harness/results/labels/commit_link.hpp"
@@ -18,6 +21,9 @@ struct ModelReport {
   model::Graph graph;
   ModelBounds bounds;
   ModelWhatIfs whatifs;
+  ModelLimits limits = {};
+  std::vector<WaterfallLevel> waterfall = {};
+  std::vector<CoSchedule> schedules = {};  ///< of the partitions plain and fusion; none: not known
 };
 
 /// Contents of a report on a run. It is a value; every format renders the same one.

@@ -1,29 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include <string_view>
+
 #include "harness/analysis/bounds/model_partition.hpp"
+#include "harness/analysis/whatif/f32_price.hpp"
+#include "harness/analysis/whatif/mode_price.hpp"
 #include "harness/analysis/whatif/what_if_rows.hpp"
-#include "harness/rewrite/rewrite.hpp"
 
 namespace plumb::analysis {
 namespace {
 
-/// Predicts everything together: the sum over the fused steps in bf16, or their critical path.
+constexpr std::string_view kType = "bf16";
+
+/// Predicts everything together: the sum over the fused steps in bf16, or their critical path. It
+/// is set against the library's own choices, or the fastest variants where these were not timed.
 WhatIfResult everything(const WhatIfInput& input, bool parallel) {
   WhatIfResult result;
-  if (input.instance.dtype != to_text(model::DataType::kF32)) {
-    result.why_not = fmt::format("the model runs in {} already", input.instance.dtype);
+  const std::optional<MeasuredTime> chosen = ModePricer(input).price({});
+  result.mode =
+      fmt::format("{}, fused, fastest variants{}, hot; against {}",
+                  kType,
+                  parallel ? ", branches side by side" : "",
+                  chosen ? "the library's own choices in f32" : "the layers as written in f32");
+  const std::optional<PricedPartition> full = price_in_f32(input, result);
+  if (!full) {
     return result;
   }
-  const PricedPartition full =
-      priced_partition(input.graph, input.results, PartitionMode::kPlain, input.instance.dtype);
-  if (!full.why_not.empty()) {
-    result.why_not = full.why_not;
-    return result;
-  }
-  const model::Graph lower = rewrite::with_precision(input.graph, model::DataType::kBf16);
+  const model::Graph& lower = input.graph_in(kType);
   const PricedPartition half =
-      priced_partition(lower, input.results, PartitionMode::kFusion, "bf16");
+      priced_partition(lower, input.results, PartitionMode::kFusion, kType);
   if (!half.why_not.empty()) {
     result.why_not = half.why_not;
     return result;
@@ -34,24 +40,18 @@ WhatIfResult everything(const WhatIfInput& input, bool parallel) {
     result.prerequisites.emplace_back("a processor for each branch");
     after = sum_steps(partition_model(lower, input.results, PartitionMode::kFusion).critical);
   }
-  conclude(result, full.sum.time(), after.time());
+  conclude(result, chosen.value_or(full->sum.time()), after.time());
   return result;
 }
 
 }  // namespace
 
 WhatIfResult all_sequential_what_if(const WhatIfInput& input) {
-  WhatIfResult result = everything(input, false);
-  result.mode = "bf16, fused, fastest variants, hot; against the layers as written in f32";
-  return result;
+  return everything(input, false);
 }
 
 WhatIfResult all_what_if(const WhatIfInput& input) {
-  WhatIfResult result = everything(input, true);
-  result.mode =
-      "bf16, fused, fastest variants, branches side by side, hot; against the layers as written "
-      "in f32";
-  return result;
+  return everything(input, true);
 }
 
 }  // namespace plumb::analysis

@@ -32,6 +32,7 @@ WhatIfResult channels_last_f16_what_if(const WhatIfInput& input) {
                                     "layer that accepts them; the library's own choice");
   if (input.instance.dtype != "f32") {
     result.why_not = fmt::format("the model runs in {} already", input.instance.dtype);
+    result.applies = false;
   }
   result.prerequisites.emplace_back("all that f16 needs");
   return result;

@@ -26,6 +26,7 @@ WhatIfResult fusion_what_if(const WhatIfInput& input) {
         any_measured || input.results.best(match.key, results::CacheMode::kNone).has_value();
   }
   if (!any_measured) {
+    result.applies = !found.empty();
     result.why_not = found.empty() ? "no fusion rule applies to this model"
                                    : "no fused layer has a time in this run";
     return result;

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "harness/analysis/bounds/model_partition.hpp"
+#include "harness/analysis/whatif/f32_price.hpp"
 #include "harness/analysis/whatif/what_if_rows.hpp"
 #include "harness/model/key/quantized_product.hpp"
 #include "harness/rewrite/quantized_graph.hpp"
@@ -15,14 +16,8 @@ WhatIfResult int8_what_if(const WhatIfInput& input) {
   result.mode =
       "convolutions and products with constant weights in 8-bit integers, fused, fastest variants, "
       "hot; against the layers as written in f32";
-  if (input.instance.dtype != to_text(model::DataType::kF32)) {
-    result.why_not = fmt::format("the model runs in {} already", input.instance.dtype);
-    return result;
-  }
-  const PricedPartition full =
-      priced_partition(input.graph, input.results, PartitionMode::kPlain, input.instance.dtype);
-  if (!full.why_not.empty()) {
-    result.why_not = full.why_not;
+  const std::optional<PricedPartition> full = price_in_f32(input, result);
+  if (!full) {
     return result;
   }
   const rewrite::FusedGraph lower = rewrite::int8_graph(input.graph);
@@ -34,10 +29,11 @@ WhatIfResult int8_what_if(const WhatIfInput& input) {
   }
   if (lower.quantization.weights.empty()) {
     result.why_not = "no layer of this model has a form in 8-bit integers";
+    result.applies = false;
     return result;
   }
   std::map<model::LayerId, Seconds> alone;
-  for (const PartitionStep& step : full.steps) {
+  for (const PartitionStep& step : full->steps) {
     alone[step.layers.front()] = step.time->time.median;
   }
   for (const PartitionStep& step : eight_bit.steps) {
@@ -58,7 +54,7 @@ WhatIfResult int8_what_if(const WhatIfInput& input) {
   result.prerequisites = {"weights rounded to 8 bits once, with a scale for each output channel",
                           "a scale for each activation, from inputs that the model will see",
                           "accuracy checked on the task"};
-  conclude(result, full.sum.time(), eight_bit.sum.time());
+  conclude(result, full->sum.time(), eight_bit.sum.time());
   return result;
 }
 

@@ -5,6 +5,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string>
+#include <string_view>
+
+#include "harness/analysis/coschedule/co_schedule.hpp"
+#include "harness/results/execution_mode.hpp"
 
 namespace plumb::analysis {
 namespace {
@@ -51,15 +56,45 @@ PredictionError prediction_error(const MeasuredTime& priced_before,
           std::max(std::abs(low), std::abs(high)) / whole};
 }
 
+/// Says that a mode was tried and gave no time, where nothing is predicted for it either.
+void say_why_not_executed(const ModelBounds& model, WhatIfResult& result) {
+  for (const ExecutionTime& execution : model.executions) {
+    if (execution.mode == result.execution_mode && execution.samples == 0 && !result.predicted) {
+      result.why_not = fmt::format("not executed in the mode {}: {}: {}",
+                                   execution.mode,
+                                   to_text(execution.outcome.kind),
+                                   execution.outcome.reason);
+      result.applies = execution.outcome.kind != results::Outcome::Kind::kUnsupported;
+    }
+  }
+}
+
+std::string why_not_judged(std::string_view mode, const ResultSet& results) {
+  const std::optional<results::Calibration>& calibration = results.calibration();
+  if (!calibration || !results::execution_mode_from(mode).parallel_branches ||
+      calibration->parallel_efficiency >= kMinParallelEfficiency) {
+    return {};
+  }
+  return fmt::format(
+      "the threads share cores: together they do {:.0f} % of what as many alone would do, and "
+      "{:.0f} "
+      "% are needed",
+      100.0 * calibration->parallel_efficiency,
+      100.0 * kMinParallelEfficiency);
+}
+
 }  // namespace
 
-void add_realised_savings(const ModelBounds& model, ModelWhatIfs& whatifs) {
+void add_realised_savings(const ModelBounds& model,
+                          const ResultSet& results,
+                          ModelWhatIfs& whatifs) {
   for (WhatIfResult& result : whatifs.whatifs) {
     const ExecutionTime* const before = execution_in(model, result.baseline_mode);
     const Bound* const priced_before = prediction_in(model, result.baseline_mode);
     const ExecutionTime* const after = execution_in(model, result.execution_mode);
     if (before == nullptr || after == nullptr || before->median <= Seconds{} ||
         after->median <= Seconds{}) {
+      say_why_not_executed(model, result);
       continue;
     }
     result.realised_baseline = before->median;
@@ -67,6 +102,9 @@ void add_realised_savings(const ModelBounds& model, ModelWhatIfs& whatifs) {
     result.realised = after->median;
     result.realised_interval = after->interval;
     result.realised_speedup = before->median / after->median;
+    result.realised_baseline_memory = before->memory;
+    result.realised_memory = after->memory;
+    result.realised_difference = after->maximum_error;
     const Bound* const priced = prediction_in(model, result.execution_mode);
     // Prices that leave out different things are of no use against each other.
     if (result.plans_tell && priced_before != nullptr && priced != nullptr &&
@@ -81,7 +119,9 @@ void add_realised_savings(const ModelBounds& model, ModelWhatIfs& whatifs) {
                {priced_before->seconds, priced_before->interval},
                {priced->seconds, priced->interval});
     }
-    if (result.baseline && result.predicted && result.why_not.empty()) {
+    result.not_judged = why_not_judged(result.execution_mode, results);
+    if (result.baseline && result.predicted && result.why_not.empty() &&
+        result.not_judged.empty()) {
       result.prediction_error = prediction_error({*result.baseline, result.baseline_interval},
                                                  {*result.predicted, result.predicted_interval},
                                                  {before->median, before->interval},

@@ -10,7 +10,12 @@ namespace plumb::analysis {
 ///
 /// Where both plans could be priced from their layers (`predicted` of that mode), these prices
 /// replace the sums of hot times. Prediction and execution then are of the same plan. The error of
-/// a prediction is |predicted − realised saving| ÷ the baseline's latency. Pure.
-void add_realised_savings(const ModelBounds& model, ModelWhatIfs& whatifs);
+/// a prediction is |predicted − realised saving| ÷ the baseline's latency.
+///
+/// Branches side by side are not judged where two threads do less than kMinParallelEfficiency of
+/// twice the work of one. Pure.
+void add_realised_savings(const ModelBounds& model,
+                          const ResultSet& results,
+                          ModelWhatIfs& whatifs);
 
 }  // namespace plumb::analysis

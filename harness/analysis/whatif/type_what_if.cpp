@@ -6,8 +6,8 @@
 #include <string_view>
 
 #include "harness/analysis/bounds/model_partition.hpp"
+#include "harness/analysis/whatif/f32_price.hpp"
 #include "harness/analysis/whatif/what_if_rows.hpp"
-#include "harness/rewrite/typed_graph.hpp"
 
 namespace plumb::analysis {
 namespace {
@@ -58,25 +58,19 @@ bool is_no_faster(const OtherType& type, const results::Calibration& calibration
 WhatIfResult other_type(const WhatIfInput& input, const OtherType& type) {
   WhatIfResult result;
   result.mode = fmt::format("{}; not fused, fastest variants, hot", type.mode);
-  if (input.instance.dtype != "f32") {
-    result.why_not = fmt::format("the model runs in {} already", input.instance.dtype);
+  const std::optional<PricedPartition> full = price_in_f32(input, result);
+  if (!full) {
     return result;
   }
-  const PricedPartition full =
-      priced_partition(input.graph, input.results, PartitionMode::kPlain, input.instance.dtype);
-  if (!full.why_not.empty()) {
-    result.why_not = full.why_not;
-    return result;
-  }
-  const model::Graph lower = rewrite::typed_graph(input.graph, type.name);
+  const model::Graph& lower = input.graph_in(type.name);
   const PricedPartition half =
       priced_partition(lower, input.results, PartitionMode::kPlain, type.name);
   if (!half.why_not.empty()) {
     result.why_not = half.why_not;
     return result;
   }
-  for (std::size_t i = 0; i < full.steps.size(); ++i) {
-    const PartitionStep& from = full.steps[i];
+  for (std::size_t i = 0; i < full->steps.size(); ++i) {
+    const PartitionStep& from = full->steps[i];
     const PartitionStep& to = half.steps[i];
     if (from.key != to.key) {
       result.layers.push_back({name_of(lower, to.layers),
@@ -91,7 +85,7 @@ WhatIfResult other_type(const WhatIfInput& input, const OtherType& type) {
   if (input.results.calibration() && is_no_faster(type, *input.results.calibration())) {
     result.prerequisites.push_back(fmt::format("{}: here it is no faster than f32", type.hardware));
   }
-  conclude(result, full.sum.time(), half.sum.time());
+  conclude(result, full->sum.time(), half.sum.time());
   return result;
 }
 

@@ -3,7 +3,10 @@
 
 #include <algorithm>
 #include <array>
+#include <string>
+#include <utility>
 
+#include "harness/analysis/whatif/combination.hpp"
 #include "harness/analysis/whatif/what_if_rows.hpp"
 
 namespace plumb::analysis {
@@ -44,12 +47,18 @@ constexpr std::array kWhatIfs = std::to_array<WhatIf>({
      "what if branches ran side by side?",
      "parallel_branches",
      parallel_branches_what_if},
+    {"co_schedule",
+     "what if steps shared the processors, as Rammer schedules them?",
+     "fusion+parallel_branches",
+     co_schedule_what_if,
+     "fusion",
+     false},
     {"all_sequential",
-     "what if all of these were done, one layer after the other?",
+     "what if the model ran fused in bf16 by its fastest variants?",
      "best_variant+bf16+fusion",
      all_sequential_what_if},
     {"all",
-     "what if all of these were done?",
+     "what if branches ran side by side as well?",
      "best_variant+bf16+fusion+parallel_branches",
      all_what_if},
 });
@@ -63,12 +72,17 @@ std::span<const WhatIf> what_ifs() {
 ModelWhatIfs compute_what_ifs(const WhatIfInput& input) {
   ModelWhatIfs result;
   result.instance = input.instance;
+  std::vector<std::string> modes;
   for (const WhatIf& row : kWhatIfs) {
+    modes.emplace_back(row.execution_mode);
     result.whatifs.push_back(row.evaluate(input));
     result.whatifs.back().name = row.name;
     result.whatifs.back().execution_mode = row.execution_mode;
     result.whatifs.back().baseline_mode = row.baseline_mode;
     result.whatifs.back().plans_tell = row.plans_tell;
+  }
+  for (WhatIfResult& combination : find_combinations(input, modes)) {
+    result.whatifs.push_back(std::move(combination));
   }
   return result;
 }

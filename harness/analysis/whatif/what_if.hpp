@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "harness/analysis/whatif/what_if_input.hpp"
 #include "harness/analysis/whatif/what_if_result.hpp"
 
 namespace plumb::analysis {
@@ -20,7 +21,7 @@ struct WhatIf {
 };
 [[nodiscard]] std::span<const WhatIf> what_ifs();
 
-/// Answers of all what-ifs for one model.
+/// Answers of all what-ifs for one model, and the best combinations of several.
 struct ModelWhatIfs {
   ModelInstance instance;
   std::vector<WhatIfResult> whatifs;

@@ -2,12 +2,27 @@
 #include "harness/analysis/whatif/what_if_result.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 namespace plumb::analysis {
 
 std::optional<Seconds> predicted_saving(const WhatIfResult& result) {
   const bool known = result.why_not.empty() && result.baseline && result.predicted;
   return known ? std::optional(*result.baseline - *result.predicted) : std::nullopt;
+}
+
+std::optional<MeasuredTime> saving_with_interval(const WhatIfResult& result) {
+  const std::optional<Seconds> saving = predicted_saving(result);
+  if (!saving) {
+    return std::nullopt;
+  }
+  const measure::Interval& before = result.baseline_interval;
+  const measure::Interval& after = result.predicted_interval;
+  const double below =
+      std::hypot((*result.baseline - before.low).count(), (after.high - *result.predicted).count());
+  const double above =
+      std::hypot((before.high - *result.baseline).count(), (*result.predicted - after.low).count());
+  return MeasuredTime{*saving, {*saving - Seconds(below), *saving + Seconds(above)}};
 }
 
 void conclude(WhatIfResult& result, const MeasuredTime& baseline, const MeasuredTime& predicted) {

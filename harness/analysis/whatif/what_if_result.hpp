@@ -7,7 +7,6 @@
 
 #include "harness/analysis/bounds/bounds.hpp"
 #include "harness/analysis/bounds/measured_time.hpp"
-#include "harness/analysis/micro_batch/layer_division.hpp"
 
 namespace plumb::analysis {
 
@@ -39,6 +38,8 @@ struct WhatIfResult {
   bool of_plans = false;  ///< both times are prices of executed plans, not sums of hot layers
   std::vector<std::string> prerequisites;
   std::string why_not;         ///< non-empty: no prediction, and why
+  bool applies = true;         ///< false: `why_not` says what the model or the run is not
+  bool combination = false;    ///< of several what-ifs, found by a search
   std::string execution_mode;  ///< the mode that switches it on (docs/reference/execution.md)
   std::string baseline_mode = "plain";       ///< the mode without it
   bool plans_tell = true;                    ///< the prices of executed plans hold what it changes
@@ -48,19 +49,20 @@ struct WhatIfResult {
   measure::Interval realised_interval{};
   std::optional<double> realised_speedup;  ///< realised_baseline ÷ realised
   std::optional<PredictionError> prediction_error;
+  std::string not_judged;  ///< non-empty: why a realised saving says nothing of the prediction
+  std::optional<Bytes> realised_baseline_memory;
+  std::optional<Bytes> realised_memory;
+  std::optional<double> realised_difference;  ///< of the outputs from the baseline's, relative to
+                                              ///< the largest; absent: nothing compared
   std::string command;  ///< that executes the model with the change switched on
 };
 
 /// Returns the baseline less the predicted time. Absent: there is no prediction.
 [[nodiscard]] std::optional<Seconds> predicted_saving(const WhatIfResult& result);
 
-/// Input of a what-if: one model's graph and its rows.
-struct WhatIfInput {
-  const ModelInstance& instance;
-  const model::Graph& graph;
-  const ResultSet& results;
-  Bytes workspace_cap = kDefaultWorkspaceCap;  ///< of each layer of a divided batch
-};
+/// Returns the predicted saving with its interval: the half intervals of both times add as the root
+/// of the sum of squares.
+[[nodiscard]] std::optional<MeasuredTime> saving_with_interval(const WhatIfResult& result);
 
 /// Fills in both times, their intervals and the speed-up, and sorts the savings, largest first.
 void conclude(WhatIfResult& result, const MeasuredTime& baseline, const MeasuredTime& predicted);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "harness/analysis/whatif/what_if_input.hpp"
 #include "harness/analysis/whatif/what_if_result.hpp"
 
 namespace plumb::analysis {
@@ -40,6 +41,9 @@ namespace plumb::analysis {
 
 /// Predicts the saving if branches ran side by side, with a processor for each.
 [[nodiscard]] WhatIfResult parallel_branches_what_if(const WhatIfInput& input);
+
+/// Predicts the saving if fused steps shared the processors, after Rammer.
+[[nodiscard]] WhatIfResult co_schedule_what_if(const WhatIfInput& input);
 
 /// Predicts the saving of fusion, the fastest variants and bf16 together, without parallel
 /// branches.

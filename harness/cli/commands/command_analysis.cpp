@@ -11,6 +11,7 @@
 #include "harness/base/whole_file.hpp"
 #include "harness/cli/command.hpp"
 #include "harness/cli/report_files.hpp"
+#include "harness/cli/what_if_measurement.hpp"
 #include "harness/serve/run_dashboard.hpp"
 #include "harness/session/stored/run_analysis.hpp"
 #include "harness/session/stored/stored_comparison.hpp"
@@ -29,6 +30,7 @@ struct AnalysisOptions {
   std::vector<std::string> models;
   std::string output;
   bool all = false;
+  bool measure = false;
   std::string criteria;
   bool dashboard = false;
   double days = 90.0;
@@ -127,11 +129,23 @@ void add_whatif(CLI::App& app, CommandContext& context) {
   const auto options = std::make_shared<AnalysisOptions>();
   CLI::App* const command = app.add_subcommand("whatif", "what each optimisation would bring");
   add_run_options(*command, *options);
+  command->add_flag("--all",
+                    options->all,
+                    "for each of them what switches it on, what it needs and where it saves");
+  command->add_flag("--measure",
+                    options->measure,
+                    "execute first what has no realised saving, and the layers with fewer threads; "
+                    "then look at that run");
   command->callback([&context, options] {
+    if (options->measure) {
+      const auto store = store::open_store(context.store_url());
+      options->run = measure_missing(context, *store, analyze(context, *options), options->models);
+    }
     reporting::write_what_ifs(
         analyze(context, *options),
         context.json ? reporting::OutputMode::kJson : reporting::OutputMode::kText,
-        std::cout);
+        std::cout,
+        options->all ? reporting::Detail::kAll : reporting::Detail::kShort);
   });
 }
 

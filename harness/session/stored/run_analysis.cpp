@@ -19,6 +19,7 @@
 #include "harness/results/results_json.hpp"
 #include "harness/session/stored/enabling_command.hpp"
 #include "harness/session/stored/stored_exclusions.hpp"
+#include "harness/session/stored/stored_scaling.hpp"
 #include "harness/session/work/suite_models.hpp"
 
 namespace plumb::session {
@@ -37,6 +38,53 @@ void add_missing_scenarios(const std::vector<std::string>& wanted, analysis::Mod
   if (!missing.empty()) {
     model.findings.push_back(fmt::format("scenarios of the suite that this run did not execute: {}",
                                          fmt::join(missing, ", ")));
+  }
+}
+
+/// Lists the keys that rows were measured of hot, each once.
+std::vector<model::LayerKey> list_hot_keys(const analysis::ResultSet& results) {
+  std::set<model::LayerKey> keys;
+  for (const results::StoredMeasurement& row : results.rows()) {
+    if (row.measurement.cache == results::CacheMode::kNone) {
+      keys.insert(row.measurement.key);
+    }
+  }
+  return {keys.begin(), keys.end()};
+}
+
+/// Adds the estimates of steps that share the processors, as far as times with fewer threads are
+/// known.
+void add_schedules(const analysis::ResultSet& results,
+                   const analysis::ThreadScaling& scaling,
+                   analysis::ModelReport& model) {
+  for (const analysis::PartitionMode mode :
+       {analysis::PartitionMode::kFusion, analysis::PartitionMode::kPlain}) {
+    if (auto schedule = analysis::co_schedule(model.graph, results, scaling, mode)) {
+      model.bounds.bounds.push_back(schedule->occupancy);
+      model.bounds.bounds.push_back(schedule->schedule);
+      model.schedules.push_back(std::move(*schedule));
+    }
+  }
+}
+
+/// Adds the times of layers whose channels fill whole blocks, from any run of the same environment.
+void add_padded_layers(const store::Store& store, analysis::RunReport& report) {
+  std::set<model::LayerKey> keys;
+  for (const analysis::ModelReport& model : report.models) {
+    for (const analysis::StepLimit& step : model.limits.steps) {
+      if (!step.padded.text.empty()) {
+        keys.insert(step.padded);
+      }
+    }
+  }
+  if (keys.empty()) {
+    return;
+  }
+  const std::vector<model::LayerKey> wanted(keys.begin(), keys.end());
+  const analysis::ResultSet padded(store.reusable(
+      report.run.header.environment.id(), wanted, results::CacheMode::kNone, std::nullopt));
+  for (analysis::ModelReport& model : report.models) {
+    analysis::add_padded_times(padded, model.limits);
   }
 }
 
@@ -106,6 +154,8 @@ analysis::RunReport analyze_run(const Archive& archive,
     report.calibration = results::calibration_from_json(record->payload);
   }
   const analysis::ResultSet results(report.rows, report.calibration);
+  const analysis::ThreadScaling scaling =
+      read_scaling(archive.store, run.header, list_hot_keys(results));
   const std::map<analysis::ModelInstance, std::vector<std::string>> wanted = scenarios_of_run(run);
   std::map<std::string, std::vector<results::ScenarioResult>> loads =
       read_loads(archive.store, run.header.id);
@@ -114,24 +164,26 @@ analysis::RunReport analyze_run(const Archive& archive,
       continue;
     }
     analysis::ModelReport entry;
-    entry.bounds = analysis::compute_bounds(model.instance, model.graph, results);
+    entry.graph = std::move(model.graph);
+    entry.bounds = analysis::compute_bounds(model.instance, entry.graph, results);
+    entry.limits = analysis::compute_limits(entry.graph, results, entry.bounds);
+    add_schedules(results, scaling, entry);
     const auto executed = run_results.executions.find(analysis::subject_of(model.instance));
     if (executed != run_results.executions.end()) {
-      analysis::add_executions(executed->second, model.graph, results, entry.bounds);
+      analysis::add_executions(executed->second, entry.graph, results, entry.bounds);
     }
     analysis::add_loads(loads[analysis::subject_of(model.instance)], entry.bounds);
     if (const auto found = wanted.find(model.instance); found != wanted.end()) {
       add_missing_scenarios(found->second, entry.bounds);
     }
-    entry.whatifs = analysis::compute_what_ifs(
-        analysis::WhatIfInput{model.instance,
-                              model.graph,
-                              results,
-                              results::workspace_cap_of(run.header.environment)
-                                  .value_or(analysis::kDefaultWorkspaceCap)});
-    analysis::add_realised_savings(entry.bounds, entry.whatifs);
+    analysis::WhatIfInput input{model.instance, entry.graph, results, &scaling};
+    input.workspace_cap =
+        results::workspace_cap_of(run.header.environment).value_or(analysis::kDefaultWorkspaceCap);
+    entry.whatifs = analysis::compute_what_ifs(input);
+    entry.waterfall = analysis::compute_waterfall(input, entry.bounds);
+    analysis::add_realised_savings(entry.bounds, results, entry.whatifs);
     if (executed != run_results.executions.end()) {
-      analysis::add_plan_savings(executed->second, model.graph, results, entry.whatifs);
+      analysis::add_plan_savings(executed->second, entry.graph, results, entry.whatifs);
     }
     for (analysis::WhatIfResult& whatif : entry.whatifs.whatifs) {
       whatif.command = enabling_command(run.header, model.instance, whatif.execution_mode);
@@ -140,9 +192,9 @@ analysis::RunReport analyze_run(const Archive& archive,
       }
     }
     analysis::rank(entry.whatifs);
-    entry.graph = std::move(model.graph);
     report.models.push_back(std::move(entry));
   }
+  add_padded_layers(archive.store, report);
   if (only.empty()) {
     report.layers = analysis::single_layer_results(list_single_layers(run), results);
   }
@@ -173,7 +225,11 @@ void store_analysis(store::Store& store, const analysis::RunReport& report) {
                          .payload = analysis::document_text(document),
                          .computed = report.now});
     };
-    add("bound", analysis::bounds_document(one));
+    analysis::Json bounds = analysis::bounds_document(one);
+    bounds["models"].front().erase("roofline");  // many, and all of them follow from the rows
+    bounds.erase("batches");                     // of several models together
+    bounds.erase("captured_graphs");
+    add("bound", bounds);
     add("whatif", analysis::what_ifs_document(one));
   }
   const auto add_of_run = [&](const char* kind, std::string payload) {
@@ -186,11 +242,8 @@ void store_analysis(store::Store& store, const analysis::RunReport& report) {
                        .computed = report.now});
   };
   const analysis::ResultSet results(report.rows, report.calibration);
-  std::vector<analysis::ModelBounds> bounds;
-  for (const analysis::ModelReport& model : report.models) {
-    bounds.push_back(model.bounds);
-  }
-  add_of_run(analysis::kRunTimesRecord, to_json(analysis::collect_run_times(results, bounds)));
+  add_of_run(analysis::kRunTimesRecord,
+             to_json(analysis::collect_run_times(results, analysis::all_bounds(report))));
   add_of_run(analysis::kModelResultsRecord, analysis::to_json(summarize_models(report)));
   store.put_derived(records);
 }

@@ -8,9 +8,11 @@
 
 #include "harness/analysis/bounds/model_summary.hpp"
 #include "harness/loadgen/mlperf/mlperf_words.hpp"
+#include "reporting/content/run/batch_rows.hpp"
 #include "reporting/content/run/documents.hpp"
 #include "reporting/content/run/exclusion_rows.hpp"
 #include "reporting/content/run/json_documents.hpp"
+#include "reporting/content/run/limit_rows.hpp"
 #include "reporting/content/run/load_rows.hpp"
 #include "reporting/content/run/report_writers.hpp"
 #include "reporting/content/run/single_layers.hpp"
@@ -108,7 +110,8 @@ void write_summary_of(const analysis::ModelBounds& model, std::ostream& out) {
   out << '\n';
 }
 
-void write_all_of(const analysis::ModelBounds& model, Timestamp now, std::ostream& out) {
+void write_all_of(const analysis::ModelReport& report, Timestamp now, std::ostream& out) {
+  const analysis::ModelBounds& model = report.bounds;
   out << header_of(model);
   AlignedTable table(
       {{"  bound"}, {"mode"}, {"time", true}, {"complete"}, {"oldest row", true}, {"lacks"}});
@@ -131,6 +134,7 @@ void write_all_of(const analysis::ModelBounds& model, Timestamp now, std::ostrea
                ""});
   }
   table.write(out);
+  write_limits(report, out);
   write_loads_of(model, out);
   write_findings(analysis::all_findings(model), out);
   constexpr std::size_t kMost = 5;
@@ -205,10 +209,13 @@ void write_bounds(const analysis::RunReport& report,
                      report.run.header.environment.id());
   for (const analysis::ModelReport& model : report.models) {
     if (detail == Detail::kAll) {
-      write_all_of(model.bounds, report.now, out);
+      write_all_of(model, report.now, out);
     } else {
       write_summary_of(model.bounds, out);
     }
+  }
+  if (detail == Detail::kAll) {
+    write_batches(analysis::all_bounds(report), out);
   }
   write_single_layers(report, out);
   if (detail == Detail::kShort) {

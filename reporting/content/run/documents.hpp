@@ -31,8 +31,12 @@ void write_bounds(const analysis::RunReport& report,
                   OutputMode style,
                   std::ostream& out,
                   Detail detail = Detail::kShort);
-/// Writes the output of `plumb whatif`: the largest predicted saving first.
-void write_what_ifs(const analysis::RunReport& report, OutputMode style, std::ostream& out);
+/// Writes the output of `plumb whatif`: the largest predicted saving first. In short, only the
+/// three largest savings are explained.
+void write_what_ifs(const analysis::RunReport& report,
+                    OutputMode style,
+                    std::ostream& out,
+                    Detail detail = Detail::kShort);
 /// Writes the output of `plumb env`.
 void write_environment(const results::Environment& environment,
                        OutputMode style,

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <map>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "harness/analysis/coschedule/step_needs.hpp"
+#include "harness/analysis/report/limits_json.hpp"
+#include "harness/analysis/report/what_if_json.hpp"
 #include "harness/base/error.hpp"
 #include "harness/base/saturating_sum.hpp"
 #include "harness/results/labels/run_labels.hpp"
@@ -33,57 +35,24 @@ ExecutionTexts execution_texts(const std::vector<results::StoredMeasurement>& ro
   return texts;
 }
 
-/// Graph of a partition: its steps and, for each, the steps that it waits for.
-class PartitionGraph {
+/// Writes the steps of a partition with, for each, the steps that it waits for.
+class PartitionJson {
  public:
-  PartitionGraph(const model::Graph& graph,
-                 const std::vector<analysis::PartitionStep>& cover,
-                 const ExecutionTexts& executions)
-      : graph_(graph), cover_(cover), executions_(executions) {
-    for (std::size_t step = 0; step < cover.size(); ++step) {
-      for (const model::LayerId layer : cover[step].layers) {
-        step_of_[layer] = step;
-      }
-    }
-  }
+  PartitionJson(const model::Graph& graph, const ExecutionTexts& executions)
+      : graph_(graph), executions_(executions) {}
 
-  [[nodiscard]] analysis::Json to_json() const {
-    const std::vector<std::vector<model::LayerId>> before = model::predecessors(graph_);
+  [[nodiscard]] analysis::Json steps(const std::vector<analysis::PartitionStep>& cover) const {
+    const std::vector<std::vector<std::size_t>> needs = analysis::step_needs(graph_, cover);
     analysis::Json steps = analysis::Json::array();
-    for (std::size_t step = 0; step < cover_.size(); ++step) {
-      std::set<std::size_t> after;
-      std::set<model::LayerId> seen;
-      for (const model::LayerId layer : cover_[step].layers) {
-        collect(before, layer, step, seen, after);
-      }
-      steps.push_back(step_json(cover_[step], after));
+    for (std::size_t step = 0; step < cover.size(); ++step) {
+      steps.push_back(step_json(cover[step], needs[step]));
     }
     return steps;
   }
 
  private:
-  /// Finds the steps that produce a layer's inputs. The search goes on behind layers outside of the
-  /// partition (folded ones).
-  void collect(const std::vector<std::vector<model::LayerId>>& before,
-               model::LayerId layer,
-               std::size_t self,
-               std::set<model::LayerId>& seen,
-               std::set<std::size_t>& found) const {
-    for (const model::LayerId producer : before[layer]) {
-      if (!seen.insert(producer).second) {
-        continue;
-      }
-      const auto place = step_of_.find(producer);
-      if (place == step_of_.end()) {
-        collect(before, producer, self, seen, found);
-      } else if (place->second != self) {
-        found.insert(place->second);
-      }
-    }
-  }
-
   [[nodiscard]] analysis::Json step_json(const analysis::PartitionStep& step,
-                                         const std::set<std::size_t>& after) const {
+                                         const std::vector<std::size_t>& after) const {
     PLUMB_CHECK(!step.layers.empty());
     const model::Layer& first = graph_.layers[step.layers.front()];
     const bool free = first.role != model::Layer::Role::kCompute && step.rewrite.empty();
@@ -106,7 +75,7 @@ class PartitionGraph {
                        {"macs", cost.macs},
                        {"flops", cost.flops.value},
                        {"bytes", cost.input_bytes.value},
-                       {"after", std::vector<std::size_t>(after.begin(), after.end())},
+                       {"after", after},
                        {"seconds", analysis::Json()}};
     if (step.time) {
       row["seconds"] = step.time->time.median.count();
@@ -123,9 +92,7 @@ class PartitionGraph {
   }
 
   const model::Graph& graph_;
-  const std::vector<analysis::PartitionStep>& cover_;
   const ExecutionTexts& executions_;
-  std::map<model::LayerId, std::size_t> step_of_;
 };
 
 analysis::Json list_failures(const analysis::RunReport& report) {
@@ -161,10 +128,19 @@ analysis::Json page_data(const analysis::RunReport& report) {
     data["calibration"] = {{"peak_f32_flops_per_second", report.calibration->peak_f32.value},
                            {"memory_bytes_per_second", report.calibration->memory_bandwidth.value}};
   }
+  const std::vector<analysis::ModelBounds> bounds = analysis::all_bounds(report);
+  data["batches"] = analysis::batches_json(bounds);
+  data["captured_graphs"] = analysis::captured_graphs_json(bounds);
   const ExecutionTexts executions = execution_texts(report.rows);
   for (const analysis::ModelReport& model : report.models) {
     analysis::Json entry = analysis::bounds_json(model.bounds, report.now);
-    entry["cover"] = PartitionGraph(model.graph, model.bounds.cover, executions).to_json();
+    entry["cover"] = PartitionJson(model.graph, executions).steps(model.bounds.cover);
+    entry["roofline"] = analysis::limits_json(model.graph, model.limits);
+    entry["waterfall"] = analysis::waterfall_json(model.waterfall);
+    entry["schedules"] = analysis::Json::array();
+    for (const analysis::CoSchedule& schedule : model.schedules) {
+      entry["schedules"].push_back(analysis::schedule_json(model.graph, schedule));
+    }
     entry["whatifs"] = analysis::Json::array();
     for (const analysis::WhatIfResult& whatif : model.whatifs.whatifs) {
       entry["whatifs"].push_back(analysis::what_if_json(whatif));

@@ -13,7 +13,7 @@ namespace {
 
 void write_text(const analysis::RunReport& report, std::ostream& out) {
   write_bounds(report, OutputMode::kText, out, Detail::kAll);
-  write_what_ifs(report, OutputMode::kText, out);
+  write_what_ifs(report, OutputMode::kText, out, Detail::kAll);
 }
 
 void write_json_report(const analysis::RunReport& report, std::ostream& out) {

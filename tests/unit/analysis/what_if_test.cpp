@@ -61,11 +61,46 @@ TEST(WhatIf, table_asks_each_question_once) {
                           "micro_batch",
                           "graph_capture",
                           "parallel_branches",
+                          "co_schedule",
                           "all_sequential",
                           "all"));
   for (const WhatIf& row : what_ifs()) {
     EXPECT_NE(results::execution_mode_from(row.execution_mode), results::ExecutionMode{})
         << row.name;
+  }
+}
+
+TEST(WhatIf, co_schedule_says_that_one_thread_has_nothing_to_share) {
+  rewrite::GraphSketch g;
+  const model::Graph graph = g.build({g.relu(g.input({4}))});
+  RowBuilder b;
+  b.add(graph.layers[0].key, "a", 10.0);
+  const WhatIfResult result = ask("co_schedule", graph, b);
+  EXPECT_FALSE(result.applies);
+  EXPECT_THAT(result.why_not, HasSubstr("--threads 2"));
+}
+
+TEST(WhatIf, co_schedule_saves_what_threads_waste_on_branches) {
+  rewrite::GraphSketch g;
+  const auto x = g.input({4, 8});
+  const model::Graph graph = g.build({g.gemm(x, 16), g.gemm(x, 24)});
+  RowBuilder two;
+  RowBuilder one;
+  for (const model::Layer& layer : graph.layers) {
+    two.add(layer.key, "a", 6.0);
+    one.add(layer.key, "a", 10.0);
+  }
+  ThreadScaling scaling(2);
+  scaling.add(1, one.rows());
+  const ResultSet results(two.rows());
+  for (const WhatIfResult& result :
+       compute_what_ifs({kInstance, graph, results, &scaling}).whatifs) {
+    if (result.name == "co_schedule") {
+      EXPECT_TRUE(result.applies);
+      EXPECT_DOUBLE_EQ(microseconds(*result.baseline), 12.0);
+      EXPECT_DOUBLE_EQ(microseconds(*result.predicted), 10.0);
+      EXPECT_EQ(result.baseline_mode, "fusion");
+    }
   }
 }
 

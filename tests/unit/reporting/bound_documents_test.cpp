@@ -70,6 +70,73 @@ TEST(BoundDocuments, say_why_a_mode_has_no_time) {
   EXPECT_TRUE(is_clean_utf8(bounds_text(hostile_report(), Detail::kShort)));
 }
 
+/// The sample with a step that is bound by memory, and whose blocks of channels are not full.
+analysis::RunReport report_with_limits() {
+  analysis::RunReport report = sample_report();
+  analysis::ModelLimits& limits = report.models[0].limits;
+  analysis::StepLimit step;
+  step.layers = {0};
+  step.seconds = Seconds(2e-3);
+  step.limit = analysis::Limit::kMemory;
+  step.intensity = 12.5;
+  step.bandwidth_share = 0.75;
+  step.block_use = 0.8;
+  step.padded_seconds = Seconds(1.5e-3);
+  limits.steps = {step};
+  limits.operations = Flops{2e6};
+  limits.compulsory = Bytes{1024};
+  return report;
+}
+
+TEST(BoundDocuments, say_what_binds_the_steps_where_all_is_asked_for) {
+  const std::string text = bounds_text(report_with_limits(), Detail::kAll);
+  EXPECT_THAT(text, HasSubstr("  limits of its steps: memory 100 % of the time\n"));
+  EXPECT_THAT(text, HasSubstr("2.000 M operations, 1.0 KiB at least, – operations a byte\n"));
+  EXPECT_THAT(
+      text,
+      HasSubstr("  conv1          2.000 ms  memory             12.5        –          75 %\n"));
+  EXPECT_THAT(text, HasSubstr("blocks of channels that are not full: 1 step, 2.000 ms together\n"));
+  EXPECT_THAT(text, HasSubstr("  conv1       80 %  2.000 ms  1.500 ms\n"));
+  EXPECT_THAT(bounds_text(report_with_limits(), Detail::kShort), Not(HasSubstr("limits of")));
+}
+
+TEST(BoundDocuments, show_models_at_several_batches_with_their_knee) {
+  analysis::RunReport report = sample_report();
+  for (const std::int64_t batch : {2, 4}) {
+    report.models.push_back(report.models[0]);
+    report.models.back().bounds.instance.batch = batch;
+  }
+  const std::string text = bounds_text(report, Detail::kAll);  // 5 ms at each batch
+  EXPECT_THAT(text, HasSubstr("tiny  f32  plain: no knee up to the largest batch\n"));
+  EXPECT_THAT(text, HasSubstr("      4  5.000 ms ± 2.0 %       800\n"));
+}
+
+TEST(WhatIfDocuments, lead_from_now_to_the_bound) {
+  analysis::RunReport report = sample_report();
+  report.models[0].waterfall = {
+      {"now", "measured end to end", Seconds(5e-3), {}},
+      {"fusion", "layers that could be one", Seconds(3.5e-3), {}},
+      {"hardware", "kernels below this machine's ceilings", Seconds(0.25e-3), {}}};
+  EXPECT_THAT(what_ifs_text(report),
+              HasSubstr("  5.000 ms now; 1.500 ms layers that could be one; 3.250 ms kernels below "
+                        "this machine's ceilings; 250.0 µs is left (hardware)\n"));
+}
+
+TEST(WhatIfDocuments, name_accuracy_memory_settings_and_what_does_not_apply) {
+  analysis::RunReport report = sample_report();
+  analysis::WhatIfResult& better = report.models[0].whatifs.whatifs[0];
+  better.realised_memory = Bytes{2048};
+  better.prerequisites = {"patience"};
+  better.not_judged = "the threads share cores";
+  report.models[0].whatifs.whatifs[1].applies = false;
+  const std::string text = what_ifs_text(report);
+  EXPECT_THAT(text, HasSubstr("  same      2.0 KiB\n"));
+  EXPECT_THAT(text, HasSubstr("    PyTorch: torch.backends.cudnn.benchmark = True\n"));
+  EXPECT_THAT(text, HasSubstr("    needs patience\n"));
+  EXPECT_THAT(text, HasSubstr("    not judged: the threads share cores\n"));
+  EXPECT_THAT(text, HasSubstr("bf16: does not apply: no bf16 rows in this run"));
+}
+
 TEST(WhatIfDocuments, show_the_times_that_their_ratios_use_and_the_command) {
   analysis::RunReport report = sample_report();
   analysis::WhatIfResult& better = report.models[0].whatifs.whatifs[0];

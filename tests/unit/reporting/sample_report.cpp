@@ -145,6 +145,7 @@ analysis::ModelWhatIfs sample_what_ifs() {
   analysis::WhatIfResult unknown;
   unknown.name = "bf16";
   unknown.mode = "bf16 everywhere";
+  unknown.execution_mode = "bf16";
   unknown.baseline = Seconds(3.5e-3);
   unknown.why_not = "no bf16 rows in this run";
   return {{"tiny", 1, "f32"}, {better, unknown}};

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "harness/analysis/bounds/model_bounds.hpp"
+
+namespace plumb::analysis {
+
+/// Time of a model at one batch.
+struct BatchPoint {
+  std::int64_t batch = 1;
+  Seconds seconds{};
+  measure::Interval interval{};
+
+  [[nodiscard]] double throughput() const { return static_cast<double>(batch) / seconds.count(); }
+};
+
+/// Latency of one model in one mode against its batch.
+struct BatchCurve {
+  std::string model;
+  std::string dtype;
+  std::map<std::string, std::int64_t> dims;
+  std::string mode;
+  std::vector<BatchPoint> points;    ///< three at least, batches ascending
+  std::optional<std::int64_t> knee;  ///< absent: the highest throughput is at the largest batch,
+                                     ///< and no smaller one comes near
+};
+
+/// Captured graphs of one model, one for each shape that was executed.
+struct CapturedGraphs {
+  std::string model;
+  std::string dtype;
+  std::size_t graphs = 0;
+  Bytes memory;     ///< that all of them hold
+  Seconds saved{};  ///< eager less captured, one execution of each
+};
+
+/// Share of the highest throughput from which a batch is good enough: the smallest such batch is
+/// the knee.
+inline constexpr double kKneeShare = 0.9;
+
+/// Returns a curve for each model and mode that was executed at three batches or more.
+[[nodiscard]] std::vector<BatchCurve> compute_batch_curves(std::span<const ModelBounds> models);
+
+/// Adds up the captured graphs of each model that was executed both `captured` and `eager`.
+[[nodiscard]] std::vector<CapturedGraphs> sum_captured_graphs(std::span<const ModelBounds> models);
+
+}  // namespace plumb::analysis

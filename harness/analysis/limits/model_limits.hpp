@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "harness/analysis/bounds/model_bounds.hpp"
+
+namespace plumb::analysis {
+
+/// Resource that most of a step's time goes to (docs/reference/bounds.md, "Limits").
+enum class Limit {
+  kCompute,   ///< arithmetic: its products reach half of the peak at least
+  kMemory,    ///< transfers: its bytes reach half of the memory's bandwidth at least
+  kOverhead,  ///< the call or launch costs more than the step itself
+  kLatency,   ///< neither: dependent instructions, too little parallel work, or a poor kernel
+};
+inline constexpr std::array kLimits = {
+    Limit::kCompute, Limit::kMemory, Limit::kOverhead, Limit::kLatency};
+[[nodiscard]] std::string_view to_text(Limit limit);
+
+/// Place of a step under the roofline. A share may exceed 1: caches are faster than memory.
+struct StepLimit {
+  std::vector<model::LayerId> layers;
+  model::LayerKey key;
+  Seconds seconds{};
+  std::optional<Limit> limit;             ///< absent: the ceilings of its kind are not known
+  std::optional<double> intensity;        ///< operations ÷ bytes; absent: it moves none
+  std::optional<double> peak_share;       ///< minimum operations of its products ÷ time ÷ peak
+  std::optional<double> bandwidth_share;  ///< operands and results, once each ÷ time ÷ bandwidth
+  std::optional<double> block_use;        ///< its MACs ÷ those with channels in whole blocks;
+                                          ///< absent: they are
+  model::LayerKey padded;                 ///< with channels in whole blocks; empty: it is so
+  std::optional<Seconds> padded_seconds;  ///< absent: the padded layer was not measured
+};
+
+/// Ceilings of a machine against a model and its steps.
+struct ModelLimits {
+  std::vector<StepLimit> steps;     ///< of `library` (fusion), with a time; slowest first
+  Flops operations;                 ///< of all layers as written
+  Bytes compulsory;                 ///< that every execution moves
+  std::optional<double> intensity;  ///< operations ÷ compulsory bytes
+  std::optional<double> ridge;      ///< operations a byte, from which arithmetic can bind
+  std::optional<Limit> limit;       ///< what the bound `hardware` is made of
+
+  /// Returns the time of the steps that a resource binds ÷ that of all steps.
+  [[nodiscard]] double share(std::optional<Limit> limit) const;
+};
+
+/// Adds the times of padded layers, as far as they are among the results: hot, fastest variants.
+void add_padded_times(const ResultSet& results, ModelLimits& limits);
+
+/// Computes the limits of a model from its bounds and the run's calibration. Pure.
+[[nodiscard]] ModelLimits compute_limits(const model::Graph& graph,
+                                         const ResultSet& results,
+                                         const ModelBounds& bounds);
+
+}  // namespace plumb::analysis

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/analysis/whatif/mode_accuracy.hpp"
+
+#include "harness/results/execution_mode.hpp"
+
+namespace plumb::analysis {
+
+std::string accuracy_class(std::string_view execution_mode) {
+  const std::string_view type = results::execution_mode_from(execution_mode).other_type();
+  return type.empty() ? "same" : std::string(type);
+}
+
+}  // namespace plumb::analysis

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/analysis/whatif/mode_settings.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <iterator>
+
+namespace plumb::analysis {
+namespace {
+
+constexpr std::array kSettings = std::to_array<ModeSetting>({
+    {"best_variant", "oneDNN", "walk the implementations with primitive_desc::next_impl()"},
+    {"best_variant", "cuDNN", "cudnnFindConvolutionForwardAlgorithm()"},
+    {"best_variant", "ONNX Runtime", "CUDA provider: cudnn_conv_algo_search = EXHAUSTIVE"},
+    {"best_variant", "PyTorch", "torch.backends.cudnn.benchmark = True"},
+    {"fusion", "oneDNN", "post-ops: primitive_attr::set_post_ops()"},
+    {"fusion", "cuDNN", "graph API: pointwise operations behind a convolution or product"},
+    {"fusion", "ONNX Runtime", "graph_optimization_level = ORT_ENABLE_ALL"},
+    {"fusion", "PyTorch", "torch.compile(model)"},
+    {"channels_last", "oneDNN", "memory::format_tag::nhwc"},
+    {"channels_last", "cuDNN", "CUDNN_TENSOR_NHWC"},
+    {"channels_last", "ONNX Runtime", "CUDA provider: prefer_nhwc = 1"},
+    {"channels_last", "PyTorch", "model and inputs .to(memory_format=torch.channels_last)"},
+    {"bf16", "oneDNN", "memory::data_type::bf16"},
+    {"bf16", "cuDNN", "CUDNN_DATA_BFLOAT16, compute type CUDNN_DATA_FLOAT"},
+    {"bf16", "PyTorch", "model and inputs .to(torch.bfloat16), or torch.autocast"},
+    {"f16", "oneDNN", "memory::data_type::f16"},
+    {"f16", "cuDNN", "CUDNN_DATA_HALF, compute type CUDNN_DATA_FLOAT"},
+    {"f16", "ONNX Runtime", "convert the file: onnxconverter_common.float16"},
+    {"f16", "PyTorch", "model and inputs .half(), or torch.autocast"},
+    {"tf32", "oneDNN", "ONEDNN_DEFAULT_FPMATH_MODE=TF32, or set_fpmath_mode()"},
+    {"tf32", "cuDNN", "math type CUDNN_DEFAULT_MATH, which CUDNN_FMA_MATH forbids"},
+    {"tf32", "ONNX Runtime", "CUDA provider: use_tf32 = 1"},
+    {"tf32",
+     "PyTorch",
+     "torch.set_float32_matmul_precision('high'); torch.backends.cudnn.allow_tf32 = True"},
+    {"int8", "oneDNN", "memory::data_type::u8 and s8, primitive_attr::set_scales_mask()"},
+    {"int8", "ONNX Runtime", "onnxruntime.quantization.quantize_static()"},
+    {"micro_batch", "oneDNN", "a primitive for each part, on slices of the images"},
+    {"micro_batch", "cuDNN", "µ-cuDNN's UcudnnHandle_t in place of cudnnHandle_t"},
+    {"captured", "ONNX Runtime", "CUDA provider: enable_cuda_graph = 1"},
+    {"captured", "PyTorch", "torch.cuda.graph(), or torch.compile(mode='reduce-overhead')"},
+    {"parallel_branches", "cuDNN", "a stream for each branch: cudnnSetStream()"},
+    {"parallel_branches", "ONNX Runtime", "execution_mode = ORT_PARALLEL, inter_op_num_threads"},
+    {"parallel_branches", "PyTorch", "torch.jit.fork(), torch.set_num_interop_threads()"},
+});
+
+}  // namespace
+
+std::vector<ModeSetting> settings_of(std::string_view execution_mode) {
+  std::vector<ModeSetting> settings;
+  for (std::string_view rest = execution_mode; !rest.empty();) {
+    const std::size_t end = rest.find('+');
+    const std::string_view word = rest.substr(0, end);
+    std::copy_if(kSettings.begin(),
+                 kSettings.end(),
+                 std::back_inserter(settings),
+                 [&](const ModeSetting& each) { return each.option == word; });
+    rest = end == std::string_view::npos ? std::string_view() : rest.substr(end + 1);
+  }
+  return settings;
+}
+
+}  // namespace plumb::analysis

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "harness/analysis/bounds/model_instance.hpp"
+#include "harness/analysis/bounds/result_set.hpp"
+#include "harness/analysis/coschedule/thread_scaling.hpp"
+#include "harness/analysis/micro_batch/layer_division.hpp"
+#include "harness/model/graph/graph.hpp"
+
+namespace plumb::analysis {
+
+/// Input of what-ifs: one model's graph and its rows, which it refers to. It keeps the graphs in
+/// other types, since several what-ifs ask for the same. For one thread at a time.
+class WhatIfInput {
+ public:
+  WhatIfInput(const ModelInstance& of_instance,
+              const model::Graph& of_graph,
+              const ResultSet& of_results,
+              const ThreadScaling* of_scaling = nullptr)
+      : instance(of_instance), graph(of_graph), results(of_results), scaling(of_scaling) {}
+
+  /// Returns the graph in a type of suites. Empty: the model's own.
+  [[nodiscard]] const model::Graph& graph_in(std::string_view type) const;
+
+  const ModelInstance& instance;
+  const model::Graph& graph;
+  const ResultSet& results;
+  Bytes workspace_cap = kDefaultWorkspaceCap;  ///< of each layer of a divided batch
+  const ThreadScaling* scaling;                ///< null: nothing is known of other thread counts
+
+ private:
+  mutable std::map<std::string, model::Graph, std::less<>> typed_;
+};
+
+}  // namespace plumb::analysis

@@ -21,6 +21,7 @@
 #include "harness/base/digest.hpp"
 #include "harness/base/error.hpp"
 #include "harness/stacks/package_source.hpp"
+#include "harness/stacks/python_packages.hpp"
 
 namespace plumb::stacks {
 namespace {
@@ -139,6 +140,34 @@ void link_equal_files(const fs::path& folder, const std::vector<fs::path>& libra
   }
 }
 
+/// Replaces libraries that another stack has too by hard links to its files. Versions of PyTorch
+/// share gigabytes.
+void share_files(const fs::path& folder,
+                 const std::vector<fs::path>& libraries,
+                 const fs::path& stacks_folder) {
+  std::error_code error;
+  for (fs::directory_iterator stack(stacks_folder, error), end; !error && stack != end;
+       stack.increment(error)) {
+    if (!fs::exists(stack->path() / "stack.toml", error)) {
+      continue;
+    }
+    for (const fs::path& library : libraries) {
+      const fs::path ours = folder / library;
+      const fs::path theirs = stack->path() / library;
+      std::error_code none;
+      if (!fs::is_symlink(ours, none) && fs::is_regular_file(fs::symlink_status(theirs, none)) &&
+          fs::file_size(ours, none) == fs::file_size(theirs, none) &&
+          sha256_of_file(ours) == sha256_of_file(theirs)) {
+        const fs::path linked = ours.string() + ".shared";
+        fs::create_hard_link(theirs, linked, none);
+        if (!none) {  // another file system keeps its own copy
+          fs::rename(linked, ours, none);
+        }
+      }
+    }
+  }
+}
+
 /// Finds the program loader (ld-linux) of a C library below a folder, relative to the folder.
 std::optional<fs::path> loader_below(const fs::path& folder) {
   std::optional<fs::path> loader;
@@ -179,20 +208,29 @@ void write_stack_file(const fs::path& folder,
   };
   const auto dnnl = first_called({"libdnnl.so"});
   const auto runtime = first_called({"libonnxruntime.so"});
+  const auto torch = first_called({"libtorch_cpu.so"});
   const auto cudnn = first_called({"libcudnn.so"});
   const auto none = libraries.end();
-  if (dnnl == none && runtime == none && first_called({"libcudnn", "libcublas"}) == none) {
+  if (dnnl == none && runtime == none && torch == none &&
+      first_called({"libcudnn", "libcublas"}) == none) {
     throw Error(Error::Kind::kUser,
                 fmt::format("{} do not contain a library that a worker measures (libdnnl, "
-                            "libonnxruntime, libcudnn, libcublas); their libraries: {}",
+                            "libonnxruntime, libtorch_cpu, libcudnn, libcublas); their libraries: "
+                            "{}",
                             fmt::join(request.packages, ", "),
                             libraries.empty() ? "none" : libraries.front().string() + "…"));
   }
-  // ONNX Runtime's CUDA packages lie beside cuDNN.
-  const auto measured = dnnl != none ? dnnl : runtime != none ? runtime : cudnn;
+  // ONNX Runtime's and PyTorch's CUDA packages lie beside cuDNN.
+  const auto measured = dnnl != none      ? dnnl
+                        : runtime != none ? runtime
+                        : torch != none   ? torch
+                                          : cudnn;
   std::vector<std::string> folders;
   for (const fs::path& library : libraries) {
     const std::string parent = quoted(library.parent_path().string());
+    if (measured == torch && library.parent_path() != torch->parent_path()) {
+      continue;  // PyTorch finds the other packages' libraries itself
+    }
     if (std::find(folders.begin(), folders.end(), parent) == folders.end()) {
       folders.push_back(parent);
     }
@@ -207,6 +245,7 @@ void write_stack_file(const fs::path& folder,
   out << fmt::format("backend = \"{}\"\n",
                      dnnl != none      ? "onednn"
                      : runtime != none ? "onnxruntime"
+                     : torch != none   ? kPyTorchBackend
                                        : "cuda");
   if (measured != none) {
     out << fmt::format("libraries = [{}]\n", quoted(measured->string()));
@@ -215,13 +254,22 @@ void write_stack_file(const fs::path& folder,
   if (const std::optional<fs::path> loader = loader_below(folder)) {
     out << fmt::format("loader = {}\n", quoted(loader->string()));
   }
+  std::map<std::string, std::string> variables;
+  if (measured == torch) {
+    variables = python_variables(target);
+  }
   // oneDNN's SYCL builds find the CPU through OpenCL. OpenCL finds its driver by this variable.
   const auto opencl = std::find_if(libraries.begin(), libraries.end(), [](const fs::path& library) {
     return library.filename() == "libintelocl.so";
   });
   if (opencl != libraries.end()) {
-    out << fmt::format("variables = {{ OCL_ICD_FILENAMES = {} }}\n",
-                       quoted((target / *opencl).string()));
+    variables["OCL_ICD_FILENAMES"] = (target / *opencl).string();
+  }
+  if (!variables.empty()) {
+    out << "[variables]\n";
+  }
+  for (const auto& [variable, value] : variables) {
+    out << fmt::format("{} = {}\n", variable, quoted(value));
   }
   out.close();
   if (!out) {
@@ -249,13 +297,14 @@ std::string fetch_stack(const FetchRequest& request,
   const fs::path& content = unpacked.content;
   std::vector<std::string> files =
       request.debian_release.empty()
-          ? unpack_wheels(request.packages, request.dependencies, unpacked, log)
+          ? unpack_wheels(wheel_requirements(request.packages), request.dependencies, unpacked, log)
           : unpack_debian_packages(request.debian_release, request.packages, unpacked, log);
   std::sort(files.begin(), files.end(), [](const std::string& left, const std::string& right) {
     return left.substr(left.find(' ')) < right.substr(right.find(' '));
   });
   const std::vector<fs::path> libraries = libraries_below(content);
   link_equal_files(content, libraries);
+  share_files(content, libraries, stacks_folder);
   write_stack_file(content, target, request, files, libraries);
   std::error_code error;
   // One rename at the end: others see the whole stack or none.

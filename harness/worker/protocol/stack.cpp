@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
+#include <optional>
 #include <string_view>
 #include <system_error>
 #include <utility>
@@ -233,8 +234,31 @@ fs::path find_library(const fs::path& folder, const std::string& prefix) {
   return found.empty() ? fs::path() : *std::min_element(found.begin(), found.end());
 }
 
+/// Makes a stack of the PyTorch among the packages of a Python (site-packages), with the interpreter
+/// of the virtual environment that they belong to. Empty: there is none.
+std::optional<Stack> pytorch_stack(const fs::path& packages) {
+  const fs::path library = packages / "torch/lib/libtorch_cpu.so";
+  if (!is_there(library)) {
+    return std::nullopt;
+  }
+  Stack stack;
+  stack.name = packages.string();
+  stack.backend = "pytorch";
+  stack.libraries = {library};
+  stack.folders = {library.parent_path()};
+  stack.variables["PYTHONPATH"] = packages.string();
+  const fs::path environment = packages.parent_path().parent_path().parent_path();
+  if (is_there(environment / "pyvenv.cfg") && is_there(environment / "bin/python3")) {
+    stack.variables["PLUMB_PYTHON"] = (environment / "bin/python3").string();
+  }
+  return stack;
+}
+
 /// Makes a stack of the libraries that lie in a folder, as a build leaves them.
 Stack plain_stack(const fs::path& folder) {
+  if (std::optional<Stack> stack = pytorch_stack(folder)) {
+    return *std::move(stack);
+  }
   Stack stack;
   stack.name = folder.string();
   std::vector<std::string> looked;
@@ -256,7 +280,7 @@ Stack plain_stack(const fs::path& folder) {
   throw Error(Error::Kind::kUser,
               fmt::format("the folder '{}' is no stack: it has no stack.toml, and there is no "
                           "libdnnl.so.3, libcudnn.so.*, libcublasLt.so.* or libonnxruntime.so.* in "
-                          "{}",
+                          "{}, and no PyTorch",
                           folder.string(),
                           fmt::join(looked, ", ")));
 }

@@ -34,6 +34,7 @@ struct Stack {
 ///
 /// A name with a '/' is the path of a folder instead, and the stack is called by its absolute path.
 /// It has a stack.toml, or a library that a worker measures: in itself, in `lib`, `lib64` or `src`.
+/// It may also be the folder of a Python's packages, among them PyTorch.
 ///
 /// Throws Error{kUser} that lists the stacks there are, or names the wrong line of the file. Throws
 /// Error{kEnvironment} if a file or folder that the stack names is missing.

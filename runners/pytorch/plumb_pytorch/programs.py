@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Modules as programs: how a mode lays out, types and compiles one."""
+
+import functools
+import os
+import pathlib
+import shutil
+import sysconfig
+import time
+
+import torch
+from plumb_worker.backend import Program
+from plumb_worker.outcome import Unsupported
+
+#: Why a mode's word has no meaning here.
+REFUSED = {
+    "best_variant": "PyTorch chooses kernels itself",
+    "captured": "this backend executes on the CPU, where nothing is captured",
+    "eager": "this backend executes on the CPU, where no launches are captured; the mode plain is PyTorch's eager execution",
+    "f16": "most of PyTorch's CPU operators compute f16 through f32",
+    "int8": "PyTorch quantises a model by procedures of its own, not by the harness's scales",
+    "parallel_branches": "PyTorch executes operators one after the other",
+    "streams": "this backend executes on the CPU, which has no streams",
+    "tf32": "this backend executes on the CPU, whose products of f32 are not rounded to TF32",
+}
+TAKEN = ("bf16", "channels_last", "fusion")
+
+
+def options_of(mode):
+    """Returns the words of a mode as a set. Raises Unsupported for a word without a meaning here."""
+    words = set(mode.split("+")) - {"plain"}
+    for word in sorted(words):
+        if word not in TAKEN:
+            raise Unsupported(f"{REFUSED.get(word, 'this backend does not know it')}, so it has no mode {mode}")
+    return words
+
+
+def real_of(options):
+    """Returns the type in which a mode computes reals."""
+    return torch.bfloat16 if "bf16" in options else torch.float32
+
+
+def check_compiler():
+    """Raises Unsupported where torch.compile cannot make code for the CPU."""
+    if not shutil.which(os.environ.get("CXX", "g++")):
+        raise Unsupported("torch.compile needs a C++ compiler: install g++, or name one in the stack's variable CXX")
+    header = pathlib.Path(sysconfig.get_path("include"), "Python.h")
+    if not header.is_file():
+        raise Unsupported(f"torch.compile needs Python's headers: there is no '{header}'; install python3-dev")
+
+
+def make_program(convert, inputs, options):
+    """Makes a program of a module.
+
+    `convert` returns the module, `inputs` are its tensors. `options` has any of channels_last, and fusion for torch.compile.
+    """
+    begin = time.perf_counter()
+    module = convert()
+    if "channels_last" in options:
+        module = module.to(memory_format=torch.channels_last)
+        inputs = [tensor.to(memory_format=torch.channels_last) if tensor.ndim == 4 else tensor for tensor in inputs]
+    call = module.forward
+    if "fusion" in options:
+        check_compiler()
+        torch._dynamo.reset()  # another module's guards are none of this one's
+        call = torch.compile(module, fullgraph=True)
+    saved = [tensor.clone(memory_format=torch.preserve_format) for tensor in inputs]
+
+    def refresh():
+        for tensor, value in zip(inputs, saved):
+            tensor.copy_(value)
+
+    weights = sum(tensor.nbytes for tensor in (*module.buffers(), *module.parameters()))
+    return Program(functools.partial(call, *inputs), read_outputs, refresh, creation_seconds=time.perf_counter() - begin,
+                   memory_bytes=weights + 3 * sum(tensor.nbytes for tensor in inputs))
+
+
+def read_outputs(outputs):
+    """Returns outputs as arrays. bf16 becomes float32, which holds it exactly."""
+    tensors = outputs if isinstance(outputs, (list, tuple)) else [outputs]
+    return [(tensor.float() if tensor.dtype == torch.bfloat16 else tensor).contiguous().numpy() for tensor in tensors]

@@ -1,0 +1,146 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Runs whole commands over a small worker in Python, which executes with onnx.reference.
+
+Usage: python_worker_test.py BUILD_FOLDER [unittest arguments]. Exits 77 (skipped) without onnx, numpy and protobuf.
+"""
+
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import time
+import unittest
+
+SUPPORT = pathlib.Path(__file__).resolve().parents[1] / "support"
+sys.path.insert(0, str(SUPPORT))
+from plumb_command import Command
+
+try:
+    import google.protobuf  # noqa: F401
+    import numpy  # noqa: F401
+    import onnx
+except ImportError as missing:
+    print(f"skipped: {missing}; ci/setup test installs it")
+    sys.exit(77)
+
+Command.build = pathlib.Path(sys.argv.pop(1)).resolve()
+RELU = "v1:eltwise;in=f32[64,64];out=f32[64,64];acc=f32;math=strict;fn=relu;parameters=[]"
+GRU = ("v1:gru;in=f32[3,1,4],f32[1,9,4]c,f32[1,9,3]c;out=f32[3,1,1,3];acc=f32;math=strict;direction=forward;layout=0;"
+       "linear_before_reset=0;outputs=y")
+
+
+class PythonWorker(Command):
+    def setUp(self):
+        super().setUp()
+        workers = self.folder / "workers"
+        workers.mkdir()
+        # Six lines start a worker in Python: where its packages lie, and its module.
+        program = workers / "plumb-worker-reference"
+        program.write_text(f'#!/bin/sh\nPYTHONPATH="{self.build}/libexec/plumb/python:{SUPPORT}"\nexport PYTHONPATH\n'
+                           f'exec "{sys.executable}" -m reference_worker "$@"\n')
+        program.chmod(0o755)
+        self.environment["PLUMB_WORKER_PATH"] = f"{workers}:{self.environment['PLUMB_WORKER_PATH']}"
+        self.write_stack("reference")
+
+    def write_stack(self, name, **variables):
+        folder = self.folder / "plumb/stacks" / name
+        folder.mkdir(parents=True)
+        lines = [f'{variable} = "{value}"' for variable, value in variables.items()]
+        (folder / "stack.toml").write_text("\n".join(['backend = "reference"', "[variables]", *lines, ""]))
+        return name
+
+    def layer(self, key, *more, expect=0):
+        return self.json("layer", key, "--stack", "reference", *more, expect=expect)["rows"]
+
+    def test_a_layer_is_compared_and_timed_in_each_cache_mode(self):
+        rows = self.layer(RELU)
+        self.assertEqual({(row["variant"], row["cache"]) for row in rows if row["outcome"] == "ok"} & {("order=plain", "none"), ("order=twice", "none")},
+                         {("order=plain", "none"), ("order=twice", "none")}, rows)
+        once, twice = (next(row for row in rows if row["variant"] == f"order={order}" and row["cache"] == "none") for order in ("plain", "twice"))
+        self.assertTrue(once["library_choice"])
+        self.assertGreater(twice["median_seconds"], 1.3 * once["median_seconds"])
+        self.assertEqual(once["output_hash"], twice["output_hash"])
+        self.assertEqual(once["maximum_error"], 0.0)
+        self.assertGreater(once["floor_seconds"], 0.0)
+
+    def test_what_the_worker_cannot_do_says_why(self):
+        rows = self.layer(GRU)
+        self.assertEqual({row["outcome"] for row in rows}, {"unsupported"})
+        self.assertIn("'gru'", rows[0]["reason"])
+
+    def test_run_bound_and_compare_work(self):
+        runs = [self.json("run", self.tiny("never"), "--stack", "reference", "--processes", "1")["run"] for _ in range(2)]
+        [model] = self.json("bound", runs[0])["models"]
+        self.assertEqual((model["measured_layers"], model["unsupported"]), (model["total_layers"], []))
+        kinds = {(bound["kind"], bound["mode"]) for bound in model["bounds"] if bound["complete"]}
+        self.assertLessEqual({("library", "plain"), ("hardware", "any")}, kinds)
+        modes = {execution["mode"]: execution for execution in model["executions"]}
+        self.assertGreater(modes["plain"]["median_seconds"], 0.0)
+        self.assertIsNone(modes["fusion"]["median_seconds"])
+        document = self.json("compare", *runs)
+        self.assertTrue(document["metrics"])
+        self.assertEqual(document["environment_diff"], [])
+
+    def test_versions_are_qualified_in_turns(self):
+        self.write_stack("other", PLUMB_TEST_OTHER="1")
+        document = self.json("qualify", "--model", "lenet", "--baseline", "reference", "--candidate", "other", "--pairs", "6")
+        self.assertTrue(document["models"])
+        self.assertNotIn("broken", {model["verdict"] for model in document["models"]})
+
+    def test_failures_are_rows_with_reasons(self):
+        for behaviour, outcome, reason in (
+            ("raise", "crashed", "FileNotFoundError: the planted failure of two lines"),
+            ("exit", "crashed", "exited with status 7"),
+            ("hang", "timed_out", "no answer for 3 s"),
+            ("wrong", "wrong_result", "differs from the float64 reference"),
+            ("memory", "out_of_memory", "do not fit"),
+        ):
+            with self.subTest(behaviour):
+                self.environment["PLUMB_TEST_MISBEHAVE"] = behaviour
+                rows = self.layer(RELU, "--timeout", "3s", expect=3 if behaviour in ("exit", "hang") else 0)
+                self.assertEqual({row["outcome"] for row in rows}, {outcome}, rows)
+                self.assertIn(reason, rows[0]["reason"])
+                self.assertFalse([row for row in rows if "n" in row])
+
+    def test_words_of_a_library_are_a_log_and_no_damage(self):
+        self.environment["PLUMB_TEST_MISBEHAVE"] = "print"
+        self.assertIn("ok", {row["outcome"] for row in self.layer(RELU)})
+
+    def test_by_hand_it_explains_itself(self):
+        program = self.folder / "workers/plumb-worker-reference"
+        described = subprocess.run([program, "--describe"], check=True, capture_output=True, text=True).stdout
+        self.assertIn(f"library = onnx-{onnx.__version__}", described)
+        self.assertEqual(subprocess.run([program], capture_output=True, check=False).returncode, 2)
+
+    def test_it_ends_with_plumb(self):
+        self.environment["PLUMB_TEST_MISBEHAVE"] = "hang"
+        plumb = subprocess.Popen([self.program(), "layer", RELU, "--stack", "reference"], env=self.environment,
+                                 stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        marker = f"PLUMB_WORKER_PATH={self.environment['PLUMB_WORKER_PATH']}".encode()
+        deadline = time.monotonic() + 60
+        while not (workers := self.processes(marker)) and time.monotonic() < deadline:
+            time.sleep(0.1)
+        self.assertTrue(workers)
+        plumb.send_signal(signal.SIGKILL)
+        plumb.wait()
+        while self.processes(marker) and time.monotonic() < deadline:
+            time.sleep(0.1)
+        self.assertEqual(self.processes(marker), [])
+
+    @staticmethod
+    def processes(marker):
+        """Lists the processes of the module reference_worker with a text in their environment."""
+        found = []
+        for folder in pathlib.Path("/proc").glob("[0-9]*"):
+            try:
+                if b"reference_worker" in (folder / "cmdline").read_bytes() and marker in (folder / "environ").read_bytes() and os.getpid() != int(folder.name):
+                    found.append(folder.name)
+            except OSError:
+                continue
+        return found
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A small worker in Python for tests: executes layers and models with onnx.reference.
+
+PLUMB_TEST_MISBEHAVE makes it raise, exit, hang or compute something else in executions.
+"""
+
+import os
+import sys
+import time
+
+import numpy
+import onnx
+from onnx.reference import ReferenceEvaluator
+from plumb_worker.backend import Backend, Program, Variant
+from plumb_worker.layer_model import layer_model
+from plumb_worker.outcome import Unsupported
+from plumb_worker.worker import run_worker
+
+
+class ReferenceBackend(Backend):
+    """onnx.reference in float32."""
+
+    def describe(self):
+        return {"library": f"onnx-{onnx.__version__}"}, {"library.version": onnx.__version__}
+
+    def variants(self, spec):
+        layer_model(spec)
+        return [Variant("order=plain", library_choice=True), Variant("order=twice")]
+
+    def prepare(self, spec, variant, operands):
+        model = layer_model(spec)
+        feeds = {f"x{i}": operand.astype(numpy.float32) for i, operand in enumerate(operands) if operand is not None}
+        once = _call(ReferenceEvaluator(model), feeds)
+        return Program(once if variant == "order=plain" else lambda: (once(), once())[1], attributes={"evaluator": "onnx.reference"})
+
+    def prepare_model(self, model, mode):
+        if mode != "plain":
+            raise Unsupported(f"onnx.reference executes as written, so it has no mode {mode}")
+        model.proto.graph.initializer.sort(key=lambda tensor: tensor.name)
+        return Program(_call(ReferenceEvaluator(model.proto), model.inputs))
+
+
+def _call(evaluator, feeds):
+    def call():
+        outputs = [numpy.asarray(output) for output in evaluator.run(None, feeds)]
+        match os.environ.get("PLUMB_TEST_MISBEHAVE"):
+            case "raise":
+                raise FileNotFoundError("the planted failure\nof two lines")
+            case "exit":
+                os._exit(7)
+            case "hang":
+                time.sleep(600)
+            case "wrong":
+                return [output + 1 for output in outputs]
+            case "memory":
+                raise MemoryError
+            case "print":
+                print("x" * 100_000, flush=True)  # a library's words are a log
+        return outputs
+    return call
+
+
+if __name__ == "__main__":
+    sys.exit(run_worker("reference", lambda setup: ReferenceBackend()))

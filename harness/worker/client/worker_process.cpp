@@ -218,6 +218,18 @@ class WorkerProcess::Implementation {
         reply, reply.has_reproducer(), [&] { return from_protocol(reply.reproducer()); });
   }
 
+  Trace trace(const TraceRequest& trace,
+              Seconds timeout,
+              const std::function<bool()>& keep_running) {
+    protocol::Request request;
+    *request.mutable_trace() = to_protocol(trace);
+    connection_->send(request, timeout);
+    const protocol::Reply reply =
+        connection_->receive_while(deadline_in(timeout), timeout, keep_running);
+    return connection_->read(
+        reply, reply.has_trace(), [&] { return from_protocol(reply.trace()); });
+  }
+
   results::ScenarioResult load(const LoadRequest& load,
                                Seconds timeout,
                                const std::function<bool(const LoadProgress&)>& keep_running) {
@@ -281,6 +293,11 @@ results::EngineChoices WorkerProcess::preview(const PreviewRequest& request) {
 }
 Reproducer WorkerProcess::reproduce(const ReproducerRequest& request) {
   return implementation_->reproduce(request);
+}
+Trace WorkerProcess::trace(const TraceRequest& request,
+                           Seconds timeout,
+                           const std::function<bool()>& keep_running) {
+  return implementation_->trace(request, timeout, keep_running);
 }
 void WorkerProcess::measure(const MeasureRequest& request,
                             Seconds timeout,

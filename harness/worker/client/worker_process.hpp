@@ -45,6 +45,10 @@ class WorkerProcess {
   [[nodiscard]] results::EngineChoices preview(const PreviewRequest& request);
   /// Returns the source of a program that does what rows did.
   [[nodiscard]] Reproducer reproduce(const ReproducerRequest& request);
+  /// Executes a model under the library's own profiler. `timeout` bounds the whole.
+  [[nodiscard]] Trace trace(const TraceRequest& request,
+                            Seconds timeout,
+                            const std::function<bool()>& keep_running);
   /// Passes each row to `emit` as it arrives. `timeout` bounds the silence between two rows, not
   /// the whole. If `emit` throws, the worker is killed and the exception reaches the caller.
   void measure(const MeasureRequest& request,

@@ -28,6 +28,8 @@ class PreviewRequest;
 class Reproducer;
 class ReproducerRequest;
 class SamplingPlan;
+class Trace;
+class TraceRequest;
 class Variants;
 class WorkerSetup;
 }  // namespace plumb::protocol
@@ -36,7 +38,7 @@ namespace plumb::worker {
 
 /// Version of the protocol, raised whenever a message changes its meaning. Both sides must have the
 /// same.
-inline constexpr std::uint32_t kProtocolVersion = 7;
+inline constexpr std::uint32_t kProtocolVersion = 8;
 
 /// Limits of the lists in one message.
 inline constexpr std::size_t kMaxSentSamples = 1'000'000;
@@ -57,6 +59,8 @@ inline constexpr std::size_t kMaximumVariants = 10'000;
 [[nodiscard]] protocol::EngineChoices to_protocol(const results::EngineChoices& choices);
 [[nodiscard]] protocol::ReproducerRequest to_protocol(const ReproducerRequest& request);
 [[nodiscard]] protocol::Reproducer to_protocol(const Reproducer& reproducer);
+[[nodiscard]] protocol::TraceRequest to_protocol(const TraceRequest& request);
+[[nodiscard]] protocol::Trace to_protocol(const Trace& trace);
 [[nodiscard]] protocol::MeasureRequest to_protocol(const MeasureRequest& request);
 [[nodiscard]] protocol::Measurement to_protocol(const results::Measurement& row);
 [[nodiscard]] protocol::Environment to_protocol(const results::Environment& environment);
@@ -81,6 +85,8 @@ inline constexpr std::size_t kMaximumVariants = 10'000;
 [[nodiscard]] results::EngineChoices from_protocol(const protocol::EngineChoices& message);
 [[nodiscard]] ReproducerRequest from_protocol(const protocol::ReproducerRequest& message);
 [[nodiscard]] Reproducer from_protocol(const protocol::Reproducer& message);
+[[nodiscard]] TraceRequest from_protocol(const protocol::TraceRequest& message);
+[[nodiscard]] Trace from_protocol(const protocol::Trace& message);
 [[nodiscard]] MeasureRequest from_protocol(const protocol::MeasureRequest& message);
 [[nodiscard]] results::Measurement from_protocol(const protocol::Measurement& message);
 [[nodiscard]] results::Environment from_protocol(const protocol::Environment& message);

@@ -17,6 +17,7 @@
 #include "harness/worker/protocol/load_request.hpp"
 #include "harness/worker/protocol/preview_request.hpp"
 #include "harness/worker/protocol/reproducer.hpp"
+#include "harness/worker/protocol/trace_request.hpp"
 
 namespace plumb::worker {
 
@@ -81,6 +82,14 @@ class WorkerService {
   [[nodiscard]] virtual Reproducer reproduce(const ReproducerRequest& request) {
     static_cast<void>(request);
     throw Error(Error::Kind::kUser, "this worker writes no reproducers");
+  }
+  /// Executes a model under the library's own profiler, which writes into the request's folder.
+  /// Throws Error{kUser} if the backend has no profiler or cannot execute the model in this mode.
+  [[nodiscard]] virtual Trace trace(const TraceRequest& request) {
+    static_cast<void>(request);
+    throw Error(Error::Kind::kUser,
+                "this worker has no profiler of whole models: traces need a stack of the backend "
+                "'onednn' or 'onnxruntime'");
   }
 };
 

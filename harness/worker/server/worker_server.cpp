@@ -159,6 +159,8 @@ class Server {
       } else if (request.has_reproduce()) {
         *message.mutable_reproducer() =
             to_protocol(service_->reproduce(from_protocol(request.reproduce())));
+      } else if (request.has_trace()) {
+        *message.mutable_trace() = to_protocol(service_->trace(from_protocol(request.trace())));
       } else {
         throw Error(Error::Kind::kInternal, "the worker does not know this request");
       }

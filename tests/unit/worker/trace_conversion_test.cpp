@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "harness/worker/protocol/protocol.pb.h"
+#include "harness/worker/protocol/protocol_conversion.hpp"
+#include "harness/worker/protocol/protocol_error.hpp"
+
+namespace plumb::worker {
+namespace {
+
+TraceRequest sample_request() {
+  TraceRequest request;
+  request.model.name = "squeezenet1.1";
+  request.model.modes = {ModeRequest{.mode = {.fusion = true}}};
+  request.folder = "/traces/1";
+  request.executions = 5;
+  return request;
+}
+
+TraceRequest over_the_wire(const TraceRequest& request) {
+  protocol::TraceRequest message;
+  EXPECT_TRUE(message.ParseFromString(to_protocol(request).SerializeAsString()));
+  return from_protocol(message);
+}
+
+TEST(TraceConversion, requests_survive_the_wire) {
+  const TraceRequest copy = over_the_wire(sample_request());
+  EXPECT_EQ(copy.model.name, "squeezenet1.1");
+  ASSERT_EQ(copy.model.modes.size(), 1U);
+  EXPECT_TRUE(copy.model.modes[0].mode.fusion);
+  EXPECT_EQ(copy.folder, "/traces/1");
+  EXPECT_EQ(copy.executions, 5U);
+}
+
+TEST(TraceConversion, a_request_is_of_one_mode_a_full_path_and_a_bounded_number) {
+  TraceRequest two = sample_request();
+  two.model.modes.emplace_back();
+  EXPECT_THROW(static_cast<void>(over_the_wire(two)), ProtocolError);
+  TraceRequest relative = sample_request();
+  relative.folder = "traces";
+  EXPECT_THROW(static_cast<void>(over_the_wire(relative)), ProtocolError);
+  for (const std::uint64_t number : {std::uint64_t{0}, kMaxTracedExecutions + 1}) {
+    TraceRequest unbounded = sample_request();
+    unbounded.executions = number;
+    EXPECT_THROW(static_cast<void>(over_the_wire(unbounded)), ProtocolError) << number;
+  }
+}
+
+TEST(TraceConversion, traces_survive_the_wire) {
+  const Trace copy = from_protocol(to_protocol(Trace{{{"onednn", "onednn.log"}}, Seconds(0.25)}));
+  ASSERT_EQ(copy.files.size(), 1U);
+  EXPECT_EQ(copy.files[0].format, "onednn");
+  EXPECT_EQ(copy.files[0].name, "onednn.log");
+  EXPECT_EQ(copy.untraced, Seconds(0.25));
+  EXPECT_FALSE(from_protocol(to_protocol(Trace{})).untraced);
+}
+
+TEST(TraceConversion, a_file_stays_in_its_folder_and_sizes_are_bounded) {
+  for (const char* name : {"", "../a", "/etc/x", "a/b"}) {
+    EXPECT_THROW(static_cast<void>(from_protocol(to_protocol(Trace{{{"onednn", name}}, {}}))),
+                 ProtocolError)
+        << name;
+  }
+  EXPECT_THROW(static_cast<void>(from_protocol(
+                   to_protocol(Trace{{{std::string(kMaxTraceFormatBytes + 1, 'x'), "a"}}, {}}))),
+               ProtocolError);
+  Trace many;
+  many.files.resize(kMaxTraceFiles + 1, {"onednn", "a"});
+  EXPECT_THROW(static_cast<void>(from_protocol(to_protocol(many))), ProtocolError);
+  EXPECT_THROW(static_cast<void>(from_protocol(
+                   to_protocol(Trace{{}, Seconds(std::numeric_limits<double>::quiet_NaN())}))),
+               ProtocolError);
+}
+
+}  // namespace
+}  // namespace plumb::worker

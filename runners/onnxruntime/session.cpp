@@ -121,6 +121,9 @@ Session::Session(const Library& library, const std::string& model, const Session
   if (!folder_.empty()) {
     library.call<api::EnableProfiling>(options.get(), (folder_ / "profile").c_str());
   }
+  if (!settings.traces.empty()) {
+    library.call<api::EnableProfiling>(options.get(), (settings.traces / "onnxruntime").c_str());
+  }
   const auto begin = std::chrono::steady_clock::now();
   session_ = library.make<api::CreateSessionFromArray, api::ReleaseSession, OrtSession>(
       library.environment(), model.data(), model.size(), options.get());
@@ -135,14 +138,19 @@ Session::~Session() {
   }
 }
 
+fs::path Session::end_trace() {
+  char* name = nullptr;
+  library_.call<api::SessionEndProfiling>(session_.get(), library_.allocator(), &name);
+  fs::path file = name;
+  library_.call<api::AllocatorFree>(library_.allocator(), name);
+  return file;
+}
+
 results::Attributes Session::end_profile() {
   if (folder_.empty()) {
     return {};
   }
-  char* name = nullptr;
-  library_.call<api::SessionEndProfiling>(session_.get(), library_.allocator(), &name);
-  const fs::path file = name;
-  library_.call<api::AllocatorFree>(library_.allocator(), name);
+  const fs::path file = end_trace();
   results::Attributes attributes = read_profile(file);
   std::error_code ignored;
   fs::remove_all(folder_, ignored);

@@ -23,9 +23,10 @@ enum class Optimization { kOff = 0, kBasic = 1, kExtended = 2, kAll = 99 };
 /// Options of a session.
 struct SessionSettings {
   Optimization optimization = Optimization::kAll;
-  bool parallel = false;       ///< nodes side by side
-  std::optional<int> threads;  ///< of its own; absent: those that all sessions share
-  bool profile = false;        ///< until end_profile()
+  bool parallel = false;           ///< nodes side by side
+  std::optional<int> threads;      ///< of its own; absent: those that all sessions share
+  bool profile = false;            ///< until end_profile()
+  std::filesystem::path traces{};  ///< folder of a profile that is kept, until end_trace()
 };
 
 /// Tensor in memory of the library.
@@ -57,6 +58,8 @@ class Session {
   /// Ends the profile and returns what it says of the nodes: how many there are, of which
   /// operators, and on which execution providers. Empty: none was taken.
   [[nodiscard]] results::Attributes end_profile();
+  /// Ends the profile that is kept and returns its file.
+  [[nodiscard]] std::filesystem::path end_trace();
 
  private:
   const Library& library_;

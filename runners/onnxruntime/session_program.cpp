@@ -9,6 +9,8 @@
 namespace plumb::onnxruntime {
 namespace {
 
+constexpr std::uint64_t kWarmUp = 2;  // executions of a trace before those asked for
+
 /// Writes memory again as it is, a cache line at a time.
 void write_again(std::span<std::byte> bytes) {
   constexpr std::size_t kLine = 64;
@@ -156,6 +158,24 @@ std::span<std::byte> SessionProgram::input_bytes(std::size_t slot, std::size_t o
 
 std::span<const std::byte> SessionProgram::output_bytes(std::size_t slot, std::size_t output) {
   return slots_[slot].activations->outputs.at(output).bytes();
+}
+
+std::vector<worker::TraceFile> SessionProgram::trace(std::size_t slot,
+                                                     std::span<const model::Tensor> operands,
+                                                     const std::filesystem::path& folder,
+                                                     std::uint64_t executions,
+                                                     const std::vector<std::string>& steps) {
+  static_cast<void>(steps);
+  SessionSettings settings = settings_;
+  settings.profile = false;
+  settings.traces = folder;
+  const Slot traced =
+      make_slot(std::make_shared<Session>(library_, model_.with_weights(operands), settings),
+                slots_.at(slot).activations);
+  for (std::uint64_t execution = 0; execution < executions + kWarmUp; ++execution) {
+    library_.check(run_(traced.session->handle(), nullptr, traced.binding.get()));
+  }
+  return {{"onnxruntime", traced.session->end_trace().filename().string()}};
 }
 
 worker::Observation SessionProgram::collect_counters(std::size_t slot, Seconds budget) {

@@ -31,6 +31,13 @@ class SessionProgram final : public worker::Program {
   [[nodiscard]] std::span<std::byte> input_bytes(std::size_t slot, std::size_t operand) override;
   [[nodiscard]] std::span<const std::byte> output_bytes(std::size_t slot,
                                                         std::size_t output) override;
+  /// Executes in a session of its own, whose first executions are in the trace, too.
+  [[nodiscard]] std::vector<worker::TraceFile> trace(
+      std::size_t slot,
+      std::span<const model::Tensor> operands,
+      const std::filesystem::path& folder,
+      std::uint64_t executions,
+      const std::vector<std::string>& steps) override;
   [[nodiscard]] worker::Observation collect_counters(std::size_t slot, Seconds budget) override;
 
  private:

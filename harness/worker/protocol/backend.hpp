@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <span>
@@ -20,6 +21,7 @@
 #include "harness/results/outcome.hpp"
 #include "harness/worker/protocol/launch_mode.hpp"
 #include "harness/worker/protocol/reproducer.hpp"
+#include "harness/worker/protocol/trace_request.hpp"
 
 namespace plumb::worker {
 
@@ -126,6 +128,22 @@ class Program {
   [[nodiscard]] virtual Observation collect_counters(std::size_t slot, Seconds budget) {
     static_cast<void>(slot);
     static_cast<void>(budget);
+    return {};
+  }
+
+  /// Executes a slot once more, then `executions` times under the library's own profiler, which
+  /// writes into `folder`. `operands` are the slot's, as for bind(). `steps` has a text for each
+  /// step of the program, for a log that knows no layers. Empty: there is no profiler.
+  [[nodiscard]] virtual std::vector<TraceFile> trace(std::size_t slot,
+                                                     std::span<const model::Tensor> operands,
+                                                     const std::filesystem::path& folder,
+                                                     std::uint64_t executions,
+                                                     const std::vector<std::string>& steps) {
+    static_cast<void>(slot);
+    static_cast<void>(operands);
+    static_cast<void>(folder);
+    static_cast<void>(executions);
+    static_cast<void>(steps);
     return {};
   }
 

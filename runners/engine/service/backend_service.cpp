@@ -13,6 +13,7 @@
 #include "runners/engine/bench/layer_measurement.hpp"
 #include "runners/engine/bench/model_benchmark.hpp"
 #include "runners/engine/load/model_load.hpp"
+#include "runners/engine/profile/model_trace.hpp"
 #include "runners/engine/service/calibration.hpp"
 #include "runners/engine/service/machine_controls.hpp"
 #include "runners/engine/service/processor_peak.hpp"
@@ -78,6 +79,10 @@ results::ScenarioResult BackendService::load(const worker::LoadRequest& request,
 
 worker::Reproducer BackendService::reproduce(const worker::ReproducerRequest& request) {
   return backend_.reproduce(request);
+}
+
+worker::Trace BackendService::trace(const worker::TraceRequest& request) {
+  return trace_model(backend_, timing_.clock(), request);
 }
 
 results::Calibration BackendService::calibrate() {

@@ -50,6 +50,7 @@ class BackendService final : public worker::WorkerService {
   [[nodiscard]] results::ScenarioResult load(const worker::LoadRequest& request,
                                              const worker::LoadReport& report) override;
   [[nodiscard]] worker::Reproducer reproduce(const worker::ReproducerRequest& request) override;
+  [[nodiscard]] worker::Trace trace(const worker::TraceRequest& request) override;
 
  private:
   worker::Backend& backend_;

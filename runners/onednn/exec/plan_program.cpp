@@ -12,6 +12,7 @@
 
 #include "harness/base/error.hpp"
 #include "runners/onednn/exec/variant_builder.hpp"
+#include "runners/onednn/exec/verbose_log.hpp"
 
 namespace plumb::onednn {
 namespace {
@@ -273,6 +274,32 @@ std::vector<Seconds> PlanProgram::profile(std::size_t slot) {
   }
   synchronize();
   return times;
+}
+
+std::vector<worker::TraceFile> PlanProgram::trace(std::size_t slot,
+                                                  std::span<const model::Tensor> operands,
+                                                  const std::filesystem::path& folder,
+                                                  std::uint64_t executions,
+                                                  const std::vector<std::string>& steps) {
+  static_cast<void>(operands);
+  PLUMB_CHECK(steps.size() == plan_.steps.size());
+  enqueue(slot);
+  synchronize();
+  const std::optional<OpenmpThreads> threads = threads_of_step();
+  Slot& bound = *slots_[slot];
+  constexpr const char* kName = "onednn.log";
+  VerboseLog log(folder / kName);
+  for (std::uint64_t execution = 0; execution < executions; ++execution) {
+    log.begin_execution();
+    for (const std::size_t step : sequence_) {
+      log.begin_step(step, steps[step]);
+      log.end_step(timed(bound, bound.steps[step]));
+    }
+    log.end_execution();
+  }
+  log.close();
+  synchronize();
+  return {{"onednn", kName}};
 }
 
 void PlanProgram::read_before(std::size_t place, const Slot& slot, Bytes most) const {

@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <oneapi/dnnl/dnnl.hpp>
@@ -51,6 +52,13 @@ class PlanProgram : public worker::Program {
   [[nodiscard]] std::vector<Seconds> profile_in_context(std::size_t slot,
                                                         const std::vector<bool>& wanted,
                                                         Bytes most) override;
+  /// Executes step by step, as profile() does, under oneDNN's verbose log.
+  [[nodiscard]] std::vector<worker::TraceFile> trace(
+      std::size_t slot,
+      std::span<const model::Tensor> operands,
+      const std::filesystem::path& folder,
+      std::uint64_t executions,
+      const std::vector<std::string>& steps) override;
   [[nodiscard]] std::span<std::byte> input_bytes(std::size_t slot, std::size_t operand) override;
   [[nodiscard]] std::span<const std::byte> output_bytes(std::size_t slot,
                                                         std::size_t output) override;

@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/importers/traces/event_trace.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <istream>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "harness/base/error.hpp"
+#include "harness/importers/traces/nested_calls.hpp"
+#include "harness/importers/traces/onednn_log.hpp"
+
+namespace plumb::importers {
+namespace {
+
+using Kind = results::ExecutedCall::Kind;
+
+constexpr std::size_t kDeepest = 64;
+constexpr std::size_t kKeyLevels = 8;  // of the document, an event and its arguments
+constexpr std::size_t kMaxShapes = 64;
+constexpr std::size_t kMaxRank = 16;
+constexpr std::string_view kKernelEnd = "_kernel_time";
+
+std::string cut(const std::string& text) {
+  return text.substr(0, kMaxTraceText);
+}
+
+/// Returns a time in µs as seconds; nothing for what is none.
+std::optional<Seconds> microseconds(double value) {
+  return value >= 0.0 && value <= 1e18 ? std::optional(Seconds(value * 1e-6)) : std::nullopt;
+}
+
+/// Event as far as it was read.
+struct Event {
+  std::string name;
+  std::string category;
+  std::optional<Seconds> start;
+  std::optional<Seconds> duration;
+  double thread = 0.0;
+  std::string operation;
+  std::string provider;
+  std::vector<std::string> types;
+  std::vector<std::vector<std::int64_t>> inputs;
+};
+
+/// Receiver of the values of a trace, in nlohmann's SAX form.
+class EventReceiver {
+ public:
+  using number_integer_t = nlohmann::json::number_integer_t;
+  using number_unsigned_t = nlohmann::json::number_unsigned_t;
+  using number_float_t = nlohmann::json::number_float_t;
+  using string_t = nlohmann::json::string_t;
+  using binary_t = nlohmann::json::binary_t;
+
+  static bool null() { return true; }
+  static bool boolean(bool /*value*/) { return true; }
+  static bool binary(binary_t& /*value*/) { return true; }
+  bool number_integer(number_integer_t value) { return take_number(static_cast<double>(value)); }
+  bool number_unsigned(number_unsigned_t value) { return take_number(static_cast<double>(value)); }
+  bool number_float(number_float_t value, const string_t& /*text*/) { return take_number(value); }
+
+  bool string(string_t& value) {
+    if (!in_event_) {
+      return true;
+    }
+    if (depth_ == base_ + 1) {
+      if (key(base_ + 1) == "name") {
+        event_.name = cut(value);
+      } else if (key(base_ + 1) == "cat") {
+        event_.category = cut(value);
+      }
+    } else if (in_arguments() && depth_ == base_ + 2) {
+      if (key(base_ + 2) == "op_name") {
+        event_.operation = cut(value);
+      } else if (key(base_ + 2) == "provider") {
+        event_.provider = cut(value);
+      }
+    } else if (in_arguments() && depth_ == base_ + 3 && key(base_ + 2) == "Input type" &&
+               event_.types.size() < kMaxShapes) {
+      event_.types.push_back(cut(value));
+    }
+    return true;
+  }
+
+  bool start_object(std::size_t /*size*/) {
+    if (has_events() && depth_ == base_) {
+      in_event_ = true;
+      event_ = {};
+    }
+    return deepen();
+  }
+
+  bool key(string_t& value) {
+    if (depth_ < kKeyLevels) {
+      keys_[depth_] = value.size() <= kMaxTraceText ? value : std::string();
+    }
+    if (in_event_ && in_arguments() && depth_ == base_ + 4 &&
+        key(base_ + 2) == "input_type_shape" && event_.types.size() < kMaxShapes) {
+      event_.types.push_back(cut(value));
+    }
+    return true;
+  }
+
+  bool end_object() {
+    --depth_;
+    if (in_event_ && depth_ == base_) {
+      in_event_ = false;
+      return take_event();
+    }
+    return true;
+  }
+
+  bool start_array(std::size_t /*size*/) {
+    if (depth_ == 0) {
+      base_ = 1;
+    } else if (depth_ == 1 && base_ == 0 && key(1) == "traceEvents") {
+      base_ = 2;
+    }
+    const bool shape_of_runtime = depth_ == base_ + 4 && key(base_ + 2) == "input_type_shape";
+    const bool shape_of_kineto = depth_ == base_ + 3 && key(base_ + 2) == "Input Dims";
+    if (in_event_ && in_arguments() && (shape_of_runtime || shape_of_kineto) &&
+        event_.inputs.size() < kMaxShapes) {
+      event_.inputs.emplace_back();
+    }
+    return deepen();
+  }
+
+  bool end_array() {
+    --depth_;
+    if (base_ != 0 && depth_ < base_) {
+      ended_ = true;
+    }
+    return true;
+  }
+
+  bool parse_error(std::size_t place, const std::string& /*token*/, const std::exception& /*why*/) {
+    fault_ = fmt::format("it is no JSON at byte {}", place);
+    return false;
+  }
+
+  results::ExecutedTrace finish(bool complete) {
+    if (!complete && fault_.empty()) {
+      fault_ = "it ends too early";
+    }
+    if (fault_.empty() && base_ == 0) {
+      fault_ = "it has no list of events";
+    }
+    if (!fault_.empty()) {
+      throw Error(Error::Kind::kUser,
+                  fmt::format("this is not a trace of ONNX Runtime or Kineto: {}", fault_));
+    }
+    trace_.format = of_kineto_ ? "kineto" : "onnxruntime";
+    trace_.timed = true;
+    if (of_kineto_) {
+      trace_.calls = outermost_calls(std::move(trace_.calls));
+    }
+    std::stable_sort(trace_.calls.begin(), trace_.calls.end(), [](const auto& a, const auto& b) {
+      return a.start < b.start;
+    });
+    std::sort(trace_.executions.begin(), trace_.executions.end(), [](const auto& a, const auto& b) {
+      return a.start < b.start;
+    });
+    for (results::ExecutedCall& call : trace_.calls) {
+      const auto after = std::upper_bound(
+          trace_.executions.begin(),
+          trace_.executions.end(),
+          call.start,
+          [](Seconds start, const auto& execution) { return start < execution.start; });
+      if (after != trace_.executions.begin() &&
+          call.start <= (after - 1)->start + (after - 1)->duration) {
+        call.execution = static_cast<std::size_t>(after - 1 - trace_.executions.begin());
+      }
+    }
+    return std::move(trace_);
+  }
+
+ private:
+  [[nodiscard]] bool has_events() const { return base_ != 0 && !ended_; }
+  [[nodiscard]] std::string_view key(std::size_t depth) const {
+    return depth < kKeyLevels ? std::string_view(keys_[depth]) : std::string_view();
+  }
+  [[nodiscard]] bool in_arguments() const { return depth_ > base_ + 1 && key(base_ + 1) == "args"; }
+
+  bool deepen() {
+    if (++depth_ > kDeepest) {
+      fault_ = fmt::format("it is nested deeper than {}", kDeepest);
+      return false;
+    }
+    if (depth_ < kKeyLevels) {
+      keys_[depth_].clear();
+    }
+    return true;
+  }
+
+  bool take_number(double value) {
+    if (!in_event_) {
+      return true;
+    }
+    if (depth_ == base_ + 1) {
+      if (key(base_ + 1) == "ts") {
+        event_.start = microseconds(value);
+      } else if (key(base_ + 1) == "dur") {
+        event_.duration = microseconds(value);
+      } else if (key(base_ + 1) == "tid" || key(base_ + 1) == "pid") {
+        event_.thread += std::clamp(value, 0.0, 1e15);
+      }
+      return true;
+    }
+    const bool of_runtime = depth_ == base_ + 5 && key(base_ + 2) == "input_type_shape";
+    const bool of_kineto = depth_ == base_ + 4 && key(base_ + 2) == "Input Dims";
+    if (in_arguments() && (of_runtime || of_kineto) && !event_.inputs.empty() &&
+        event_.inputs.back().size() < kMaxRank && std::abs(value) < 1e15) {
+      event_.inputs.back().push_back(static_cast<std::int64_t>(value));
+    }
+    return true;
+  }
+
+  bool take_event() {
+    const bool kernel = event_.category == "Node" && event_.name.ends_with(kKernelEnd);
+    const bool op = event_.category == "cpu_op";
+    const bool run = event_.category == "Session" && event_.name == "model_run";
+    const bool step = event_.name.starts_with("ProfilerStep#");
+    of_kineto_ = of_kineto_ || op || step;
+    if (!kernel && !op && !run && !step) {
+      return true;
+    }
+    if (!event_.start || !event_.duration) {
+      ++trace_.left_out;
+      return true;
+    }
+    if (run || step) {
+      // A step stands in the trace for each of its threads and devices.
+      const bool again = !trace_.executions.empty() && step && last_step_ == event_.name;
+      last_step_ = event_.name;
+      if (!again && trace_.executions.size() < kMaxCalls) {
+        trace_.executions.push_back({*event_.start, *event_.duration});
+      }
+      return true;
+    }
+    if (trace_.calls.size() >= kMaxCalls) {
+      fault_ = fmt::format("it has more than {} calls: trace fewer executions", kMaxCalls);
+      return false;
+    }
+    trace_.calls.push_back(made_call(kernel));
+    return true;
+  }
+
+  [[nodiscard]] results::ExecutedCall made_call(bool kernel) {
+    results::ExecutedCall call;
+    if (kernel) {
+      call.name = event_.name.substr(0, event_.name.size() - kKernelEnd.size());
+      call.operation = std::move(event_.operation);
+      call.implementation = std::move(event_.provider);
+    } else {
+      call.operation = std::move(event_.name);
+    }
+    call.kind = kind_of_operator(call.operation);
+    call.types = std::move(event_.types);
+    call.inputs = std::move(event_.inputs);
+    call.start = *event_.start;
+    call.duration = *event_.duration;
+    call.thread = static_cast<std::uint64_t>(event_.thread);
+    return call;
+  }
+
+  results::ExecutedTrace trace_;
+  std::array<std::string, kKeyLevels> keys_;
+  std::size_t depth_ = 0;
+  std::size_t base_ = 0;  // depth within the list of events; 0: it has not begun
+  bool ended_ = false;
+  bool in_event_ = false;
+  bool of_kineto_ = false;
+  Event event_;
+  std::string last_step_;
+  std::string fault_;
+};
+
+}  // namespace
+
+results::ExecutedTrace read_event_trace(std::istream& in) {
+  EventReceiver receiver;
+  const bool complete = nlohmann::json::sax_parse(in, &receiver);
+  return receiver.finish(complete);
+}
+
+}  // namespace plumb::importers

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "harness/results/trace/executed_trace.hpp"
+
+namespace plumb::importers {
+
+/// Returns the kind of work that an operator of ONNX Runtime or PyTorch does.
+[[nodiscard]] results::ExecutedCall::Kind kind_of_operator(std::string_view operation);
+
+/// Returns the outermost calls of each thread. Copies and pads within them are calls of their own,
+/// and their time is taken from the call around them.
+[[nodiscard]] std::vector<results::ExecutedCall> outermost_calls(
+    std::vector<results::ExecutedCall> calls);
+
+}  // namespace plumb::importers

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <zlib.h>
+
+#include <fstream>
+#include <sstream>
+#include <string>
+
+#include "harness/base/error.hpp"
+#include "harness/importers/traces/event_trace.hpp"
+#include "harness/importers/traces/nested_calls.hpp"
+#include "harness/importers/traces/onednn_log.hpp"
+#include "harness/importers/traces/trace_file.hpp"
+#include "tests/support/temporary_folder.hpp"
+
+namespace plumb::importers {
+namespace {
+
+using results::ExecutedCall;
+using results::ExecutedTrace;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+ExecutedTrace read_log(const std::string& text) {
+  std::istringstream in(text);
+  return read_onednn_log(in);
+}
+
+ExecutedTrace read_events(const std::string& text) {
+  std::istringstream in(text);
+  return read_event_trace(in);
+}
+
+constexpr const char* kVersion0 =
+    "onednn_verbose,info,oneDNN v2.6.3 (commit N/A)\n"
+    "onednn_verbose,info,prim_template:operation,engine,primitive,implementation,prop_kind,"
+    "memory_descriptors,attributes,auxiliary,problem_desc,exec_time\n"
+    "onednn_verbose,exec,cpu,reorder,jit:uni,undef,src_f32::blocked:abcd:f0 "
+    "dst_f32::blocked:Acdb16a:f0,,,64x3x7x7,0.25\n"
+    "words of a program\n"
+    "onednn_verbose,exec,cpu,convolution,jit:avx512_core,forward_inference,src_f32::blocked:acdb:"
+    "f0 "
+    "wei_f32::blocked:Acdb16a:f0 dst_f32::blocked:aBcd16b:f0,attr-post-ops:eltwise_relu,"
+    "alg:convolution_direct,mb1_ic3oc64_ih224oh112kh7sh2dh0ph3_iw224ow112kw7sw2dw0pw3,1.5\n";
+
+TEST(OnednnLog, reads_the_older_form) {
+  const ExecutedTrace trace = read_log(kVersion0);
+  ASSERT_EQ(trace.calls.size(), 2U);
+  EXPECT_EQ(trace.calls[0].kind, ExecutedCall::Kind::kReorder);
+  EXPECT_EQ(trace.calls[0].duration, Seconds(0.25e-3));
+  const ExecutedCall& conv = trace.calls[1];
+  EXPECT_EQ(conv.kind, ExecutedCall::Kind::kCompute);
+  EXPECT_EQ(conv.operation, "convolution");
+  EXPECT_EQ(conv.implementation, "jit:avx512_core");
+  EXPECT_THAT(conv.types, ElementsAre("f32", "f32", "f32"));
+  EXPECT_EQ(conv.layouts, "src:acdb wei:Acdb16a dst:aBcd16b");
+  EXPECT_THAT(conv.problem, HasSubstr("oc64_ih224"));
+  EXPECT_FALSE(trace.timed);
+  EXPECT_FALSE(conv.layers);
+}
+
+TEST(OnednnLog, reads_version_1_with_time_stamps) {
+  const ExecutedTrace trace = read_log(
+      "onednn_verbose,v1,primitive,info,template:operation,engine,primitive,implementation,"
+      "prop_kind,memory_descriptors,attributes,auxiliary,problem_desc,exec_time\n"
+      "onednn_verbose,v1,1700000000500.5,primitive,create:cache_miss,cpu,matmul,brg_matmul:avx2,"
+      "undef,src:f32:a:blocked:ab::f0 wei:bf16:a:blocked:BA16a64b::f0,,,1x512:512x1000,2\n"
+      "onednn_verbose,v1,1700000001000,primitive,exec,cpu,matmul,brg_matmul:avx2,undef,"
+      "src:f32:a:blocked:ab::f0 wei:bf16:a:blocked:BA16a64b::f0,,,1x512:512x1000,0.5\n"
+      "onednn_verbose,v1,primitive,create:cache_hit,cpu,matmul,x,undef,,,,,0.01\n"
+      "onednn_verbose,v1,graph,exec,cpu,100002,x,y,z,,,,,0.01\n");
+  ASSERT_EQ(trace.calls.size(), 2U);
+  EXPECT_EQ(trace.calls[0].kind, ExecutedCall::Kind::kCreation);
+  EXPECT_THAT(trace.calls[1].types, ElementsAre("f32", "bf16"));
+  EXPECT_EQ(trace.calls[1].layouts, "src:ab wei:BA16a64b");
+  EXPECT_TRUE(trace.timed);
+  EXPECT_EQ(trace.calls[1].start, Seconds(1.7e9 + 1.0));
+}
+
+TEST(OnednnLog, the_template_says_where_a_field_is) {
+  const ExecutedTrace trace = read_log(
+      "onednn_verbose,info,prim_template:operation,primitive,exec_time,implementation\n"
+      "dnnl_verbose,exec,eltwise,7,jit\n");
+  ASSERT_EQ(trace.calls.size(), 1U);
+  EXPECT_EQ(trace.calls[0].operation, "eltwise");
+  EXPECT_EQ(trace.calls[0].implementation, "jit");
+  EXPECT_EQ(trace.calls[0].duration, Seconds(7e-3));
+}
+
+TEST(OnednnLog, a_worker_says_which_layers_a_step_has) {
+  const ExecutedTrace trace = read_log(
+      "plumb_execution,begin,100\n"
+      "plumb_step,0,100.5,3+4\n"
+      "onednn_verbose,exec,cpu,eltwise,jit,undef,,,,1,0.5\n"
+      "plumb_step_end,0.0006\n"
+      "plumb_step,1,101,5\n"
+      "plumb_step_end,0.002\n"
+      "plumb_execution,end,102\n"
+      "onednn_verbose,exec,cpu,eltwise,jit,undef,,,,1,0.5\n");
+  ASSERT_EQ(trace.calls.size(), 3U);
+  EXPECT_THAT(trace.calls[0].layers.value(), ElementsAre(3, 4));
+  EXPECT_EQ(trace.calls[0].start, Seconds(100.5));
+  EXPECT_EQ(trace.calls[0].execution, 0U);
+  EXPECT_EQ(trace.calls[1].operation, "kernel");
+  EXPECT_THAT(trace.calls[1].layers.value(), ElementsAre(5));
+  EXPECT_EQ(trace.calls[1].duration, Seconds(0.002));
+  EXPECT_FALSE(trace.calls[2].execution);
+  EXPECT_FALSE(trace.calls[2].layers);
+  ASSERT_EQ(trace.executions.size(), 1U);
+  EXPECT_EQ(trace.executions[0].duration, Seconds(2.0));
+}
+
+TEST(OnednnLog, counts_broken_lines_and_bounds_long_ones) {
+  const ExecutedTrace trace = read_log(
+      "onednn_verbose,exec,cpu,eltwise,jit,undef,,,,1,nan\n"
+      "onednn_verbose,exec,cpu,eltwise\n"
+      "onednn_verbose,exec,cpu,eltwise,jit,undef,,,,1,-5\n"
+      "plumb_step,1\nplumb_execution,begin,x\n" +
+      std::string(std::size_t{1} << 20, 'x') + "\nonednn_verbose,exec,cpu,eltwise," +
+      std::string(5000, 'y') + ",undef,,,,1,1\n");
+  EXPECT_EQ(trace.left_out, 5U);
+  ASSERT_EQ(trace.calls.size(), 1U);
+  EXPECT_EQ(trace.calls[0].implementation.size(), kMaxTraceText);
+}
+
+constexpr const char* kProfile = R"([
+{"cat":"Session","pid":1,"tid":1,"dur":900,"ts":1,"ph":"X","name":"session_initialization","args":{}},
+{"cat":"Node","pid":1,"tid":1,"dur":30,"ts":1010,"ph":"X","name":"conv1_kernel_time","args":{"op_name":"Conv",
+"input_type_shape":[{"float":[1,3,8,8]},{"float":[4,3,3,3]}],"output_type_shape":[{"float":[1,4,8,8]}],
+"provider":"CPUExecutionProvider","node_index":"2"}},
+{"cat":"Node","pid":1,"tid":1,"dur":5,"ts":1050,"ph":"X","name":"r_kernel_time","args":{"op_name":"ReorderOutput"}},
+{"cat":"Node","pid":1,"tid":1,"dur":-5,"ts":1051,"ph":"X","name":"s_kernel_time","args":{}},
+{"cat":"Session","pid":1,"tid":1,"dur":100,"ts":1000,"ph":"X","name":"model_run","args":{}}
+])";
+
+TEST(EventTrace, reads_a_profile_of_the_onnx_runtime) {
+  const ExecutedTrace trace = read_events(kProfile);
+  EXPECT_EQ(trace.format, "onnxruntime");
+  ASSERT_EQ(trace.calls.size(), 2U);
+  EXPECT_EQ(trace.left_out, 1U);
+  EXPECT_EQ(trace.calls[0].name, "conv1");
+  EXPECT_EQ(trace.calls[0].operation, "Conv");
+  EXPECT_EQ(trace.calls[0].implementation, "CPUExecutionProvider");
+  EXPECT_THAT(trace.calls[0].inputs, ElementsAre(ElementsAre(1, 3, 8, 8), ElementsAre(4, 3, 3, 3)));
+  EXPECT_THAT(trace.calls[0].types, ElementsAre("float", "float"));
+  EXPECT_EQ(trace.calls[0].execution, 0U);
+  EXPECT_EQ(trace.calls[1].kind, ExecutedCall::Kind::kReorder);
+  ASSERT_EQ(trace.executions.size(), 1U);
+  EXPECT_DOUBLE_EQ(trace.executions[0].duration.count(), 100e-6);
+}
+
+constexpr const char* kKineto = R"({"schemaVersion":1,"deviceProperties":[],"traceEvents":[
+{"ph":"X","cat":"user_annotation","name":"ProfilerStep#2","pid":7,"tid":7,"ts":0,"dur":500},
+{"ph":"X","cat":"cpu_op","name":"aten::conv2d","pid":7,"tid":7,"ts":100,"dur":50,
+ "args":{"External id":1,"Input Dims":[[1,3,8,8],[4,3,3,3],[],[[2],[2]]],"Input type":["float","float","",""]}},
+{"ph":"X","cat":"cpu_op","name":"aten::convolution","pid":7,"tid":7,"ts":101,"dur":48,"args":{}},
+{"ph":"X","cat":"cpu_op","name":"aten::clone","pid":7,"tid":7,"ts":110,"dur":10,"args":{}},
+{"ph":"X","cat":"cpu_op","name":"aten::copy_","pid":7,"tid":7,"ts":111,"dur":8,"args":{}},
+{"ph":"X","cat":"cpu_op","name":"aten::relu_","pid":7,"tid":7,"ts":160,"dur":4,"args":{}},
+{"ph":"X","cat":"cpu_op","name":"aten::relu_","pid":7,"tid":8,"ts":120,"dur":4,"args":{}}],
+"traceName":"x.json"})";
+
+TEST(EventTrace, reads_the_outermost_operators_of_kineto_and_copies_within) {
+  const ExecutedTrace trace = read_events(kKineto);
+  EXPECT_EQ(trace.format, "kineto");
+  ASSERT_EQ(trace.calls.size(), 4U);
+  EXPECT_EQ(trace.calls[0].operation, "aten::conv2d");
+  EXPECT_NEAR(trace.calls[0].duration.count(), 40e-6, 1e-12);
+  ASSERT_GE(trace.calls[0].inputs.size(), 2U);
+  EXPECT_THAT(trace.calls[0].inputs[1], ElementsAre(4, 3, 3, 3));
+  EXPECT_EQ(trace.calls[1].operation, "aten::clone");
+  EXPECT_EQ(trace.calls[1].kind, ExecutedCall::Kind::kCopy);
+  EXPECT_EQ(trace.calls[1].name, "aten::conv2d");
+  EXPECT_EQ(trace.calls[3].operation, "aten::relu_");
+}
+
+TEST(EventTrace, refuses_what_is_none) {
+  for (const std::string& text : {std::string("{}"),
+                                  std::string("[{"),
+                                  std::string("[1,2"),
+                                  std::string("{\"a\":") + std::string(100, '[')}) {
+    EXPECT_THROW(static_cast<void>(read_events(text)), Error) << text;
+  }
+  EXPECT_TRUE(read_events("[]").calls.empty());
+}
+
+TEST(TraceFile, knows_a_format_by_its_content_also_when_compressed) {
+  const TemporaryFolder folder;
+  const std::filesystem::path plain = folder.path() / "a.log";
+  std::ofstream(plain) << kVersion0;
+  EXPECT_EQ(read_trace_file(plain).format, "onednn");
+  const std::filesystem::path packed = folder.path() / "b.json.gz";
+  gzFile file = gzopen(packed.c_str(), "wb");
+  gzputs(file, kKineto);
+  gzclose(file);
+  EXPECT_EQ(read_trace_file(packed).calls.size(), 4U);
+  std::filesystem::resize_file(packed, std::filesystem::file_size(packed) - 12);
+  EXPECT_THROW(static_cast<void>(read_trace_file(packed)), Error);
+}
+
+TEST(TraceFile, names_a_file_that_is_no_trace) {
+  const TemporaryFolder folder;
+  const std::filesystem::path text = folder.path() / "words.txt";
+  std::ofstream(text) << "nothing\n";
+  for (const std::filesystem::path& file : {text, folder.path(), folder.path() / "absent"}) {
+    try {
+      static_cast<void>(read_trace_file(file));
+      FAIL() << file;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), Error::Kind::kUser);
+      EXPECT_THAT(error.what(), HasSubstr(file.string()));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace plumb::importers

@@ -31,12 +31,13 @@ const bytesCell = (bytes) => ({text: known(bytes) ? count(bytes) + 'B' : '–', 
 
 function whatIfs(model) {
   const nodes = [...waterfall(model), criticalPaths(model), table('The largest predicted saving comes first. Predicted: the plan priced by its measured steps. Realised: executed end to end with it switched on. –: the run does not have the data.',
-    ['what if', '#saves', '#now, priced', '#predicted', '#speed-up', '#now, measured', '#realised', '#speed-up ', '#error', 'accuracy', '#memory', 'how', 'needs', 'setting', 'command'], model.whatifs.map((w) => [w.name + (w.combination ? ' (combination)' : ''),
+    ['what if', '#saves', '#now, priced', '#predicted', '#speed-up', '#now, measured', '#realised', '#speed-up ', '#error', 'accuracy', '#memory'], model.whatifs.map((w) => [w.name + (w.combination ? ' (combination)' : ''),
       {text: time(w.predicted_saving_seconds) + (known(w.predicted_saving_low) ? ' (' + time(w.predicted_saving_low) + ' to ' + time(w.predicted_saving_high) + ')' : ''), value: w.predicted_saving_seconds},
       timeCell(w.baseline_seconds),
       timeCell(w.why_not ? null : w.predicted_seconds), ratioCell(w.why_not ? null : w.predicted_speedup), timeCell(w.realised_baseline_seconds), timeCell(w.realised_seconds),
       ratioCell(w.realised_speedup), w.prediction_error === null ? '–' : digits(100 * w.prediction_error) + ' % (' + digits(100 * w.prediction_error_low) + ' to ' + digits(100 * w.prediction_error_high) + ')',
-      w.accuracy, bytesCell(w.realised_memory_bytes), w.why_not ? (w.applies ? 'not known: ' : 'does not apply: ') + w.why_not : w.mode + (w.not_judged ? '; not judged: ' + w.not_judged : ''),
+      w.accuracy, bytesCell(w.realised_memory_bytes)])),
+    table('What each of them is, what it needs, and what switches it on', ['what if', 'how', 'needs', 'setting', 'command'], model.whatifs.map((w) => [w.name, w.why_not ? (w.applies ? 'not known: ' : 'does not apply: ') + w.why_not : w.mode + (w.not_judged ? '; not judged: ' + w.not_judged : ''),
       w.prerequisites.join('; '), settingsOf(w), w.command]))];
   const best = model.whatifs.find((w) => w.name === 'best_variant');
   const saved = best ? best.layers.filter((l) => l.before_seconds > l.after_seconds) : [];

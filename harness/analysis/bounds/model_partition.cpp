@@ -7,6 +7,7 @@
 #include <cmath>
 #include <map>
 #include <set>
+#include <utility>
 
 #include "harness/analysis/bounds/critical_path.hpp"
 #include "harness/rewrite/rewrite.hpp"
@@ -161,10 +162,10 @@ std::string find_reason(const model::Layer& layer, const ResultSet& results) {
 
 PricedPartition priced_partition(const model::Graph& graph,
                                  const ResultSet& results,
-                                 PartitionMode mode,
+                                 std::vector<PartitionStep> steps,
                                  std::string_view precision) {
   PricedPartition priced;
-  priced.steps = partition_model(graph, results, mode).steps;
+  priced.steps = std::move(steps);
   priced.sum = sum_steps(priced.steps);
   const auto first = std::find_if(priced.steps.begin(),
                                   priced.steps.end(),

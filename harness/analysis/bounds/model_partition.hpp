@@ -50,11 +50,11 @@ struct PricedPartition {
   std::string why_not;  ///< empty: every step has a time
 };
 
-/// Prices a model in a precision. `why_not` says how many steps have no time in it, and why the
-/// first has none.
+/// Prices the steps of a model in a precision. `why_not` says how many steps have no time in it,
+/// and why the first has none.
 [[nodiscard]] PricedPartition priced_partition(const model::Graph& graph,
                                                const ResultSet& results,
-                                               PartitionMode mode,
+                                               std::vector<PartitionStep> steps,
                                                std::string_view precision);
 
 /// Returns a bound or estimate from the sum over steps. It is complete if every step has a time.

@@ -17,7 +17,7 @@ constexpr std::string_view kType = "bf16";
 /// is set against the library's own choices, or the fastest variants where these were not timed.
 WhatIfResult everything(const WhatIfInput& input, bool parallel) {
   WhatIfResult result;
-  const std::optional<MeasuredTime> chosen = ModePricer(input).price({});
+  const std::optional<MeasuredTime> chosen = price_mode(input, {});
   result.mode =
       fmt::format("{}, fused, fastest variants{}, hot; against {}",
                   kType,
@@ -27,9 +27,9 @@ WhatIfResult everything(const WhatIfInput& input, bool parallel) {
   if (!full) {
     return result;
   }
-  const model::Graph& lower = input.graph_in(kType);
+  const ModelPartition& fused = input.partition_in(kType, PartitionMode::kFusion);
   const PricedPartition half =
-      priced_partition(lower, input.results, PartitionMode::kFusion, kType);
+      priced_partition(input.graph_in(kType), input.results, fused.steps, kType);
   if (!half.why_not.empty()) {
     result.why_not = half.why_not;
     return result;
@@ -38,7 +38,7 @@ WhatIfResult everything(const WhatIfInput& input, bool parallel) {
   StepSum after = half.sum;
   if (parallel) {
     result.prerequisites.emplace_back("a processor for each branch");
-    after = sum_steps(partition_model(lower, input.results, PartitionMode::kFusion).critical);
+    after = sum_steps(fused.critical);
   }
   conclude(result, chosen.value_or(full->sum.time()), after.time());
   return result;

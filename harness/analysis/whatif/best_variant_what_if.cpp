@@ -10,7 +10,7 @@ WhatIfResult best_variant_what_if(const WhatIfInput& input) {
   WhatIfResult result;
   result.mode =
       "fastest variant of every layer instead of the library's own choice; not fused, hot";
-  const ModelPartition plain = partition_model(input.graph, input.results, PartitionMode::kPlain);
+  const ModelPartition& plain = input.partition_in({}, PartitionMode::kPlain);
   std::vector<PartitionStep> before = plain.steps;
   std::vector<PartitionStep> after = plain.steps;
   std::string first_missing;

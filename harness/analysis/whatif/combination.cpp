@@ -61,9 +61,8 @@ WhatIfResult describe(const ExecutionMode& mode,
 
 std::vector<WhatIfResult> find_combinations(const WhatIfInput& input,
                                             std::span<const std::string> known) {
-  ModePricer pricer(input);
   ExecutionMode now;
-  const std::optional<MeasuredTime> baseline = pricer.price(now);
+  const std::optional<MeasuredTime> baseline = price_mode(input, now);
   if (!baseline) {
     return {};
   }
@@ -72,7 +71,7 @@ std::vector<WhatIfResult> find_combinations(const WhatIfInput& input,
     std::optional<ExecutionMode> best;
     for (bool ExecutionMode::*const option : kOptions) {
       const std::optional<ExecutionMode> mode = with_option(now, option);
-      const std::optional<MeasuredTime> time = mode ? pricer.price(*mode) : std::nullopt;
+      const std::optional<MeasuredTime> time = mode ? price_mode(input, *mode) : std::nullopt;
       if (!time) {
         continue;
       }

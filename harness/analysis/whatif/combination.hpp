@@ -18,8 +18,8 @@ inline constexpr std::size_t kMaxCombinations = 3;
 /// then the one that saves most beside it, and so on.
 ///
 /// Options are the fastest variants, fusion and one type. All are priced from hot times of the
-/// layers (ModePricer). Returns the best combinations of several options, the largest saving first.
-/// Modes in `known` are left out: what-ifs of the table answer for them.
+/// layers (price_mode()). Returns the best combinations of several options, the largest saving
+/// first. Modes in `known` are left out: what-ifs of the table answer for them.
 [[nodiscard]] std::vector<WhatIfResult> find_combinations(const WhatIfInput& input,
                                                           std::span<const std::string> known);
 

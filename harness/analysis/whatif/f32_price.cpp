@@ -13,8 +13,10 @@ std::optional<PricedPartition> price_in_f32(const WhatIfInput& input, WhatIfResu
     result.applies = false;
     return std::nullopt;
   }
-  PricedPartition full =
-      priced_partition(input.graph, input.results, PartitionMode::kPlain, input.instance.dtype);
+  PricedPartition full = priced_partition(input.graph,
+                                          input.results,
+                                          input.partition_in({}, PartitionMode::kPlain).steps,
+                                          input.instance.dtype);
   if (!full.why_not.empty()) {
     result.why_not = full.why_not;
     return std::nullopt;

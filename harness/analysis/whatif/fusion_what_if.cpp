@@ -12,7 +12,7 @@ namespace plumb::analysis {
 WhatIfResult fusion_what_if(const WhatIfInput& input) {
   WhatIfResult result;
   result.mode = "fusion and folding wherever it is faster, fastest variants, hot";
-  const ModelPartition plain = partition_model(input.graph, input.results, PartitionMode::kPlain);
+  const ModelPartition& plain = input.partition_in({}, PartitionMode::kPlain);
   const StepSum before = sum_steps(plain.steps);
   if (before.missing > 0) {
     result.why_not = fmt::format(
@@ -31,7 +31,7 @@ WhatIfResult fusion_what_if(const WhatIfInput& input) {
                                    : "no fused layer has a time in this run";
     return result;
   }
-  const ModelPartition fused = partition_model(input.graph, input.results, PartitionMode::kFusion);
+  const ModelPartition& fused = input.partition_in({}, PartitionMode::kFusion);
   std::map<model::LayerId, Seconds> alone;
   for (const PartitionStep& step : plain.steps) {
     alone[step.layers.front()] = step.time->time.median;

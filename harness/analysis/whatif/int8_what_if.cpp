@@ -20,13 +20,16 @@ WhatIfResult int8_what_if(const WhatIfInput& input) {
   if (!full) {
     return result;
   }
-  const rewrite::FusedGraph lower = rewrite::int8_graph(input.graph);
   const PricedPartition eight_bit =
-      priced_partition(lower.graph, input.results, PartitionMode::kPlain, rewrite::kInt8);
+      priced_partition(input.graph_in(rewrite::kInt8),
+                       input.results,
+                       input.partition_in(rewrite::kInt8, PartitionMode::kPlain).steps,
+                       rewrite::kInt8);
   if (!eight_bit.why_not.empty()) {
     result.why_not = eight_bit.why_not;
     return result;
   }
+  const rewrite::FusedGraph lower = rewrite::int8_graph(input.graph);
   if (lower.quantization.weights.empty()) {
     result.why_not = "no layer of this model has a form in 8-bit integers";
     result.applies = false;

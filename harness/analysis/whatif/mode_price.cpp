@@ -1,33 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/analysis/whatif/mode_price.hpp"
 
+#include <vector>
+
 #include "harness/analysis/bounds/model_partition.hpp"
 
 namespace plumb::analysis {
 
-const std::vector<PartitionStep>& ModePricer::steps_of(const results::ExecutionMode& mode) {
-  const std::pair key(std::string(mode.other_type()), mode.fusion && !mode.int8);
-  auto found = steps_.find(key);
-  if (found == steps_.end()) {
-    ModelPartition partition =
-        partition_model(input_.graph_in(key.first),
-                        input_.results,
-                        key.second ? PartitionMode::kFusion : PartitionMode::kPlain);
-    found = steps_.emplace(key, std::move(partition.steps)).first;
-  }
-  return found->second;
-}
-
-std::optional<MeasuredTime> ModePricer::price(const results::ExecutionMode& mode) {
+std::optional<MeasuredTime> price_mode(const WhatIfInput& input,
+                                       const results::ExecutionMode& mode) {
   const bool own_type = mode.other_type().empty();
   if (mode.channels_last || mode.captured || mode.eager || mode.has_branches() ||
-      (!own_type && input_.instance.dtype != to_text(model::DataType::kF32))) {
+      (!own_type && input.instance.dtype != to_text(model::DataType::kF32))) {
     return std::nullopt;
   }
-  std::vector<PartitionStep> steps = steps_of(mode);
+  // A model in 8 bits is fused before it is quantised.
+  const PartitionMode partition =
+      mode.fusion && !mode.int8 ? PartitionMode::kFusion : PartitionMode::kPlain;
+  std::vector<PartitionStep> steps = input.partition_in(mode.other_type(), partition).steps;
   for (PartitionStep& step : steps) {
     if (!mode.best_variant) {
-      step.time = input_.results.library_choice(step.key, results::CacheMode::kNone);
+      step.time = input.results.library_choice(step.key, results::CacheMode::kNone);
     }
   }
   const StepSum sum = sum_steps(steps);

@@ -10,7 +10,7 @@ WhatIfResult parallel_branches_what_if(const WhatIfInput& input) {
   WhatIfResult result;
   result.mode =
       "branches side by side, each layer as fast as it is alone; not fused, fastest variants, hot";
-  const ModelPartition plain = partition_model(input.graph, input.results, PartitionMode::kPlain);
+  const ModelPartition& plain = input.partition_in({}, PartitionMode::kPlain);
   const StepSum before = sum_steps(plain.steps);
   if (before.missing > 0) {
     result.why_not = fmt::format("no time for {} of {} layers", before.missing, plain.steps.size());

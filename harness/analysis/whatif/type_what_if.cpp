@@ -63,8 +63,8 @@ WhatIfResult other_type(const WhatIfInput& input, const OtherType& type) {
     return result;
   }
   const model::Graph& lower = input.graph_in(type.name);
-  const PricedPartition half =
-      priced_partition(lower, input.results, PartitionMode::kPlain, type.name);
+  const PricedPartition half = priced_partition(
+      lower, input.results, input.partition_in(type.name, PartitionMode::kPlain).steps, type.name);
   if (!half.why_not.empty()) {
     result.why_not = half.why_not;
     return result;

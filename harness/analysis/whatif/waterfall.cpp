@@ -44,7 +44,7 @@ std::vector<WaterfallLevel> compute_waterfall(const WhatIfInput& input, const Mo
           levels.push_back({name, what, time->median, time->interval});
         }
       };
-  add("layers", "reorders, cold caches and gaps", ModePricer(input).price({}));
+  add("layers", "reorders, cold caches and gaps", price_mode(input, {}));
   add("fastest variants",
       "variants slower than the fastest",
       complete_bound(bounds, "library", "plain"));

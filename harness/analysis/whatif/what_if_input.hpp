@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "harness/analysis/bounds/model_instance.hpp"
+#include "harness/analysis/bounds/model_partition.hpp"
 #include "harness/analysis/bounds/result_set.hpp"
 #include "harness/analysis/coschedule/thread_scaling.hpp"
 #include "harness/analysis/micro_batch/layer_division.hpp"
@@ -13,8 +16,8 @@
 
 namespace plumb::analysis {
 
-/// Input of what-ifs: one model's graph and its rows, which it refers to. It keeps the graphs in
-/// other types, since several what-ifs ask for the same. For one thread at a time.
+/// Input of what-ifs: one model's graph and its rows, which it refers to. It keeps graphs in other
+/// types and their partitions, since several what-ifs ask for the same. For one thread at a time.
 class WhatIfInput {
  public:
   WhatIfInput(const ModelInstance& of_instance,
@@ -25,6 +28,8 @@ class WhatIfInput {
 
   /// Returns the graph in a type of suites. Empty: the model's own.
   [[nodiscard]] const model::Graph& graph_in(std::string_view type) const;
+  /// Returns the cheapest partition of that graph, and the one with the shortest critical path.
+  [[nodiscard]] const ModelPartition& partition_in(std::string_view type, PartitionMode mode) const;
 
   const ModelInstance& instance;
   const model::Graph& graph;
@@ -34,6 +39,7 @@ class WhatIfInput {
 
  private:
   mutable std::map<std::string, model::Graph, std::less<>> typed_;
+  mutable std::map<std::pair<std::string, PartitionMode>, ModelPartition> partitions_;
 };
 
 }  // namespace plumb::analysis

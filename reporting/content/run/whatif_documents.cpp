@@ -157,10 +157,11 @@ void write_what_ifs_of(const analysis::ModelReport& report, Detail detail, std::
 void write_hint(const analysis::RunReport& report, std::ostream& out) {
   const bool missing = std::any_of(
       report.models.begin(), report.models.end(), [](const analysis::ModelReport& model) {
-        return std::any_of(
-            model.whatifs.whatifs.begin(),
-            model.whatifs.whatifs.end(),
-            [](const analysis::WhatIfResult& each) { return each.applies && !each.realised; });
+        return std::any_of(model.whatifs.whatifs.begin(),
+                           model.whatifs.whatifs.end(),
+                           [](const analysis::WhatIfResult& each) {
+                             return each.applies && !each.realised && each.why_not.empty();
+                           });
       });
   if (!report.models.empty()) {
     out << "plumb whatif --all: what switches each of them on, what it needs and where it saves\n";

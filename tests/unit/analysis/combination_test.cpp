@@ -94,16 +94,15 @@ TEST(Combination, stands_among_the_what_ifs_of_a_model) {
   EXPECT_TRUE(all.whatifs.back().combination);
 }
 
-TEST(ModePricer, refuses_what_hot_times_do_not_hold) {
+TEST(ModePrice, refuses_what_hot_times_do_not_hold) {
   const Sketch sketch;
   const ResultSet results(sketch.rows.rows());
   const WhatIfInput input{kInstance, sketch.graph, results};
-  ModePricer pricer(input);
   for (const char* const mode : {"channels_last", "captured", "streams", "bf16", "int8"}) {
-    EXPECT_FALSE(pricer.price(results::execution_mode_from(mode))) << mode;
+    EXPECT_FALSE(price_mode(input, results::execution_mode_from(mode))) << mode;
   }
-  EXPECT_DOUBLE_EQ(pricer.price({})->median.count(), 20e-6);
-  EXPECT_DOUBLE_EQ(pricer.price({.best_variant = true})->median.count(), 16e-6);
+  EXPECT_DOUBLE_EQ(price_mode(input, {})->median.count(), 20e-6);
+  EXPECT_DOUBLE_EQ(price_mode(input, {.best_variant = true})->median.count(), 16e-6);
 }
 
 TEST(ModeSettings, names_a_setting_for_every_option_of_the_table) {

@@ -122,6 +122,28 @@ class Stacks(Command):
         self.plumb("stacks", "diff", "default", "nonesuch", expect=2)
         self.assertIn("exists", self.plumb("stacks", "fetch", "plumb-test-library==1.0", "--name", "other", expect=2).stderr)
 
+    def test_versions_share_the_files_that_are_equal(self):
+        library = self.default_library().read_bytes()
+        for version in ("1.0", "2.0"):
+            self.wheel(version, {"data/lib/libdnnl.so.3": library, "data/lib/libother.so": version * 1000})
+            self.plumb("stacks", "fetch", f"plumb-test-library=={version}", "--name", version)
+        one, two = (self.folder / "plumb/stacks" / version / "data/lib" for version in ("1.0", "2.0"))
+        self.assertTrue((one / "libdnnl.so.3").samefile(two / "libdnnl.so.3"))
+        self.assertFalse((one / "libother.so").samefile(two / "libother.so"))
+        self.assertEqual((two / "libother.so").read_text(), "2.0" * 1000)
+
+    def test_a_wheel_of_pytorch_is_a_stack_with_its_interpreter(self):
+        self.wheel("1.0", {"torch/lib/libtorch_cpu.so": "x", "nvidia/lib/libcudnn.so.9": "y"})
+        # A file that is no library cannot be probed, but the stack's file is written before.
+        self.plumb("stacks", "fetch", "plumb-test-library==1.0", "--name", "torch", expect=3)
+        [stack] = [stack for stack in self.json("stacks", "list")["stacks"] if stack["name"] == "torch"]
+        folder = self.folder / "plumb/stacks/torch"
+        self.assertEqual((stack["backend"], stack["libraries"][0]["path"]), ("pytorch", str(folder / "torch/lib/libtorch_cpu.so")))
+        text = (folder / "stack.toml").read_text()
+        self.assertIn(f'PYTHONPATH = "{folder}"', text)
+        self.assertRegex(text, r'PLUMB_PYTHON = "/.+/python3"')
+        self.assertNotIn("nvidia", text)
+
     def test_the_stack_of_the_start_page_is_the_same_machine_with_another_stack(self):
         page = (pathlib.Path(__file__).resolve().parents[2] / "docs/start/first-run.md").read_text()
         (example,) = [block for block in re.findall(r"```toml\n(.*?)```", page, re.DOTALL) if "libraries" in block]

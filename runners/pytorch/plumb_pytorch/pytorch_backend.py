@@ -57,7 +57,9 @@ class PyTorchBackend(Backend):
         tensors = _operands(spec, operands, "cpu")
         constants = {f"x{i}" for i, form in enumerate(spec.inputs) if form and form.constant}
         weights = {t.name: _array(t) for t in model.graph.initializer}
-        weights |= {name: tensors[name].float().numpy() for name in constants if tensors[name].is_floating_point()}
+        for name in constants:
+            if tensors[name].is_floating_point():
+                weights[name] = (tensors[name].float() if tensors[name].dtype == torch.bfloat16 else tensors[name]).numpy()
         inputs = {name: tensor for name, tensor in tensors.items() if name not in weights}
         options = {CHANNELS_LAST: {"channels_last"}, COMPILED: {"fusion"}}.get(variant, set())
         program = make_program(lambda: convert(model.graph, _opset(model), weights, inputs, _real(spec)), list(inputs.values()), options)

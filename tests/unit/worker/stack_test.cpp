@@ -177,5 +177,22 @@ TEST_F(StackTest, takes_the_default_library_from_the_environment) {
   EXPECT_THAT(error.what(), AllOf(HasSubstr("/no/such/libdnnl.so.3"), HasSubstr("ci/setup")));
 }
 
+TEST_F(StackTest, takes_the_packages_of_a_python_for_a_stack_of_its_pytorch) {
+  write("venv/lib/python3.11/site-packages/torch/lib/libtorch_cpu.so", "");
+  const std::filesystem::path venv = folder_.path() / "venv";
+  const std::filesystem::path packages = venv / "lib/python3.11/site-packages";
+  const Stack bare = load_stack(packages.string() + "/", folder_.path());
+  EXPECT_EQ(bare.backend, "pytorch");
+  EXPECT_EQ(bare.libraries,
+            std::vector<std::filesystem::path>{packages / "torch/lib/libtorch_cpu.so"});
+  EXPECT_EQ(bare.variables,
+            (std::map<std::string, std::string>{{"PYTHONPATH", packages.string()}}));
+
+  write("venv/pyvenv.cfg", "");
+  write("venv/bin/python3", "");
+  const Stack of_environment = load_stack(packages.string(), folder_.path());
+  EXPECT_EQ(of_environment.variables.at("PLUMB_PYTHON"), (venv / "bin/python3").string());
+}
+
 }  // namespace
 }  // namespace plumb::worker

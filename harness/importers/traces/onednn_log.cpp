@@ -123,7 +123,7 @@ class LogReader {
     Fields fields = split(text, ',');
     std::size_t at = 0;
     const auto skip = [&](std::string_view word) {
-      at += at < fields.size() && fields[at] == word ? 1 : 0;
+      at += at < fields.size() && fields[at] == word ? 1U : 0U;
     };
     skip("v1");
     std::optional<double> stamp;

@@ -13,7 +13,7 @@ namespace {
 TraceRequest sample_request() {
   TraceRequest request;
   request.model.name = "squeezenet1.1";
-  request.model.modes = {ModeRequest{.mode = {.fusion = true}}};
+  request.model.modes.front().mode.fusion = true;
   request.folder = "/traces/1";
   request.executions = 5;
   return request;

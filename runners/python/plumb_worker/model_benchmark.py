@@ -20,7 +20,7 @@ ROUNDS_UNPROFILED = 3.0
 BUDGET_OF_ROUND = 0.008  # seconds at least, of each mode
 SAMPLES_IN_ROUND, SAMPLES_BESIDE = 3, 1
 LONGEST = 60.0  # seconds of all rounds, each mode; the first one ends anyway
-SHARE_OF_PREPARATION = 0.3  # of the progress that is reported
+SHARE_OF_READING, SHARE_OF_PREPARATION = 0.05, 0.3  # of the progress that is reported
 MAX_REFERENCE_MACS = 20_000_000_000
 #: Largest difference from the float64 reference, and between modes, that counts as rounding.
 TOLERANCES = {"f32": (2e-4, 1e-3), "bf16": (0.1, 0.5)}
@@ -71,9 +71,10 @@ class ModelBenchmark:
             for mode in self._modes:
                 mode.execution.row.outcome.CopyFrom(outcome_of(problem))
         if model is not None:
+            self._tell(SHARE_OF_READING, always=True)
             for index, mode in enumerate(self._modes):
                 self._guard(mode, lambda mode=mode: self._prepare(model, mode))
-                self._tell(SHARE_OF_PREPARATION * (index + 1) / len(self._modes), always=True)
+                self._tell(SHARE_OF_READING + (SHARE_OF_PREPARATION - SHARE_OF_READING) * (index + 1) / len(self._modes), always=True)
             self._compare(model)
             self._tell(SHARE_OF_PREPARATION * 1.1, always=True)
             model.forget()

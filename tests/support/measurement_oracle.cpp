@@ -76,21 +76,24 @@ json answer_sampler(const json& question) {
   for (const Seconds sample : samples.seconds) {
     seconds.push_back(sample.count());
   }
-  return {{"seconds", seconds},
-          {"repetitions", samples.repetitions},
-          {"converged", samples.converged}};
+  return {
+      {"seconds", seconds}, {"repetitions", samples.repetitions}, {"converged", samples.converged}};
 }
 
 json answer_disturbance(const json& question) {
   // The wall clock and this process' own switches are not in a folder, and are set alike.
-  measure::DisturbanceReading begin = measure::read_disturbance(question.at("begin").get<std::string>());
-  measure::DisturbanceReading end = measure::read_disturbance(question.at("end").get<std::string>());
+  measure::DisturbanceReading begin =
+      measure::read_disturbance(question.at("begin").get<std::string>());
+  measure::DisturbanceReading end =
+      measure::read_disturbance(question.at("end").get<std::string>());
   begin.involuntary_switches = 0;
   end.involuntary_switches = question.at("switches");
   begin.wall = Seconds(0.0);
   end.wall = Seconds(question.at("wall").get<double>());
   const measure::Disturbance seen = measure::disturbance_between(begin, end);
-  const auto optional = [](const std::optional<double>& value) { return value ? json(*value) : json(); };
+  const auto optional = [](const std::optional<double>& value) {
+    return value ? json(*value) : json();
+  };
   return {{"involuntary_switches", seen.involuntary_switches},
           {"steal_ratio", optional(seen.steal_ratio)},
           {"load", optional(seen.load)},

@@ -234,8 +234,8 @@ fs::path find_library(const fs::path& folder, const std::string& prefix) {
   return found.empty() ? fs::path() : *std::min_element(found.begin(), found.end());
 }
 
-/// Makes a stack of the PyTorch among the packages of a Python (site-packages), with the interpreter
-/// of the virtual environment that they belong to. Empty: there is none.
+/// Makes a stack of the PyTorch among the packages of a Python (site-packages), with the
+/// interpreter of the virtual environment that they belong to. Empty: there is none.
 std::optional<Stack> pytorch_stack(const fs::path& packages) {
   const fs::path library = packages / "torch/lib/libtorch_cpu.so";
   if (!is_there(library)) {

@@ -117,6 +117,8 @@ class Store {
   /// Returns a number that changes when any other connection has stored something. It costs almost
   /// nothing, so that a long-lived reader can call it often.
   [[nodiscard]] virtual std::int64_t revision() const = 0;
+  /// Returns the room that the store takes, with its indexes and logs.
+  [[nodiscard]] virtual Bytes size() const = 0;
   /// Checks every checksum and reference. Returns one line per fault.
   [[nodiscard]] virtual std::vector<std::string> verify() const = 0;
   /// Writes runs (all, if none are named) as JSON lines, with the runs whose rows they refer to.
@@ -141,12 +143,14 @@ struct StoreAccess {
   std::chrono::milliseconds patience = std::chrono::minutes(1);  ///< wait for other processes
 };
 
-/// Opens `sqlite:PATH`, and creates it if it is absent and not `read_only`. Throws Error{kUser} for
-/// another scheme, Error{kEnvironment} if it cannot be opened.
+/// Opens `sqlite:PATH`, and creates it if it is absent and not `read_only`; or the store in a
+/// database that is there, `postgresql://…`. Throws Error{kUser} for another scheme or a URL with a
+/// password, ServerAway if the server cannot be reached, Error{kEnvironment} if it cannot be
+/// opened.
 [[nodiscard]] std::unique_ptr<Store> open_store(const std::string& url,
                                                 const StoreAccess& access = {});
 
-/// Returns a text that identifies the file at a store's URL. If the text changes, the store was
+/// Returns a text that identifies what is at a store's URL. If the text changes, the store was
 /// replaced, say, and must be opened again. Absent: there is no store. Throws Error{kUser} for a
 /// URL that names none.
 [[nodiscard]] std::optional<std::string> store_identity(const std::string& url);

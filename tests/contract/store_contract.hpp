@@ -6,9 +6,11 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "harness/base/error.hpp"
 #include "harness/store/store.hpp"
+#include "tests/support/postgresql_schema.hpp"
 #include "tests/support/result_rows.hpp"
 #include "tests/support/temporary_folder.hpp"
 
@@ -50,8 +52,16 @@ class StoreContract : public testing::TestWithParam<StoreKind> {
   TemporaryFolder folder_;
 };
 
-inline const StoreKind kSqliteStore{"sqlite", [](const std::filesystem::path& folder) {
-                                      return "sqlite:" + (folder / "store.db").string();
-                                    }};
+/// Returns all kinds of stores that can be made here: those of a server only if one was started for
+/// the tests (tests/support/postgresql_server.py).
+inline std::vector<StoreKind> store_kinds() {
+  std::vector<StoreKind> kinds{{"sqlite", [](const std::filesystem::path& folder) {
+                                  return "sqlite:" + (folder / "store.db").string();
+                                }}};
+  if (has_postgresql_server()) {
+    kinds.push_back({"postgresql", &postgresql_url});
+  }
+  return kinds;
+}
 
 }  // namespace plumb::test

@@ -16,7 +16,7 @@ using testing::SizeIs;
 
 INSTANTIATE_TEST_SUITE_P(Stores,
                          StoreContract,
-                         testing::Values(kSqliteStore),
+                         testing::ValuesIn(store_kinds()),
                          [](const auto& tested) { return tested.param.name; });
 
 TEST_P(StoreContract, rows_read_back_the_same_after_reopening) {

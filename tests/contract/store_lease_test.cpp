@@ -14,9 +14,10 @@ class StoreLease : public StoreContract {
   const std::vector<results::Measurement> rows_{row(key(1), 5)};
 };
 
-INSTANTIATE_TEST_SUITE_P(Stores, StoreLease, testing::Values(kSqliteStore), [](const auto& tested) {
-  return tested.param.name;
-});
+INSTANTIATE_TEST_SUITE_P(Stores,
+                         StoreLease,
+                         testing::ValuesIn(store_kinds()),
+                         [](const auto& tested) { return tested.param.name; });
 
 TEST_P(StoreLease, a_live_run_is_not_taken_over) {
   const auto store = open();

@@ -12,7 +12,7 @@ class StoreSeries : public StoreContract {};
 
 INSTANTIATE_TEST_SUITE_P(Stores,
                          StoreSeries,
-                         testing::Values(kSqliteStore),
+                         testing::ValuesIn(store_kinds()),
                          [](const auto& tested) { return tested.param.name; });
 
 std::string xeon() {

@@ -21,7 +21,7 @@ class StoreTransfer : public StoreContract {};
 
 INSTANTIATE_TEST_SUITE_P(Stores,
                          StoreTransfer,
-                         testing::Values(kSqliteStore),
+                         testing::ValuesIn(store_kinds()),
                          [](const auto& tested) { return tested.param.name; });
 
 constexpr const char* kOld = "01J00000000000000000000001";
@@ -337,16 +337,9 @@ TEST_P(StoreTransfer, garbage_collection_gives_its_room_back) {
   store->append(kOld, rows);
   store->finish_run(kOld, results::RunState::kFinished, at(3));
   store->begin_run(header(kNew, 60));
-  const auto size = [&] {
-    std::uintmax_t bytes = 0;
-    for (const auto& file : std::filesystem::recursive_directory_iterator(folder_.path())) {
-      bytes += file.is_regular_file() ? file.file_size() : 0;
-    }
-    return bytes;
-  };
-  const std::uintmax_t before = size();
+  const Bytes before = store->size();
   EXPECT_EQ(store->collect_garbage(at(20)).runs, 1U);
-  EXPECT_LT(size(), before / 2);
+  EXPECT_LT(store->size().value, before.value / 2);
 }
 
 TEST_P(StoreTransfer, garbage_collection_drops_samples_and_races_and_keeps_the_rest) {

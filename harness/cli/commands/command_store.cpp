@@ -3,13 +3,10 @@
 
 #include <CLI/CLI.hpp>
 #include <chrono>
-#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <optional>
-#include <system_error>
 
 #include "harness/base/error.hpp"
 #include "harness/base/json_text.hpp"
@@ -109,37 +106,18 @@ void import_runs(CommandContext& context, const std::string& file) {
   say(context, fmt::format("{} new runs", count), {{"new_runs", count}});
 }
 
-/// Returns the file of a store, if it is one.
-std::optional<std::filesystem::path> store_file(const std::string& url) {
-  constexpr std::string_view kScheme = "sqlite:";
-  return url.starts_with(kScheme) ? std::optional<std::filesystem::path>(url.substr(kScheme.size()))
-                                  : std::nullopt;
-}
-
-/// Returns the size of a store's file with its log.
-Bytes read_size(const std::optional<std::filesystem::path>& file) {
-  Bytes total;
-  for (const char* const end : {"", "-wal"}) {
-    std::error_code error;
-    const auto size = file ? std::filesystem::file_size(file->string() + end, error) : 0;
-    total += Bytes{error ? 0 : static_cast<std::int64_t>(size)};
-  }
-  return total;
-}
-
 void collect_garbage(CommandContext& context, const std::string& older_than) {
   const auto age =
       std::chrono::duration_cast<std::chrono::microseconds>(suite::parse_duration(older_than));
-  const std::optional<std::filesystem::path> file = store_file(context.store_url());
   const auto store = store::open_store(context.store_url());
-  const Bytes before = read_size(file);
+  const Bytes before = store->size();
   const store::CollectedGarbage collected = store->collect_garbage(current_time() - age);
-  const Bytes after = read_size(file);
+  const Bytes after = store->size();
   const std::size_t left = store->runs().size();
   say(context,
       fmt::format(
           "removed {} run{} older than {}; {} stay{} (newer, tagged, baselines, and what they "
-          "need). Samples or races of {} more rows were dropped. The file went from {} to {}",
+          "need). Samples or races of {} more rows were dropped. The store went from {} to {}",
           collected.runs,
           collected.runs == 1 ? "" : "s",
           older_than,

@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 #include "harness/base/error.hpp"
-#include "harness/store/sqlite/damage.hpp"
 #include "harness/store/sqlite/schema_check.hpp"
+#include "harness/store/tables/damage.hpp"
 
 namespace plumb::store {
 namespace {
@@ -174,9 +174,29 @@ bool SqliteConnection::read_only() const {
   return sqlite3_db_readonly(handle(), "main") == 1;
 }
 
-void SqliteConnection::require_writable() const {
-  if (read_only()) {
-    check(SQLITE_READONLY, "write to");
+void SqliteConnection::begin(TransactionKind kind) {
+  const bool writes = kind == TransactionKind::kWrite;
+  if (writes) {
+    if (read_only()) {
+      check(SQLITE_READONLY, "write to");
+    }
+    require_in_place();
+  }
+  check(sqlite3_exec(handle(), writes ? "begin immediate" : "begin", nullptr, nullptr, nullptr),
+        writes ? "start writing to" : "start reading");
+}
+
+void SqliteConnection::commit(TransactionKind kind) {
+  check(sqlite3_exec(handle(), "commit", nullptr, nullptr, nullptr), "commit to");
+  if (kind == TransactionKind::kWrite) {
+    require_in_place();
+  }
+}
+
+void SqliteConnection::rollback() noexcept {
+  // A full disk may already have made SQLite roll back by itself.
+  if (sqlite3_get_autocommit(handle()) == 0) {
+    sqlite3_exec(handle(), "rollback", nullptr, nullptr, nullptr);
   }
 }
 

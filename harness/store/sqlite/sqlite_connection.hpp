@@ -9,15 +9,18 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
+#include "harness/store/files/lease_file.hpp"
 #include "harness/store/files/store_copy.hpp"
+#include "harness/store/tables/connection.hpp"
 
 struct sqlite3;
 
 namespace plumb::store {
 
-/// Owner of one connection to an SQLite database. For one thread at a time.
-class SqliteConnection {
+/// Owner of one connection to an SQLite database.
+class SqliteConnection final : public Connection {
  public:
   /// Opens a database file, and creates it if it is absent. It is opened for reading only if
   /// `for_reading`, or if the file or its folder cannot be written. In such a folder, a file with a
@@ -31,16 +34,33 @@ class SqliteConnection {
   /// text has what was done, the file, SQLite's message, and what to do. Error{kTryAgain}: busy.
   /// Error{kEnvironment}: full disk, read-only, damaged, or not a database. Else Error{kInternal}.
   void check(int code, std::string_view doing) const;
-  /// Runs statements and ignores their rows.
-  void execute(const std::string& sql);
-  /// Throws Error{kEnvironment} if the database was opened for reading only.
-  void require_writable() const;
-  /// Throws Error{kEnvironment} if the path no longer leads to the file that was opened.
-  void require_in_place() const;
-
-  [[nodiscard]] bool read_only() const;
-  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
+  /// Sets the file up as a store: WAL mode, with synchronous=NORMAL. A killed process loses nothing
+  /// that was committed. A power failure may lose the last commits, never the file.
+  void set_up();
   [[nodiscard]] sqlite3* handle() const { return handle_.get(); }
+
+  [[nodiscard]] std::string name() const override { return path_.string(); }
+  [[nodiscard]] bool read_only() const override;
+  [[nodiscard]] std::int64_t revision() override;
+  [[nodiscard]] Bytes size() override;
+  [[nodiscard]] std::unique_ptr<Statement> prepare(const std::string& sql) override;
+  [[nodiscard]] std::unique_ptr<Statement> prepare_insert(const std::string& table,
+                                                          std::string_view columns,
+                                                          std::size_t count) override;
+  // Enough rows to make the start of a statement cheap, and few enough parameters.
+  [[nodiscard]] std::size_t rows_per_insert() const override { return 32; }
+  void execute(const std::string& sql) override;
+  void begin(TransactionKind kind) override;
+  void commit(TransactionKind kind) override;
+  void rollback() noexcept override;
+  [[nodiscard]] std::unique_ptr<RunLock> try_lock(const results::RunId& run) override;
+  [[nodiscard]] Contents contents() override;
+  [[nodiscard]] std::string history_sql() const override;
+  [[nodiscard]] std::string migration_sql(std::string_view sql) const override {
+    return std::string(sql);
+  }
+  [[nodiscard]] std::vector<std::string> structural_faults() override;
+  void shrink() override;
 
  private:
   struct Close {
@@ -49,6 +69,10 @@ class SqliteConnection {
   /// Device and inode of a file.
   using Identity = std::pair<std::uint64_t, std::uint64_t>;
   [[nodiscard]] std::optional<Identity> identity() const;
+  /// Throws Error{kEnvironment} if the path no longer leads to the file that was opened.
+  void require_in_place() const;
+  [[nodiscard]] bool is_in_wal_mode(const char* sql) const;
+  void enter_wal_mode() const;
   void open(const std::string& uri, int flags);
   void open_unwritable();
 
@@ -56,6 +80,7 @@ class SqliteConnection {
   std::optional<Identity> opened_;
   std::unique_ptr<StoreCopy> copy_;
   std::unique_ptr<sqlite3, Close> handle_;
+  std::optional<LeaseFile> lease_file_;
 };
 
 }  // namespace plumb::store

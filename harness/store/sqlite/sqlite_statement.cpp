@@ -46,10 +46,7 @@ SqliteStatement& SqliteStatement::bind(std::string_view text) {
   return *this;
 }
 
-SqliteStatement& SqliteStatement::bind_blob(std::string_view bytes) {
-  if (bytes.empty()) {
-    return bind_null();
-  }
+SqliteStatement& SqliteStatement::bind_bytes(std::string_view bytes) {
   check(
       sqlite3_bind_blob64(handle_.get(), ++parameter_, bytes.data(), bytes.size(), SQLITE_STATIC));
   return *this;
@@ -79,19 +76,16 @@ bool SqliteStatement::step() {
   return false;
 }
 
-void SqliteStatement::run() {
-  while (step()) {
-  }
-}
-
 void SqliteStatement::reset() noexcept {
   sqlite3_reset(handle_.get());
   parameter_ = 0;
   column_ = 0;
 }
 
-bool SqliteStatement::next_is_null() const {
-  return sqlite3_column_type(handle_.get(), column_) == SQLITE_NULL;
+bool SqliteStatement::skip_null() {
+  const bool null = sqlite3_column_type(handle_.get(), column_) == SQLITE_NULL;
+  column_ += null ? 1 : 0;
+  return null;
 }
 
 std::int64_t SqliteStatement::integer() {
@@ -110,45 +104,11 @@ std::string_view SqliteStatement::text_view() {
                          : std::string_view(data, static_cast<std::size_t>(size));
 }
 
-std::string SqliteStatement::text() {
-  return std::string(text_view());
-}
-
 std::string_view SqliteStatement::blob_view() {
   const auto* const data = static_cast<const char*>(sqlite3_column_blob(handle_.get(), column_));
   const int size = sqlite3_column_bytes(handle_.get(), column_++);
   return data == nullptr ? std::string_view{}
                          : std::string_view(data, static_cast<std::size_t>(size));
-}
-
-Timestamp SqliteStatement::time() {
-  return Timestamp(std::chrono::microseconds(integer()));
-}
-
-std::optional<std::int64_t> SqliteStatement::optional_integer() {
-  if (next_is_null()) {
-    ++column_;
-    return std::nullopt;
-  }
-  return integer();
-}
-
-std::optional<double> SqliteStatement::optional_number() {
-  if (next_is_null()) {
-    ++column_;
-    return std::nullopt;
-  }
-  return number();
-}
-
-std::optional<Seconds> SqliteStatement::optional_seconds() {
-  const std::optional<double> value = optional_number();
-  return value ? std::optional<Seconds>(*value) : std::nullopt;
-}
-
-std::optional<Timestamp> SqliteStatement::optional_time() {
-  const std::optional<std::int64_t> value = optional_integer();
-  return value ? std::optional<Timestamp>(std::chrono::microseconds(*value)) : std::nullopt;
 }
 
 }  // namespace plumb::store

@@ -7,8 +7,11 @@
 
 #include "harness/base/error.hpp"
 #include "harness/store/files/log_damage.hpp"
-#include "harness/store/sqlite/sqlite_store.hpp"
+#include "harness/store/postgresql/postgresql_connection.hpp"
+#include "harness/store/postgresql/postgresql_url.hpp"
+#include "harness/store/sqlite/sqlite_connection.hpp"
 #include "harness/store/store.hpp"
+#include "harness/store/tables/table_store.hpp"
 
 namespace plumb::store {
 
@@ -20,7 +23,7 @@ std::filesystem::path path_of(const std::string& url) {
   if (url.compare(0, kSqlite.size(), kSqlite) != 0) {
     throw Error(Error::Kind::kUser,
                 fmt::format("this build cannot open a store at '{}': '{}' is not supported; write "
-                            "sqlite:PATH",
+                            "sqlite:PATH or postgresql://…",
                             url,
                             colon == std::string::npos ? url : url.substr(0, colon + 1)));
   }
@@ -35,6 +38,10 @@ std::filesystem::path path_of(const std::string& url) {
 }  // namespace
 
 std::unique_ptr<Store> open_store(const std::string& url, const StoreAccess& access) {
+  if (is_postgresql_url(url)) {
+    return std::make_unique<TableStore>(
+        std::make_unique<PostgresqlConnection>(url, access.read_only, access.patience), access);
+  }
   const std::filesystem::path path = path_of(url);
   std::error_code failure;
   if (path.has_parent_path() && !access.read_only) {
@@ -53,10 +60,16 @@ std::unique_ptr<Store> open_store(const std::string& url, const StoreAccess& acc
     spdlog::warn(
         "{}: rows may be lost; `plumb run --resume` measures again what the last run lacks", *lost);
   }
-  return std::make_unique<SqliteStore>(path, access);
+  auto connection = std::make_unique<SqliteConnection>(path, access.read_only, access.patience);
+  connection->set_up();
+  return std::make_unique<TableStore>(std::move(connection), access);
 }
 
 std::optional<std::string> store_identity(const std::string& url) {
+  if (is_postgresql_url(url)) {
+    check_postgresql_url(url);
+    return url;  // Whether it is there is known only by asking its server.
+  }
   constexpr off_t kSmallestHeader = 100;  // An empty file is one that somebody is about to fill.
   const std::filesystem::path path = path_of(url);
   struct stat status {};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/store/sqlite/schema.hpp"
+#include "harness/store/tables/schema.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,9 +8,11 @@
 #include "harness/base/error.hpp"
 #include "harness/store/content_hash.hpp"
 #include "harness/store/migration.hpp"
-#include "harness/store/sqlite/measurement_row.hpp"
-#include "harness/store/sqlite/run_table.hpp"
+#include "harness/store/sqlite/sqlite_connection.hpp"
+#include "harness/store/sqlite/sqlite_statement.hpp"
 #include "harness/store/store.hpp"
+#include "harness/store/tables/measurement_row.hpp"
+#include "harness/store/tables/run_table.hpp"
 #include "tests/support/result_rows.hpp"
 #include "tests/support/temporary_folder.hpp"
 

@@ -5,6 +5,7 @@
 #include <fstream>
 
 #include "harness/base/error.hpp"
+#include "harness/store/server_away.hpp"
 #include "harness/store/store.hpp"
 #include "tests/support/temporary_folder.hpp"
 
@@ -24,11 +25,33 @@ std::string error_of(Error::Kind kind, const std::string& url) {
 }
 
 TEST(StoreUrl, other_schemes_are_refused_by_name) {
-  EXPECT_THAT(error_of(Error::Kind::kUser, "postgresql://host/db"),
-              testing::AllOf(HasSubstr("postgresql:"), HasSubstr("sqlite:PATH")));
+  EXPECT_THAT(error_of(Error::Kind::kUser, "mysql://host/db"),
+              testing::AllOf(HasSubstr("mysql:"), HasSubstr("sqlite:PATH")));
   EXPECT_THAT(error_of(Error::Kind::kUser, "results.db"), HasSubstr("sqlite:PATH"));
   EXPECT_THAT(error_of(Error::Kind::kUser, ""), HasSubstr("sqlite:PATH"));
   EXPECT_THAT(error_of(Error::Kind::kUser, "sqlite:"), HasSubstr("names no file"));
+}
+
+TEST(StoreUrl, a_password_in_a_url_is_refused_and_not_repeated) {
+  for (const char* const url : {"postgresql://ci:hunter2@host/plumb",
+                                "postgresql://ci@host/plumb?password=hunter2",
+                                "postgresql://ci@host/plumb?sslpassword=hunter2",
+                                "postgresql://ci:hunter2@[host/plumb",
+                                "postgresql://ci@host/plumb?pasword=hunter2",
+                                "postgres://ci:%68unter2@host/plumb"}) {
+    const std::string text = error_of(Error::Kind::kUser, url);
+    EXPECT_THAT(text, HasSubstr("password")) << url;
+    EXPECT_THAT(text, testing::Not(HasSubstr("unter2"))) << url;
+    EXPECT_THROW((void)store_identity(url), Error) << url;
+  }
+}
+
+TEST(StoreUrl, a_server_that_is_away_is_told_from_a_wrong_input) {
+  const TemporaryFolder folder;
+  const std::string url = "postgresql:///plumb?host=" + folder.path().string();
+  EXPECT_THAT(error_of(Error::Kind::kTryAgain, url), HasSubstr("away"));
+  EXPECT_THROW((void)open_store(url), ServerAway);
+  EXPECT_EQ(store_identity(url), url);
 }
 
 TEST(StoreUrl, folders_are_made_and_odd_names_taken_as_they_are) {

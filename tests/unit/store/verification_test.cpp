@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/store/sqlite/verification.hpp"
+#include "harness/store/tables/verification.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/store/postgresql/postgresql_connection.hpp"
+
+#include <fmt/format.h>
+#include <libpq-fe.h>
+
+#include <array>
+#include <utility>
+
+#include "harness/base/error.hpp"
+#include "harness/base/hash64.hpp"
+#include "harness/store/postgresql/postgresql_failure.hpp"
+#include "harness/store/postgresql/postgresql_url.hpp"
+
+namespace plumb::store {
+namespace {
+
+// What is queued is bounded, so that neither side waits for the other to read.
+constexpr int kMaxQueued = 256;
+
+/// Parameters of a prepared statement as libpq takes them.
+struct Arrays {
+  explicit Arrays(std::span<const PostgresqlValue> values) {
+    for (const PostgresqlValue& value : values) {
+      pointers.push_back(value.is_null() ? nullptr : value.bytes().data());
+      lengths.push_back(static_cast<int>(value.bytes().size()));
+      formats.push_back(1);
+    }
+  }
+  [[nodiscard]] int count() const { return static_cast<int>(pointers.size()); }
+  std::vector<const char*> pointers;
+  std::vector<int> lengths;
+  std::vector<int> formats;
+};
+
+}  // namespace
+
+void FreeResult::operator()(pg_result* result) const noexcept {
+  PQclear(result);
+}
+
+void PostgresqlConnection::Close::operator()(pg_conn* handle) const noexcept {
+  PQfinish(handle);
+}
+
+PostgresqlConnection::PostgresqlConnection(std::string url,
+                                           bool for_reading,
+                                           std::chrono::milliseconds patience)
+    : url_(std::move(url)), for_reading_(for_reading) {
+  check_postgresql_url(url_);
+  // What stands before the URL may be set otherwise in it.
+  const std::array names{"connect_timeout",
+                         "keepalives_idle",
+                         "keepalives_interval",
+                         "keepalives_count",
+                         "tcp_user_timeout",
+                         "fallback_application_name",
+                         "dbname",
+                         "client_encoding",
+                         static_cast<const char*>(nullptr)};
+  const std::array values{"10",
+                          "15",
+                          "5",
+                          "3",
+                          "30000",
+                          "plumb",
+                          url_.c_str(),
+                          "UTF8",
+                          static_cast<const char*>(nullptr)};
+  handle_.reset(PQconnectdbParams(names.data(), values.data(), 1));
+  PLUMB_CHECK(handle_ != nullptr);
+  PQsetNoticeProcessor(
+      handle_.get(), [](void*, const char*) {}, nullptr);
+  if (PQstatus(handle_.get()) != CONNECTION_OK) {
+    throw_failed_connection(*handle_, url_);
+  }
+  set_up(patience);
+}
+
+void PostgresqlConnection::set_up(std::chrono::milliseconds patience) {
+  const char* const encoding = PQparameterStatus(handle_.get(), "server_encoding");
+  if (encoding == nullptr || std::string_view(encoding) != "UTF8") {
+    throw Error(Error::Kind::kEnvironment,
+                fmt::format("the database of the store '{}' has the encoding {}: make one with "
+                            "createdb --encoding UTF8 --template template0",
+                            url_,
+                            encoding == nullptr ? "unknown" : encoding));
+  }
+  // A server drops the locks of a client that stopped amid a transaction, or whose machine is gone.
+  (void)query(
+      fmt::format("set lock_timeout = {}; set idle_in_transaction_session_timeout = '60s'; "
+                  "set tcp_keepalives_idle = 15; set tcp_keepalives_interval = 5; "
+                  "set tcp_keepalives_count = 3; set jit = off",
+                  patience.count()));
+  const PostgresqlResult schema = query("select current_schema()");
+  if (PQgetisnull(schema.get(), 0, 0) != 0) {
+    throw Error(Error::Kind::kEnvironment,
+                fmt::format("the search path of '{}' names no schema that exists: make it with "
+                            "create schema",
+                            url_));
+  }
+  schema_ = PQgetvalue(schema.get(), 0, 0);
+}
+
+PostgresqlResult PostgresqlConnection::checked(pg_result* raw) const {
+  PostgresqlResult result(raw);
+  switch (PQresultStatus(raw)) {
+    case PGRES_COMMAND_OK:
+    case PGRES_TUPLES_OK:
+    case PGRES_COPY_IN:
+    case PGRES_PIPELINE_SYNC:
+      return result;
+    default:
+      throw_failure(*handle_, raw, url_);
+  }
+}
+
+PostgresqlResult PostgresqlConnection::query(const std::string& sql) {
+  drain();
+  return checked(PQexec(handle_.get(), sql.c_str()));
+}
+
+PostgresqlResult PostgresqlConnection::run(const std::string& statement,
+                                           std::span<const PostgresqlValue> parameters) {
+  drain();
+  const Arrays arrays(parameters);
+  return checked(PQexecPrepared(handle_.get(),
+                                statement.c_str(),
+                                arrays.count(),
+                                arrays.pointers.data(),
+                                arrays.lengths.data(),
+                                arrays.formats.data(),
+                                1));
+}
+
+void PostgresqlConnection::queue(const std::string& statement,
+                                 std::span<const PostgresqlValue> parameters) {
+  if (queued_ == kMaxQueued) {
+    drain();
+  }
+  const Arrays arrays(parameters);
+  if ((queued_ == 0 && PQenterPipelineMode(handle_.get()) == 0) ||
+      PQsendQueryPrepared(handle_.get(),
+                          statement.c_str(),
+                          arrays.count(),
+                          arrays.pointers.data(),
+                          arrays.lengths.data(),
+                          arrays.formats.data(),
+                          1) == 0) {
+    throw_failure(*handle_, nullptr, url_);
+  }
+  ++queued_;
+}
+
+void PostgresqlConnection::drain() {
+  if (queued_ == 0) {
+    return;
+  }
+  const int expected = std::exchange(queued_, 0);
+  if (PQpipelineSync(handle_.get()) == 0) {
+    throw_failure(*handle_, nullptr, url_);
+  }
+  PostgresqlResult failed;
+  for (int answer = 0; answer < expected; ++answer) {
+    while (pg_result* const raw = PQgetResult(handle_.get())) {
+      PostgresqlResult result(raw);
+      const ExecStatusType status = PQresultStatus(raw);
+      if (!failed && status != PGRES_COMMAND_OK && status != PGRES_TUPLES_OK) {
+        failed = std::move(result);
+      }
+    }
+  }
+  const PostgresqlResult end(PQgetResult(handle_.get()));
+  (void)PQexitPipelineMode(handle_.get());
+  if (failed || PQresultStatus(end.get()) != PGRES_PIPELINE_SYNC) {
+    throw_failure(*handle_, failed.get(), url_);
+  }
+}
+
+PostgresqlResult PostgresqlConnection::describe(const std::string& statement,
+                                                const std::string& sql) {
+  drain();
+  (void)checked(PQprepare(handle_.get(), statement.c_str(), sql.c_str(), 0, nullptr));
+  return checked(PQdescribePrepared(handle_.get(), statement.c_str()));
+}
+
+void PostgresqlConnection::copy(const std::string& sql, std::string_view bytes) {
+  (void)query(sql);
+  constexpr std::size_t kChunk = std::size_t{1} << 20U;
+  while (!bytes.empty()) {
+    const std::string_view chunk = bytes.substr(0, kChunk);
+    if (PQputCopyData(handle_.get(), chunk.data(), static_cast<int>(chunk.size())) != 1) {
+      throw_failure(*handle_, nullptr, url_);
+    }
+    bytes.remove_prefix(chunk.size());
+  }
+  if (PQputCopyEnd(handle_.get(), nullptr) != 1) {
+    throw_failure(*handle_, nullptr, url_);
+  }
+  const PostgresqlResult copied = checked(PQgetResult(handle_.get()));
+  while (pg_result* const rest = PQgetResult(handle_.get())) {
+    PQclear(rest);
+  }
+}
+
+std::string PostgresqlConnection::new_statement_name() {
+  return fmt::format("s{}", ++statements_);
+}
+
+void PostgresqlConnection::begin(TransactionKind kind) {
+  if (kind == TransactionKind::kRead) {
+    (void)query("begin isolation level repeatable read, read only");
+    return;
+  }
+  if (for_reading_) {
+    throw Error(Error::Kind::kEnvironment,
+                fmt::format("cannot write to the store '{}': it was not opened as writable", url_));
+  }
+  // Writers exclude each other, as in SQLite: numbers are given by the program.
+  (void)query(
+      fmt::format("begin isolation level read committed, read write; "
+                  "select pg_advisory_xact_lock({})",
+                  lock_number("writers")));
+}
+
+void PostgresqlConnection::commit(TransactionKind kind) {
+  drain();
+  const PostgresqlResult done =
+      query(kind == TransactionKind::kWrite ? "update store_writes set count = count + 1; commit"
+                                            : "commit");
+  // A transaction in which something failed ends with "ROLLBACK" and without an error.
+  PLUMB_CHECK(std::string_view(PQcmdStatus(done.get())) == "COMMIT");
+}
+
+void PostgresqlConnection::rollback() noexcept {
+  try {
+    drain();
+  } catch (const Error&) {
+    // It is all rolled back.
+  }
+  if (PQtransactionStatus(handle_.get()) != PQTRANS_IDLE) {
+    PQclear(PQexec(handle_.get(), "rollback"));
+  }
+  drop_locks();
+}
+
+std::int64_t PostgresqlConnection::lock_number(std::string_view of) const {
+  const std::string text = schema_ + '/' + std::string(of);
+  return static_cast<std::int64_t>(hash64(std::as_bytes(std::span(text))));
+}
+
+void PostgresqlConnection::unlock(std::int64_t lock) noexcept {
+  locks_to_drop_.push_back(lock);
+  if (PQtransactionStatus(handle_.get()) != PQTRANS_INERROR && queued_ == 0) {
+    drop_locks();
+  }
+}
+
+void PostgresqlConnection::drop_locks() noexcept {
+  for (const std::int64_t lock : std::exchange(locks_to_drop_, {})) {
+    const std::string sql = fmt::format("select pg_advisory_unlock({})", lock);
+    PQclear(PQexec(handle_.get(), sql.c_str()));  // A lost connection has lost its locks.
+  }
+}
+
+}  // namespace plumb::store

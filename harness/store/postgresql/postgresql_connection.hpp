@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "harness/store/postgresql/postgresql_value.hpp"
+#include "harness/store/tables/connection.hpp"
+
+struct pg_conn;
+struct pg_result;
+
+namespace plumb::store {
+
+struct FreeResult {
+  void operator()(pg_result* result) const noexcept;
+};
+/// Owner of one answer of a server.
+using PostgresqlResult = std::unique_ptr<pg_result, FreeResult>;
+
+/// Owner of one connection to a PostgreSQL database. The tables are in the first schema of its
+/// search path.
+///
+/// Every member that talks to the server throws ServerAway if it went away, Error{kTryAgain} if
+/// another process keeps a lock for too long, and Error{kEnvironment} for rights, a full disk or
+/// damage.
+class PostgresqlConnection final : public Connection {
+ public:
+  /// Connects. `patience` is how long a statement waits for other connections. Throws Error{kUser}
+  /// for a URL that holds a password.
+  PostgresqlConnection(std::string url, bool for_reading, std::chrono::milliseconds patience);
+
+  /// Sends a query and returns its answer. Throws if it failed.
+  PostgresqlResult query(const std::string& sql);
+  /// Runs a prepared statement.
+  PostgresqlResult run(const std::string& statement, std::span<const PostgresqlValue> parameters);
+  /// Sends a prepared statement without waiting for its answer, which is of no interest. If it
+  /// fails, the next call that waits throws.
+  void queue(const std::string& statement, std::span<const PostgresqlValue> parameters);
+  /// Prepares a statement, and returns the answer that describes it.
+  PostgresqlResult describe(const std::string& statement, const std::string& sql);
+  /// Sends what COPY … FROM STDIN expects.
+  void copy(const std::string& sql, std::string_view bytes);
+  /// Returns a name for a prepared statement, new in each call.
+  [[nodiscard]] std::string new_statement_name();
+  /// Drops a lock of this session, as soon as the transaction allows it.
+  void unlock(std::int64_t lock) noexcept;
+
+  [[nodiscard]] std::string name() const override { return url_; }
+  [[nodiscard]] bool read_only() const override { return for_reading_; }
+  [[nodiscard]] std::int64_t revision() override;
+  [[nodiscard]] Bytes size() override;
+  [[nodiscard]] std::unique_ptr<Statement> prepare(const std::string& sql) override;
+  [[nodiscard]] std::unique_ptr<Statement> prepare_insert(const std::string& table,
+                                                          std::string_view columns,
+                                                          std::size_t count) override;
+  // A copy has a start of its own; the rows of one are in memory.
+  [[nodiscard]] std::size_t rows_per_insert() const override { return 1024; }
+  void execute(const std::string& sql) override { (void)query(sql); }
+  void begin(TransactionKind kind) override;
+  void commit(TransactionKind kind) override;
+  void rollback() noexcept override;
+  [[nodiscard]] std::unique_ptr<RunLock> try_lock(const results::RunId& run) override;
+  [[nodiscard]] Contents contents() override;
+  [[nodiscard]] std::string history_sql() const override;
+  [[nodiscard]] std::string migration_sql(std::string_view sql) const override;
+  [[nodiscard]] std::vector<std::string> structural_faults() override;
+  void shrink() override;
+
+ private:
+  struct Close {
+    void operator()(pg_conn* handle) const noexcept;
+  };
+  void set_up(std::chrono::milliseconds patience);
+  /// Returns an answer. Throws the Error for one that says that something failed.
+  PostgresqlResult checked(pg_result* result) const;
+  /// Waits for what was queued. Throws for the first that failed.
+  void drain();
+  [[nodiscard]] std::int64_t lock_number(std::string_view of) const;
+  void drop_locks() noexcept;
+
+  std::string url_;
+  bool for_reading_;
+  std::unique_ptr<pg_conn, Close> handle_;
+  std::string schema_;
+  int queued_ = 0;
+  int statements_ = 0;
+  std::vector<std::int64_t> locks_to_drop_;
+};
+
+}  // namespace plumb::store

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "harness/base/units.hpp"
+#include "harness/results/run.hpp"
+#include "harness/store/tables/statement.hpp"
+
+namespace plumb::store {
+
+/// Lock of one run. It ends with this object, or when its process dies.
+class RunLock {
+ public:
+  RunLock() = default;
+  virtual ~RunLock() = default;
+  RunLock(const RunLock&) = delete;
+  RunLock& operator=(const RunLock&) = delete;
+  RunLock(RunLock&&) = delete;
+  RunLock& operator=(RunLock&&) = delete;
+};
+
+/// What a transaction does.
+enum class TransactionKind {
+  kRead,   ///< one snapshot for several statements
+  kWrite,  ///< excludes other writers at once, waiting for them
+};
+
+/// Connection to the database of a store. For one thread at a time. It is all that a kind of
+/// database must provide: the tables above it are the same in each.
+class Connection {
+ public:
+  Connection() = default;
+  virtual ~Connection() = default;
+  Connection(const Connection&) = delete;
+  Connection& operator=(const Connection&) = delete;
+
+  /// Returns what messages call the store: a path, or a URL. It holds no password.
+  [[nodiscard]] virtual std::string name() const = 0;
+  [[nodiscard]] virtual bool read_only() const = 0;
+  /// Returns a number that changes when another connection has committed something.
+  [[nodiscard]] virtual std::int64_t revision() = 0;
+  /// Returns the room that the store takes.
+  [[nodiscard]] virtual Bytes size() = 0;
+
+  /// Prepares a statement. Its parameters are written as `?`.
+  [[nodiscard]] virtual std::unique_ptr<Statement> prepare(const std::string& sql) = 0;
+  /// Prepares the insertion of `count` rows into some columns of a table, the values of which are
+  /// bound row by row. At most rows_per_insert() rows.
+  [[nodiscard]] virtual std::unique_ptr<Statement> prepare_insert(const std::string& table,
+                                                                  std::string_view columns,
+                                                                  std::size_t count) = 0;
+  [[nodiscard]] virtual std::size_t rows_per_insert() const = 0;
+  /// Runs statements and ignores their rows.
+  virtual void execute(const std::string& sql) = 0;
+
+  virtual void begin(TransactionKind kind) = 0;
+  /// Commits. Throws Error{kEnvironment} if what was written is nowhere.
+  virtual void commit(TransactionKind kind) = 0;
+  virtual void rollback() noexcept = 0;
+
+  /// Locks a run for this process. Returns nothing if another connection has locked it.
+  [[nodiscard]] virtual std::unique_ptr<RunLock> try_lock(const results::RunId& run) = 0;
+
+  /// What there is in a database.
+  struct Contents {
+    std::int64_t tables = 0;
+    bool has_history = false;  ///< the table migrations
+  };
+  /// Reads it with one statement: another process may make or migrate the store meanwhile.
+  [[nodiscard]] virtual Contents contents() = 0;
+  /// Returns the statements that make the table migrations, and what this kind needs besides.
+  [[nodiscard]] virtual std::string history_sql() const = 0;
+  /// Returns the SQL of a migration as this kind of database takes it.
+  [[nodiscard]] virtual std::string migration_sql(std::string_view sql) const = 0;
+
+  /// Returns what is wrong with the files, the schema and the references, one line per fault.
+  [[nodiscard]] virtual std::vector<std::string> structural_faults() = 0;
+  /// Gives free room back, or makes it ready for new rows. Not within a transaction.
+  virtual void shrink() = 0;
+
+ protected:
+  Connection(Connection&&) = default;
+  Connection& operator=(Connection&&) = default;
+};
+
+}  // namespace plumb::store

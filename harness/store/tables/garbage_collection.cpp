@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/store/tables/garbage_collection.hpp"
+
+#include <vector>
+
+#include "harness/base/error.hpp"
+
+namespace plumb::store {
+namespace {
+
+constexpr const char* kRemoveRaces =
+    "delete from measurements where id >= ? and id < ? and purpose = 'race' "
+    "and outcome in ('ok', 'unstable') "
+    "and not exists (select 1 from reused_rows u where u.measurement = measurements.id) "
+    "and not exists (select 1 from derived_inputs d where d.measurement = measurements.id) "
+    "returning id";
+constexpr const char* kDropSamples =
+    "update measurements set samples = null where id >= ? and id < ? and samples is not null "
+    "and not exists (select 1 from reused_rows u join tags t on t.run = u.run "
+    "where u.measurement = measurements.id) returning id";
+constexpr const char* kCount =
+    "select count(*) from measurements m where m.id >= ? and m.id < ? "
+    "and m.outcome in ('ok', 'unstable')";
+
+// Runs that may go: old, without a tag or a decision of a person, not going on, not the newest. A
+// later run must not take the number of a removed one, of which its rows' ids are made.
+constexpr const char* kFindDoomed =
+    "insert into doomed select number from runs where started < ? and state <> 'running' "
+    "and number < (select max(number) from runs) "
+    "and not exists (select 1 from tags t where t.run = runs.number) "
+    "and not exists (select 1 from derived d where d.run = runs.number "
+    "and d.kind in ('baseline', 'change'))";
+// What a staying run needs: rows that it reuses or derives from, and its newest calibration.
+constexpr const char* kSpareNeeded =
+    "delete from doomed where run in ("
+    "select m.run from reused_rows u join measurements m on m.id = u.measurement "
+    "where u.run not in (select run from doomed) "
+    "union select m.run from derived_inputs i join derived d on d.id = i.derived "
+    "join measurements m on m.id = i.measurement where d.run not in (select run from doomed) "
+    "union select d.run from derived d where d.kind = 'calibration' "
+    "and not exists (select 1 from derived n where n.kind = 'calibration' "
+    "and n.subject = d.subject and n.id > d.id) "
+    "and exists (select 1 from runs r join environments e on e.number = r.environment "
+    "where e.id = d.subject and r.number not in (select run from doomed)))";
+// The newest runs of a key are found anew where one of them goes: see 0002_newest_runs.sql.
+constexpr const char* kFindStale =
+    "insert into stale select layer_key, cache, environment from newest_runs "
+    "where timed_run in (select run from doomed) or settled_run in (select run from doomed)";
+constexpr const char* kRemoveStale =
+    "delete from newest_runs where exists (select 1 from stale s where "
+    "s.layer_key = newest_runs.layer_key and s.cache = newest_runs.cache "
+    "and s.environment = newest_runs.environment)";
+constexpr const char* kRenewStale =
+    "insert into newest_runs "
+    "(layer_key, cache, environment, timed_run, timed_started, settled_run, settled_started) "
+    "select s.layer_key, s.cache, s.environment, "
+    "max(case when s.timed_rank = 1 and s.timed = 1 then s.run end), "
+    "max(case when s.timed_rank = 1 and s.timed = 1 then s.started end), "
+    "max(case when s.settled_rank = 1 then s.run end), "
+    "max(case when s.settled_rank = 1 then s.started end) "
+    "from (select g.*, "
+    "row_number() over (partition by g.layer_key, g.cache, g.environment "
+    "order by g.timed desc, g.started desc, g.run desc) as timed_rank, "
+    "row_number() over (partition by g.layer_key, g.cache, g.environment "
+    "order by g.started desc, g.run desc) as settled_rank "
+    "from (select m.layer_key, m.cache, r.environment, m.run, r.started, "
+    "max(case when m.outcome in ('ok', 'unstable') then 1 else 0 end) as timed "
+    "from measurements m join runs r on r.number = m.run "
+    "join stale t on t.layer_key = m.layer_key and t.cache = m.cache "
+    "and t.environment = r.environment "
+    "where m.purpose in ('full', 'confirm') "
+    "and m.outcome in ('ok', 'unstable', 'unsupported', 'wrong_result', 'out_of_memory') "
+    "group by m.layer_key, m.cache, r.environment, m.run, r.started) g) s "
+    "group by s.layer_key, s.cache, s.environment";
+
+std::size_t count_doomed(StoreTables& tables) {
+  const StatementUse count = tables.statements.use("select count(*) from doomed");
+  PLUMB_CHECK(count->step());
+  return static_cast<std::size_t>(count->integer());
+}
+
+void execute(StoreTables& tables, const char* sql) {
+  const StatementUse statement = tables.statements.use(sql);
+  static_cast<void>(statement->step());
+}
+
+/// Notes the runs to remove in the table doomed of this connection. A run that is spared may need
+/// further ones, so this looks until nothing changes.
+std::size_t find_doomed(StoreTables& tables, Timestamp before) {
+  tables.connection.execute(
+      "create temp table if not exists doomed (run integer primary key); delete from doomed; "
+      "create temp table if not exists stale (layer_key integer, cache text, environment integer); "
+      "delete from stale");
+  {
+    const StatementUse find = tables.statements.use(kFindDoomed);
+    find->bind(before);
+    static_cast<void>(find->step());
+  }
+  std::size_t count = count_doomed(tables);
+  for (std::size_t last = count + 1; count != last && count > 0;) {
+    last = count;
+    execute(tables, kSpareNeeded);
+    count = count_doomed(tables);
+  }
+  return count;
+}
+
+void remove_doomed(StoreTables& tables) {
+  execute(tables, kFindStale);
+  execute(tables, kRemoveStale);
+  execute(tables,
+          "delete from derived_inputs where derived in "
+          "(select id from derived where run in (select run from doomed))");
+  for (const char* const sql :
+       {"delete from derived where run in (select run from doomed)",
+        "delete from reused_rows where run in (select run from doomed)",
+        "delete from measurements where run in (select run from doomed)",
+        "delete from leases where run in (select run from doomed)",
+        "delete from runs where number in (select run from doomed)",
+        "delete from suites where hash not in (select resolved_hash from runs)"}) {
+    execute(tables, sql);
+  }
+  execute(tables, kRenewStale);
+  tables.measurements.forget();
+}
+
+std::vector<results::RunId> old_untagged_runs(StoreTables& tables, Timestamp before) {
+  const StatementUse statement = tables.statements.use(
+      "select id from runs where started < ? "
+      "and not exists (select 1 from tags t where t.run = runs.number)");
+  statement->bind(before);
+  std::vector<results::RunId> ids;
+  while (statement->step()) {
+    ids.push_back(statement->text());
+  }
+  return ids;
+}
+
+}  // namespace
+
+CollectedGarbage collect_garbage_of(StoreTables& tables, Timestamp before) {
+  CollectedGarbage collected;
+  collected.runs = find_doomed(tables, before);
+  if (collected.runs > 0) {
+    remove_doomed(tables);
+  }
+  for (const results::RunId& id : old_untagged_runs(tables, before)) {
+    RunEntry entry = tables.runs.require(id);
+    const std::int64_t run = entry.run.number;
+    for (const char* const sql : {kRemoveRaces, kDropSamples}) {
+      const StatementUse statement = tables.statements.use(sql);
+      statement->bind(row_id_of(run, 0)).bind(row_id_of(run + 1, 0));
+      while (statement->step()) {
+        ++collected.rows;
+      }
+    }
+    const StatementUse count = tables.statements.use(kCount);
+    count->bind(row_id_of(run, 0)).bind(row_id_of(run + 1, 0));
+    PLUMB_CHECK(count->step());
+    entry.rows_ok = count->integer();
+    tables.runs.store(entry);
+  }
+  return collected;
+}
+
+}  // namespace plumb::store

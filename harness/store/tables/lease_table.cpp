@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/store/tables/lease_table.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <array>
+#include <string>
+
+#include "harness/base/error.hpp"
+#include "harness/base/timestamp.hpp"
+
+namespace plumb::store {
+namespace {
+
+/// Returns who this process is, for people: nothing is decided by it.
+std::string owner_text() {
+  std::array<char, 256> host{};
+  const bool known = gethostname(host.data(), host.size() - 1) == 0;
+  return fmt::format("process {} on {}", getpid(), known ? host.data() : "an unknown host");
+}
+
+}  // namespace
+
+std::optional<Lease> LeaseTable::take(std::int64_t run_number, const results::RunId& run) {
+  if (held_.contains(run)) {
+    return std::nullopt;
+  }
+  std::unique_ptr<RunLock> lock = statements_.connection().try_lock(run);
+  if (!lock) {
+    return std::nullopt;
+  }
+  const StatementUse statement = statements_.use(
+      "insert into leases (run, fence, owner, taken) values (?, 1, ?, ?) on conflict (run) do "
+      "update set fence = leases.fence + 1, owner = excluded.owner, taken = excluded.taken "
+      "returning fence");
+  const std::string owner = owner_text();
+  statement->bind(run_number).bind(std::string_view(owner)).bind(current_time());
+  PLUMB_CHECK(statement->step());
+  return Lease{run, statement->integer(), std::move(lock)};
+}
+
+void LeaseTable::hold(Lease lease) {
+  held_.erase(lease.run);
+  results::RunId run = lease.run;
+  held_.emplace(std::move(run), std::move(lease));
+}
+
+bool LeaseTable::check(std::int64_t run_number, const results::RunId& run) {
+  const auto held = held_.find(run);
+  if (held == held_.end()) {
+    return false;
+  }
+  const StatementUse statement = statements_.use("select fence, owner from leases where run = ?");
+  statement->bind(run_number);
+  const bool found = statement->step();
+  if (found && statement->integer() == held->second.fence) {
+    return true;
+  }
+  throw Error(Error::Kind::kEnvironment,
+              fmt::format("run {} was taken over by {}, which continues it: this process stores no "
+                          "further results; its earlier results are kept",
+                          run,
+                          found ? statement->text() : std::string("an unknown process")));
+}
+
+}  // namespace plumb::store

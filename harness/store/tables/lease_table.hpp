@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+
+#include "harness/results/run.hpp"
+#include "harness/store/tables/statement_cache.hpp"
+
+namespace plumb::store {
+
+/// Right of this connection to write to one run: a lock, and the fence, a number that grows with
+/// every owner.
+struct Lease {
+  results::RunId run;
+  std::int64_t fence;
+  std::unique_ptr<RunLock> lock;
+};
+
+/// Writer and reader of the table leases, and keeper of this connection's own. The caller opens the
+/// transactions, and calls hold() and release() after they were committed.
+class LeaseTable {
+ public:
+  explicit LeaseTable(StatementCache& statements) : statements_(statements) {}
+
+  /// Takes a run. Returns nothing if a live process has it, or if this connection had it already.
+  [[nodiscard]] std::optional<Lease> take(std::int64_t run_number, const results::RunId& run);
+  void hold(Lease lease);
+  void release(const results::RunId& run) { held_.erase(run); }
+  /// Returns whether this connection has the run. Throws Error{kEnvironment} if another process
+  /// took it over.
+  [[nodiscard]] bool check(std::int64_t run_number, const results::RunId& run);
+
+ private:
+  StatementCache& statements_;
+  std::map<results::RunId, Lease> held_;
+};
+
+}  // namespace plumb::store

@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/store/tables/measurement_row.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "harness/base/error.hpp"
+#include "harness/results/results_json.hpp"
+#include "harness/results/sample_codec.hpp"
+#include "harness/store/content_hash.hpp"
+#include "harness/store/tables/damage.hpp"
+
+namespace plumb::store {
+namespace {
+
+template <typename Value>
+Value known(std::optional<Value> value, std::string_view word, results::RowId row) {
+  if (!value) {
+    throw damaged_store(fmt::format("row {} of the store holds the unknown word '{}'", row, word));
+  }
+  return *value;
+}
+
+bool is_plain(const std::string& text) {
+  unsigned bits = 0;
+  for (const char c : text) {
+    bits |= static_cast<unsigned char>(c);
+  }
+  return bits < 0x80U;
+}
+
+std::string in_utf8(const std::string& text) {
+  using nlohmann::json;
+  return json::parse(json(text).dump(-1, ' ', false, json::error_handler_t::replace))
+      .get<std::string>();
+}
+
+bool is_storable(const results::Attributes& attributes) {
+  return std::all_of(attributes.begin(), attributes.end(), [](const auto& attribute) {
+    return results::is_attribute_name(attribute.first) && is_plain(attribute.second);
+  });
+}
+
+bool is_finite(const results::Reading& reading) {
+  return std::isfinite(reading.median) && std::isfinite(reading.low) && std::isfinite(reading.high);
+}
+
+bool is_storable(const results::Readings& readings) {
+  return std::all_of(readings.begin(), readings.end(), [](const auto& reading) {
+    return results::is_attribute_name(reading.first) && is_finite(reading.second);
+  });
+}
+
+/// Parses the text of a column with `read`. A null column reads as an empty value.
+template <typename Value>
+Value read_json(const std::string& text, Value (*read)(std::string_view), results::RowId row) {
+  if (text.empty()) {
+    return {};
+  }
+  try {
+    return read(text);
+  } catch (const Error& problem) {
+    throw damaged_store(fmt::format("row {} of the store: {}", row, problem.what()));
+  }
+}
+
+void require_finite(const results::Measurement& row) {
+  const measure::SampleSummary& summary = row.summary;
+  const Seconds none{};
+  for (const Seconds time : {summary.median,
+                             summary.interval.low,
+                             summary.interval.high,
+                             summary.min,
+                             summary.p90,
+                             summary.mean,
+                             row.floor,
+                             row.creation.value_or(none),
+                             row.first_call.value_or(none),
+                             row.reorder.value_or(none),
+                             row.wall,
+                             Seconds(row.disturbance.steal_ratio.value_or(0.0)),
+                             Seconds(row.disturbance.load.value_or(0.0)),
+                             Seconds(row.disturbance.pressure_ratio.value_or(0.0))}) {
+    if (!std::isfinite(time.count())) {
+      throw Error(Error::Kind::kInternal,
+                  fmt::format("a time of '{}' ({}) is {}; please report this bug",
+                              row.key.text,
+                              row.variant,
+                              time.count()));
+    }
+  }
+}
+
+}  // namespace
+
+std::optional<results::Measurement> repaired(const results::Measurement& row) {
+  require_finite(row);
+  const bool nan_error = row.maximum_error && std::isnan(*row.maximum_error);
+  if (!nan_error && is_plain(row.outcome.reason) && is_plain(row.variant) &&
+      is_plain(row.output_hash) && is_plain(row.key.text) && is_storable(row.attributes) &&
+      is_storable(row.readings)) {
+    return std::nullopt;
+  }
+  results::Measurement copy = row;
+  if (nan_error) {
+    copy.maximum_error = std::numeric_limits<double>::infinity();
+  }
+  for (std::string* const text :
+       {&copy.outcome.reason, &copy.variant, &copy.output_hash, &copy.key.text}) {
+    *text = in_utf8(*text);
+  }
+  std::erase_if(copy.attributes,
+                [](auto& each) { return !results::is_attribute_name(each.first); });
+  for (auto& [name, text] : copy.attributes) {
+    text = in_utf8(text);
+  }
+  std::erase_if(copy.readings, [](auto& each) {
+    return !results::is_attribute_name(each.first) || !is_finite(each.second);
+  });
+  return copy;
+}
+
+std::int64_t row_checksum(const results::Measurement& row,
+                          std::int64_t run,
+                          std::int64_t key,
+                          std::int64_t variant) {
+  ContentHash hash;
+  hash.add(run).add(key).add(variant);
+  hash.add(to_text(row.cache)).add(to_text(row.purpose)).add(to_text(row.outcome.kind));
+  hash.add(std::string_view(row.outcome.reason));
+  hash.add_flag(row.library_choice).add_flag(row.reference_implementation);
+  const measure::SampleSummary& summary = row.summary;
+  hash.add(row.repetitions).add(static_cast<std::int64_t>(summary.n));
+  hash.add(summary.median).add(summary.interval.low).add(summary.interval.high);
+  hash.add(summary.min).add(summary.p90).add(summary.mean).add_flag(summary.min_has_company);
+  hash.add(row.floor).add(row.creation).add(row.first_call).add(row.reorder);
+  hash.add(row.workspace.value).add(row.maximum_error).add(std::string_view(row.output_hash));
+  hash.add(row.disturbance.involuntary_switches).add(row.disturbance.steal_ratio);
+  hash.add(row.disturbance.load).add(row.disturbance.pressure_ratio);
+  hash.add_flag(row.disturbance.disturbed);
+  hash.add(row.attempt).add(row.process);
+  hash.add(std::int64_t{row.started.time_since_epoch().count()}).add(row.wall);
+  // Rows without attributes or readings keep the checksum from before these existed.
+  if (!row.attributes.empty()) {
+    hash.add(std::string_view(results::to_json(row.attributes)));
+  }
+  if (!row.readings.empty()) {
+    hash.add(std::string_view(to_json(row.readings)));
+  }
+  return hash.stored();
+}
+
+const std::string_view kInsertColumns =
+    "id, run, layer_key, variant, cache, purpose, outcome, reason, "
+    "library_choice, reference_implementation, samples, repetitions, n, median_seconds, "
+    "low_seconds, high_seconds, min_seconds, p90_seconds, mean_seconds, min_has_company, "
+    "floor_seconds, creation_seconds, first_call_seconds, reorder_seconds, workspace_bytes, "
+    "maximum_error, output_hash, involuntary_switches, steal_ratio, load, pressure_ratio, "
+    "disturbed, attempt, process, started, wall_seconds, checksum, attributes, readings";
+
+void bind_row(Statement& statement,
+              const RowPlace& place,
+              const results::Measurement& row,
+              std::string_view samples,
+              const std::string& readings) {
+  const auto bind_text_or_null = [&](const std::string& text) {
+    text.empty() ? statement.bind_null() : statement.bind(std::string_view(text));
+  };
+  const measure::SampleSummary& summary = row.summary;
+  statement.bind(place.id).bind(place.run).bind(place.key).bind(place.variant);
+  statement.bind(to_text(row.cache)).bind(to_text(row.purpose)).bind(to_text(row.outcome.kind));
+  bind_text_or_null(row.outcome.reason);
+  statement.bind_flag(row.library_choice).bind_flag(row.reference_implementation);
+  statement.bind_blob(samples).bind(row.repetitions).bind(static_cast<std::int64_t>(summary.n));
+  statement.bind(summary.median).bind(summary.interval.low).bind(summary.interval.high);
+  statement.bind(summary.min).bind(summary.p90).bind(summary.mean);
+  statement.bind_flag(summary.min_has_company);
+  statement.bind(row.floor).bind(row.creation).bind(row.first_call).bind(row.reorder);
+  statement.bind(row.workspace.value).bind(row.maximum_error);
+  bind_text_or_null(row.output_hash);
+  statement.bind(row.disturbance.involuntary_switches).bind(row.disturbance.steal_ratio);
+  statement.bind(row.disturbance.load).bind(row.disturbance.pressure_ratio);
+  statement.bind_flag(row.disturbance.disturbed).bind(row.attempt).bind(row.process);
+  statement.bind(row.started).bind(row.wall).bind(place.checksum).bind(place.attributes);
+  bind_text_or_null(readings);
+}
+
+const std::string_view kRowColumns =
+    "m.id, m.run, r.id, k.text, v.text, m.cache, m.purpose, m.outcome, m.reason, "
+    "m.library_choice, m.reference_implementation, m.samples, m.repetitions, m.n, "
+    "m.median_seconds, m.low_seconds, m.high_seconds, m.min_seconds, m.p90_seconds, "
+    "m.mean_seconds, m.min_has_company, m.floor_seconds, m.creation_seconds, "
+    "m.first_call_seconds, m.reorder_seconds, m.workspace_bytes, m.maximum_error, m.output_hash, "
+    "m.involuntary_switches, m.steal_ratio, m.load, m.pressure_ratio, m.disturbed, m.attempt, "
+    "m.process, m.started, m.wall_seconds, m.checksum, a.text, m.readings ";
+
+const std::string& select_rows_sql() {
+  static const std::string sql =
+      std::string("select ").append(kRowColumns) +
+      "from measurements m join runs r on r.number = m.run join layer_keys k on k.id = m.layer_key "
+      "join variants v on v.id = m.variant "
+      "left join attribute_sets a on a.id = m.attributes ";
+  return sql;
+}
+
+ReadRow read_row(Statement& statement) {
+  ReadRow result;
+  const results::RowId id = statement.integer();
+  result.stored.row = id;
+  result.run_number = statement.integer();
+  result.stored.run = statement.text();
+  results::Measurement& row = result.stored.measurement;
+  row.key.text = statement.text();
+  row.variant = statement.text();
+  std::string_view word = statement.text_view();
+  row.cache = known(results::parse_cache_mode(word), word, id);
+  word = statement.text_view();
+  row.purpose = known(results::parse_purpose(word), word, id);
+  word = statement.text_view();
+  row.outcome.kind = known(results::parse_outcome_kind(word), word, id);
+  row.outcome.reason = statement.text();
+  row.library_choice = statement.flag();
+  row.reference_implementation = statement.flag();
+  const std::string samples(statement.blob_view());
+  row.repetitions = statement.integer();
+  if (auto decoded = results::decode_samples(samples, row.repetitions)) {
+    row.samples = *std::move(decoded);
+  } else {
+    result.samples_intact = false;
+  }
+  row.summary.n = static_cast<std::size_t>(statement.integer());
+  row.summary.median = statement.seconds();
+  row.summary.interval.low = statement.seconds();
+  row.summary.interval.high = statement.seconds();
+  row.summary.min = statement.seconds();
+  row.summary.p90 = statement.seconds();
+  row.summary.mean = statement.seconds();
+  row.summary.min_has_company = statement.flag();
+  row.floor = statement.seconds();
+  row.creation = statement.optional_seconds();
+  row.first_call = statement.optional_seconds();
+  row.reorder = statement.optional_seconds();
+  row.workspace.value = statement.integer();
+  row.maximum_error = statement.optional_number();
+  row.output_hash = statement.text();
+  row.disturbance.involuntary_switches = statement.integer();
+  row.disturbance.steal_ratio = statement.optional_number();
+  row.disturbance.load = statement.optional_number();
+  row.disturbance.pressure_ratio = statement.optional_number();
+  row.disturbance.disturbed = statement.flag();
+  row.attempt = statement.integer();
+  row.process = statement.integer();
+  row.started = statement.time();
+  row.wall = statement.seconds();
+  result.checksum = statement.integer();
+  row.attributes = read_json(statement.text(), &results::attributes_from_json, id);
+  row.readings = read_json(statement.text(), &results::readings_from_json, id);
+  return result;
+}
+
+std::string row_fault(const ReadRow& row) {
+  const results::StoredMeasurement& stored = row.stored;
+  const results::Measurement& measurement = stored.measurement;
+  const auto hash = [](const std::string& text) { return ContentHash().bytes(text).stored(); };
+  const auto fault = [&](const char* what) {
+    return fmt::format(
+        "row {} of run {} ({}): {}", stored.row, stored.run, measurement.key.text, what);
+  };
+  if (row.checksum !=
+      row_checksum(
+          measurement, hash(stored.run), hash(measurement.key.text), hash(measurement.variant))) {
+    return fault("does not match its checksum");
+  }
+  if (!row.samples_intact) {
+    return fault("its samples are damaged");
+  }
+  if (stored.row >> 32 != row.run_number) {
+    return fmt::format("row {}: belongs to run {} by its id, to {} by its column",
+                       stored.row,
+                       stored.row >> 32,
+                       row.run_number);
+  }
+  return {};
+}
+
+results::StoredMeasurement intact(ReadRow row) {
+  if (const std::string fault = row_fault(row); !fault.empty()) {
+    throw damaged_store(fault);
+  }
+  return std::move(row.stored);
+}
+
+}  // namespace plumb::store

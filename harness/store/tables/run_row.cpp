@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/store/tables/run_row.hpp"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "harness/base/error.hpp"
+#include "harness/results/json_object.hpp"
+#include "harness/store/content_hash.hpp"
+#include "harness/store/tables/damage.hpp"
+
+namespace plumb::store {
+namespace {
+
+using nlohmann::json;
+
+std::string dump(const json& value) {
+  return value.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+constexpr std::string_view kSelectRecord =
+    "select r.id, r.suite, r.suite_hash, r.resolved_hash, r.backend, r.stack, e.identity, r.facts, "
+    "r.shard, r.command, r.started, r.brief_checksum, {}, r.checksum, "
+    "(select count(*) from reused_rows u where u.run = r.number), {} "
+    "from runs r left join environments e on e.number = r.environment "
+    "left join suites s on s.hash = r.resolved_hash ";
+
+results::RunHeader header_of(BriefHeader&& brief) {
+  auto& [id, suite, suite_hash, resolved, backend, stack, identity, facts, shard, command] =
+      brief.texts;
+  results::RunHeader header;
+  try {
+    header.environment = {facts_from_text(identity), facts_from_text(facts)};
+    const json words = {{"command", results::parse_json(command)}};
+    header.command = results::JsonObject(words).texts("command", 1'000'000);
+  } catch (const Error& error) {
+    throw damaged_store(fmt::format("run {}: {}", id, error.what()));
+  }
+  header.id = std::move(id);
+  header.suite = std::move(suite);
+  header.suite_hash = std::move(suite_hash);
+  header.backend = std::move(backend);
+  header.stack = std::move(stack);
+  header.shard = std::move(shard);
+  header.started = brief.started;
+  return header;
+}
+
+}  // namespace
+
+std::int64_t BriefHeader::checksum() const {
+  ContentHash hash;
+  for (const std::string& text : texts) {
+    hash.add(std::string_view(text));
+  }
+  return hash.add(std::int64_t{started.time_since_epoch().count()}).stored();
+}
+
+BriefHeader brief_header(const results::RunHeader& header, const std::string& resolved_hash) {
+  return {{header.id,
+           header.suite,
+           header.suite_hash,
+           resolved_hash,
+           header.backend,
+           header.stack,
+           dump(header.environment.identity),
+           dump(header.environment.facts),
+           header.shard,
+           dump(header.command)},
+          header.started};
+}
+
+BriefHeader read_brief(Statement& statement) {
+  BriefHeader brief;
+  for (std::string& text : brief.texts) {
+    text = statement.text();
+  }
+  brief.started = statement.time();
+  return brief;
+}
+
+std::string facts_text(const results::Facts& facts) {
+  return dump(facts);
+}
+
+results::Facts facts_from_text(const std::string& text) {
+  const json value = {{"facts", results::parse_json(text)}};
+  return results::JsonObject(value).facts("facts");
+}
+
+std::int64_t progress_checksum(const RunEntry& entry) {
+  return ContentHash()
+      .add(entry.id_checksum)
+      .add(entry.run.number)
+      .add(entry.run.environment)
+      .add(entry.next_position)
+      .add(entry.rows_ok)
+      .add(entry.rows_failed)
+      .add(entry.reused_checksum)
+      .add(to_text(entry.state))
+      .add_flag(entry.finished.has_value())
+      .add(entry.finished ? entry.finished->time_since_epoch().count() : std::int64_t{0})
+      .stored();
+}
+
+RunEntry read_progress(Statement& statement, const results::RunId& id) {
+  RunEntry entry;
+  entry.id_checksum = ContentHash().bytes(id).stored();
+  entry.run.number = statement.integer();
+  entry.run.environment = statement.integer();
+  entry.next_position = statement.integer();
+  entry.rows_ok = statement.integer();
+  entry.rows_failed = statement.integer();
+  entry.reused_checksum = statement.integer();
+  const std::string state = statement.text();
+  const std::optional<results::RunState> known = results::parse_run_state(state);
+  entry.finished = statement.optional_time();
+  const std::optional<std::int64_t> checksum = statement.optional_integer();
+  if (!known) {
+    throw damaged_store(fmt::format("run {} has the unknown state '{}'", id, state));
+  }
+  entry.state = *known;
+  if (checksum && *checksum != progress_checksum(entry)) {
+    throw damaged_store(
+        fmt::format("run {}: its state, end and counts do not match their checksum", id));
+  }
+  return entry;
+}
+
+std::string select_run_sql(bool suite) {
+  return fmt::format(fmt::runtime(kSelectRecord), kProgressColumns, suite ? "s.resolved" : "''");
+}
+
+results::RunRecord read_run(Statement& statement, bool suite) {
+  BriefHeader brief = read_brief(statement);
+  const results::RunId id = brief.texts.front();
+  const std::optional<std::int64_t> guard = statement.optional_integer();
+  if (guard && *guard != brief.checksum()) {
+    throw damaged_store(fmt::format("run {}: its header does not match its checksum", id));
+  }
+  const RunEntry entry = read_progress(statement, id);
+  results::RunRecord record;
+  record.header = header_of(std::move(brief));
+  record.state = entry.state;
+  record.finished = entry.finished;
+  record.rows_ok = entry.rows_ok;
+  record.rows_failed = entry.rows_failed;
+  const std::int64_t checksum = statement.integer();
+  record.rows_reused = statement.integer();
+  record.header.resolved_suite = statement.text();
+  if (suite && checksum != run_checksum(record.header)) {
+    throw damaged_store(fmt::format("run {}: does not match its checksum", id));
+  }
+  return record;
+}
+
+std::int64_t run_checksum(const results::RunHeader& header) {
+  ContentHash hash;
+  for (const std::string* const text : {&header.id,
+                                        &header.suite,
+                                        &header.suite_hash,
+                                        &header.resolved_suite,
+                                        &header.backend,
+                                        &header.stack,
+                                        &header.shard}) {
+    hash.add(std::string_view(*text));
+  }
+  for (const results::Facts* const facts :
+       {&header.environment.identity, &header.environment.facts}) {
+    hash.add(std::string_view(dump(*facts)));
+  }
+  hash.add(std::string_view(dump(header.command)));
+  hash.add(std::int64_t{header.started.time_since_epoch().count()});
+  return hash.stored();
+}
+
+std::int64_t reuse_checksum(results::RowId row) {
+  return ContentHash().add(row).stored();
+}
+
+std::int64_t add_checksums(std::int64_t left, std::int64_t right) {
+  return static_cast<std::int64_t>(static_cast<std::uint64_t>(left) +
+                                   static_cast<std::uint64_t>(right));
+}
+
+}  // namespace plumb::store

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "harness/results/run.hpp"
+#include "harness/store/tables/newest_runs.hpp"
+#include "harness/store/tables/statement.hpp"
+
+namespace plumb::store {
+
+/// Data of a run that is needed to write to it. The part that changes while the run goes on has a
+/// checksum in the store.
+struct RunEntry {
+  NewestRuns::Run run;
+  std::int64_t id_checksum = 0;  ///< ContentHash of the run's id
+  std::int64_t next_position = 0;
+  std::int64_t rows_ok = 0;
+  std::int64_t rows_failed = 0;
+  std::int64_t reused_checksum = 0;  ///< sum of reuse_checksum() of the rows that it reuses
+  results::RunState state = results::RunState::kRunning;
+  std::optional<Timestamp> finished;
+};
+
+/// Header of a run without its suite, as the columns hold it. It has a checksum of its own, so that
+/// runs can be listed without reading their suites.
+struct BriefHeader {
+  /// id, suite, suite_hash, resolved_hash, backend, stack, identity, facts, shard, command
+  std::array<std::string, 10> texts;
+  Timestamp started{};
+
+  [[nodiscard]] std::int64_t checksum() const;
+};
+[[nodiscard]] BriefHeader brief_header(const results::RunHeader& header,
+                                       const std::string& resolved_hash);
+[[nodiscard]] BriefHeader read_brief(Statement& statement);
+
+/// Returns facts as the columns hold them.
+[[nodiscard]] std::string facts_text(const results::Facts& facts);
+/// Reads what facts_text() wrote. Throws Error{kUser}.
+[[nodiscard]] results::Facts facts_from_text(const std::string& text);
+
+/// Columns of the table runs (named r) that read_progress() reads.
+inline constexpr std::string_view kProgressColumns =
+    "r.number, r.environment, r.next_position, r.rows_ok, r.rows_failed, r.reused_checksum, "
+    "r.state, r.finished, r.progress_checksum";
+/// Reads kProgressColumns. Throws Error{kEnvironment} if they do not match their checksum.
+[[nodiscard]] RunEntry read_progress(Statement& statement, const results::RunId& id);
+[[nodiscard]] std::int64_t progress_checksum(const RunEntry& entry);
+
+/// Returns the statement that selects the columns for read_run(), first those of read_brief(). Add
+/// a condition on r (runs). Without `suite`, the resolved suite is left out, which may be large.
+[[nodiscard]] std::string select_run_sql(bool suite);
+/// Reads the current row of a statement: all but the tags. Throws Error{kEnvironment} for one that
+/// does not match its checksums.
+[[nodiscard]] results::RunRecord read_run(Statement& statement, bool suite);
+
+/// Returns the checksum of a run's header, which does not change while the run goes on.
+[[nodiscard]] std::int64_t run_checksum(const results::RunHeader& header);
+
+/// Returns the checksum of one row that a run reuses. Sums of them do not depend on the order.
+[[nodiscard]] std::int64_t reuse_checksum(results::RowId row);
+/// Returns the sum of two checksums, which wraps around.
+[[nodiscard]] std::int64_t add_checksums(std::int64_t left, std::int64_t right);
+
+}  // namespace plumb::store

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/store/tables/table_store.hpp"
+
+#include <fmt/format.h>
+
+#include "harness/base/error.hpp"
+#include "harness/store/tables/garbage_collection.hpp"
+#include "harness/store/tables/schema.hpp"
+#include "harness/store/tables/store_export.hpp"
+#include "harness/store/tables/store_import.hpp"
+#include "harness/store/tables/verification.hpp"
+
+namespace plumb::store {
+
+TableStore::TableStore(std::unique_ptr<Connection> connection, const StoreAccess& access)
+    : tables_(std::make_unique<StoreTables>(std::move(connection))) {
+  bring_up_to_date(tables_->connection, access.migrate, [this] { tables_->runs.guard_all(); });
+}
+
+RunTable::Entry TableStore::writable_run(const results::RunId& run) {
+  const RunTable::Entry entry = tables_->runs.require(run);
+  const bool taken = tables_->leases.check(entry.run.number, run);
+  if (entry.state == results::RunState::kFinished) {
+    throw Error(
+        Error::Kind::kInternal,
+        fmt::format("run {} is finished: nothing can be added to it; please report this bug", run));
+  }
+  if (!taken) {
+    throw Error(
+        Error::Kind::kInternal,
+        fmt::format("run {} was not taken before it was written to; please report this bug", run));
+  }
+  return entry;
+}
+
+void TableStore::begin_run(const results::RunHeader& header) {
+  std::optional<Lease> lease = write([&] {
+    tables_->runs.insert(header);
+    return tables_->leases.take(tables_->runs.require(header.id).run.number, header.id);
+  });
+  PLUMB_CHECK(lease.has_value());
+  tables_->leases.hold(std::move(*lease));
+}
+
+bool TableStore::take_run(const results::RunId& run) {
+  std::optional<Lease> lease = write([&]() -> std::optional<Lease> {
+    RunTable::Entry entry = tables_->runs.require(run);
+    if (entry.state == results::RunState::kFinished) {
+      return std::nullopt;
+    }
+    std::optional<Lease> taken = tables_->leases.take(entry.run.number, run);
+    if (taken) {
+      tables_->runs.count_rows(entry, {});  // it is running again
+    }
+    return taken;
+  });
+  if (lease) {
+    tables_->leases.hold(std::move(*lease));
+  }
+  return lease.has_value();
+}
+
+std::vector<results::RowId> TableStore::append(const results::RunId& run,
+                                               std::span<const results::Measurement> rows) {
+  return write([&] {
+    RunTable::Entry entry = writable_run(run);
+    std::vector<results::RowId> ids =
+        tables_->measurements.insert(entry.run, entry.id_checksum, entry.next_position, rows);
+    tables_->runs.count_rows(entry, rows);
+    return ids;
+  });
+}
+
+void TableStore::link_reused(const results::RunId& run, std::span<const results::RowId> rows) {
+  write([&] {
+    RunTable::Entry entry = writable_run(run);
+    tables_->measurements.link_reused(entry, rows);
+    tables_->runs.count_rows(entry, {});
+  });
+}
+
+void TableStore::finish_run(const results::RunId& run,
+                            results::RunState state,
+                            Timestamp finished) {
+  write([&] {
+    RunTable::Entry entry = writable_run(run);
+    entry.state = state;
+    entry.finished = state == results::RunState::kRunning ? std::nullopt : std::optional(finished);
+    tables_->runs.store(entry);
+  });
+  if (state != results::RunState::kRunning) {
+    tables_->leases.release(run);
+  }
+}
+
+std::vector<results::RunRecord> TableStore::runs() const {
+  return read([&] { return tables_->runs.records(RunTable::Detail::kBrief); });
+}
+
+results::RunRecord TableStore::find_run(const std::string& name) const {
+  return read(
+      [&] { return tables_->runs.record(tables_->runs.resolve(name), RunTable::Detail::kFull); });
+}
+
+std::vector<results::StoredMeasurement> TableStore::measurements(const results::RunId& run) const {
+  return read([&] { return tables_->measurements.of_run(tables_->runs.require(run), run); });
+}
+
+std::vector<results::StoredMeasurement> TableStore::reusable(
+    const std::string& environment_id,
+    std::span<const model::LayerKey> keys,
+    results::CacheMode cache,
+    std::optional<Timestamp> not_before) const {
+  return read(
+      [&] { return tables_->measurements.reusable(environment_id, keys, cache, not_before); });
+}
+
+std::vector<SeriesPoint> TableStore::series(const SeriesQuery& query) const {
+  return read([&] { return tables_->series.all(query); });
+}
+
+std::vector<std::optional<SeriesPoint>> TableStore::latest(
+    std::span<const SeriesQuery> queries) const {
+  return read([&] {
+    std::vector<std::optional<SeriesPoint>> points;
+    points.reserve(queries.size());
+    for (const SeriesQuery& query : queries) {
+      points.push_back(tables_->series.latest(query));
+    }
+    return points;
+  });
+}
+
+void TableStore::put_derived(std::span<const results::DerivedRecord> records) {
+  write([&] {
+    for (const results::DerivedRecord& record : records) {
+      tables_->derived.insert(tables_->runs.require(record.run).run.number, record);
+    }
+  });
+}
+
+std::vector<results::DerivedRecord> TableStore::derived(const results::RunId& run,
+                                                        const std::string& kind) const {
+  return read([&] { return tables_->derived.of_run(run, kind); });
+}
+
+std::optional<results::DerivedRecord> TableStore::latest_calibration(
+    const std::string& environment_id) const {
+  return read([&] { return tables_->derived.latest("calibration", environment_id); });
+}
+
+void TableStore::tag(const results::RunId& run, const std::string& tag) {
+  write([&] { tables_->runs.tag(run, tag); });
+}
+
+std::int64_t TableStore::revision() const {
+  return tables_->connection.revision();
+}
+
+Bytes TableStore::size() const {
+  return tables_->connection.size();
+}
+
+int TableStore::schema_version() const {
+  return read_schema_version(tables_->connection);
+}
+
+std::vector<std::string> TableStore::verify() const {
+  return read([&] { return verify_tables(*tables_); });
+}
+
+void TableStore::export_to(std::ostream& out, std::span<const results::RunId> runs) const {
+  read([&] { export_runs(*tables_, out, runs); });
+}
+
+std::size_t TableStore::import_from(std::istream& in) {
+  return write([&] { return import_runs(*tables_, in); });
+}
+
+CollectedGarbage TableStore::collect_garbage(Timestamp before) {
+  const CollectedGarbage collected = write([&] { return collect_garbage_of(*tables_, before); });
+  tables_->connection.shrink();
+  return collected;
+}
+
+}  // namespace plumb::store

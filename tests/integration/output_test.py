@@ -90,6 +90,8 @@ class Output(Command):
         series.write_text(json.dumps({"series": [{"id": "a", "values": [1.0] * 20}]}))
         foreign = self.folder / "google.json"
         foreign.write_text(json.dumps({"context": {}, "benchmarks": [{"name": "a", "real_time": 1.0, "cpu_time": 1.0, "time_unit": "ns", "iterations": 9}]}))
+        log = self.folder / "onednn.log"
+        log.write_text("onednn_verbose,exec,cpu,convolution,jit:avx2,forward,src_f32::blocked:abcd:f0,,,,0.5\n")
         export = self.folder / "runs.jsonl"
         self.plumb("store", "export", "-o", export)
         fake = ("--stack", "fake")
@@ -127,6 +129,7 @@ class Output(Command):
             "store import": [[export]],
             "store gc": [[]],
             "regret": [[]],
+            "trace": [["lenet", "--file", log], ["lenet", "--file", log, "--json"]],
             "matrix": [[], ["--json"], ["--list-views"]],
             "comment": [[f"{first}..{second}", "--dry-run"]],
         }

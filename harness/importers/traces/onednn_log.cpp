@@ -20,6 +20,7 @@ constexpr std::size_t kMaxFields = 64;
 constexpr std::size_t kMaxLayers = 1000;
 
 using Fields = std::vector<std::string_view>;
+using Kind = results::ExecutedCall::Kind;
 
 Fields split(std::string_view text, char separator) {
   Fields fields;
@@ -179,7 +180,6 @@ class LogReader {
                   fmt::format("the log has more than {} calls: trace fewer executions", kMaxCalls));
     }
     results::ExecutedCall call;
-    using Kind = results::ExecutedCall::Kind;
     call.kind =
         creates ? Kind::kCreation : (operation == "reorder" ? Kind::kReorder : Kind::kCompute);
     call.operation = cut(operation);

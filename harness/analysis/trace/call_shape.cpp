@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/analysis/trace/call_shape.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <charconv>
+#include <cstdint>
+#include <map>
+#include <numeric>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace plumb::analysis {
+namespace {
+
+using Dims = std::vector<std::int64_t>;
+
+/// ONNX operators that an operation executes, between spaces.
+constexpr std::array kOperators = std::to_array<std::pair<std::string_view, std::string_view>>({
+    // oneDNN
+    {"convolution", " Conv ConvInteger QLinearConv "},
+    {"deconvolution", " ConvTranspose "},
+    {"inner_product", " Gemm MatMul "},
+    {"matmul", " Gemm MatMul MatMulInteger QLinearMatMul "},
+    {"pooling", " MaxPool AveragePool GlobalAveragePool GlobalMaxPool "},
+    {"pooling_v2", " MaxPool AveragePool GlobalAveragePool GlobalMaxPool "},
+    {"batch_normalization", " BatchNormalization "},
+    {"layer_normalization", " LayerNormalization "},
+    {"eltwise", " Relu LeakyRelu Clip Sigmoid Tanh Elu Gelu Exp Sqrt Abs Log Erf HardSwish Pow "},
+    {"binary", " Add Sub Mul Div Max Min "},
+    {"sum", " Add Sum "},
+    {"lrn", " LRN "},
+    {"softmax", " Softmax LogSoftmax "},
+    {"softmax_v2", " Softmax LogSoftmax "},
+    {"concat", " Concat "},
+    {"resampling", " Resize Upsample "},
+    {"reduction", " ReduceMean ReduceSum ReduceMax GlobalAveragePool "},
+    {"shuffle", " Transpose "},
+    // ONNX Runtime: operators that are none of ONNX's
+    {"FusedConv", " Conv "},
+    {"NchwcConv", " Conv "},
+    {"FusedGemm", " Gemm "},
+    {"FusedMatMul", " MatMul "},
+    {"BiasGelu", " Add Gelu Erf "},
+    {"QuickGelu", " Mul Sigmoid "},
+    {"SkipLayerNormalization", " LayerNormalization "},
+    // PyTorch
+    {"aten::conv2d", " Conv "},
+    {"aten::conv1d", " Conv "},
+    {"aten::convolution", " Conv "},
+    {"aten::conv_transpose2d", " ConvTranspose "},
+    {"aten::linear", " Gemm MatMul "},
+    {"aten::addmm", " Gemm MatMul "},
+    {"aten::matmul", " MatMul Gemm "},
+    {"aten::mm", " MatMul Gemm "},
+    {"aten::bmm", " MatMul "},
+    {"aten::batch_norm", " BatchNormalization "},
+    {"aten::layer_norm", " LayerNormalization "},
+    {"aten::relu", " Relu "},
+    {"aten::relu_", " Relu "},
+    {"aten::relu6", " Clip "},
+    {"aten::hardtanh", " Clip "},
+    {"aten::hardtanh_", " Clip "},
+    {"aten::clamp", " Clip "},
+    {"aten::sigmoid", " Sigmoid "},
+    {"aten::tanh", " Tanh "},
+    {"aten::erf", " Erf "},
+    {"aten::gelu", " Gelu "},
+    {"aten::add", " Add "},
+    {"aten::add_", " Add "},
+    {"aten::sub", " Sub "},
+    {"aten::mul", " Mul "},
+    {"aten::div", " Div "},
+    {"aten::pow", " Pow "},
+    {"aten::sqrt", " Sqrt "},
+    {"aten::max_pool2d", " MaxPool "},
+    {"aten::avg_pool2d", " AveragePool "},
+    {"aten::adaptive_avg_pool2d", " AveragePool GlobalAveragePool "},
+    {"aten::mean", " ReduceMean GlobalAveragePool "},
+    {"aten::sum", " ReduceSum "},
+    {"aten::softmax", " Softmax "},
+    {"aten::log_softmax", " LogSoftmax "},
+    {"aten::cat", " Concat "},
+    {"aten::split", " Split "},
+    {"aten::flatten", " Flatten Reshape "},
+    {"aten::reshape", " Reshape Flatten "},
+    {"aten::view", " Reshape Flatten "},
+    {"aten::unsqueeze", " Unsqueeze "},
+    {"aten::squeeze", " Squeeze "},
+    {"aten::transpose", " Transpose "},
+    {"aten::permute", " Transpose "},
+    {"aten::dropout", " Dropout "},
+    {"aten::embedding", " Gather "},
+    {"aten::index_select", " Gather "},
+});
+
+std::string_view base_of(std::string_view onnx_op) {
+  const std::size_t domain = onnx_op.rfind('.');
+  return domain == std::string_view::npos ? onnx_op : onnx_op.substr(domain + 1);
+}
+
+/// Reads "mb1_ic64oc64_ih56…" as numbers by name.
+std::map<std::string, std::int64_t> numbers_by_name(std::string_view text) {
+  std::map<std::string, std::int64_t> numbers;
+  std::size_t at = 0;
+  while (at < text.size()) {
+    std::string name;
+    while (at < text.size() && std::isalpha(static_cast<unsigned char>(text[at])) != 0) {
+      name += text[at++];
+    }
+    std::int64_t value = 0;
+    const auto [end, error] = std::from_chars(text.data() + at, text.data() + text.size(), value);
+    if (error == std::errc() && !name.empty()) {
+      numbers.emplace(std::move(name), value);
+    }
+    at = std::max(static_cast<std::size_t>(end - text.data()), at + 1);
+  }
+  return numbers;
+}
+
+/// Reads "1x64x56x56" up to the first other character.
+Dims parse_dims(std::string_view text) {
+  Dims dims;
+  const char* at = text.data();
+  const char* const end = at + text.size();
+  while (at < end) {
+    std::int64_t extent = 0;
+    const auto [after, error] = std::from_chars(at, end, extent);
+    if (error != std::errc() || dims.size() >= 16) {
+      break;
+    }
+    dims.push_back(extent);
+    if (after == end || *after != 'x') {
+      break;
+    }
+    at = after + 1;
+  }
+  return dims;
+}
+
+std::int64_t count(const Dims& dims) {
+  return std::accumulate(dims.begin(), dims.end(), std::int64_t{1}, [](auto a, auto b) {
+    std::int64_t product = 0;
+    return __builtin_mul_overflow(a, b, &product) ? std::int64_t{-1} : product;
+  });
+}
+
+const Dims* input_dims(const model::Layer& layer, std::size_t index) {
+  return layer.spec.has_input(index) ? &layer.spec.inputs[index]->dims : nullptr;
+}
+
+bool fits_named(const std::map<std::string, std::int64_t>& numbers, const model::Layer& layer) {
+  const Dims* const input = input_dims(layer, 0);
+  if (input == nullptr || layer.spec.outputs.empty() || input->size() < 2) {
+    return false;
+  }
+  const Dims& output = layer.spec.outputs[0].dims;
+  const auto same = [&](const std::string& name, const Dims& dims, std::size_t axis) {
+    const auto found = numbers.find(name);
+    return found == numbers.end() || axis >= dims.size() || found->second == dims[axis];
+  };
+  const bool window = input->size() == 4;
+  if (!same("mb", *input, 0) || !same("ic", *input, window ? 1 : input->size() - 1) ||
+      !same("oc", output, window ? 1 : output.size() - 1)) {
+    return false;
+  }
+  const Dims* const weights = layer.spec.op == "conv" ? input_dims(layer, 1) : nullptr;
+  return !window || (same("ih", *input, 2) && same("iw", *input, 3) && same("oh", output, 2) &&
+                     same("ow", output, 3) &&
+                     (weights == nullptr || (same("kh", *weights, 2) && same("kw", *weights, 3))));
+}
+
+bool fits_product(const Dims& left, const Dims& right, const model::Layer& layer) {
+  const Dims& output = layer.spec.outputs.at(0).dims;
+  return !left.empty() && !right.empty() && !output.empty() && right.back() == output.back() &&
+         count(left) / std::max<std::int64_t>(left.back(), 1) * right.back() == count(output);
+}
+
+bool fits_problem(std::string_view problem, const model::Layer& layer) {
+  if (problem.empty() || layer.spec.outputs.empty()) {
+    return true;
+  }
+  if (std::isalpha(static_cast<unsigned char>(problem.front())) != 0) {
+    return fits_named(numbers_by_name(problem), layer);
+  }
+  const Dims first = parse_dims(problem);
+  const std::size_t colon = problem.find(':');
+  if (colon != std::string_view::npos && (layer.spec.op == "matmul" || layer.spec.op == "gemm")) {
+    return fits_product(first, parse_dims(problem.substr(colon + 1)), layer);
+  }
+  const Dims* const input = input_dims(layer, 0);
+  const auto same = [&](const Dims& dims) { return first == dims || count(first) == count(dims); };
+  return (input != nullptr && same(*input)) || same(layer.spec.outputs[0].dims);
+}
+
+}  // namespace
+
+bool may_execute(std::string_view operation, std::string_view onnx_op) {
+  const std::string_view op = base_of(onnx_op);
+  if (operation == op) {
+    return true;
+  }
+  const auto* const row = std::find_if(kOperators.begin(), kOperators.end(), [&](const auto& each) {
+    return each.first == operation;
+  });
+  return row != kOperators.end() &&
+         row->second.find(fmt::format(" {} ", op)) != std::string_view::npos;
+}
+
+bool fits_shapes(const results::ExecutedCall& call, const model::Layer& layer) {
+  if (!fits_problem(call.problem, layer)) {
+    return false;
+  }
+  // The first operands tell layers apart; a runtime may have folded the others.
+  for (std::size_t i = 0; i < std::min<std::size_t>(call.inputs.size(), 2); ++i) {
+    const Dims* const expected = input_dims(layer, i);
+    const Dims& dims = call.inputs[i];
+    if (expected == nullptr || dims.empty() || dims == *expected) {
+      continue;
+    }
+    const bool weights = i == 1;
+    if (!weights && count(dims) == count(*expected)) {
+      continue;  // reshaped before
+    }
+    // Weights may be transposed or blocked.
+    Dims sorted = dims;
+    Dims sorted_expected = *expected;
+    std::sort(sorted.begin(), sorted.end());
+    std::sort(sorted_expected.begin(), sorted_expected.end());
+    if (!weights || sorted != sorted_expected) {
+      return false;
+    }
+  }
+  return true;
+}
+
+bool fits_operands(const results::ExecutedCall& library, const results::ExecutedCall& runtime) {
+  if (library.problem.empty() || runtime.inputs.empty() || runtime.inputs[0].empty()) {
+    return true;
+  }
+  const Dims& input = runtime.inputs[0];
+  if (std::isalpha(static_cast<unsigned char>(library.problem.front())) == 0) {
+    return count(parse_dims(library.problem)) == count(input);
+  }
+  const std::map<std::string, std::int64_t> numbers = numbers_by_name(library.problem);
+  const auto same = [&](const char* name, const Dims& dims, std::size_t axis) {
+    const auto found = numbers.find(name);
+    return found == numbers.end() || axis >= dims.size() || found->second == dims[axis];
+  };
+  if (input.size() != 4) {
+    return same("mb", input, 0);
+  }
+  const Dims* const weights = runtime.inputs.size() > 1 ? &runtime.inputs[1] : nullptr;
+  return same("mb", input, 0) && same("ic", input, 1) && same("ih", input, 2) &&
+         same("iw", input, 3) &&
+         (weights == nullptr || (same("kh", *weights, 2) && same("oc", *weights, 0)));
+}
+
+}  // namespace plumb::analysis

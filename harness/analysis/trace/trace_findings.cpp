@@ -1,0 +1,326 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/analysis/trace/trace_findings.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <map>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "harness/base/error.hpp"
+#include "harness/rewrite/rewrite.hpp"
+
+namespace plumb::analysis {
+namespace {
+
+using CallKind = results::ExecutedCall::Kind;
+using Kind = TraceFinding::Kind;
+
+constexpr double kSlowerBy = 1.1;
+constexpr double kShareOfGap = 0.005;  // of the execution: a shorter gap is the cost of a call
+constexpr std::size_t kNamed = 3;      // calls in an evidence
+
+constexpr std::array kTexts{std::pair{Kind::kMissedFusion, "missed fusion"},
+                            std::pair{Kind::kReorder, "reorder"},
+                            std::pair{Kind::kWeightReorder, "weights reordered"},
+                            std::pair{Kind::kPad, "pad"},
+                            std::pair{Kind::kCopy, "copy"},
+                            std::pair{Kind::kWait, "wait"},
+                            std::pair{Kind::kCreation, "kernel made"},
+                            std::pair{Kind::kSlowerVariant, "slower variant"},
+                            std::pair{Kind::kLowerPrecision, "lower precision"},
+                            std::pair{Kind::kHigherPrecision, "higher precision"},
+                            std::pair{Kind::kGap, "gap"},
+                            std::pair{Kind::kNotMatched, "not matched"},
+                            std::pair{Kind::kFusion, "fusion"}};
+
+/// Element types by the names of runtimes and libraries.
+constexpr std::array kTypes = std::to_array<std::pair<std::string_view, model::DataType>>({
+    {"f32", model::DataType::kF32},
+    {"float", model::DataType::kF32},
+    {"f16", model::DataType::kF16},
+    {"float16", model::DataType::kF16},
+    {"c10::Half", model::DataType::kF16},
+    {"bf16", model::DataType::kBf16},
+    {"bfloat16", model::DataType::kBf16},
+    {"c10::BFloat16", model::DataType::kBf16},
+    {"s8", model::DataType::kS8},
+    {"int8", model::DataType::kS8},
+    {"u8", model::DataType::kU8},
+    {"uint8", model::DataType::kU8},
+    {"double", model::DataType::kF64},
+});
+
+std::optional<model::DataType> type_of(std::string_view name) {
+  const auto* const row = std::find_if(
+      kTypes.begin(), kTypes.end(), [&](const auto& each) { return each.first == name; });
+  return row == kTypes.end() ? std::nullopt : std::optional(row->second);
+}
+
+/// Returns whether a reorder is of weights: from plain to blocked by output channels.
+bool is_of_weights(const results::ExecutedCall& call) {
+  const std::size_t destination = call.layouts.find("dst:");
+  return call.operation == "reorder" && destination != std::string::npos &&
+         destination + 4 < call.layouts.size() &&
+         std::isupper(static_cast<unsigned char>(call.layouts[destination + 4])) != 0;
+}
+
+std::string call_text(const results::ExecutedCall& call) {
+  std::string text = call.operation;
+  if (!call.name.empty()) {
+    text += " " + call.name;
+  }
+  if (!call.layouts.empty() && call.kind == CallKind::kReorder) {
+    text += fmt::format(" ({} {})", call.problem, call.layouts);
+  }
+  return text;
+}
+
+/// Collector of findings that stand for several calls of one kind.
+class CallGroup {
+ public:
+  void add(const MatchedCall& call) {
+    time_ += call.call.duration;
+    layers_.insert(call.layers.begin(), call.layers.end());
+    ++count_;
+    if (count_ <= kNamed) {
+      names_ += fmt::format("{}{}", names_.empty() ? "" : ", ", call_text(call.call));
+    }
+  }
+  [[nodiscard]] bool empty() const { return count_ == 0; }
+  [[nodiscard]] TraceFinding finding(Kind kind) const {
+    return {kind,
+            time_,
+            {layers_.begin(), layers_.end()},
+            fmt::format("{} call{}: {}{}",
+                        count_,
+                        count_ == 1 ? "" : "s",
+                        names_,
+                        count_ > kNamed ? ", …" : "")};
+  }
+
+ private:
+  Seconds time_{};
+  std::set<model::LayerId> layers_;
+  std::size_t count_ = 0;
+  std::string names_;
+};
+
+std::optional<Kind> kind_of_call(const MatchedCall& call) {
+  switch (call.call.kind) {
+    case CallKind::kReorder:
+      return is_of_weights(call.call) ? Kind::kWeightReorder : Kind::kReorder;
+    case CallKind::kCopy:
+      return Kind::kCopy;
+    case CallKind::kPad:
+      return Kind::kPad;
+    case CallKind::kWait:
+      return Kind::kWait;
+    case CallKind::kCreation:
+      return Kind::kCreation;
+    case CallKind::kCompute:
+      break;
+  }
+  return call.layers.empty() ? std::optional(Kind::kNotMatched) : std::nullopt;
+}
+
+void find_movements(const MatchedTrace& matched, std::vector<TraceFinding>& findings) {
+  std::map<Kind, CallGroup> groups;
+  for (const MatchedCall& call : matched.calls) {
+    if (const std::optional<Kind> kind = kind_of_call(call)) {
+      groups[*kind].add(call);
+    }
+  }
+  for (const auto& [kind, group] : groups) {
+    findings.push_back(group.finding(kind));
+  }
+}
+
+void find_fusions(const model::Graph& graph,
+                  const MatchedTrace& matched,
+                  std::vector<TraceFinding>& findings) {
+  std::vector<std::vector<std::size_t>> calls_of(graph.layers.size());
+  for (std::size_t i = 0; i < matched.calls.size(); ++i) {
+    if (matched.calls[i].call.kind == CallKind::kCompute) {
+      for (const model::LayerId layer : matched.calls[i].layers) {
+        calls_of[layer].push_back(i);
+      }
+    }
+  }
+  std::map<std::string, std::pair<TraceFinding, std::size_t>> happened;
+  for (const rewrite::Match& match :
+       rewrite::largest_matches(graph, [](const rewrite::Match&) { return true; })) {
+    std::set<std::size_t> calls;
+    bool complete = true;
+    for (const model::LayerId layer : match.layers) {
+      complete = complete && !calls_of[layer].empty();
+      calls.insert(calls_of[layer].begin(), calls_of[layer].end());
+    }
+    if (!complete) {
+      continue;
+    }
+    Seconds sum{};
+    Seconds longest{};
+    for (const std::size_t call : calls) {
+      sum += matched.calls[call].call.duration;
+      longest = std::max(longest, matched.calls[call].call.duration);
+    }
+    if (calls.size() > 1) {
+      std::string names;
+      for (const std::size_t call : calls) {
+        names +=
+            fmt::format("{}{}", names.empty() ? "" : ", ", call_text(matched.calls[call].call));
+      }
+      findings.push_back(
+          {Kind::kMissedFusion,
+           sum - longest,
+           match.layers,
+           fmt::format("{}: {} calls instead of one: {}", match.rewrite, calls.size(), names)});
+      continue;
+    }
+    auto& [finding, count] = happened[std::string(match.rewrite)];
+    finding.kind = Kind::kFusion;
+    finding.time += sum;
+    finding.layers.insert(finding.layers.end(), match.layers.begin(), match.layers.end());
+    ++count;
+  }
+  for (auto& [rule, entry] : happened) {
+    std::sort(entry.first.layers.begin(), entry.first.layers.end());
+    entry.first.evidence = fmt::format("{}: {} times in one call", rule, entry.second);
+    findings.push_back(std::move(entry.first));
+  }
+}
+
+void find_precisions(const model::Graph& graph,
+                     const MatchedTrace& matched,
+                     std::vector<TraceFinding>& findings) {
+  std::map<std::pair<Kind, std::string>, CallGroup> groups;
+  for (const MatchedCall& call : matched.calls) {
+    if (call.call.kind != CallKind::kCompute || call.layers.empty() || call.call.types.empty()) {
+      continue;
+    }
+    const model::Layer& layer = graph.layers[call.layers.front()];
+    const std::optional<model::DataType> executed = type_of(call.call.types.front());
+    if (!executed || !layer.spec.has_input(0) || !model::is_floating(layer.spec.inputs[0]->dtype) ||
+        *executed == layer.spec.inputs[0]->dtype) {
+      continue;
+    }
+    const model::DataType wanted = layer.spec.inputs[0]->dtype;
+    const auto width = [](model::DataType type) {
+      return model::byte_size(model::TensorType{type, {1}, false, {}}).value;
+    };
+    const Kind kind =
+        width(*executed) > width(wanted) ? Kind::kHigherPrecision : Kind::kLowerPrecision;
+    groups[{kind,
+            fmt::format("{} in place of {}", call.call.types.front(), model::to_text(wanted))}]
+        .add(call);
+  }
+  for (const auto& [name, group] : groups) {
+    TraceFinding finding = group.finding(name.first);
+    finding.evidence = name.second + ": " + finding.evidence;
+    findings.push_back(std::move(finding));
+  }
+}
+
+void find_slower_variants(const MatchedTrace& matched,
+                          std::span<const FastestVariant> fastest,
+                          std::vector<TraceFinding>& findings) {
+  for (const FastestVariant& best : fastest) {
+    for (const MatchedCall& call : matched.calls) {
+      if (call.call.kind != CallKind::kCompute || call.layers != std::vector{best.layer} ||
+          call.call.implementation.empty() ||
+          best.variant.find(call.call.implementation) != std::string::npos ||
+          call.call.duration <= best.time * kSlowerBy) {
+        continue;
+      }
+      findings.push_back({Kind::kSlowerVariant,
+                          call.call.duration - best.time,
+                          {best.layer},
+                          fmt::format("{} took {:.1f} µs; measured by itself, {} takes {:.1f} µs",
+                                      call.call.implementation,
+                                      call.call.duration.count() * 1e6,
+                                      best.variant,
+                                      best.time.count() * 1e6)});
+    }
+  }
+}
+
+void find_gaps(const MatchedTrace& matched, std::vector<TraceFinding>& findings) {
+  if (matched.execution.duration <= Seconds(0.0)) {
+    return;
+  }
+  std::vector<const MatchedCall*> calls;
+  for (const MatchedCall& call : matched.calls) {
+    calls.push_back(&call);
+  }
+  std::stable_sort(calls.begin(), calls.end(), [](const auto* a, const auto* b) {
+    return a->call.start < b->call.start;
+  });
+  Seconds covered = matched.execution.start;
+  Seconds total{};
+  Seconds largest{};
+  std::string where = "before the first call";
+  std::string before = where;
+  std::size_t number = 0;
+  const auto add = [&](Seconds until) {
+    const Seconds gap = until - covered;
+    if (gap > matched.execution.duration * kShareOfGap) {
+      total += gap;
+      ++number;
+      if (gap > largest) {
+        largest = gap;
+        where = before;
+      }
+    }
+  };
+  for (const MatchedCall* call : calls) {
+    add(call->call.start);
+    covered = std::max(covered, call->call.start + call->call.duration);
+    before = "after " + call_text(call->call);
+  }
+  add(matched.execution.start + matched.execution.duration);
+  if (number > 0) {
+    findings.push_back({Kind::kGap,
+                        total,
+                        {},
+                        fmt::format("{} gap{}; the longest takes {:.1f} µs, {}",
+                                    number,
+                                    number == 1 ? "" : "s",
+                                    largest.count() * 1e6,
+                                    where)});
+  }
+}
+
+}  // namespace
+
+std::string_view to_text(TraceFinding::Kind kind) {
+  const auto* const row = std::find_if(
+      kTexts.begin(), kTexts.end(), [&](const auto& each) { return each.first == kind; });
+  PLUMB_CHECK(row != kTexts.end());
+  return row->second;
+}
+
+bool is_loss(TraceFinding::Kind kind) {
+  return kind != Kind::kFusion && kind != Kind::kNotMatched && kind != Kind::kLowerPrecision;
+}
+
+std::vector<TraceFinding> find_trace_findings(const model::Graph& graph,
+                                              const MatchedTrace& matched,
+                                              std::span<const FastestVariant> fastest) {
+  std::vector<TraceFinding> findings;
+  find_movements(matched, findings);
+  find_fusions(graph, matched, findings);
+  find_precisions(graph, matched, findings);
+  find_slower_variants(matched, fastest, findings);
+  find_gaps(matched, findings);
+  std::stable_sort(findings.begin(), findings.end(), [](const auto& a, const auto& b) {
+    return is_loss(a.kind) != is_loss(b.kind) ? is_loss(a.kind) : a.time > b.time;
+  });
+  return findings;
+}
+
+}  // namespace plumb::analysis

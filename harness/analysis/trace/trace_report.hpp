@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/analysis/report/run_json.hpp"
+#include "harness/analysis/trace/trace_findings.hpp"
+
+namespace plumb::analysis {
+
+/// A model's trace and its findings, as `plumb trace` reports them.
+struct TraceReport {
+  model::Graph graph;  ///< that was expected, in the type of the mode
+  std::string model;   ///< on one line, with its batch and type
+  std::string mode;    ///< empty: the trace comes from elsewhere
+  std::string stack;   ///< likewise
+  std::vector<std::string> formats;
+  std::optional<Seconds> untraced;  ///< an execution without the profiler
+  MatchedTrace matched;
+  std::vector<TraceFinding> findings;
+  std::size_t left_out = 0;  ///< broken lines and events
+};
+
+/// Makes the JSON of a report: its calls in order, its findings, and the layers that no call has.
+[[nodiscard]] Json trace_document(const TraceReport& report);
+
+/// Makes a document in the format of Perfetto and Chrome. One track has the calls as executed, and
+/// one the layers as expected, each layer where its first call is.
+[[nodiscard]] Json perfetto_document(const TraceReport& report);
+
+}  // namespace plumb::analysis

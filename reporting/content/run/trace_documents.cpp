@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reporting/content/run/trace_documents.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "reporting/document/aligned_table.hpp"
+#include "reporting/document/quantity_text.hpp"
+#include "reporting/document/sanitized_text.hpp"
+
+namespace plumb::reporting {
+namespace {
+
+constexpr std::size_t kShownFindings = 8;
+constexpr std::size_t kNamedLayers = 3;
+constexpr std::size_t kLongestEvidence = 100;
+
+std::string layer_names(const model::Graph& graph,
+                        const std::vector<model::LayerId>& layers,
+                        std::size_t most) {
+  std::string text;
+  for (std::size_t i = 0; i < std::min(most, layers.size()); ++i) {
+    text += fmt::format("{}{}", text.empty() ? "" : ", ", graph.layers.at(layers[i]).name);
+  }
+  return layers.size() > most ? fmt::format("{} and {} more", text, layers.size() - most) : text;
+}
+
+std::string percent_text(Seconds part, Seconds whole) {
+  return whole > Seconds(0.0) ? fmt::format("{:.1f} %", 100.0 * (part / whole)) : "–";
+}
+
+void write_head(const analysis::TraceReport& report, std::ostream& out) {
+  const analysis::MatchedTrace& matched = report.matched;
+  out << sanitize_utf8(report.model);
+  if (!report.mode.empty()) {
+    out << sanitize_utf8(fmt::format(", mode {}, on {}", report.mode, report.stack));
+  }
+  out << fmt::format(
+      "\n  traced     {} in {} calls", time_text(matched.traced), matched.calls.size());
+  if (matched.executions > 1) {
+    out << fmt::format(", the median one of {} executions", matched.executions);
+  }
+  out << fmt::format("\n  matched    {} of it to layers of the model\n",
+                     percent_text(matched.matched, matched.traced));
+  if (report.untraced) {
+    out << fmt::format("  untraced   {} without the profiler\n", time_text(*report.untraced));
+  }
+  if (!matched.not_executed.empty()) {
+    out << sanitize_utf8(fmt::format("  no call    {} layers: {}",
+                                     matched.not_executed.size(),
+                                     layer_names(report.graph, matched.not_executed, kNamedLayers)))
+        << '\n';
+  }
+  if (report.left_out > 0) {
+    out << fmt::format("  left out   {} broken lines or events\n", report.left_out);
+  }
+}
+
+void write_trace_findings(const analysis::TraceReport& report, std::ostream& out, Detail detail) {
+  AlignedTable table({{"finding"}, {"time", true}, {"share", true}, {"layers"}, {"evidence"}});
+  std::size_t shown = 0;
+  std::size_t hidden = 0;
+  for (const analysis::TraceFinding& finding : report.findings) {
+    if (detail == Detail::kShort && (!is_loss(finding.kind) || shown == kShownFindings)) {
+      ++hidden;
+      continue;
+    }
+    ++shown;
+    std::string evidence = finding.evidence;
+    if (detail == Detail::kShort && evidence.size() > kLongestEvidence) {
+      evidence = evidence.substr(0, kLongestEvidence) + "…";
+    }
+    table.add({std::string(to_text(finding.kind)),
+               time_text(finding.time),
+               percent_text(finding.time, report.matched.traced),
+               layer_names(report.graph, finding.layers, kNamedLayers),
+               std::move(evidence)});
+  }
+  if (shown == 0) {
+    out << "\nno findings that lose time\n";
+  } else {
+    out << '\n';
+    table.write(out);
+  }
+  if (hidden > 0) {
+    out << fmt::format("{} more with --all\n", hidden);
+  }
+}
+
+void write_calls(const analysis::TraceReport& report, std::ostream& out) {
+  AlignedTable table({{"executed"}, {"time", true}, {"implementation"}, {"expected"}});
+  for (const analysis::MatchedCall& call : report.matched.calls) {
+    table.add({call.call.name.empty() ? call.call.operation
+                                      : fmt::format("{} {}", call.call.operation, call.call.name),
+               time_text(call.call.duration),
+               call.call.implementation,
+               call.layers.empty() ? "not matched"
+                                   : layer_names(report.graph, call.layers, kNamedLayers)});
+  }
+  out << '\n';
+  table.write(out);
+}
+
+}  // namespace
+
+void write_trace(const analysis::TraceReport& report,
+                 OutputMode style,
+                 std::ostream& out,
+                 Detail detail) {
+  if (style == OutputMode::kJson) {
+    out << analysis::document_text(analysis::trace_document(report)) << '\n';
+    return;
+  }
+  write_head(report, out);
+  write_trace_findings(report, out, detail);
+  if (detail == Detail::kAll) {
+    write_calls(report, out);
+  }
+}
+
+}  // namespace plumb::reporting

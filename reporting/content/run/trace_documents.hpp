@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <iosfwd>
+
+#include "harness/analysis/trace/trace_report.hpp"
+#include "reporting/content/run/documents.hpp"
+
+namespace plumb::reporting {
+
+/// Writes the output of `plumb trace`. In short, the largest findings that lose time; in full, all
+/// findings and every call beside its layers. The JSON has everything.
+void write_trace(const analysis::TraceReport& report,
+                 OutputMode style,
+                 std::ostream& out,
+                 Detail detail);
+
+}  // namespace plumb::reporting

@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/analysis/trace/matched_trace.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "harness/analysis/trace/call_shape.hpp"
+#include "harness/analysis/trace/trace_findings.hpp"
+#include "harness/analysis/trace/trace_report.hpp"
+#include "tests/unit/rewrite/graph_sketch.hpp"
+
+namespace plumb::analysis {
+namespace {
+
+using results::ExecutedCall;
+using results::ExecutedTrace;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+/// Makes a model of two convolutions, each with its Relu: layers 0 to 3.
+model::Graph two_convolutions() {
+  rewrite::GraphSketch sketch;
+  const model::ValueId x = sketch.input({1, 3, 8, 8});
+  const model::ValueId first = sketch.relu(sketch.conv(x, 16, 3));
+  const model::ValueId second = sketch.relu(sketch.conv(first, 32, 1));
+  model::Graph graph = sketch.build({second});
+  const std::vector<std::string> names{"conv1", "relu1", "conv2", "relu2"};
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    graph.layers.at(i).name = names[i];
+    graph.layers[i].onnx_op = i % 2 == 0 ? "Conv" : "Relu";
+  }
+  return graph;
+}
+
+ExecutedCall call_of(const std::string& operation, const std::string& name, double microseconds) {
+  ExecutedCall call;
+  call.operation = operation;
+  call.name = name;
+  call.duration = Seconds(microseconds * 1e-6);
+  return call;
+}
+
+ExecutedCall reorder(double microseconds, const std::string& layouts) {
+  ExecutedCall call = call_of("reorder", "", microseconds);
+  call.kind = ExecutedCall::Kind::kReorder;
+  call.layouts = layouts;
+  return call;
+}
+
+/// Makes the calls of one execution, back to back.
+ExecutedTrace trace_of(std::vector<ExecutedCall> calls) {
+  ExecutedTrace trace{"onnxruntime", std::move(calls), {}, true, 0};
+  Seconds at{1.0};
+  trace.executions.push_back({at, {}});
+  for (ExecutedCall& call : trace.calls) {
+    call.start = at;
+    call.execution = 0;
+    at += call.duration;
+  }
+  trace.executions[0].duration = at - Seconds(1.0);
+  return trace;
+}
+
+const TraceFinding* find(const std::vector<TraceFinding>& findings, TraceFinding::Kind kind) {
+  const auto at = std::find_if(
+      findings.begin(), findings.end(), [&](const auto& each) { return each.kind == kind; });
+  return at == findings.end() ? nullptr : &*at;
+}
+
+TEST(MatchedTrace, calls_match_by_name_and_layers_without_a_call_are_fused) {
+  const model::Graph graph = two_convolutions();
+  const MatchedTrace matched = match_trace(
+      graph, trace_of({call_of("FusedConv", "conv1", 10), call_of("Conv", "conv2_nchwc", 5)}));
+  ASSERT_EQ(matched.calls.size(), 2U);
+  EXPECT_THAT(matched.calls[0].layers, ElementsAre(0, 1));
+  EXPECT_THAT(matched.calls[1].layers, ElementsAre(2, 3));
+  EXPECT_THAT(matched.not_executed, IsEmpty());
+  EXPECT_EQ(matched.matched, matched.traced);
+  const std::vector<TraceFinding> findings = find_trace_findings(graph, matched);
+  ASSERT_EQ(findings.size(), 1U);
+  EXPECT_EQ(findings[0].kind, TraceFinding::Kind::kFusion);
+  EXPECT_THAT(findings[0].layers, ElementsAre(0, 1, 2, 3));
+}
+
+TEST(MatchedTrace, calls_without_names_match_by_order_and_shapes) {
+  const model::Graph graph = two_convolutions();
+  ExecutedCall second = call_of("aten::conv2d", "", 5);
+  second.inputs = {{1, 16, 8, 8}, {32, 16, 1, 1}};
+  ExecutedCall other = call_of("aten::conv2d", "", 5);
+  other.inputs = {{1, 16, 9, 9}, {32, 16, 1, 1}};
+  const MatchedTrace matched = match_trace(graph, trace_of({second, other}));
+  EXPECT_THAT(matched.calls[0].layers, ElementsAre(2, 3));
+  EXPECT_THAT(matched.calls[1].layers, IsEmpty());
+  EXPECT_THAT(matched.not_executed, testing::Contains(0));
+  EXPECT_DOUBLE_EQ(matched.matched / matched.traced, 0.5);
+  EXPECT_NE(find(find_trace_findings(graph, matched), TraceFinding::Kind::kNotMatched), nullptr);
+}
+
+TEST(MatchedTrace, a_log_of_a_library_hides_nothing) {
+  const model::Graph graph = two_convolutions();
+  ExecutedCall call = call_of("convolution", "", 5);
+  call.problem = "mb1_ic16oc32_ih8oh8kh1sh1dh0ph0_iw8ow8kw1sw1dw0pw0";
+  ExecutedTrace trace{"onednn", {call}, {}, false, 0};
+  const MatchedTrace matched = match_trace(graph, trace);
+  EXPECT_THAT(matched.calls[0].layers, ElementsAre(2));
+  EXPECT_TRUE(matched.partial);
+  EXPECT_THAT(matched.not_executed, ElementsAre(0, 1, 3));
+}
+
+TEST(MatchedTrace, the_execution_of_median_time_counts) {
+  ExecutedTrace trace{"onnxruntime", {}, {}, true, 0};
+  for (std::size_t i = 0; i < 3; ++i) {
+    trace.executions.push_back({Seconds(static_cast<double>(i)), Seconds(i == 0 ? 9.0 : 0.1)});
+    ExecutedCall call = call_of("Conv", "conv1", static_cast<double>(10 * (i + 1)));
+    call.execution = i;
+    trace.calls.push_back(call);
+  }
+  trace.executions[2].duration = Seconds(0.2);
+  const MatchedTrace matched = match_trace(two_convolutions(), trace);
+  ASSERT_EQ(matched.calls.size(), 1U);
+  EXPECT_EQ(matched.calls[0].call.execution, 2U);
+  EXPECT_EQ(matched.executions, 3U);
+}
+
+TEST(MatchedTrace, layers_that_a_worker_named_count_and_others_are_dropped) {
+  ExecutedCall call = call_of("convolution", "", 5);
+  call.layers = {2, 3, 99};
+  const MatchedTrace matched = match_trace(two_convolutions(), trace_of({call}));
+  EXPECT_THAT(matched.calls[0].layers, ElementsAre(2, 3));
+}
+
+TEST(TraceFindings, a_missed_fusion_costs_the_calls_beside_the_longest) {
+  const model::Graph graph = two_convolutions();
+  const MatchedTrace matched = match_trace(graph,
+                                           trace_of({call_of("Conv", "conv1", 10),
+                                                     call_of("Relu", "relu1", 3),
+                                                     call_of("Conv", "conv2", 5),
+                                                     call_of("Relu", "relu2", 1)}));
+  const std::vector<TraceFinding> findings = find_trace_findings(graph, matched);
+  ASSERT_EQ(findings.size(), 2U);
+  EXPECT_EQ(findings[0].kind, TraceFinding::Kind::kMissedFusion);
+  EXPECT_NEAR(findings[0].time.count(), 3e-6, 1e-12);
+  EXPECT_THAT(findings[0].layers, ElementsAre(0, 1));
+  EXPECT_THAT(findings[0].evidence, HasSubstr("2 calls instead of one"));
+  EXPECT_EQ(find(findings, TraceFinding::Kind::kFusion), nullptr);
+}
+
+TEST(TraceFindings, reorders_pads_and_copies_are_told_apart) {
+  const model::Graph graph = two_convolutions();
+  ExecutedCall pad = call_of("Pad", "", 2);
+  pad.kind = ExecutedCall::Kind::kPad;
+  ExecutedCall copy = call_of("aten::copy_", "", 1);
+  copy.kind = ExecutedCall::Kind::kCopy;
+  const MatchedTrace matched = match_trace(graph,
+                                           trace_of({reorder(4, "src:abcd dst:aBcd16b"),
+                                                     reorder(6, "src:abcd dst:ABcd16b16a"),
+                                                     pad,
+                                                     call_of("FusedConv", "conv1", 10),
+                                                     copy,
+                                                     call_of("FusedConv", "conv2", 5)}));
+  EXPECT_THAT(matched.calls[0].layers, ElementsAre(0));
+  EXPECT_THAT(matched.calls[4].layers, ElementsAre(2));
+  const std::vector<TraceFinding> findings = find_trace_findings(graph, matched);
+  using Kind = TraceFinding::Kind;
+  for (const auto& [kind, time] : {std::pair{Kind::kReorder, 4e-6},
+                                   std::pair{Kind::kWeightReorder, 6e-6},
+                                   std::pair{Kind::kPad, 2e-6},
+                                   std::pair{Kind::kCopy, 1e-6}}) {
+    const TraceFinding* const found = find(findings, kind);
+    ASSERT_NE(found, nullptr) << to_text(kind);
+    EXPECT_NEAR(found->time.count(), time, 1e-12) << to_text(kind);
+  }
+  EXPECT_TRUE(std::is_sorted(
+      findings.begin(), findings.end() - 1, [](auto& a, auto& b) { return a.time > b.time; }));
+}
+
+TEST(TraceFindings, types_gaps_and_variants_are_compared) {
+  const model::Graph graph = two_convolutions();
+  ExecutedCall lower = call_of("FusedConv", "conv1", 10);
+  lower.types = {"bf16", "bf16"};
+  lower.implementation = "jit:avx2";
+  ExecutedTrace trace = trace_of({lower, call_of("Conv", "conv2", 5), call_of("Relu", "relu2", 1)});
+  trace.executions[0].duration += Seconds(20e-6);
+  const MatchedTrace matched = match_trace(graph, trace);
+  const std::vector<FastestVariant> fastest{{2, "impl=brgconv", Seconds(2e-6)}};
+  std::vector<TraceFinding> findings = find_trace_findings(graph, matched, fastest);
+  ASSERT_NE(find(findings, TraceFinding::Kind::kLowerPrecision), nullptr);
+  EXPECT_THAT(find(findings, TraceFinding::Kind::kLowerPrecision)->evidence,
+              HasSubstr("bf16 in place of f32"));
+  ASSERT_NE(find(findings, TraceFinding::Kind::kGap), nullptr);
+  EXPECT_NEAR(find(findings, TraceFinding::Kind::kGap)->time.count(), 20e-6, 1e-9);
+  EXPECT_EQ(find(findings, TraceFinding::Kind::kSlowerVariant), nullptr)
+      << "the call does not say which implementation it is";
+  MatchedTrace known = matched;
+  known.calls[1].call.implementation = "jit:sse41";
+  findings = find_trace_findings(graph, known, fastest);
+  ASSERT_NE(find(findings, TraceFinding::Kind::kSlowerVariant), nullptr);
+  EXPECT_NEAR(find(findings, TraceFinding::Kind::kSlowerVariant)->time.count(), 3e-6, 1e-12);
+}
+
+TEST(JoinedTraces, a_library_tells_the_implementation_and_reorders_of_calls) {
+  ExecutedCall first = call_of("aten::conv2d", "", 10);
+  first.inputs = {{1, 3, 8, 8}, {16, 3, 3, 3}};
+  ExecutedCall second = call_of("aten::conv2d", "", 20);
+  second.inputs = {{1, 16, 8, 8}, {32, 16, 1, 1}};
+  ExecutedCall library = call_of("convolution", "", 12);
+  library.problem = "mb1_ic16oc32_ih8oh8kh1sh1dh0ph0_iw8ow8kw1sw1dw0pw0";
+  library.implementation = "brgconv:avx512_core";
+  const ExecutedTrace joined =
+      join_traces(trace_of({first, call_of("aten::relu", "", 1), second}),
+                  {"onednn", {reorder(5, "src:abcd dst:ABcd16b16a"), library}, {}, false, 0});
+  ASSERT_EQ(joined.calls.size(), 4U);
+  EXPECT_EQ(joined.calls[0].implementation, "");
+  EXPECT_EQ(joined.calls[2].kind, ExecutedCall::Kind::kReorder);
+  EXPECT_EQ(joined.calls[3].implementation, "brgconv:avx512_core");
+  EXPECT_NEAR(joined.calls[3].duration.count(), 15e-6, 1e-12);
+  Seconds sum{};
+  for (const ExecutedCall& call : joined.calls) {
+    sum += call.duration;
+  }
+  EXPECT_NEAR(sum.count(), 31e-6, 1e-12) << "joining moves time and adds none";
+}
+
+TEST(TraceReport, both_timelines_are_written) {
+  TraceReport report;
+  report.graph = two_convolutions();
+  report.matched =
+      match_trace(report.graph,
+                  trace_of({call_of("FusedConv", "conv1", 10), call_of("FusedConv", "conv2", 5)}));
+  const Json document = perfetto_document(report);
+  std::size_t executed = 0;
+  std::size_t expected = 0;
+  for (const Json& event : document["traceEvents"]) {
+    if (event["ph"] == "X") {
+      ++(event["pid"] == 1 ? executed : expected);
+      EXPECT_GE(event["ts"].get<double>(), 0.0);
+    }
+  }
+  EXPECT_EQ(executed, 2U);
+  EXPECT_EQ(expected, 4U);
+  EXPECT_EQ(trace_document(report)["calls"].size(), 2U);
+}
+
+TEST(CallShape, products_of_onednn_fit_by_their_dimensions) {
+  rewrite::GraphSketch sketch;
+  const model::ValueId x = sketch.input({1, 512});
+  const model::Graph graph = sketch.build({sketch.matmul(x, 1000)});
+  ExecutedCall call = call_of("matmul", "", 1);
+  call.problem = "1x512:512x1000";
+  EXPECT_TRUE(fits_shapes(call, graph.layers[0]));
+  call.problem = "1x512:512x1001";
+  EXPECT_FALSE(fits_shapes(call, graph.layers[0]));
+  EXPECT_TRUE(may_execute("matmul", "Gemm"));
+  EXPECT_FALSE(may_execute("matmul", "Conv"));
+  EXPECT_TRUE(may_execute("FusedConv", "Conv"));
+}
+
+}  // namespace
+}  // namespace plumb::analysis

@@ -64,9 +64,9 @@ class PyTorch(Command):
         self.assertTrue(all(execution["samples"] for execution in modes.values()), modes)
 
     def test_models_of_each_kind_agree_with_the_reference(self):
-        # Pools with unequal padding, grouped convolutions and transpositions, LRN, PRelu-free residuals, ImageScaler.
-        models = self.run_models("squeezenet1.1", "shufflenet", "mobilenet-v2", "tiny-yolo-v2")
-        self.assertEqual(len(models), 4)
+        # Pools with unequal padding, grouped convolutions, transpositions.
+        models = self.run_models("squeezenet1.1", "shufflenet")
+        self.assertEqual(len(models), 2)
         for model, modes in models.items():
             self.assertGreater(modes["plain"]["samples"], 0, model)
 

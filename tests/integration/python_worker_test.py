@@ -81,13 +81,13 @@ class PythonWorker(Command):
         self.assertIsNone(modes["fusion"]["median_seconds"])
         document = self.json("compare", *runs)
         self.assertTrue(document["metrics"])
-        self.assertEqual(document["environment_diff"], [])
+        self.assertEqual([each for each in document["environment_diff"] if each["identity"]], [])
 
     def test_versions_are_qualified_in_turns(self):
         self.write_stack("other", PLUMB_TEST_OTHER="1")
         document = self.json("qualify", "--model", "lenet", "--baseline", "reference", "--candidate", "other", "--pairs", "6")
         self.assertTrue(document["models"])
-        self.assertNotIn("broken", {model["verdict"] for model in document["models"]})
+        self.assertNotIn("broken", {model["test"]["verdict"] for model in document["models"]})
 
     def test_failures_are_rows_with_reasons(self):
         for behaviour, outcome, reason in (
@@ -106,7 +106,7 @@ class PythonWorker(Command):
 
     def test_words_of_a_library_are_a_log_and_no_damage(self):
         self.environment["PLUMB_TEST_MISBEHAVE"] = "print"
-        self.assertIn("ok", {row["outcome"] for row in self.layer(RELU)})
+        self.assertLessEqual({row["outcome"] for row in self.layer(RELU)}, {"ok", "unstable"})
 
     def test_by_hand_it_explains_itself(self):
         program = self.folder / "workers/plumb-worker-reference"

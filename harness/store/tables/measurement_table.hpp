@@ -63,7 +63,6 @@ class MeasurementTable {
   /// are not those that it took over.
   [[nodiscard]] std::vector<results::RowId> reused_by(const RunEntry& run,
                                                       const results::RunId& id);
-  [[nodiscard]] NewestRuns& newest() { return newest_; }
 
  private:
   /// Row ready to be bound, with the values that its parameters refer to.

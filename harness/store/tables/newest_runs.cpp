@@ -75,23 +75,4 @@ std::optional<std::int64_t> NewestRuns::settled_run(const std::string& key,
   return statement->step() ? statement->optional_integer() : std::nullopt;
 }
 
-std::optional<std::int64_t> NewestRuns::timed_run(const std::string& key,
-                                                  results::CacheMode cache,
-                                                  const std::optional<std::string>& environment) {
-  const StatementUse statement =
-      statements_.use(environment ? "select n.timed_run from newest_runs n "
-                                    "join layer_keys k on k.id = n.layer_key "
-                                    "join environments e on e.number = n.environment "
-                                    "where k.text = ? and n.cache = ? and e.id = ?"
-                                  : "select n.timed_run from newest_runs n "
-                                    "join layer_keys k on k.id = n.layer_key "
-                                    "where k.text = ? and n.cache = ? and n.timed_run is not null "
-                                    "order by n.timed_started desc, n.timed_run desc limit 1");
-  statement->bind(std::string_view(key)).bind(to_text(cache));
-  if (environment) {
-    statement->bind(std::string_view(*environment));
-  }
-  return statement->step() ? statement->optional_integer() : std::nullopt;
-}
-
 }  // namespace plumb::store

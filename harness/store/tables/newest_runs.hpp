@@ -40,11 +40,6 @@ class NewestRuns {
   [[nodiscard]] std::optional<std::int64_t> settled_run(const std::string& key,
                                                         results::CacheMode cache,
                                                         const std::string& environment);
-  /// Returns the run with the newest time; over all environments if none is named.
-  [[nodiscard]] std::optional<std::int64_t> timed_run(
-      const std::string& key,
-      results::CacheMode cache,
-      const std::optional<std::string>& environment);
 
  private:
   StatementCache& statements_;

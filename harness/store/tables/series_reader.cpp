@@ -56,10 +56,33 @@ SeriesPoint find_best(std::vector<Candidate>& rows) {
   return std::move(*best);
 }
 
+/// Returns the statement that selects the rows of the newest runs of `count` series. Its parameters
+/// are the place, key, cache mode and environment (or null) of each.
+std::string select_latest_sql(std::size_t count) {
+  std::string sql = "with q (place, key, cache, environment) as (values ";
+  for (std::size_t i = 0; i < count; ++i) {
+    sql += i == 0 ? "" : ", ";
+    sql += "(cast(? as bigint), cast(? as text), cast(? as text), cast(? as text))";
+  }
+  return sql.append(") select ").append(kRowColumns) +
+         ", e.id, r.stack, r.started, q.place "
+         // Cross joins keep this order.
+         "from q cross join layer_keys k cross join newest_runs n cross join environments e "
+         "cross join runs r cross join measurements m join variants v on v.id = m.variant "
+         "left join attribute_sets a on a.id = m.attributes "
+         "where k.text = q.key and n.layer_key = k.id and n.cache = q.cache "
+         "and e.number = n.environment and (e.id = q.environment or (q.environment is null "
+         "and not exists (select 1 from newest_runs o where o.layer_key = n.layer_key "
+         "and o.cache = n.cache and (o.timed_started, o.timed_run) > "
+         "(n.timed_started, n.timed_run)))) "
+         "and r.number = n.timed_run and m.run = r.number and m.layer_key = k.id "
+         "and m.cache = q.cache and m.purpose in ('full', 'confirm') "
+         "and m.outcome in ('ok', 'unstable') order by q.place, m.id";
+}
+
 }  // namespace
 
-std::vector<SeriesPoint> SeriesReader::read(const SeriesQuery& query,
-                                            std::optional<std::int64_t> run) {
+std::vector<SeriesPoint> SeriesReader::all(const SeriesQuery& query) {
   std::string sql =
       std::string("select ").append(kRowColumns) +
       ", e.id, r.stack, r.started "
@@ -70,15 +93,11 @@ std::vector<SeriesPoint> SeriesReader::read(const SeriesQuery& query,
       "where k.text = ? and m.run = r.number and m.layer_key = k.id and m.cache = ? "
       "and m.purpose in ('full', 'confirm') and m.outcome in ('ok', 'unstable')";
   sql += query.environment ? " and e.id = ?" : "";
-  sql += run ? " and r.number = ?" : "";
   sql += " order by r.started, r.number, m.id";
   const StatementUse statement = statements_.use(sql);
   statement->bind(std::string_view(query.key)).bind(to_text(query.cache));
   if (query.environment) {
     statement->bind(std::string_view(*query.environment));
-  }
-  if (run) {
-    statement->bind(*run);
   }
   std::vector<SeriesPoint> points;
   std::vector<Candidate> rows;  // of one run
@@ -96,18 +115,34 @@ std::vector<SeriesPoint> SeriesReader::read(const SeriesQuery& query,
   return points;
 }
 
-std::vector<SeriesPoint> SeriesReader::all(const SeriesQuery& query) {
-  return read(query, std::nullopt);
-}
-
-std::optional<SeriesPoint> SeriesReader::latest(const SeriesQuery& query) {
-  const std::optional<std::int64_t> run =
-      newest_.timed_run(query.key, query.cache, query.environment);
-  if (!run) {
-    return std::nullopt;
+std::vector<std::optional<SeriesPoint>> SeriesReader::latest(std::span<const SeriesQuery> queries) {
+  constexpr std::size_t kQueriesAtOnce = 1000;  // four parameters each
+  std::vector<std::optional<SeriesPoint>> points(queries.size());
+  for (std::size_t from = 0; from < queries.size(); from += kQueriesAtOnce) {
+    const auto part = queries.subspan(from, std::min(kQueriesAtOnce, queries.size() - from));
+    const StatementUse statement = statements_.use(select_latest_sql(part.size()));
+    for (std::size_t i = 0; i < part.size(); ++i) {
+      const SeriesQuery& query = part[i];
+      statement->bind(static_cast<std::int64_t>(i));
+      statement->bind(std::string_view(query.key)).bind(to_text(query.cache));
+      if (query.environment) {
+        statement->bind(std::string_view(*query.environment));
+      } else {
+        statement->bind_null();
+      }
+    }
+    std::vector<std::vector<Candidate>> rows(part.size());
+    while (statement->step()) {
+      Candidate candidate = read_candidate(*statement);
+      rows.at(static_cast<std::size_t>(statement->integer())).push_back(std::move(candidate));
+    }
+    for (std::size_t i = 0; i < part.size(); ++i) {
+      if (!rows[i].empty()) {
+        points[from + i] = find_best(rows[i]);
+      }
+    }
   }
-  std::vector<SeriesPoint> points = read(query, run);
-  return points.empty() ? std::nullopt : std::optional(std::move(points.back()));
+  return points;
 }
 
 }  // namespace plumb::store

@@ -2,10 +2,10 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "harness/store/store.hpp"
-#include "harness/store/tables/newest_runs.hpp"
 #include "harness/store/tables/statement_cache.hpp"
 
 namespace plumb::store {
@@ -15,18 +15,17 @@ namespace plumb::store {
 /// processes timed, the middle one counts.
 class SeriesReader {
  public:
-  SeriesReader(StatementCache& statements, NewestRuns& newest)
-      : statements_(statements), newest_(newest) {}
+  explicit SeriesReader(StatementCache& statements) : statements_(statements) {}
 
   /// Returns all points, in the order in which the runs started.
   [[nodiscard]] std::vector<SeriesPoint> all(const SeriesQuery& query);
-  [[nodiscard]] std::optional<SeriesPoint> latest(const SeriesQuery& query);
+  /// Returns the newest point of each series. Many series are read by one statement: each answer of
+  /// a server takes its time.
+  [[nodiscard]] std::vector<std::optional<SeriesPoint>> latest(
+      std::span<const SeriesQuery> queries);
 
  private:
-  [[nodiscard]] std::vector<SeriesPoint> read(const SeriesQuery& query,
-                                              std::optional<std::int64_t> run);
   StatementCache& statements_;
-  NewestRuns& newest_;
 };
 
 }  // namespace plumb::store

@@ -24,7 +24,7 @@ struct StoreTables {
         leases(statements),
         measurements(statements),
         derived(statements),
-        series(statements, measurements.newest()) {}
+        series(statements) {}
 
   std::unique_ptr<Connection> owned;
   Connection& connection;

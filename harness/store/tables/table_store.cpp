@@ -121,14 +121,7 @@ std::vector<SeriesPoint> TableStore::series(const SeriesQuery& query) const {
 
 std::vector<std::optional<SeriesPoint>> TableStore::latest(
     std::span<const SeriesQuery> queries) const {
-  return read([&] {
-    std::vector<std::optional<SeriesPoint>> points;
-    points.reserve(queries.size());
-    for (const SeriesQuery& query : queries) {
-      points.push_back(tables_->series.latest(query));
-    }
-    return points;
-  });
+  return read([&] { return tables_->series.latest(queries); });
 }
 
 void TableStore::put_derived(std::span<const results::DerivedRecord> records) {

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <filesystem>
 #include <iosfwd>
 #include <memory>
 #include <optional>
@@ -119,6 +120,8 @@ class Store {
   [[nodiscard]] virtual std::int64_t revision() const = 0;
   /// Returns the room that the store takes, with its indexes and logs.
   [[nodiscard]] virtual Bytes size() const = 0;
+  /// Returns how many rows were not sent yet, because their server is away.
+  [[nodiscard]] virtual std::size_t waiting_rows() const { return 0; }
   /// Checks every checksum and reference. Returns one line per fault.
   [[nodiscard]] virtual std::vector<std::string> verify() const = 0;
   /// Writes runs (all, if none are named) as JSON lines, with the runs whose rows they refer to.
@@ -141,6 +144,9 @@ struct StoreAccess {
   bool migrate = true;     ///< an older store is migrated; else it is refused
   bool read_only = false;  ///< nothing is written, not even what keeps the file in order
   std::chrono::milliseconds patience = std::chrono::minutes(1);  ///< wait for other processes
+  /// Folder for what is written to taken runs while their server is away. Absent: a call then
+  /// throws ServerAway.
+  std::optional<std::filesystem::path> spool = std::nullopt;
 };
 
 /// Opens `sqlite:PATH`, and creates it if it is absent and not `read_only`; or the store in a
@@ -149,6 +155,19 @@ struct StoreAccess {
 /// opened.
 [[nodiscard]] std::unique_ptr<Store> open_store(const std::string& url,
                                                 const StoreAccess& access = {});
+
+/// What became of the rows of a run that waited for their server.
+struct SpooledRun {
+  results::RunId run;
+  std::filesystem::path file;
+  std::size_t sent_rows = 0;
+  std::size_t waiting_rows = 0;
+  std::string problem;  ///< why they still wait; empty: they do not
+};
+
+/// Sends what dead processes left in a folder of spools to the store that it is for. Throws
+/// ServerAway if the server cannot be reached. Nothing waits for a file.
+std::vector<SpooledRun> sync_spools(const std::string& url, const std::filesystem::path& folder);
 
 /// Returns a text that identifies what is at a store's URL. If the text changes, the store was
 /// replaced, say, and must be opened again. Absent: there is no store. Throws Error{kUser} for a

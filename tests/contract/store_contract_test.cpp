@@ -177,7 +177,7 @@ TEST_P(StoreContract, a_workers_odd_bytes_and_nan_errors_can_be_stored) {
   const auto store = open();
   store->begin_run(header(kFirst));
   results::Measurement wrong =
-      failure(key(1), results::Outcome::Kind::kWrongResult, "said \xFF\xFE");
+      failure(key(1), results::Outcome::Kind::kWrongResult, std::string("said \0\xFF\xFE", 8));
   wrong.maximum_error = std::numeric_limits<double>::quiet_NaN();
   wrong.attributes = {{"words", "\xFF"}, {"no name", "x"}};
   wrong.readings = {{"power_watts", {wrong.maximum_error.value(), 0.0, 0.0, 1}}};

@@ -37,6 +37,8 @@ class PostgresqlConnection final : public Connection {
 
   /// Sends a query and returns its answer. Throws if it failed.
   PostgresqlResult query(const std::string& sql);
+  /// Returns the one number that a query answers, without preparing it.
+  [[nodiscard]] std::int64_t query_number(const std::string& sql);
   /// Runs a prepared statement.
   PostgresqlResult run(const std::string& statement, std::span<const PostgresqlValue> parameters);
   /// Sends a prepared statement without waiting for its answer, which is of no interest. If it

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <libpq-fe.h>
 
+#include <cstdlib>
 #include <regex>
 
 #include "harness/base/error.hpp"
@@ -32,7 +33,7 @@ class SessionLock final : public RunLock {
 
 // Tables of the schema that comes first in the search path.
 constexpr const char* kFromTables =
-    " from pg_class where relkind in ('r', 'p') and relnamespace = "
+    "from pg_class where relkind in ('r', 'p') and relnamespace = "
     "(select oid from pg_namespace where nspname = current_schema())";
 
 std::size_t count_references() {
@@ -59,34 +60,34 @@ std::unique_ptr<Statement> PostgresqlConnection::prepare_insert(const std::strin
   return std::make_unique<CopyStatement>(*this, table, columns);
 }
 
+std::int64_t PostgresqlConnection::query_number(const std::string& sql) {
+  const PostgresqlResult result = query(sql);
+  PLUMB_CHECK(PQntuples(result.get()) == 1);
+  return std::atoll(PQgetvalue(result.get(), 0, 0));
+}
+
 std::int64_t PostgresqlConnection::revision() {
-  PostgresqlStatement statement(*this, "select count from store_writes");
-  PLUMB_CHECK(statement.step());
-  return statement.integer();
+  return query_number("select count from store_writes");
 }
 
 Bytes PostgresqlConnection::size() {
-  PostgresqlStatement statement(
-      *this,
-      std::string("select coalesce(sum(pg_total_relation_size(oid)), 0)::bigint") + kFromTables);
-  PLUMB_CHECK(statement.step());
-  return Bytes{statement.integer()};
+  return Bytes{query_number(
+      fmt::format("select coalesce(sum(pg_total_relation_size(oid)), 0)::bigint {}", kFromTables))};
 }
 
 std::unique_ptr<RunLock> PostgresqlConnection::try_lock(const results::RunId& run) {
   const std::int64_t number = lock_number("run " + run);
-  PostgresqlStatement statement(*this, "select pg_try_advisory_lock(?)");
-  statement.bind(number);
-  PLUMB_CHECK(statement.step());
-  return statement.flag() ? std::make_unique<SessionLock>(*this, number) : nullptr;
+  const bool locked =
+      query_number(fmt::format("select pg_try_advisory_lock({})::integer", number)) != 0;
+  return locked ? std::make_unique<SessionLock>(*this, number) : nullptr;
 }
 
 Connection::Contents PostgresqlConnection::contents() {
   PostgresqlStatement statement(
       *this,
-      std::string(
-          "select count(*), coalesce(sum(case when relname = 'migrations' then 1 else 0 end), 0)") +
-          kFromTables);
+      fmt::format("select count(*), coalesce(sum(case when relname = 'migrations' then 1 else 0 "
+                  "end), 0) {}",
+                  kFromTables));
   PLUMB_CHECK(statement.step());
   Contents contents;
   contents.tables = statement.integer();
@@ -139,16 +140,14 @@ std::vector<std::string> PostgresqlConnection::structural_faults() {
   }
   // A dump that was restored without triggers may lack rows.
   for (const Reference& each : references) {
-    PostgresqlStatement orphans(
-        *this,
-        fmt::format("select count(*) from {0} c where c.{1} is not null and not exists "
-                    "(select 1 from {2} p where p.{3} = c.{1})",
-                    each.table,
-                    each.column,
-                    each.to_table,
-                    each.to_column));
-    PLUMB_CHECK(orphans.step());
-    if (const std::int64_t count = orphans.integer(); count > 0) {
+    const std::int64_t count =
+        query_number(fmt::format("select count(*) from {0} c where c.{1} is not null and not "
+                                 "exists (select 1 from {2} p where p.{3} = c.{1})",
+                                 each.table,
+                                 each.column,
+                                 each.to_table,
+                                 each.to_column));
+    if (count > 0) {
       faults.push_back(fmt::format(
           "{}: {} rows refer to rows of {} that do not exist", each.table, count, each.to_table));
     }

@@ -83,7 +83,8 @@ void throw_failed_connection(const pg_conn& connection, const std::string& store
                                          "no pg_hba.conf entry",
                                          "definition of service",
                                          "certificate",
-                                         "SSL",
+                                         "SSL error",
+                                         "support SSL",
                                          "invalid"}) {
     if (message.find(lasting) != std::string::npos &&
         message.find("server closed the connection") == std::string::npos) {

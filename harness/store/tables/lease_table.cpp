@@ -46,16 +46,34 @@ void LeaseTable::hold(Lease lease) {
   held_.emplace(std::move(run), std::move(lease));
 }
 
+std::optional<Lease> LeaseTable::retake(std::int64_t run_number,
+                                        const results::RunId& run,
+                                        std::int64_t fence) {
+  std::unique_ptr<RunLock> lock = statements_.connection().try_lock(run);
+  if (!lock) {
+    return std::nullopt;
+  }
+  require_fence(run_number, run, fence);
+  return Lease{run, fence, std::move(lock)};
+}
+
 bool LeaseTable::check(std::int64_t run_number, const results::RunId& run) {
   const auto held = held_.find(run);
   if (held == held_.end()) {
     return false;
   }
+  require_fence(run_number, run, held->second.fence);
+  return true;
+}
+
+void LeaseTable::require_fence(std::int64_t run_number,
+                               const results::RunId& run,
+                               std::int64_t fence) {
   const StatementUse statement = statements_.use("select fence, owner from leases where run = ?");
   statement->bind(run_number);
   const bool found = statement->step();
-  if (found && statement->integer() == held->second.fence) {
-    return true;
+  if (found && statement->integer() == fence) {
+    return;
   }
   throw Error(Error::Kind::kEnvironment,
               fmt::format("run {} was taken over by {}, which continues it: this process stores no "

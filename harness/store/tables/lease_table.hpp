@@ -27,13 +27,22 @@ class LeaseTable {
 
   /// Takes a run. Returns nothing if a live process has it, or if this connection had it already.
   [[nodiscard]] std::optional<Lease> take(std::int64_t run_number, const results::RunId& run);
+  /// Takes a run again whose lock was lost with a connection. Returns nothing if a live process has
+  /// it. Throws Error{kEnvironment} if another process had it since.
+  [[nodiscard]] std::optional<Lease> retake(std::int64_t run_number,
+                                            const results::RunId& run,
+                                            std::int64_t fence);
   void hold(Lease lease);
+  /// Returns the fence of a run that this connection has.
+  [[nodiscard]] std::int64_t fence(const results::RunId& run) const { return held_.at(run).fence; }
   void release(const results::RunId& run) { held_.erase(run); }
   /// Returns whether this connection has the run. Throws Error{kEnvironment} if another process
   /// took it over.
   [[nodiscard]] bool check(std::int64_t run_number, const results::RunId& run);
 
  private:
+  /// Throws Error{kEnvironment} unless the run has this fence.
+  void require_fence(std::int64_t run_number, const results::RunId& run, std::int64_t fence);
   StatementCache& statements_;
   std::map<results::RunId, Lease> held_;
 };

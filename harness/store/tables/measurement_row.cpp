@@ -27,14 +27,18 @@ Value known(std::optional<Value> value, std::string_view word, results::RowId ro
 
 bool is_plain(const std::string& text) {
   unsigned bits = 0;
+  bool zero = false;
   for (const char c : text) {
     bits |= static_cast<unsigned char>(c);
+    zero = zero || c == '\0';
   }
-  return bits < 0x80U;
+  return bits < 0x80U && !zero;
 }
 
-std::string in_utf8(const std::string& text) {
+/// Returns a text in UTF-8, without zero bytes, which not every database can hold.
+std::string in_utf8(std::string text) {
   using nlohmann::json;
+  std::replace(text.begin(), text.end(), '\0', '?');
   return json::parse(json(text).dump(-1, ' ', false, json::error_handler_t::replace))
       .get<std::string>();
 }

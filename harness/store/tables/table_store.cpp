@@ -176,4 +176,55 @@ CollectedGarbage TableStore::collect_garbage(Timestamp before) {
   return collected;
 }
 
+TableStore::Place TableStore::place(const results::RunId& run) const {
+  return read([&] {
+    const RunEntry entry = tables_->runs.require(run);
+    return Place{entry.run.number, entry.next_position, tables_->leases.fence(run)};
+  });
+}
+
+bool TableStore::retake(const results::RunId& run, std::int64_t fence) {
+  std::optional<Lease> lease = write(
+      [&] { return tables_->leases.retake(tables_->runs.require(run).run.number, run, fence); });
+  if (lease) {
+    tables_->leases.hold(std::move(*lease));
+  }
+  return lease.has_value();
+}
+
+void TableStore::append_at(const results::RunId& run,
+                           std::int64_t position,
+                           std::span<const results::Measurement> rows) {
+  write([&] {
+    RunTable::Entry entry = tables_->runs.require(run);
+    const auto end = position + static_cast<std::int64_t>(rows.size());
+    if (tables_->leases.check(entry.run.number, run) && entry.next_position >= end) {
+      return;
+    }
+    entry = writable_run(run);
+    if (entry.next_position != position) {
+      throw Error(Error::Kind::kEnvironment,
+                  fmt::format("run {} has {} rows, so that none fits at position {}: another "
+                              "process wrote to it",
+                              run,
+                              entry.next_position,
+                              position));
+    }
+    tables_->measurements.insert(entry.run, entry.id_checksum, position, rows);
+    tables_->runs.count_rows(entry, rows);
+  });
+}
+
+void TableStore::end_again(const results::RunId& run, results::RunState state, Timestamp finished) {
+  const bool finished_before =
+      read([&] { return tables_->runs.require(run).state == results::RunState::kFinished; });
+  if (!finished_before) {
+    finish_run(run, state, finished);
+  }
+}
+
+std::vector<results::DerivedRecord> TableStore::derived_of(const results::RunId& run) const {
+  return read([&] { return tables_->derived.of_run(run, std::nullopt); });
+}
+
 }  // namespace plumb::store

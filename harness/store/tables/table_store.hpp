@@ -49,6 +49,29 @@ class TableStore final : public Store {
   std::size_t import_from(std::istream& in) override;
   CollectedGarbage collect_garbage(Timestamp before) override;
 
+  /// What another connection needs to write to a run in place of this one.
+  struct Place {
+    std::int64_t run_number = 0;
+    std::int64_t next_position = 0;
+    std::int64_t fence = 0;
+  };
+  /// Returns the place of a run that this store has taken.
+  [[nodiscard]] Place place(const results::RunId& run) const;
+  /// Takes a run again whose lock was lost with a connection, even if it is finished. Returns false
+  /// if a live process has it. Throws Error{kEnvironment} if another process had it since.
+  [[nodiscard]] bool retake(const results::RunId& run, std::int64_t fence);
+  /// Gives back a run that was taken.
+  void release(const results::RunId& run) { tables_->leases.release(run); }
+  /// Adds rows at a position, as append() does. Rows that the run has there already are left out:
+  /// they are those of a call whose answer was lost.
+  void append_at(const results::RunId& run,
+                 std::int64_t position,
+                 std::span<const results::Measurement> rows);
+  /// Ends a run, as finish_run() does, unless it is finished already.
+  void end_again(const results::RunId& run, results::RunState state, Timestamp finished);
+  /// Returns all derived records of a run.
+  [[nodiscard]] std::vector<results::DerivedRecord> derived_of(const results::RunId& run) const;
+
  private:
   template <typename Work>
   auto within(TransactionKind kind, Work&& work) const {

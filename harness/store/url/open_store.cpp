@@ -9,6 +9,8 @@
 #include "harness/store/files/log_damage.hpp"
 #include "harness/store/postgresql/postgresql_connection.hpp"
 #include "harness/store/postgresql/postgresql_url.hpp"
+#include "harness/store/spool/spool_sync.hpp"
+#include "harness/store/spool/spooled_store.hpp"
 #include "harness/store/sqlite/sqlite_connection.hpp"
 #include "harness/store/store.hpp"
 #include "harness/store/tables/table_store.hpp"
@@ -35,12 +37,20 @@ std::filesystem::path path_of(const std::string& url) {
   return path;
 }
 
+std::unique_ptr<TableStore> open_server(const std::string& url, const StoreAccess& access) {
+  return std::make_unique<TableStore>(
+      std::make_unique<PostgresqlConnection>(url, access.read_only, access.patience), access);
+}
+
 }  // namespace
 
 std::unique_ptr<Store> open_store(const std::string& url, const StoreAccess& access) {
   if (is_postgresql_url(url)) {
-    return std::make_unique<TableStore>(
-        std::make_unique<PostgresqlConnection>(url, access.read_only, access.patience), access);
+    if (access.spool) {
+      return std::make_unique<SpooledStore>(
+          url, *access.spool, [url, access] { return open_server(url, access); });
+    }
+    return open_server(url, access);
   }
   const std::filesystem::path path = path_of(url);
   std::error_code failure;
@@ -63,6 +73,14 @@ std::unique_ptr<Store> open_store(const std::string& url, const StoreAccess& acc
   auto connection = std::make_unique<SqliteConnection>(path, access.read_only, access.patience);
   connection->set_up();
   return std::make_unique<TableStore>(std::move(connection), access);
+}
+
+std::vector<SpooledRun> sync_spools(const std::string& url, const std::filesystem::path& folder) {
+  if (!is_postgresql_url(url)) {
+    (void)path_of(url);  // Nothing waits for a file, but it must be one.
+    return {};
+  }
+  return sync_spools_of(folder, url, *open_server(url, {}));
 }
 
 std::optional<std::string> store_identity(const std::string& url) {

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/store/spool/spool_file.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "harness/base/error.hpp"
+#include "harness/results/results_json.hpp"
+#include "harness/store/export_line.hpp"
+#include "harness/store/sqlite/sqlite_statement.hpp"
+
+namespace plumb::store {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::chrono::milliseconds kPatience{200};
+
+/// A write as the columns hold it.
+struct StoredWrite {
+  std::string kind;
+  std::int64_t position = 0;  ///< of the first row, or the moment of the end
+  std::int64_t rows = 0;
+  std::string body;
+};
+
+StoredWrite stored(const SpooledRows& write) {
+  std::string body = "[";
+  for (const results::Measurement& row : write.rows) {
+    body.append(body.size() > 1 ? "," : "").append(to_json(row));
+  }
+  return {"rows", write.position, static_cast<std::int64_t>(write.rows.size()), body + "]"};
+}
+
+StoredWrite stored(const SpooledEnd& write) {
+  return {"end", write.finished.time_since_epoch().count(), 0, std::string(to_text(write.state))};
+}
+
+StoredWrite stored(const results::DerivedRecord& write) {
+  results::DerivedRecord record = write;
+  record.inputs.clear();
+  return {"record",
+          0,
+          0,
+          json{{"line", to_json(ExportLine(ExportedDerived{record, {}}))}, {"inputs", write.inputs}}
+              .dump()};
+}
+
+SpooledWrite parsed(const StoredWrite& write) {
+  if (write.kind == "rows") {
+    SpooledRows rows{write.position, {}};
+    for (const json& row : json::parse(write.body)) {
+      rows.rows.push_back(results::measurement_from_json(row.dump()));
+    }
+    return rows;
+  }
+  if (write.kind == "end") {
+    const std::optional<results::RunState> state = results::parse_run_state(write.body);
+    return SpooledEnd{state.value_or(results::RunState::kInterrupted),
+                      Timestamp(std::chrono::microseconds(write.position))};
+  }
+  const json body = json::parse(write.body);
+  results::DerivedRecord record =
+      std::get<ExportedDerived>(parse_export_line(body.at("line").get<std::string>())).record;
+  record.inputs = body.at("inputs").get<std::vector<results::RowId>>();
+  return record;
+}
+
+std::filesystem::path file_of(const std::filesystem::path& folder, const results::RunId& run) {
+  std::error_code failure;
+  std::filesystem::create_directories(folder, failure);
+  if (failure) {
+    throw Error(Error::Kind::kEnvironment,
+                fmt::format("cannot make the folder '{}' for results that wait for their server: "
+                            "{}",
+                            folder.string(),
+                            failure.message()));
+  }
+  return folder / (run + ".db");
+}
+
+}  // namespace
+
+SpoolFile::SpoolFile(const std::filesystem::path& folder, const SpoolHeader& header)
+    : path_(file_of(folder, header.run)), connection_(path_, false, kPatience), header_(header) {
+  own();
+  connection_.execute(
+      "create table if not exists spool (url text not null, run text not null, fence bigint not "
+      "null); create table if not exists writes (number integer primary key, kind text not null, "
+      "position bigint not null, rows bigint not null, body text not null); delete from spool");
+  SqliteStatement statement(connection_, "insert into spool (url, run, fence) values (?, ?, ?)");
+  statement.bind(std::string_view(header.url)).bind(std::string_view(header.run));
+  statement.bind(header.fence).run();
+}
+
+SpoolFile::SpoolFile(const std::filesystem::path& file)
+    : path_(file), connection_(path_, false, kPatience) {
+  own();
+  SqliteStatement statement(connection_, "select url, run, fence from spool");
+  if (!statement.step()) {
+    throw Error(Error::Kind::kEnvironment,
+                fmt::format("'{}' is not a spool of results: move it away", file.string()));
+  }
+  header_.url = statement.text();
+  header_.run = statement.text();
+  header_.fence = statement.integer();
+}
+
+// SQLite then keeps its lock until the connection is closed, however the process ends.
+void SpoolFile::own() {
+  connection_.execute("pragma locking_mode = exclusive; begin exclusive; commit");
+}
+
+void SpoolFile::add(const SpooledWrite& write) {
+  const StoredWrite columns = std::visit([](const auto& each) { return stored(each); }, write);
+  SqliteStatement statement(
+      connection_, "insert into writes (kind, position, rows, body) values (?, ?, ?, ?)");
+  statement.bind(std::string_view(columns.kind)).bind(columns.position).bind(columns.rows);
+  statement.bind(std::string_view(columns.body)).run();
+}
+
+std::optional<SpoolFile::Entry> SpoolFile::oldest() const {
+  SqliteStatement statement(
+      connection_,
+      "select number, kind, position, rows, body from writes order by number limit 1");
+  if (!statement.step()) {
+    return std::nullopt;
+  }
+  const std::int64_t number = statement.integer();
+  StoredWrite columns;
+  columns.kind = statement.text();
+  columns.position = statement.integer();
+  columns.rows = statement.integer();
+  columns.body = statement.text();
+  try {
+    return Entry{number, parsed(columns)};
+  } catch (const std::exception& error) {
+    throw Error(Error::Kind::kEnvironment,
+                fmt::format("write {} of '{}' cannot be read: {}; the file is damaged",
+                            number,
+                            path_.string(),
+                            error.what()));
+  }
+}
+
+void SpoolFile::drop(std::int64_t number) {
+  SqliteStatement statement(connection_, "delete from writes where number = ?");
+  statement.bind(number).run();
+}
+
+std::size_t SpoolFile::waiting_rows() const {
+  SqliteStatement statement(connection_, "select coalesce(sum(rows), 0) from writes");
+  return statement.step() ? static_cast<std::size_t>(statement.integer()) : 0;
+}
+
+void SpoolFile::remove() {
+  std::error_code ignored;
+  std::filesystem::remove(path_, ignored);
+}
+
+void SpoolFile::set_aside() {
+  std::error_code ignored;
+  std::filesystem::rename(path_, path_.string() + ".refused", ignored);
+}
+
+std::vector<std::filesystem::path> find_spools(const std::filesystem::path& folder) {
+  std::vector<std::filesystem::path> files;
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, ignored)) {
+    if (entry.path().extension() == ".db") {
+      files.push_back(entry.path());
+    }
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+}  // namespace plumb::store

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <span>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "harness/results/run.hpp"
+#include "harness/store/sqlite/sqlite_connection.hpp"
+
+namespace plumb::store {
+
+/// Rows of a run from a position on.
+struct SpooledRows {
+  std::int64_t position = 0;
+  std::vector<results::Measurement> rows;
+};
+/// End of a run.
+struct SpooledEnd {
+  results::RunState state = results::RunState::kFinished;
+  Timestamp finished{};
+};
+/// Write to a store that waits for its server.
+using SpooledWrite = std::variant<SpooledRows, SpooledEnd, results::DerivedRecord>;
+
+/// Run whose writes a spool holds.
+struct SpoolHeader {
+  std::string url;  ///< of its store
+  results::RunId run;
+  std::int64_t fence = 0;  ///< of the process that had the run
+};
+
+/// SQLite file with the writes of one run that wait for its server, in order. A write is in it
+/// before its call returns. The file belongs to one process at a time, as long as that lives.
+class SpoolFile {
+ public:
+  /// Makes the file of a run in a folder, or opens the one that is there.
+  SpoolFile(const std::filesystem::path& folder, const SpoolHeader& header);
+  /// Opens a file. Throws Error{kTryAgain} if a live process has it.
+  explicit SpoolFile(const std::filesystem::path& file);
+
+  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
+  [[nodiscard]] const SpoolHeader& header() const { return header_; }
+  void add(const SpooledWrite& write);
+
+  /// Oldest write.
+  struct Entry {
+    std::int64_t number = 0;
+    SpooledWrite write;
+  };
+  [[nodiscard]] std::optional<Entry> oldest() const;
+  void drop(std::int64_t number);
+  /// Returns how many rows wait.
+  [[nodiscard]] std::size_t waiting_rows() const;
+  /// Removes the file.
+  void remove();
+  /// Gives the file another name, by which it is no longer a spool.
+  void set_aside();
+
+ private:
+  void own();
+  std::filesystem::path path_;
+  SqliteConnection connection_;
+  SpoolHeader header_;
+};
+
+/// Returns the spools in a folder. There may be none, nor a folder.
+[[nodiscard]] std::vector<std::filesystem::path> find_spools(const std::filesystem::path& folder);
+
+}  // namespace plumb::store

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "harness/store/server_away.hpp"
+#include "harness/store/spool/spool_file.hpp"
+#include "harness/store/store.hpp"
+#include "harness/store/tables/table_store.hpp"
+
+namespace plumb::store {
+
+/// Store on a server that may go away while runs are written to it.
+///
+/// While it is away, what is written to the runs that this store has taken goes to a spool, one
+/// file a run, and what was written to them can be read. The next contact sends the spool, in
+/// order and exactly once. All else throws ServerAway.
+class SpooledStore final : public Store {
+ public:
+  /// Opens the connection to the server, for the first time and anew.
+  using Opener = std::function<std::unique_ptr<TableStore>()>;
+
+  /// Connects, and sends what dead processes left in the folder of spools.
+  SpooledStore(std::string url, std::filesystem::path folder, Opener open);
+  SpooledStore(const SpooledStore&) = delete;
+  SpooledStore& operator=(const SpooledStore&) = delete;
+  SpooledStore(SpooledStore&&) = delete;
+  SpooledStore& operator=(SpooledStore&&) = delete;
+  /// Tries once more to send what waits, and says where it is if that fails.
+  ~SpooledStore() override;
+
+  void begin_run(const results::RunHeader& header) override;
+  [[nodiscard]] bool take_run(const results::RunId& run) override;
+  std::vector<results::RowId> append(const results::RunId& run,
+                                     std::span<const results::Measurement> rows) override;
+  void link_reused(const results::RunId& run, std::span<const results::RowId> rows) override;
+  void finish_run(const results::RunId& run, results::RunState state, Timestamp finished) override;
+  [[nodiscard]] std::vector<results::RunRecord> runs() const override;
+  [[nodiscard]] results::RunRecord find_run(const std::string& name) const override;
+  [[nodiscard]] std::vector<results::StoredMeasurement> measurements(
+      const results::RunId& run) const override;
+  [[nodiscard]] std::vector<results::StoredMeasurement> reusable(
+      const std::string& environment_id,
+      std::span<const model::LayerKey> keys,
+      results::CacheMode cache,
+      std::optional<Timestamp> not_before) const override;
+  [[nodiscard]] std::vector<SeriesPoint> series(const SeriesQuery& query) const override;
+  [[nodiscard]] std::vector<std::optional<SeriesPoint>> latest(
+      std::span<const SeriesQuery> queries) const override;
+  void put_derived(std::span<const results::DerivedRecord> records) override;
+  [[nodiscard]] std::vector<results::DerivedRecord> derived(const results::RunId& run,
+                                                            const std::string& kind) const override;
+  [[nodiscard]] std::optional<results::DerivedRecord> latest_calibration(
+      const std::string& environment_id) const override;
+  void tag(const results::RunId& run, const std::string& tag) override;
+  [[nodiscard]] int schema_version() const override;
+  [[nodiscard]] std::int64_t revision() const override;
+  [[nodiscard]] Bytes size() const override;
+  [[nodiscard]] std::size_t waiting_rows() const override;
+  [[nodiscard]] std::vector<std::string> verify() const override;
+  void export_to(std::ostream& out, std::span<const results::RunId> runs) const override;
+  std::size_t import_from(std::istream& in) override;
+  CollectedGarbage collect_garbage(Timestamp before) override;
+
+ private:
+  /// What is known here of a run that this store has taken.
+  struct Run {
+    TableStore::Place place;
+    results::RunRecord record;
+    std::vector<results::StoredMeasurement> rows;
+    std::vector<results::DerivedRecord> records;
+    std::unique_ptr<SpoolFile> spool;  ///< absent: nothing waits
+    bool open = true;                  ///< not ended
+  };
+
+  /// Returns the connected store. Connects if it is time to try again. Throws ServerAway.
+  TableStore& server() const;
+  void connect() const;
+  void lose(const ServerAway& away) const;
+  /// Returns what `ask` answers with the server. Without one, what `recall` knows, or else throws.
+  template <typename Ask, typename Recall>
+  auto answer(Ask&& ask, Recall&& recall) const -> decltype(ask(std::declval<TableStore&>()));
+  template <typename Ask>
+  auto answer(Ask&& ask) const;
+  /// Sends a write of a run, or keeps it in the run's spool.
+  template <typename Send>
+  void write(Run& run, const SpooledWrite& kept, Send&& send);
+  [[nodiscard]] Run& taken(const results::RunId& run);
+  [[nodiscard]] const Run* known(const results::RunId& run) const;
+  void remember(const results::RunId& run);
+
+  std::string url_;
+  std::filesystem::path folder_;
+  Opener open_;
+  mutable std::map<results::RunId, Run> runs_;
+  mutable std::map<std::string, std::optional<results::DerivedRecord>> calibrations_;
+  mutable std::unique_ptr<TableStore> server_;
+  mutable std::string reason_;  ///< why there is none
+  mutable std::chrono::steady_clock::time_point next_try_;
+  mutable std::chrono::steady_clock::duration pause_{};
+};
+
+}  // namespace plumb::store

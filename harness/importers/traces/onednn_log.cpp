@@ -79,6 +79,13 @@ Descriptor parse_descriptor(std::string_view text) {
   return descriptor;
 }
 
+/// Step of a worker's plan.
+struct Step {
+  Seconds start{};
+  std::vector<std::size_t> layers;
+  bool has_calls = false;
+};
+
 /// Reader of one log, line by line.
 class LogReader {
  public:
@@ -124,7 +131,7 @@ class LogReader {
     Fields fields = split(text, ',');
     std::size_t at = 0;
     const auto skip = [&](std::string_view word) {
-      at += at < fields.size() && fields[at] == word ? 1U : 0U;
+      at += at < fields.size() && fields[at] == word ? std::size_t{1} : std::size_t{0};
     };
     skip("v1");
     std::optional<double> stamp;
@@ -275,13 +282,7 @@ class LogReader {
                                     "auxiliary",
                                     "problem_desc",
                                     "exec_time"};
-  /// Step that the worker named last.
-  struct Step {
-    Seconds start{};
-    std::vector<std::size_t> layers;
-    bool has_calls = false;
-  };
-  std::optional<Step> step_;
+  std::optional<Step> step_;  // that the worker named last
   bool executing_ = false;
 };
 

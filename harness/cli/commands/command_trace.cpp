@@ -42,7 +42,7 @@ struct TraceOptions {
   int threads = 1;
   std::string device;
   std::uint64_t executions = 11;
-  std::string timeout = "5min";
+  std::string timeout = "5m";
   std::string folder;  ///< for the raw trace; empty: it is not kept
   std::string run;     ///< whose measured variants count, and which keeps the result
   std::string perfetto;

@@ -35,6 +35,13 @@ struct CommandContext {
     return named_store.empty() ? session::default_store_url() : named_store;
   }
 
+  /// Returns how to open a store for runs: what is written while its server is away waits.
+  [[nodiscard]] static store::StoreAccess for_runs() {
+    store::StoreAccess access;
+    access.spool = session::spool_folder();
+    return access;
+  }
+
   /// Returns the addresses of commits. Throws Error{kUser} if the template is none.
   [[nodiscard]] results::CommitLink commits() const {
     return commit_url.empty() ? results::CommitLink() : results::CommitLink(commit_url);

@@ -66,7 +66,8 @@ int run(int argc, char** argv, terminal::StandardOutput& output) {
                          .output = output};
   app.add_option("--store",
                  context.named_store,
-                 "where results are kept: sqlite:PATH (default: the user's data folder)")
+                 "where results are kept: sqlite:PATH (default: the user's data folder) or "
+                 "postgresql://USER@HOST/DATABASE")
       ->envname("PLUMB_STORE");
   app.add_option("--commit-url",
                  context.commit_url,

@@ -124,6 +124,7 @@ class Output(Command):
             "stacks probe": [["fake"]],
             "stacks diff": [["fake", "new"]],
             "store migrate": [[]],
+            "store sync": [[]],
             "store verify": [[]],
             "store export": [[], ["-o", "-"]],
             "store import": [[export]],

@@ -113,7 +113,7 @@ void run_bisection(CommandContext& context, BisectOptions options) {
   options.search.row_timeout = suite::parse_duration(options.row_timeout);
   options.search.command = command_of(options);
   const session::BisectionQuestion question = question_of(context.models, options);
-  const auto store = store::open_store(context.store_url());
+  const auto store = store::open_store(context.store_url(), CommandContext::for_runs());
   const std::unique_ptr<session::CandidateSource> source = source_of(options, context.stop);
   const analysis::Bisection bisection =
       session::bisect(context.session(*store), *source, question, options.search);

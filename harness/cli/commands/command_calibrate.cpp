@@ -40,7 +40,7 @@ void calibrate(CommandContext& context, CalibrateOptions options) {
   suite::ResolvedSuite suite =
       session::resolve_suite(context.models, suite::read_suite(session::find_suite(options.suite)));
   const std::vector<session::PlannedModel> models = session::prepare_models(context.models, suite);
-  const auto store = store::open_store(context.store_url());
+  const auto store = store::open_store(context.store_url(), CommandContext::for_runs());
   const analysis::NoiseReport report =
       session::study_noise(context.session(*store), suite, models, study);
   reporting::write_noise(report,

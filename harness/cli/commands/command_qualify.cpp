@@ -117,7 +117,7 @@ void qualify(CommandContext& context, QualifyOptions options) {
   }
   const std::size_t wanted = suite.models.size();
   const std::vector<session::PlannedModel> models = session::prepare_models(context.models, suite);
-  const auto store = store::open_store(context.store_url());
+  const auto store = store::open_store(context.store_url(), CommandContext::for_runs());
   const session::UpgradeOutcome outcome =
       session::test_upgrade(context.session(*store), suite, models, criteria, options.upgrade);
   const analysis::Qualification& qualification = outcome.qualification;

@@ -84,7 +84,7 @@ void measure(CommandContext& context, RunOptions options) {
   if (!build(context, options)) {
     return;
   }
-  const auto store = store::open_store(context.store_url());
+  const auto store = store::open_store(context.store_url(), CommandContext::for_runs());
   if (options.stacks.empty()) {
     options.stacks = {"default"};
   }
@@ -127,6 +127,9 @@ void measure(CommandContext& context, RunOptions options) {
     }
   }
   compare_with_baseline(context, baseline, *store, reports);
+  if (store->waiting_rows() > 0 && context.exit_status == 0) {
+    context.exit_status = static_cast<int>(Error::Kind::kTryAgain);
+  }
   if (cut) {
     spdlog::warn("the budget ended the run before everything was measured: --resume continues it");
     if (context.exit_status == 0) {

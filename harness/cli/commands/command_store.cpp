@@ -3,10 +3,12 @@
 
 #include <CLI/CLI.hpp>
 #include <chrono>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "harness/base/error.hpp"
 #include "harness/base/json_text.hpp"
@@ -133,6 +135,31 @@ void collect_garbage(CommandContext& context, const std::string& older_than) {
        {"after_bytes", after.value}});
 }
 
+/// Sends what waits for the store's server. Exit status 75 if something still waits.
+void sync(CommandContext& context) {
+  const std::optional<std::filesystem::path> folder = session::spool_folder();
+  const std::vector<store::SpooledRun> runs =
+      folder ? store::sync_spools(context.store_url(), *folder) : std::vector<store::SpooledRun>();
+  std::string text;
+  nlohmann::json list = nlohmann::json::array();
+  for (const store::SpooledRun& run : runs) {
+    text += fmt::format("run {}: {} rows stored", run.run, run.sent_rows);
+    if (!run.problem.empty()) {
+      text +=
+          fmt::format(", {} wait in '{}': {}", run.waiting_rows, run.file.string(), run.problem);
+      context.exit_status = static_cast<int>(Error::Kind::kTryAgain);
+    }
+    text += '\n';
+    list.push_back({{"run", run.run},
+                    {"stored_rows", run.sent_rows},
+                    {"waiting_rows", run.waiting_rows},
+                    {"file", run.file.string()},
+                    {"problem", run.problem}});
+  }
+  text = text.empty() ? "nothing waits for the server" : text.substr(0, text.size() - 1);
+  say(context, text, {{"runs", list}});
+}
+
 }  // namespace
 
 void add_store(CLI::App& app, CommandContext& context) {
@@ -148,6 +175,9 @@ void add_store(CLI::App& app, CommandContext& context) {
   store->add_subcommand("verify", "check every checksum and reference")->callback([&context] {
     verify(context);
   });
+
+  store->add_subcommand("sync", "store what was measured while the store's server was away")
+      ->callback([&context] { sync(context); });
 
   // CLI11 keeps references to option values; they live as long as the callbacks that hold them.
   const auto names = std::make_shared<std::vector<std::string>>();

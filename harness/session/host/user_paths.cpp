@@ -43,6 +43,11 @@ std::filesystem::path data_folder() {
               "set one of them, or name a store with --store sqlite:PATH");
 }
 
+std::optional<std::filesystem::path> spool_folder() {
+  const std::optional<std::filesystem::path> folder = known_data_folder();
+  return folder ? std::optional(*folder / "spool") : std::nullopt;
+}
+
 std::filesystem::path cache_folder() {
   if (const std::string cache = variable("XDG_CACHE_HOME"); !cache.empty()) {
     return std::filesystem::path(cache) / "plumb";

@@ -14,6 +14,9 @@ namespace plumb::session {
 /// Returns $XDG_DATA_HOME/plumb or ~/.local/share/plumb. Absent: neither variable is set.
 [[nodiscard]] std::optional<std::filesystem::path> known_data_folder();
 
+/// Returns the folder below it for results that wait for a server. Absent: there is none.
+[[nodiscard]] std::optional<std::filesystem::path> spool_folder();
+
 /// Returns the same. Throws Error{kEnvironment} if neither variable is set.
 [[nodiscard]] std::filesystem::path data_folder();
 

@@ -115,16 +115,15 @@ void SpoolFile::own() {
 
 void SpoolFile::add(const SpooledWrite& write) {
   const StoredWrite columns = std::visit([](const auto& each) { return stored(each); }, write);
-  SqliteStatement statement(
-      connection_, "insert into writes (kind, position, rows, body) values (?, ?, ?, ?)");
+  SqliteStatement statement(connection_,
+                            "insert into writes (kind, position, rows, body) values (?, ?, ?, ?)");
   statement.bind(std::string_view(columns.kind)).bind(columns.position).bind(columns.rows);
   statement.bind(std::string_view(columns.body)).run();
 }
 
 std::optional<SpoolFile::Entry> SpoolFile::oldest() const {
   SqliteStatement statement(
-      connection_,
-      "select number, kind, position, rows, body from writes order by number limit 1");
+      connection_, "select number, kind, position, rows, body from writes order by number limit 1");
   if (!statement.step()) {
     return std::nullopt;
   }

@@ -27,7 +27,8 @@ SpooledStore::SpooledStore(std::string url, std::filesystem::path folder, Opener
     if (!run.problem.empty()) {
       spdlog::warn("results of run {} wait in '{}': {}", run.run, run.file.string(), run.problem);
     } else if (run.sent_rows > 0) {
-      spdlog::info("{} rows of run {} that waited for the server are stored", run.sent_rows, run.run);
+      spdlog::info(
+          "{} rows of run {} that waited for the server are stored", run.sent_rows, run.run);
     }
   }
 }
@@ -67,10 +68,8 @@ void SpooledStore::connect() const {
       continue;
     }
     if (!server->retake(id, run.place.fence)) {
-      throw ServerAway(
-          fmt::format("the server of '{}' still holds run {} for the connection that was lost",
-                      url_,
-                      id));
+      throw ServerAway(fmt::format(
+          "the server of '{}' still holds run {} for the connection that was lost", url_, id));
     }
     if (run.spool) {
       const std::size_t rows = replay(*run.spool, *server);
@@ -261,9 +260,8 @@ std::vector<results::StoredMeasurement> SpooledStore::reusable(
     std::span<const model::LayerKey> keys,
     results::CacheMode cache,
     std::optional<Timestamp> not_before) const {
-  return answer([&](TableStore& server) {
-    return server.reusable(environment_id, keys, cache, not_before);
-  });
+  return answer(
+      [&](TableStore& server) { return server.reusable(environment_id, keys, cache, not_before); });
 }
 
 std::vector<SeriesPoint> SpooledStore::series(const SeriesQuery& query) const {

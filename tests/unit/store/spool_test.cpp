@@ -105,9 +105,7 @@ class Spool : public testing::Test {
   [[nodiscard]] std::vector<results::Measurement> batch(int first) const {
     return {test::row(test::key(first), 5), test::row(test::key(first + 1), 6)};
   }
-  [[nodiscard]] std::size_t stored_rows() {
-    return server_.open()->measurements(kRun).size();
-  }
+  [[nodiscard]] std::size_t stored_rows() { return server_.open()->measurements(kRun).size(); }
 
   TemporaryFolder folder_;
   std::filesystem::path spool_ = folder_.path() / "spool";

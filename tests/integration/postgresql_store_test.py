@@ -1,0 +1,297 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Runs whole commands on a store of a real PostgreSQL server: rights, secrets, outages, copies and back-ups.
+
+Usage: postgresql_store_test.py BUILD_FOLDER [unittest arguments]."""
+
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import sys
+import time
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+from plumb_command import Command
+from postgresql_server import PostgresqlServer, program
+
+Command.build = pathlib.Path(sys.argv.pop(1)).resolve()
+GUIDE = pathlib.Path(__file__).resolve().parents[2] / "docs/guides/share-a-store.md"
+PASSWORD = "hunter2-of-the-test"
+
+
+class OnServer(Command):
+    """A server for all tests of a class, with a database for each."""
+
+    hba = None
+
+    @classmethod
+    def setUpClass(cls):
+        cls.server = PostgresqlServer(cls.hba)
+        cls.addClassCleanup(cls.server.__exit__)
+        cls.databases = 0
+
+    def setUp(self):
+        super().setUp()
+        self.database = self.new_database()
+        self.url = self.server.url(database=self.database)
+        self.environment["PLUMB_STORE"] = self.url
+
+    @classmethod
+    def new_database(cls):
+        cls.databases += 1
+        cls.server.psql(f"create database d{cls.databases}")
+        return f"d{cls.databases}"
+
+    def sql(self, text):
+        return self.server.psql(text, database=self.database)
+
+    def export(self, url):
+        return self.plumb("store", "export", "--store", url).stdout
+
+    def verify(self, url=None):
+        self.assertIn("sound", self.plumb("store", "verify", "--store", url or self.url).stdout)
+
+
+class Whole(OnServer):
+    def test_runs_are_kept_listed_analysed_and_checked(self):
+        run = self.run_tiny()["run"]
+        again = self.run_tiny()["run"]
+        runs = self.json("runs")["runs"]
+        self.assertEqual([each["run"] for each in runs], [again, run])
+        self.assertGreater(runs[0]["rows"]["reused"], 0)
+        self.assertEqual(self.json("bound", run)["run"], run)
+        self.assertEqual(self.json("store", "migrate")["store_schema_version"], int(self.sql("select max(number) from migrations")))
+        self.verify()
+
+    def test_an_export_is_the_same_from_either_database(self):
+        self.run_tiny()
+        self.run_tiny()
+        lines = self.export(self.url)
+        file = self.folder / "export.jsonl"
+        file.write_text(lines)
+        sqlite = f"sqlite:{self.folder}/copy.db"
+        self.plumb("store", "import", file, "--store", sqlite)
+        self.assertEqual(self.export(sqlite), lines)
+        second = self.server.url(database=self.new_database())
+        file.write_text(self.export(sqlite))
+        self.plumb("store", "import", file, "--store", second)
+        self.assertEqual(self.export(second), lines)
+        self.assertEqual(self.json("store", "import", file, "--store", second)["new_runs"], 0)
+        for url in (sqlite, second):
+            self.verify(url)
+
+    def test_damage_is_found(self):
+        self.run_tiny()
+        self.sql("update measurements set median_seconds = median_seconds * 2 where id = (select min(id) from measurements)")
+        self.assertIn("checksum", self.plumb("store", "verify", expect=1).stdout)
+
+    def test_old_runs_are_collected(self):
+        self.run_tiny()
+        time.sleep(1.1)
+        self.run_tiny(reuse="never")
+        collected = self.json("store", "gc", "--older-than", "1s")
+        self.assertEqual(collected["removed_runs"], 1)
+        self.assertGreater(collected["after_bytes"], 0)
+        self.verify()
+
+    def test_a_restored_dump_is_the_same_store(self):
+        self.run_tiny()
+        dump = self.folder / "store.dump"
+        subprocess.run([program("pg_dump"), "--format=custom", f"--file={dump}", self.url], check=True)
+        restored = self.server.url(database=self.new_database())
+        subprocess.run([program("pg_restore"), f"--dbname={restored}", dump], check=True)
+        self.verify(restored)
+        self.assertEqual(self.export(restored), self.export(self.url))
+
+
+class Rights(OnServer):
+    """The statements of the guide, and what each role may do then."""
+
+    def setUp(self):
+        super().setUp()
+        superuser, owner = re.findall(r"```sql\n(.*?)```", GUIDE.read_text(), re.DOTALL)[:2]
+        for statement in superuser.split(";"):
+            if statement.strip():
+                self.server.psql(statement)
+        self.server.psql(owner, user="plumb_owner", database="plumb")
+        self.plumb("store", "migrate", "--store", self.of("plumb_owner"))
+
+    def of(self, role):
+        return self.server.url(user=role, database="plumb")
+
+    def test_each_role_may_do_its_part(self):
+        self.environment["PLUMB_STORE"] = self.of("plumb_writer")
+        self.run_tiny()
+        self.assertIn("right", self.plumb("store", "gc", "--older-than", "1us", expect=3).stderr)
+        self.environment["PLUMB_STORE"] = self.of("plumb_reader")
+        self.assertEqual(len(self.json("runs")["runs"]), 1)
+        self.assertIn("right", self.plumb("run", self.tiny(), "--stack", "fake", expect=3).stderr)
+        self.environment["PLUMB_STORE"] = self.of("plumb_owner")
+        self.verify(self.of("plumb_owner"))
+        self.plumb("store", "gc", "--older-than", "1d")
+
+
+class Secrets(OnServer):
+    """A role that needs a password."""
+
+    hba = "local all owner trust\nlocal all all scram-sha-256\n"
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.server.psql(f"create role ci login superuser password '{PASSWORD}'")
+
+    def setUp(self):
+        super().setUp()
+        self.url = self.server.url(user="ci", database=self.database)
+        self.environment["PLUMB_STORE"] = self.url
+
+    def password_file(self, password=PASSWORD):
+        file = self.folder / "pgpass"
+        file.write_text(f"*:*:*:ci:{password}\n")
+        file.chmod(0o600)
+        self.environment["PGPASSFILE"] = str(file)
+
+    def test_a_password_file_and_a_service_file_are_read(self):
+        self.password_file()
+        self.run_tiny()
+        service = self.folder / "services"
+        service.write_text(f"[results]\nhost={self.server.folder}\ndbname={self.database}\nuser=ci\n")
+        self.environment["PGSERVICEFILE"] = str(service)
+        self.assertEqual(len(self.json("runs", "--store", "postgresql://?service=results")["runs"]), 1)
+
+    def test_no_password_is_stored_or_printed(self):
+        self.password_file()
+        self.run_tiny("--store", self.url)
+        dump = subprocess.run([program("pg_dump"), "--data-only", self.server.url(database=self.database)], check=True,
+                              capture_output=True, text=True).stdout
+        self.assertIn("--stack", dump, "the command is stored")
+        self.assertNotIn(PASSWORD, dump)
+        for url in (self.url.replace("ci@", f"ci:{PASSWORD}@"), f"{self.url}&password={PASSWORD}"):
+            for arguments in (["runs", "--store", url], ["run", self.tiny(), "--stack", "fake", "--store", url],
+                              ["store", "sync", "--store", url]):
+                done = self.plumb(*arguments, expect=2)
+                self.assertIn("password", done.stderr)
+                self.assertNotIn(PASSWORD, done.stdout + done.stderr)
+        self.password_file(PASSWORD + "x")
+        done = self.plumb("runs", expect=3)
+        self.assertIn("pgpass", done.stderr)
+        self.assertNotIn(PASSWORD, done.stdout + done.stderr)
+
+    def test_the_list_of_processes_holds_no_password(self):
+        self.stack("fake", "[[rule]]\ndelay_seconds = 0.02\n")
+        self.password_file()
+        process = subprocess.Popen([self.program(), "run", self.tiny("never"), "--stack", "fake"], env=self.environment,
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        seen = set()
+        while process.poll() is None:
+            seen.update(line for line in subprocess.run(["ps", "-eww", "-o", "args"], capture_output=True, text=True)
+                        .stdout.splitlines())
+            time.sleep(0.05)
+        self.assertEqual(process.returncode, 0)
+        self.assertTrue([line for line in seen if "plumb-worker-fake" in line])
+        self.assertFalse([line for line in seen if PASSWORD in line])
+
+
+DOUBLED = ("select count(*) from (select 1 from measurements where purpose = 'full' "
+           "group by layer_key, variant, cache having count(*) > 1) as doubled")
+ROWS = "select count(*) from measurements"
+
+
+class Outages(OnServer):
+    """Servers and runs that die in the middle of a run."""
+
+    def setUp(self):
+        super().setUp()
+        self.stack("fake", "[[rule]]\ndelay_seconds = 0.01\n")
+        self.run_tiny(reuse="never")
+        self.whole = self.outcome()
+
+    def outcome(self):
+        """Returns what the newest run has: its rows without times, and its models' modes."""
+        rows = self.sql("select k.text, v.text, m.cache, m.purpose, m.outcome, count(*) from measurements m "
+                        "join layer_keys k on k.id = m.layer_key join variants v on v.id = m.variant "
+                        "where m.run = (select max(number) from runs) and m.purpose <> 'race' group by 1, 2, 3, 4, 5 order by 1, 2, 3, 4, 5")
+        return rows.count("|ok|") > 0, len(rows.splitlines())
+
+    def start(self, *arguments):
+        return subprocess.Popen([self.program(), "run", self.tiny("never"), "--stack", "fake", *arguments], env=self.environment,
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+    def stop_after(self, rows, how):
+        """Waits until the newest run has so many rows, then stops the server."""
+        before = int(self.sql(ROWS))
+        deadline = time.monotonic() + 60
+        while int(self.sql(ROWS)) < before + rows and time.monotonic() < deadline:
+            time.sleep(0.01)
+        if how == "kill":
+            os.kill(self.server.process(), signal.SIGKILL)
+            time.sleep(0.3)
+        else:
+            self.server.stop(how)
+
+    def restart(self):
+        deadline = time.monotonic() + 30
+        while True:
+            try:
+                return self.server.start()
+            except RuntimeError:  # Processes of the killed one still end.
+                if time.monotonic() > deadline:
+                    raise
+                time.sleep(0.3)
+
+    def check(self):
+        self.verify()
+        self.assertEqual(self.outcome(), self.whole)
+        newest = "and run = (select max(number) from runs) "
+        self.assertEqual(self.sql(DOUBLED.replace("group by", newest + "group by")), "0")
+        states = self.sql("select state from runs order by number")
+        self.assertEqual(set(states.splitlines()), {"finished"})
+
+    def test_a_run_outlives_its_server_and_sync_stores_the_rest(self):
+        process = self.start()
+        self.stop_after(2, "fast")
+        _, errors = process.communicate(timeout=120)
+        self.assertEqual(process.returncode, 75, errors)
+        self.assertIn("plumb store sync", errors)
+        self.assertIn("is away", self.plumb("store", "sync", expect=75).stderr)
+        self.restart()
+        runs = self.json("store", "sync")["runs"]
+        self.assertEqual(len(runs), 1)
+        self.assertGreater(runs[0]["stored_rows"], 0)
+        self.assertEqual(self.json("store", "sync")["runs"], [])
+        self.check()
+
+    def test_a_server_that_is_killed_and_comes_back_is_sent_what_waited(self):
+        process = self.start()
+        self.stop_after(2, "kill")
+        self.restart()
+        _, errors = process.communicate(timeout=120)
+        # A run that ends while the server recovers leaves the rest to `sync`.
+        self.assertIn(process.returncode, (0, 75), errors)
+        self.assertEqual(len(self.json("store", "sync")["runs"]), 1 if process.returncode else 0)
+        self.check()
+
+    def test_a_run_that_is_killed_while_its_server_is_away_is_resumed(self):
+        process = self.start()
+        self.stop_after(2, "immediate")
+        spool = self.folder / "plumb/spool"
+        deadline = time.monotonic() + 60
+        while not list(spool.glob("*.db")) and time.monotonic() < deadline:
+            time.sleep(0.01)
+        time.sleep(0.2)
+        process.kill()
+        process.communicate()
+        self.restart()
+        resumed = self.start("--resume")
+        _, errors = resumed.communicate(timeout=120)
+        self.assertEqual(resumed.returncode, 0, errors)
+        self.assertIn("that waited for the server are stored", errors)
+        self.check()
+
+
+if __name__ == "__main__":
+    unittest.main()

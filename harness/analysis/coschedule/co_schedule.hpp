@@ -49,7 +49,7 @@ struct CoSchedule {
                                                     const ThreadScaling& scaling,
                                                     PartitionMode mode);
 
-/// Says what is missing for a schedule of a run. Empty: nothing.
+/// Returns why a run has no schedule. Empty: it has one.
 [[nodiscard]] std::string why_no_schedule(const ThreadScaling& scaling);
 
 }  // namespace plumb::analysis

@@ -470,6 +470,9 @@ constexpr std::array kCases = std::to_array<LayerCase>({
     PLUMB_CASE("max_pool_backward_ceil",
                "max_pool_backward;in=f32[1,8,4,4],f32[1,8,8,8];out=f32[1,8,8,8]",
                ";ceil_mode=1;dilations=[1,1];kernel=[3,3];pads=[0,0,0,0];strides=[2,2]"),
+    PLUMB_CASE("gather_backward",
+               "gather_backward;in=f32[3,2,5,4],s64[2,5];out=f32[3,7,4]",
+               ";axis=1;distribution=uniform"),
     PLUMB_CASE("average_pool_backward_with_pads",
                "average_pool_backward;in=f32[1,16,5,5];out=f32[1,16,9,9]",
                ";ceil_mode=0;count_include_pad=1;dilations=[1,1];kernel=[3,3];pads=[1,1,1,1];"

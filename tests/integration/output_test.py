@@ -101,7 +101,7 @@ class Output(Command):
             "explain": [["bound"]],
             "env": [fake, [*fake, "--json"]],
             "model list": [[], ["--json"]],
-            "model show": [["lenet"], ["lenet", "--json"]],
+            "model show": [["lenet"], ["lenet", "--json"], ["lenet", "--training"], ["lenet", "--training", "--json"]],
             "model export": [["lenet", "-o", self.folder / "m.onnx"], ["lenet", "-o", "/dev/stdout"]],
             "suite show": [[self.tiny()]],
             "run": [[self.tiny(), *fake], [self.tiny(), *fake, "--json"]],

@@ -14,8 +14,10 @@
 #include "harness/cli/option_checks.hpp"
 #include "harness/cli/zoo_models.hpp"
 #include "harness/model/onnx/weights.hpp"
+#include "harness/rewrite/gradient/training_graph.hpp"
 #include "harness/terminal/messages.hpp"
 #include "reporting/content/run/documents.hpp"
+#include "reporting/content/run/training_document.hpp"
 #include "suites/zoo/zoo.hpp"
 
 namespace plumb::cli {
@@ -29,6 +31,8 @@ struct ModelChoice {
   std::string output;
   bool weights = false;
   std::uint64_t seed = 1;
+  bool training = false;
+  std::string loss = std::string(to_text(rewrite::Loss::kCrossEntropy));
 };
 
 constexpr const char* kDimHelp =
@@ -117,16 +121,28 @@ void add_model(CLI::App& app, CommandContext& context) {
       ->check(positive_number())
       ->excludes(batch);
   show->add_option("--dim", options->dims, kDimHelp);
+  CLI::Option* const training = show->add_flag(
+      "--training", options->training, "one step of training: the model, a loss and its gradients");
+  show->add_option("--loss", options->loss, "what the step makes smaller")
+      ->check(CLI::IsMember({std::string(to_text(rewrite::Loss::kCrossEntropy)),
+                             std::string(to_text(rewrite::Loss::kMeanSquaredError))}))
+      ->needs(training)
+      ->capture_default_str();
   show->callback([&context, options] {
     const model::Graph graph =
         session::load_graph(context.models, options->model, read_options(*options));
     for (const std::string& note : graph.notes) {
       spdlog::warn("{}", note);
     }
-    reporting::write_model(
-        graph,
-        context.json ? reporting::OutputMode::kJson : reporting::OutputMode::kText,
-        std::cout);
+    const reporting::OutputMode style =
+        context.json ? reporting::OutputMode::kJson : reporting::OutputMode::kText;
+    if (options->training) {
+      const rewrite::Loss loss = rewrite::parse_loss(options->loss).value();
+      reporting::write_training(
+          rewrite::training_graph(graph, {.loss = loss}), loss, style, std::cout);
+    } else {
+      reporting::write_model(graph, style, std::cout);
+    }
   });
 
   CLI::App* const exporting = model->add_subcommand("export", "write a built-in model as ONNX");

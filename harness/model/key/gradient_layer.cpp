@@ -29,6 +29,9 @@ LayerSpec forward_layer(const LayerSpec& gradient) {
     forward.inputs = {gradient.inputs.at(1), gradient.inputs.at(2), gradient.inputs.at(3)};
     forward.attributes["outputs"] = std::string("y");
     forward.attributes["softcap"] = 0.0;
+  } else if (gradient.op == "gather_backward") {
+    forward.op = "gather";
+    forward.inputs = {gradient.outputs.at(0), gradient.inputs.at(1)};
   } else {
     forward.op = gradient.op.substr(0, gradient.op.find("_backward"));
     forward.inputs = {gradient.outputs.at(0)};
@@ -97,6 +100,11 @@ Dims pool_gradient_dims(const LayerSpec& spec) {
   if (spec.op == "max_pool_backward") {
     require_operand(spec, 1, spec.outputs[0].dims);
   }
+  return spec.outputs[0].dims;
+}
+
+Dims gather_gradient_dims(const LayerSpec& spec) {
+  require_gradient(spec, gather_dims(forward_layer(spec)));
   return spec.outputs[0].dims;
 }
 

@@ -9,8 +9,8 @@ namespace plumb::model {
 /// `conv_backward_weights`.
 [[nodiscard]] bool is_convolution_gradient(const LayerSpec& spec);
 
-/// Returns the convolution, pool or attention whose gradient a layer computes, without bias. Its
-/// operands and its output have the extents of their gradients.
+/// Returns the convolution, pool, gather or attention whose gradient a layer computes, without
+/// bias. Its operands and its output have the extents of their gradients.
 [[nodiscard]] LayerSpec forward_layer(const LayerSpec& gradient);
 
 /// Returns the product of a `gemm_bias_gradient`, with its fused steps, as a `gemm` with operands

@@ -126,6 +126,7 @@ constexpr std::array kWork = std::to_array<WorkRow>({
     {"cast", 1, 0},
     {"quantize", 2, 0},  // scale and round
     {"dequantize", 1, 0},
+    {"gather_backward", 0, 1},   // each row is added to one of the result
     {"eltwise_backward", 2, 0},  // the derivative, and its product with the gradient
     {"softmax_backward", 4, 0},  // product and sum, then subtract and multiply (log: an exponent)
     {"batch_norm_backward", 10, 0},  // centre and scale 2, sums 3, result 5

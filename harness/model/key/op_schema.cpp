@@ -244,6 +244,7 @@ constexpr std::array kSchemas = std::to_array<OpSchema>({
        {"kernel", kIntegers, {}},
        {"pads", kIntegers, {}},
        {"strides", kIntegers, {}}}}},
+    {"gather_backward", 2, 2, 1, {{{"axis", kInteger, {}}, {"distribution", kWord, "uniform"}}}},
     {"average_pool_backward",
      1,
      1,

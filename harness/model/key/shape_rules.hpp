@@ -85,6 +85,7 @@ Dims dequantize_dims(const LayerSpec& spec);
 // gradient_layer.cpp
 Dims conv_gradient_dims(const LayerSpec& spec);
 Dims pool_gradient_dims(const LayerSpec& spec);
+Dims gather_gradient_dims(const LayerSpec& spec);
 Dims gemm_bias_gradient_dims(const LayerSpec& spec);
 Dims eltwise_gradient_dims(const LayerSpec& spec);
 Dims softmax_gradient_dims(const LayerSpec& spec);

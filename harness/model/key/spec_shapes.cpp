@@ -150,6 +150,7 @@ constexpr std::array kShapes = std::to_array<ShapeRow>({
     {"batch_norm_backward", batch_norm_gradient_dims},
     {"layer_norm_backward", layer_norm_gradient_dims},
     {"max_pool_backward", pool_gradient_dims},
+    {"gather_backward", gather_gradient_dims},
     {"average_pool_backward", pool_gradient_dims},
 });
 

@@ -91,4 +91,24 @@ Bytes byte_size(const TensorType& type) {
   return Bytes{element_count(type) * element_bytes(type.dtype)};
 }
 
+DataType accumulation_type(DataType type) {
+  switch (type) {
+    case DataType::kF64:
+      return DataType::kF64;
+    case DataType::kS64:
+    case DataType::kU64:
+      return DataType::kS64;
+    case DataType::kS32:
+    case DataType::kU32:
+    case DataType::kS16:
+    case DataType::kU16:
+    case DataType::kS8:
+    case DataType::kU8:
+    case DataType::kBool:
+      return DataType::kS32;
+    default:
+      return DataType::kF32;
+  }
+}
+
 }  // namespace plumb::model

@@ -40,6 +40,8 @@ enum class DataType {
 /// Returns the bytes of one element. 0 for strings, whose size is not fixed.
 [[nodiscard]] std::int64_t element_bytes(DataType type);
 [[nodiscard]] bool is_floating(DataType type);
+/// Returns the type in which layers with a first operand of this type accumulate.
+[[nodiscard]] DataType accumulation_type(DataType type);
 
 /// Type of one operand: element type, shape, and whether it is known before the run. Weights are,
 /// and may be prepacked.

@@ -105,7 +105,7 @@ Role role_of(const model::LayerSpec& spec, std::size_t operand) {
   if (spec.op == "quantize" && operand == 0) {
     return Role::kWide;
   }
-  if (spec.op == "gather" && operand == 1) {
+  if ((spec.op == "gather" || spec.op == "gather_backward") && operand == 1) {
     return Role::kIndex;
   }
   if (spec.op == "where" && operand == 0) {
@@ -168,7 +168,8 @@ double compute_scale(const model::LayerSpec& spec, std::size_t operand) {
 }
 
 std::uint64_t index_bound(const model::LayerSpec& spec) {
-  const std::vector<std::int64_t>& x = spec.inputs[0]->dims;
+  const std::vector<std::int64_t>& x =
+      spec.op == "gather" ? spec.inputs[0]->dims : spec.outputs[0].dims;
   const auto axis = static_cast<std::size_t>(spec.integer("axis"));
   return axis < x.size() ? static_cast<std::uint64_t>(x[axis]) : 0;
 }

@@ -60,6 +60,7 @@ void add_up_columns(const Numbers& result, Numbers& bias);
 
 // pooling_gradient.cpp
 [[nodiscard]] Numbers max_pooling_gradient(const model::LayerSpec& spec, Operands operands);
+[[nodiscard]] Numbers gather_gradient(const model::LayerSpec& spec, Operands operands);
 [[nodiscard]] Numbers average_pooling_gradient(const model::LayerSpec& spec, Operands operands);
 
 // elementwise.cpp

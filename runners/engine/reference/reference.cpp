@@ -79,6 +79,7 @@ constexpr std::array kTable = std::to_array<Row>({
     {"layer_norm_backward", 5, nullptr, nullptr, reference::layer_normalization_gradient},
     {"attention_backward", 6, nullptr, nullptr, reference::attention_gradient},
     {"max_pool_backward", 2, reference::max_pooling_gradient},
+    {"gather_backward", 2, reference::gather_gradient},
     {"average_pool_backward", 1, reference::average_pooling_gradient},
 });
 

@@ -130,6 +130,39 @@ std::vector<model::Tensor> gather(const model::LayerSpec& spec, Tensors operands
   return {std::move(result)};
 }
 
+// y[o, i, :] = x[o, index[i], :], so each row of dy is added to the row of dx that it was read
+// from.
+Numbers gather_gradient(const model::LayerSpec& spec, Operands operands) {
+  const Dims& x = spec.outputs[0].dims;
+  const std::int64_t axis = spec.integer("axis");
+  require(axis >= 0 && axis < static_cast<std::int64_t>(x.size()) &&
+              !model::is_floating(spec.inputs[1]->dtype),
+          spec,
+          "axis lies outside dx, or the indices are no integers");
+  const auto at = static_cast<std::size_t>(axis);
+  const auto inner = static_cast<std::size_t>(product(x, at + 1, x.size()));
+  const auto outer = static_cast<std::size_t>(product(x, 0, at));
+  const auto extent = static_cast<std::size_t>(x[at]);
+  const std::vector<double>& indices = operands[1].values;
+  require(operands[0].values.size() == outer * indices.size() * inner,
+          spec,
+          "dy does not follow from dx and the indices");
+  Numbers result = zeros_like_output(spec);
+  const double* from = operands[0].values.data();
+  for (std::size_t o = 0; o < outer; ++o) {
+    for (const double index : indices) {
+      const double row = index < 0 ? index + static_cast<double>(extent) : index;
+      require(row >= 0 && row < static_cast<double>(extent), spec, "an index lies outside dx");
+      double* const to =
+          result.values.data() + (o * extent + static_cast<std::size_t>(row)) * inner;
+      for (std::size_t i = 0; i < inner; ++i) {
+        to[i] += *from++;
+      }
+    }
+  }
+  return result;
+}
+
 std::vector<model::Tensor> where(const model::LayerSpec& spec, Tensors operands) {
   const model::TensorType& y = spec.outputs[0];
   require(spec.inputs[1]->dtype == y.dtype && spec.inputs[2]->dtype == y.dtype,

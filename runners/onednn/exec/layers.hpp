@@ -90,6 +90,7 @@ void copy_blocks_of_space(const model::LayerSpec& spec, const Device& device, Bu
 void copy_nearest(const model::LayerSpec& spec, const Device& device, BuilderList& list);
 void interpolate_resize(const model::LayerSpec& spec, const Device& device, BuilderList& list);
 void gather_rows(const model::LayerSpec& spec, const Device& device, BuilderList& list);
+void add_rows(const model::LayerSpec& spec, const Device& device, BuilderList& list);
 void select_where(const model::LayerSpec& spec, const Device& device, BuilderList& list);
 void fold_reduce(const model::LayerSpec& spec, const Device& device, BuilderList& list);
 void find_extreme(const model::LayerSpec& spec, const Device& device, BuilderList& list);

@@ -34,6 +34,34 @@ void gather_blocks(const std::byte* source,
   }
 }
 
+/// Adds each row of a gradient to the row of the result that it was read from.
+template <typename Index>
+void add_blocks(const std::byte* source,
+                const std::byte* indices,
+                std::byte* destination,
+                std::int64_t outer,
+                std::int64_t extent,
+                std::int64_t count,
+                std::size_t length) {
+  const std::size_t block = length * sizeof(float);
+  std::memset(destination, 0, static_cast<std::size_t>(outer * extent) * block);
+  for (std::int64_t batch = 0; batch < outer; ++batch) {
+    for (std::int64_t item = 0; item < count; ++item) {
+      Index index = 0;
+      std::memcpy(&index, indices + static_cast<std::size_t>(item) * sizeof index, sizeof index);
+      const std::int64_t wrapped = index < 0 ? index + extent : index;
+      const auto row = static_cast<std::size_t>(std::clamp<std::int64_t>(wrapped, 0, extent - 1));
+      const auto* const from = static_cast<const float*>(static_cast<const void*>(source));
+      auto* const to = static_cast<float*>(static_cast<void*>(destination + row * block));
+      for (std::size_t i = 0; i < length; ++i) {
+        to[i] += from[i];
+      }
+      source += block;
+    }
+    destination += static_cast<std::size_t>(extent) * block;
+  }
+}
+
 }  // namespace
 
 void gather_rows(const model::LayerSpec& spec, const Device& /*device*/, BuilderList& list) {
@@ -69,6 +97,35 @@ void gather_rows(const model::LayerSpec& spec, const Device& /*device*/, Builder
   add_own(list, spec, "gather", [=](const KernelOperands& operands) {
     const auto gather = wide ? gather_blocks<std::int64_t> : gather_blocks<std::int32_t>;
     gather(operands.input(0), operands.input(1), operands.output(0), outer, extent, count, block);
+  });
+}
+
+void add_rows(const model::LayerSpec& spec, const Device& /*device*/, BuilderList& list) {
+  require_operands(spec, 2);
+  const model::TensorType& x = spec.outputs[0];
+  const model::TensorType& indices = *spec.inputs[1];
+  require(x.dtype == model::DataType::kF32 && spec.inputs[0]->dtype == model::DataType::kF32,
+          spec,
+          "rows are added in f32");
+  require(indices.dtype == model::DataType::kS64 || indices.dtype == model::DataType::kS32,
+          spec,
+          "indices must be s32 or s64");
+  const auto axis = x.dims.begin() + spec.integer("axis");  // in range: check_spec() says so
+  const std::int64_t count = element_count(indices);
+  require(*axis > 0 || count == 0, spec, "there are no elements to index");
+  std::int64_t outer = 1;
+  for (auto dim = x.dims.begin(); dim != axis; ++dim) {
+    outer *= *dim;
+  }
+  std::size_t length = 1;
+  for (auto dim = axis + 1; dim != x.dims.end(); ++dim) {
+    length *= static_cast<std::size_t>(*dim);
+  }
+  const std::int64_t extent = *axis;
+  const bool wide = indices.dtype == model::DataType::kS64;
+  add_own(list, spec, "scatter_add", [=](const KernelOperands& operands) {
+    const auto add = wide ? add_blocks<std::int64_t> : add_blocks<std::int32_t>;
+    add(operands.input(0), operands.input(1), operands.output(0), outer, extent, count, length);
   });
 }
 

@@ -70,6 +70,7 @@ constexpr std::array kFamilies = std::to_array<LayerFamily>({
     {"batch_norm_backward", offer_batch_norm_gradient, nullptr},
     {"layer_norm_backward", offer_layer_norm_gradient, nullptr},
     {"max_pool_backward", offer_max_pool_gradient, nullptr},
+    {"gather_backward", nullptr, add_rows},
     {"average_pool_backward", offer_average_pool_gradient, nullptr},
 });
 

@@ -136,6 +136,12 @@ INSTANTIATE_TEST_SUITE_P(
              "ceil_mode=1;dilations=[1,1];kernel=[3,2];pads=[1,0,0,1];strides=[2,2]",
              {0},
              {0}},
+        Pair{"gather;in=f64[3,7,4],s64[2,5];out=f64[3,2,5,4];acc=f64;math=strict;axis=1;"
+             "distribution=uniform",
+             "gather_backward;in=f64[3,2,5,4],s64[2,5];out=f64[3,7,4];acc=f64;math=strict;axis=1;"
+             "distribution=uniform",
+             {1},
+             {0}},
         Pair{"average_pool;in=f64[2,3,7,6];out=f64[2,3,4,3];acc=f64;math=strict;ceil_mode=0;"
              "count_include_pad=0;dilations=[1,1];kernel=[3,3];pads=[1,1,1,1];strides=[2,2]",
              "average_pool_backward;in=f64[2,3,4,3];out=f64[2,3,7,6];acc=f64;math=strict;"

@@ -143,26 +143,6 @@ const MappingRow* find_mapping(std::string_view op) {
   return found != kMappings.end() && found->op == op ? found : nullptr;
 }
 
-DataType accumulation_of(DataType type) {
-  switch (type) {
-    case DataType::kF64:
-      return DataType::kF64;
-    case DataType::kS64:
-    case DataType::kU64:
-      return DataType::kS64;
-    case DataType::kS32:
-    case DataType::kU32:
-    case DataType::kS16:
-    case DataType::kU16:
-    case DataType::kS8:
-    case DataType::kU8:
-    case DataType::kBool:
-      return DataType::kS32;
-    default:
-      return DataType::kF32;
-  }
-}
-
 }  // namespace
 
 bool is_mapped_operator(std::string_view op) {
@@ -198,7 +178,7 @@ MappedLayer begin_layer(const NodeView& node,
   for (const std::size_t index : outputs) {
     layer.spec.outputs.push_back(node.output_type(index));
   }
-  layer.spec.accumulate = accumulation_of(node.input_type(0).dtype);
+  layer.spec.accumulate = accumulation_type(node.input_type(0).dtype);
   return layer;
 }
 

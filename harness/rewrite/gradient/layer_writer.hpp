@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "harness/model/graph/graph.hpp"
+
+namespace plumb::rewrite {
+
+/// Adds layers to the end of a graph. Types and keys of the layers follow from their operands.
+class LayerWriter {
+ public:
+  using Dims = std::vector<std::int64_t>;
+  using Operands = std::vector<std::optional<model::ValueId>>;
+  using Attributes = std::map<std::string, model::Attribute>;
+
+  /// Refers to the graph, which must outlive it.
+  explicit LayerWriter(model::Graph& graph) : graph_(&graph) {}
+
+  /// Says what the next layers are for: their names begin so.
+  void name(std::string text) { name_ = std::move(text); }
+
+  [[nodiscard]] const Dims& dims(model::ValueId value) const;
+  [[nodiscard]] model::DataType type(model::ValueId value) const;
+
+  /// Adds a layer whose results have the type of its first operand, or the one given. Throws
+  /// Error{kUser} if no key can have its operands.
+  std::vector<model::ValueId> add(const std::string& op,
+                                  const Operands& operands,
+                                  const std::vector<Dims>& results,
+                                  Attributes attributes,
+                                  std::optional<model::DataType> type = {});
+  /// Adds a layer with one result.
+  model::ValueId layer(const std::string& op,
+                       const Operands& operands,
+                       const Dims& result,
+                       Attributes attributes = {},
+                       std::optional<model::DataType> type = {});
+
+  model::ValueId eltwise(std::string_view fn,
+                         model::ValueId x,
+                         std::vector<double> parameters = {});
+  /// Multiplies by a number.
+  model::ValueId scaled(model::ValueId x, double factor);
+  /// Combines two values, which are broadcast as numpy does.
+  model::ValueId binary(std::string_view fn, model::ValueId a, model::ValueId b);
+  /// Adds values of equal extents, at least one.
+  model::ValueId sum(const std::vector<model::ValueId>& values);
+  /// Reduces over axes, which stay with the extent 1.
+  model::ValueId reduce(std::string_view fn, model::ValueId x, const Dims& axes);
+  /// Gives a value other extents of the same number of elements. The same extents add no layer.
+  model::ValueId view(model::ValueId x, const Dims& to);
+  model::ValueId expand(model::ValueId x, const Dims& to);
+  model::ValueId transpose(model::ValueId x, const Dims& permutation);
+  /// Swaps the last two axes.
+  model::ValueId swap_last(model::ValueId x);
+  /// Takes the part of the extents `to` that begins at `starts`.
+  model::ValueId slice(model::ValueId x, const Dims& starts, const Dims& to);
+  /// Puts zeros around a value.
+  model::ValueId pad(model::ValueId x, const Dims& before, const Dims& to);
+  /// Converts the element type.
+  model::ValueId cast(model::ValueId x, model::DataType to);
+  /// Computes alpha · a · b of two matrices, either of them transposed if asked.
+  model::ValueId product(
+      model::ValueId a, model::ValueId b, bool transpose_a, bool transpose_b, double alpha = 1.0);
+  /// Sums over the axes along which a value of the extents `to` was broadcast.
+  model::ValueId unbroadcast(model::ValueId x, const Dims& to);
+
+ private:
+  model::Graph* graph_;
+  std::string name_;
+};
+
+}  // namespace plumb::rewrite

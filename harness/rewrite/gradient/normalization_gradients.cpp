@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include "harness/base/error.hpp"
+#include "harness/rewrite/gradient/gradient_rule.hpp"
+
+namespace plumb::rewrite {
+namespace {
+
+using Dims = LayerWriter::Dims;
+
+std::int64_t count(const Dims& dims, const Dims& axes) {
+  std::int64_t product = 1;
+  for (const std::int64_t axis : axes) {
+    product *= dims.at(static_cast<std::size_t>(axis));
+  }
+  return product;
+}
+
+void give_results(LayerGradient& gradient,
+                  const std::vector<model::ValueId>& made,
+                  std::size_t operands) {
+  for (std::size_t operand = 0; operand < operands; ++operand) {
+    if (gradient.wants(operand)) {
+      gradient.give(operand, made[operand]);
+    }
+  }
+}
+
+}  // namespace
+
+Moments add_moments(LayerWriter& writer, model::ValueId x, const Dims& axes) {
+  Moments moments;
+  moments.mean = writer.reduce("mean", x, axes);
+  const model::ValueId centred = writer.binary("sub", x, moments.mean);
+  moments.variance = writer.scaled(writer.reduce("sum_square", centred, axes),
+                                   1.0 / static_cast<double>(count(writer.dims(x), axes)));
+  return moments;
+}
+
+std::optional<std::string> softmax_gradient(LayerGradient& gradient) {
+  gradient.give(0,
+                gradient.writer.layer("softmax_backward",
+                                      {gradient.dy(), gradient.output()},
+                                      gradient.writer.dims(gradient.output()),
+                                      gradient.layer.spec.attributes));
+  return {};
+}
+
+// The statistics are those of the batch: training_graph() has put them in place of the stored ones.
+std::optional<std::string> batch_norm_gradient(LayerGradient& gradient) {
+  LayerWriter& writer = gradient.writer;
+  if (gradient.layer.spec.text("mode") != "spatial") {
+    return "statistics of every activation";
+  }
+  const Dims& dims = writer.dims(gradient.input(0));
+  const Dims channels{dims.at(1)};
+  const std::vector<model::ValueId> made = writer.add(
+      "batch_norm_backward",
+      {gradient.dy(), gradient.input(0), gradient.input(1), gradient.input(3), gradient.input(4)},
+      {dims, channels, channels},
+      {{"epsilon", gradient.layer.spec.attributes.at("epsilon")}});
+  give_results(gradient, made, 3);
+  return {};
+}
+
+std::optional<std::string> layer_norm_gradient(LayerGradient& gradient) {
+  LayerWriter& writer = gradient.writer;
+  const Dims dims = writer.dims(gradient.input(0));
+  Dims axes;
+  for (std::int64_t axis = gradient.layer.spec.integer("axis");
+       axis < static_cast<std::int64_t>(dims.size());
+       ++axis) {
+    axes.push_back(axis);
+  }
+  const Dims row(dims.end() - static_cast<std::ptrdiff_t>(axes.size()), dims.end());
+  if (writer.dims(gradient.input(1)) != row) {
+    return "a scale that is broadcast";
+  }
+  const Moments moments = add_moments(writer, gradient.input(0), axes);
+  const std::vector<model::ValueId> made = writer.add(
+      "layer_norm_backward",
+      {gradient.dy(), gradient.input(0), gradient.input(1), moments.mean, moments.variance},
+      {dims, row, row},
+      gradient.layer.spec.attributes);
+  give_results(gradient, made, 3);
+  return {};
+}
+
+// y = x · s^−β with s = bias + α ÷ size · Σ x² over the window of channels (Krizhevsky et al., NIPS
+// 2012, §3.3). So dx = dy · s^−β − 2αβ ÷ size · x · Σ dy · y ÷ s, over the windows that hold x.
+// Both sums are an average pool along the channels and its gradient, which divide by the size.
+std::optional<std::string> lrn_gradient(LayerGradient& gradient) {
+  LayerWriter& writer = gradient.writer;
+  const model::LayerSpec& spec = gradient.layer.spec;
+  const model::ValueId x = gradient.input(0);
+  const Dims dims = writer.dims(x);
+  const std::int64_t size = spec.integer("size");
+  std::int64_t inner = 1;
+  for (std::size_t i = 2; i < dims.size(); ++i) {
+    inner *= dims[i];
+  }
+  const Dims plane{dims.at(0), 1, dims.at(1), inner};
+  const LayerWriter::Attributes window{{"ceil_mode", std::int64_t{0}},
+                                       {"count_include_pad", std::int64_t{1}},
+                                       {"dilations", Dims{1, 1}},
+                                       {"kernel", Dims{size, 1}},
+                                       {"pads", Dims{(size - 1) / 2, 0, size / 2, 0}},
+                                       {"strides", Dims{1, 1}}};
+  const auto pooled = [&](const std::string& op, model::ValueId value) {
+    return writer.view(writer.layer(op, {writer.view(value, plane)}, plane, window), dims);
+  };
+  const double alpha = spec.real("alpha");
+  const double beta = spec.real("beta");
+  const model::ValueId base = writer.eltwise(
+      "linear", pooled("average_pool", writer.binary("mul", x, x)), {alpha, spec.real("bias")});
+  const model::ValueId power =
+      writer.eltwise("exp", writer.scaled(writer.eltwise("log", base), -beta));
+  const model::ValueId shared =
+      pooled("average_pool_backward",
+             writer.binary("div", writer.binary("mul", gradient.dy(), gradient.output()), base));
+  gradient.give(0,
+                writer.binary("add",
+                              writer.binary("mul", gradient.dy(), power),
+                              writer.scaled(writer.binary("mul", x, shared), -2.0 * alpha * beta)));
+  return {};
+}
+
+std::optional<std::string> max_pool_gradient(LayerGradient& gradient) {
+  gradient.give(0,
+                gradient.writer.layer("max_pool_backward",
+                                      {gradient.dy(), gradient.input(0)},
+                                      gradient.writer.dims(gradient.input(0)),
+                                      gradient.layer.spec.attributes));
+  return {};
+}
+
+std::optional<std::string> average_pool_gradient(LayerGradient& gradient) {
+  gradient.give(0,
+                gradient.writer.layer("average_pool_backward",
+                                      {gradient.dy()},
+                                      gradient.writer.dims(gradient.input(0)),
+                                      gradient.layer.spec.attributes));
+  return {};
+}
+
+std::optional<std::string> reduce_gradient(LayerGradient& gradient) {
+  LayerWriter& writer = gradient.writer;
+  const model::LayerSpec& spec = gradient.layer.spec;
+  const std::string& fn = spec.text("fn");
+  const model::ValueId x = gradient.input(0);
+  const Dims dims = writer.dims(x);
+  const Dims& axes = spec.integers("axes");
+  Dims kept = dims;
+  for (const std::int64_t axis : axes) {
+    kept.at(static_cast<std::size_t>(axis)) = 1;
+  }
+  const model::ValueId dy = writer.view(gradient.dy(), kept);
+  if (fn == "mean" || fn == "sum") {
+    const double share = fn == "mean" ? 1.0 / static_cast<double>(count(dims, axes)) : 1.0;
+    gradient.give(0, writer.expand(writer.scaled(dy, share), dims));
+  } else if (fn == "sum_square") {
+    gradient.give(0, writer.binary("mul", x, writer.scaled(dy, 2.0)));
+  } else if (fn == "l2") {
+    const model::ValueId norm = writer.view(gradient.output(), kept);
+    gradient.give(0, writer.binary("mul", x, writer.binary("div", dy, norm)));
+  } else {
+    return fmt::format("a reduction by '{}'", fn);
+  }
+  return {};
+}
+
+}  // namespace plumb::rewrite

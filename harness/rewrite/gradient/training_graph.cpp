@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/rewrite/gradient/training_graph.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "harness/base/error.hpp"
+#include "harness/rewrite/gradient/gradient_rule.hpp"
+#include "harness/rewrite/gradient/loss_layers.hpp"
+
+namespace plumb::rewrite {
+namespace {
+
+using model::Layer;
+using Dims = LayerWriter::Dims;
+
+constexpr std::size_t kMean = 3;  // operands of batch_norm
+constexpr std::size_t kVariance = 4;
+
+bool computes(const Layer& layer) {
+  return layer.role == Layer::Role::kCompute || layer.role == Layer::Role::kView;
+}
+
+bool is_statistic(const Layer& layer, std::size_t operand) {
+  return layer.spec.op == "batch_norm" && (operand == kMean || operand == kVariance);
+}
+
+class Differentiation {
+ public:
+  Differentiation(const model::Graph& from, const TrainingChoice& choice)
+      : from_(from), choice_(choice), writer_(result_.graph) {
+    result_.graph = from;
+    result_.graph.layers.clear();
+    for (model::Value& value : result_.graph.values) {
+      value.producer.reset();
+    }
+  }
+
+  TrainingGraph run() {
+    find_parameters();
+    for (const Layer& layer : from_.layers) {
+      copy(layer);
+    }
+    add_loss();
+    result_.first_backward_layer = result_.graph.layers.size();
+    sweep();
+    collect();
+    return std::move(result_);
+  }
+
+ private:
+  model::Graph& graph() { return result_.graph; }
+
+  bool depends(std::optional<model::ValueId> value) const {
+    return value && *value < depends_.size() && depends_[*value];
+  }
+
+  void find_parameters() {
+    const std::set<model::ValueId> inputs(from_.inputs.begin(), from_.inputs.end());
+    depends_.assign(from_.values.size(), false);
+    for (const Layer& layer : from_.layers) {
+      for (std::size_t i = 0; i < layer.inputs.size(); ++i) {
+        const std::optional<model::ValueId> id = layer.inputs[i];
+        if (!id || from_.values[*id].producer || inputs.contains(*id) || is_statistic(layer, i)) {
+          continue;
+        }
+        const model::Value& value = from_.values[*id];
+        if (value.type_known && value.shape_known && model::is_floating(value.type.dtype) &&
+            model::element_count(value.type) > 1 && !choice_.frozen.contains(*id) &&
+            !depends_[*id]) {
+          depends_[*id] = true;
+          graph().values[*id].type.constant = false;
+          parameters_.push_back(*id);
+        }
+      }
+    }
+  }
+
+  /// Returns where a value of the model is now: a layer that was replaced has another result.
+  model::ValueId now(model::ValueId value) const {
+    const auto moved = moved_.find(value);
+    return moved == moved_.end() ? value : moved->second;
+  }
+
+  void copy(Layer layer) {
+    bool dependent = false;
+    for (std::size_t i = 0; i < layer.inputs.size(); ++i) {
+      std::optional<model::ValueId>& input = layer.inputs[i];
+      if (input) {
+        input = now(*input);
+        if (depends(input)) {
+          dependent = true;
+          if (layer.spec.has_input(i)) {
+            layer.spec.inputs[i]->constant = false;
+          }
+        }
+      }
+    }
+    if (dependent && layer.role == Layer::Role::kFolded && !layer.spec.op.empty()) {
+      layer.role = layer.spec.op == "view" ? Layer::Role::kView : Layer::Role::kCompute;
+    }
+    if (computes(layer) && layer.spec.op == "batch_norm") {
+      use_batch_statistics(layer);
+    } else if (layer.onnx_op == "Dropout" && computes(layer)) {
+      add_mask(layer);
+      return;
+    }
+    if (computes(layer)) {
+      layer.key = model::to_key(layer.spec);
+      layer.cost = model::compute_cost(layer.spec);
+    }
+    for (const model::ValueId output : layer.outputs) {
+      model::Value& value = graph().values[output];
+      value.producer = graph().layers.size();
+      if (dependent && model::is_floating(value.type.dtype)) {
+        mark(output);
+        value.type.constant = false;
+      }
+    }
+    graph().layers.push_back(std::move(layer));
+  }
+
+  void mark(model::ValueId value) {
+    depends_.resize(graph().values.size(), false);
+    depends_[value] = true;
+  }
+
+  void use_batch_statistics(Layer& layer) {
+    const model::ValueId x = layer.inputs.front().value();
+    Dims axes{0};
+    for (std::size_t i = 2; i < writer_.dims(x).size(); ++i) {
+      axes.push_back(static_cast<std::int64_t>(i));
+    }
+    writer_.name(layer.name);
+    const Moments moments = add_moments(writer_, x, axes);
+    const Dims channels{writer_.dims(x).at(1)};
+    for (const auto& [operand, value] :
+         {std::pair{kMean, moments.mean}, std::pair{kVariance, moments.variance}}) {
+      const model::ValueId statistic = writer_.view(value, channels);
+      layer.inputs.at(operand) = statistic;
+      layer.spec.inputs.at(operand) = graph().values[statistic].type;
+    }
+  }
+
+  void add_mask(const Layer& layer) {
+    const model::ValueId x = layer.inputs.front().value();
+    model::TensorType type = graph().values[x].type;
+    type.constant = false;
+    const model::ValueId mask = graph().values.size();
+    graph().values.push_back({layer.name + " mask", type, {}, {}});
+    graph().inputs.push_back(mask);
+    result_.masks.push_back(mask);
+    writer_.name(layer.name);
+    const model::ValueId masked = writer_.binary("mul", x, mask);
+    moved_[layer.outputs.front()] = masked;
+    if (depends(x)) {
+      mark(masked);
+    }
+  }
+
+  void add_loss() {
+    if (choice_.output >= from_.outputs.size()) {
+      throw Error(Error::Kind::kUser,
+                  fmt::format("output {} of '{}' is asked for, and it has {}",
+                              choice_.output,
+                              from_.name,
+                              from_.outputs.size()));
+    }
+    for (model::ValueId& output : graph().outputs) {
+      output = now(output);
+    }
+    result_.first_loss_layer = graph().layers.size();
+    const LossLayers made = add_loss_layers(graph(), choice_.loss, graph().outputs[choice_.output]);
+    result_.target = made.target;
+    result_.loss = made.loss;
+    add(made.of, made.gradient);
+  }
+
+  void add(model::ValueId value, model::ValueId gradient) { parts_[value].push_back(gradient); }
+
+  /// Returns the sum of all that was found of a value's gradient, once no more can come.
+  std::optional<model::ValueId> gradient_of(model::ValueId value) {
+    const auto found = parts_.find(value);
+    if (found == parts_.end()) {
+      return {};
+    }
+    if (found->second.size() > 1) {
+      writer_.name(graph().values[value].name + " gradient");
+      found->second = {writer_.sum(found->second)};
+    }
+    return found->second.front();
+  }
+
+  void sweep() {
+    for (model::LayerId id = result_.first_loss_layer; id-- > 0;) {
+      const Layer layer = graph().layers[id];
+      std::vector<std::optional<model::ValueId>> results;
+      bool tainted = false;
+      for (const model::ValueId output : layer.outputs) {
+        results.push_back(depends(output) ? gradient_of(output) : std::nullopt);
+        tainted = tainted || tainted_.contains(output);
+      }
+      const bool reached = std::any_of(
+          results.begin(), results.end(), [](const auto& each) { return each.has_value(); });
+      if (reached) {
+        tainted = !differentiate(layer, std::move(results)) || tainted;
+      }
+      for (const std::optional<model::ValueId>& input : layer.inputs) {
+        if (tainted && depends(input)) {
+          tainted_.insert(*input);
+        }
+      }
+    }
+  }
+
+  bool differentiate(const Layer& layer, std::vector<std::optional<model::ValueId>> results) {
+    LayerGradient gradient{layer, std::move(results), {}, writer_, {}};
+    for (const std::optional<model::ValueId>& input : layer.inputs) {
+      gradient.wanted.push_back(depends(input));
+    }
+    gradient.operands.resize(layer.inputs.size());
+    writer_.name(layer.name + " gradient");
+    const GradientRule rule = computes(layer) ? find_gradient_rule(layer.spec.op) : nullptr;
+    std::optional<std::string> reason = "no rule";
+    if (!layer.spec.epilogue.empty()) {
+      reason = "fused steps";
+    } else if (rule != nullptr) {
+      reason = rule(gradient);
+    }
+    if (reason) {
+      result_.missing.push_back(fmt::format("{} '{}': {}", layer.onnx_op, layer.name, *reason));
+      return false;
+    }
+    for (std::size_t i = 0; i < gradient.operands.size(); ++i) {
+      if (gradient.operands[i]) {
+        add(*layer.inputs[i], *gradient.operands[i]);
+      }
+    }
+    return true;
+  }
+
+  void collect() {
+    graph().outputs = {result_.loss};
+    for (const model::ValueId parameter : parameters_) {
+      const std::optional<model::ValueId> gradient = gradient_of(parameter);
+      if (tainted_.contains(parameter)) {
+        result_.incomplete.push_back(parameter);
+      } else if (!gradient) {
+        result_.unreached.push_back(parameter);
+      } else {
+        result_.gradients.push_back({parameter, *gradient});
+        graph().outputs.push_back(*gradient);
+      }
+    }
+  }
+
+  const model::Graph& from_;
+  const TrainingChoice& choice_;
+  TrainingGraph result_;
+  LayerWriter writer_;
+  std::vector<bool> depends_;  ///< by value: on a weight that is trained
+  std::vector<model::ValueId> parameters_;
+  std::map<model::ValueId, model::ValueId> moved_;
+  std::map<model::ValueId, std::vector<model::ValueId>> parts_;
+  std::set<model::ValueId> tainted_;  ///< part of their gradient is unknown
+};
+
+}  // namespace
+
+TrainingGraph training_graph(const model::Graph& graph, const TrainingChoice& choice) {
+  return Differentiation(graph, choice).run();
+}
+
+}  // namespace plumb::rewrite

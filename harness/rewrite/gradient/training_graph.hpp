@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "harness/model/graph/graph.hpp"
+#include "harness/rewrite/gradient/loss.hpp"
+
+namespace plumb::rewrite {
+
+/// What is to be differentiated.
+struct TrainingChoice {
+  Loss loss = Loss::kCrossEntropy;
+  std::set<model::ValueId> frozen{};  ///< weights that stay as they are
+  std::size_t output = 0;             ///< of the model, by its place among them
+};
+
+/// Weight and the gradient of the loss by it, of the same extents.
+struct ParameterGradient {
+  model::ValueId parameter = 0;
+  model::ValueId gradient = 0;
+};
+
+/// Model, its loss and the gradients of its weights as one graph.
+///
+/// Values of the model keep their numbers. Weights that are trained are no constants: they change
+/// with every step. Batch normalisation uses the statistics of the batch. A Dropout multiplies by
+/// an input of the graph.
+struct TrainingGraph {
+  model::Graph graph;  ///< its outputs: the loss, then the gradients
+  model::ValueId target = 0;
+  model::ValueId loss = 0;  ///< one number
+  std::vector<ParameterGradient> gradients;
+  std::vector<model::ValueId> masks;  ///< inputs of Dropouts: 0, or 1 ÷ the share that is kept
+  model::LayerId first_loss_layer = 0;
+  model::LayerId first_backward_layer = 0;
+  std::vector<std::string> missing;        ///< layers without a gradient, and why
+  std::vector<model::ValueId> incomplete;  ///< weights whose gradient a missing one keeps unknown
+  std::vector<model::ValueId> unreached;   ///< weights on which the loss does not depend
+};
+
+/// Differentiates a model in reverse (Griewank & Walther, Evaluating Derivatives, 2008, chapter 3).
+/// Every floating constant of several elements counts as a weight. Throws Error{kUser} if the model
+/// has no such output, or one that is no floating tensor.
+[[nodiscard]] TrainingGraph training_graph(const model::Graph& graph, const TrainingChoice& choice);
+
+}  // namespace plumb::rewrite

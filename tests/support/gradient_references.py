@@ -1,0 +1,79 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Writes gradient_references.json: gradients by PyTorch's autograd in float64, of the graphs in tests/unit/engine/training_gradient_test.cpp.
+
+    gradient_references.py > gradient_references.json      needs PyTorch; the tests do not
+
+Weights have the names and numbers that the test gives them: w7 is the value 7 of its graph.
+"""
+
+import json
+import math
+
+import torch
+from torch.nn import functional
+
+TARGET = 1000
+
+
+def numbers(value, *dims):
+    count = math.prod(dims)
+    return torch.tensor([math.sin(1.7 * i + 0.9 * value + 0.3) for i in range(count)], dtype=torch.float64).reshape(dims)
+
+
+class Weights(dict):
+    def __call__(self, value, *dims):
+        return self.setdefault(f"w{value}", numbers(value, *dims).requires_grad_())
+
+
+def cross_entropy(result, axis):
+    target = 0.5 + 0.4 * numbers(TARGET, *result.shape)
+    return -(target * functional.log_softmax(result, axis)).sum() / (result.numel() / result.shape[axis])
+
+
+def convolutions(w):
+    x = numbers(0, 4, 3, 6, 6)
+    first = functional.conv2d(x, w(1, 6, 3, 3, 3), padding=1)
+    first = torch.relu(functional.batch_norm(first, None, None, w(3, 6), w(4, 6), training=True, eps=1e-5))
+    second = functional.conv2d(first, w(9, 6, 6, 3, 3), w(10, 6), padding=1)
+    pooled = functional.max_pool2d(torch.relu(first + second), 2)
+    return cross_entropy(functional.avg_pool2d(pooled, 3).reshape(4, 6) @ w(17, 6, 5) + w(18, 5), 1)
+
+
+def depthwise_and_lrn(w):
+    x = numbers(0, 4, 4, 5, 5)
+    grouped = functional.conv2d(x, w(1, 4, 1, 3, 3), w(2, 4), stride=2, padding=1, groups=4)
+    normalized = functional.local_response_norm(functional.conv2d(grouped, w(4, 7, 4, 1, 1)), 5, alpha=0.3, beta=0.75, k=1.0)
+    sloped = functional.prelu(normalized, w(7, 7, 1, 1).reshape(7))
+    result = functional.conv_transpose2d(sloped, w(9, 7, 2, 3, 3), w(10, 2), stride=2, padding=1)
+    return ((result - (0.5 + 0.4 * numbers(TARGET, *result.shape))) ** 2).mean()
+
+
+def attention_block(w):
+    normalized = functional.layer_norm(numbers(0, 4, 3, 8) @ w(1, 8, 8), (8,), w(3, 8), w(4, 8), 1e-5)
+    q, k, v = ((normalized @ w(value, 8, 8)).reshape(4, 3, 2, 4).transpose(1, 2) for value in (6, 10, 14))
+    mixed = torch.softmax(q @ k.transpose(2, 3) * 0.5, 3) @ v
+    return cross_entropy(functional.gelu(mixed.transpose(1, 2).reshape(4, 3, 8) + w(25, 8)) + normalized, 2)
+
+
+def shared_weights(w):
+    first = 0.5 * numbers(0, 4, 6) @ w(1, 6, 6).T + 2.0 * w(2, 6)
+    return cross_entropy(w(1, 6, 6).T @ (torch.tanh(first) @ w(1, 6, 6)).T, 1)
+
+
+def embeddings(w):
+    words = torch.tensor([3 * i % 5 for i in range(12)]).reshape(4, 3)
+    result = w(3, 4, 7, 5)[:, words] * w(1, 6, 5)[words]
+    return ((result - (0.5 + 0.4 * numbers(TARGET, *result.shape))) ** 2).mean()
+
+
+references = {}
+for graph in (convolutions, depthwise_and_lrn, attention_block, shared_weights, embeddings):
+    weights = Weights()
+    loss = graph(weights)
+    loss.backward()
+    references[graph.__name__] = {
+        "loss": loss.item(),
+        "gradients": {name: weight.grad.flatten().tolist() for name, weight in sorted(weights.items())},
+    }
+print(json.dumps(references, separators=(",", ":")))

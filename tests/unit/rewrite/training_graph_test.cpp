@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/rewrite/gradient/training_graph.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <onnx/onnx_pb.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "harness/base/error.hpp"
+#include "harness/model/key/spec_check.hpp"
+#include "harness/model/onnx/onnx_reader.hpp"
+#include "suites/zoo/zoo.hpp"
+#include "tests/unit/rewrite/graph_sketch.hpp"
+
+namespace plumb::rewrite {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+TrainingGraph differentiated(std::string_view model, std::int64_t batch = 2) {
+  return training_graph(model::read_graph(zoo::find(model)->build(batch)), {});
+}
+
+std::size_t count(const TrainingGraph& made, std::string_view op) {
+  return static_cast<std::size_t>(std::count_if(
+      made.graph.layers.begin(), made.graph.layers.end(), [&](const model::Layer& layer) {
+        return layer.spec.op == op;
+      }));
+}
+
+/// Checks what every training graph must have: values come before their readers, and keys are those
+/// of layers that exist.
+void expect_sound(const TrainingGraph& made) {
+  std::vector<bool> known(made.graph.values.size());
+  for (model::ValueId id = 0; id < known.size(); ++id) {
+    known[id] = !made.graph.values[id].producer;
+  }
+  for (model::LayerId id = 0; id < made.graph.layers.size(); ++id) {
+    const model::Layer& layer = made.graph.layers[id];
+    for (const std::optional<model::ValueId>& input : layer.inputs) {
+      ASSERT_TRUE(!input || known.at(*input)) << made.graph.name << ": " << layer.name;
+    }
+    for (const model::ValueId output : layer.outputs) {
+      known.at(output) = true;
+      ASSERT_EQ(made.graph.values[output].producer, id) << made.graph.name << ": " << layer.name;
+    }
+    if (layer.role == model::Layer::Role::kCompute) {
+      const auto problem = model::check_spec(layer.spec);
+      ASSERT_FALSE(problem) << made.graph.name << ": " << layer.key.text << ": " << problem->text;
+    }
+  }
+  for (const ParameterGradient& each : made.gradients) {
+    ASSERT_EQ(made.graph.values[each.gradient].type.dims,
+              made.graph.values[each.parameter].type.dims);
+  }
+}
+
+TEST(TrainingGraph, every_model_of_the_zoo_has_gradients_or_says_why_not) {
+  for (const zoo::Entry& entry : zoo::entries()) {
+    if (entry.name.starts_with("llama")) {
+      continue;  // its weights fill no memory here, but its graph takes seconds to build
+    }
+    const TrainingGraph made = training_graph(model::read_graph(entry.build(1)), {});
+    expect_sound(made);
+    EXPECT_FALSE(made.gradients.empty() && made.missing.empty()) << entry.name;
+    EXPECT_TRUE(made.incomplete.empty() || !made.missing.empty()) << entry.name;
+  }
+}
+
+TEST(TrainingGraph, of_resnet50_has_two_gradients_a_convolution_but_for_the_first) {
+  const TrainingGraph made = differentiated("resnet50-v1");
+  EXPECT_THAT(made.missing, IsEmpty());
+  EXPECT_THAT(made.unreached, IsEmpty());
+  EXPECT_EQ(count(made, "conv"), 53U);
+  EXPECT_EQ(count(made, "conv_backward_weights"), 53U);
+  EXPECT_EQ(count(made, "conv_backward_data"), 52U);  // nobody asks for the image's gradient
+  EXPECT_EQ(count(made, "batch_norm_backward"), 53U);
+  EXPECT_EQ(count(made, "max_pool_backward"), 1U);
+  // Filters, scale and offset of 53 normalisations, the last matrix and its bias; the exporter left
+  // a bias in the 1×1 convolutions that begin and end a block of a branch.
+  EXPECT_THAT(made.gradients, SizeIs(53 + 2 * 53 + 2 + 32));
+}
+
+TEST(TrainingGraph, weights_are_no_constants_and_frozen_ones_have_no_gradient) {
+  GraphSketch sketch;
+  const auto x = sketch.input({2, 4});
+  const auto hidden = sketch.gemm(x, 3);  // weights 1 and 2
+  const auto result = sketch.gemm(hidden, 5);
+  const model::Graph graph = sketch.build({result});
+  const TrainingGraph all = training_graph(graph, {});
+  EXPECT_THAT(all.gradients, SizeIs(4));
+  EXPECT_THAT(all.graph.layers[0].key.text, HasSubstr("in=f32[2,4],f32[4,3],f32[3];"));
+  const TrainingGraph some = training_graph(graph, {.frozen = {1, 2}});
+  EXPECT_THAT(some.gradients, SizeIs(2));
+  EXPECT_THAT(some.graph.layers[0].key.text, HasSubstr("in=f32[2,4],f32[4,3]c,f32[3]c;"));
+  // Nothing before the second layer needs a gradient: one product fewer than its two.
+  EXPECT_EQ(count(some, "gemm"), 3U);
+}
+
+TEST(TrainingGraph, names_what_has_no_gradient_and_the_weights_behind_it) {
+  GraphSketch sketch;
+  const auto x = sketch.input({2, 4});
+  const auto before = sketch.gemm(x, 4);
+  const auto rounded = sketch.eltwise(before, "round");
+  const auto result = sketch.gemm(sketch.add(rounded, before), 3);
+  const TrainingGraph made = training_graph(sketch.build({result}), {});
+  EXPECT_THAT(made.missing, ElementsAre(HasSubstr("'round' has no derivative")));
+  EXPECT_THAT(made.incomplete, ElementsAre(1, 2));  // although one path is known
+  EXPECT_THAT(made.gradients, SizeIs(2));
+}
+
+TEST(TrainingGraph, a_weight_that_the_loss_does_not_depend_on_is_named) {
+  GraphSketch sketch;
+  const auto x = sketch.input({2, 4});
+  const auto used = sketch.gemm(x, 4);
+  const auto aside = sketch.matmul(x, 3);
+  const TrainingGraph made = training_graph(sketch.build({used, aside}), {});
+  EXPECT_THAT(made.unreached, SizeIs(1));
+  EXPECT_THAT(made.gradients, SizeIs(2));
+}
+
+TEST(TrainingGraph, a_dropout_reads_a_mask) {
+  const TrainingGraph made = differentiated("vgg16");
+  EXPECT_THAT(made.masks, SizeIs(2));
+  for (const model::ValueId mask : made.masks) {
+    EXPECT_THAT(made.graph.inputs, ::testing::Contains(mask));
+  }
+}
+
+TEST(TrainingGraph, refuses_a_result_that_is_not_there) {
+  const model::Graph graph = model::read_graph(zoo::find("lenet")->build(1));
+  EXPECT_THROW((void)training_graph(graph, {.output = 1}), Error);
+}
+
+TEST(TrainingGraph, losses_have_one_name_each) {
+  for (const Loss loss : {Loss::kCrossEntropy, Loss::kMeanSquaredError}) {
+    EXPECT_EQ(parse_loss(to_text(loss)), loss);
+  }
+  EXPECT_EQ(parse_loss("focal"), std::nullopt);
+}
+
+}  // namespace
+}  // namespace plumb::rewrite

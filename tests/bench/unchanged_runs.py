@@ -27,6 +27,9 @@ from restarted_pairs import Workplace
 
 CHANGED = ("regressed", "improved", "broken")
 
+#: Half of the pairs differ in a variable of their stack.
+VARIED = ("--vary", "stack")
+
 
 def binomial_tail(successes, trials, probability):
     """P(X <= successes)."""
@@ -88,7 +91,7 @@ def main():
         first = sorted(entry["run"] for entry in json.loads(call("runs", "--json").stdout)["runs"])[0]
         alone = statistics.median(seconds or [math.nan])
         del seconds[:]
-        gates = [measure(number, "--baseline", first, "--gate").returncode for number in range(options.gates)]
+        gates = [measure(number, "--baseline", first, *VARIED, "--gate").returncode for number in range(options.gates)]
         gate = statistics.median(seconds or [math.nan])
     finally:
         if busy:
@@ -97,7 +100,7 @@ def main():
     counts = {True: collections.Counter(), False: collections.Counter()}
     kinds = collections.defaultdict(collections.Counter)
     for base, candidate in itertools.combinations(runs, 2):
-        document = json.loads(call("compare", base, candidate, "--json").stdout)
+        document = json.loads(call("compare", base, candidate, *VARIED, "--json").stdout)
         counts[document["same_software"]][document["verdict"]] += 1
         for metric in document["metrics"]:
             kinds[metric["kind"]][metric["verdict"]] += 1

@@ -67,8 +67,16 @@ def embeddings(w):
     return ((result - (0.5 + 0.4 * numbers(TARGET, *result.shape))) ** 2).mean()
 
 
+def instances(w):
+    x = functional.conv2d(numbers(0, 4, 2, 3, 3), w(1, 3, 2, 3, 3), padding=1)
+    normalized = functional.instance_norm(x, weight=w(3, 3), bias=w(4, 3), eps=1e-5)
+    wide = functional.interpolate(normalized, scale_factor=(2, 3), mode="nearest")
+    result = functional.conv2d(wide, w(7, 2, 3, 3, 3), w(8, 2), padding=1)
+    return ((result - (0.5 + 0.4 * numbers(TARGET, *result.shape))) ** 2).mean()
+
+
 references = {}
-for graph in (convolutions, depthwise_and_lrn, attention_block, shared_weights, embeddings):
+for graph in (convolutions, depthwise_and_lrn, attention_block, shared_weights, embeddings, instances):
     weights = Weights()
     loss = graph(weights)
     loss.backward()

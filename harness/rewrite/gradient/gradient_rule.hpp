@@ -57,6 +57,7 @@ std::optional<std::string> cast_gradient(LayerGradient& gradient);
 std::optional<std::string> softmax_gradient(LayerGradient& gradient);
 std::optional<std::string> batch_norm_gradient(LayerGradient& gradient);
 std::optional<std::string> layer_norm_gradient(LayerGradient& gradient);
+std::optional<std::string> instance_norm_gradient(LayerGradient& gradient);
 std::optional<std::string> lrn_gradient(LayerGradient& gradient);
 std::optional<std::string> max_pool_gradient(LayerGradient& gradient);
 std::optional<std::string> average_pool_gradient(LayerGradient& gradient);
@@ -72,6 +73,7 @@ std::optional<std::string> transpose_gradient(LayerGradient& gradient);
 std::optional<std::string> expand_gradient(LayerGradient& gradient);
 std::optional<std::string> gather_gradient(LayerGradient& gradient);
 std::optional<std::string> tile_gradient(LayerGradient& gradient);
+std::optional<std::string> resize_gradient(LayerGradient& gradient);
 std::optional<std::string> depth_to_space_gradient(LayerGradient& gradient);
 std::optional<std::string> space_to_depth_gradient(LayerGradient& gradient);
 

@@ -122,6 +122,47 @@ std::optional<std::string> tile_gradient(LayerGradient& gradient) {
   return {};
 }
 
+// Repeating each element over a block adds up the gradients of the block: their mean, times their
+// number.
+std::optional<std::string> resize_gradient(LayerGradient& gradient) {
+  LayerWriter& writer = gradient.writer;
+  const model::LayerSpec& spec = gradient.layer.spec;
+  const Dims dims = writer.dims(gradient.input(0));
+  const Dims to = writer.dims(gradient.dy());
+  const bool floors =
+      spec.text("coordinates") == "asymmetric" && spec.text("nearest_mode") == "floor";
+  const bool nearest =
+      spec.text("coordinates") == "half_pixel" && spec.text("nearest_mode") == "round_prefer_floor";
+  Dims block;
+  std::int64_t size = 1;
+  for (std::size_t i = 0; i < dims.size(); ++i) {
+    const bool repeats =
+        dims[i] > 0 && to[i] % dims[i] == 0 &&
+        spec.reals("scales").at(i) * static_cast<double>(dims[i]) == static_cast<double>(to[i]);
+    if (!repeats || (i < 2 && to[i] != dims[i])) {
+      return "scales that are not whole";
+    }
+    if (i >= 2) {
+      block.push_back(to[i] / dims[i]);
+      size *= block.back();
+    }
+  }
+  if (spec.text("mode") != "nearest" || !(floors || nearest) || block.empty()) {
+    return "a resizing that does not just repeat elements";
+  }
+  const model::ValueId mean = writer.layer("average_pool",
+                                           {gradient.dy()},
+                                           dims,
+                                           {{"ceil_mode", std::int64_t{0}},
+                                            {"count_include_pad", std::int64_t{0}},
+                                            {"dilations", Dims(block.size(), 1)},
+                                            {"kernel", block},
+                                            {"pads", Dims(2 * block.size(), 0)},
+                                            {"strides", block}});
+  gradient.give(0, writer.scaled(mean, static_cast<double>(size)));
+  return {};
+}
+
 std::optional<std::string> depth_to_space_gradient(LayerGradient& gradient) {
   if (gradient.layer.spec.text("mode") != "dcr") {
     return "the order of channels 'crd'";

@@ -87,6 +87,38 @@ std::optional<std::string> layer_norm_gradient(LayerGradient& gradient) {
   return {};
 }
 
+// Each channel of each sample has its own statistics, so it is a channel of one batch
+// normalisation.
+std::optional<std::string> instance_norm_gradient(LayerGradient& gradient) {
+  LayerWriter& writer = gradient.writer;
+  const model::ValueId x = gradient.input(0);
+  const Dims dims = writer.dims(x);
+  const std::int64_t planes = dims.at(0) * dims.at(1);
+  Dims apart{1, planes};
+  Dims axes{0};
+  for (std::size_t i = 2; i < dims.size(); ++i) {
+    apart.push_back(dims[i]);
+    axes.push_back(static_cast<std::int64_t>(i));
+  }
+  const Dims each{dims[0], dims[1]};
+  const model::ValueId scale = writer.expand(writer.view(gradient.input(1), {1, dims[1]}), each);
+  const model::ValueId planes_of_x = writer.view(x, apart);
+  const Moments moments = add_moments(writer, planes_of_x, axes);
+  const std::vector<model::ValueId> made =
+      writer.add("batch_norm_backward",
+                 {writer.view(gradient.dy(), apart),
+                  planes_of_x,
+                  writer.view(scale, {planes}),
+                  writer.view(moments.mean, {planes}),
+                  writer.view(moments.variance, {planes})},
+                 {apart, {planes}, {planes}},
+                 {{"epsilon", gradient.layer.spec.attributes.at("epsilon")}});
+  give_results(gradient,
+               {writer.view(made[0], dims), writer.view(made[1], each), writer.view(made[2], each)},
+               3);
+  return {};
+}
+
 // y = x · s^−β with s = bias + α ÷ size · Σ x² over the window of channels (Krizhevsky et al., NIPS
 // 2012, §3.3). So dx = dy · s^−β − 2αβ ÷ size · x · Σ dy · y ÷ s, over the windows that hold x.
 // Both sums are an average pool along the channels and its gradient, which divide by the size.

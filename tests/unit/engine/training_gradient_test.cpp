@@ -317,6 +317,27 @@ model::Graph embeddings() {
   return sketch.build({sketch.mul(second, first)});
 }
 
+/// Normalisation of each channel of each sample, and elements that are repeated.
+model::Graph instances() {
+  GraphSketch sketch;
+  const auto x = sketch.conv(sketch.input({4, 2, 3, 3}), 3, 3);
+  const auto normalized = sketch.layer("instance_norm",
+                                       {x, sketch.weight({3}), sketch.weight({3})},
+                                       {4, 3, 3, 3},
+                                       {{"epsilon", 1e-5}});
+  const auto wide = sketch.layer("resize",
+                                 {normalized},
+                                 {4, 3, 6, 9},
+                                 {{"antialias", kNo},
+                                  {"coordinates", std::string("asymmetric")},
+                                  {"cubic_a", -0.75},
+                                  {"exclude_outside", kNo},
+                                  {"mode", std::string("nearest")},
+                                  {"nearest_mode", std::string("floor")},
+                                  {"scales", std::vector<double>{1.0, 1.0, 2.0, 3.0}}});
+  return sketch.build({sketch.conv(wide, 2, 3, true)});
+}
+
 /// A weight that two layers read, one of them transposed.
 model::Graph shared_weights() {
   GraphSketch sketch;
@@ -345,6 +366,7 @@ const std::vector<Example>& examples() {
       {"space_and_depth", space_and_depth, Loss::kMeanSquaredError},
       {"arithmetic", arithmetic, Loss::kMeanSquaredError, true},
       {"shared_weights", shared_weights},
+      {"instances", instances, Loss::kMeanSquaredError},
       {"embeddings", embeddings, Loss::kMeanSquaredError},
   };
   return all;

@@ -74,7 +74,7 @@ std::string name_of(const std::vector<suite::SuiteSpec::ModelEntry>& models) {
   std::vector<std::string> names;
   names.reserve(models.size());
   for (const suite::SuiteSpec::ModelEntry& model : models) {
-    names.push_back(model.path ? path_text(model.path->stem()) : *model.name);
+    names.push_back(model.name ? *model.name : path_text(model.path->stem()));
   }
   std::string name = fmt::format("{}", fmt::join(names, "+"));
   std::replace_if(
@@ -93,7 +93,7 @@ std::string name_of(const std::vector<suite::SuiteSpec::ModelEntry>& models) {
 /// Returns the choice with a model in the place of a suite as one of the models without a suite.
 /// Throws Error{kUser} if further models are named beside it: none of them is a part of it.
 SuiteChoice with_model_file(SuiteChoice choice) {
-  if (fs::path(choice.suite).extension() == ".onnx") {
+  if (fs::path(choice.suite).extension() == ".onnx" || session::parse_model_code(choice.suite)) {
     if (!choice.models.empty()) {
       throw Error(
           Error::Kind::kUser,
@@ -147,17 +147,17 @@ void add_suite_choice(CLI::App& command, SuiteChoice& choice) {
   command.add_option(
       "SUITE",
       choice.suite,
-      "a path or an installed name, such as suites/quick.toml, or an .onnx file; may "
-      "be left out with --model");
+      "a path or an installed name, such as suites/quick.toml, or a model as a file; may be left "
+      "out with --model");
   add_model_choice(command, choice);
 }
 
 void add_model_choice(CLI::App& command, SuiteChoice& choice) {
-  command.add_option(
-      "--model",
-      choice.models,
-      "only this model of the suite; without a suite, a built-in name or an .onnx file; may be "
-      "repeated");
+  command.add_option("--model",
+                     choice.models,
+                     "only this model of the suite; without a suite, a built-in name, an .onnx "
+                     "file, or FILE.py:NAME "
+                     "for a function that returns a module and example inputs; may be repeated");
   CLI::Option* const batch =
       command
           .add_option("--batch",
@@ -189,6 +189,28 @@ void add_model_choice(CLI::App& command, SuiteChoice& choice) {
       ->allow_extra_args(false);
 }
 
+void export_models(SuiteChoice& choice,
+                   const std::vector<std::string>& stacks,
+                   const std::atomic<bool>& stop) {
+  choice = with_model_file(std::move(choice));
+  for (const std::string& model : choice.models) {
+    const std::optional<results::ModelCode> code = session::parse_model_code(model);
+    if (!code || !choice.suite.empty()) {
+      continue;
+    }
+    if (!choice.batches.empty() || !choice.rebatches.empty() || !choice.dims.empty()) {
+      throw Error(Error::Kind::kUser,
+                  fmt::format("'{}' fixes its shapes by the example inputs that it returns: leave "
+                              "out --batch, --rebatch and --dim, and return other inputs",
+                              model));
+    }
+    choice.exported.insert_or_assign(
+        model,
+        session::export_model(
+            *code, stacks.empty() ? std::vector<std::string>{"default"} : stacks, stop));
+  }
+}
+
 suite::SuiteSpec suite_of_models(const SuiteChoice& choice) {
   suite::SuiteSpec spec;
   spec.file = fs::current_path() / "models.toml";
@@ -204,7 +226,11 @@ suite::SuiteSpec suite_of_models(const SuiteChoice& choice) {
   for (const std::string& model : choice.models) {
     suite::SuiteSpec::ModelEntry& entry = spec.models.emplace_back();
     entry.dims = parse_dims(choice.dims);
-    if (names_a_file(model)) {
+    if (const auto found = choice.exported.find(model); found != choice.exported.end()) {
+      entry.name = found->second.name;
+      entry.path = found->second.path;
+      entry.code = found->second.code;
+    } else if (names_a_file(model)) {
       entry.path = model;
       entry.rebatch = rebatch;
     } else {

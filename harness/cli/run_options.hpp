@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
 #include "harness/cli/baseline_check.hpp"
 #include "harness/cli/load_options.hpp"
+#include "harness/session/host/model_export.hpp"
 #include "harness/session/run/suite_run.hpp"
 #include "harness/session/work/model_source.hpp"
 #include "harness/suite/suite.hpp"
@@ -23,10 +26,11 @@ namespace plumb::cli {
 struct SuiteChoice {
   std::string suite{};  ///< or an .onnx file, which is a model without a suite
   std::vector<std::string> models{};
-  std::vector<std::string> batches{};    ///< of models without a suite
-  std::vector<std::string> rebatches{};  ///< likewise, and of what a file fixes
-  std::vector<std::string> dtypes{};     ///< of models without a suite
-  std::vector<std::string> dims{};       ///< likewise, each NAME=VALUES
+  std::vector<std::string> batches{};                        ///< of models without a suite
+  std::vector<std::string> rebatches{};                      ///< likewise, and of what a file fixes
+  std::vector<std::string> dtypes{};                         ///< of models without a suite
+  std::vector<std::string> dims{};                           ///< likewise, each NAME=VALUES
+  std::map<std::string, session::ExportedModel> exported{};  ///< of `models`, by their texts
 };
 
 /// Adds --model, and what sets the models' batches, types and dimensions.
@@ -34,6 +38,13 @@ void add_model_choice(CLI::App& command, SuiteChoice& choice);
 
 /// Adds SUITE and what add_model_choice() adds.
 void add_suite_choice(CLI::App& command, SuiteChoice& choice);
+
+/// Exports the models of a choice that code of the user builds (session::export_model()), with one
+/// of the stacks; none: the default. Throws Error{kUser} also for batches and dimensions: the code
+/// fixes them.
+void export_models(SuiteChoice& choice,
+                   const std::vector<std::string>& stacks,
+                   const std::atomic<bool>& stop);
 
 /// Makes a suite of models alone: names of the zoo, or paths relative to the working folder. The
 /// suite has their names, so that each has a baseline of its own. Throws Error{kUser} for a value

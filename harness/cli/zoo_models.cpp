@@ -5,6 +5,7 @@
 #include <onnx/onnx_pb.h>
 
 #include "harness/base/error.hpp"
+#include "harness/session/host/model_export.hpp"
 #include "suites/zoo/zoo.hpp"
 
 namespace plumb::cli {
@@ -16,6 +17,14 @@ bool looks_like_a_file(const std::string& name) {
 
 const zoo::Entry& find_entry(const std::string& name) {
   const zoo::Entry* const entry = zoo::find(name);
+  if (entry == nullptr && session::parse_model_code(name)) {
+    throw Error(
+        Error::Kind::kUser,
+        fmt::format("'{}' is a function of a Python file, whose code runs only where you name "
+                    "it with --model or MODEL and a stack that can run it: plumb run, "
+                    "qualify, bisect and model show",
+                    name));
+  }
   if (entry == nullptr && looks_like_a_file(name)) {
     throw Error(Error::Kind::kUser,
                 fmt::format("there is no file '{}': check its path; for a built-in model give a "

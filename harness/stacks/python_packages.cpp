@@ -22,7 +22,7 @@ std::vector<std::string> wheel_requirements(std::vector<std::string> packages) {
     with_torch = with_torch || package.starts_with(kProject);
   }
   if (with_torch) {
-    packages.insert(packages.end(), {"numpy", "onnx", "protobuf"});
+    packages.insert(packages.end(), {"numpy", "onnx", "onnxscript", "protobuf"});
   }
   return packages;
 }

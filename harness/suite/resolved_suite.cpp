@@ -129,7 +129,8 @@ void add_models(const SuiteSpec& spec,
   if (entry.path) {
     const auto folder = std::filesystem::absolute(spec.file).parent_path();
     model.path = (folder / *entry.path).lexically_normal();
-    model.name = path_text(entry.path->stem());
+    model.code = entry.code;
+    model.name = entry.name.value_or(path_text(entry.path->stem()));
   } else {
     model.name = *entry.name;
   }
@@ -264,6 +265,9 @@ std::string to_json(const ResolvedSuite& suite) {
     }
     if (model.path) {
       row["path"] = path_text(*model.path);
+    }
+    if (model.code) {
+      row["code"] = {{"function", model.code->function}, {"sha256", model.code->sha256}};
     }
     document["models"].push_back(std::move(row));
   }

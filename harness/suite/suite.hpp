@@ -14,6 +14,7 @@
 #include "harness/model/key/layer_key.hpp"
 #include "harness/results/exclusion.hpp"
 #include "harness/results/measurement.hpp"
+#include "harness/results/model_code.hpp"
 #include "harness/suite/extent_range.hpp"
 #include "harness/suite/scenario_limits.hpp"
 
@@ -51,6 +52,8 @@ struct SuiteSpec {
     int line = 0;  ///< 0: of no file
     std::optional<std::string> name;
     std::optional<std::filesystem::path> path;
+    std::optional<results::ModelCode> code;  ///< of no file: `path` was exported from it, and the
+                                             ///< model has the name
     bool rebatch = false;  ///< of a file: the batch replaces first dimensions that it fixes
     Defaults overrides;
     std::map<std::string, std::vector<ExtentRange>> dims;  ///< dim.sequence = [128, 384]
@@ -92,6 +95,7 @@ struct ResolvedSuite {
   struct Model {
     std::string name;                           ///< zoo name, or the file's stem
     std::optional<std::filesystem::path> path;  ///< absolute; absent: from the zoo
+    std::optional<results::ModelCode> code{};   ///< what `path` was exported from
     std::int64_t batch = 1;
     std::string dtype = "f32";
     std::map<std::string, std::int64_t> dims;

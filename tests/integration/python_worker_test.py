@@ -13,9 +13,9 @@ import sys
 import time
 import unittest
 
-SUPPORT = pathlib.Path(__file__).resolve().parents[1] / "support"
-sys.path.insert(0, str(SUPPORT))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 from plumb_command import Command
+from reference_stack import write_reference_stack, write_reference_worker
 
 try:
     import google.protobuf  # noqa: F401
@@ -34,22 +34,7 @@ GRU = ("v1:gru;in=f32[3,1,4],f32[1,9,4]c,f32[1,9,3]c;out=f32[3,1,1,3];acc=f32;ma
 class PythonWorker(Command):
     def setUp(self):
         super().setUp()
-        workers = self.folder / "workers"
-        workers.mkdir()
-        # Six lines start a worker in Python: where its packages lie, and its module.
-        program = workers / "plumb-worker-reference"
-        program.write_text(f'#!/bin/sh\nPYTHONPATH="{self.build}/libexec/plumb/python:{SUPPORT}"\nexport PYTHONPATH\n'
-                           f'exec "{sys.executable}" -m reference_worker "$@"\n')
-        program.chmod(0o755)
-        self.environment["PLUMB_WORKER_PATH"] = f"{workers}:{self.environment['PLUMB_WORKER_PATH']}"
-        self.write_stack("reference")
-
-    def write_stack(self, name, **variables):
-        folder = self.folder / "plumb/stacks" / name
-        folder.mkdir(parents=True)
-        lines = [f'{variable} = "{value}"' for variable, value in variables.items()]
-        (folder / "stack.toml").write_text("\n".join(['backend = "reference"', "[variables]", *lines, ""]))
-        return name
+        write_reference_worker(self)
 
     def layer(self, key, *more, expect=0):
         return self.json("layer", key, "--stack", "reference", *more, expect=expect)["rows"]
@@ -84,7 +69,7 @@ class PythonWorker(Command):
         self.assertEqual([each for each in document["environment_diff"] if each["identity"]], [])
 
     def test_versions_are_qualified_in_turns(self):
-        self.write_stack("other", PLUMB_TEST_OTHER="1")
+        write_reference_stack(self, "other", PLUMB_TEST_OTHER="1")
         document = self.json("qualify", "--model", "lenet", "--baseline", "reference", "--candidate", "other", "--pairs", "6")
         self.assertTrue(document["models"])
         self.assertNotIn("broken", {model["test"]["verdict"] for model in document["models"]})

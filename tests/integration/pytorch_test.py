@@ -5,6 +5,7 @@
 Usage: pytorch_test.py BUILD_FOLDER PACKAGES [unittest arguments]. PACKAGES is the site-packages with PyTorch. Exits 77 (skipped) without it.
 """
 
+import json
 import pathlib
 import shutil
 import sys
@@ -24,10 +25,64 @@ FUSED = CONV + ";epilogue=relu"
 COMPILES = bool(shutil.which("g++")) and pathlib.Path(sysconfig.get_path("include"), "Python.h").is_file()
 
 
+OWN = """
+import torch
+from torch import nn
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.features = nn.Sequential(nn.Conv2d(3, 8, 3, bias=False), nn.BatchNorm2d(8), nn.ReLU())
+        self.head = nn.Linear(8, 4)
+
+    def forward(self, image):
+        features = self.features(image).mean((2, 3))
+        return {"scores": self.head(features), "features": (features,)}
+
+class Encoder(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.embedding = nn.Embedding(100, 32)
+        self.encoder = nn.TransformerEncoder(nn.TransformerEncoderLayer(32, 4, 64, batch_first=True), 2)
+
+    def forward(self, tokens):
+        return self.encoder(self.embedding(tokens))
+
+class Svd(nn.Module):
+    def forward(self, x):
+        return torch.linalg.svd(x)[1]
+
+def build():
+    return Net(), torch.randn(2, 3, 16, 16)
+
+def encoder():
+    return Encoder(), (torch.randint(0, 100, (1, 16)),)
+
+def number():
+    return 7, torch.zeros(1)
+
+def list_of_inputs():
+    return Net(), [torch.zeros(1), "words"]
+
+def svd():
+    return Svd(), torch.randn(4, 4)
+"""
+
+
 class PyTorch(Command):
+    seconds = 500  # on a busy host; each starts PyTorch several times
+
     def setUp(self):
         super().setUp()
         self.environment["XDG_CACHE_HOME"] = str(self.folder / "cache")
+
+    def write(self, text):
+        path = self.folder / "mine.py"
+        path.write_text(text)
+        return path
+
+    def executions(self):
+        return [json.loads(row[0]) for row in self.store_rows("select cast(payload as text) from derived where kind = 'execution'")]
 
     def run_models(self, *models, modes=("plain",)):
         arguments = [word for model in models for word in ("--model", model)] + [word for mode in modes for word in ("--mode", mode)]
@@ -52,16 +107,15 @@ class PyTorch(Command):
         self.assertEqual(compiled["attributes"]["operators"], "torch.compile")
 
     def test_a_model_has_bounds_and_runs_in_pytorchs_modes(self):
-        self.plumb("run", "--model", "lenet", "--stack", FOLDER, "--processes", "1", "--mode", "plain", "--mode", "channels_last", "--mode", "bf16")
+        modes = ["plain", "channels_last", "bf16", *(["fusion", "channels_last+fusion"] if COMPILES else [])]
+        self.plumb("run", "--model", "lenet", "--stack", FOLDER, "--processes", "1", "--mode", "f16", *(word for mode in modes for word in ("--mode", mode)))
         [model] = self.json("bound")["models"]
         self.assertEqual((model["measured_layers"], model["unsupported"]), (model["total_layers"], []))
-        self.assertEqual({execution["mode"] for execution in model["executions"] if execution["samples"]}, {"plain", "channels_last", "bf16"})
+        self.assertEqual({execution["mode"] for execution in model["executions"] if execution["samples"]}, set(modes))
         self.assertIn(("library", "plain"), {(bound["kind"], bound["mode"]) for bound in model["bounds"] if bound["complete"]})
-
-    @unittest.skipUnless(COMPILES, "torch.compile needs g++ and Python's headers")
-    def test_fusion_is_torch_compile(self):
-        [modes] = self.run_models("lenet", modes=("plain", "fusion", "channels_last+fusion")).values()
-        self.assertTrue(all(execution["samples"] for execution in modes.values()), modes)
+        rows = {row["mode"]: row["row"] for row in self.executions()}
+        self.assertIn("compute f16 through f32", json.dumps(rows["f16"]))
+        self.assertEqual({rows[mode]["attributes"]["execution"] for mode in modes}, {"eager", *(["torch.compile"] if COMPILES else [])})
 
     def test_models_of_each_kind_agree_with_the_reference(self):
         # Pools with unequal padding, grouped convolutions, transpositions.
@@ -70,12 +124,31 @@ class PyTorch(Command):
         for model, modes in models.items():
             self.assertGreater(modes["plain"]["samples"], 0, model)
 
-    def test_modes_without_a_meaning_say_why(self):
-        self.plumb("run", "--model", "lenet", "--stack", FOLDER, "--processes", "1", "--only", "models", "--mode", "f16", "--mode", "parallel_branches",
-                   "--threads", "2")
-        reasons = " ".join(row[0] for row in self.store_rows("select cast(payload as text) from derived where kind = 'execution'"))
-        self.assertIn("PyTorch executes operators one after the other", reasons)
-        self.assertIn("compute f16 through f32", reasons)
+    def test_a_module_of_the_user_is_exported_and_executed_as_it_is(self):
+        code = self.write(OWN)
+        modes = ["plain", "channels_last", *(["fusion"] if COMPILES else [])]
+        self.plumb("run", "--model", f"{code}:build", "--stack", FOLDER, "--processes", "1", "--threads", "2", "--mode", "parallel_branches",
+                   *(word for mode in modes for word in ("--mode", mode)))
+        [model] = self.json("bound")["models"]
+        self.assertEqual((model["model"], model["measured_layers"], model["unsupported"]), ("mine.py:build", model["total_layers"], []))
+        self.assertIn(("library", "plain"), {(bound["kind"], bound["mode"]) for bound in model["bounds"] if bound["complete"]})
+        rows = {row["mode"]: row["row"] for row in self.executions()}
+        self.assertEqual({rows[mode]["attributes"]["code"] for mode in modes}, {"mine.py:build"})
+        self.assertTrue(all(rows[mode]["maximum_error"] < 1e-4 for mode in modes), rows)
+        self.assertIn("PyTorch executes operators one after the other", json.dumps(rows["parallel_branches"]))
+
+    def test_attention_and_indices_are_exported(self):
+        shown = self.json("model", "show", f"{self.write(OWN)}:encoder", "--stack", FOLDER)
+        self.assertEqual((shown["inputs"][0]["shape"], shown["inputs"][0]["dtype"]), ([1, 16], "s64"))
+        self.assertEqual((shown["ops"]["Softmax"], shown["ops"]["LayerNormalization"]), (2, 4))
+
+    def test_what_is_no_module_or_has_no_form_in_onnx_says_so(self):
+        code = self.write(OWN)
+        for function, reason in (("number", "returned a int in the place of a torch.nn.Module"), ("list_of_inputs", "example input 1 of mine.py:list_of_inputs is a str"),
+                                 ("svd", "torch.onnx.export cannot write mine.py:svd: by tracing, ")):
+            text = self.plumb("run", "--model", f"{code}:{function}", "--stack", FOLDER, expect=2).stderr
+            self.assertIn(reason, text)
+            self.assertLess(len(text), 4000)
 
     def test_a_python_without_pytorch_says_how_to_get_it(self):
         folder = self.folder / "plumb/stacks/empty"

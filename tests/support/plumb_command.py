@@ -42,6 +42,7 @@ class Command(unittest.TestCase):
     """Gives each test an empty data folder and the stack `fake`. Set `build`, the build folder, before the tests run."""
 
     build = None
+    seconds = 120  # that a command may take
 
     def setUp(self):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="plumb-"))
@@ -73,7 +74,7 @@ class Command(unittest.TestCase):
 
     def plumb(self, *arguments, expect=0, **options):
         done = subprocess.run(
-            [self.program(), *map(str, arguments)], env=self.environment, capture_output=True, text=True, timeout=120, **options
+            [self.program(), *map(str, arguments)], env=self.environment, capture_output=True, text=True, timeout=self.seconds, **options
         )
         self.assertEqual(done.returncode, expect, f"{arguments}\n{done.stdout}\n{done.stderr}")
         return done

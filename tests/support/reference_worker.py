@@ -39,6 +39,19 @@ class ReferenceBackend(Backend):
         model.proto.graph.initializer.sort(key=lambda tensor: tensor.name)
         return Program(_call(ReferenceEvaluator(model.proto), model.inputs))
 
+    def export_model(self, code, path, seed):
+        if os.environ.get("PLUMB_TEST_MISBEHAVE") == "export nothing":
+            return True
+        onnx.save(code.build(seed)[0], path)
+        return True
+
+    def prepare_code(self, code, model, mode):
+        if mode != "plain":
+            raise Unsupported(f"onnx.reference executes as written, so it has no mode {mode}")
+        module, inputs = code.build(model.seed)
+        model.take_inputs(inputs)
+        return Program(_call(ReferenceEvaluator(module), model.inputs), attributes={"code": code.name})
+
 
 def _call(evaluator, feeds):
     def call():

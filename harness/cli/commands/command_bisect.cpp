@@ -42,7 +42,7 @@ bool is_key(const std::string& what) {
 /// Returns whether a text names a model: a file, or a built-in one. A suite of that name is
 /// reached by its path.
 bool is_model(const session::ModelSource& models, const std::string& what) {
-  if (std::filesystem::path(what).extension() == ".onnx") {
+  if (std::filesystem::path(what).extension() == ".onnx" || session::parse_model_code(what)) {
     return true;
   }
   if (what.find('/') != std::string::npos || what.ends_with(".toml")) {
@@ -56,19 +56,23 @@ bool is_model(const session::ModelSource& models, const std::string& what) {
   }
 }
 
-session::BisectionQuestion question_of(const session::ModelSource& models,
+session::BisectionQuestion question_of(const CommandContext& context,
                                        const BisectOptions& options) {
   if (is_key(options.what)) {
     return session::question_of_layer(options.what);
   }
   SuiteChoice choice = options.choice;
-  const bool model = is_model(models, options.what);
+  const bool model = is_model(context.models, options.what);
   if (model) {
     choice.models.insert(choice.models.begin(), options.what);
   } else {
     choice.suite = options.what;
   }
-  return session::question_of_suite(models, options.what, chosen_suite(models, choice), model);
+  if (options.repository.empty()) {
+    export_models(choice, {options.good, options.bad}, context.stop);
+  }
+  return session::question_of_suite(
+      context.models, options.what, chosen_suite(context.models, choice), model);
 }
 
 std::unique_ptr<session::CandidateSource> source_of(const BisectOptions& options,
@@ -112,7 +116,7 @@ std::vector<std::string> command_of(const BisectOptions& options) {
 void run_bisection(CommandContext& context, BisectOptions options) {
   options.search.row_timeout = suite::parse_duration(options.row_timeout);
   options.search.command = command_of(options);
-  const session::BisectionQuestion question = question_of(context.models, options);
+  const session::BisectionQuestion question = question_of(context, options);
   const auto store = store::open_store(context.store_url(), CommandContext::for_runs());
   const std::unique_ptr<session::CandidateSource> source = source_of(options, context.stop);
   const analysis::Bisection bisection =

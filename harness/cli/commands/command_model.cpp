@@ -15,6 +15,7 @@
 #include "harness/cli/zoo_models.hpp"
 #include "harness/model/onnx/weights.hpp"
 #include "harness/rewrite/gradient/training_graph.hpp"
+#include "harness/session/host/model_export.hpp"
 #include "harness/terminal/messages.hpp"
 #include "reporting/content/run/documents.hpp"
 #include "reporting/content/run/training_document.hpp"
@@ -30,6 +31,7 @@ struct ModelChoice {
   std::vector<std::string> dims;
   std::string output;
   bool weights = false;
+  std::string stack = "default";
   std::uint64_t seed = 1;
   bool training = false;
   std::string loss = std::string(to_text(rewrite::Loss::kCrossEntropy));
@@ -108,8 +110,12 @@ void add_model(CLI::App& app, CommandContext& context) {
   const auto options = std::make_shared<ModelChoice>();
   CLI::App* const show =
       model->add_subcommand("show", "layers, keys, arithmetic and bytes of one model");
-  show->add_option("MODEL", options->model, "a built-in name or a path to an .onnx file")
+  show->add_option("MODEL",
+                   options->model,
+                   "a built-in name, a path to an .onnx file, or FILE.py:NAME with --stack")
       ->required();
+  show->add_option("--stack", options->stack, "stack that runs the code of FILE.py:NAME")
+      ->capture_default_str();
   CLI::Option* const batch =
       show->add_option("--batch",
                        options->batch,
@@ -129,8 +135,14 @@ void add_model(CLI::App& app, CommandContext& context) {
       ->needs(training)
       ->capture_default_str();
   show->callback([&context, options] {
-    const model::Graph graph =
-        session::load_graph(context.models, options->model, read_options(*options));
+    const auto code = session::parse_model_code(options->model);
+    const std::string file =
+        code ? session::export_model(*code, {options->stack}, context.stop).path.string()
+             : options->model;
+    model::Graph graph = session::load_graph(context.models, file, read_options(*options));
+    if (code) {
+      graph.name = session::name_of(*code);
+    }
     for (const std::string& note : graph.notes) {
       spdlog::warn("{}", note);
     }

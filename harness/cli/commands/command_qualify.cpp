@@ -106,6 +106,8 @@ void qualify(CommandContext& context, QualifyOptions options) {
   options.upgrade.modes = modes_in(options);
   options.upgrade.command = command_of(options);
   options.upgrade.labels = labels_of_run(options.labels);
+  export_models(
+      options.choice, {options.upgrade.baseline, options.upgrade.candidate}, context.stop);
   suite::ResolvedSuite suite = chosen_suite(context.models, options.choice);
   const std::string today = to_text(current_time()).substr(0, 10);
   for (const results::Exclusion& each : suite.exclusions) {

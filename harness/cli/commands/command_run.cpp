@@ -71,6 +71,7 @@ bool build(CommandContext& context, RunOptions& options) {
 }
 
 void measure(CommandContext& context, RunOptions options) {
+  export_models(options.choice, options.stacks, context.stop);
   suite::ResolvedSuite suite = requested_suite(context.models, options);
   if (!options.shard.empty()) {
     static_cast<void>(session::parse_shard(options.shard));

@@ -38,7 +38,8 @@ std::string model_options(const results::RunHeader& run, const analysis::ModelIn
   const auto suite = nlohmann::json::parse(run.resolved_suite, nullptr, false);
   const auto graph = find_entry(suite, "graphs", "model", instance.model);
   const auto model = find_entry(suite, "models", "name", instance.model);
-  const bool is_file = graph.contains("path") && graph["path"].is_string();
+  const bool is_file =
+      graph.contains("path") && graph["path"].is_string() && !model.contains("code");
   std::string text =
       " --model " +
       shell_word(is_file ? without_folder(graph["path"].get<std::string>()) : instance.model);

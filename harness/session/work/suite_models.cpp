@@ -283,6 +283,7 @@ worker::ExecuteRequest make_execute_request(const ModelSource& source,
   request.dtype = model.dtype;
   if (model.path) {
     request.path = std::filesystem::absolute(*model.path);
+    request.code = model.code;
     request.batch = model.batch;
     request.rebatch = model.rebatch;
     request.dims = model.dims;

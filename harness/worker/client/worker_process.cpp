@@ -230,6 +230,18 @@ class WorkerProcess::Implementation {
         reply, reply.has_trace(), [&] { return from_protocol(reply.trace()); });
   }
 
+  bool export_model(const ExportRequest& wanted,
+                    Seconds timeout,
+                    const std::function<bool()>& keep_running) {
+    protocol::Request request;
+    *request.mutable_export_model() = to_protocol(wanted);
+    connection_->send(request, timeout);
+    const protocol::Reply reply =
+        connection_->receive_while(deadline_in(timeout), timeout, keep_running);
+    return connection_->read(
+        reply, reply.has_exported(), [&] { return reply.exported().written(); });
+  }
+
   results::ScenarioResult load(const LoadRequest& load,
                                Seconds timeout,
                                const std::function<bool(const LoadProgress&)>& keep_running) {
@@ -298,6 +310,11 @@ Trace WorkerProcess::trace(const TraceRequest& request,
                            Seconds timeout,
                            const std::function<bool()>& keep_running) {
   return implementation_->trace(request, timeout, keep_running);
+}
+bool WorkerProcess::export_model(const ExportRequest& request,
+                                 Seconds timeout,
+                                 const std::function<bool()>& keep_running) {
+  return implementation_->export_model(request, timeout, keep_running);
 }
 void WorkerProcess::measure(const MeasureRequest& request,
                             Seconds timeout,

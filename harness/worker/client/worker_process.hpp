@@ -49,6 +49,11 @@ class WorkerProcess {
   [[nodiscard]] Trace trace(const TraceRequest& request,
                             Seconds timeout,
                             const std::function<bool()>& keep_running);
+  /// Has the worker write a model that code of the user builds. Returns false if it runs no such
+  /// code. `timeout` bounds the whole.
+  [[nodiscard]] bool export_model(const ExportRequest& request,
+                                  Seconds timeout,
+                                  const std::function<bool()>& keep_running);
   /// Passes each row to `emit` as it arrives. `timeout` bounds the silence between two rows, not
   /// the whole. If `emit` throws, the worker is killed and the exception reaches the caller.
   void measure(const MeasureRequest& request,

@@ -107,6 +107,9 @@ protocol::ExecuteRequest to_protocol(const ExecuteRequest& request) {
   message.set_name(request.name);
   message.set_model(request.model);
   message.set_path(request.path.string());
+  if (request.code) {
+    *message.mutable_code() = to_protocol(*request.code);
+  }
   if (request.batch) {
     message.set_batch(*request.batch);
   }
@@ -133,6 +136,9 @@ ExecuteRequest from_protocol(const protocol::ExecuteRequest& message) {
   request.name = message.name();
   request.model = message.model();
   request.path = message.path();
+  if (message.has_code()) {
+    request.code = from_protocol(message.code());
+  }
   if (message.has_batch()) {
     request.batch = not_negative("batch", message.batch());
   }

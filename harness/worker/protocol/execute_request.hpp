@@ -13,6 +13,7 @@
 #include "harness/measure/sampler.hpp"
 #include "harness/model/graph/graph.hpp"
 #include "harness/results/execution_mode.hpp"
+#include "harness/results/model_code.hpp"
 
 namespace plumb::worker {
 
@@ -43,6 +44,8 @@ struct ExecuteRequest {
   std::string model;  ///< a serialized ModelProto, weight-free: shapes fixed; empty: see `path`
   std::filesystem::path path;                ///< an ONNX file, absolute
   std::optional<std::int64_t> batch;         ///< of a file, as ReadOptions
+  std::optional<results::ModelCode> code;    ///< what `path` was exported from: a worker that can
+                                             ///< executes it as it is, in place of the file
   std::map<std::string, std::int64_t> dims;  ///< of a file, as ReadOptions
   bool rebatch = false;                      ///< of a file, as ReadOptions
   std::string dtype = "f32";                 ///< of the model, by its name in suites; not int8

@@ -17,12 +17,14 @@ class Error;
 class ExecuteProgress;
 class Execution;
 class ExecuteRequest;
+class ExportRequest;
 class LayerKey;
 class ScenarioResult;
 class LoadProgress;
 class LoadRequest;
 class Measurement;
 class MeasureRequest;
+class ModelCode;
 class Outcome;
 class PreviewRequest;
 class Reproducer;
@@ -38,7 +40,7 @@ namespace plumb::worker {
 
 /// Version of the protocol, raised whenever a message changes its meaning. Both sides must have the
 /// same.
-inline constexpr std::uint32_t kProtocolVersion = 8;
+inline constexpr std::uint32_t kProtocolVersion = 9;
 
 /// Limits of the lists in one message.
 inline constexpr std::size_t kMaxSentSamples = 1'000'000;
@@ -61,6 +63,8 @@ inline constexpr std::size_t kMaximumVariants = 10'000;
 [[nodiscard]] protocol::Reproducer to_protocol(const Reproducer& reproducer);
 [[nodiscard]] protocol::TraceRequest to_protocol(const TraceRequest& request);
 [[nodiscard]] protocol::Trace to_protocol(const Trace& trace);
+[[nodiscard]] protocol::ModelCode to_protocol(const results::ModelCode& code);
+[[nodiscard]] protocol::ExportRequest to_protocol(const ExportRequest& request);
 [[nodiscard]] protocol::MeasureRequest to_protocol(const MeasureRequest& request);
 [[nodiscard]] protocol::Measurement to_protocol(const results::Measurement& row);
 [[nodiscard]] protocol::Environment to_protocol(const results::Environment& environment);
@@ -87,6 +91,8 @@ inline constexpr std::size_t kMaximumVariants = 10'000;
 [[nodiscard]] Reproducer from_protocol(const protocol::Reproducer& message);
 [[nodiscard]] TraceRequest from_protocol(const protocol::TraceRequest& message);
 [[nodiscard]] Trace from_protocol(const protocol::Trace& message);
+[[nodiscard]] results::ModelCode from_protocol(const protocol::ModelCode& message);
+[[nodiscard]] ExportRequest from_protocol(const protocol::ExportRequest& message);
 [[nodiscard]] MeasureRequest from_protocol(const protocol::MeasureRequest& message);
 [[nodiscard]] results::Measurement from_protocol(const protocol::Measurement& message);
 [[nodiscard]] results::Environment from_protocol(const protocol::Environment& message);

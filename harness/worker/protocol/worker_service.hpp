@@ -14,6 +14,7 @@
 #include "harness/results/scenario_result.hpp"
 #include "harness/worker/protocol/backend.hpp"
 #include "harness/worker/protocol/execute_request.hpp"
+#include "harness/worker/protocol/export_request.hpp"
 #include "harness/worker/protocol/load_request.hpp"
 #include "harness/worker/protocol/preview_request.hpp"
 #include "harness/worker/protocol/reproducer.hpp"
@@ -90,6 +91,12 @@ class WorkerService {
     throw Error(Error::Kind::kUser,
                 "this worker has no profiler of whole models: traces need a stack of the backend "
                 "'onednn' or 'onnxruntime'");
+  }
+  /// Runs code of the user that builds a model, and writes the model as ONNX. Returns false if the
+  /// backend runs no such code. Throws Error{kUser} for what is wrong with the code.
+  [[nodiscard]] virtual bool export_model(const ExportRequest& request) {
+    static_cast<void>(request);
+    return false;
   }
 };
 

@@ -68,3 +68,14 @@ class Backend:
     def prepare_model(self, model, mode):
         """Returns a Program of a whole model (onnx_model.RequestedModel) in a mode, such as "bf16+fusion"."""
         raise Unsupported("this backend does not execute whole models")
+
+    def export_model(self, code, path, seed):
+        """Runs code of the user (model_code.ModelCode) and writes its model as ONNX. Returns False where a backend runs no such code."""
+        return False
+
+    def prepare_code(self, code, model, mode):
+        """Returns a Program of what code of the user builds, as it is. `model` was exported from it, and takes its example inputs.
+
+        A backend that runs no such code executes the exported model.
+        """
+        return self.prepare_model(model, mode)

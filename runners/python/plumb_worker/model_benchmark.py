@@ -10,6 +10,7 @@ import numpy
 from . import protocol_pb2 as protocol
 from . import sampler, summary, timing
 from .layer_measurement import largest_difference, note_program, output_hash
+from .model_code import ModelCode
 from .onnx_model import RequestedModel
 from .channel import ChannelError
 from .outcome import WrongResult, is_timed, outcome_of
@@ -60,6 +61,7 @@ class ModelBenchmark:
         self._await_turn = await_turn
         self._begin = clock.clock()
         self._reported = self._begin
+        self._code = ModelCode(request.code) if request.HasField("code") else None
         self._modes = [_Mode(mode.mode.decode(), backend, request.name) for mode in request.modes]
 
     def run(self, emit):
@@ -96,7 +98,10 @@ class ModelBenchmark:
         mode.execution.row.wall_seconds += self._timing.clock() - begin
 
     def _prepare(self, model, mode):
-        mode.program = self._backend.prepare_model(model, mode.name)
+        if self._code:
+            mode.program = self._backend.prepare_code(self._code, model, mode.name)
+        else:
+            mode.program = self._backend.prepare_model(model, mode.name)
         row = mode.execution.row
         row.first_call_seconds, mode.outputs = mode.program.execute(self._timing.clock)
         note_program(mode.program, row)

@@ -19,6 +19,7 @@ class RequestedModel:
     def __init__(self, request):
         self.name = request.name.decode()
         self.dtype = request.dtype.decode() or "f32"
+        self.seed = request.seed
         self.folder = ""
         if request.model:
             self.proto = onnx.ModelProto()
@@ -41,6 +42,17 @@ class RequestedModel:
     @property
     def graph(self):
         return self.proto.graph
+
+    def take_inputs(self, arrays):
+        """Takes example inputs in place of seeded ones. Raises UserError if they are not those of the exported graph."""
+        for value, array in zip(self._inputs, arrays):
+            seeded = self.inputs[value.name]
+            if (array.shape, array.dtype) != (seeded.shape, seeded.dtype):
+                raise UserError(f"the example input '{value.name}' is {array.dtype}{list(array.shape)}, and {seeded.dtype}{list(seeded.shape)} "
+                                "in the exported graph")
+        if len(arrays) != len(self._inputs):
+            raise UserError(f"there are {len(arrays)} example inputs, and the exported graph has {len(self._inputs)}")
+        self.inputs = {value.name: array for value, array in zip(self._inputs, arrays)}
 
     def opset(self):
         """Returns the opset of ONNX's own operators."""

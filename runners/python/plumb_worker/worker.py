@@ -14,6 +14,7 @@ from . import protocol_pb2 as protocol
 from .backend import Program
 from .channel import ChannelClosed, ChannelError, channel_from_environment
 from .layer_key import LayerSpec, Operand, parse_key
+from .model_code import ModelCode
 from .outcome import EnvironmentLack, Unsupported, UserError, error_of, outcome_of
 from .protocol_version import PROTOCOL_VERSION
 
@@ -124,6 +125,8 @@ class Server:
                 self._reply(variants=self._variants(request.variants))
             elif kind == "calibrate":
                 self._reply(calibration=self._calibrate())
+            elif kind == "export_model":
+                self._reply(exported=protocol.Exported(written=self._export(request.export_model)))
             else:
                 raise UserError(f"the backend '{self._name}' does not answer the request '{kind}'")
         except ChannelError:
@@ -146,6 +149,9 @@ class Server:
             offered = []
         return protocol.Variants(variant=[
             protocol.Variant(text=each.text.encode(), library_choice=each.library_choice, channels_last=each.channels_last) for each in offered])
+
+    def _export(self, request):
+        return bool(self._backend.export_model(ModelCode(request.code), os.fsdecode(request.path), request.seed))
 
     def _measure(self, request):
         emit = lambda row: self._reply(row=row)  # noqa: E731

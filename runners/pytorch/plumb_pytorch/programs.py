@@ -11,6 +11,7 @@ import time
 import torch
 from plumb_worker.backend import Program
 from plumb_worker.outcome import Unsupported
+from torch.utils._pytree import tree_leaves
 
 #: Why a mode's word has no meaning here.
 REFUSED = {
@@ -49,21 +50,22 @@ def check_compiler():
         raise Unsupported(f"torch.compile needs Python's headers: there is no '{header}'; install python3-dev")
 
 
-def make_program(convert, inputs, options):
+def make_program(convert, inputs, options, own=False):
     """Makes a program of a module.
 
-    `convert` returns the module, `inputs` are its tensors. `options` has any of channels_last, and fusion for torch.compile.
+    `convert` returns the module, `inputs` are its tensors. `options` has any of channels_last, and fusion for torch.compile. A user's `own`
+    module may have hooks, and parts that torch.compile leaves to Python.
     """
     begin = time.perf_counter()
     module = convert()
     if "channels_last" in options:
         module = module.to(memory_format=torch.channels_last)
         inputs = [tensor.to(memory_format=torch.channels_last) if tensor.ndim == 4 else tensor for tensor in inputs]
-    call = module.forward
+    call = module if own else module.forward
     if "fusion" in options:
         check_compiler()
         torch._dynamo.reset()  # another module's guards are none of this one's
-        call = torch.compile(module, fullgraph=True)
+        call = torch.compile(module, fullgraph=not own)
     saved = [tensor.clone(memory_format=torch.preserve_format) for tensor in inputs]
 
     def refresh():
@@ -76,6 +78,6 @@ def make_program(convert, inputs, options):
 
 
 def read_outputs(outputs):
-    """Returns outputs as arrays. bf16 becomes float32, which holds it exactly."""
-    tensors = outputs if isinstance(outputs, (list, tuple)) else [outputs]
+    """Returns the tensors among outputs as arrays. bf16 becomes float32, which holds it exactly."""
+    tensors = [leaf.detach() for leaf in tree_leaves(outputs) if isinstance(leaf, torch.Tensor)]
     return [(tensor.float() if tensor.dtype == torch.bfloat16 else tensor).contiguous().numpy() for tensor in tensors]

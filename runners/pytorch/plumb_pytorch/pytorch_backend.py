@@ -17,6 +17,7 @@ except ImportError as problem:
                           "`plumb stacks fetch pytorch==2.15.0`, and name that with --stack") from None
 
 from .converter import convert
+from .own_module import build_module, write_onnx
 from .programs import make_program, options_of, real_of
 from .torch_libraries import check_mapped, identity_and_facts
 
@@ -87,6 +88,29 @@ class PyTorchBackend(Backend):
         calls = collections.Counter(node.target.__name__ for node in modules[0].graph.nodes if node.op == "call_function")
         program.attributes["nodes"] = str(sum(calls.values()))
         program.attributes["operators"] = ",".join(f"{name}:{count}" for name, count in sorted(calls.items()))
+        program.attributes["execution"] = "torch.compile" if "fusion" in options else "eager"
+        return program
+
+
+    def export_model(self, code, path, seed):
+        with torch.inference_mode(False), torch.no_grad():
+            write_onnx(code, path, seed)
+        return True
+
+    def prepare_code(self, code, model, mode):
+        options = options_of(mode)
+        if model.dtype not in ("f32", "bf16"):
+            raise Unsupported(f"models in {model.dtype} are not executed by this backend")
+        if model.dtype == "bf16":
+            options = options | {"bf16"}
+        with torch.inference_mode(False):
+            module, inputs = build_module(code, model.seed)
+        model.take_inputs([tensor.numpy() for tensor in inputs])
+        if "bf16" in options:
+            module = module.to(torch.bfloat16)
+            inputs = [tensor.to(torch.bfloat16) if tensor.is_floating_point() else tensor for tensor in inputs]
+        program = make_program(lambda: module, inputs, options, own=True)
+        program.attributes["code"] = code.name
         program.attributes["execution"] = "torch.compile" if "fusion" in options else "eager"
         return program
 

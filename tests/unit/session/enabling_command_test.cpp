@@ -39,6 +39,17 @@ TEST(EnablingCommand, names_the_type_and_the_axes_of_a_model_without_a_suite) {
       "sequence=384 --mode fusion");
 }
 
+TEST(EnablingCommand, names_the_code_that_a_model_was_exported_from) {
+  results::RunHeader run;
+  run.command = {"plumb", "run", ""};
+  run.stack = "pytorch-2.15";
+  run.resolved_suite =
+      R"({"graphs":[{"model":"mine.py:build","path":"/data/exported/1f/build.onnx"}],)"
+      R"("models":[{"name":"mine.py:build","code":{"function":"build","sha256":"00"}}]})";
+  EXPECT_EQ(enabling_command(run, {"mine.py:build", 1, "f32"}, "fusion"),
+            "plumb run --model mine.py:build --stack pytorch-2.15 --mode fusion");
+}
+
 TEST(EnablingCommand, names_the_gpu_unless_it_is_the_first) {
   results::RunHeader run;
   run.command = {"plumb", "run", "quick.toml"};

@@ -12,9 +12,11 @@ using testing::EndsWith;
 
 TEST(PythonPackages, gives_pytorch_its_name_in_the_index_and_what_its_worker_needs) {
   EXPECT_THAT(wheel_requirements({"pytorch==2.15.0"}),
-              ElementsAre("torch==2.15.0", "numpy", "onnx", "protobuf"));
-  EXPECT_THAT(wheel_requirements({"torchvision==0.30.0", "torch==2.15.0"}),
-              ElementsAre("torchvision==0.30.0", "torch==2.15.0", "numpy", "onnx", "protobuf"));
+              ElementsAre("torch==2.15.0", "numpy", "onnx", "onnxscript", "protobuf"));
+  EXPECT_THAT(
+      wheel_requirements({"torchvision==0.30.0", "torch==2.15.0"}),
+      ElementsAre(
+          "torchvision==0.30.0", "torch==2.15.0", "numpy", "onnx", "onnxscript", "protobuf"));
 }
 
 TEST(PythonPackages, leaves_other_packages_alone) {

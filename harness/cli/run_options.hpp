@@ -81,6 +81,8 @@ struct RunOptions {
   std::string device;
   std::size_t processes = 5;
   bool resume = false;
+  std::string join;                   ///< name of a run that several processes share
+  std::string lease = "30s";          ///< of this process in it
   std::vector<std::string> labels;    ///< NAME=VALUE
   std::vector<std::string> layers;    ///< patterns of those to measure; none: all
   std::vector<std::string> excluded;  ///< patterns of those to leave out

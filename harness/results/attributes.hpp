@@ -19,6 +19,9 @@ using Attributes = std::map<std::string, std::string>;
 /// run can be trusted.
 inline constexpr const char* kDeviceFault = "device_fault";
 
+/// Attribute of the rows of a run that several processes share: the name of their host.
+inline constexpr const char* kHost = "host";
+
 /// Quantity observed beside a row, in the unit that its name ends with.
 struct Reading {
   double median = 0.0;

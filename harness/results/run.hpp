@@ -50,6 +50,10 @@ struct RunRecord {
   std::vector<std::string> tags;
 };
 
+/// Kind of the records that a run shared by several processes has of its hosts. The subject is the
+/// host's name.
+inline constexpr const char* kHostRecord = "host";
+
 /// Measurement as the store returns it.
 struct StoredMeasurement {
   RowId row = 0;

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "harness/results/run.hpp"
+#include "harness/store/shared_work.hpp"
 
 namespace plumb::store {
 
@@ -59,8 +60,8 @@ class Store {
   /// Begins a run, and takes it for this store as take_run() does.
   virtual void begin_run(const results::RunHeader& header) = 0;
   /// Takes a run that is not finished, which is then running again, so that this store may write to
-  /// it. This is how a run is resumed. Returns false if it is
-  /// finished, or if a live process has it: no clock judges this. Whoever had the run before can
+  /// it. This is how a run is resumed. Returns false if it is finished or shared, or if a live
+  /// process has it: no clock judges this. Whoever had the run before can
   /// no longer write to it.
   [[nodiscard]] virtual bool take_run(const results::RunId& run) = 0;
   /// Adds rows to a run that this store has taken, and returns their ids, in order. Many rows per
@@ -72,7 +73,8 @@ class Store {
   /// already stay.
   virtual void link_reused(const results::RunId& run, std::span<const results::RowId> rows) = 0;
   /// Ends a run, and gives it back: who takes it next may add rows to it if it is interrupted. With
-  /// `state` kRunning it only drops the time of the end, and keeps the run.
+  /// `state` kRunning it only drops the time of the end, and keeps the run. A process that joined a
+  /// shared run leaves it: the run is interrupted only with the last one, and finished only once.
   virtual void finish_run(const results::RunId& run,
                           results::RunState state,
                           Timestamp finished) = 0;
@@ -113,6 +115,10 @@ class Store {
   /// Assigns a tag to a run, and takes it from another run that has it. Throws Error{kUser} for a
   /// text that cannot be a tag.
   virtual void tag(const results::RunId& run, const std::string& tag) = 0;
+
+  /// Returns the work of runs that several processes share. Throws Error{kUser} if this kind of
+  /// store has none: an SQLite file.
+  [[nodiscard]] virtual SharedWork& shared_work() = 0;
 
   [[nodiscard]] virtual int schema_version() const = 0;
   /// Returns a number that changes when any other connection has stored something. It costs almost

@@ -132,6 +132,7 @@ class Output(Command):
             "regret": [[]],
             "trace": [["lenet", "--file", log], ["lenet", "--file", log, "--json"]],
             "matrix": [[], ["--json"], ["--list-views"]],
+            "submit slurm": [[self.tiny(), "--dry-run"], [self.tiny(), "--dry-run", "--json"]],
             "comment": [[f"{first}..{second}", "--dry-run"]],
         }
         known = {" ".join(command) for command in self.commands()[1]}

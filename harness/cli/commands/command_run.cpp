@@ -70,6 +70,34 @@ bool build(CommandContext& context, RunOptions& options) {
   return built.has_value();
 }
 
+/// Returns how a process takes part in a shared run. Throws Error{kUser}.
+session::RunSharing sharing_of(const CommandContext& context, const RunOptions& options) {
+  session::RunSharing sharing;
+  if (options.join.empty()) {
+    return sharing;
+  }
+  if (options.stacks.size() > 1) {
+    throw Error(
+        Error::Kind::kUser,
+        fmt::format("'--join {}' takes one --stack, not {}: each stack has a run of its own",
+                    options.join,
+                    options.stacks.size()));
+  }
+  if (!options.baseline.baseline.empty()) {
+    throw Error(Error::Kind::kUser,
+                "--join and --baseline exclude each other: compare the run when it is finished");
+  }
+  sharing.name = options.join;
+  sharing.store_url = context.store_url();
+  sharing.lease =
+      std::chrono::duration_cast<std::chrono::milliseconds>(suite::parse_duration(options.lease));
+  if (sharing.lease < std::chrono::seconds(1) || sharing.lease > std::chrono::minutes(1)) {
+    throw Error(Error::Kind::kUser,
+                fmt::format("'--lease {}' is not between 1s and 60s", options.lease));
+  }
+  return sharing;
+}
+
 void measure(CommandContext& context, RunOptions options) {
   export_models(options.choice, options.stacks, context.stop);
   suite::ResolvedSuite suite = requested_suite(context.models, options);
@@ -85,6 +113,7 @@ void measure(CommandContext& context, RunOptions options) {
   if (!build(context, options)) {
     return;
   }
+  const session::RunSharing sharing = sharing_of(context, options);
   const auto store = store::open_store(context.store_url(), CommandContext::for_runs());
   if (options.stacks.empty()) {
     options.stacks = {"default"};
@@ -105,6 +134,7 @@ void measure(CommandContext& context, RunOptions options) {
   for (const std::string& stack : options.stacks) {
     session::SuiteRunOptions run = suite_run_options(options, stack);
     run.confirmation = baseline.confirmation();
+    run.join = sharing;
     const session::SuiteRunOutcome outcome =
         session::run_suite(context.session(*store), run, suite, models);
     if (!outcome.stack_faults.empty() || !outcome.device_fault.empty()) {
@@ -113,7 +143,10 @@ void measure(CommandContext& context, RunOptions options) {
     cut = cut || (outcome.budget_ended && outcome.state == results::RunState::kInterrupted);
     reports.push_back(
         session::analyze_run({*store, context.models}, store->find_run(outcome.run), {}));
-    session::store_analysis(*store, reports.back());
+    // Of a shared run, one process stores the analysis: the one that saw its end.
+    if (sharing.name.empty() || (outcome.measured_last && store->waiting_rows() == 0)) {
+      session::store_analysis(*store, reports.back());
+    }
     if (context.exit_status == 0 && !options.is_of_layers() && !context.stop.load()) {
       context.exit_status = compute_exit_status(session::read_loads(*store, outcome.run));
     }
@@ -164,6 +197,22 @@ void add_build_options(CLI::App& run, CLI::Option& stack, RunOptions& options) {
       ->capture_default_str();
 }
 
+/// Adds the options by which several processes share a run.
+void add_join_options(CLI::App& run, CLI::Option& shard, CLI::Option& resume, RunOptions& options) {
+  CLI::Option* const join =
+      run.add_option("--join",
+                     options.join,
+                     "share the work of the run of this name, id or tag with other processes, on a "
+                     "PostgreSQL store; where there is none, begin it")
+          ->excludes(&shard)
+          ->excludes(&resume);
+  run.add_option("--lease",
+                 options.lease,
+                 "how long this process may be silent before others take over its work, 1s to 60s")
+      ->needs(join)
+      ->capture_default_str();
+}
+
 }  // namespace
 
 void add_run(CLI::App& app, CommandContext& context) {
@@ -182,11 +231,14 @@ void add_run(CLI::App& app, CommandContext& context) {
                   "when to reuse earlier rows instead of measuring: never, always or max_age:7d");
   run->add_option(
       "--budget", options->budget, "time to spend, such as 10m: the heaviest layers come first");
-  run->add_flag("--resume",
-                options->resume,
-                "continue the newest unfinished run of this suite, if there is one");
+  CLI::Option* const resume =
+      run->add_flag("--resume",
+                    options->resume,
+                    "continue the newest unfinished run of this suite, if there is one");
   add_label_option(*run, options->labels);
-  run->add_option("--shard", options->shard, "I/N: this machine's part of the layers");
+  CLI::Option* const shard =
+      run->add_option("--shard", options->shard, "I/N: this machine's part of the layers");
+  add_join_options(*run, *shard, *resume, *options);
   run->add_option("--layer",
                   options->layers,
                   "only layers whose name, operator or key matches, such as 'Conv*', and no models "

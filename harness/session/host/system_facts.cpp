@@ -108,6 +108,11 @@ results::Environment read_system(const std::filesystem::path& root) {
   return system;
 }
 
+std::string host_name() {
+  utsname names{};
+  return uname(&names) == 0 && names.nodename[0] != '\0' ? names.nodename : kUnknown;
+}
+
 results::Environment join_environment(const results::Environment& system,
                                       const results::Environment& worker,
                                       int threads,

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <string>
 
 #include "harness/results/environment.hpp"
 
@@ -12,6 +13,9 @@ namespace plumb::session {
 /// boot, microcode, governor, SMT, frequencies, caches, huge pages, load, and plumb's version,
 /// commit, compiler and build type. What cannot be read is "unknown".
 [[nodiscard]] results::Environment read_system(const std::filesystem::path& root = "/");
+
+/// Returns the name of this host; "unknown" if it has none.
+[[nodiscard]] std::string host_name();
 
 /// Joins the system with what a worker said of its library and device. The thread count and the
 /// version of the measurement method complete the identity for reuse

@@ -59,21 +59,27 @@ ModelRuns::ModelRuns(const SessionContext& context,
                      const results::RunId& run,
                      const suite::ResolvedSuite& suite,
                      std::span<const PlannedModel> models,
-                     const Shard& shard,
+                     std::vector<std::size_t> chosen,
                      WantedModes modes)
     : context_(context),
       executor_(executor),
       run_(run),
       suite_(suite),
       models_(models),
+      mine_(std::move(chosen)),
       modes_(std::move(modes)) {
   PLUMB_CHECK(suite.models.size() == models.size());
+}
+
+std::vector<std::size_t> models_of_shard(std::span<const PlannedModel> models, const Shard& shard) {
+  std::vector<std::size_t> chosen;
   for (std::size_t i = 0; i < models.size(); ++i) {
     // An int8 model is executed as a mode of the f32 model, from which its scales are made.
     if (i % shard.count == shard.index - 1 && models[i].instance.dtype != rewrite::kInt8) {
-      mine_.push_back(i);
+      chosen.push_back(i);
     }
   }
+  return chosen;
 }
 
 bool ModelRuns::execute(std::size_t processes, const std::function<bool()>& stopped) {

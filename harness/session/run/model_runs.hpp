@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "harness/session/work/executor.hpp"
@@ -14,18 +15,25 @@
 
 namespace plumb::session {
 
+/// Lists the models of a shard that are executed, by index.
+[[nodiscard]] std::vector<std::size_t> models_of_shard(std::span<const PlannedModel> models,
+                                                       const Shard& shard);
+
 /// Models of one run, executed end to end in several restarted processes each.
 class ModelRuns {
  public:
-  /// Keeps references to the context, executor, run and suite, and the span of models. Models of
-  /// other shards are left out.
+  /// Keeps references to the context, executor, run and suite, and the span of models. Only
+  /// `chosen` ones are executed, by index.
   ModelRuns(const SessionContext& context,
             Executor& executor,
             const results::RunId& run,
             const suite::ResolvedSuite& suite,
             std::span<const PlannedModel> models,
-            const Shard& shard,
+            std::vector<std::size_t> chosen,
             WantedModes modes);
+
+  /// Executes these models from now on.
+  void choose(std::vector<std::size_t> chosen) { mine_ = std::move(chosen); }
 
   /// Executes each model in one more worker process, unless `processes` processes of the run have
   /// timed it. Returns false if `stopped`, asked before each model, or the user ended the work.
@@ -52,7 +60,7 @@ class ModelRuns {
   const results::RunId& run_;
   const suite::ResolvedSuite& suite_;
   std::span<const PlannedModel> models_;
-  std::vector<std::size_t> mine_;  ///< indices of the models of this shard
+  std::vector<std::size_t> mine_;  ///< indices of the chosen models
   WantedModes modes_;
   std::map<std::size_t, std::vector<worker::ModeRequest>> requests_;  ///< of models executed, by
                                                                       ///< index

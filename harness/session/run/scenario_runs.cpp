@@ -91,15 +91,15 @@ bool is_conclusive(std::span<const results::ScenarioResult> loads,
   });
 }
 
-/// Lists the scenarios of this shard for which the run has no conclusive load.
+/// Lists the scenarios of the chosen models for which the run has no conclusive load.
 std::vector<WantedLoad> wanted_loads(
     const suite::ResolvedSuite& suite,
     std::span<const PlannedModel> models,
-    const Shard& shard,
+    std::span<const std::size_t> chosen,
     const std::vector<results::ExecutionMode>& modes,
     std::map<std::string, std::vector<results::ScenarioResult>> done) {
   std::vector<WantedLoad> wanted;
-  for (std::size_t i = shard.index - 1; i < models.size(); i += shard.count) {
+  for (const std::size_t i : chosen) {
     const std::vector<results::ScenarioResult>& known =
         done[analysis::subject_of(models[i].instance)];
     for (const suite::Scenario& scenario : suite.models[i].scenarios) {
@@ -206,7 +206,7 @@ bool execute_loads(const SessionContext& context,
                    const results::RunId& run,
                    const suite::ResolvedSuite& suite,
                    std::span<const PlannedModel> models,
-                   const Shard& shard,
+                   std::span<const std::size_t> chosen,
                    const std::vector<results::ExecutionMode>& modes,
                    const LoadLimits& limits,
                    const std::function<bool()>& stopped) {
@@ -214,7 +214,7 @@ bool execute_loads(const SessionContext& context,
   const std::vector<WantedLoad> wanted =
       wanted_loads(suite,
                    models,
-                   shard,
+                   chosen,
                    modes.empty() ? std::vector<results::ExecutionMode>{{}} : modes,
                    read_loads(context.store, run));
   if (wanted.empty()) {

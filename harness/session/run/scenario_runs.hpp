@@ -11,7 +11,6 @@
 
 #include "harness/session/mlperf/mlperf_submission.hpp"
 #include "harness/session/work/executor.hpp"
-#include "harness/session/work/planner.hpp"
 #include "harness/session/work/session_context.hpp"
 
 namespace plumb::session {
@@ -26,16 +25,16 @@ struct LoadLimits {
   std::optional<std::uint64_t> sample_count = {};   ///< of the data set; absent: MLPerf's
 };
 
-/// Runs each scenario of a suite's models in each mode (none given: plain). Each takes a worker
-/// process of its own, and its result is stored as the run's record of kind "load". Scenarios with
-/// a conclusive load in the run are left out. The others share what is left of the budget equally.
-/// Returns false if `stopped`, asked before each, or the user ended the work.
+/// Runs each scenario of a suite's chosen models, by index, in each mode (none given: plain). Each
+/// takes a worker process of its own, and its result is stored as the run's record of kind "load".
+/// Scenarios with a conclusive load in the run are left out. The others share what is left of the
+/// budget equally. Returns false if `stopped`, asked before each, or the user ended the work.
 bool execute_loads(const SessionContext& context,
                    Executor& executor,
                    const results::RunId& run,
                    const suite::ResolvedSuite& suite,
                    std::span<const PlannedModel> models,
-                   const Shard& shard,
+                   std::span<const std::size_t> chosen,
                    const std::vector<results::ExecutionMode>& modes,
                    const LoadLimits& limits,
                    const std::function<bool()>& stopped);

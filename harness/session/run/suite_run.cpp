@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "harness/base/digest.hpp"
@@ -14,24 +15,24 @@
 #include "harness/results/results_json.hpp"
 #include "harness/session/host/system_facts.hpp"
 #include "harness/session/host/worker_choice.hpp"
+#include "harness/session/run/claimed_work.hpp"
 #include "harness/session/run/model_runs.hpp"
+#include "harness/session/run/run_preparation.hpp"
 #include "harness/session/run/scenario_runs.hpp"
+#include "harness/session/run/shared_measurement.hpp"
 #include "harness/session/stored/run_record.hpp"
 #include "harness/session/stored/run_session.hpp"
 #include "harness/session/stored/stored_comparison.hpp"
 #include "harness/session/work/executor.hpp"
 #include "harness/session/work/random_order.hpp"
 #include "harness/session/work/suite_models.hpp"
+#include "harness/store/url/lease_keeper.hpp"
 
 namespace plumb::session {
 namespace {
 
-std::optional<Timestamp> oldest_reusable(const suite::ReusePolicy& policy) {
-  if (policy.kind == suite::ReusePolicy::Kind::kMaxAge) {
-    return current_time() - std::chrono::duration_cast<std::chrono::microseconds>(policy.max_age);
-  }
-  return std::nullopt;
-}
+/// Each process that joins a run numbers its worker processes from its own number times this.
+constexpr std::int64_t kProcessesOfMember = 1'000'000;
 
 /// Describes a run before it begins, with what its worker says of itself.
 results::RunHeader describe_run(const SuiteRunOptions& options,
@@ -70,23 +71,18 @@ class SuiteRun {
 
   /// Runs to the end or until stopped.
   SuiteRunOutcome execute() {
+    if (!options_.join.name.empty()) {
+      return execute_shared();
+    }
     const Shard shard = options_.shard.empty() ? Shard{} : parse_shard(options_.shard);
     begin();
     const Seconds start = steady_time();
-    std::vector<WorkItem> items;
-    if (options_.layers) {
-      std::vector<suite::ResolvedSuite::LayerEntry> layers = suite_.layers;
-      if (has_micro_batch(options_.modes)) {
-        const auto parts = list_batch_parts(models_);
-        layers.insert(layers.end(), parts.begin(), parts.end());
-      }
-      items = work_items(models_, layers, suite_.caches, shard, suite_.selection);
-    }
+    std::vector<WorkItem> items = wanted_items(shard);
     const std::size_t wanted = items.size();
     items = without_measured(std::move(items), context_.store.measurements(session_.id()));
-    items = reuse(std::move(items));
-    calibrate();
-    const bool controlled = control();
+    items = reuse_rows(context_.store, session_, suite_, std::move(items));
+    calibrate_run(context_.store, session_, suite_.reuse, executor_);
+    const bool controlled = control_run(context_.store, session_, executor_);
     spdlog::info("run {}: {} unique layers, {} to measure, environment {}",
                  session_.id(),
                  wanted,
@@ -103,7 +99,7 @@ class SuiteRun {
                    session_.id(),
                    suite_,
                    models_,
-                   shard,
+                   models_of_shard(models_, shard),
                    {options_.modes, options_.workspace_cap});
     if (summary.state == results::RunState::kFinished &&
         !execute_end_to_end(runs, shard, start, stopped)) {
@@ -122,7 +118,7 @@ class SuiteRun {
     }
     // At the beginning and the end, the controls tell how fast the machine was during the run.
     if (controlled && !context_.stop.load()) {
-      static_cast<void>(control());
+      static_cast<void>(control_run(context_.store, session_, executor_));
     }
     return end(summary, items.size());
   }
@@ -144,10 +140,27 @@ class SuiteRun {
     ExecutorOptions executor;
     executor.worker = worker;
     executor.worker.request_timeout = options_.row_timeout;
-    executor.budget = suite_.budget;
+    if (options_.join.name.empty()) {
+      executor.budget = suite_.budget;
+    } else {
+      executor.host = host_name();
+    }
     executor.row_timeout = options_.row_timeout;
     executor.before_worker_ends = session_.watcher();
     return executor;
+  }
+
+  /// Lists the items of a shard of the suite.
+  [[nodiscard]] std::vector<WorkItem> wanted_items(const Shard& shard) const {
+    if (!options_.layers) {
+      return {};
+    }
+    std::vector<suite::ResolvedSuite::LayerEntry> layers = suite_.layers;
+    if (has_micro_batch(options_.modes)) {
+      const auto parts = list_batch_parts(models_);
+      layers.insert(layers.end(), parts.begin(), parts.end());
+    }
+    return work_items(models_, layers, suite_.caches, shard, suite_.selection);
   }
 
   [[nodiscard]] bool is_stopped() const {
@@ -165,6 +178,10 @@ class SuiteRun {
     } else {
       session_.begin(std::move(header));
     }
+    keep_exclusions();
+  }
+
+  void keep_exclusions() {
     if (!suite_.exclusions.empty()) {
       put_run_record(context_.store,
                      session_.id(),
@@ -172,6 +189,75 @@ class SuiteRun {
                      suite_.name,
                      to_json(suite_.exclusions));
     }
+  }
+
+  /// Measures a run together with other processes, until all of it is done.
+  SuiteRunOutcome execute_shared() {
+    const std::optional<std::int64_t> member = join();
+    if (!member) {
+      spdlog::info("run {} is finished", session_.id());
+      SuiteRunOutcome outcome;
+      outcome.run = session_.id();
+      outcome.state = results::RunState::kFinished;
+      return outcome;
+    }
+    const store::LeaseKeeper keeper(
+        options_.join.store_url, session_.id(), *member, options_.join.lease);
+    const Seconds start = steady_time();
+    ExecutionSummary all;
+    const std::function<bool()> stopped = [&] {
+      all.budget_ended = suite_.budget && steady_time() - start >= *suite_.budget;
+      return all.budget_ended || is_stopped();
+    };
+    std::vector<WorkItem> items = wanted_items({});
+    const std::size_t wanted = items.size();
+    SharedMeasurement shared(
+        context_, options_, suite_, models_, session_, executor_, stopped, std::move(items));
+    shared.prepare();
+    const bool controlled = !stopped() && control_run(context_.store, session_, executor_);
+    const bool whole = shared.measure(all, [&](const std::vector<std::size_t>& models) {
+      return run_loads(models, start, stopped);
+    });
+    if (controlled && !context_.stop.load()) {
+      static_cast<void>(control_run(context_.store, session_, executor_));
+    }
+    const bool spoilt = session_.is_spoilt(session_.id());
+    if (whole && spoilt) {
+      spdlog::error(
+          "run {} stays unfinished: the stack or the device of another process was at fault",
+          session_.id());
+    }
+    all.state = whole && !spoilt ? results::RunState::kFinished : results::RunState::kInterrupted;
+    SuiteRunOutcome outcome = end(all, wanted);
+    outcome.measured_last = outcome.state == results::RunState::kFinished && shared.measured_last();
+    return outcome;
+  }
+
+  /// Joins the run, or begins it. Absent: it is finished.
+  std::optional<std::int64_t> join() {
+    results::RunHeader header = describe_run(
+        options_, suite_, models_, executor_.options().worker.stack, executor_.describe());
+    const std::string boot = header.environment.facts.at("boot.id");
+    const std::optional<std::int64_t> member = session_.join(options_.join.name,
+                                                             kPreparationItem,
+                                                             executor_.options().host,
+                                                             options_.join.lease,
+                                                             std::move(header));
+    if (member) {
+      executor_.number_processes_after(*member * kProcessesOfMember);
+      put_run_record(context_.store,
+                     session_.id(),
+                     results::kHostRecord,
+                     executor_.options().host,
+                     nlohmann::json{{"boot", boot}}.dump());
+      keep_exclusions();
+      spdlog::info("run {}: joined as process {} on {}; others join with --join {}",
+                   session_.id(),
+                   *member,
+                   executor_.options().host,
+                   options_.join.name);
+    }
+    return member;
   }
 
   /// Ends the run. Its rows count only if neither stack nor device was at fault.
@@ -204,10 +290,11 @@ class SuiteRun {
     outcome.budget_ended = valid && summary.budget_ended;
     session_.finish(outcome.state);
     if (valid && summary.state == results::RunState::kInterrupted) {
-      spdlog::warn("{}: {} of {} layers are measured and stored; `--resume` continues from here",
+      spdlog::warn("{}: {} of {} layers are measured and stored; `{}` continues from here",
                    summary.budget_ended ? "the budget ended" : "interrupted",
                    summary.measured,
-                   wanted);
+                   wanted,
+                   options_.join.name.empty() ? "--resume" : "--join " + options_.join.name);
     }
     if (summary.crashes + summary.timeouts > 0) {
       spdlog::warn("{} crashes and {} time-outs of workers are recorded in their layers' rows",
@@ -221,8 +308,9 @@ class SuiteRun {
     ProgressStage stage(context_.progress);
     const auto unconfirmed =
         resumed_ ? unconfirmed_keys(context_.store, session_.id(), 1) : std::vector<Confirmation>{};
+    WorkList list(items);
     return executor_.execute(
-        session_.id(), items, unconfirmed, [&](const Progress& each) { stage.show(each); });
+        session_.id(), list, unconfirmed, [&](const Progress& each) { stage.show(each); });
   }
 
   /// Executes each model end to end, and measures layers and models in further processes. Then runs
@@ -250,6 +338,22 @@ class SuiteRun {
         return false;
       }
     }
+    return run_loads(loads_of_shard(shard), start, stopped);
+  }
+
+  /// Lists the models of a shard by index.
+  [[nodiscard]] std::vector<std::size_t> loads_of_shard(const Shard& shard) const {
+    std::vector<std::size_t> chosen;
+    for (std::size_t i = shard.index - 1; i < models_.size(); i += shard.count) {
+      chosen.push_back(i);
+    }
+    return chosen;
+  }
+
+  /// Runs the scenarios of some models. Returns false if `stopped` or the user ended that.
+  bool run_loads(const std::vector<std::size_t>& chosen,
+                 Seconds start,
+                 const std::function<bool()>& stopped) {
     if (!options_.loads) {
       return true;
     }
@@ -272,62 +376,10 @@ class SuiteRun {
                          session_.id(),
                          suite_,
                          models_,
-                         shard,
+                         chosen,
                          options_.modes,
                          limits,
                          stopped);
-  }
-
-  std::vector<WorkItem> reuse(std::vector<WorkItem> items) {
-    if (suite_.reuse.kind == suite::ReusePolicy::Kind::kNever) {
-      return items;
-    }
-    for (const results::CacheMode cache : suite_.caches) {
-      std::vector<model::LayerKey> keys;
-      for (const WorkItem& item : items) {
-        if (std::find(item.caches.begin(), item.caches.end(), cache) != item.caches.end()) {
-          keys.push_back(item.key);
-        }
-      }
-      const std::vector<results::StoredMeasurement> found = context_.store.reusable(
-          session_.header().environment.id(), keys, cache, oldest_reusable(suite_.reuse));
-      std::vector<results::RowId> rows(found.size());
-      std::transform(
-          found.begin(), found.end(), rows.begin(), [](const results::StoredMeasurement& row) {
-            return row.row;
-          });
-      context_.store.link_reused(session_.id(), rows);
-      items = without_measured(std::move(items), found);
-    }
-    return items;
-  }
-
-  /// Measures the ceilings, unless the store has some of this environment that the policy allows.
-  void calibrate() {
-    const std::string environment = session_.header().environment.id();
-    const auto known = context_.store.latest_calibration(environment);
-    const bool may_stand = suite_.reuse.kind == suite::ReusePolicy::Kind::kAlways ||
-                           (suite_.reuse.kind == suite::ReusePolicy::Kind::kMaxAge && known &&
-                            known->computed >= *oldest_reusable(suite_.reuse));
-    if (known && (may_stand || known->run == session_.id())) {
-      return;
-    }
-    spdlog::info("calibrating: arithmetic peak and memory bandwidth");
-    put_run_record(
-        context_.store, session_.id(), "calibration", environment, to_json(executor_.calibrate()));
-  }
-
-  /// Measures the machine's controls, for comparisons over boots. Returns whether that worked.
-  bool control() {
-    const std::optional<results::Controls> controls = executor_.measure_controls();
-    if (controls) {
-      put_run_record(context_.store,
-                     session_.id(),
-                     results::kControlsRecord,
-                     session_.header().environment.facts.at("boot.id"),
-                     to_json(*controls));
-    }
-    return controls.has_value();
   }
 
   /// Measures in one more fresh process what fewer than `processes` of them have confirmed. Returns

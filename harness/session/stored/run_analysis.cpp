@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "harness/analysis/bounds/host_agreement.hpp"
 #include "harness/analysis/bounds/model_execution.hpp"
 #include "harness/analysis/bounds/model_load.hpp"
 #include "harness/analysis/compare/run_times.hpp"
@@ -16,6 +17,7 @@
 #include "harness/analysis/whatif/realised_saving.hpp"
 #include "harness/base/error.hpp"
 #include "harness/results/division/divided_variant.hpp"
+#include "harness/results/paired_round.hpp"
 #include "harness/results/results_json.hpp"
 #include "harness/session/stored/enabling_command.hpp"
 #include "harness/session/stored/stored_exclusions.hpp"
@@ -101,6 +103,59 @@ std::vector<analysis::SingleLayer> list_single_layers(const results::RunRecord& 
   return layers;
 }
 
+/// Reads the controls of the hosts that share a run. A host that measured them more than once
+/// counts with the fastest times: what slows a machine down passes. Empty: the run is of one.
+analysis::HostControls read_hosts(const store::Store& store, const results::RunId& run) {
+  analysis::HostControls hosts;
+  const auto records = store.derived(run, results::kHostRecord);
+  if (records.empty()) {
+    return hosts;
+  }
+  const auto controls = store.derived(run, results::kControlsRecord);
+  for (const results::DerivedRecord& record : records) {
+    std::optional<results::Controls>& host = hosts[record.subject];
+    const auto document = nlohmann::json::parse(record.payload);
+    const std::string boot = document.at("boot").get<std::string>();
+    for (const results::DerivedRecord& each : controls) {
+      if (each.subject == boot) {
+        const results::Controls own = results::controls_from_json(each.payload);
+        host = host.value_or(own);
+        for (const results::ControlTime& control : results::kControlTimes) {
+          (*host).*control.time = std::min((*host).*control.time, own.*control.time);
+        }
+      }
+    }
+  }
+  return hosts;
+}
+
+/// Lists the hosts of what a model's bounds and executions rest on. Reused rows are older than the
+/// run: their hosts are not known here.
+std::set<std::string> hosts_of(const analysis::ModelBounds& model,
+                               std::span<const results::StoredMeasurement> rows,
+                               std::span<const results::Execution> executions) {
+  std::set<std::string> hosts;
+  const auto add = [&](const results::Measurement& row) {
+    const auto host = row.attributes.find(results::kHost);
+    if (host != row.attributes.end()) {
+      hosts.insert(host->second);
+    }
+  };
+  std::set<results::RowId> inputs;
+  for (const analysis::Bound& bound : model.bounds) {
+    inputs.insert(bound.inputs.begin(), bound.inputs.end());
+  }
+  for (const results::StoredMeasurement& row : rows) {
+    if (!row.reused && inputs.contains(row.row)) {
+      add(row.measurement);
+    }
+  }
+  for (const results::Execution& execution : executions) {
+    add(execution.row);
+  }
+  return hosts;
+}
+
 }  // namespace
 
 std::vector<analysis::ModelResults> summarize_models(const analysis::RunReport& report) {
@@ -157,6 +212,7 @@ analysis::RunReport analyze_run(const Archive& archive,
   const analysis::ThreadScaling scaling =
       read_scaling(archive.store, run.header, list_hot_keys(results));
   const std::map<analysis::ModelInstance, std::vector<std::string>> wanted = scenarios_of_run(run);
+  const analysis::HostControls hosts = read_hosts(archive.store, run.header.id);
   std::map<std::string, std::vector<results::ScenarioResult>> loads =
       read_loads(archive.store, run.header.id);
   for (PlannedModel& model : models_of_run(archive.models, run)) {
@@ -176,6 +232,13 @@ analysis::RunReport analyze_run(const Archive& archive,
     if (const auto found = wanted.find(model.instance); found != wanted.end()) {
       add_missing_scenarios(found->second, entry.bounds);
     }
+    analysis::require_like_hosts(
+        hosts_of(entry.bounds,
+                 report.rows,
+                 executed == run_results.executions.end() ? std::vector<results::Execution>{}
+                                                          : executed->second),
+        hosts,
+        entry.bounds);
     analysis::WhatIfInput input{model.instance, entry.graph, results, &scaling};
     input.workspace_cap =
         results::workspace_cap_of(run.header.environment).value_or(analysis::kDefaultWorkspaceCap);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/session/stored/run_record.hpp"
 
+#include <spdlog/spdlog.h>
+
 #include "harness/analysis/bounds/bounds.hpp"
 
 namespace plumb::session {
@@ -17,7 +19,11 @@ void put_run_record(store::Store& store,
                                       .inputs = {},
                                       .payload = payload,
                                       .computed = current_time()};
-  store.put_derived({&record, 1});
+  try {
+    store.put_derived({&record, 1});
+  } catch (const store::StaleClaim& stale) {
+    spdlog::warn("{}", stale.what());
+  }
 }
 
 }  // namespace plumb::session

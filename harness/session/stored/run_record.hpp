@@ -8,7 +8,8 @@
 namespace plumb::session {
 
 /// Stores a derived record that a run has beside its rows. It rests on no rows, and has this
-/// version of the analysis and the present time.
+/// version of the analysis and the present time. A record of shared work that another process has
+/// by now is left out.
 void put_run_record(store::Store& store,
                     const results::RunId& run,
                     const std::string& kind,

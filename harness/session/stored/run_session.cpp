@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/session/stored/run_session.hpp"
 
+#include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
@@ -9,6 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "harness/analysis/compare/environment_difference.hpp"
 #include "harness/base/error.hpp"
 #include "harness/base/json_text.hpp"
 #include "harness/base/ulid.hpp"
@@ -18,6 +20,36 @@ namespace plumb::session {
 namespace {
 
 constexpr const char* kStackChange = "stack_change";
+
+/// Throws Error{kRefused} unless rows of both headers may be of one run.
+void require_equal(const results::RunHeader& run, const results::RunHeader& own) {
+  std::string unlike;
+  for (const analysis::EnvironmentDifference& difference :
+       analysis::environment_diff(run.environment, own.environment)) {
+    if (difference.identity) {
+      unlike += fmt::format("{} {}: '{}' there and '{}' here",
+                            unlike.empty() ? "" : ";",
+                            difference.name,
+                            difference.baseline,
+                            difference.candidate);
+    }
+  }
+  if (run.suite_hash != own.suite_hash) {
+    unlike += fmt::format("{} suite: '{}' ({:.12}) there and '{}' ({:.12}) here",
+                          unlike.empty() ? "" : ";",
+                          run.suite,
+                          run.suite_hash,
+                          own.suite,
+                          own.suite_hash);
+  }
+  if (!unlike.empty()) {
+    throw Error(Error::Kind::kRefused,
+                fmt::format("this process cannot join run {}, which is unlike what it measures:{}; "
+                            "choose another name with --join, one for each environment",
+                            run.id,
+                            unlike));
+  }
+}
 
 }  // namespace
 
@@ -52,9 +84,7 @@ bool RunSession::resume(const results::RunHeader& header) {
   for (const results::RunRecord& run : store_.runs()) {
     const results::RunHeader& old = run.header;
     if (run.state == results::RunState::kFinished || old.suite_hash != header.suite_hash ||
-        old.shard != header.shard || old.environment.id() != environment ||
-        !store_.derived(old.id, kStackChange).empty() ||
-        !store_.derived(old.id, results::kDeviceFault).empty()) {
+        old.shard != header.shard || old.environment.id() != environment || is_spoilt(old.id)) {
       continue;
     }
     if (store_.take_run(old.id)) {
@@ -68,6 +98,38 @@ bool RunSession::resume(const results::RunHeader& header) {
     }
   }
   return false;
+}
+
+std::optional<std::int64_t> RunSession::join(const std::string& name,
+                                             const std::string& first_item,
+                                             const std::string& host,
+                                             std::chrono::milliseconds lease,
+                                             results::RunHeader header) {
+  header_ = std::move(header);
+  header_.id = new_ulid();
+  header_.started = clock_.begin();
+  store::SharedWork& work = store_.shared_work();
+  const results::RunId run = work.begin_or_find(name, header_, first_item);
+  if (run != header_.id) {
+    const results::RunRecord record = store_.find_run(run);
+    require_equal(record.header, header_);
+    if (is_spoilt(run)) {
+      throw Error(Error::Kind::kEnvironment,
+                  fmt::format("run {} cannot be joined: its stack changed or a device erred while "
+                              "it was measured; begin another one under a new name",
+                              run));
+    }
+    header_.started = record.header.started;
+    header_.id = run;
+  }
+  const std::optional<std::int64_t> member = work.join(run, host, lease);
+  running_ = member.has_value();
+  return member;
+}
+
+bool RunSession::is_spoilt(const results::RunId& run) const {
+  return !store_.derived(run, kStackChange).empty() ||
+         !store_.derived(run, results::kDeviceFault).empty();
 }
 
 void RunSession::keep_stack_faults(const std::vector<std::string>& faults) {

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
+#include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -33,11 +36,22 @@ class RunSession {
   /// there is none.
   [[nodiscard]] bool resume(const results::RunHeader& header);
 
+  /// Joins the shared run of this name, id or tag, or begins it where there is none. Returns the
+  /// number of this process in it; absent: the run is finished. Throws Error{kRefused} if it is of
+  /// another suite or environment, and Error{kEnvironment} if its stack changed or a device erred.
+  [[nodiscard]] std::optional<std::int64_t> join(const std::string& name,
+                                                 const std::string& first_item,
+                                                 const std::string& host,
+                                                 std::chrono::milliseconds lease,
+                                                 results::RunHeader header);
+
   [[nodiscard]] const results::RunHeader& header() const { return header_; }
   [[nodiscard]] const results::RunId& id() const { return header_.id; }
 
   /// Returns a line for each file of the stack that changed while the run was measured.
   [[nodiscard]] std::vector<std::string> stack_faults() const { return watch_.faults(); }
+  /// Returns whether the results of a run do not count: its stack changed, or a device erred.
+  [[nodiscard]] bool is_spoilt(const results::RunId& run) const;
   /// Stores faults of the stack with the run, so that it is never resumed.
   void keep_stack_faults(const std::vector<std::string>& faults);
   /// Stores the fault of a device with the run, so that it is never resumed.

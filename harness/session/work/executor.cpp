@@ -40,25 +40,26 @@ class Executor::LayerRun {
            const std::function<void(const Progress&)>& report)
       : executor_(executor), run_(run), report_(report), started_(steady_time()) {}
 
-  ExecutionSummary run(const std::vector<WorkItem>& items, std::vector<Confirmation> waiting) {
-    progress_.total = items.size();
-    for (const WorkItem& item : items) {
+  ExecutionSummary run(WorkSource& items, std::vector<Confirmation> waiting) {
+    progress_.total = items.items().size();
+    for (const WorkItem& item : items.items()) {
       cost_left_ += expected_cost(item);
     }
-    std::size_t next = 0;
-    while (!stopped() && (next < items.size() || !waiting.empty())) {
+    std::optional<WorkItem> next = items.next();
+    while (!stopped() && (next || !waiting.empty())) {
       // The winner of many noisy variants looks better than it is. So the next process measures it
       // again before its own keys.
       confirm(std::exchange(waiting, {}));
       std::vector<results::StoredMeasurement> fresh;
-      const std::size_t end = std::min(items.size(), next + executor_.options_.keys_per_process);
-      for (; next < end && !stopped(); ++next) {
-        measure(items[next], fresh);
+      for (std::size_t keys = executor_.options_.keys_per_process; keys > 0 && next && !stopped();
+           --keys) {
+        measure(*next, fresh);
+        next = items.next();
       }
       waiting = confirmations(fresh, executor_.options_.confirmation);
       executor_.end_worker();
     }
-    const bool unfinished = next < items.size() || !waiting.empty();
+    const bool unfinished = next || !waiting.empty();
     summary_.state = unfinished ? results::RunState::kInterrupted : results::RunState::kFinished;
     summary_.processes = static_cast<std::size_t>(executor_.processes_ - executor_.resumed_after_);
     return summary_;
@@ -137,7 +138,7 @@ class Executor::LayerRun {
         started = current_time();
         worker::WorkerProcess& worker = executor_.worker();
         worker.measure(request, executor_.options_.row_timeout, [&](results::Measurement row) {
-          row.process = executor_.processes_;
+          executor_.mark(row);
           executor_.look_for_fault(row);
           rows.push_back(std::move(row));
         });
@@ -153,7 +154,7 @@ class Executor::LayerRun {
         row.cache = cache;
         row.purpose = request.purpose;
         row.outcome = death.outcome();
-        row.process = executor_.processes_;
+        executor_.mark(row);
         row.started = started;
         rows.push_back(std::move(row));
       }
@@ -182,7 +183,7 @@ class Executor::LayerRun {
                           ? failed->outcome
                           : results::Outcome{results::Outcome::Kind::kUnsupported,
                                              "the worker returned no time and no reason"};
-        row.process = executor_.processes_;
+        executor_.mark(row);
         row.started = current_time();
         rows.push_back(std::move(row));
       }
@@ -190,8 +191,13 @@ class Executor::LayerRun {
   }
 
   void store(const std::vector<results::Measurement>& rows) {
-    if (!rows.empty()) {
+    if (rows.empty()) {
+      return;
+    }
+    try {
       executor_.store_.append(run_, rows);
+    } catch (const store::StaleClaim& stale) {
+      spdlog::warn("{}", stale.what());
     }
   }
 
@@ -232,6 +238,13 @@ worker::WorkerProcess& Executor::worker() {
     ++processes_;
   }
   return *worker_;
+}
+
+void Executor::mark(results::Measurement& row) const {
+  row.process = processes_;
+  if (!options_.host.empty()) {
+    row.attributes[results::kHost] = options_.host;
+  }
 }
 
 void Executor::look_for_fault(const results::Measurement& row) {
@@ -308,7 +321,7 @@ std::vector<results::Execution> Executor::execute_model(const worker::ExecuteReq
   const bool alone = request.modes.size() == 1;
   try {
     const auto keep = [&](results::Execution execution) {
-      execution.row.process = processes_;
+      mark(execution.row);
       look_for_fault(execution.row);
       executions.push_back(std::move(execution));
     };
@@ -349,7 +362,7 @@ std::vector<results::Execution> Executor::execute_model(const worker::ExecuteReq
     lost.mode = to_text(request.modes.front().mode);
     lost.row.started = current_time();
     lost.row.outcome = failure;
-    lost.row.process = processes_;
+    mark(lost.row);
     lost.row.key.text = "model:" + request.name;
   }
   return executions;
@@ -404,7 +417,7 @@ bool Executor::repeat(const results::RunId& run,
 }
 
 ExecutionSummary Executor::execute(const results::RunId& run,
-                                   const std::vector<WorkItem>& items,
+                                   WorkSource& items,
                                    std::vector<Confirmation> unconfirmed,
                                    const std::function<void(const Progress&)>& report) {
   return LayerRun(*this, run, report).run(items, std::move(unconfirmed));

@@ -12,6 +12,7 @@
 #include "harness/session/work/planner.hpp"
 #include "harness/session/work/progress.hpp"
 #include "harness/session/work/work_item.hpp"
+#include "harness/session/work/work_source.hpp"
 #include "harness/store/store.hpp"
 #include "harness/worker/client/worker_process.hpp"
 
@@ -29,6 +30,7 @@ struct ExecutorOptions {
   /// exact.
   measure::SamplingPlan repeated{.warm_up_at_most = Seconds(0.01), .budget = Seconds(0.004)};
   std::function<void(int pid)> before_worker_ends;  ///< called with each worker still alive
+  std::string host;                                 ///< attribute of each row; empty: none
 };
 
 /// Final state of a call of execute(), with counts of what was executed.
@@ -90,7 +92,7 @@ class Executor {
 
   /// Measures and confirms the items. `unconfirmed` are keys left over from an interrupted run.
   [[nodiscard]] ExecutionSummary execute(const results::RunId& run,
-                                         const std::vector<WorkItem>& items,
+                                         WorkSource& items,
                                          std::vector<Confirmation> unconfirmed,
                                          const std::function<void(const Progress&)>& report);
 
@@ -110,6 +112,8 @@ class Executor {
  private:
   class LayerRun;
   worker::WorkerProcess& worker();
+  /// Notes in a row where it was measured.
+  void mark(results::Measurement& row) const;
   void look_for_fault(const results::Measurement& row);
   /// Calls `ask`, and once more with a new worker if the worker crashed or, `even_if_hung`, fell
   /// silent. Throws WorkerDied.

@@ -216,6 +216,10 @@ void PostgresqlConnection::begin(TransactionKind kind) {
     throw Error(Error::Kind::kEnvironment,
                 fmt::format("cannot write to the store '{}': it was not opened as writable", url_));
   }
+  if (kind == TransactionKind::kClaim) {
+    (void)query("begin isolation level read committed, read write");
+    return;
+  }
   // Writers exclude each other, as in SQLite: numbers are given by the program.
   (void)query(
       fmt::format("begin isolation level read committed, read write; "

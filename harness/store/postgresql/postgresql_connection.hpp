@@ -67,6 +67,7 @@ class PostgresqlConnection final : public Connection {
   void begin(TransactionKind kind) override;
   void commit(TransactionKind kind) override;
   void rollback() noexcept override;
+  [[nodiscard]] bool has_row_locks() const override { return true; }
   [[nodiscard]] std::unique_ptr<RunLock> try_lock(const results::RunId& run) override;
   [[nodiscard]] Contents contents() override;
   [[nodiscard]] std::string history_sql() const override;

@@ -68,7 +68,7 @@ SpooledWrite parsed(const StoredWrite& write) {
   return record;
 }
 
-std::filesystem::path file_of(const std::filesystem::path& folder, const results::RunId& run) {
+std::filesystem::path file_of(const std::filesystem::path& folder, const SpoolHeader& header) {
   std::error_code failure;
   std::filesystem::create_directories(folder, failure);
   if (failure) {
@@ -78,13 +78,14 @@ std::filesystem::path file_of(const std::filesystem::path& folder, const results
                             folder.string(),
                             failure.message()));
   }
-  return folder / (run + ".db");
+  return folder /
+         (header.shared ? fmt::format("{}-{}.db", header.run, header.fence) : header.run + ".db");
 }
 
 }  // namespace
 
 SpoolFile::SpoolFile(const std::filesystem::path& folder, const SpoolHeader& header)
-    : path_(file_of(folder, header.run)), connection_(path_, false, kPatience), header_(header) {
+    : path_(file_of(folder, header)), connection_(path_, false, kPatience), header_(header) {
   own();
   connection_.execute(
       "create table if not exists spool (url text not null, run text not null, fence bigint not "

@@ -31,7 +31,8 @@ using SpooledWrite = std::variant<SpooledRows, SpooledEnd, results::DerivedRecor
 struct SpoolHeader {
   std::string url;  ///< of its store
   results::RunId run;
-  std::int64_t fence = 0;  ///< of the process that had the run
+  std::int64_t fence = 0;  ///< of the process that had the run; its number in a shared one
+  bool shared = false;     ///< only needed to make the file: each process has one
 };
 
 /// SQLite file with the writes of one run that wait for its server, in order. A write is in it

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/store/spool/spool_replay.hpp"
 
+#include <spdlog/spdlog.h>
+
 namespace plumb::store {
 namespace {
 
@@ -32,7 +34,11 @@ class Replay {
 std::size_t replay(SpoolFile& spool, TableStore& store) {
   std::size_t rows = 0;
   while (const std::optional<SpoolFile::Entry> entry = spool.oldest()) {
-    rows += std::visit(Replay(store, spool.header().run), entry->write);
+    try {
+      rows += std::visit(Replay(store, spool.header().run), entry->write);
+    } catch (const StaleClaim& stale) {
+      spdlog::warn("{}", stale.what());
+    }
     spool.drop(entry->number);
   }
   return rows;

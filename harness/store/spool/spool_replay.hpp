@@ -9,7 +9,8 @@
 namespace plumb::store {
 
 /// Sends the writes of a spool to a store that has retaken their run, in order, and drops each once
-/// it is committed. A write that the store has already changes nothing. Returns the number of rows
+/// it is committed. A write that the store has already changes nothing, and one of
+/// shared work that another process has by now is left out. Returns the number of rows
 /// sent. Throws ServerAway if the server goes away; then the rest stays.
 std::size_t replay(SpoolFile& spool, TableStore& store);
 

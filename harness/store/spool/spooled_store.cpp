@@ -136,7 +136,7 @@ void SpooledStore::write(Run& run, const SpooledWrite& kept, Send&& send) {
   }
   if (!run.spool) {
     run.spool = std::make_unique<SpoolFile>(
-        folder_, SpoolHeader{url_, run.record.header.id, run.place.fence});
+        folder_, SpoolHeader{url_, run.record.header.id, run.place.fence, run.place.shared});
   }
   run.spool->add(kept);
 }
@@ -186,6 +186,7 @@ std::vector<results::RowId> SpooledStore::append(const results::RunId& run,
     kept.rows.push_back(repaired(row).value_or(row));
   }
   write(of, kept, [&](TableStore& server) { server.append_at(run, kept.position, kept.rows); });
+  // The ids of a shared run's rows are not known without the server. Nobody needs them here.
   std::vector<results::RowId> ids;
   for (results::Measurement& row : kept.rows) {
     ids.push_back(row_id_of(of.place.run_number, of.place.next_position++));

@@ -23,7 +23,7 @@ namespace plumb::store {
 /// While it is away, what is written to the runs that this store has taken goes to a spool, one
 /// file a run, and what was written to them can be read. The next contact sends the spool, in
 /// order and exactly once. All else throws ServerAway.
-class SpooledStore final : public Store {
+class SpooledStore final : public Store, public SharedWork {
  public:
   /// Opens the connection to the server, for the first time and anew.
   using Opener = std::function<std::unique_ptr<TableStore>()>;
@@ -61,6 +61,23 @@ class SpooledStore final : public Store {
   [[nodiscard]] std::optional<results::DerivedRecord> latest_calibration(
       const std::string& environment_id) const override;
   void tag(const results::RunId& run, const std::string& tag) override;
+  [[nodiscard]] SharedWork& shared_work() override { return *this; }
+  results::RunId begin_or_find(const std::string& name,
+                               const results::RunHeader& header,
+                               const std::string& first) override;
+  [[nodiscard]] std::optional<std::int64_t> join(const results::RunId& run,
+                                                 const std::string& host,
+                                                 std::chrono::milliseconds lease) override;
+  void renew(const results::RunId& run,
+             std::int64_t member,
+             std::chrono::milliseconds lease) override;
+  void offer(const results::RunId& run, int stage, std::span<const std::string> items) override;
+  [[nodiscard]] std::optional<WorkClaim> claim(const results::RunId& run, int stage) override;
+  [[nodiscard]] std::vector<WorkClaim> claims(const results::RunId& run, int stage) override;
+  void note(const results::RunId& run,
+            std::span<const std::string> items,
+            WorkProgress progress) override;
+  [[nodiscard]] std::map<int, WorkCount> count(const results::RunId& run) const override;
   [[nodiscard]] int schema_version() const override;
   [[nodiscard]] std::int64_t revision() const override;
   [[nodiscard]] Bytes size() const override;
@@ -90,6 +107,8 @@ class SpooledStore final : public Store {
   auto answer(Ask&& ask, Recall&& recall) const -> decltype(ask(std::declval<TableStore&>()));
   template <typename Ask>
   auto answer(Ask&& ask) const;
+  template <typename Ask>
+  auto ask_work(Ask&& ask) const;
   /// Sends a write of a run, or keeps it in the run's spool.
   template <typename Send>
   void write(Run& run, const SpooledWrite& kept, Send&& send);

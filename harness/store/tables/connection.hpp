@@ -28,6 +28,7 @@ class RunLock {
 enum class TransactionKind {
   kRead,   ///< one snapshot for several statements
   kWrite,  ///< excludes other writers at once, waiting for them
+  kClaim,  ///< writes to the tables of shared work alone, without waiting for writers
 };
 
 /// Connection to the database of a store. For one thread at a time. It is all that a kind of
@@ -63,6 +64,8 @@ class Connection {
   virtual void commit(TransactionKind kind) = 0;
   virtual void rollback() noexcept = 0;
 
+  /// Returns whether there are row locks and a clock of the database, as claims of work need.
+  [[nodiscard]] virtual bool has_row_locks() const { return false; }
   /// Locks a run for this process. Returns nothing if another connection has locked it.
   [[nodiscard]] virtual std::unique_ptr<RunLock> try_lock(const results::RunId& run) = 0;
 

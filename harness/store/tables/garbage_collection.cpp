@@ -116,6 +116,9 @@ void remove_doomed(StoreTables& tables) {
         "delete from reused_rows where run in (select run from doomed)",
         "delete from measurements where run in (select run from doomed)",
         "delete from leases where run in (select run from doomed)",
+        "delete from work where run in (select run from doomed)",
+        "delete from members where run in (select run from doomed)",
+        "delete from shared_runs where run in (select run from doomed)",
         "delete from runs where number in (select run from doomed)",
         "delete from suites where hash not in (select resolved_hash from runs)"}) {
     execute(tables, sql);

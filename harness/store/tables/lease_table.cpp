@@ -11,16 +11,12 @@
 #include "harness/base/timestamp.hpp"
 
 namespace plumb::store {
-namespace {
 
-/// Returns who this process is, for people: nothing is decided by it.
 std::string owner_text() {
   std::array<char, 256> host{};
   const bool known = gethostname(host.data(), host.size() - 1) == 0;
   return fmt::format("process {} on {}", getpid(), known ? host.data() : "an unknown host");
 }
-
-}  // namespace
 
 std::optional<Lease> LeaseTable::take(std::int64_t run_number, const results::RunId& run) {
   if (held_.contains(run)) {

@@ -5,11 +5,15 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <string>
 
 #include "harness/results/run.hpp"
 #include "harness/store/tables/statement_cache.hpp"
 
 namespace plumb::store {
+
+/// Returns who this process is, for people: nothing is decided by it.
+[[nodiscard]] std::string owner_text();
 
 /// Right of this connection to write to one run: a lock, and the fence, a number that grows with
 /// every owner.

@@ -223,14 +223,8 @@ results::RunId RunTable::resolve(const std::string& name) {
     }
     throw Error(Error::Kind::kUser, "the store holds no run yet: make one with plumb run SUITE");
   }
-  for (const char* const sql : {"select id from runs where id = ?",
-                                "select r.id from runs r join tags t on t.run = r.number "
-                                "where t.tag = ?"}) {
-    const StatementUse statement = statements_.use(sql);
-    statement->bind(std::string_view(name));
-    if (statement->step()) {
-      return statement->text();
-    }
+  if (auto named = find_named(name)) {
+    return *std::move(named);
   }
   std::vector<std::string> matches;
   const StatementUse prefix = statements_.use(
@@ -253,6 +247,21 @@ results::RunId RunTable::resolve(const std::string& name) {
                                 fmt::join(matches, ", ")));
 }
 
+std::optional<results::RunId> RunTable::find_named(const std::string& name) {
+  for (const char* const sql : {"select id from runs where id = ?",
+                                "select r.id from runs r join tags t on t.run = r.number "
+                                "where t.tag = ?",
+                                "select r.id from runs r join shared_runs s on s.run = r.number "
+                                "where s.name = ?"}) {
+    const StatementUse statement = statements_.use(sql);
+    statement->bind(std::string_view(name));
+    if (statement->step()) {
+      return statement->text();
+    }
+  }
+  return std::nullopt;
+}
+
 std::string RunTable::what_there_is() {
   std::vector<std::string> names;
   for (const char* const sql : {"select id from runs order by started desc, number desc limit 8",
@@ -272,7 +281,7 @@ bool RunTable::has_tag(const std::string& tag) {
   return statement->step();
 }
 
-void RunTable::tag(const results::RunId& run, const std::string& tag) {
+void require_tag_text(const std::string& tag) {
   const bool good = !tag.empty() && tag.size() <= 100 && tag.front() != '@' && tag.front() != '-' &&
                     std::all_of(tag.begin(), tag.end(), [](char c) {
                       return static_cast<unsigned char>(c) > 0x20 && c != 0x7F;
@@ -283,6 +292,10 @@ void RunTable::tag(const results::RunId& run, const std::string& tag) {
                             "do not begin with '@' or '-'",
                             tag));
   }
+}
+
+void RunTable::tag(const results::RunId& run, const std::string& tag) {
+  require_tag_text(tag);
   if (find(tag)) {
     throw Error(Error::Kind::kUser, fmt::format("'{}' cannot be a tag: a run has this id", tag));
   }

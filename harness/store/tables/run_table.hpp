@@ -12,6 +12,9 @@
 
 namespace plumb::store {
 
+/// Throws Error{kUser} for a text that cannot be a tag or a name of a run.
+void require_tag_text(const std::string& text);
+
 /// Writer and reader of the tables runs, environments, suites and tags. The caller opens the
 /// transactions.
 class RunTable {
@@ -43,6 +46,9 @@ class RunTable {
   /// Resolves "@latest", an id, a tag or a unique prefix of an id. Throws Error{kUser} that lists
   /// the newest runs and tags.
   [[nodiscard]] results::RunId resolve(const std::string& name);
+
+  /// Returns the run of an id, a tag or the name by which it is shared. Absent: there is none.
+  [[nodiscard]] std::optional<results::RunId> find_named(const std::string& name);
 
   /// Assigns a tag to a run, and takes it from another run that has it. Throws Error{kUser} for a
   /// text that cannot be a tag.

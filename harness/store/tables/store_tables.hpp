@@ -11,6 +11,7 @@
 #include "harness/store/tables/run_table.hpp"
 #include "harness/store/tables/series_reader.hpp"
 #include "harness/store/tables/statement_cache.hpp"
+#include "harness/store/tables/work_table.hpp"
 
 namespace plumb::store {
 
@@ -22,6 +23,7 @@ struct StoreTables {
         statements(connection),
         runs(statements),
         leases(statements),
+        work(statements),
         measurements(statements),
         derived(statements),
         series(statements) {}
@@ -31,6 +33,7 @@ struct StoreTables {
   StatementCache statements;
   RunTable runs;
   LeaseTable leases;
+  WorkTable work;
   MeasurementTable measurements;
   DerivedTable derived;
   SeriesReader series;

@@ -19,7 +19,7 @@ TableStore::TableStore(std::unique_ptr<Connection> connection, const StoreAccess
 
 RunTable::Entry TableStore::writable_run(const results::RunId& run) {
   const RunTable::Entry entry = tables_->runs.require(run);
-  const bool taken = tables_->leases.check(entry.run.number, run);
+  const bool taken = tables_->work.member(run) || tables_->leases.check(entry.run.number, run);
   if (entry.state == results::RunState::kFinished) {
     throw Error(
         Error::Kind::kInternal,
@@ -45,7 +45,7 @@ void TableStore::begin_run(const results::RunHeader& header) {
 bool TableStore::take_run(const results::RunId& run) {
   std::optional<Lease> lease = write([&]() -> std::optional<Lease> {
     RunTable::Entry entry = tables_->runs.require(run);
-    if (entry.state == results::RunState::kFinished) {
+    if (entry.state == results::RunState::kFinished || tables_->work.is_shared(entry.run.number)) {
       return std::nullopt;
     }
     std::optional<Lease> taken = tables_->leases.take(entry.run.number, run);
@@ -63,6 +63,10 @@ bool TableStore::take_run(const results::RunId& run) {
 std::vector<results::RowId> TableStore::append(const results::RunId& run,
                                                std::span<const results::Measurement> rows) {
   return write([&] {
+    if (const auto member = tables_->work.member(run)) {
+      const std::int64_t number = tables_->runs.require(run).run.number;
+      return append_shared(run, *member, tables_->work.stored_writes(number, *member), rows);
+    }
     RunTable::Entry entry = writable_run(run);
     std::vector<results::RowId> ids =
         tables_->measurements.insert(entry.run, entry.id_checksum, entry.next_position, rows);
@@ -83,13 +87,17 @@ void TableStore::finish_run(const results::RunId& run,
                             results::RunState state,
                             Timestamp finished) {
   write([&] {
+    if (const auto member = tables_->work.member(run)) {
+      leave(run, *member, state, finished);
+      return;
+    }
     RunTable::Entry entry = writable_run(run);
     entry.state = state;
     entry.finished = state == results::RunState::kRunning ? std::nullopt : std::optional(finished);
     tables_->runs.store(entry);
   });
   if (state != results::RunState::kRunning) {
-    tables_->leases.release(run);
+    release(run);
   }
 }
 
@@ -127,7 +135,12 @@ std::vector<std::optional<SeriesPoint>> TableStore::latest(
 void TableStore::put_derived(std::span<const results::DerivedRecord> records) {
   write([&] {
     for (const results::DerivedRecord& record : records) {
-      tables_->derived.insert(tables_->runs.require(record.run).run.number, record);
+      const std::int64_t run = tables_->runs.require(record.run).run.number;
+      if (const auto member = tables_->work.member(record.run);
+          member && is_of_model(record.kind)) {
+        tables_->work.require_claim(run, *member, model_item(record.subject));
+      }
+      tables_->derived.insert(run, record);
     }
   });
 }
@@ -179,13 +192,21 @@ CollectedGarbage TableStore::collect_garbage(Timestamp before) {
 TableStore::Place TableStore::place(const results::RunId& run) const {
   return read([&] {
     const RunEntry entry = tables_->runs.require(run);
-    return Place{entry.run.number, entry.next_position, tables_->leases.fence(run)};
+    if (const auto member = tables_->work.member(run)) {
+      return Place{
+          entry.run.number, tables_->work.stored_writes(entry.run.number, *member), *member, true};
+    }
+    return Place{entry.run.number, entry.next_position, tables_->leases.fence(run), false};
   });
 }
 
 bool TableStore::retake(const results::RunId& run, std::int64_t fence) {
-  std::optional<Lease> lease = write(
-      [&] { return tables_->leases.retake(tables_->runs.require(run).run.number, run, fence); });
+  const std::int64_t number = read([&] { return tables_->runs.require(run).run.number; });
+  if (read([&] { return tables_->work.is_shared(number); })) {
+    tables_->work.hold(run, fence);
+    return true;
+  }
+  std::optional<Lease> lease = write([&] { return tables_->leases.retake(number, run, fence); });
   if (lease) {
     tables_->leases.hold(std::move(*lease));
   }
@@ -196,6 +217,10 @@ void TableStore::append_at(const results::RunId& run,
                            std::int64_t position,
                            std::span<const results::Measurement> rows) {
   write([&] {
+    if (const auto member = tables_->work.member(run)) {
+      append_shared(run, *member, position, rows);
+      return;
+    }
     RunTable::Entry entry = tables_->runs.require(run);
     const auto end = position + static_cast<std::int64_t>(rows.size());
     if (tables_->leases.check(entry.run.number, run) && entry.next_position >= end) {

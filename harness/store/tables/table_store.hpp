@@ -12,7 +12,7 @@
 namespace plumb::store {
 
 /// Store in the tables of a database, whatever its kind.
-class TableStore final : public Store {
+class TableStore final : public Store, public SharedWork {
  public:
   /// Brings the schema up to date. Throws Error as open_store() does.
   TableStore(std::unique_ptr<Connection> connection, const StoreAccess& access);
@@ -41,6 +41,23 @@ class TableStore final : public Store {
   [[nodiscard]] std::optional<results::DerivedRecord> latest_calibration(
       const std::string& environment_id) const override;
   void tag(const results::RunId& run, const std::string& tag) override;
+  [[nodiscard]] SharedWork& shared_work() override;
+  results::RunId begin_or_find(const std::string& name,
+                               const results::RunHeader& header,
+                               const std::string& first) override;
+  [[nodiscard]] std::optional<std::int64_t> join(const results::RunId& run,
+                                                 const std::string& host,
+                                                 std::chrono::milliseconds lease) override;
+  void renew(const results::RunId& run,
+             std::int64_t member,
+             std::chrono::milliseconds lease) override;
+  void offer(const results::RunId& run, int stage, std::span<const std::string> items) override;
+  [[nodiscard]] std::optional<WorkClaim> claim(const results::RunId& run, int stage) override;
+  [[nodiscard]] std::vector<WorkClaim> claims(const results::RunId& run, int stage) override;
+  void note(const results::RunId& run,
+            std::span<const std::string> items,
+            WorkProgress progress) override;
+  [[nodiscard]] std::map<int, WorkCount> count(const results::RunId& run) const override;
   [[nodiscard]] int schema_version() const override;
   [[nodiscard]] std::int64_t revision() const override;
   [[nodiscard]] Bytes size() const override;
@@ -52,8 +69,9 @@ class TableStore final : public Store {
   /// What another connection needs to write to a run in place of this one.
   struct Place {
     std::int64_t run_number = 0;
-    std::int64_t next_position = 0;
-    std::int64_t fence = 0;
+    std::int64_t next_position = 0;  ///< of a shared run: of this process's own rows
+    std::int64_t fence = 0;          ///< of a shared run: the number of this process
+    bool shared = false;
   };
   /// Returns the place of a run that this store has taken.
   [[nodiscard]] Place place(const results::RunId& run) const;
@@ -61,7 +79,10 @@ class TableStore final : public Store {
   /// if a live process has it. Throws Error{kEnvironment} if another process had it since.
   [[nodiscard]] bool retake(const results::RunId& run, std::int64_t fence);
   /// Gives back a run that was taken.
-  void release(const results::RunId& run) { tables_->leases.release(run); }
+  void release(const results::RunId& run) {
+    tables_->leases.release(run);
+    tables_->work.release(run);
+  }
   /// Adds rows at a position, as append() does. Rows that the run has there already are left out:
   /// they are those of a call whose answer was lost.
   void append_at(const results::RunId& run,
@@ -101,6 +122,19 @@ class TableStore final : public Store {
     }
   }
   [[nodiscard]] RunTable::Entry writable_run(const results::RunId& run);
+  /// Adds rows of a process that joined a run, unless they are stored already. `position` is that
+  /// of its first row among its own.
+  std::vector<results::RowId> append_shared(const results::RunId& run,
+                                            std::int64_t member,
+                                            std::int64_t position,
+                                            std::span<const results::Measurement> rows);
+  void leave(const results::RunId& run,
+             std::int64_t member,
+             results::RunState state,
+             Timestamp finished);
+  /// Returns the number of a run and of this process in it. Throws Error{kInternal} if it has not
+  /// joined it.
+  [[nodiscard]] std::pair<std::int64_t, std::int64_t> membership(const results::RunId& run) const;
 
   std::unique_ptr<StoreTables> tables_;
 };

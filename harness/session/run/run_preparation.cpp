@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/session/run/run_preparation.hpp"
+
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <chrono>
+#include <optional>
+#include <utility>
+
+#include "harness/base/timestamp.hpp"
+#include "harness/results/results_json.hpp"
+#include "harness/session/stored/run_record.hpp"
+#include "harness/session/work/planner.hpp"
+
+namespace plumb::session {
+namespace {
+
+std::optional<Timestamp> oldest_reusable(const suite::ReusePolicy& policy) {
+  if (policy.kind == suite::ReusePolicy::Kind::kMaxAge) {
+    return current_time() - std::chrono::duration_cast<std::chrono::microseconds>(policy.max_age);
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::vector<WorkItem> reuse_rows(store::Store& store,
+                                 const RunSession& session,
+                                 const suite::ResolvedSuite& suite,
+                                 std::vector<WorkItem> items) {
+  if (suite.reuse.kind == suite::ReusePolicy::Kind::kNever) {
+    return items;
+  }
+  for (const results::CacheMode cache : suite.caches) {
+    std::vector<model::LayerKey> keys;
+    for (const WorkItem& item : items) {
+      if (std::find(item.caches.begin(), item.caches.end(), cache) != item.caches.end()) {
+        keys.push_back(item.key);
+      }
+    }
+    const std::vector<results::StoredMeasurement> found = store.reusable(
+        session.header().environment.id(), keys, cache, oldest_reusable(suite.reuse));
+    std::vector<results::RowId> rows(found.size());
+    std::transform(
+        found.begin(), found.end(), rows.begin(), [](const results::StoredMeasurement& row) {
+          return row.row;
+        });
+    store.link_reused(session.id(), rows);
+    items = without_measured(std::move(items), found);
+  }
+  return items;
+}
+
+void calibrate_run(store::Store& store,
+                   const RunSession& session,
+                   const suite::ReusePolicy& reuse,
+                   Executor& executor) {
+  const std::string environment = session.header().environment.id();
+  const auto known = store.latest_calibration(environment);
+  const bool may_stand = reuse.kind == suite::ReusePolicy::Kind::kAlways ||
+                         (reuse.kind == suite::ReusePolicy::Kind::kMaxAge && known &&
+                          known->computed >= *oldest_reusable(reuse));
+  if (known && (may_stand || known->run == session.id())) {
+    return;
+  }
+  spdlog::info("calibrating: arithmetic peak and memory bandwidth");
+  put_run_record(store, session.id(), "calibration", environment, to_json(executor.calibrate()));
+}
+
+bool control_run(store::Store& store, const RunSession& session, Executor& executor) {
+  const std::optional<results::Controls> controls = executor.measure_controls();
+  if (controls) {
+    put_run_record(store,
+                   session.id(),
+                   results::kControlsRecord,
+                   session.header().environment.facts.at("boot.id"),
+                   to_json(*controls));
+  }
+  return controls.has_value();
+}
+
+}  // namespace plumb::session

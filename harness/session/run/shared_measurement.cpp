@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/session/run/shared_measurement.hpp"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "harness/session/run/run_preparation.hpp"
+#include "harness/session/run/suspect_confirmation.hpp"
+#include "harness/session/work/random_order.hpp"
+
+namespace plumb::session {
+
+SharedMeasurement::SharedMeasurement(const SessionContext& context,
+                                     const SuiteRunOptions& options,
+                                     const suite::ResolvedSuite& suite,
+                                     std::span<const PlannedModel> models,
+                                     const RunSession& session,
+                                     Executor& executor,
+                                     const std::function<bool()>& stopped,
+                                     std::vector<WorkItem> items)
+    : context_(context),
+      options_(options),
+      suite_(suite),
+      models_(models),
+      session_(session),
+      executor_(executor),
+      stopped_(stopped),
+      items_(std::move(items)),
+      work_(context.store, session.id(), stopped),
+      runs_(context,
+            executor,
+            session.id(),
+            suite,
+            models,
+            {},
+            {options.modes, options.workspace_cap}) {}
+
+bool SharedMeasurement::measure(ExecutionSummary& all, const LoadRunner& run_loads) {
+  work_.set_items(without_measured(items_, context_.store.measurements(session_.id())));
+  while (measure_layers(all) && execute_models(run_loads)) {
+    if (is_done()) {
+      return true;
+    }
+    work_.wait();
+  }
+  return false;
+}
+
+void SharedMeasurement::prepare() {
+  while (!stopped_() && work_.count()[kPreparation].done == 0) {
+    if (!work_.claim(kPreparation) && work_.claims(kPreparation).empty()) {
+      work_.wait();
+      continue;
+    }
+    const std::vector<WorkItem> items =
+        reuse_rows(context_.store,
+                   session_,
+                   suite_,
+                   without_measured(items_, context_.store.measurements(session_.id())));
+    calibrate_run(context_.store, session_, suite_.reuse, executor_);
+    std::vector<std::string> names;
+    for (const WorkItem& item : items) {
+      names.push_back(item.key.text);
+    }
+    work_.offer(kLayers, names);
+    names.clear();
+    for (const PlannedModel& model : models_) {
+      if (options_.models || options_.loads) {
+        names.push_back(store::model_item(analysis::subject_of(model.instance)));
+      }
+    }
+    work_.offer(kModels, names);
+    work_.note({kPreparationItem}, store::WorkProgress::kDone);
+  }
+}
+
+bool SharedMeasurement::measure_layers(ExecutionSummary& all) {
+  std::set<std::string> left;
+  while (!stopped_()) {
+    std::vector<Confirmation> unconfirmed;
+    const bool taken_over = !left.empty();
+    if (taken_over) {
+      unconfirmed = unconfirmed_of(left, 1);
+    }
+    ProgressStage stage(context_.progress);
+    const ExecutionSummary summary =
+        executor_.execute(session_.id(), work_, std::move(unconfirmed), [&](const Progress& each) {
+          stage.show(each);
+        });
+    all.measured += summary.measured;
+    all.crashes += summary.crashes;
+    all.timeouts += summary.timeouts;
+    if (summary.state != results::RunState::kFinished || stopped_()) {
+      return false;
+    }
+    left = work_.take_left();
+    if (!left.empty()) {
+      continue;
+    }
+    if (summary.measured > 0 || taken_over) {
+      work_.note(work_.claims(kLayers), store::WorkProgress::kMeasured);
+    }
+    if (work_.count()[kLayers].open == 0) {
+      return true;
+    }
+    work_.wait();
+  }
+  return false;
+}
+
+bool SharedMeasurement::execute_models(const LoadRunner& run_loads) {
+  while (const std::optional<std::string> item = work_.claim(kModels)) {
+    runs_.choose(executed(indices_of({*item})));
+    if (options_.models && !runs_.execute(1, stopped_)) {
+      return false;
+    }
+    work_.note({*item}, store::WorkProgress::kMeasured);
+  }
+  const std::vector<std::string> keys = work_.claims(kLayers);
+  const std::vector<std::string> names = work_.claims(kModels);
+  measured_last_ = !keys.empty() || !names.empty();
+  if (!measured_last_) {
+    return !stopped_();
+  }
+  const std::vector<std::size_t> mine = indices_of(names);
+  runs_.choose(executed(mine));
+  for (std::size_t process = 1; process <= options_.processes; ++process) {
+    if (options_.layers && process > 1) {
+      std::vector<Confirmation> again = unconfirmed_of({keys.begin(), keys.end()}, process);
+      shuffle_for(session_.id(), process, again);
+      ProgressStage stage(context_.progress);
+      if (!executor_.repeat(
+              session_.id(), again, stopped_, [&](const Progress& each) { stage.show(each); })) {
+        return false;
+      }
+    }
+    if (options_.models && !runs_.execute(process, stopped_)) {
+      return false;
+    }
+  }
+  if (stopped_() || !run_loads(mine)) {
+    return false;
+  }
+  work_.note(keys, store::WorkProgress::kDone);
+  work_.note(names, store::WorkProgress::kDone);
+  return true;
+}
+
+bool SharedMeasurement::is_done() {
+  const std::map<int, store::WorkCount> counts = work_.count();
+  return std::all_of(counts.begin(), counts.end(), [](const auto& stage) {
+    return stage.second.done == stage.second.total();
+  });
+}
+
+std::vector<Confirmation> SharedMeasurement::unconfirmed_of(const std::set<std::string>& keys,
+                                                            std::size_t processes) const {
+  std::vector<Confirmation> unconfirmed =
+      unconfirmed_keys(context_.store, session_.id(), processes);
+  std::erase_if(unconfirmed,
+                [&](const Confirmation& each) { return !keys.contains(each.key.text); });
+  return unconfirmed;
+}
+
+std::vector<std::size_t> SharedMeasurement::indices_of(
+    const std::vector<std::string>& items) const {
+  std::vector<std::size_t> indices;
+  for (std::size_t i = 0; i < models_.size(); ++i) {
+    const std::string item = store::model_item(analysis::subject_of(models_[i].instance));
+    if (std::find(items.begin(), items.end(), item) != items.end()) {
+      indices.push_back(i);
+    }
+  }
+  return indices;
+}
+
+std::vector<std::size_t> SharedMeasurement::executed(std::vector<std::size_t> indices) const {
+  const std::vector<std::size_t> all = models_of_shard(models_, {});
+  std::erase_if(indices, [&](std::size_t index) {
+    return std::find(all.begin(), all.end(), index) == all.end();
+  });
+  return indices;
+}
+
+}  // namespace plumb::session

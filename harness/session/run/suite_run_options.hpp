@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/results/execution.hpp"
+#include "harness/results/labels/run_labels.hpp"
+#include "harness/session/run/suspect_confirmation.hpp"
+
+namespace plumb::session {
+
+/// How a process takes part in a run that several share.
+struct RunSharing {
+  std::string name{};  ///< of the run, or its id or tag; empty: the run is of this process alone
+  std::string store_url{};                  ///< for the thread that renews the lease
+  std::chrono::milliseconds lease{30'000};  ///< silence after which others take over its work
+};
+
+/// Options for measuring a suite on one stack.
+struct SuiteRunOptions {
+  std::string stack = "default";
+  std::vector<std::string> command;  ///< as it is recorded
+  results::RunLabels labels;         ///< of what is measured
+  std::string shard;                 ///< "I/N"; empty: everything
+  bool layers = true;
+  bool models = true;                         ///< end to end
+  bool loads = true;                          ///< the scenarios of the suite
+  std::vector<results::ExecutionMode> modes;  ///< of models; none: every mode that the run has
+                                              ///< times for
+  Bytes workspace_cap = analysis::kDefaultWorkspaceCap;  ///< of each layer in the mode micro_batch
+  Seconds row_timeout{60.0};                             ///< of silence from a worker
+  int threads = 1;
+  std::string device;                 ///< see worker::WorkerSetup
+  std::size_t processes = 5;          ///< restarted ones that measure what decides
+  RunSharing join;                    ///< not together with a shard or `resume`
+  bool resume = false;                ///< go on with the newest unfinished run, if there is one
+  std::filesystem::path mlperf_logs;  ///< empty: no logs
+  std::filesystem::path mlperf_submission;                ///< empty: no submission
+  std::string mlperf_submitter;                           ///< whose submission it is
+  std::optional<std::uint64_t> performance_sample_count;  ///< of the data set; absent: MLPerf's
+  bool accuracy = false;                                  ///< log the answer to every sample, too
+  std::optional<ConfirmationPlan> confirmation;  ///< absent: suspects are not measured again
+};
+
+}  // namespace plumb::session

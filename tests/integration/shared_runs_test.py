@@ -1,0 +1,160 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Runs several `plumb run --join` processes on one run of a real PostgreSQL server.
+
+Usage: shared_runs_test.py BUILD_FOLDER [unittest arguments]."""
+
+import pathlib
+import signal
+import subprocess
+import sys
+import time
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+from plumb_command import Command
+from postgresql_server import PostgresqlServer
+
+Command.build = pathlib.Path(sys.argv.pop(1)).resolve()
+
+#: Everything that a run measured, without times and numbers of processes.
+MEASURED = ("select k.text, v.text, m.cache, m.purpose, m.outcome, count(*) from measurements m "
+            "join runs r on r.number = m.run "
+            "join layer_keys k on k.id = m.layer_key join variants v on v.id = m.variant "
+            "where r.id = '{}' and m.purpose <> 'race' group by 1, 2, 3, 4, 5 order by 1, 2, 3, 4, 5")
+
+
+class Shared(Command):
+    @classmethod
+    def setUpClass(cls):
+        cls.server = PostgresqlServer()
+        cls.addClassCleanup(cls.server.__exit__)
+        cls.databases = 0
+
+    def setUp(self):
+        super().setUp()
+        type(self).databases += 1
+        self.database = f"d{self.databases}"
+        self.server.psql(f"create database {self.database}")
+        self.environment["PLUMB_STORE"] = self.server.url(database=self.database)
+        self.stack("fake", "[[rule]]\ndelay_seconds = 0.02\n")
+
+    def sql(self, text):
+        return self.server.psql(text, database=self.database)
+
+    def start(self, name, *arguments, **environment):
+        return subprocess.Popen(
+            [self.program(), "run", self.tiny("never"), "--stack", "fake", "--processes", "2", "--join", name, *arguments],
+            env={**self.environment, **environment}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+    def finish(self, process, expect=0):
+        out, err = process.communicate(timeout=100)
+        self.assertEqual(process.returncode, expect, out + err)
+        return err
+
+    def measured(self, run):
+        return self.sql(MEASURED.format(run))
+
+    def alone(self):
+        return self.measured(self.run_tiny("--processes", "2", reuse="never")["run"])
+
+    def wait_for(self, sql, value):
+        deadline = time.monotonic() + 60
+        while self.sql(sql) != value:
+            self.assertLess(time.monotonic(), deadline, f"{sql} is not {value}")
+            time.sleep(0.02)
+
+
+class Together(Shared):
+    def test_two_and_four_processes_measure_what_one_does(self):
+        whole = self.alone()
+        self.assertGreater(len(whole.splitlines()), 5)
+        for count in (2, 4):
+            with self.subTest(processes=count):
+                name = f"nightly-{count}"
+                for process in [self.start(name) for _ in range(count)]:
+                    self.finish(process)
+                run = self.json("bound", name)
+                self.assertEqual(self.measured(run["run"]), whole)
+                self.assertEqual([each["state"] for each in self.json("runs")["runs"] if each["run"] == run["run"]], ["finished"])
+                for bound in run["models"][0]["bounds"]:
+                    if bound["kind"] == "library":
+                        self.assertTrue(bound["complete"], bound)
+                members = self.sql("select count(distinct m.process / 1000000) from measurements m join runs r on r.number = m.run "
+                                   f"where r.id = '{run['run']}'")
+                self.assertGreater(int(members), 1, "the work was shared")
+        self.assertIn("sound", self.plumb("store", "verify").stdout)
+
+    def test_who_comes_late_finds_the_run_finished(self):
+        self.finish(self.start("done"))
+        self.assertIn("is finished", self.finish(self.start("done")))
+
+    def test_each_row_has_its_host(self):
+        self.finish(self.start("hosts"))
+        self.assertEqual(self.sql("select count(*) from measurements m left join attribute_sets a on a.id = m.attributes "
+                                  "where a.text is null or a.text not like '%\"host\"%'"), "0")
+
+
+class Losses(Shared):
+    def test_the_keys_of_a_killed_process_are_measured_by_another(self):
+        whole = self.alone()
+        self.stack("fake", "[[rule]]\ndelay_seconds = 0.2\n")
+        before = int(self.sql("select count(*) from measurements"))
+        lost = self.start("nightly", "--lease", "2s")
+        self.wait_for(f"select count(*) > {before} from measurements", "t")
+        held = self.sql("select count(*) from work where member = 1 and progress < 2")
+        lost.send_signal(signal.SIGKILL)
+        lost.communicate()
+        self.assertNotEqual(held, "0")
+        self.stack("fake", "[[rule]]\ndelay_seconds = 0.02\n")
+        self.assertIn("left a layer unfinished", self.finish(self.start("nightly", "--lease", "2s")))
+        run = self.json("bound", "nightly")["run"]
+        self.assertEqual(self.measured(run), whole)
+        self.assertEqual(self.sql("select count(*) from work where progress < 2"), "0")
+
+    def test_a_process_that_was_stopped_for_too_long_stores_nothing_stale(self):
+        whole = self.alone()
+        self.stack("fake", "[[rule]]\ndelay_seconds = 0.2\n")
+        before = int(self.sql("select count(*) from measurements"))
+        slow = self.start("nightly", "--lease", "1s")
+        self.wait_for(f"select count(*) > {before} from measurements", "t")
+        slow.send_signal(signal.SIGSTOP)
+        self.finish(self.start("nightly", "--lease", "1s"))
+        slow.send_signal(signal.SIGCONT)
+        self.finish(slow)
+        self.assertEqual(self.measured(self.json("bound", "nightly")["run"]), whole)
+
+    def test_an_interrupted_run_goes_on_with_who_joins_it(self):
+        whole = self.alone()
+        self.stack("fake", "[[rule]]\ndelay_seconds = 0.2\n")
+        before = int(self.sql("select count(*) from measurements"))
+        first = self.start("nightly")
+        self.wait_for(f"select count(*) > {before} from measurements", "t")
+        first.send_signal(signal.SIGTERM)
+        self.assertIn("--join nightly", self.finish(first, expect=143))
+        self.assertEqual(self.json("runs")["runs"][0]["state"], "interrupted")
+        self.finish(self.start("nightly"))
+        self.assertEqual(self.measured(self.json("bound", "nightly")["run"]), whole)
+
+
+class Refusals(Shared):
+    def test_unlike_environments_are_not_mixed(self):
+        self.finish(self.start("nightly"))
+        error = self.finish(self.start("nightly", "--threads", "2"), expect=4)
+        self.assertIn("threads: '1' there and '2' here", error)
+
+    def test_another_suite_is_refused(self):
+        self.finish(self.start("nightly"))
+        other = self.suite('[suite]\nname = "other"\nversion = 1\nreuse = "never"\n[[model]]\nname = "lenet"\nbatch = 2\n', "other")
+        done = self.plumb("run", other, "--stack", "fake", "--join", "nightly", expect=4)
+        self.assertIn("suite: 'tiny'", done.stderr)
+
+    def test_a_file_and_wrong_options_are_refused(self):
+        done = self.plumb("run", self.tiny(), "--stack", "fake", "--join", "x", "--store", f"sqlite:{self.folder}/s.db", expect=2)
+        self.assertIn("PostgreSQL", done.stderr)
+        self.assertIn("--lease", self.plumb("run", self.tiny(), "--join", "x", "--lease", "2m", expect=2).stderr)
+        self.plumb("run", self.tiny(), "--join", "x", "--shard", "1/2", expect=2)
+
+
+if __name__ == "__main__":
+    unittest.main()

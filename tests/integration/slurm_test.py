@@ -32,7 +32,7 @@ class Scripts(Command):
         array, report = self.dry_run("--tasks", "4", "--gres", "gpu:h100:1", "--cpus", "8", "--time", "2:00:00").stdout.split("\n\n")
         for line in ("--array=0-3", "--gres=gpu:h100:1", "--cpus-per-task=8", "--time=2:00:00", "--requeue", "--open-mode=append"):
             self.assertIn(f"#SBATCH {line}\n", array)
-        self.assertIn(f"run {self.folder}/tiny.toml --stack fake --join nightly --threads 8", array)
+        self.assertIn(f"run {self.folder}/mine.toml --stack fake --join nightly --threads 8", array)
         self.assertIn("export PLUMB_STORE='postgresql://plumb_writer@db.example.org/plumb'", array)
         self.assertIn("report nightly -o report.html", report)
         for script in (array, report):

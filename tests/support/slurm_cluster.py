@@ -89,8 +89,8 @@ class SlurmCluster:
             raise
 
     def begin(self, *command):
-        log = open(self.folder / f"{command[0]}.out", "w")
-        self.processes.append(subprocess.Popen(command, env=self.environment, stdout=log, stderr=log, cwd="/"))
+        with open(self.folder / f"{command[0]}.out", "w") as log:
+            self.processes.append(subprocess.Popen(command, env=self.environment, stdout=log, stderr=log, cwd="/"))
 
     def run(self, *command, check=True, **options):
         """Runs a command as the cluster's user, and returns what it prints."""

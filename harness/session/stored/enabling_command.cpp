@@ -38,13 +38,13 @@ std::string model_options(const results::RunHeader& run, const analysis::ModelIn
   const auto suite = nlohmann::json::parse(run.resolved_suite, nullptr, false);
   const auto graph = find_entry(suite, "graphs", "model", instance.model);
   const auto model = find_entry(suite, "models", "name", instance.model);
-  const bool is_file =
-      graph.contains("path") && graph["path"].is_string() && !model.contains("code");
+  const bool is_code = model.contains("code");  // which fixes its shapes
+  const bool is_file = graph.contains("path") && graph["path"].is_string() && !is_code;
   std::string text =
       " --model " +
       shell_word(is_file ? without_folder(graph["path"].get<std::string>()) : instance.model);
   const bool rebatch = model.value("rebatch", false);
-  if (instance.batch != 1 || rebatch) {
+  if (!is_code && (instance.batch != 1 || rebatch)) {
     text += fmt::format(" --{} {}", rebatch ? "rebatch" : "batch", instance.batch);
   }
   text += instance.dtype == "f32" ? "" : " --dtype " + shell_word(instance.dtype);

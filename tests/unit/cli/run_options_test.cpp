@@ -37,6 +37,34 @@ std::string error_of(const std::vector<std::string>& arguments) {
   return "";
 }
 
+TEST(RunOptions, names_an_exported_model_by_its_code) {
+  SuiteChoice choice = parsed({"--model", "dir/mine.py:build", "--model", "lenet"});
+  const results::ModelCode code{"/dir/mine.py", "build", "00ff"};
+  choice.exported["dir/mine.py:build"] = {"mine.py:build", code, "/data/exported/1f/build.onnx"};
+  const suite::SuiteSpec spec = suite_of_models(choice);
+  EXPECT_EQ(spec.name, "mine.py:build+lenet");
+  const suite::ResolvedSuite suite = suite::resolve(spec);
+  ASSERT_THAT(suite.models, SizeIs(2));
+  EXPECT_EQ(suite.models[0].name, "mine.py:build");
+  EXPECT_EQ(suite.models[0].path, "/data/exported/1f/build.onnx");
+  EXPECT_EQ(suite.models[0].code, code);
+  EXPECT_FALSE(suite.models[1].code);
+  EXPECT_THAT(to_json(suite), HasSubstr("\"sha256\":\"00ff\""));
+}
+
+TEST(RunOptions, refuses_shapes_for_a_model_that_fixes_them_before_its_code_runs) {
+  const std::atomic<bool> stop = false;
+  for (const char* option : {"--batch=2", "--rebatch=2", "--dim=N=2"}) {
+    SuiteChoice choice = parsed({"--model", "/nowhere/mine.py:build", option});
+    try {
+      export_models(choice, {"no such stack"}, stop);
+      ADD_FAILURE() << "nothing was thrown for " << option;
+    } catch (const Error& error) {
+      EXPECT_THAT(error.what(), HasSubstr("fixes its shapes")) << option;
+    }
+  }
+}
+
 TEST(RunOptions, expands_batches_types_and_dimensions_of_own_models) {
   const suite::ResolvedSuite suite = suite_of({"--model",
                                                "folder/mine.onnx",

@@ -46,7 +46,7 @@ TEST(EnablingCommand, names_the_code_that_a_model_was_exported_from) {
   run.resolved_suite =
       R"({"graphs":[{"model":"mine.py:build","path":"/data/exported/1f/build.onnx"}],)"
       R"("models":[{"name":"mine.py:build","code":{"function":"build","sha256":"00"}}]})";
-  EXPECT_EQ(enabling_command(run, {"mine.py:build", 1, "f32"}, "fusion"),
+  EXPECT_EQ(enabling_command(run, {"mine.py:build", 8, "f32"}, "fusion"),
             "plumb run --model mine.py:build --stack pytorch-2.15 --mode fusion");
 }
 

@@ -15,6 +15,7 @@
 #include "harness/results/paired_round.hpp"
 #include "harness/results/results_json.hpp"
 #include "harness/results/scenario_result.hpp"
+#include "harness/results/trace/traced_losses.hpp"
 
 namespace plumb::store {
 namespace {
@@ -153,6 +154,7 @@ constexpr std::array kKinds{
     Kind{results::kControlsRecord, check_with<results::controls_from_json>},
     Kind{results::kExclusionsRecord, check_with<results::exclusions_from_json>},
     Kind{results::kExecutionRecord, check_with<results::execution_from_json>},
+    Kind{results::kTraceRecord, check_with<results::traced_losses_from_json>},
     Kind{"noise", check_noise},
     Kind{"run_times", check_run_times},
 };

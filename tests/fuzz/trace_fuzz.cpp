@@ -7,6 +7,7 @@
 #include <string>
 
 #include "harness/base/error.hpp"
+#include "harness/importers/traces/cuda_library_log.hpp"
 #include "harness/importers/traces/event_trace.hpp"
 #include "harness/importers/traces/onednn_log.hpp"
 #include "tests/fuzz/require.hpp"
@@ -21,7 +22,9 @@ void check(const std::string& text, Read&& read) {
   try {
     std::istringstream in(text);
     const results::ExecutedTrace trace = read(in);
-    for (const results::ExecutedCall& call : trace.calls) {
+    for (std::size_t i = 0; i < trace.calls.size(); ++i) {
+      require(trace.calls[i].description < trace.descriptions.size());
+      const results::ExecutedCall call = trace.call(i);
       require(call.duration >= Seconds(0.0) && call.duration < Seconds(1e13));
       require(call.operation.size() <= importers::kMaxTraceText);
       require(call.inputs.size() <= 64 && call.types.size() <= 64);
@@ -38,5 +41,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string text(reinterpret_cast<const char*>(data), size);
   check(text, plumb::importers::read_onednn_log);
   check(text, plumb::importers::read_event_trace);
+  check(text, plumb::importers::read_cuda_library_log);
   return 0;
 }

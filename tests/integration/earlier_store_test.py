@@ -35,7 +35,7 @@ ADDED = (
     *("accuracy", "settings", "not_judged", "realised_memory_bytes", "realised_baseline_memory_bytes", "realised_difference"),
 )
 #: What-ifs that later versions added.
-ADDED_WHAT_IFS = ("f16", "channels_last+f16", "tf32", "graph_capture", "micro_batch", "co_schedule")
+ADDED_WHAT_IFS = ("f16", "channels_last+f16", "tf32", "graph_capture", "micro_batch", "co_schedule", "framework")
 
 
 def was_added(entry):

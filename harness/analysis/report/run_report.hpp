@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "harness/analysis/bounds/bounds.hpp"
@@ -23,6 +24,7 @@ struct ModelReport {
   ModelWhatIfs whatifs;
   ModelLimits limits = {};
   std::vector<WaterfallLevel> waterfall = {};
+  std::string trace = {};                  ///< newest document of `plumb trace`; empty: none
   std::vector<CoSchedule> schedules = {};  ///< of the partitions plain and fusion; none: not known
 };
 

@@ -211,7 +211,7 @@ bool may_execute(std::string_view operation, std::string_view onnx_op) {
          row->second.find(fmt::format(" {} ", op)) != std::string_view::npos;
 }
 
-bool fits_shapes(const results::ExecutedCall& call, const model::Layer& layer) {
+bool fits_shapes(const results::CallDescription& call, const model::Layer& layer) {
   if (!fits_problem(call.problem, layer)) {
     return false;
   }
@@ -238,9 +238,13 @@ bool fits_shapes(const results::ExecutedCall& call, const model::Layer& layer) {
   return true;
 }
 
-bool fits_operands(const results::ExecutedCall& library, const results::ExecutedCall& runtime) {
-  if (library.problem.empty() || runtime.inputs.empty() || runtime.inputs[0].empty()) {
+bool fits_operands(const results::CallDescription& library,
+                   const results::CallDescription& runtime) {
+  if (runtime.inputs.empty() || runtime.inputs[0].empty()) {
     return true;
+  }
+  if (library.problem.empty()) {
+    return library.inputs.empty() || library.inputs[0] == runtime.inputs[0];
   }
   const Dims& input = runtime.inputs[0];
   if (std::isalpha(static_cast<unsigned char>(library.problem.front())) == 0) {

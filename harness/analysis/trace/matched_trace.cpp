@@ -5,7 +5,8 @@
 
 #include <algorithm>
 #include <array>
-#include <iterator>
+#include <cstdint>
+#include <map>
 #include <numeric>
 #include <optional>
 #include <string>
@@ -32,6 +33,8 @@ constexpr std::array<std::string_view, 10> kProducts{"conv",
                                                      "max_pool",
                                                      "average_pool"};
 
+// How ONNX Runtime names some of the nodes that it fused: "fused gemm0".
+constexpr std::string_view kFusedPrefix = "fused ";
 // Layers that a call may have fused before the one that it is named after.
 constexpr std::size_t kLongestPath = 5;
 constexpr std::size_t kMaxPaths = 64;
@@ -54,6 +57,39 @@ std::optional<std::size_t> median_execution(const results::ExecutedTrace& trace)
   return *middle;
 }
 
+/// Returns whether a trace has the calls of a library alone, not those of a runtime.
+bool is_of_library(const results::ExecutedTrace& trace) {
+  return trace.format != "onnxruntime" && trace.format != "kineto";
+}
+
+/// Returns, for each call, the median duration of what is the same call in every execution: the
+/// n-th of its description.
+std::vector<Seconds> compute_typical_times(const results::ExecutedTrace& trace) {
+  std::vector<Seconds> typical;
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::size_t> counts;  // description, execution
+  std::map<std::pair<std::uint32_t, std::size_t>, std::vector<std::size_t>> same;  // and its place
+  for (std::size_t i = 0; i < trace.calls.size(); ++i) {
+    const results::TracedCall& call = trace.calls[i];
+    typical.push_back(call.duration);
+    if (call.execution) {
+      const std::size_t place = counts[{call.description, *call.execution}]++;
+      same[{call.description, place}].push_back(i);
+    }
+  }
+  for (const auto& [description, calls] : same) {
+    std::vector<Seconds> times;
+    for (const std::size_t i : calls) {
+      times.push_back(trace.calls[i].duration);
+    }
+    const auto middle = times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2);
+    std::nth_element(times.begin(), middle, times.end());
+    for (const std::size_t i : calls) {
+      typical[i] = *middle;
+    }
+  }
+  return typical;
+}
+
 /// Matcher of one execution's calls.
 class Matcher {
  public:
@@ -70,6 +106,9 @@ class Matcher {
     }
     for (std::size_t i = 0; i < matched_.calls.size(); ++i) {
       take_fitting(i);
+    }
+    for (MatchedCall& call : matched_.calls) {
+      std::sort(call.layers.begin(), call.layers.end());
     }
     place_movements();
     if (!matched_.partial) {
@@ -125,6 +164,10 @@ class Matcher {
       return;
     }
     std::string name = call.call.name;
+    if (name.starts_with(kFusedPrefix)) {
+      name.erase(0, kFusedPrefix.size());
+    }
+    const std::size_t whole = name.size();
     while (!name.empty()) {
       if (const auto found = layers_by_name_.find(name); found != layers_by_name_.end()) {
         // A fused node may have the name of its last result.
@@ -135,7 +178,7 @@ class Matcher {
         if (!path.empty()) {
           return;
         }
-        if (name.size() == call.call.name.size()) {
+        if (name.size() == whole) {
           assign(index, found->second);  // an operation of the runtime's own
           return;
         }
@@ -242,63 +285,6 @@ class Matcher {
 
 }  // namespace
 
-results::ExecutedTrace join_traces(results::ExecutedTrace runtime,
-                                   const results::ExecutedTrace& library) {
-  std::vector<results::ExecutedCall> joined;
-  std::vector<results::ExecutedCall> movements;  // of the library, before its next call
-  std::size_t next = 0;
-  for (const results::ExecutedCall& call : library.calls) {
-    if (call.kind == CallKind::kReorder) {
-      movements.push_back(call);
-      continue;
-    }
-    if (call.kind != CallKind::kCompute) {
-      continue;
-    }
-    std::size_t at = next;
-    const auto fits = [&](const results::ExecutedCall& candidate) {
-      if (candidate.kind != CallKind::kCompute || candidate.inputs.empty()) {
-        return false;
-      }
-      for (const std::string_view op : {"Conv", "ConvTranspose", "Gemm", "MatMul"}) {
-        if (may_execute(call.operation, op) && may_execute(candidate.operation, op)) {
-          return true;
-        }
-      }
-      return false;
-    };
-    while (at < runtime.calls.size() &&
-           !(fits(runtime.calls[at]) && fits_operands(call, runtime.calls[at]))) {
-      ++at;
-    }
-    if (at == runtime.calls.size()) {
-      movements.clear();
-      continue;
-    }
-    std::move(runtime.calls.begin() + static_cast<std::ptrdiff_t>(next),
-              runtime.calls.begin() + static_cast<std::ptrdiff_t>(at),
-              std::back_inserter(joined));
-    results::ExecutedCall& executed = runtime.calls[at];
-    executed.implementation = call.implementation;
-    executed.layouts = call.layouts;
-    for (results::ExecutedCall& movement : movements) {
-      movement.start = executed.start;
-      movement.duration = std::min(movement.duration, executed.duration);
-      movement.execution = executed.execution;
-      executed.duration -= movement.duration;
-      joined.push_back(std::move(movement));
-    }
-    movements.clear();
-    joined.push_back(std::move(executed));
-    next = at + 1;
-  }
-  std::move(runtime.calls.begin() + static_cast<std::ptrdiff_t>(next),
-            runtime.calls.end(),
-            std::back_inserter(joined));
-  runtime.calls = std::move(joined);
-  return runtime;
-}
-
 MatchedTrace match_trace(const model::Graph& graph, const results::ExecutedTrace& trace) {
   MatchedTrace matched;
   const std::optional<std::size_t> execution = median_execution(trace);
@@ -306,12 +292,15 @@ MatchedTrace match_trace(const model::Graph& graph, const results::ExecutedTrace
     matched.execution = trace.executions[*execution];
     matched.executions = trace.executions.size();
   }
-  for (const results::ExecutedCall& call : trace.calls) {
-    if (!execution || call.execution == execution) {
-      matched.calls.push_back({call, {}});
+  const std::vector<Seconds> typical = compute_typical_times(trace);
+  for (std::size_t i = 0; i < trace.calls.size(); ++i) {
+    if (!execution || trace.calls[i].execution == execution) {
+      matched.calls.push_back({trace.call(i), {}, typical[i]});
     }
   }
-  matched.partial = trace.format == "onednn" && !execution;
+  matched.threads = trace.threads;
+  matched.processors = trace.processors;
+  matched.partial = is_of_library(trace) && !execution;
   Matcher(graph, matched).match();
   return matched;
 }

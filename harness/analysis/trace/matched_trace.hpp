@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <vector>
 
@@ -13,6 +14,7 @@ namespace plumb::analysis {
 struct MatchedCall {
   results::ExecutedCall call;
   std::vector<model::LayerId> layers;  ///< ascending; several: fused; empty: not matched
+  Seconds typical{};                   ///< median of its durations in all executions of the trace
 };
 
 /// One execution of a trace beside its model.
@@ -23,16 +25,14 @@ struct MatchedTrace {
   std::size_t executions = 1;                ///< in the trace, of which this is the median one
   Seconds traced{};                          ///< time of all calls
   Seconds matched{};                         ///< of it: that of calls with layers
+  std::size_t threads = 0;                   ///< that a call used at most; 0: unknown
+  std::size_t processors = 0;                ///< that these threads had; 0: unknown
   bool partial = false;  ///< a log of a library that a runtime calls for some layers only
-};
 
-/// Adds what a library's log knows to a runtime's trace of the same execution.
-///
-/// The library's calls are taken in order, each for the next call of the runtime that may be it by
-/// operation and shapes. That call gets the implementation and the layouts. Reorders before it
-/// become calls of their own, and their time is taken from the runtime's call.
-[[nodiscard]] results::ExecutedTrace join_traces(results::ExecutedTrace runtime,
-                                                 const results::ExecutedTrace& library);
+  /// Returns how long the execution took: what shares are of. All calls together may take longer,
+  /// where they run side by side.
+  [[nodiscard]] Seconds span() const { return std::max(execution.duration, traced); }
+};
 
 /// Matches the calls of a trace's median execution to the layers of a model.
 ///

@@ -22,6 +22,7 @@ using Kind = TraceFinding::Kind;
 
 constexpr double kSlowerBy = 1.1;
 constexpr double kShareOfGap = 0.005;  // of the execution: a shorter gap is the cost of a call
+constexpr double kMinorShare = 0.005;  // of the execution: movements that hardly count
 constexpr std::size_t kNamed = 3;      // calls in an evidence
 
 constexpr std::array kTexts{std::pair{Kind::kMissedFusion, "missed fusion"},
@@ -35,6 +36,7 @@ constexpr std::array kTexts{std::pair{Kind::kMissedFusion, "missed fusion"},
                             std::pair{Kind::kLowerPrecision, "lower precision"},
                             std::pair{Kind::kHigherPrecision, "higher precision"},
                             std::pair{Kind::kGap, "gap"},
+                            std::pair{Kind::kOversubscribed, "threads oversubscribed"},
                             std::pair{Kind::kNotMatched, "not matched"},
                             std::pair{Kind::kFusion, "fusion"}};
 
@@ -128,15 +130,29 @@ std::optional<Kind> kind_of_call(const MatchedCall& call) {
   return call.layers.empty() ? std::optional(Kind::kNotMatched) : std::nullopt;
 }
 
+/// Finds calls that do not compute. Reorders and copies before the first call that computes, and
+/// behind the last one, are minor: a runtime with layouts of its own cannot do without.
 void find_movements(const MatchedTrace& matched, std::vector<TraceFinding>& findings) {
-  std::map<Kind, CallGroup> groups;
-  for (const MatchedCall& call : matched.calls) {
-    if (const std::optional<Kind> kind = kind_of_call(call)) {
-      groups[*kind].add(call);
+  std::map<std::pair<Kind, bool>, CallGroup> groups;
+  const auto computes = [](const MatchedCall& call) {
+    return call.call.kind == CallKind::kCompute && !call.layers.empty();
+  };
+  const auto first = std::find_if(matched.calls.begin(), matched.calls.end(), computes);
+  const auto last = std::find_if(matched.calls.rbegin(), matched.calls.rend(), computes).base();
+  for (auto call = matched.calls.begin(); call != matched.calls.end(); ++call) {
+    if (const std::optional<Kind> kind = kind_of_call(*call)) {
+      const bool moves = *kind == Kind::kReorder || *kind == Kind::kCopy;
+      groups[{*kind, moves && (call < first || call >= last)}].add(*call);
     }
   }
-  for (const auto& [kind, group] : groups) {
-    findings.push_back(group.finding(kind));
+  for (const auto& [group, calls] : groups) {
+    TraceFinding finding = calls.finding(group.first);
+    const bool moves = group.first == Kind::kReorder || group.first == Kind::kCopy;
+    finding.minor = group.second || (moves && finding.time < matched.span() * kMinorShare);
+    if (group.second) {
+      finding.evidence = "of inputs and outputs: " + finding.evidence;
+    }
+    findings.push_back(std::move(finding));
   }
 }
 
@@ -152,6 +168,7 @@ void find_fusions(const model::Graph& graph,
     }
   }
   std::map<std::string, std::pair<TraceFinding, std::size_t>> happened;
+  std::map<std::string, TraceFinding> missed;
   for (const rewrite::Match& match :
        rewrite::largest_matches(graph, [](const rewrite::Match&) { return true; })) {
     std::set<std::size_t> calls;
@@ -175,11 +192,14 @@ void find_fusions(const model::Graph& graph,
         names +=
             fmt::format("{}{}", names.empty() ? "" : ", ", call_text(matched.calls[call].call));
       }
-      findings.push_back(
-          {Kind::kMissedFusion,
-           sum - longest,
-           match.layers,
-           fmt::format("{}: {} calls instead of one: {}", match.rewrite, calls.size(), names)});
+      TraceFinding& rule = missed[std::string(match.rewrite)];
+      rule.kind = Kind::kMissedFusion;
+      rule.time += sum - longest;
+      rule.layers.insert(rule.layers.end(), match.layers.begin(), match.layers.end());
+      rule.places.push_back({Kind::kMissedFusion,
+                             sum - longest,
+                             match.layers,
+                             fmt::format("{} calls instead of one: {}", calls.size(), names)});
       continue;
     }
     auto& [finding, count] = happened[std::string(match.rewrite)];
@@ -187,6 +207,19 @@ void find_fusions(const model::Graph& graph,
     finding.time += sum;
     finding.layers.insert(finding.layers.end(), match.layers.begin(), match.layers.end());
     ++count;
+  }
+  for (auto& [rule, finding] : missed) {
+    std::sort(finding.layers.begin(), finding.layers.end());
+    std::stable_sort(finding.places.begin(),
+                     finding.places.end(),
+                     [](const auto& a, const auto& b) { return a.time > b.time; });
+    const std::size_t count = finding.places.size();
+    finding.evidence = fmt::format("{}: {} time{}, the longest with {}",
+                                   rule,
+                                   count,
+                                   count == 1 ? "" : "s",
+                                   finding.places.front().evidence);
+    findings.push_back(std::move(finding));
   }
   for (auto& [rule, entry] : happened) {
     std::sort(entry.first.layers.begin(), entry.first.layers.end());
@@ -231,25 +264,27 @@ void find_slower_variants(const MatchedTrace& matched,
                           std::vector<TraceFinding>& findings) {
   for (const FastestVariant& best : fastest) {
     for (const MatchedCall& call : matched.calls) {
-      if (call.call.kind != CallKind::kCompute || call.layers != std::vector{best.layer} ||
+      if (call.call.kind != CallKind::kCompute || call.layers != best.layers ||
           call.call.implementation.empty() ||
           best.variant.find(call.call.implementation) != std::string::npos ||
-          call.call.duration <= best.time * kSlowerBy) {
+          call.typical <= best.time * kSlowerBy) {
         continue;
       }
       findings.push_back({Kind::kSlowerVariant,
-                          call.call.duration - best.time,
-                          {best.layer},
+                          call.typical - best.time,
+                          best.layers,
                           fmt::format("{} took {:.1f} µs; measured by itself, {} takes {:.1f} µs",
                                       call.call.implementation,
-                                      call.call.duration.count() * 1e6,
+                                      call.typical.count() * 1e6,
                                       best.variant,
                                       best.time.count() * 1e6)});
     }
   }
 }
 
-void find_gaps(const MatchedTrace& matched, std::vector<TraceFinding>& findings) {
+void find_gaps(const MatchedTrace& matched,
+               std::optional<Seconds> untraced,
+               std::vector<TraceFinding>& findings) {
   if (matched.execution.duration <= Seconds(0.0)) {
     return;
   }
@@ -260,6 +295,7 @@ void find_gaps(const MatchedTrace& matched, std::vector<TraceFinding>& findings)
   std::stable_sort(calls.begin(), calls.end(), [](const auto* a, const auto* b) {
     return a->call.start < b->call.start;
   });
+  const Seconds end = matched.execution.start + matched.execution.duration;
   Seconds covered = matched.execution.start;
   Seconds total{};
   Seconds largest{};
@@ -267,7 +303,7 @@ void find_gaps(const MatchedTrace& matched, std::vector<TraceFinding>& findings)
   std::string before = where;
   std::size_t number = 0;
   const auto add = [&](Seconds until) {
-    const Seconds gap = until - covered;
+    const Seconds gap = std::min(until, end) - covered;
     if (gap > matched.execution.duration * kShareOfGap) {
       total += gap;
       ++number;
@@ -282,8 +318,11 @@ void find_gaps(const MatchedTrace& matched, std::vector<TraceFinding>& findings)
     covered = std::max(covered, call->call.start + call->call.duration);
     before = "after " + call_text(call->call);
   }
-  add(matched.execution.start + matched.execution.duration);
-  if (number > 0) {
+  add(end);
+  if (untraced) {  // what is more than that is the profiler's own time
+    total = std::min(total, std::max(*untraced - matched.traced, Seconds(0.0)));
+  }
+  if (total > matched.execution.duration * kShareOfGap) {
     findings.push_back({Kind::kGap,
                         total,
                         {},
@@ -293,6 +332,21 @@ void find_gaps(const MatchedTrace& matched, std::vector<TraceFinding>& findings)
                                     largest.count() * 1e6,
                                     where)});
   }
+}
+
+void find_oversubscription(const MatchedTrace& matched, std::vector<TraceFinding>& findings) {
+  if (matched.processors == 0 || matched.threads <= matched.processors) {
+    return;
+  }
+  const double waiting =
+      1.0 - static_cast<double>(matched.processors) / static_cast<double>(matched.threads);
+  findings.push_back({Kind::kOversubscribed,
+                      matched.traced * waiting,
+                      {},
+                      fmt::format("{} threads on {} processor{}",
+                                  matched.threads,
+                                  matched.processors,
+                                  matched.processors == 1 ? "" : "s")});
 }
 
 }  // namespace
@@ -308,17 +362,44 @@ bool is_loss(TraceFinding::Kind kind) {
   return kind != Kind::kFusion && kind != Kind::kNotMatched && kind != Kind::kLowerPrecision;
 }
 
+Seconds compute_gain(const TraceFinding& finding) {
+  switch (finding.kind) {
+    case Kind::kMissedFusion:
+    case Kind::kReorder:
+    case Kind::kWeightReorder:
+    case Kind::kPad:
+    case Kind::kCopy:
+    case Kind::kWait:
+    case Kind::kCreation:
+    case Kind::kSlowerVariant:
+    case Kind::kGap:
+      return finding.minor ? Seconds(0.0) : finding.time;
+    case Kind::kLowerPrecision:
+    case Kind::kHigherPrecision:  // some of its time, but nobody measured how much
+    case Kind::kOversubscribed:
+    case Kind::kNotMatched:
+    case Kind::kFusion:
+      break;
+  }
+  return Seconds(0.0);
+}
+
 std::vector<TraceFinding> find_trace_findings(const model::Graph& graph,
                                               const MatchedTrace& matched,
-                                              std::span<const FastestVariant> fastest) {
+                                              std::span<const FastestVariant> fastest,
+                                              std::optional<Seconds> untraced) {
   std::vector<TraceFinding> findings;
   find_movements(matched, findings);
   find_fusions(graph, matched, findings);
   find_precisions(graph, matched, findings);
   find_slower_variants(matched, fastest, findings);
-  find_gaps(matched, findings);
-  std::stable_sort(findings.begin(), findings.end(), [](const auto& a, const auto& b) {
-    return is_loss(a.kind) != is_loss(b.kind) ? is_loss(a.kind) : a.time > b.time;
+  find_gaps(matched, untraced, findings);
+  find_oversubscription(matched, findings);
+  const auto is_fault = [](const TraceFinding& finding) {
+    return is_loss(finding.kind) && !finding.minor;
+  };
+  std::stable_sort(findings.begin(), findings.end(), [&](const auto& a, const auto& b) {
+    return is_fault(a) != is_fault(b) ? is_fault(a) : a.time > b.time;
   });
   return findings;
 }

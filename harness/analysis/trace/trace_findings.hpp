@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -23,7 +24,8 @@ struct TraceFinding {
     kSlowerVariant,   ///< than the fastest that a run measured
     kLowerPrecision,  ///< than the model has
     kHigherPrecision,
-    kGap,  ///< between calls
+    kGap,             ///< between calls
+    kOversubscribed,  ///< more threads than processors
     kNotMatched,
     kFusion,  ///< that happened: no fault
   };
@@ -31,15 +33,20 @@ struct TraceFinding {
   Seconds time{};                      ///< at most so much is lost; of a fusion: its call's
   std::vector<model::LayerId> layers;  ///< ascending
   std::string evidence;                ///< one line
+  std::vector<TraceFinding> places{};  ///< what a missed fusion of one rule adds up
+  bool minor = false;                  ///< of so small a share that it is no fault
 };
 
 [[nodiscard]] std::string_view to_text(TraceFinding::Kind kind);
 /// Returns whether a finding tells of time that is lost, which that of a fusion does not.
 [[nodiscard]] bool is_loss(TraceFinding::Kind kind);
 
-/// Fastest measured variant of a layer, by itself.
+/// Returns what an execution would gain without a finding, by the finding alone.
+[[nodiscard]] Seconds compute_gain(const TraceFinding& finding);
+
+/// Fastest measured variant of a layer, or of layers that are fused, by itself.
 struct FastestVariant {
-  model::LayerId layer = 0;
+  std::vector<model::LayerId> layers;  ///< ascending
   std::string variant;
   Seconds time{};
 };
@@ -48,11 +55,15 @@ struct FastestVariant {
 ///
 /// A fusion is missed where a rule of harness/rewrite applies and its layers were executed by more
 /// than one call. Its time is that of all these calls but the longest, so at most so much is lost.
-/// A variant is slower if the call took longer than `fastest` by more than a tenth and is of
-/// another implementation. A gap is time of the execution in which no call ran.
+/// A variant is slower if the call took longer than `fastest` by more than a tenth, in the median
+/// of all executions, and is of another implementation. A gap is time of the execution in which no
+/// call ran. Where the time without the profiler is known, gaps are at most what it leaves beside
+/// the calls, since writing the trace takes time too. Reorders and copies of the inputs and outputs
+/// are minor, and so are those below 0.5 % of the execution.
 [[nodiscard]] std::vector<TraceFinding> find_trace_findings(
     const model::Graph& graph,
     const MatchedTrace& matched,
-    std::span<const FastestVariant> fastest = {});
+    std::span<const FastestVariant> fastest = {},
+    std::optional<Seconds> untraced = std::nullopt);
 
 }  // namespace plumb::analysis

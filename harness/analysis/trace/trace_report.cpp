@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/analysis/trace/trace_report.hpp"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <array>
 #include <set>
@@ -49,6 +52,21 @@ Json call_json(const model::Graph& graph, const MatchedCall& matched, Seconds or
           {"layers", names_of(graph, matched.layers)}};
 }
 
+Json finding_json(const model::Graph& graph, const TraceFinding& finding) {
+  Json json{{"finding", to_text(finding.kind)},
+            {"loss", is_loss(finding.kind) && !finding.minor},
+            {"seconds", finding.time.count()},
+            {"gain_seconds", compute_gain(finding).count()},
+            {"layers", names_of(graph, finding.layers)},
+            {"evidence", finding.evidence}};
+  for (const TraceFinding& place : finding.places) {
+    json["places"].push_back({{"seconds", place.time.count()},
+                              {"layers", names_of(graph, place.layers)},
+                              {"evidence", place.evidence}});
+  }
+  return json;
+}
+
 /// Returns the earliest time, which the tracks begin at.
 Seconds origin_of(const MatchedTrace& matched) {
   Seconds origin = matched.execution.start;
@@ -59,6 +77,79 @@ Seconds origin_of(const MatchedTrace& matched) {
     origin = std::min(origin, call.call.start);
   }
   return origin;
+}
+
+void name_track(int track, const std::string& name, Json& events) {
+  events.push_back(
+      {{"ph", "M"}, {"pid", track}, {"name", "process_name"}, {"args", {{"name", name}}}});
+}
+
+/// Names an execution by its stack and mode, or by the formats of its files.
+std::string side_name(const TraceReport& report) {
+  return report.stack.empty() ? fmt::format("{}", fmt::join(report.formats, " and "))
+                              : fmt::format("{}, mode {}", report.stack, report.mode);
+}
+
+/// Returns when each call began after the first one. Calls without start times follow each other.
+std::vector<Seconds> compute_starts(const MatchedTrace& matched) {
+  const Seconds origin = origin_of(matched);
+  std::vector<Seconds> starts;
+  Seconds at = origin;
+  for (const MatchedCall& call : matched.calls) {
+    at = call.call.start == Seconds(0.0) ? at : call.call.start;
+    starts.push_back(at - origin);
+    at += call.call.duration;
+  }
+  return starts;
+}
+
+void add_executed(const TraceReport& report, int track, Json& events) {
+  const std::vector<Seconds> starts = compute_starts(report.matched);
+  for (std::size_t i = 0; i < starts.size(); ++i) {
+    const MatchedCall& matched = report.matched.calls[i];
+    const results::ExecutedCall& call = matched.call;
+    events.push_back({{"ph", "X"},
+                      {"pid", track},
+                      {"tid", call.thread},
+                      {"ts", starts[i].count() * 1e6},
+                      {"dur", call.duration.count() * 1e6},
+                      {"cat", kind_text(call.kind)},
+                      {"name", call.operation},
+                      {"args",
+                       {{"node", call.name},
+                        {"implementation", call.implementation},
+                        {"layouts", call.layouts},
+                        {"layers", names_of(report.graph, matched.layers)}}}});
+  }
+}
+
+/// Adds the layers, each where its first call is. Layers of one call share its time.
+void add_expected(const TraceReport& report, int track, Json& events) {
+  const std::vector<Seconds> starts = compute_starts(report.matched);
+  std::set<model::LayerId> shown;
+  for (std::size_t i = 0; i < starts.size(); ++i) {
+    const MatchedCall& matched = report.matched.calls[i];
+    if (matched.call.kind != CallKind::kCompute || matched.layers.empty()) {
+      continue;
+    }
+    const double share =
+        matched.call.duration.count() * 1e6 / static_cast<double>(matched.layers.size());
+    double next = starts[i].count() * 1e6;
+    for (const model::LayerId id : matched.layers) {
+      const model::Layer& layer = report.graph.layers.at(id);
+      if (shown.insert(id).second) {
+        events.push_back({{"ph", "X"},
+                          {"pid", track},
+                          {"tid", 0},
+                          {"ts", next},
+                          {"dur", share},
+                          {"cat", "layer"},
+                          {"name", layer.onnx_op},
+                          {"args", {{"layer", layer.name}, {"key", layer.key.text}}}});
+      }
+      next += share;
+    }
+  }
 }
 
 }  // namespace
@@ -72,11 +163,7 @@ Json trace_document(const TraceReport& report) {
   }
   Json findings = Json::array();
   for (const TraceFinding& finding : report.findings) {
-    findings.push_back({{"finding", to_text(finding.kind)},
-                        {"loss", is_loss(finding.kind)},
-                        {"seconds", finding.time.count()},
-                        {"layers", names_of(report.graph, finding.layers)},
-                        {"evidence", finding.evidence}});
+    findings.push_back(finding_json(report.graph, finding));
   }
   return {{"schema_version", kJsonSchemaVersion},
           {"model", report.model},
@@ -86,6 +173,8 @@ Json trace_document(const TraceReport& report) {
           {"untraced_seconds", report.untraced ? Json(report.untraced->count()) : Json()},
           {"executions", matched.executions},
           {"execution_seconds", matched.execution.duration.count()},
+          {"threads", matched.threads == 0 ? Json() : Json(matched.threads)},
+          {"processors", matched.processors == 0 ? Json() : Json(matched.processors)},
           {"traced_seconds", matched.traced.count()},
           {"matched_seconds", matched.matched.count()},
           {"not_executed", names_of(report.graph, matched.not_executed)},
@@ -94,55 +183,18 @@ Json trace_document(const TraceReport& report) {
           {"calls", std::move(calls)}};
 }
 
-Json perfetto_document(const TraceReport& report) {
+Json perfetto_document(const TraceReport& report, const TraceReport* against) {
   constexpr int kExecuted = 1;
   constexpr int kExpected = 2;
+  constexpr int kAgainst = 3;
   Json events = Json::array();
-  for (const auto& [track, name] :
-       {std::pair{kExecuted, "executed"}, std::pair{kExpected, "expected"}}) {
-    events.push_back(
-        {{"ph", "M"}, {"pid", track}, {"name", "process_name"}, {"args", {{"name", name}}}});
-  }
-  const Seconds origin = origin_of(report.matched);
-  std::set<model::LayerId> shown;
-  Seconds at = origin;  // of calls without start times
-  for (const MatchedCall& matched : report.matched.calls) {
-    const results::ExecutedCall& call = matched.call;
-    at = call.start == Seconds(0.0) ? at : call.start;
-    const double start = (at - origin).count() * 1e6;
-    const double duration = call.duration.count() * 1e6;
-    at += call.duration;
-    events.push_back({{"ph", "X"},
-                      {"pid", kExecuted},
-                      {"tid", call.thread},
-                      {"ts", start},
-                      {"dur", duration},
-                      {"cat", kind_text(call.kind)},
-                      {"name", call.operation},
-                      {"args",
-                       {{"node", call.name},
-                        {"implementation", call.implementation},
-                        {"layouts", call.layouts},
-                        {"layers", names_of(report.graph, matched.layers)}}}});
-    if (call.kind != CallKind::kCompute || matched.layers.empty()) {
-      continue;
-    }
-    const double share = duration / static_cast<double>(matched.layers.size());
-    double next = start;
-    for (const model::LayerId id : matched.layers) {
-      const model::Layer& layer = report.graph.layers.at(id);
-      if (shown.insert(id).second) {
-        events.push_back({{"ph", "X"},
-                          {"pid", kExpected},
-                          {"tid", 0},
-                          {"ts", next},
-                          {"dur", share},
-                          {"cat", "layer"},
-                          {"name", layer.onnx_op},
-                          {"args", {{"layer", layer.name}, {"key", layer.key.text}}}});
-      }
-      next += share;
-    }
+  name_track(kExecuted, against == nullptr ? "executed" : "executed: " + side_name(report), events);
+  name_track(kExpected, "expected", events);
+  add_executed(report, kExecuted, events);
+  add_expected(report, kExpected, events);
+  if (against != nullptr) {
+    name_track(kAgainst, "against: " + side_name(*against), events);
+    add_executed(*against, kAgainst, events);
   }
   return {{"displayTimeUnit", "ns"}, {"traceEvents", std::move(events)}};
 }

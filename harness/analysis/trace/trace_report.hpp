@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "harness/analysis/bounds/model_instance.hpp"
 #include "harness/analysis/report/run_json.hpp"
 #include "harness/analysis/trace/trace_findings.hpp"
 
@@ -13,9 +14,10 @@ namespace plumb::analysis {
 /// A model's trace and its findings, as `plumb trace` reports them.
 struct TraceReport {
   model::Graph graph;  ///< that was expected, in the type of the mode
-  std::string model;   ///< on one line, with its batch and type
-  std::string mode;    ///< empty: the trace comes from elsewhere
-  std::string stack;   ///< likewise
+  ModelInstance instance;
+  std::string model;  ///< on one line, with its batch and type
+  std::string mode;   ///< empty: the trace comes from elsewhere
+  std::string stack;  ///< likewise
   std::vector<std::string> formats;
   std::optional<Seconds> untraced;  ///< an execution without the profiler
   MatchedTrace matched;
@@ -27,7 +29,9 @@ struct TraceReport {
 [[nodiscard]] Json trace_document(const TraceReport& report);
 
 /// Makes a document in the format of Perfetto and Chrome. One track has the calls as executed, and
-/// one the layers as expected, each layer where its first call is.
-[[nodiscard]] Json perfetto_document(const TraceReport& report);
+/// one the layers as expected, each layer where its first call is. A third has the calls of the
+/// execution that this is compared with.
+[[nodiscard]] Json perfetto_document(const TraceReport& report,
+                                     const TraceReport* against = nullptr);
 
 }  // namespace plumb::analysis

@@ -89,6 +89,9 @@ void add_realised_savings(const ModelBounds& model,
                           const ResultSet& results,
                           ModelWhatIfs& whatifs) {
   for (WhatIfResult& result : whatifs.whatifs) {
+    if (result.execution_mode == result.baseline_mode) {
+      continue;  // no mode switches it on
+    }
     const ExecutionTime* const before = execution_in(model, result.baseline_mode);
     const Bound* const priced_before = prediction_in(model, result.baseline_mode);
     const ExecutionTime* const after = execution_in(model, result.execution_mode);

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -13,6 +14,7 @@
 #include "harness/analysis/coschedule/thread_scaling.hpp"
 #include "harness/analysis/micro_batch/layer_division.hpp"
 #include "harness/model/graph/graph.hpp"
+#include "harness/results/trace/traced_losses.hpp"
 
 namespace plumb::analysis {
 
@@ -34,8 +36,9 @@ class WhatIfInput {
   const ModelInstance& instance;
   const model::Graph& graph;
   const ResultSet& results;
-  Bytes workspace_cap = kDefaultWorkspaceCap;  ///< of each layer of a divided batch
-  const ThreadScaling* scaling;                ///< null: nothing is known of other thread counts
+  Bytes workspace_cap = kDefaultWorkspaceCap;   ///< of each layer of a divided batch
+  std::optional<results::TracedLosses> traced;  ///< newest trace that the run keeps of the model
+  const ThreadScaling* scaling;                 ///< null: nothing is known of other thread counts
 
  private:
   mutable std::map<std::string, model::Graph, std::less<>> typed_;

@@ -45,6 +45,10 @@ namespace plumb::analysis {
 /// Predicts the saving if fused steps shared the processors, after Rammer.
 [[nodiscard]] WhatIfResult co_schedule_what_if(const WhatIfInput& input);
 
+/// Predicts what the traced runtime would save if it executed what the model needs. Each saving is
+/// one finding of the trace, at most its time.
+[[nodiscard]] WhatIfResult framework_what_if(const WhatIfInput& input);
+
 /// Predicts the saving of fusion, the fastest variants and bf16 together, without parallel
 /// branches.
 [[nodiscard]] WhatIfResult all_sequential_what_if(const WhatIfInput& input);

@@ -1,30 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
-#include <spdlog/spdlog.h>
-#include <stdlib.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <filesystem>
 #include <iostream>
 #include <memory>
 #include <optional>
-#include <system_error>
 #include <utility>
 
 #include "harness/analysis/bounds/bounds.hpp"
-#include "harness/analysis/trace/trace_report.hpp"
+#include "harness/analysis/trace/trace_difference.hpp"
 #include "harness/base/error.hpp"
 #include "harness/base/whole_file.hpp"
 #include "harness/cli/command.hpp"
+#include "harness/cli/commands/traced_execution.hpp"
 #include "harness/cli/device_option.hpp"
 #include "harness/cli/run_options.hpp"
-#include "harness/importers/traces/trace_file.hpp"
-#include "harness/rewrite/typed_graph.hpp"
-#include "harness/session/host/worker_choice.hpp"
-#include "harness/session/stored/run_record.hpp"
-#include "harness/session/work/mode_requests.hpp"
-#include "harness/session/work/suite_models.hpp"
-#include "harness/store/store.hpp"
+#include "harness/results/trace/traced_losses.hpp"
 #include "harness/terminal/messages.hpp"
 #include "reporting/content/run/trace_documents.hpp"
 
@@ -36,156 +29,48 @@ struct TraceOptions {
   std::string batch;
   std::string dtype;
   std::vector<std::string> dims;
-  std::vector<std::string> files;  ///< traces from elsewhere; none: one is made
-  std::string stack = "default";
-  std::string mode = "fusion";
-  int threads = 1;
-  std::string device;
-  std::uint64_t executions = 11;
-  std::string timeout = "5m";
-  std::string folder;  ///< for the raw trace; empty: it is not kept
-  std::string run;     ///< whose measured variants count, and which keeps the result
+  TraceSource source;
+  std::vector<std::string> against;  ///< a stack, or files
+  std::string against_mode;          ///< empty: the same
+  std::string run;                   ///< whose measured variants count, and which keeps the result
   std::string perfetto;
   bool all = false;
 };
 
-/// Folder for a raw trace: the named one, or one that is removed again.
-class TraceFolder {
- public:
-  explicit TraceFolder(const std::string& named) : kept_(!named.empty()) {
-    if (kept_) {
-      path_ = std::filesystem::absolute(named);
-      std::error_code fault;
-      std::filesystem::create_directories(path_, fault);
-      if (fault) {
-        throw Error(Error::Kind::kEnvironment,
-                    fmt::format("cannot make the folder '{}': {}", named, fault.message()));
-      }
-      return;
-    }
-    std::string name = (std::filesystem::temp_directory_path() / "plumb-trace-XXXXXX").string();
-    if (::mkdtemp(name.data()) == nullptr) {
-      throw Error(Error::Kind::kEnvironment,
-                  fmt::format("cannot make a folder like '{}': check its permissions", name));
-    }
-    path_ = name;
+/// Returns where the other execution comes from: from a stack, or from files if they exist.
+TraceSource source_of_other(const TraceOptions& options) {
+  TraceSource other = options.source;
+  other.files.clear();
+  other.folder.clear();
+  if (!options.against_mode.empty()) {
+    other.mode = options.against_mode;
   }
-  ~TraceFolder() {
-    if (!kept_) {
-      std::error_code ignored;
-      std::filesystem::remove_all(path_, ignored);
-    }
+  const auto is_file = [](const std::string& name) {
+    return std::filesystem::is_regular_file(name);
+  };
+  if (std::all_of(options.against.begin(), options.against.end(), is_file)) {
+    other.files.assign(options.against.begin(), options.against.end());
+  } else if (options.against.size() == 1) {
+    other.stack = options.against.front();
+  } else {
+    throw Error(Error::Kind::kUser, "--against takes one stack, or files that exist");
   }
-  TraceFolder(const TraceFolder&) = delete;
-  TraceFolder& operator=(const TraceFolder&) = delete;
-  TraceFolder(TraceFolder&&) = delete;
-  TraceFolder& operator=(TraceFolder&&) = delete;
-
-  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
-
- private:
-  bool kept_;
-  std::filesystem::path path_;
-};
-
-/// Run of a store that helps to judge a trace.
-struct StoredRun {
-  std::unique_ptr<store::Store> store;
-  results::RunRecord record;
-  analysis::ResultSet results;
-};
-
-std::optional<StoredRun> open_run(const CommandContext& context, const std::string& name) {
-  if (name.empty()) {
-    return std::nullopt;
-  }
-  auto store = store::open_store(context.store_url());
-  results::RunRecord record = store->find_run(name);
-  analysis::ResultSet results = session::read_result_set(*store, record.header.id);
-  return StoredRun{std::move(store), std::move(record), std::move(results)};
+  return other;
 }
 
-worker::ModeRequest request_of_mode(const results::ExecutionMode& mode,
-                                    const session::PlannedModel& planned,
-                                    const std::optional<StoredRun>& run) {
-  if (!mode.best_variant && !mode.micro_batch) {
-    return {.mode = mode, .steps = {}};
-  }
-  std::vector<worker::ModeRequest> requests;
-  if (run) {
-    requests = session::mode_requests(planned, run->results, {{mode}});
-  }
-  if (requests.empty()) {
-    throw Error(Error::Kind::kUser,
-                fmt::format("the mode {} needs the measured variants of a run: name one with "
-                            "--run that has this model",
-                            to_text(mode)));
-  }
-  return requests.front();
-}
-
-/// Reads the traces and joins those of libraries with the runtime's.
-results::ExecutedTrace read_traces(const std::vector<std::filesystem::path>& files,
-                                   analysis::TraceReport& report) {
-  std::optional<results::ExecutedTrace> runtime;
-  std::optional<results::ExecutedTrace> library;
-  for (const std::filesystem::path& file : files) {
-    results::ExecutedTrace trace = importers::read_trace_file(file);
-    report.formats.push_back(trace.format);
-    report.left_out += trace.left_out;
-    std::optional<results::ExecutedTrace>& place = trace.format == "onednn" ? library : runtime;
-    if (place) {
-      throw Error(Error::Kind::kUser,
-                  fmt::format("'{}' is a second trace in the format {}: give one of a runtime and "
-                              "one of a library",
-                              file.string(),
-                              trace.format));
-    }
-    place = std::move(trace);
-  }
-  if (runtime && library) {
-    return analysis::join_traces(std::move(*runtime), *library);
-  }
-  return runtime ? std::move(*runtime) : std::move(library.value());
-}
-
-results::ExecutedTrace make_trace(const CommandContext& context,
-                                  const TraceOptions& options,
-                                  worker::TraceRequest request,
-                                  analysis::TraceReport& report) {
-  const TraceFolder folder(options.folder);
-  request.folder = folder.path();
-  request.executions = options.executions;
-  worker::WorkerProcess worker(
-      session::worker_options(options.stack, options.threads, options.device));
-  worker::Trace trace;
-  try {
-    trace = worker.trace(
-        request, suite::parse_duration(options.timeout), [&] { return !context.stop.load(); });
-  } catch (const worker::WorkerDied& death) {
-    throw worker::lost_worker(death, "tracing " + request.model.name);
-  }
-  report.stack = options.stack;
-  report.mode = to_text(request.model.modes.front().mode);
-  report.untraced = trace.untraced;
-  std::vector<std::filesystem::path> files;
-  for (const worker::TraceFile& file : trace.files) {
-    files.push_back(folder.path() / file.name);
-  }
-  return read_traces(files, report);
-}
-
-std::vector<analysis::FastestVariant> fastest_variants(const model::Graph& graph,
-                                                       const std::optional<StoredRun>& run) {
-  std::vector<analysis::FastestVariant> fastest;
-  for (model::LayerId id = 0; run && id < graph.layers.size(); ++id) {
-    const std::vector<analysis::KeyTime> times =
-        run->results.variant_times(graph.layers[id].key, results::CacheMode::kNone);
-    if (!times.empty()) {
-      fastest.push_back({id, times.front().variant, times.front().time.median});
-    }
-  }
-  return fastest;
+void keep_result(const StoredRun& run,
+                 const analysis::ModelInstance& instance,
+                 const std::string& mode,
+                 const analysis::TraceReport& report) {
+  const results::DerivedRecord record{
+      .run = run.record.header.id,
+      .kind = results::kTraceRecord,
+      .subject = analysis::subject_of(instance) + "|" + mode,
+      .analysis_version = std::string(analysis::kAnalysisVersion),
+      .inputs = {},
+      .payload = analysis::document_text(analysis::trace_document(report)),
+      .computed = current_time()};
+  run.store->put_derived({&record, 1});
 }
 
 void write_trace(const CommandContext& context, const TraceOptions& options) {
@@ -202,47 +87,34 @@ void write_trace(const CommandContext& context, const TraceOptions& options) {
   if (suite.models.size() != 1) {
     throw Error(Error::Kind::kUser, "a trace is of one model: give one batch and one type");
   }
-  const session::PlannedModel planned = session::load_model(context.models, suite.models.front());
   const std::optional<StoredRun> run = open_run(context, options.run);
-  const results::ExecutionMode mode = results::execution_mode_from(options.mode);
-  analysis::TraceReport report;
-  report.model = analysis::to_text(planned.instance, ", ");
-  report.graph = mode.other_type().empty() || mode.int8
-                     ? planned.graph
-                     : rewrite::typed_graph(planned.graph, mode.other_type());
-  results::ExecutedTrace trace;
-  if (options.files.empty()) {
-    worker::TraceRequest request;
-    request.model = session::make_execute_request(context.models, suite.models.front());
-    request.model.modes = {request_of_mode(mode, planned, run)};
-    trace = make_trace(context, options, std::move(request), report);
-  } else {
-    trace = read_traces({options.files.begin(), options.files.end()}, report);
+  const analysis::TraceReport report =
+      trace_execution(context, options.source, suite.models.front(), run);
+  std::optional<analysis::TraceReport> other;
+  if (!options.against.empty() || !options.against_mode.empty()) {
+    other = trace_execution(context, source_of_other(options), suite.models.front(), run);
   }
-  report.matched = analysis::match_trace(report.graph, trace);
-  report.findings = analysis::find_trace_findings(
-      report.graph, report.matched, fastest_variants(report.graph, run));
   if (!options.perfetto.empty()) {
     write_whole_file(options.perfetto, [&](std::ostream& out) {
-      out << analysis::document_text(analysis::perfetto_document(report));
+      out << analysis::document_text(
+          analysis::perfetto_document(report, other ? &*other : nullptr));
     });
     terminal::say(fmt::format("timelines: {}", options.perfetto));
   }
   if (run) {
-    const results::DerivedRecord record{
-        .run = run->record.header.id,
-        .kind = "trace",
-        .subject = analysis::subject_of(planned.instance) + "|" + options.mode,
-        .analysis_version = std::string(analysis::kAnalysisVersion),
-        .inputs = {},
-        .payload = analysis::document_text(analysis::trace_document(report)),
-        .computed = current_time()};
-    run->store->put_derived({&record, 1});
+    keep_result(*run, report.instance, options.source.mode, report);
   }
-  reporting::write_trace(report,
-                         context.json ? reporting::OutputMode::kJson : reporting::OutputMode::kText,
-                         std::cout,
-                         options.all ? reporting::Detail::kAll : reporting::Detail::kShort);
+  const reporting::OutputMode output =
+      context.json ? reporting::OutputMode::kJson : reporting::OutputMode::kText;
+  const reporting::Detail detail =
+      options.all ? reporting::Detail::kAll : reporting::Detail::kShort;
+  if (other) {
+    const analysis::TraceDifference difference =
+        analysis::compute_trace_difference(report.graph, report.matched, other->matched);
+    reporting::write_trace_difference(report, *other, difference, output, std::cout, detail);
+  } else {
+    reporting::write_trace(report, output, std::cout, detail);
+  }
 }
 
 }  // namespace
@@ -257,30 +129,38 @@ void add_trace(CLI::App& app, CommandContext& context) {
   command->add_option("--dim", options->dims, "NAME=VALUE sets an axis; may be repeated");
   CLI::Option* const file = command->add_option(
       "--file",
-      options->files,
+      options->source.files,
       "read this trace instead of making one: oneDNN's verbose log, ONNX Runtime's profile or "
       "PyTorch's, also with gzip; may be repeated: a library's log joins a runtime's trace");
-  command->add_option("--stack", options->stack, "library version to run with")
+  command->add_option("--stack", options->source.stack, "library version to run with")
       ->capture_default_str()
       ->excludes(file);
-  command->add_option("--mode", options->mode, "how the model is executed")->capture_default_str();
-  command->add_option("--threads", options->threads, "threads of the worker")
+  command->add_option("--mode", options->source.mode, "how the model is executed")
+      ->capture_default_str();
+  command->add_option("--threads", options->source.threads, "threads of the worker")
       ->check(CLI::Range(1, 4096))
       ->capture_default_str()
       ->excludes(file);
-  add_device_option(*command, options->device);
+  add_device_option(*command, options->source.device);
   command
       ->add_option("--executions",
-                   options->executions,
+                   options->source.executions,
                    "traced executions, of which the one of median time is reported")
       ->check(CLI::Range(std::uint64_t{1}, worker::kMaxTracedExecutions))
       ->capture_default_str()
       ->excludes(file);
-  command->add_option("--timeout", options->timeout, "how long it may take")
+  command->add_option("--timeout", options->source.timeout, "how long it may take")
       ->capture_default_str()
       ->excludes(file);
-  command->add_option("--folder", options->folder, "keep the raw trace in this folder")
+  command->add_option("--folder", options->source.folder, "keep the raw trace in this folder")
       ->excludes(file);
+  command
+      ->add_option("--against",
+                   options->against,
+                   "compare with the execution of this stack, or with the one in these files")
+      ->expected(1, 2);
+  command->add_option(
+      "--against-mode", options->against_mode, "mode of the execution to compare with");
   command->add_option("--run",
                       options->run,
                       "a run of the model: its fastest variants are compared, and it keeps the "

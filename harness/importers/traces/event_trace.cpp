@@ -7,24 +7,26 @@
 #include <array>
 #include <cmath>
 #include <istream>
+#include <iterator>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
 
 #include "harness/base/error.hpp"
+#include "harness/importers/traces/description_table.hpp"
 #include "harness/importers/traces/nested_calls.hpp"
 #include "harness/importers/traces/onednn_log.hpp"
 
 namespace plumb::importers {
 namespace {
 
-using Kind = results::ExecutedCall::Kind;
-
 constexpr std::size_t kDeepest = 64;
 constexpr std::size_t kKeyLevels = 8;  // of the document, an event and its arguments
 constexpr std::size_t kMaxShapes = 64;
 constexpr std::size_t kMaxRank = 16;
+constexpr std::size_t kMaxProcessors = 4096;
 constexpr std::string_view kKernelEnd = "_kernel_time";
 
 std::string cut(const std::string& text) {
@@ -47,6 +49,7 @@ struct Event {
   std::string provider;
   std::vector<std::string> types;
   std::vector<std::vector<std::int64_t>> inputs;
+  std::size_t threads = 1;  ///< that shared its work
 };
 
 /// Receiver of the values of a trace, in nlohmann's SAX form.
@@ -104,6 +107,9 @@ class EventReceiver {
         key(base_ + 2) == "input_type_shape" && event_.types.size() < kMaxShapes) {
       event_.types.push_back(cut(value));
     }
+    if (in_event_ && in_arguments() && depth_ == base_ + 4 && in_sub_threads()) {
+      ++event_.threads;
+    }
     return true;
   }
 
@@ -158,15 +164,17 @@ class EventReceiver {
     trace_.format = of_kineto_ ? "kineto" : "onnxruntime";
     trace_.timed = true;
     if (of_kineto_) {
-      trace_.calls = outermost_calls(std::move(trace_.calls));
+      trace_.calls = outermost_calls(std::move(trace_.calls), descriptions_);
     }
+    trace_.descriptions = std::move(descriptions_).take();
+    trace_.processors = processors_.size();
     std::stable_sort(trace_.calls.begin(), trace_.calls.end(), [](const auto& a, const auto& b) {
       return a.start < b.start;
     });
     std::sort(trace_.executions.begin(), trace_.executions.end(), [](const auto& a, const auto& b) {
       return a.start < b.start;
     });
-    for (results::ExecutedCall& call : trace_.calls) {
+    for (results::TracedCall& call : trace_.calls) {
       const auto after = std::upper_bound(
           trace_.executions.begin(),
           trace_.executions.end(),
@@ -174,7 +182,7 @@ class EventReceiver {
           [](Seconds start, const auto& execution) { return start < execution.start; });
       if (after != trace_.executions.begin() &&
           call.start <= (after - 1)->start + (after - 1)->duration) {
-        call.execution = static_cast<std::size_t>(after - 1 - trace_.executions.begin());
+        call.execution = static_cast<std::uint32_t>(after - 1 - trace_.executions.begin());
       }
     }
     return std::move(trace_);
@@ -184,6 +192,9 @@ class EventReceiver {
   [[nodiscard]] bool has_events() const { return base_ != 0 && !ended_; }
   [[nodiscard]] std::string_view key(std::size_t depth) const {
     return depth < kKeyLevels ? std::string_view(keys_[depth]) : std::string_view();
+  }
+  [[nodiscard]] bool in_sub_threads() const {
+    return key(base_ + 2) == "thread_scheduling_stats" && key(base_ + 3) == "sub_threads";
   }
   [[nodiscard]] bool in_arguments() const { return depth_ > base_ + 1 && key(base_ + 1) == "args"; }
 
@@ -212,6 +223,10 @@ class EventReceiver {
       }
       return true;
     }
+    if (in_arguments() && key(base_ + 2) == "thread_scheduling_stats") {
+      take_processor(value);
+      return true;
+    }
     const bool of_runtime = depth_ == base_ + 5 && key(base_ + 2) == "input_type_shape";
     const bool of_kineto = depth_ == base_ + 4 && key(base_ + 2) == "Input Dims";
     if (in_arguments() && (of_runtime || of_kineto) && !event_.inputs.empty() &&
@@ -219,6 +234,16 @@ class EventReceiver {
       event_.inputs.back().push_back(static_cast<std::int64_t>(value));
     }
     return true;
+  }
+
+  /// Takes the processor that one of a call's threads ran on, if this number is one.
+  void take_processor(double value) {
+    const bool of_main = depth_ == base_ + 4 && key(base_ + 3) == "main_thread";
+    const bool of_other = depth_ == base_ + 5 && in_sub_threads();
+    if ((of_main || of_other) && key(depth_) == "core" && value >= 0.0 && value < 1e6 &&
+        processors_.size() < kMaxProcessors) {
+      processors_.insert(static_cast<std::uint32_t>(value));
+    }
   }
 
   bool take_event() {
@@ -247,12 +272,35 @@ class EventReceiver {
       fault_ = fmt::format("it has more than {} calls: trace fewer executions", kMaxCalls);
       return false;
     }
-    trace_.calls.push_back(made_call(kernel));
+    trace_.threads = std::max(trace_.threads, event_.threads);
+    trace_.calls.push_back(
+        {{*event_.start, *event_.duration, static_cast<std::uint64_t>(event_.thread), std::nullopt},
+         number_of_description(kernel)});
     return true;
   }
 
-  [[nodiscard]] results::ExecutedCall made_call(bool kernel) {
-    results::ExecutedCall call;
+  /// Returns the number of the event's description, which is made when it is the first of its kind.
+  std::uint32_t number_of_description(bool kernel) {
+    text_.clear();
+    text_ += kernel ? 'k' : 'o';
+    for (const std::string* part : {&event_.name, &event_.operation, &event_.provider}) {
+      (text_ += *part) += '\0';
+    }
+    for (const std::string& type : event_.types) {
+      (text_ += type) += '\0';
+    }
+    for (const std::vector<std::int64_t>& shape : event_.inputs) {
+      text_ += '[';
+      for (const std::int64_t extent : shape) {
+        fmt::format_to(std::back_inserter(text_), "{},", extent);
+      }
+    }
+    const std::optional<std::uint32_t> known = descriptions_.find(text_);
+    return known ? *known : descriptions_.add(text_, describe(kernel));
+  }
+
+  [[nodiscard]] results::CallDescription describe(bool kernel) {
+    results::CallDescription call;
     if (kernel) {
       call.name = event_.name.substr(0, event_.name.size() - kKernelEnd.size());
       call.operation = std::move(event_.operation);
@@ -263,13 +311,13 @@ class EventReceiver {
     call.kind = kind_of_operator(call.operation);
     call.types = std::move(event_.types);
     call.inputs = std::move(event_.inputs);
-    call.start = *event_.start;
-    call.duration = *event_.duration;
-    call.thread = static_cast<std::uint64_t>(event_.thread);
     return call;
   }
 
   results::ExecutedTrace trace_;
+  DescriptionTable descriptions_;
+  std::set<std::uint32_t> processors_;  // that threads of calls ran on
+  std::string text_;                    // of the description looked for
   std::array<std::string, kKeyLevels> keys_;
   std::size_t depth_ = 0;
   std::size_t base_ = 0;  // depth within the list of events; 0: it has not begun

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/importers/traces/nested_calls.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <string>
 #include <utility>
 
 namespace plumb::importers {
@@ -34,10 +37,20 @@ constexpr std::array kKinds{std::pair{"ReorderInput", Kind::kReorder},
 
 /// Call that is not over yet, while calls are walked in the order of their starts.
 struct Open {
-  std::size_t index;  // of its call
   Seconds end;
-  std::optional<std::size_t> kept;  // index of the kept call whose time this is part of
+  std::size_t kept;  // index of the kept call whose time this is part of
 };
+
+/// Returns the description of a call within another.
+std::uint32_t within(std::uint32_t call, std::uint32_t around, DescriptionTable& descriptions) {
+  const std::string text = fmt::format("w{},{}", call, around);
+  if (const std::optional<std::uint32_t> known = descriptions.find(text)) {
+    return *known;
+  }
+  results::CallDescription description = descriptions.at(call);
+  description.name = descriptions.at(around).operation;
+  return descriptions.add(text, std::move(description));
+}
 
 }  // namespace
 
@@ -47,18 +60,23 @@ results::ExecutedCall::Kind kind_of_operator(std::string_view operation) {
   return row == kKinds.end() ? Kind::kCompute : row->second;
 }
 
-std::vector<results::ExecutedCall> outermost_calls(std::vector<results::ExecutedCall> calls) {
+std::vector<results::TracedCall> outermost_calls(std::vector<results::TracedCall> calls,
+                                                 DescriptionTable& descriptions) {
   std::stable_sort(calls.begin(), calls.end(), [](const auto& a, const auto& b) {
     if (a.thread != b.thread) {
       return a.thread < b.thread;
     }
     return a.start != b.start ? a.start < b.start : a.duration > b.duration;
   });
-  std::vector<results::ExecutedCall> kept;
+  const auto kind_of = [&](const results::TracedCall& call) {
+    return descriptions.at(call.description).kind;
+  };
+  // Kept calls take the places of those before them: `calls` is read ahead of `kept`.
+  std::size_t kept = 0;
   std::vector<Open> open;
   std::optional<std::uint64_t> thread;
-  for (std::size_t i = 0; i < calls.size(); ++i) {
-    results::ExecutedCall& call = calls[i];
+  for (const results::TracedCall each : std::as_const(calls)) {
+    results::TracedCall call = each;
     if (thread != call.thread) {
       open.clear();
       thread = call.thread;
@@ -68,25 +86,24 @@ std::vector<results::ExecutedCall> outermost_calls(std::vector<results::Executed
     }
     const Seconds end = call.start + call.duration;
     if (open.empty()) {
-      open.push_back({i, end, kept.size()});
-      kept.push_back(std::move(call));
+      open.push_back({end, kept});
+      calls[kept++] = call;
       continue;
     }
     // A pad inside a convolution is told apart; a copy inside a copy is the same work.
-    const std::optional<std::size_t> around = open.back().kept;
-    const bool apart =
-        call.kind != Kind::kCompute && around && kept[*around].kind == Kind::kCompute;
-    if (!apart) {
-      open.push_back({i, end, around});
+    results::TracedCall& around = calls[open.back().kept];
+    if (kind_of(call) == Kind::kCompute || kind_of(around) != Kind::kCompute) {
+      open.push_back({end, open.back().kept});
       continue;
     }
-    call.duration = std::min(call.duration, kept[*around].duration);
-    kept[*around].duration -= call.duration;
-    call.name = kept[*around].operation;
-    open.push_back({i, end, kept.size()});
-    kept.push_back(std::move(call));
+    call.duration = std::min(call.duration, around.duration);
+    around.duration -= call.duration;
+    call.description = within(call.description, around.description, descriptions);
+    open.push_back({end, kept});
+    calls[kept++] = call;
   }
-  return kept;
+  calls.resize(kept);
+  return calls;
 }
 
 }  // namespace plumb::importers

@@ -4,6 +4,7 @@
 #include <string_view>
 #include <vector>
 
+#include "harness/importers/traces/description_table.hpp"
 #include "harness/results/trace/executed_trace.hpp"
 
 namespace plumb::importers {
@@ -12,8 +13,8 @@ namespace plumb::importers {
 [[nodiscard]] results::ExecutedCall::Kind kind_of_operator(std::string_view operation);
 
 /// Returns the outermost calls of each thread. Copies and pads within them are calls of their own,
-/// and their time is taken from the call around them.
-[[nodiscard]] std::vector<results::ExecutedCall> outermost_calls(
-    std::vector<results::ExecutedCall> calls);
+/// and their time is taken from the call around them, whose operation is their name.
+[[nodiscard]] std::vector<results::TracedCall> outermost_calls(
+    std::vector<results::TracedCall> calls, DescriptionTable& descriptions);
 
 }  // namespace plumb::importers

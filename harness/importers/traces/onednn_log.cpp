@@ -4,45 +4,22 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <istream>
 #include <optional>
 #include <string>
 #include <string_view>
 
 #include "harness/base/error.hpp"
+#include "harness/importers/traces/description_table.hpp"
+#include "harness/importers/traces/log_lines.hpp"
 
 namespace plumb::importers {
 namespace {
 
-constexpr std::size_t kLongestLine = std::size_t{64} << 10;
-constexpr std::size_t kMaxFields = 64;
 constexpr std::size_t kMaxLayers = 1000;
 
 using Fields = std::vector<std::string_view>;
 using Kind = results::ExecutedCall::Kind;
-
-Fields split(std::string_view text, char separator) {
-  Fields fields;
-  while (fields.size() + 1 < kMaxFields) {
-    const std::size_t end = text.find(separator);
-    fields.push_back(text.substr(0, end));
-    if (end == std::string_view::npos) {
-      return fields;
-    }
-    text.remove_prefix(end + 1);
-  }
-  fields.push_back(text);
-  return fields;
-}
-
-template <typename Number>
-std::optional<Number> parsed(std::string_view text) {
-  Number number{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return error == std::errc() && end == text.data() + text.size() ? std::optional(number)
-                                                                  : std::nullopt;
-}
 
 /// Returns a time of 0 to 10^12 units; nothing for what is none.
 std::optional<double> parsed_time(std::string_view text) {
@@ -81,8 +58,8 @@ Descriptor parse_descriptor(std::string_view text) {
 
 /// Step of a worker's plan.
 struct Step {
-  Seconds start{};
-  std::vector<std::size_t> layers;
+  Seconds start{};  ///< of its next call
+  std::string layers;
   bool has_calls = false;
 };
 
@@ -91,20 +68,8 @@ class LogReader {
  public:
   results::ExecutedTrace read(std::istream& in) {
     trace_.format = "onednn";
-    std::string line;
-    char byte = 0;
-    std::streambuf& buffer = *in.rdbuf();
-    for (int next = buffer.sbumpc(); next != std::char_traits<char>::eof();
-         next = buffer.sbumpc()) {
-      byte = static_cast<char>(next);
-      if (byte == '\n') {
-        take(line);
-        line.clear();
-      } else if (line.size() < kLongestLine) {
-        line += byte;
-      }
-    }
-    take(line);
+    read_lines(in, [this](std::string_view line) { take(line); });
+    trace_.descriptions = std::move(descriptions_).take();
     return std::move(trace_);
   }
 
@@ -124,6 +89,8 @@ class LogReader {
       end_step(split(line, ','));
     } else if (line.starts_with("plumb_execution,")) {
       take_execution(split(line, ','));
+    } else if (line.starts_with("plumb_threads,")) {
+      take_threads(split(line, ','));
     }
   }
 
@@ -143,7 +110,7 @@ class LogReader {
       return;
     }
     if (fields[at] == "info") {
-      take_template({fields.begin() + static_cast<std::ptrdiff_t>(at) + 1, fields.end()});
+      take_facts({fields.begin() + static_cast<std::ptrdiff_t>(at) + 1, fields.end()});
       return;
     }
     const bool creates = fields[at].starts_with("create");
@@ -154,6 +121,17 @@ class LogReader {
       return;
     }
     add_call({fields.begin() + static_cast<std::ptrdiff_t>(at), fields.end()}, stamp, creates);
+  }
+
+  /// Takes how many threads there are, or the order of the fields.
+  void take_facts(const Fields& fields) {
+    constexpr std::string_view kThreads = "nthr:";
+    for (const std::string_view field : fields) {
+      if (field.starts_with(kThreads)) {
+        trace_.threads = parsed<std::size_t>(field.substr(kThreads.size())).value_or(0);
+      }
+    }
+    take_template(fields);
   }
 
   void take_template(const Fields& fields) {
@@ -167,6 +145,7 @@ class LogReader {
       columns_.emplace_back(fields[i]);
     }
     std::erase(columns_, "timestamp");
+    ++templates_;
   }
 
   [[nodiscard]] std::string_view field(const Fields& fields, std::string_view column) const {
@@ -176,9 +155,9 @@ class LogReader {
   }
 
   void add_call(const Fields& fields, std::optional<double> stamp, bool creates) {
-    const std::optional<double> time = parsed_time(field(fields, "exec_time"));
-    const std::string_view operation = field(fields, "primitive");
-    if (!time || operation.empty()) {
+    const std::string_view time_text = field(fields, "exec_time");
+    const std::optional<double> time = parsed_time(time_text);
+    if (!time || field(fields, "primitive").empty()) {
       ++trace_.left_out;
       return;
     }
@@ -186,7 +165,33 @@ class LogReader {
       throw Error(Error::Kind::kUser,
                   fmt::format("the log has more than {} calls: trace fewer executions", kMaxCalls));
     }
-    results::ExecutedCall call;
+    // Two lines that differ in their times alone describe one call.
+    text_.assign(1, static_cast<char>(templates_));
+    text_ += step_ ? 's' + step_->layers : std::string("-");
+    for (const std::string_view field : fields) {
+      if (field.data() != time_text.data()) {
+        (text_ += ',') += field;
+      }
+    }
+    std::optional<std::uint32_t> description = descriptions_.find(text_);
+    if (!description) {
+      description = descriptions_.add(text_, describe(fields, creates));
+    }
+    results::TracedCall call{{{}, Seconds(*time * 1e-3), 0, std::nullopt}, *description};
+    if (step_) {  // its clock is finer than the log's
+      call.start = step_->start;
+      step_->start += call.duration;
+      trace_.timed = true;
+    } else if (stamp) {
+      call.start = Seconds(*stamp * 1e-3);
+      trace_.timed = true;
+    }
+    add(call);
+  }
+
+  [[nodiscard]] results::CallDescription describe(const Fields& fields, bool creates) const {
+    const std::string_view operation = field(fields, "primitive");
+    results::CallDescription call;
     call.kind =
         creates ? Kind::kCreation : (operation == "reorder" ? Kind::kReorder : Kind::kCompute);
     call.operation = cut(operation);
@@ -202,26 +207,33 @@ class LogReader {
                                     descriptor.tag.substr(0, kMaxTraceText));
       }
     }
-    call.duration = Seconds(*time * 1e-3);
-    if (stamp) {
-      call.start = Seconds(*stamp * 1e-3);
-      trace_.timed = true;
-    } else if (step_) {
-      call.start = step_->start;
-      trace_.timed = true;
-    }
-    add(std::move(call));
+    call.layers = layers_of_step();
+    return call;
   }
 
-  void add(results::ExecutedCall call) {
+  /// Returns the layers that the worker named. Absent: it named no step.
+  [[nodiscard]] std::optional<std::vector<std::size_t>> layers_of_step() const {
+    if (!step_) {
+      return std::nullopt;
+    }
+    std::vector<std::size_t> layers;
+    for (const std::string_view text : split(step_->layers, '+')) {
+      const std::optional<std::size_t> layer = parsed<std::size_t>(text);
+      if (layer && layers.size() < kMaxLayers) {
+        layers.push_back(*layer);
+      }
+    }
+    return layers;
+  }
+
+  void add(results::TracedCall call) {
     if (step_) {
-      call.layers = step_->layers;
       step_->has_calls = true;
     }
     if (executing_) {
-      call.execution = trace_.executions.size() - 1;
+      call.execution = static_cast<std::uint32_t>(trace_.executions.size() - 1);
     }
-    trace_.calls.push_back(std::move(call));
+    trace_.calls.push_back(call);
   }
 
   void take_step(const Fields& fields) {
@@ -230,14 +242,7 @@ class LogReader {
       ++trace_.left_out;
       return;
     }
-    std::vector<std::size_t> layers;
-    for (const std::string_view text : split(fields[3], '+')) {
-      const std::optional<std::size_t> layer = parsed<std::size_t>(text);
-      if (layer && layers.size() < kMaxLayers) {
-        layers.push_back(*layer);
-      }
-    }
-    step_ = Step{Seconds(*at), std::move(layers)};
+    step_ = Step{Seconds(*at), std::string(fields[3])};
   }
 
   /// Ends a step. One that called nothing of the library was a kernel of the worker's own.
@@ -246,14 +251,27 @@ class LogReader {
     if (!time) {
       ++trace_.left_out;
     } else if (step_ && !step_->has_calls && trace_.calls.size() < kMaxCalls) {
-      results::ExecutedCall call;
-      call.operation = "kernel";
-      call.implementation = "plumb";
-      call.start = step_->start;
-      call.duration = Seconds(*time);
-      add(std::move(call));
+      text_ = "kernel," + step_->layers;
+      std::optional<std::uint32_t> description = descriptions_.find(text_);
+      if (!description) {
+        results::CallDescription kernel;
+        kernel.operation = "kernel";
+        kernel.implementation = "plumb";
+        kernel.layers = layers_of_step();
+        description = descriptions_.add(text_, std::move(kernel));
+      }
+      add({{step_->start, Seconds(*time), 0, std::nullopt}, *description});
+      trace_.timed = true;
     }
     step_.reset();
+  }
+
+  void take_threads(const Fields& fields) {
+    const auto number = [&](std::size_t index) {
+      return index < fields.size() ? parsed<std::size_t>(fields[index]).value_or(0) : 0;
+    };
+    trace_.threads = number(1);
+    trace_.processors = number(2);
   }
 
   void take_execution(const Fields& fields) {
@@ -272,6 +290,9 @@ class LogReader {
   }
 
   results::ExecutedTrace trace_;
+  DescriptionTable descriptions_;
+  std::string text_;           // of the description looked for
+  std::size_t templates_ = 0;  // read so far
   std::vector<std::string> columns_{"operation",
                                     "engine",
                                     "primitive",

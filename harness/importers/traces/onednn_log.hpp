@@ -17,6 +17,7 @@ inline constexpr std::size_t kMaxTraceText = 512;
 /// A template line of the log says in which order the fields are. Lines that a worker of Plumbline
 /// adds say which layers a step executes:
 ///
+///   plumb_threads,THREADS,PROCESSORS THAT THEY HAVE
 ///   plumb_execution,begin|end,SECONDS SINCE 1970
 ///   plumb_step,INDEX,SECONDS SINCE 1970,LAYER+LAYER
 ///   plumb_step_end,SECONDS

@@ -12,6 +12,7 @@
 #include <streambuf>
 
 #include "harness/base/error.hpp"
+#include "harness/importers/traces/cuda_library_log.hpp"
 #include "harness/importers/traces/event_trace.hpp"
 #include "harness/importers/traces/onednn_log.hpp"
 
@@ -60,10 +61,24 @@ results::ExecutedTrace read_bytes(std::streambuf& bytes) {
     bytes.sbumpc();
   }
   const int first = bytes.sgetc();
-  if (first == '[' || first == '{') {
+  if (first == '{') {
     return read_event_trace(in);
   }
+  if (first == '[') {
+    // Lines of cuBLASLt begin with the date in brackets.
+    const bool is_date = std::isdigit(bytes.snextc()) != 0;
+    bytes.sungetc();
+    return is_date ? read_cuda_library_log(in) : read_event_trace(in);
+  }
   return read_onednn_log(in);
+}
+
+/// Reads a log that is none of oneDNN. Other lines may stand before its first call.
+results::ExecutedTrace read_other_log(const std::filesystem::path& file) {
+  UnpackedBytes bytes(file);
+  std::istream in(&bytes);
+  in.exceptions(std::ios::badbit);
+  return read_cuda_library_log(in);
 }
 
 }  // namespace
@@ -72,10 +87,14 @@ results::ExecutedTrace read_trace_file(const std::filesystem::path& file) {
   try {
     UnpackedBytes bytes(file);
     results::ExecutedTrace trace = read_bytes(bytes);
+    if (trace.calls.empty() && trace.format == "onednn") {
+      trace = read_other_log(file);
+    }
     if (trace.calls.empty()) {
-      throw Error(Error::Kind::kUser,
-                  "it has no executed calls; give it a log written with ONEDNN_VERBOSE=profile, a "
-                  "profile of ONNX Runtime or a trace of torch.profiler");
+      throw Error(
+          Error::Kind::kUser,
+          "it has no executed calls; give it a log written with ONEDNN_VERBOSE=profile, a "
+          "profile of ONNX Runtime, a trace of torch.profiler, or a log of cuDNN or cuBLAS");
     }
     return trace;
   } catch (const Error& error) {

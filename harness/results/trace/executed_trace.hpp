@@ -5,14 +5,15 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "harness/base/units.hpp"
 
 namespace plumb::results {
 
-/// One call that a runtime or a library executed.
-struct ExecutedCall {
+/// What a call does, apart from its times. Many calls of a trace share one.
+struct CallDescription {
   /// Kinds of work, as far as a trace tells.
   enum class Kind {
     kCompute,
@@ -28,13 +29,25 @@ struct ExecutedCall {
   std::string implementation;      ///< or execution provider
   std::string layouts;             ///< of the operands: "src:aBcd16b …"; empty: unknown
   std::vector<std::string> types;  ///< element types of the operands
-  std::vector<std::vector<std::int64_t>> inputs;  ///< shapes of operands; empty: unknown
-  std::string problem;                            ///< as oneDNN writes it
-  Seconds start{};                                ///< from any origin; see ExecutedTrace::timed
+  std::vector<std::vector<std::int64_t>> inputs;   ///< shapes of operands; empty: unknown
+  std::string problem;                             ///< as oneDNN writes it
+  std::optional<std::vector<std::size_t>> layers;  ///< of the model; absent: nobody said
+};
+
+/// When and where one call ran.
+struct CallTime {
+  Seconds start{};  ///< from any origin; see ExecutedTrace::timed
   Seconds duration{};
   std::uint64_t thread = 0;
-  std::optional<std::size_t> execution;            ///< of the trace's; absent: of none
-  std::optional<std::vector<std::size_t>> layers;  ///< of the model; absent: nobody said
+  std::optional<std::uint32_t> execution;  ///< of the trace's; absent: of none
+};
+
+/// One call that a runtime or a library executed.
+struct ExecutedCall : CallDescription, CallTime {};
+
+/// One call of a trace: its times, and the number of its description.
+struct TracedCall : CallTime {
+  std::uint32_t description = 0;
 };
 
 /// One execution of a model within a trace.
@@ -45,11 +58,27 @@ struct TracedExecution {
 
 /// What a trace says was executed, in the order of the start times.
 struct ExecutedTrace {
-  std::string format;  ///< "onednn", "onnxruntime" or "kineto"
-  std::vector<ExecutedCall> calls;
+  std::string format;  ///< "onednn", "onnxruntime", "kineto", "cudnn" or "cublas"
+  std::vector<CallDescription> descriptions;  ///< of the calls
+  std::vector<TracedCall> calls;
   std::vector<TracedExecution> executions;  ///< empty: all calls are of one
   bool timed = false;                       ///< calls have start times
   std::size_t left_out = 0;                 ///< lines or events of these kinds that are broken
+  std::size_t threads = 0;                  ///< that a call used at most; 0: unknown
+  std::size_t processors = 0;               ///< that these threads had; 0: unknown
+
+  [[nodiscard]] const CallDescription& description_of(const TracedCall& call) const {
+    return descriptions[call.description];
+  }
+  /// Returns a call with its description.
+  [[nodiscard]] ExecutedCall call(std::size_t index) const {
+    return {description_of(calls.at(index)), calls.at(index)};
+  }
+  /// Adds a call with a description of its own.
+  void add(ExecutedCall call) {
+    calls.push_back({call, static_cast<std::uint32_t>(descriptions.size())});
+    descriptions.push_back(std::move(call));
+  }
 };
 
 }  // namespace plumb::results

@@ -19,6 +19,7 @@
 #include "harness/results/division/divided_variant.hpp"
 #include "harness/results/paired_round.hpp"
 #include "harness/results/results_json.hpp"
+#include "harness/results/trace/traced_losses.hpp"
 #include "harness/session/stored/enabling_command.hpp"
 #include "harness/session/stored/stored_exclusions.hpp"
 #include "harness/session/stored/stored_scaling.hpp"
@@ -88,6 +89,21 @@ void add_padded_layers(const store::Store& store, analysis::RunReport& report) {
   for (analysis::ModelReport& model : report.models) {
     analysis::add_padded_times(padded, model.limits);
   }
+}
+
+/// Reads the newest document of a model's trace that a run keeps. Empty: it keeps none.
+std::string read_trace(const store::Store& store,
+                       const results::RunId& run,
+                       const analysis::ModelInstance& instance) {
+  std::optional<results::DerivedRecord> newest;
+  for (const results::DerivedRecord& record : store.derived(run, results::kTraceRecord)) {
+    if (record.subject.starts_with(analysis::subject_of(instance) + "|") &&
+        record.subject.find('|', analysis::subject_of(instance).size() + 1) == std::string::npos &&
+        (!newest || record.computed >= newest->computed)) {
+      newest = record;
+    }
+  }
+  return newest ? newest->payload : std::string();
 }
 
 std::vector<analysis::SingleLayer> list_single_layers(const results::RunRecord& run) {
@@ -242,6 +258,10 @@ analysis::RunReport analyze_run(const Archive& archive,
     analysis::WhatIfInput input{model.instance, entry.graph, results, &scaling};
     input.workspace_cap =
         results::workspace_cap_of(run.header.environment).value_or(analysis::kDefaultWorkspaceCap);
+    entry.trace = read_trace(archive.store, run.header.id, model.instance);
+    if (!entry.trace.empty()) {
+      input.traced = results::traced_losses_from_json(entry.trace);
+    }
     entry.whatifs = analysis::compute_what_ifs(input);
     entry.waterfall = analysis::compute_waterfall(input, entry.bounds);
     analysis::add_realised_savings(entry.bounds, results, entry.whatifs);
@@ -249,6 +269,9 @@ analysis::RunReport analyze_run(const Archive& archive,
       analysis::add_plan_savings(executed->second, entry.graph, results, entry.whatifs);
     }
     for (analysis::WhatIfResult& whatif : entry.whatifs.whatifs) {
+      if (whatif.execution_mode == whatif.baseline_mode) {
+        continue;  // no mode switches it on
+      }
       whatif.command = enabling_command(run.header, model.instance, whatif.execution_mode);
       if (whatif.baseline_mode != "plain") {
         whatif.command += " --mode " + whatif.baseline_mode;

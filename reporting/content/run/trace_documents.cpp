@@ -2,8 +2,10 @@
 #include "reporting/content/run/trace_documents.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <chrono>
 #include <ostream>
 #include <string>
 #include <vector>
@@ -60,25 +62,41 @@ void write_head(const analysis::TraceReport& report, std::ostream& out) {
   }
 }
 
+/// Adds a finding to the table, and the places that it adds up.
+void add_finding(const analysis::TraceReport& report,
+                 const analysis::TraceFinding& finding,
+                 const std::string& name,
+                 Detail detail,
+                 AlignedTable& table) {
+  std::string evidence = finding.evidence;
+  if (detail == Detail::kShort && evidence.size() > kLongestEvidence) {
+    evidence = evidence.substr(0, kLongestEvidence) + "…";
+  }
+  table.add({name,
+             time_text(finding.time),
+             percent_text(finding.time, report.matched.span()),
+             layer_names(report.graph, finding.layers, kNamedLayers),
+             std::move(evidence)});
+  for (const analysis::TraceFinding& place : finding.places) {
+    if (detail == Detail::kAll) {
+      add_finding(report, place, "  place", detail, table);
+    }
+  }
+}
+
 void write_trace_findings(const analysis::TraceReport& report, std::ostream& out, Detail detail) {
   AlignedTable table({{"finding"}, {"time", true}, {"share", true}, {"layers"}, {"evidence"}});
   std::size_t shown = 0;
   std::size_t hidden = 0;
   for (const analysis::TraceFinding& finding : report.findings) {
-    if (detail == Detail::kShort && (!is_loss(finding.kind) || shown == kShownFindings)) {
+    const bool fault = is_loss(finding.kind) && !finding.minor;
+    const bool precision = finding.kind == analysis::TraceFinding::Kind::kLowerPrecision;
+    if (detail == Detail::kShort && ((!fault && !precision) || shown == kShownFindings)) {
       ++hidden;
       continue;
     }
     ++shown;
-    std::string evidence = finding.evidence;
-    if (detail == Detail::kShort && evidence.size() > kLongestEvidence) {
-      evidence = evidence.substr(0, kLongestEvidence) + "…";
-    }
-    table.add({std::string(to_text(finding.kind)),
-               time_text(finding.time),
-               percent_text(finding.time, report.matched.traced),
-               layer_names(report.graph, finding.layers, kNamedLayers),
-               std::move(evidence)});
+    add_finding(report, finding, std::string(to_text(finding.kind)), detail, table);
   }
   if (shown == 0) {
     out << "\nno findings that lose time\n";
@@ -105,7 +123,75 @@ void write_calls(const analysis::TraceReport& report, std::ostream& out) {
   table.write(out);
 }
 
+/// Writes a change with its sign.
+std::string change_text(Seconds change) {
+  return fmt::format(
+      "{}{}", change < Seconds(0.0) ? "−" : "+", time_text(std::chrono::abs(change)));
+}
+
+std::string side_text(const analysis::TraceReport& report) {
+  return report.stack.empty() ? fmt::format("{}", fmt::join(report.formats, " and "))
+                              : fmt::format("{}, mode {}", report.stack, report.mode);
+}
+
 }  // namespace
+
+void write_trace_difference(const analysis::TraceReport& before,
+                            const analysis::TraceReport& after,
+                            const analysis::TraceDifference& difference,
+                            OutputMode style,
+                            std::ostream& out,
+                            Detail detail) {
+  if (style == OutputMode::kJson) {
+    out << analysis::document_text(analysis::difference_document(before, after, difference))
+        << '\n';
+    return;
+  }
+  out << sanitize_utf8(before.model) << '\n'
+      << sanitize_utf8(fmt::format("  before      {}: {}\n  after       {}: {}\n",
+                                   side_text(before),
+                                   time_text(difference.before),
+                                   side_text(after),
+                                   time_text(difference.after)))
+      << fmt::format("  difference  {}\n\n", change_text(difference.after - difference.before));
+  AlignedTable table({{"layers"},
+                      {"before", true},
+                      {"after", true},
+                      {"computing", true},
+                      {"moving", true},
+                      {"difference", true}});
+  Seconds others{};
+  std::size_t shown = 0;
+  for (const analysis::TracedLayerDifference& each : difference.layers) {
+    if (detail == Detail::kShort && shown == kShownFindings) {
+      others += each.change();
+      continue;
+    }
+    ++shown;
+    table.add({layer_names(before.graph, each.layers, kNamedLayers),
+               time_text(each.before.computing + each.before.moving),
+               time_text(each.after.computing + each.after.moving),
+               change_text(each.after.computing - each.before.computing),
+               change_text(each.after.moving - each.before.moving),
+               change_text(each.change())});
+  }
+  if (shown < difference.layers.size()) {
+    table.add({fmt::format("{} more with --all", difference.layers.size() - shown),
+               "",
+               "",
+               "",
+               "",
+               change_text(others)});
+  }
+  const auto add_rest = [&](const char* name, Seconds analysis::RestTime::*part) {
+    const Seconds one = difference.rest_before.*part;
+    const Seconds other = difference.rest_after.*part;
+    table.add({name, time_text(one), time_text(other), "", "", change_text(other - one)});
+  };
+  add_rest("gaps", &analysis::RestTime::gaps);
+  add_rest("not matched", &analysis::RestTime::unmatched);
+  table.write(out);
+}
 
 void write_trace(const analysis::TraceReport& report,
                  OutputMode style,

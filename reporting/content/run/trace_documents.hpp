@@ -3,6 +3,7 @@
 
 #include <iosfwd>
 
+#include "harness/analysis/trace/trace_difference.hpp"
 #include "harness/analysis/trace/trace_report.hpp"
 #include "reporting/content/run/documents.hpp"
 
@@ -14,5 +15,14 @@ void write_trace(const analysis::TraceReport& report,
                  OutputMode style,
                  std::ostream& out,
                  Detail detail);
+
+/// Writes the output of `plumb trace --against`. In short, the layers that differ most; in full and
+/// in JSON all of them.
+void write_trace_difference(const analysis::TraceReport& before,
+                            const analysis::TraceReport& after,
+                            const analysis::TraceDifference& difference,
+                            OutputMode style,
+                            std::ostream& out,
+                            Detail detail);
 
 }  // namespace plumb::reporting

@@ -25,6 +25,12 @@ std::optional<int> openmp_threads() {
   return get != nullptr ? std::optional(get()) : std::nullopt;
 }
 
+std::optional<int> openmp_processors() {
+  using Get = int (*)();
+  static const auto get = loaded<Get>("omp_get_num_procs");
+  return get != nullptr ? std::optional(get()) : std::nullopt;
+}
+
 void set_openmp_threads(int count) {
   using Set = void (*)(int);
   static const auto set = loaded<Set>("omp_set_num_threads");

@@ -9,6 +9,9 @@ namespace plumb::onednn {
 /// not OpenMP's.
 [[nodiscard]] std::optional<int> openmp_threads();
 
+/// Returns how many processors OpenMP's threads may use. Returns nothing if they are not OpenMP's.
+[[nodiscard]] std::optional<int> openmp_processors();
+
 /// Sets openmp_threads() for the calling thread only. Does nothing where it is absent.
 void set_openmp_threads(int count);
 

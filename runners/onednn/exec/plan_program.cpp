@@ -289,6 +289,9 @@ std::vector<worker::TraceFile> PlanProgram::trace(std::size_t slot,
   Slot& bound = *slots_[slot];
   constexpr const char* kName = "onednn.log";
   VerboseLog log(folder / kName);
+  if (const std::optional<int> processors = openmp_processors()) {
+    log.write_threads(openmp_threads().value_or(1), *processors);
+  }
   for (std::uint64_t execution = 0; execution < executions; ++execution) {
     log.begin_execution();
     for (const std::size_t step : sequence_) {

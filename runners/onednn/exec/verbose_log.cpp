@@ -53,6 +53,10 @@ void VerboseLog::restore() noexcept {
   output_.reset();
 }
 
+void VerboseLog::write_threads(int threads, int processors) {
+  fmt::print("plumb_threads,{},{}\n", threads, processors);
+}
+
 void VerboseLog::begin_execution() {
   fmt::print("plumb_execution,begin,{:.6f}\n", seconds_since_1970());
 }

@@ -24,6 +24,8 @@ class VerboseLog {
   VerboseLog(VerboseLog&&) = delete;
   VerboseLog& operator=(VerboseLog&&) = delete;
 
+  /// Says how many threads a step has, and how many processors these may use.
+  void write_threads(int threads, int processors);
   void begin_execution();
   void end_execution();
   /// `layers` are the layers of the model that the step executes: "3+4".

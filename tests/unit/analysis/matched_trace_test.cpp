@@ -5,8 +5,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <tuple>
 
 #include "harness/analysis/trace/call_shape.hpp"
+#include "harness/analysis/trace/joined_trace.hpp"
+#include "harness/analysis/trace/trace_difference.hpp"
 #include "harness/analysis/trace/trace_findings.hpp"
 #include "harness/analysis/trace/trace_report.hpp"
 #include "tests/unit/rewrite/graph_sketch.hpp"
@@ -52,15 +55,28 @@ ExecutedCall reorder(double microseconds, const std::string& layouts) {
 
 /// Makes the calls of one execution, back to back.
 ExecutedTrace trace_of(std::vector<ExecutedCall> calls) {
-  ExecutedTrace trace{"onnxruntime", std::move(calls), {}, true, 0};
+  ExecutedTrace trace;
+  trace.format = "onnxruntime";
+  trace.timed = true;
   Seconds at{1.0};
   trace.executions.push_back({at, {}});
-  for (ExecutedCall& call : trace.calls) {
+  for (ExecutedCall& call : calls) {
     call.start = at;
     call.execution = 0;
     at += call.duration;
+    trace.add(std::move(call));
   }
   trace.executions[0].duration = at - Seconds(1.0);
+  return trace;
+}
+
+/// Makes the log of a library, without executions and times of day.
+ExecutedTrace log_of(const std::vector<ExecutedCall>& calls) {
+  ExecutedTrace trace;
+  trace.format = "onednn";
+  for (const ExecutedCall& call : calls) {
+    trace.add(call);
+  }
   return trace;
 }
 
@@ -73,7 +89,8 @@ const TraceFinding* find(const std::vector<TraceFinding>& findings, TraceFinding
 TEST(MatchedTrace, calls_match_by_name_and_layers_without_a_call_are_fused) {
   const model::Graph graph = two_convolutions();
   const MatchedTrace matched = match_trace(
-      graph, trace_of({call_of("FusedConv", "conv1", 10), call_of("Conv", "conv2_nchwc", 5)}));
+      graph,
+      trace_of({call_of("FusedConv", "fused conv1", 10), call_of("Conv", "conv2_nchwc", 5)}));
   ASSERT_EQ(matched.calls.size(), 2U);
   EXPECT_THAT(matched.calls[0].layers, ElementsAre(0, 1));
   EXPECT_THAT(matched.calls[1].layers, ElementsAre(2, 3));
@@ -103,7 +120,7 @@ TEST(MatchedTrace, a_log_of_a_library_hides_nothing) {
   const model::Graph graph = two_convolutions();
   ExecutedCall call = call_of("convolution", "", 5);
   call.problem = "mb1_ic16oc32_ih8oh8kh1sh1dh0ph0_iw8ow8kw1sw1dw0pw0";
-  ExecutedTrace trace{"onednn", {call}, {}, false, 0};
+  ExecutedTrace trace = log_of({call});
   const MatchedTrace matched = match_trace(graph, trace);
   EXPECT_THAT(matched.calls[0].layers, ElementsAre(2));
   EXPECT_TRUE(matched.partial);
@@ -111,23 +128,26 @@ TEST(MatchedTrace, a_log_of_a_library_hides_nothing) {
 }
 
 TEST(MatchedTrace, the_execution_of_median_time_counts) {
-  ExecutedTrace trace{"onnxruntime", {}, {}, true, 0};
-  for (std::size_t i = 0; i < 3; ++i) {
+  ExecutedTrace trace;
+  trace.format = "onnxruntime";
+  for (std::uint32_t i = 0; i < 3; ++i) {
     trace.executions.push_back({Seconds(static_cast<double>(i)), Seconds(i == 0 ? 9.0 : 0.1)});
     ExecutedCall call = call_of("Conv", "conv1", static_cast<double>(10 * (i + 1)));
     call.execution = i;
-    trace.calls.push_back(call);
+    trace.add(call);
+    trace.calls.back().description = 0;
   }
   trace.executions[2].duration = Seconds(0.2);
   const MatchedTrace matched = match_trace(two_convolutions(), trace);
   ASSERT_EQ(matched.calls.size(), 1U);
   EXPECT_EQ(matched.calls[0].call.execution, 2U);
+  EXPECT_NEAR(matched.calls[0].typical.count(), 20e-6, 1e-12) << "of 10, 20 and 30";
   EXPECT_EQ(matched.executions, 3U);
 }
 
 TEST(MatchedTrace, layers_that_a_worker_named_count_and_others_are_dropped) {
   ExecutedCall call = call_of("convolution", "", 5);
-  call.layers = {2, 3, 99};
+  call.layers = std::vector<std::size_t>{2, 3, 99};
   const MatchedTrace matched = match_trace(two_convolutions(), trace_of({call}));
   EXPECT_THAT(matched.calls[0].layers, ElementsAre(2, 3));
 }
@@ -140,12 +160,93 @@ TEST(TraceFindings, a_missed_fusion_costs_the_calls_beside_the_longest) {
                                                      call_of("Conv", "conv2", 5),
                                                      call_of("Relu", "relu2", 1)}));
   const std::vector<TraceFinding> findings = find_trace_findings(graph, matched);
-  ASSERT_EQ(findings.size(), 2U);
+  ASSERT_EQ(findings.size(), 1U);
   EXPECT_EQ(findings[0].kind, TraceFinding::Kind::kMissedFusion);
-  EXPECT_NEAR(findings[0].time.count(), 3e-6, 1e-12);
-  EXPECT_THAT(findings[0].layers, ElementsAre(0, 1));
+  EXPECT_NEAR(findings[0].time.count(), 4e-6, 1e-12);
+  EXPECT_THAT(findings[0].layers, ElementsAre(0, 1, 2, 3));
   EXPECT_THAT(findings[0].evidence, HasSubstr("2 calls instead of one"));
   EXPECT_EQ(find(findings, TraceFinding::Kind::kFusion), nullptr);
+}
+
+TEST(TraceFindings, missed_fusions_of_a_rule_are_one_finding_with_its_places) {
+  const model::Graph graph = two_convolutions();
+  const std::vector<TraceFinding> findings =
+      find_trace_findings(graph,
+                          match_trace(graph,
+                                      trace_of({call_of("Conv", "conv1", 10),
+                                                call_of("Relu", "relu1", 3),
+                                                call_of("Conv", "conv2", 5),
+                                                call_of("Relu", "relu2", 4)})));
+  ASSERT_EQ(findings.size(), 1U);
+  EXPECT_NEAR(findings[0].time.count(), 7e-6, 1e-12);
+  EXPECT_THAT(findings[0].layers, ElementsAre(0, 1, 2, 3));
+  EXPECT_THAT(findings[0].evidence, HasSubstr("conv_activation: 2 times"));
+  ASSERT_EQ(findings[0].places.size(), 2U);
+  EXPECT_THAT(findings[0].places[0].layers, ElementsAre(2, 3)) << "the longest first";
+}
+
+TEST(TraceFindings, threads_without_processors_are_oversubscribed) {
+  const model::Graph graph = two_convolutions();
+  ExecutedTrace trace = trace_of({call_of("FusedConv", "conv1", 10)});
+  trace.threads = 8;
+  trace.processors = 8;
+  EXPECT_EQ(find(find_trace_findings(graph, match_trace(graph, trace)),
+                 TraceFinding::Kind::kOversubscribed),
+            nullptr);
+  trace.processors = 2;
+  const std::vector<TraceFinding> findings = find_trace_findings(graph, match_trace(graph, trace));
+  const TraceFinding* const found = find(findings, TraceFinding::Kind::kOversubscribed);
+  ASSERT_NE(found, nullptr);
+  EXPECT_THAT(found->evidence, HasSubstr("8 threads on 2 processors"));
+  EXPECT_NEAR(found->time.count(), 7.5e-6, 1e-12);
+  EXPECT_EQ(compute_gain(*found), Seconds(0.0)) << "an estimate is no gain";
+}
+
+TEST(TraceFindings, a_reorder_of_the_inputs_or_of_little_time_is_minor) {
+  const model::Graph graph = two_convolutions();
+  for (const auto& [inside, time, minor] :
+       {std::tuple{true, 0.04, true}, std::tuple{true, 0.2, false}, std::tuple{false, 4.0, true}}) {
+    std::vector<ExecutedCall> calls{call_of("FusedConv", "conv1", 10),
+                                    call_of("FusedConv", "conv2", 5)};
+    calls.insert(calls.begin() + (inside ? 1 : 0), reorder(time, "src:abcd dst:aBcd16b"));
+    const std::vector<TraceFinding> findings =
+        find_trace_findings(graph, match_trace(graph, trace_of(calls)));
+    const TraceFinding* const found = find(findings, TraceFinding::Kind::kReorder);
+    ASSERT_NE(found, nullptr);
+    EXPECT_EQ(found->minor, minor) << time;
+    EXPECT_EQ(compute_gain(*found) > Seconds(0.0), !minor);
+  }
+}
+
+TEST(TraceFindings, gaps_are_within_the_execution_and_no_time_of_the_profiler) {
+  const model::Graph graph = two_convolutions();
+  ExecutedTrace trace =
+      trace_of({call_of("FusedConv", "conv1", 10), call_of("FusedConv", "conv2", 5)});
+  trace.executions[0].duration += Seconds(30e-6);
+  trace.calls[1].start = Seconds(100.0);  // of another clock
+  const MatchedTrace matched = match_trace(graph, trace);
+  std::vector<TraceFinding> findings = find_trace_findings(graph, matched);
+  ASSERT_NE(find(findings, TraceFinding::Kind::kGap), nullptr);
+  EXPECT_LE(find(findings, TraceFinding::Kind::kGap)->time, matched.span());
+  findings = find_trace_findings(graph, matched, {}, Seconds(20e-6));
+  ASSERT_NE(find(findings, TraceFinding::Kind::kGap), nullptr);
+  EXPECT_NEAR(find(findings, TraceFinding::Kind::kGap)->time.count(), 5e-6, 1e-12);
+  findings = find_trace_findings(graph, matched, {}, Seconds(14e-6));
+  EXPECT_EQ(find(findings, TraceFinding::Kind::kGap), nullptr);
+}
+
+TEST(TraceFindings, a_fused_call_is_compared_with_the_fused_variants) {
+  const model::Graph graph = two_convolutions();
+  ExecutedCall call = call_of("convolution", "conv1", 10);
+  call.implementation = "jit:sse41";
+  const MatchedTrace matched =
+      match_trace(graph, trace_of({call, call_of("FusedConv", "conv2", 5)}));
+  const std::vector<FastestVariant> fastest{{{0}, "jit:avx512_core", Seconds(1e-6)},
+                                            {{0, 1}, "jit:avx512_core", Seconds(4e-6)}};
+  const std::vector<TraceFinding> findings = find_trace_findings(graph, matched, fastest);
+  const TraceFinding* const found = find(findings, TraceFinding::Kind::kSlowerVariant);
+  ASSERT_NE(found, nullptr);
+  EXPECT_NEAR(found->time.count(), 6e-6, 1e-12);
 }
 
 TEST(TraceFindings, reorders_pads_and_copies_are_told_apart) {
@@ -155,11 +256,11 @@ TEST(TraceFindings, reorders_pads_and_copies_are_told_apart) {
   ExecutedCall copy = call_of("aten::copy_", "", 1);
   copy.kind = ExecutedCall::Kind::kCopy;
   const MatchedTrace matched = match_trace(graph,
-                                           trace_of({reorder(4, "src:abcd dst:aBcd16b"),
-                                                     reorder(6, "src:abcd dst:ABcd16b16a"),
+                                           trace_of({reorder(6, "src:abcd dst:ABcd16b16a"),
                                                      pad,
                                                      call_of("FusedConv", "conv1", 10),
                                                      copy,
+                                                     reorder(4, "src:abcd dst:aBcd16b"),
                                                      call_of("FusedConv", "conv2", 5)}));
   EXPECT_THAT(matched.calls[0].layers, ElementsAre(0));
   EXPECT_THAT(matched.calls[4].layers, ElementsAre(2));
@@ -185,7 +286,7 @@ TEST(TraceFindings, types_gaps_and_variants_are_compared) {
   ExecutedTrace trace = trace_of({lower, call_of("Conv", "conv2", 5), call_of("Relu", "relu2", 1)});
   trace.executions[0].duration += Seconds(20e-6);
   const MatchedTrace matched = match_trace(graph, trace);
-  const std::vector<FastestVariant> fastest{{2, "impl=brgconv", Seconds(2e-6)}};
+  const std::vector<FastestVariant> fastest{{{2}, "impl=brgconv", Seconds(2e-6)}};
   std::vector<TraceFinding> findings = find_trace_findings(graph, matched, fastest);
   ASSERT_NE(find(findings, TraceFinding::Kind::kLowerPrecision), nullptr);
   EXPECT_THAT(find(findings, TraceFinding::Kind::kLowerPrecision)->evidence,
@@ -211,14 +312,14 @@ TEST(JoinedTraces, a_library_tells_the_implementation_and_reorders_of_calls) {
   library.implementation = "brgconv:avx512_core";
   const ExecutedTrace joined =
       join_traces(trace_of({first, call_of("aten::relu", "", 1), second}),
-                  {"onednn", {reorder(5, "src:abcd dst:ABcd16b16a"), library}, {}, false, 0});
+                  log_of({reorder(5, "src:abcd dst:ABcd16b16a"), library}));
   ASSERT_EQ(joined.calls.size(), 4U);
-  EXPECT_EQ(joined.calls[0].implementation, "");
-  EXPECT_EQ(joined.calls[2].kind, ExecutedCall::Kind::kReorder);
-  EXPECT_EQ(joined.calls[3].implementation, "brgconv:avx512_core");
-  EXPECT_NEAR(joined.calls[3].duration.count(), 15e-6, 1e-12);
+  EXPECT_EQ(joined.call(0).implementation, "");
+  EXPECT_EQ(joined.call(2).kind, ExecutedCall::Kind::kReorder);
+  EXPECT_EQ(joined.call(3).implementation, "brgconv:avx512_core");
+  EXPECT_NEAR(joined.call(3).duration.count(), 15e-6, 1e-12);
   Seconds sum{};
-  for (const ExecutedCall& call : joined.calls) {
+  for (const results::TracedCall& call : joined.calls) {
     sum += call.duration;
   }
   EXPECT_NEAR(sum.count(), 31e-6, 1e-12) << "joining moves time and adds none";
@@ -242,6 +343,42 @@ TEST(TraceReport, both_timelines_are_written) {
   EXPECT_EQ(executed, 2U);
   EXPECT_EQ(expected, 4U);
   EXPECT_EQ(trace_document(report)["calls"].size(), 2U);
+  std::size_t against = 0;
+  const Json both = perfetto_document(report, &report);
+  for (const Json& event : both["traceEvents"]) {
+    against += event["ph"] == "X" && event["pid"] == 3 ? 1U : 0U;
+  }
+  EXPECT_EQ(against, 2U);
+}
+
+TEST(TraceDifference, layers_that_either_execution_fuses_are_compared_together) {
+  const model::Graph graph = two_convolutions();
+  const MatchedTrace before = match_trace(graph,
+                                          trace_of({call_of("Conv", "conv1", 10),
+                                                    call_of("Relu", "relu1", 3),
+                                                    call_of("Conv", "conv2", 5),
+                                                    call_of("Relu", "relu2", 4)}));
+  ExecutedTrace fused = trace_of({reorder(2, "src:abcd dst:aBcd16b"),
+                                  call_of("FusedConv", "conv1", 9),
+                                  call_of("FusedConv", "conv2", 5),
+                                  call_of("other", "", 1)});
+  fused.executions[0].duration += Seconds(6e-6);
+  const MatchedTrace after = match_trace(graph, fused);
+  const TraceDifference difference = compute_trace_difference(graph, before, after);
+  ASSERT_EQ(difference.layers.size(), 2U);
+  EXPECT_THAT(difference.layers[0].layers, ElementsAre(2, 3));
+  EXPECT_NEAR(difference.layers[0].change().count(), -4e-6, 1e-12);
+  EXPECT_THAT(difference.layers[1].layers, ElementsAre(0, 1));
+  EXPECT_NEAR(difference.layers[1].after.moving.count(), 2e-6, 1e-12);
+  EXPECT_NEAR(difference.rest_after.gaps.count(), 6e-6, 1e-12);
+  EXPECT_NEAR(difference.rest_after.unmatched.count(), 1e-6, 1e-12);
+  Seconds sum = difference.rest_after.gaps - difference.rest_before.gaps +
+                difference.rest_after.unmatched - difference.rest_before.unmatched;
+  for (const TracedLayerDifference& each : difference.layers) {
+    sum += each.change();
+  }
+  EXPECT_NEAR((difference.after - difference.before).count(), 1e-6, 1e-12);
+  EXPECT_NEAR(sum.count(), 1e-6, 1e-12) << "all of the difference is told";
 }
 
 TEST(CallShape, products_of_onednn_fit_by_their_dimensions) {

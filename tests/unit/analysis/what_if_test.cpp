@@ -62,6 +62,7 @@ TEST(WhatIf, table_asks_each_question_once) {
                           "graph_capture",
                           "parallel_branches",
                           "co_schedule",
+                          "framework",
                           "all_sequential",
                           "all"));
   for (const WhatIf& row : what_ifs()) {
@@ -337,6 +338,35 @@ TEST(WhatIf, graph_capture_is_told_by_executions_only) {
   EXPECT_THAT(result.why_not, HasSubstr("in the modes eager and captured first"));
   EXPECT_EQ(result.execution_mode, "captured");
   EXPECT_EQ(result.baseline_mode, "eager");
+}
+
+TEST(WhatIf, framework_saves_what_the_findings_of_a_trace_lost) {
+  const model::Graph graph = product_and_relu();
+  const ModelInstance instance{.model = "m"};
+  RowBuilder b;
+  const ResultSet results(b.rows());
+  WhatIfInput input(instance, graph, results);
+  EXPECT_THAT(framework_what_if(input).why_not, HasSubstr("plumb trace m --run RUN"));
+  EXPECT_FALSE(framework_what_if(input).applies);
+  input.traced =
+      plumb::results::TracedLosses{.mode = "plain",
+                                   .stack = "default",
+                                   .span = Seconds(200e-6),
+                                   .untraced = Seconds(100e-6),
+                                   .losses = {{"reorder", Seconds(20e-6), {"a", "b"}, "1 call"},
+                                              {"gap", Seconds(60e-6), {}, "2 gaps"}}};
+  const WhatIfResult result = framework_what_if(input);
+  EXPECT_EQ(result.why_not, "");
+  EXPECT_NEAR(microseconds(result.baseline.value()), 100.0, 1e-9);
+  EXPECT_NEAR(microseconds(result.predicted.value()), 60.0, 1e-9) << "half of 20 and of 60";
+  ASSERT_THAT(result.layers, SizeIs(2));
+  EXPECT_EQ(result.layers[0].change, "gap: 2 gaps");
+  EXPECT_EQ(result.layers[1].layer, "a");
+  EXPECT_THAT(result.mode, HasSubstr("default in the mode plain"));
+  input.traced->losses[1].gain = Seconds(1.0);
+  EXPECT_EQ(framework_what_if(input).predicted, Seconds(0.0)) << "findings overlap";
+  input.traced->span = Seconds(0.0);
+  EXPECT_THAT(framework_what_if(input).why_not, HasSubstr("no times"));
 }
 
 TEST(WhatIf, channels_last_is_predicted_by_its_execution_only) {

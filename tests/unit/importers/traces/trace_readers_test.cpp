@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <zlib.h>
@@ -8,6 +9,7 @@
 #include <string>
 
 #include "harness/base/error.hpp"
+#include "harness/importers/traces/cuda_library_log.hpp"
 #include "harness/importers/traces/event_trace.hpp"
 #include "harness/importers/traces/nested_calls.hpp"
 #include "harness/importers/traces/onednn_log.hpp"
@@ -47,9 +49,9 @@ constexpr const char* kVersion0 =
 TEST(OnednnLog, reads_the_older_form) {
   const ExecutedTrace trace = read_log(kVersion0);
   ASSERT_EQ(trace.calls.size(), 2U);
-  EXPECT_EQ(trace.calls[0].kind, ExecutedCall::Kind::kReorder);
-  EXPECT_EQ(trace.calls[0].duration, Seconds(0.25e-3));
-  const ExecutedCall& conv = trace.calls[1];
+  EXPECT_EQ(trace.call(0).kind, ExecutedCall::Kind::kReorder);
+  EXPECT_EQ(trace.call(0).duration, Seconds(0.25e-3));
+  const ExecutedCall conv = trace.call(1);
   EXPECT_EQ(conv.kind, ExecutedCall::Kind::kCompute);
   EXPECT_EQ(conv.operation, "convolution");
   EXPECT_EQ(conv.implementation, "jit:avx512_core");
@@ -71,11 +73,11 @@ TEST(OnednnLog, reads_version_1_with_time_stamps) {
       "onednn_verbose,v1,primitive,create:cache_hit,cpu,matmul,x,undef,,,,,0.01\n"
       "onednn_verbose,v1,graph,exec,cpu,100002,x,y,z,,,,,0.01\n");
   ASSERT_EQ(trace.calls.size(), 2U);
-  EXPECT_EQ(trace.calls[0].kind, ExecutedCall::Kind::kCreation);
-  EXPECT_THAT(trace.calls[1].types, ElementsAre("f32", "bf16"));
-  EXPECT_EQ(trace.calls[1].layouts, "src:ab wei:BA16a64b");
+  EXPECT_EQ(trace.call(0).kind, ExecutedCall::Kind::kCreation);
+  EXPECT_THAT(trace.call(1).types, ElementsAre("f32", "bf16"));
+  EXPECT_EQ(trace.call(1).layouts, "src:ab wei:BA16a64b");
   EXPECT_TRUE(trace.timed);
-  EXPECT_EQ(trace.calls[1].start, Seconds(1.7e9 + 1.0));
+  EXPECT_EQ(trace.call(1).start, Seconds(1.7e9 + 1.0));
 }
 
 TEST(OnednnLog, the_template_says_where_a_field_is) {
@@ -83,9 +85,9 @@ TEST(OnednnLog, the_template_says_where_a_field_is) {
       "onednn_verbose,info,prim_template:operation,primitive,exec_time,implementation\n"
       "dnnl_verbose,exec,eltwise,7,jit\n");
   ASSERT_EQ(trace.calls.size(), 1U);
-  EXPECT_EQ(trace.calls[0].operation, "eltwise");
-  EXPECT_EQ(trace.calls[0].implementation, "jit");
-  EXPECT_EQ(trace.calls[0].duration, Seconds(7e-3));
+  EXPECT_EQ(trace.call(0).operation, "eltwise");
+  EXPECT_EQ(trace.call(0).implementation, "jit");
+  EXPECT_EQ(trace.call(0).duration, Seconds(7e-3));
 }
 
 TEST(OnednnLog, a_worker_says_which_layers_a_step_has) {
@@ -99,14 +101,14 @@ TEST(OnednnLog, a_worker_says_which_layers_a_step_has) {
       "plumb_execution,end,102\n"
       "onednn_verbose,exec,cpu,eltwise,jit,undef,,,,1,0.5\n");
   ASSERT_EQ(trace.calls.size(), 3U);
-  EXPECT_THAT(trace.calls[0].layers.value(), ElementsAre(3, 4));
-  EXPECT_EQ(trace.calls[0].start, Seconds(100.5));
-  EXPECT_EQ(trace.calls[0].execution, 0U);
-  EXPECT_EQ(trace.calls[1].operation, "kernel");
-  EXPECT_THAT(trace.calls[1].layers.value(), ElementsAre(5));
-  EXPECT_EQ(trace.calls[1].duration, Seconds(0.002));
-  EXPECT_FALSE(trace.calls[2].execution);
-  EXPECT_FALSE(trace.calls[2].layers);
+  EXPECT_THAT(trace.call(0).layers.value(), ElementsAre(3, 4));
+  EXPECT_EQ(trace.call(0).start, Seconds(100.5));
+  EXPECT_EQ(trace.call(0).execution, 0U);
+  EXPECT_EQ(trace.call(1).operation, "kernel");
+  EXPECT_THAT(trace.call(1).layers.value(), ElementsAre(5));
+  EXPECT_EQ(trace.call(1).duration, Seconds(0.002));
+  EXPECT_FALSE(trace.call(2).execution);
+  EXPECT_FALSE(trace.call(2).layers);
   ASSERT_EQ(trace.executions.size(), 1U);
   EXPECT_EQ(trace.executions[0].duration, Seconds(2.0));
 }
@@ -121,7 +123,28 @@ TEST(OnednnLog, counts_broken_lines_and_bounds_long_ones) {
       std::string(5000, 'y') + ",undef,,,,1,1\n");
   EXPECT_EQ(trace.left_out, 5U);
   ASSERT_EQ(trace.calls.size(), 1U);
-  EXPECT_EQ(trace.calls[0].implementation.size(), kMaxTraceText);
+  EXPECT_EQ(trace.call(0).implementation.size(), kMaxTraceText);
+}
+
+TEST(OnednnLog, calls_that_differ_in_times_alone_share_a_description) {
+  std::string text;
+  for (std::size_t i = 0; i < 2000; ++i) {
+    text += fmt::format("onednn_verbose,exec,cpu,eltwise,jit,undef,,,,{},0.{}\n", i % 2, i);
+  }
+  const ExecutedTrace trace = read_log(text);
+  ASSERT_EQ(trace.calls.size(), 2000U) << "lines that lie across blocks count as well";
+  EXPECT_EQ(trace.descriptions.size(), 2U);
+  EXPECT_EQ(trace.call(3).problem, "1");
+  EXPECT_DOUBLE_EQ(trace.call(3).duration.count(), 0.3e-3);
+}
+
+TEST(OnednnLog, says_how_many_threads_and_processors_there_were) {
+  EXPECT_EQ(read_log("onednn_verbose,v1,info,cpu,runtime:OpenMP,nthr:8\n").threads, 8U);
+  const ExecutedTrace trace = read_log(
+      "plumb_threads,4,2\nplumb_threads\nplumb_threads,x,-1\n"
+      "plumb_threads,4,2\n");
+  EXPECT_EQ(trace.threads, 4U);
+  EXPECT_EQ(trace.processors, 2U);
 }
 
 constexpr const char* kProfile = R"([
@@ -139,15 +162,25 @@ TEST(EventTrace, reads_a_profile_of_the_onnx_runtime) {
   EXPECT_EQ(trace.format, "onnxruntime");
   ASSERT_EQ(trace.calls.size(), 2U);
   EXPECT_EQ(trace.left_out, 1U);
-  EXPECT_EQ(trace.calls[0].name, "conv1");
-  EXPECT_EQ(trace.calls[0].operation, "Conv");
-  EXPECT_EQ(trace.calls[0].implementation, "CPUExecutionProvider");
-  EXPECT_THAT(trace.calls[0].inputs, ElementsAre(ElementsAre(1, 3, 8, 8), ElementsAre(4, 3, 3, 3)));
-  EXPECT_THAT(trace.calls[0].types, ElementsAre("float", "float"));
-  EXPECT_EQ(trace.calls[0].execution, 0U);
-  EXPECT_EQ(trace.calls[1].kind, ExecutedCall::Kind::kReorder);
+  EXPECT_EQ(trace.call(0).name, "conv1");
+  EXPECT_EQ(trace.call(0).operation, "Conv");
+  EXPECT_EQ(trace.call(0).implementation, "CPUExecutionProvider");
+  EXPECT_THAT(trace.call(0).inputs, ElementsAre(ElementsAre(1, 3, 8, 8), ElementsAre(4, 3, 3, 3)));
+  EXPECT_THAT(trace.call(0).types, ElementsAre("float", "float"));
+  EXPECT_EQ(trace.call(0).execution, 0U);
+  EXPECT_EQ(trace.call(1).kind, ExecutedCall::Kind::kReorder);
   ASSERT_EQ(trace.executions.size(), 1U);
   EXPECT_DOUBLE_EQ(trace.executions[0].duration.count(), 100e-6);
+}
+
+TEST(EventTrace, reads_the_threads_and_processors_of_calls) {
+  const ExecutedTrace trace = read_events(
+      R"([{"cat":"Node","pid":1,"tid":1,"dur":30,"ts":10,"ph":"X","name":"c_kernel_time","args":{
+"op_name":"Conv","thread_scheduling_stats":{"main_thread":{"thread_pool_name":"session-0-intra-op",
+"thread_id":"7","block_size":[1,2],"core":1,"Run":5,"Wait":6},
+"sub_threads":{"8":{"num_run":3,"core":0},"9":{"num_run":1,"core":1}}}}}])");
+  EXPECT_EQ(trace.threads, 3U);
+  EXPECT_EQ(trace.processors, 2U);
 }
 
 constexpr const char* kKineto = R"({"schemaVersion":1,"deviceProperties":[],"traceEvents":[
@@ -165,14 +198,14 @@ TEST(EventTrace, reads_the_outermost_operators_of_kineto_and_copies_within) {
   const ExecutedTrace trace = read_events(kKineto);
   EXPECT_EQ(trace.format, "kineto");
   ASSERT_EQ(trace.calls.size(), 4U);
-  EXPECT_EQ(trace.calls[0].operation, "aten::conv2d");
-  EXPECT_NEAR(trace.calls[0].duration.count(), 40e-6, 1e-12);
-  ASSERT_GE(trace.calls[0].inputs.size(), 2U);
-  EXPECT_THAT(trace.calls[0].inputs[1], ElementsAre(4, 3, 3, 3));
-  EXPECT_EQ(trace.calls[1].operation, "aten::clone");
-  EXPECT_EQ(trace.calls[1].kind, ExecutedCall::Kind::kCopy);
-  EXPECT_EQ(trace.calls[1].name, "aten::conv2d");
-  EXPECT_EQ(trace.calls[3].operation, "aten::relu_");
+  EXPECT_EQ(trace.call(0).operation, "aten::conv2d");
+  EXPECT_NEAR(trace.call(0).duration.count(), 40e-6, 1e-12);
+  ASSERT_GE(trace.call(0).inputs.size(), 2U);
+  EXPECT_THAT(trace.call(0).inputs[1], ElementsAre(4, 3, 3, 3));
+  EXPECT_EQ(trace.call(1).operation, "aten::clone");
+  EXPECT_EQ(trace.call(1).kind, ExecutedCall::Kind::kCopy);
+  EXPECT_EQ(trace.call(1).name, "aten::conv2d");
+  EXPECT_EQ(trace.call(3).operation, "aten::relu_");
 }
 
 TEST(EventTrace, refuses_what_is_none) {
@@ -185,12 +218,87 @@ TEST(EventTrace, refuses_what_is_none) {
   EXPECT_TRUE(read_events("[]").calls.empty());
 }
 
+constexpr const char* kCudnn =
+    "I! CuDNN (v91900 56) function cudnnSetTensor4dDescriptor() called:\n"
+    "i!     n: type=int; val=1;\n\n\n"
+    "I! CuDNN (v91900 56) function cudnnConvolutionForward() called:\n"
+    "i!     handle: type=cudnnHandle_t; val=NULL_PTR;\n"
+    "i!     xDesc: type=cudnnTensorDescriptor_t:\n"
+    "i!         dataType: type=cudnnDataType_t; val=CUDNN_DATA_FLOAT (0);\n"
+    "i!         dimA: type=int; val=[1,3,224,224];\n"
+    "i!         strideA: type=int; val=[150528,1,672,3];\n"
+    "i!     wDesc: type=cudnnFilterDescriptor_t:\n"
+    "i!         dataType: type=cudnnDataType_t; val=CUDNN_DATA_FLOAT (0);\n"
+    "i!         dimA: type=int; val=[64,3,7,7];\n"
+    "i!     algo: type=cudnnConvolutionFwdAlgo_t; val=CUDNN_CONVOLUTION_FWD_ALGO_GEMM (2);\n"
+    "i! Time: 2026-11-20T23:21:32.559301 (0d+0h+0m+0s since start)\n\n\n"
+    "I! CuDNN (v91900 56) function cudnnTransformTensor() called:\n";
+
+ExecutedTrace read_cuda_log(const std::string& text) {
+  std::istringstream in(text);
+  return read_cuda_library_log(in);
+}
+
+TEST(CudaLibraryLog, reads_operations_of_cudnn) {
+  const ExecutedTrace trace = read_cuda_log(kCudnn);
+  EXPECT_EQ(trace.format, "cudnn");
+  ASSERT_EQ(trace.calls.size(), 2U) << "a descriptor is no call";
+  const ExecutedCall conv = trace.call(0);
+  EXPECT_EQ(conv.operation, "convolution");
+  EXPECT_EQ(conv.implementation, "cudnnConvolutionForward CUDNN_CONVOLUTION_FWD_ALGO_GEMM");
+  EXPECT_THAT(conv.inputs, ElementsAre(ElementsAre(1, 3, 224, 224), ElementsAre(64, 3, 7, 7)));
+  EXPECT_THAT(conv.types, ElementsAre("float", "float"));
+  EXPECT_EQ(conv.layouts, "src:acdb");
+  EXPECT_EQ(trace.call(1).kind, ExecutedCall::Kind::kReorder);
+}
+
+TEST(CudaLibraryLog, reads_products_of_both_interfaces_of_cublas) {
+  const ExecutedTrace trace = read_cuda_log(
+      "I! cuBLAS (v13.1.0) function cublasStatus_t cublasSgemm_v2(cublasHandle_t, int, float*, "
+      "int) "
+      "called:\n"
+      "i!  m: type=int; val=1000\ni!  n: type=int; val=8\ni!  k: type=int; val=512\n"
+      "[2025-11-03 19:02:38][cublasLt][557785][Trace][cublasLtMatmul] A=0X1 Adesc=[type=R_16BF "
+      "rows=1024 cols=64 ld=1024] B=0X2 Bdesc=[type=R_16BF rows=1024 cols=8 ld=1024] C=0X0 "
+      "Cdesc=[type=R_16BF rows=64 cols=8 ld=64] D=0X3 Ddesc=[type=R_16BF rows=64 cols=8 ld=64] "
+      "computeDesc=[computeType=COMPUTE_32F scaleType=R_32F transa=OP_T epilogue=EPILOGUE_BIAS] "
+      "algo=[algoId=66 tile=MATMUL_TILE_128x128]\n"
+      "[2025-11-03 19:02:38][cublasLt][557785][Api][cublasLtMatmulDescCreate] matmulDesc=0X7\n");
+  EXPECT_EQ(trace.format, "cublas");
+  ASSERT_EQ(trace.calls.size(), 2U);
+  EXPECT_EQ(trace.call(0).operation, "matmul");
+  EXPECT_EQ(trace.call(0).implementation, "cublasSgemm_v2");
+  EXPECT_EQ(trace.call(0).problem, "8x512:512x1000");
+  EXPECT_EQ(trace.call(1).problem, "8x1024:1024x64");
+  EXPECT_EQ(trace.call(1).implementation,
+            "cublasLtMatmul algoId=66 tile=MATMUL_TILE_128x128 EPILOGUE_BIAS");
+  EXPECT_THAT(trace.call(1).types, ElementsAre("bfloat16"));
+}
+
+TEST(CudaLibraryLog, what_is_broken_is_no_call) {
+  for (const char* const text :
+       {"", "I! \n", "i! x", "I! CuDNN function cudnnAddTensor", "[1][cublasLt]["}) {
+    EXPECT_LE(read_cuda_log(text).calls.size(), 1U) << text;
+  }
+  std::string many = "I! CuDNN (v1) function cudnnConvolutionForward() called:\n";
+  for (int i = 0; i < 1000; ++i) {
+    many += fmt::format("i!     x{}: type=int; val=[1,{}];\n", i, std::string(1000, '9'));
+  }
+  EXPECT_EQ(read_cuda_log(many).calls.size(), 1U);
+}
+
 TEST(TraceFile, knows_a_format_by_its_content_also_when_compressed) {
   const TemporaryFolder folder;
   const std::filesystem::path plain = folder.path() / "a.log";
   std::ofstream(plain) << kVersion0;
   EXPECT_EQ(read_trace_file(plain).format, "onednn");
   const std::filesystem::path packed = folder.path() / "b.json.gz";
+  const std::filesystem::path cudnn = folder.path() / "c.log";
+  std::ofstream(cudnn) << "words before\n" << kCudnn;
+  EXPECT_EQ(read_trace_file(cudnn).format, "cudnn");
+  const std::filesystem::path cublas = folder.path() / "d.log";
+  std::ofstream(cublas) << "[2025-11-03 19:02:38][cublasLt][1][Trace][cublasLtMatmul] A=0X1\n";
+  EXPECT_EQ(read_trace_file(cublas).format, "cublas");
   gzFile file = gzopen(packed.c_str(), "wb");
   gzputs(file, kKineto);
   gzclose(file);

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/analysis/bounds/result_set.hpp"
+#include "harness/analysis/trace/trace_report.hpp"
+#include "harness/cli/command.hpp"
+#include "harness/session/stored/run_record.hpp"
+#include "harness/store/store.hpp"
+#include "harness/suite/suite.hpp"
+
+namespace plumb::cli {
+
+/// Where a trace comes from: a worker that makes it, or files.
+struct TraceSource {
+  std::vector<std::string> files;  ///< traces from elsewhere; none: one is made
+  std::string stack = "default";
+  std::string mode = "fusion";
+  int threads = 1;
+  std::string device;
+  std::uint64_t executions = 11;
+  std::string timeout = "5m";
+  std::string folder;  ///< for the raw trace; empty: it is not kept
+};
+
+/// Run of a store that helps to judge a trace.
+struct StoredRun {
+  std::unique_ptr<store::Store> store;
+  results::RunRecord record;
+  analysis::ResultSet results;
+};
+
+/// Opens the named run. Empty name: none.
+[[nodiscard]] std::optional<StoredRun> open_run(const CommandContext& context,
+                                                const std::string& name);
+
+/// Makes or reads the trace of a model, matches its calls and finds what they do otherwise than the
+/// model needs. Throws Error{kUser} if the model cannot be traced so.
+[[nodiscard]] analysis::TraceReport trace_execution(const CommandContext& context,
+                                                    const TraceSource& source,
+                                                    const suite::ResolvedSuite::Model& model,
+                                                    const std::optional<StoredRun>& run);
+
+}  // namespace plumb::cli

@@ -29,6 +29,16 @@ setTimeout(() => {
     (set.type || chart.config.type) === 'bar' && set.data.some((value) => typeof value === 'number')).length : 0;
   document.body.dataset.bars = Object.values(Chart.instances).reduce((sum, chart) => sum + fromTheEnd(chart), 0);
 }, 300);"""
+# A convolution and its Relu, each by a call of its own.
+CALLS = """plumb_execution,begin,100
+plumb_step,0,100.0000,0
+onednn_verbose,exec,cpu,convolution,<b>jit,forward,,,,1,0.5
+plumb_step_end,0.0005
+plumb_step,1,100.0006,1
+onednn_verbose,exec,cpu,eltwise,jit,forward,,,,1,0.1
+plumb_step_end,0.0001
+plumb_execution,end,100.001
+"""
 HOSTILE_FILE = "<u>evil & co --><s>.onnx"
 
 
@@ -56,6 +66,8 @@ class Report(unittest.TestCase):
                          '[[exclude]]\ncase = "inception-v1|*"\nreason = "<i>slow"\nwho = "ann"\nexpires = "2999-12-31"\n'
                          '[[exclude]]\ncase = "<b>no such"\nreason = "long gone"\nexpires = "2020-01-01"\n')
         cls.plumb("run", suite, "--stack", "fake")
+        (cls.folder / "calls.log").write_text(CALLS)
+        cls.plumb("trace", "squeezenet1.1", "--file", cls.folder / "calls.log", "--run", "@latest")
         cls.page = cls.latest("report")
 
     @classmethod
@@ -90,7 +102,7 @@ class Report(unittest.TestCase):
         self.assertEqual(self.page.all("body")[0].get("data-bars"), "0")
 
     def test_draws_the_critical_path_of_every_model(self):
-        self.assertEqual(len(self.page.all("svg")), 3)
+        self.assertEqual(len(self.page.all("svg")), 4, "and the trace of one of them")
         self.assertGreater(len(self.rectangles("critical")), 20)
         self.assertGreater(len(self.rectangles("plain")), 5, "squeezenet's expand branches lie beside the critical path")
         self.assertTrue(all(float(e["width"]) > 0 for e in self.rectangles("critical")))
@@ -101,6 +113,13 @@ class Report(unittest.TestCase):
         self.assertIn("Time of each model by what binds its steps", charts)
         self.assertTrue(any("latency" in cell for cell in self.cells()), "a limit of a layer")
         self.assertTrue(any(cell.startswith("before: layers as written") for cell in self.cells()))
+
+    def test_shows_what_a_runtime_executed_beside_what_it_should(self):
+        self.assertEqual([e["text"] for e in self.page.all("h3")].count("Executed and expected"), 1)
+        [drawing] = [e for e in self.page.all("svg") if (e.get("aria-label") or "").startswith("Executed and expected")]
+        self.assertIn("squeezenet1.1", drawing["aria-label"])
+        self.assertIn("missed fusion", self.cells())
+        self.assertIn("<b>jit", self.cells())
 
     def test_lists_layers_with_their_keys_and_commands(self):
         layer_rows = [e for e in self.page.all("code") if e["text"].startswith("v1:conv;")]

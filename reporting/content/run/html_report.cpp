@@ -141,6 +141,7 @@ analysis::Json page_data(const analysis::RunReport& report) {
     for (const analysis::CoSchedule& schedule : model.schedules) {
       entry["schedules"].push_back(analysis::schedule_json(model.graph, schedule));
     }
+    entry["trace"] = model.trace.empty() ? analysis::Json() : analysis::Json::parse(model.trace);
     entry["whatifs"] = analysis::Json::array();
     for (const analysis::WhatIfResult& whatif : model.whatifs.whatifs) {
       entry["whatifs"].push_back(analysis::what_if_json(whatif));

@@ -88,14 +88,14 @@ class Joiner {
     if (first) {
       const CallDescription& inner = library_.description_of(call);
       const CallDescription& outer = runtime_.description_of(of_runtime);
-      row->second = outer.kind == CallDescription::Kind::kCompute && !outer.inputs.empty() &&
-                    std::any_of(kProducts.begin(),
-                                kProducts.end(),
-                                [&](std::string_view op) {
-                                  return may_execute(inner.operation, op) &&
-                                         may_execute(outer.operation, op);
-                                }) &&
-                    fits_operands(inner, outer);
+      row->second =
+          outer.kind == CallDescription::Kind::kCompute && !outer.inputs.empty() &&
+          std::any_of(kProducts.begin(),
+                      kProducts.end(),
+                      [&](std::string_view op) {
+                        return may_execute(inner.operation, op) && may_execute(outer.operation, op);
+                      }) &&
+          fits_operands(inner, outer);
     }
     return row->second;
   }

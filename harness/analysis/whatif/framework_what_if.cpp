@@ -12,9 +12,9 @@ WhatIfResult framework_what_if(const WhatIfInput& input) {
   result.mode = "the runtime executes what the model needs, by the findings of a trace";
   if (!input.traced) {
     result.applies = false;
-    result.why_not = fmt::format(
-        "the run keeps no trace of this model: plumb trace {} --run RUN makes one",
-        input.instance.model);
+    result.why_not =
+        fmt::format("the run keeps no trace of this model: plumb trace {} --run RUN makes one",
+                    input.instance.model);
     return result;
   }
   const results::TracedLosses& traced = *input.traced;

@@ -74,9 +74,8 @@ std::string type_name(std::string_view text) {
 }
 
 std::optional<Function> find_function(std::string_view name) {
-  const auto* const row = std::find_if(kFunctions.begin(), kFunctions.end(), [&](const auto& each) {
-    return each.name == name;
-  });
+  const auto* const row = std::find_if(
+      kFunctions.begin(), kFunctions.end(), [&](const auto& each) { return each.name == name; });
   if (row != kFunctions.end()) {
     return *row;
   }
@@ -257,7 +256,8 @@ class LogReader {
       throw Error(Error::Kind::kUser,
                   fmt::format("the log has more than {} calls: trace fewer executions", kMaxCalls));
     }
-    std::string text = fmt::format("{}\n{}\n{}\n", call.operation, call.implementation, call.problem);
+    std::string text =
+        fmt::format("{}\n{}\n{}\n", call.operation, call.implementation, call.problem);
     for (std::size_t i = 0; i < call.inputs.size(); ++i) {
       text += call.types[i] + call.layouts;
       for (const std::int64_t extent : call.inputs[i]) {

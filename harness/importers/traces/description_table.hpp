@@ -30,9 +30,7 @@ class DescriptionTable {
   [[nodiscard]] const results::CallDescription& at(std::uint32_t number) const {
     return descriptions_[number];
   }
-  [[nodiscard]] std::vector<results::CallDescription> take() && {
-    return std::move(descriptions_);
-  }
+  [[nodiscard]] std::vector<results::CallDescription> take() && { return std::move(descriptions_); }
 
  private:
   /// Hash of a text that need not be a std::string.

@@ -37,7 +37,7 @@ class Shared(Command):
         self.database = f"d{self.databases}"
         self.server.psql(f"create database {self.database}")
         self.environment["PLUMB_STORE"] = self.server.url(database=self.database)
-        self.stack("fake", "[[rule]]\ndelay_seconds = 0.02\n")
+        self.stack("fake", "[[rule]]\ndelay_seconds = 0.005\n")
 
     def sql(self, text):
         return self.server.psql(text, database=self.database)
@@ -55,6 +55,12 @@ class Shared(Command):
     def measured(self, run):
         return self.sql(MEASURED.format(run))
 
+    def bounds(self, run):
+        """Returns the bounds of a run. Those of the fake worker's times are the same each time."""
+        bounds = self.json("bound", run)["models"][0]["bounds"]
+        self.assertTrue([bound for bound in bounds if bound["kind"] == "library" and bound["complete"]])
+        return [(bound["kind"], bound["mode"], bound["seconds"], bound["complete"]) for bound in bounds]
+
     def alone(self):
         return self.measured(self.run_tiny("--processes", "2", reuse="never")["run"])
 
@@ -67,7 +73,8 @@ class Shared(Command):
 
 class Together(Shared):
     def test_two_and_four_processes_measure_what_one_does(self):
-        whole = self.alone()
+        alone = self.run_tiny("--processes", "2", reuse="never")["run"]
+        whole = self.measured(alone)
         self.assertGreater(len(whole.splitlines()), 5)
         for count in (2, 4):
             with self.subTest(processes=count):
@@ -77,9 +84,7 @@ class Together(Shared):
                 run = self.json("bound", name)
                 self.assertEqual(self.measured(run["run"]), whole)
                 self.assertEqual([each["state"] for each in self.json("runs")["runs"] if each["run"] == run["run"]], ["finished"])
-                for bound in run["models"][0]["bounds"]:
-                    if bound["kind"] == "library":
-                        self.assertTrue(bound["complete"], bound)
+                self.assertEqual(self.bounds(run["run"]), self.bounds(alone))
                 members = self.sql("select count(distinct m.process / 1000000) from measurements m join runs r on r.number = m.run "
                                    f"where r.id = '{run['run']}'")
                 self.assertGreater(int(members), 1, "the work was shared")
@@ -98,7 +103,7 @@ class Together(Shared):
 class Losses(Shared):
     def test_the_keys_of_a_killed_process_are_measured_by_another(self):
         whole = self.alone()
-        self.stack("fake", "[[rule]]\ndelay_seconds = 0.2\n")
+        self.stack("fake", "[[rule]]\ndelay_seconds = 0.1\n")
         before = int(self.sql("select count(*) from measurements"))
         lost = self.start("nightly", "--lease", "2s")
         self.wait_for(f"select count(*) > {before} from measurements", "t")
@@ -114,7 +119,7 @@ class Losses(Shared):
 
     def test_a_process_that_was_stopped_for_too_long_stores_nothing_stale(self):
         whole = self.alone()
-        self.stack("fake", "[[rule]]\ndelay_seconds = 0.2\n")
+        self.stack("fake", "[[rule]]\ndelay_seconds = 0.1\n")
         before = int(self.sql("select count(*) from measurements"))
         slow = self.start("nightly", "--lease", "1s")
         self.wait_for(f"select count(*) > {before} from measurements", "t")
@@ -126,7 +131,7 @@ class Losses(Shared):
 
     def test_an_interrupted_run_goes_on_with_who_joins_it(self):
         whole = self.alone()
-        self.stack("fake", "[[rule]]\ndelay_seconds = 0.2\n")
+        self.stack("fake", "[[rule]]\ndelay_seconds = 0.1\n")
         before = int(self.sql("select count(*) from measurements"))
         first = self.start("nightly")
         self.wait_for(f"select count(*) > {before} from measurements", "t")
@@ -135,6 +140,21 @@ class Losses(Shared):
         self.assertEqual(self.json("runs")["runs"][0]["state"], "interrupted")
         self.finish(self.start("nightly"))
         self.assertEqual(self.measured(self.json("bound", "nightly")["run"]), whole)
+
+
+    def test_an_outage_of_the_server_loses_and_doubles_nothing(self):
+        whole = self.alone()
+        self.stack("fake", "[[rule]]\ndelay_seconds = 0.1\n")
+        before = int(self.sql("select count(*) from measurements"))
+        processes = [self.start("nightly", "--lease", "5s") for _ in range(2)]
+        self.wait_for(f"select count(*) > {before} from measurements", "t")
+        self.server.stop("immediate")
+        time.sleep(2)
+        self.server.start()
+        errors = [self.finish(process) for process in processes]
+        self.assertIn("what is measured meanwhile is kept", "".join(errors))
+        self.assertEqual(self.measured(self.json("bound", "nightly")["run"]), whole)
+        self.assertIn("sound", self.plumb("store", "verify").stdout)
 
 
 class Refusals(Shared):

@@ -50,6 +50,13 @@ class PythonWorker(Command):
         self.assertEqual(once["maximum_error"], 0.0)
         self.assertGreater(once["floor_seconds"], 0.0)
 
+    def test_a_frameworks_trace_is_read(self):
+        document = self.json("trace", "lenet", "--stack", "reference", "--mode", "plain")
+        self.assertEqual((document["formats"], document["executions"]), (["kineto"], 11))
+        self.assertGreater(document["untraced_seconds"], 0)
+        self.assertEqual([call["operation"] for call in document["calls"]], ["aten::conv2d"])
+        self.assertIn("conv0", document["calls"][0]["layers"])
+
     def test_what_the_worker_cannot_do_says_why(self):
         rows = self.layer(GRU)
         self.assertEqual({row["outcome"] for row in rows}, {"unsupported"})

@@ -79,3 +79,10 @@ class Backend:
         A backend that runs no such code executes the exported model.
         """
         return self.prepare_model(model, mode)
+
+    def trace(self, program, folder, executions):
+        """Executes a model's Program under the framework's profiler, which writes into a folder.
+
+        Returns a pair for each file: its format ("kineto", "onnxruntime" or "onednn"), and its name in the folder.
+        """
+        raise Unsupported("this backend has no profiler of whole models")

@@ -4,6 +4,7 @@
 import concurrent.futures
 import os
 import pathlib
+import statistics
 import sys
 import time
 
@@ -23,6 +24,7 @@ CONTROL = "control:"
 CONTROL_EXTENT, CONTROL_BYTES = 160, 32 << 20
 PEAK_EXTENTS = (512, 1024, 2048)
 PEAK_BUDGET = 0.4  # seconds, of each extent
+UNTRACED_BUDGET, MOST_UNTRACED = 1.0, 101  # seconds and executions without the profiler
 
 
 def run_worker(name, make_backend):
@@ -123,6 +125,8 @@ class Server:
                 self._reply(environment=self._describe())
             elif kind == "variants":
                 self._reply(variants=self._variants(request.variants))
+            elif kind == "trace":
+                self._reply(trace=self._trace(request.trace))
             elif kind == "calibrate":
                 self._reply(calibration=self._calibrate())
             elif kind == "export_model":
@@ -176,6 +180,20 @@ class Server:
             self._await_turn,
         ).run(lambda execution: self._reply(execution=execution))
         self._reply(done=protocol.Nothing())
+
+    def _trace(self, request):
+        """Executes a model under the framework's profiler, whose files end up in the folder of the request."""
+        from .onnx_model import RequestedModel  # needs onnx
+        mode = request.model.modes[0].mode.decode()
+        program = self._backend.prepare_model(RequestedModel(request.model), mode)
+        program.run(1)
+        times, end = [], time.perf_counter() + UNTRACED_BUDGET
+        while not times or (time.perf_counter() < end and len(times) < MOST_UNTRACED):
+            times.append(program.execute(time.perf_counter)[0])
+        files = self._backend.trace(program, os.fsdecode(request.folder), request.executions)
+        return protocol.Trace(
+            files=[protocol.Trace.File(format=form.encode(), name=name.encode()) for form, name in files],
+            untraced_seconds=statistics.median(times))
 
     def _await_turn(self):
         """Waits until the harness lets this worker go on with its request."""

@@ -19,6 +19,7 @@ except ImportError as problem:
 from .converter import convert
 from .own_module import build_module, write_onnx
 from .programs import make_program, options_of, real_of
+from .program_trace import trace_program
 from .torch_libraries import check_mapped, identity_and_facts
 
 _TYPES = {"f64": torch.float64, "f32": torch.float32, "bf16": torch.bfloat16, "s64": torch.int64, "s32": torch.int32, "bool": torch.bool,
@@ -90,6 +91,9 @@ class PyTorchBackend(Backend):
         program.attributes["operators"] = ",".join(f"{name}:{count}" for name, count in sorted(calls.items()))
         program.attributes["execution"] = "torch.compile" if "fusion" in options else "eager"
         return program
+
+    def trace(self, program, folder, executions):
+        return trace_program(program, pathlib.Path(folder), executions)
 
 
     def export_model(self, code, path, seed):

@@ -259,24 +259,38 @@ void find_precisions(const model::Graph& graph,
   }
 }
 
+/// Returns the time that an execution of the call takes: that which was measured of its
+/// implementation, since the trace and the measurement are of different moments.
+Seconds time_of_implementation(const MatchedCall& call, const MeasuredVariants& measured) {
+  for (const MeasuredVariants::Variant& variant : measured.variants) {
+    if (variant.text.find(call.call.implementation) != std::string::npos) {
+      return variant.time;
+    }
+  }
+  return call.typical;
+}
+
 void find_slower_variants(const MatchedTrace& matched,
-                          std::span<const FastestVariant> fastest,
+                          std::span<const MeasuredVariants> measured,
                           std::vector<TraceFinding>& findings) {
-  for (const FastestVariant& best : fastest) {
+  for (const MeasuredVariants& each : measured) {
+    const MeasuredVariants::Variant& best = each.variants.front();
     for (const MatchedCall& call : matched.calls) {
-      if (call.call.kind != CallKind::kCompute || call.layers != best.layers ||
-          call.call.implementation.empty() ||
-          best.variant.find(call.call.implementation) != std::string::npos ||
-          call.typical <= best.time * kSlowerBy) {
+      if (call.call.kind != CallKind::kCompute || call.layers != each.layers ||
+          call.call.implementation.empty()) {
+        continue;
+      }
+      const Seconds time = time_of_implementation(call, each);
+      if (time <= best.time * kSlowerBy) {
         continue;
       }
       findings.push_back({Kind::kSlowerVariant,
-                          call.typical - best.time,
-                          best.layers,
-                          fmt::format("{} took {:.1f} µs; measured by itself, {} takes {:.1f} µs",
+                          time - best.time,
+                          each.layers,
+                          fmt::format("{} takes {:.1f} µs; measured by itself, {} takes {:.1f} µs",
                                       call.call.implementation,
-                                      call.typical.count() * 1e6,
-                                      best.variant,
+                                      time.count() * 1e6,
+                                      best.text,
                                       best.time.count() * 1e6)});
     }
   }
@@ -386,13 +400,13 @@ Seconds compute_gain(const TraceFinding& finding) {
 
 std::vector<TraceFinding> find_trace_findings(const model::Graph& graph,
                                               const MatchedTrace& matched,
-                                              std::span<const FastestVariant> fastest,
+                                              std::span<const MeasuredVariants> measured,
                                               std::optional<Seconds> untraced) {
   std::vector<TraceFinding> findings;
   find_movements(matched, findings);
   find_fusions(graph, matched, findings);
   find_precisions(graph, matched, findings);
-  find_slower_variants(matched, fastest, findings);
+  find_slower_variants(matched, measured, findings);
   find_gaps(matched, untraced, findings);
   find_oversubscription(matched, findings);
   const auto is_fault = [](const TraceFinding& finding) {

@@ -44,26 +44,30 @@ struct TraceFinding {
 /// Returns what an execution would gain without a finding, by the finding alone.
 [[nodiscard]] Seconds compute_gain(const TraceFinding& finding);
 
-/// Fastest measured variant of a layer, or of layers that are fused, by itself.
-struct FastestVariant {
+/// Measured variants of a layer, or of layers that are fused, each by itself.
+struct MeasuredVariants {
+  struct Variant {
+    std::string text;
+    Seconds time{};
+  };
   std::vector<model::LayerId> layers;  ///< ascending
-  std::string variant;
-  Seconds time{};
+  std::vector<Variant> variants;       ///< not empty, the fastest first
 };
 
 /// Finds what a trace's execution did otherwise than the model needs, the longest first.
 ///
 /// A fusion is missed where a rule of harness/rewrite applies and its layers were executed by more
 /// than one call. Its time is that of all these calls but the longest, so at most so much is lost.
-/// A variant is slower if the call took longer than `fastest` by more than a tenth, in the median
-/// of all executions, and is of another implementation. A gap is time of the execution in which no
+/// A variant is slower if it takes more than the fastest of `measured` by more than a tenth. Its
+/// time is the measured one of its implementation, else the median of the call in all executions.
+/// A gap is time of the execution in which no
 /// call ran. Where the time without the profiler is known, gaps are at most what it leaves beside
 /// the calls, since writing the trace takes time too. Reorders and copies of the inputs and outputs
 /// are minor, and so are those below 0.5 % of the execution.
 [[nodiscard]] std::vector<TraceFinding> find_trace_findings(
     const model::Graph& graph,
     const MatchedTrace& matched,
-    std::span<const FastestVariant> fastest = {},
+    std::span<const MeasuredVariants> measured = {},
     std::optional<Seconds> untraced = std::nullopt);
 
 }  // namespace plumb::analysis

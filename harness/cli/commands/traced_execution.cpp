@@ -130,18 +130,22 @@ results::ExecutedTrace make_trace(const CommandContext& context,
   return read_traces(files, report);
 }
 
-/// Reads the fastest variants of layers and of layers that a rule can fuse.
-std::vector<analysis::FastestVariant> fastest_variants(const model::Graph& graph,
-                                                       const std::optional<StoredRun>& run) {
-  std::vector<analysis::FastestVariant> fastest;
+/// Reads the measured variants of layers and of layers that a rule can fuse.
+std::vector<analysis::MeasuredVariants> measured_variants(const model::Graph& graph,
+                                                          const std::optional<StoredRun>& run) {
+  std::vector<analysis::MeasuredVariants> measured;
   if (!run) {
-    return fastest;
+    return measured;
   }
   const auto add = [&](const std::vector<model::LayerId>& layers, const model::LayerKey& key) {
     const std::vector<analysis::KeyTime> times =
         run->results.variant_times(key, results::CacheMode::kNone);
-    if (!times.empty()) {
-      fastest.push_back({layers, times.front().variant, times.front().time.median});
+    if (times.empty()) {
+      return;
+    }
+    measured.push_back({layers, {}});
+    for (const analysis::KeyTime& time : times) {
+      measured.back().variants.push_back({time.variant, time.time.median});
     }
   };
   for (model::LayerId id = 0; id < graph.layers.size(); ++id) {
@@ -150,7 +154,7 @@ std::vector<analysis::FastestVariant> fastest_variants(const model::Graph& graph
   for (const rewrite::Match& match : rewrite::matches(graph)) {
     add(match.layers, match.key);
   }
-  return fastest;
+  return measured;
 }
 
 }  // namespace
@@ -188,7 +192,7 @@ analysis::TraceReport trace_execution(const CommandContext& context,
   }
   report.matched = analysis::match_trace(report.graph, trace);
   report.findings = analysis::find_trace_findings(
-      report.graph, report.matched, fastest_variants(report.graph, run), report.untraced);
+      report.graph, report.matched, measured_variants(report.graph, run), report.untraced);
   return report;
 }
 

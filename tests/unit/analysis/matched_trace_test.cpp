@@ -241,12 +241,17 @@ TEST(TraceFindings, a_fused_call_is_compared_with_the_fused_variants) {
   call.implementation = "jit:sse41";
   const MatchedTrace matched =
       match_trace(graph, trace_of({call, call_of("FusedConv", "conv2", 5)}));
-  const std::vector<FastestVariant> fastest{{{0}, "jit:avx512_core", Seconds(1e-6)},
-                                            {{0, 1}, "jit:avx512_core", Seconds(4e-6)}};
-  const std::vector<TraceFinding> findings = find_trace_findings(graph, matched, fastest);
+  const std::vector<MeasuredVariants> measured{{{0}, {{"jit:avx512_core", Seconds(1e-6)}}},
+                                               {{0, 1}, {{"jit:avx512_core", Seconds(4e-6)}}}};
+  const std::vector<TraceFinding> findings = find_trace_findings(graph, matched, measured);
   const TraceFinding* const found = find(findings, TraceFinding::Kind::kSlowerVariant);
   ASSERT_NE(found, nullptr);
   EXPECT_NEAR(found->time.count(), 6e-6, 1e-12);
+  const std::vector<MeasuredVariants> as_fast{
+      {{0, 1}, {{"impl=brgconv", Seconds(4e-6)}, {"impl=jit:sse41", Seconds(4.3e-6)}}}};
+  EXPECT_EQ(find(find_trace_findings(graph, matched, as_fast), TraceFinding::Kind::kSlowerVariant),
+            nullptr)
+      << "a busy moment of the trace is no slower variant";
 }
 
 TEST(TraceFindings, reorders_pads_and_copies_are_told_apart) {
@@ -286,8 +291,8 @@ TEST(TraceFindings, types_gaps_and_variants_are_compared) {
   ExecutedTrace trace = trace_of({lower, call_of("Conv", "conv2", 5), call_of("Relu", "relu2", 1)});
   trace.executions[0].duration += Seconds(20e-6);
   const MatchedTrace matched = match_trace(graph, trace);
-  const std::vector<FastestVariant> fastest{{{2}, "impl=brgconv", Seconds(2e-6)}};
-  std::vector<TraceFinding> findings = find_trace_findings(graph, matched, fastest);
+  const std::vector<MeasuredVariants> measured{{{2}, {{"impl=brgconv", Seconds(2e-6)}}}};
+  std::vector<TraceFinding> findings = find_trace_findings(graph, matched, measured);
   ASSERT_NE(find(findings, TraceFinding::Kind::kLowerPrecision), nullptr);
   EXPECT_THAT(find(findings, TraceFinding::Kind::kLowerPrecision)->evidence,
               HasSubstr("bf16 in place of f32"));
@@ -297,7 +302,7 @@ TEST(TraceFindings, types_gaps_and_variants_are_compared) {
       << "the call does not say which implementation it is";
   MatchedTrace known = matched;
   known.calls[1].call.implementation = "jit:sse41";
-  findings = find_trace_findings(graph, known, fastest);
+  findings = find_trace_findings(graph, known, measured);
   ASSERT_NE(find(findings, TraceFinding::Kind::kSlowerVariant), nullptr);
   EXPECT_NEAR(find(findings, TraceFinding::Kind::kSlowerVariant)->time.count(), 3e-6, 1e-12);
 }

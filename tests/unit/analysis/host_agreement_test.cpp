@@ -49,12 +49,13 @@ TEST(HostAgreement, needs_the_controls_of_each_host) {
 
 TEST(HostAgreement, makes_bounds_incomplete_and_says_why) {
   ModelBounds model;
-  model.bounds.push_back({.kind = "library", .mode = "fusion", .complete = true});
+  Bound& bound = model.bounds.emplace_back();
+  bound.complete = true;
   require_like_hosts({"a", "b"}, {{"a", controls(1.0)}, {"b", controls(1.0)}}, model);
-  EXPECT_TRUE(model.bounds.front().complete);
+  EXPECT_TRUE(bound.complete);
   require_like_hosts({"a", "b"}, {{"a", controls(1.0)}, {"b", controls(2.0)}}, model);
-  EXPECT_FALSE(model.bounds.front().complete);
-  EXPECT_THAT(model.bounds.front().lacks, ElementsAre(HasSubstr("a, b")));
+  EXPECT_FALSE(bound.complete);
+  EXPECT_THAT(bound.lacks, ElementsAre(HasSubstr("a, b")));
   EXPECT_THAT(model.findings, ElementsAre(HasSubstr("incomplete")));
 }
 

@@ -4,6 +4,8 @@
 
 #include <thread>
 
+#include "harness/store/postgresql/postgresql_connection.hpp"
+#include "harness/store/tables/table_store.hpp"
 #include "tests/contract/store_contract.hpp"
 
 namespace plumb::test {
@@ -166,6 +168,30 @@ TEST_P(SharedWork, a_run_that_was_begun_alone_is_not_joined) {
       error_of(Error::Kind::kUser,
                [&] { static_cast<void>(second_->shared_work().join(kSecond, "host", kLong)); }),
       HasSubstr("without --join"));
+}
+
+TEST_P(SharedWork, rows_that_are_sent_again_are_stored_once) {
+  store::TableStore server(std::make_unique<store::PostgresqlConnection>(
+                               GetParam().url(folder_.path() / "store"), false, kLong),
+                           {});
+  const std::int64_t member = server.join(kFirst, "host", kLong).value_or(0);
+  const std::vector<std::string> items{key(1).text, key(2).text};
+  server.offer(kFirst, 1, items);
+  ASSERT_TRUE(server.claim(kFirst, 1).has_value());
+  server.append_at(kFirst, 0, rows_);
+  server.append_at(kFirst, 0, rows_);
+  EXPECT_THAT(second_->measurements(kFirst), SizeIs(1));
+
+  // As the spool of a process that died is sent: by another process, in its place.
+  store::TableStore again(std::make_unique<store::PostgresqlConnection>(
+                              GetParam().url(folder_.path() / "store"), false, kLong),
+                          {});
+  ASSERT_TRUE(again.retake(kFirst, member));
+  EXPECT_EQ(again.place(kFirst).next_position, 1);
+  again.append_at(kFirst, 0, rows_);
+  again.append_at(kFirst, 1, rows_);
+  EXPECT_THAT(second_->measurements(kFirst), SizeIs(2));
+  EXPECT_THAT(second_->verify(), IsEmpty());
 }
 
 TEST_P(SharedWork, many_processes_claim_each_item_once) {

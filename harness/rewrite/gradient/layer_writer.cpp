@@ -34,7 +34,7 @@ Dims all_axes(std::size_t rank) {
 
 }  // namespace
 
-const Dims& LayerWriter::dims(model::ValueId value) const {
+Dims LayerWriter::dims(model::ValueId value) const {
   return graph_->values.at(value).type.dims;
 }
 
@@ -185,7 +185,7 @@ model::ValueId LayerWriter::product(
 }
 
 model::ValueId LayerWriter::unbroadcast(model::ValueId x, const Dims& to) {
-  const Dims& from = dims(x);
+  const Dims from = dims(x);
   PLUMB_CHECK(from.size() >= to.size());
   const std::size_t ahead = from.size() - to.size();
   Dims axes;

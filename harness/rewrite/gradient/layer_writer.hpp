@@ -25,7 +25,8 @@ class LayerWriter {
   /// Says what the next layers are for: their names begin so.
   void name(std::string text) { name_ = std::move(text); }
 
-  [[nodiscard]] const Dims& dims(model::ValueId value) const;
+  /// By value, since the values move when the graph grows.
+  [[nodiscard]] Dims dims(model::ValueId value) const;
   [[nodiscard]] model::DataType type(model::ValueId value) const;
 
   /// Adds a layer whose results have the type of its first operand, or the one given. Throws

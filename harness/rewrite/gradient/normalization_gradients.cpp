@@ -53,7 +53,7 @@ std::optional<std::string> batch_norm_gradient(LayerGradient& gradient) {
   if (gradient.layer.spec.text("mode") != "spatial") {
     return "statistics of every activation";
   }
-  const Dims& dims = writer.dims(gradient.input(0));
+  const Dims dims = writer.dims(gradient.input(0));
   const Dims channels{dims.at(1)};
   const std::vector<model::ValueId> made = writer.add(
       "batch_norm_backward",

@@ -22,7 +22,7 @@ void give_bias(LayerGradient& gradient) {
   if (!gradient.wants(2)) {
     return;
   }
-  const Dims& dims = gradient.writer.dims(gradient.dy());
+  const Dims dims = gradient.writer.dims(gradient.dy());
   Dims axes{0};
   for (std::size_t i = 2; i < dims.size(); ++i) {
     axes.push_back(static_cast<std::int64_t>(i));
@@ -33,7 +33,7 @@ void give_bias(LayerGradient& gradient) {
 
 /// Returns a value of rank 2 or more as a matrix whose rows are its last axis.
 model::ValueId rows_of(LayerWriter& writer, model::ValueId x) {
-  const Dims& dims = writer.dims(x);
+  const Dims dims = writer.dims(x);
   std::int64_t rows = 1;
   for (std::size_t i = 0; i + 1 < dims.size(); ++i) {
     rows *= dims[i];

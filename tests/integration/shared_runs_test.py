@@ -38,13 +38,19 @@ class Shared(Command):
         self.server.psql(f"create database {self.database}")
         self.environment["PLUMB_STORE"] = self.server.url(database=self.database)
         self.stack("fake", "[[rule]]\ndelay_seconds = 0.005\n")
+        # Written once: others read it while a process starts.
+        self.shared_suite = self.tiny("never", "shared")
+
+    def tiny(self, reuse="always", name="mine"):
+        return self.suite(f'[suite]\nname = "tiny"\nversion = 1\nreuse = "{reuse}"\n[defaults]\ncache = ["none"]\n'
+                          '[[model]]\nname = "lenet"\n', name)
 
     def sql(self, text):
         return self.server.psql(text, database=self.database)
 
     def start(self, name, *arguments, **environment):
         return subprocess.Popen(
-            [self.program(), "run", self.tiny("never"), "--stack", "fake", "--processes", "2", "--join", name, *arguments],
+            [self.program(), "run", self.shared_suite, "--stack", "fake", "--processes", "2", "--join", name, *arguments],
             env={**self.environment, **environment}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
     def finish(self, process, expect=0):

@@ -38,6 +38,11 @@ class Scripts(Command):
         for script in (array, report):
             subprocess.run(["sh", "-n"], input=script, text=True, check=True)
 
+    def test_files_are_named_as_every_node_finds_them(self):
+        self.plumb("model", "export", "lenet", "-o", self.folder / "own.onnx")
+        array = self.plumb("submit", "slurm", "--model", "own.onnx", "--name", "own", "--dry-run", cwd=self.folder).stdout
+        self.assertIn(f"run --model {self.folder.resolve()}/own.onnx --stack default", array)
+
     def test_what_would_break_a_directive_is_refused(self):
         for option, value in (("--gres", "gpu:1\n#SBATCH --uid=0"), ("--partition", "a b"), ("--time", "1%")):
             self.assertIn("Slurm script", self.dry_run(option, value, expect=2).stderr)

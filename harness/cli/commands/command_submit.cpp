@@ -110,6 +110,12 @@ session::SlurmJob make_job(const CommandContext& context, const SubmitOptions& o
   } else {
     words.erase(words.begin());
   }
+  for (std::size_t i = 1; i < words.size(); ++i) {
+    std::error_code none;
+    if (words[i - 1] == "--model" && fs::is_regular_file(words[i], none)) {
+      words[i] = fs::absolute(words[i]).string();
+    }
+  }
   job.run_command.insert(job.run_command.end(), words.begin(), words.end());
   job.run_command.insert(
       job.run_command.end(),

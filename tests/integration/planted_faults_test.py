@@ -147,6 +147,10 @@ class PlantedFaults(Command):
             told += document["after"][name] - document["before"][name]
         self.assertAlmostEqual(told, document["difference_seconds"], delta=1e-9)
         self.assertEqual(document["after"]["not_matched_seconds"], 0)
+        lines = self.plumb("trace", self.model, "--against", "default", "--against-mode", "plain").stdout.splitlines()
+        self.assertRegex(lines[1], r"^  before +default, mode fusion: ")
+        self.assertRegex(lines[2], r"^  after +default, mode plain: ")
+        self.assertRegex(lines[3], r"^  difference +[+−]")
 
     def test_a_run_keeps_the_trace_for_the_what_if(self):
         self.measure()

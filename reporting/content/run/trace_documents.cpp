@@ -148,11 +148,11 @@ void write_trace_difference(const analysis::TraceReport& before,
     return;
   }
   out << sanitize_utf8(before.model) << '\n'
-      << sanitize_utf8(fmt::format("  before      {}: {}\n  after       {}: {}\n",
-                                   side_text(before),
-                                   time_text(difference.before),
-                                   side_text(after),
-                                   time_text(difference.after)))
+      << fmt::format("  before      {}: {}\n  after       {}: {}\n",
+                     sanitize_utf8(side_text(before)),
+                     time_text(difference.before),
+                     sanitize_utf8(side_text(after)),
+                     time_text(difference.after))
       << fmt::format("  difference  {}\n\n", change_text(difference.after - difference.before));
   AlignedTable table({{"layers"},
                       {"before", true},

@@ -44,6 +44,8 @@ constexpr std::array kOperators = std::to_array<std::pair<std::string_view, std:
     {"FusedConv", " Conv "},
     {"NchwcConv", " Conv "},
     {"FusedGemm", " Gemm "},
+    {"Gemm", " MatMul "},  // with the addition behind it
+    {"Gelu", " Erf "},
     {"FusedMatMul", " MatMul "},
     {"BiasGelu", " Add Gelu Erf "},
     {"QuickGelu", " Mul Sigmoid "},

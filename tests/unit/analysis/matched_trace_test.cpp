@@ -397,6 +397,7 @@ TEST(CallShape, products_of_onednn_fit_by_their_dimensions) {
   EXPECT_FALSE(fits_shapes(call, graph.layers[0]));
   EXPECT_TRUE(may_execute("matmul", "Gemm"));
   EXPECT_FALSE(may_execute("matmul", "Conv"));
+  EXPECT_TRUE(may_execute("Gemm", "MatMul")) << "MatMulAddFusion of ONNX Runtime";
   EXPECT_TRUE(may_execute("FusedConv", "Conv"));
 }
 

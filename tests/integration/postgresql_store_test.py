@@ -270,9 +270,9 @@ class Outages(OnServer):
         self.stop_after(2, "kill")
         self.restart()
         _, errors = process.communicate(timeout=120)
-        # A run that ends while the server recovers leaves the rest to `sync`.
+        # A run that ends while the server recovers leaves the rest to `sync`, if there is a rest: its bounds are read last.
         self.assertIn(process.returncode, (0, 75), errors)
-        self.assertEqual(len(self.json("store", "sync")["runs"]), 1 if process.returncode else 0)
+        self.assertLessEqual(len(self.json("store", "sync")["runs"]), 1 if process.returncode else 0, errors)
         self.check()
 
     def test_a_run_that_is_killed_while_its_server_is_away_is_resumed(self):

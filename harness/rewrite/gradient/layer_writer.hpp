@@ -22,10 +22,10 @@ class LayerWriter {
   /// Refers to the graph, which must outlive it.
   explicit LayerWriter(model::Graph& graph) : graph_(&graph) {}
 
-  /// Says what the next layers are for: their names begin so.
+  /// Sets the first words of the next layers' names.
   void name(std::string text) { name_ = std::move(text); }
 
-  /// By value, since the values move when the graph grows.
+  /// Returns the extents of a value: a copy, since the values move when the graph grows.
   [[nodiscard]] Dims dims(model::ValueId value) const;
   [[nodiscard]] model::DataType type(model::ValueId value) const;
 

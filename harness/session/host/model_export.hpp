@@ -25,9 +25,10 @@ struct ExportedModel {
 /// Returns the name of a model that code builds: "mine.py:build", without the file's folder.
 [[nodiscard]] std::string name_of(const results::ModelCode& code);
 
-/// Has a worker of the first stack that can run the code and write its model below the user's data
-/// folder. Equal files are kept once. The code runs in the worker only. Throws Error{kUser} if the
-/// file is not there, no stack runs code, or the code fails; Error{kTryAgain} if `stop` is set.
+/// Exports the model of a user's code through a worker of the first stack that can run it. The file
+/// is kept below the user's data folder. Equal files are kept once. The code runs in the worker
+/// only. Throws Error{kUser} if the file is not there, no stack runs code, or the code fails;
+/// Error{kTryAgain} if `stop` is set.
 [[nodiscard]] ExportedModel export_model(const results::ModelCode& code,
                                          const std::vector<std::string>& stacks,
                                          const std::atomic<bool>& stop);

@@ -49,8 +49,8 @@ class WorkerProcess {
   [[nodiscard]] Trace trace(const TraceRequest& request,
                             Seconds timeout,
                             const std::function<bool()>& keep_running);
-  /// Has the worker write a model that code of the user builds. Returns false if it runs no such
-  /// code. `timeout` bounds the whole.
+  /// Asks the worker to write a model that code of the user builds. Returns false if it runs no
+  /// such code. `timeout` bounds the whole.
   [[nodiscard]] bool export_model(const ExportRequest& request,
                                   Seconds timeout,
                                   const std::function<bool()>& keep_running);

@@ -24,7 +24,7 @@ class VerboseLog {
   VerboseLog(VerboseLog&&) = delete;
   VerboseLog& operator=(VerboseLog&&) = delete;
 
-  /// Says how many threads a step has, and how many processors these may use.
+  /// Writes the number of threads of a step, and of the processors that these may use.
   void write_threads(int threads, int processors);
   void begin_execution();
   void end_execution();

@@ -25,7 +25,7 @@ bool changed(const MetricComparison& metric) {
 }
 
 FamilyLimits end_to_end(double level) {
-  return {.kind = "end_to_end", .level = level, .floor = 0.0, .margin = 0.0};
+  return {.kind = analysis::MetricKind::kEndToEnd, .level = level, .floor = 0.0, .margin = 0.0};
 }
 
 /// Returns the share of metrics with this change that the sequential rule finds changed.
@@ -50,8 +50,12 @@ std::pair<double, double> family_rates(std::size_t layers, int families) {
     for (std::size_t layer = 0; layer < layers; ++layer) {
       family.push_back(source.staged("l", layer == 0 ? 1.02 : 1.0, rule().looks().front(), kMost));
     }
-    const auto results = rule().judge(
-        family, {.kind = "layer", .level = 0.05, .floor = 0.0, .margin = 0.0, .moderated = true});
+    const auto results = rule().judge(family,
+                                      {.kind = analysis::MetricKind::kLayer,
+                                       .level = 0.05,
+                                       .floor = 0.0,
+                                       .margin = 0.0,
+                                       .moderated = true});
     found += changed(results[0].metric);
     for (std::size_t layer = 1; layer < layers; ++layer) {
       wrong += changed(results[layer].metric);

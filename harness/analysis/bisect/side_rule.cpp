@@ -40,7 +40,7 @@ ChangeSide SideRule::judge(const PairedSamples& pairs, double change) const {
       break;
     }
     const PairedMetric metric = paired_metric(
-        {pairs.name, first_of(pairs.baseline, count), first_of(pairs.candidate, count)}, "", "");
+        {pairs.name, first_of(pairs.baseline, count), first_of(pairs.candidate, count)}, "");
     if (!metric.log_ratio) {
       break;
     }
@@ -58,7 +58,7 @@ ChangeSide SideRule::judge(const PairedSamples& pairs, double change) const {
 }
 
 bool estimate_change(const PairedSamples& pairs, MetricComparison& metric) {
-  const PairedMetric all = paired_metric(pairs, "", "");
+  const PairedMetric all = paired_metric(pairs, "");
   if (!all.log_ratio) {
     return false;
   }

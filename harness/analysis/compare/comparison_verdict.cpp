@@ -13,13 +13,13 @@ void choose_what_decides(std::span<MetricComparison* const> metrics) {
     return std::any_of(
         metrics.begin(), metrics.end(), [&](const auto* metric) { return wanted(*metric); });
   };
-  const auto of_kind = [](const char* kind) {
+  const auto of_kind = [](MetricKind kind) {
     return [kind](const MetricComparison& metric) { return metric.kind == kind; };
   };
   if (any([](const MetricComparison& metric) { return metric.decides; })) {
     return;
   }
-  for (const char* const kind : {"end_to_end", "bound", "layer"}) {
+  for (const MetricKind kind : {MetricKind::kEndToEnd, MetricKind::kBound, MetricKind::kLayer}) {
     if (any(of_kind(kind))) {
       for (MetricComparison* const metric : metrics) {
         metric->decides = metric->kind == kind;
@@ -32,9 +32,10 @@ void choose_what_decides(std::span<MetricComparison* const> metrics) {
 ComparisonVerdict verdict_of_all(std::span<const MetricComparison> metrics) {
   const auto any = [&](ComparisonVerdict verdict) {
     return std::any_of(metrics.begin(), metrics.end(), [&](const auto& metric) {
-      const bool breaks = verdict == ComparisonVerdict::kBroken ||
-                          (verdict == ComparisonVerdict::kRegressed &&
-                           (metric.kind == "accuracy" || metric.kind == "load"));
+      const bool breaks =
+          verdict == ComparisonVerdict::kBroken ||
+          (verdict == ComparisonVerdict::kRegressed &&
+           (metric.kind == MetricKind::kAccuracy || metric.kind == MetricKind::kLoad));
       return metric.verdict == verdict && (breaks || metric.decides);
     });
   };
@@ -86,7 +87,7 @@ std::optional<OverallChange> overall_change(std::span<const MetricComparison> me
       variance * variance / (of_metrics * of_metrics / (count - 1.0) + of_runs * of_runs / kGiven);
   MetricComparison& metric = change.metric;
   metric.series = "geometric_mean";
-  metric.kind = "overall";
+  metric.kind = MetricKind::kOverall;
   metric.baseline = std::exp(baseline / count);
   metric.candidate = std::exp(candidate / count);
   metric.delta = metric.candidate - metric.baseline;

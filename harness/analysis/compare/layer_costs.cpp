@@ -113,7 +113,7 @@ std::optional<MetricComparison> compare_times(const std::vector<Pair>& pairs,
   }
   MetricComparison metric;
   metric.series = "costs/" + name;
-  metric.kind = "cost";
+  metric.kind = MetricKind::kCost;
   metric.baseline = std::exp(log_before / static_cast<double>(log_ratios.size()));
   metric.q = test_change(metric, stats::trimmed_mean(std::move(log_ratios)), alpha);
   metric.candidate = metric.baseline * *metric.ratio;
@@ -144,7 +144,7 @@ std::optional<MetricComparison> compare_workspace(const std::vector<Pair>& pairs
   }
   MetricComparison metric;
   metric.series = "costs/workspace";
-  metric.kind = "cost";
+  metric.kind = MetricKind::kCost;
   metric.in_bytes = true;
   metric.baseline = static_cast<double>(before);
   metric.candidate = static_cast<double>(after);

@@ -29,6 +29,32 @@ std::string_view to_text(ComparisonVerdict verdict) {
   return "inconclusive";
 }
 
+std::string_view to_text(MetricKind kind) {
+  switch (kind) {
+    case MetricKind::kEndToEnd:
+      return "end_to_end";
+    case MetricKind::kLayer:
+      return "layer";
+    case MetricKind::kCapability:
+      return "capability";
+    case MetricKind::kBound:
+      return "bound";
+    case MetricKind::kLoad:
+      return "load";
+    case MetricKind::kCost:
+      return "cost";
+    case MetricKind::kAccuracy:
+      return "accuracy";
+    case MetricKind::kControl:
+      return "control";
+    case MetricKind::kReplay:
+      return "replay";
+    case MetricKind::kOverall:
+      break;
+  }
+  return "overall";
+}
+
 double test_change(MetricComparison& metric, const stats::TrimmedMean& log_ratio, double alpha) {
   const double error = std::sqrt(log_ratio.variance / log_ratio.kept);
   const double reach = stats::t_quantile(0.975, log_ratio.freedom) * error;
@@ -63,7 +89,8 @@ std::string layer_key_of(const MetricComparison& metric) {
 }
 
 bool is_detail(const MetricComparison& metric) {
-  return metric.kind == "layer" || metric.kind == "capability" || metric.kind == "accuracy";
+  return metric.kind == MetricKind::kLayer || metric.kind == MetricKind::kCapability ||
+         metric.kind == MetricKind::kAccuracy;
 }
 
 }  // namespace plumb::analysis

@@ -16,6 +16,21 @@ namespace plumb::analysis {
 enum class ComparisonVerdict { kBroken, kRegressed, kImproved, kEquivalent, kInconclusive };
 [[nodiscard]] std::string_view to_text(ComparisonVerdict verdict);
 
+/// What a compared metric is of. Its text stands in reports and exports: "end_to_end".
+enum class MetricKind {
+  kEndToEnd,    ///< a model's execution
+  kLayer,       ///< a layer's fastest variant
+  kCapability,  ///< a layer's variant that one side alone has
+  kBound,       ///< a lower bound of a model
+  kLoad,        ///< a load of a model by a scenario
+  kCost,        ///< making a layer's primitive, its first call, its memory
+  kAccuracy,    ///< an output, without times
+  kControl,     ///< a control of the machine
+  kReplay,      ///< a pinned variant, executed again
+  kOverall      ///< the mean over models
+};
+[[nodiscard]] std::string_view to_text(MetricKind kind);
+
 /// Significance levels, minimum effects and equivalence margins of a comparison.
 struct ComparisonLimits {
   double alpha = 0.01;                 ///< false alarms of the end-to-end test
@@ -57,9 +72,8 @@ struct LevelChange {
 
 /// Comparison of one metric.
 struct MetricComparison {
-  std::string series;     ///< "end_to_end", "layers/NAME", "models/NAME/…"
-  std::string kind;       ///< "end_to_end", "layer", "capability", "bound", "load", "cost",
-                          ///< "accuracy", "control", "replay" or "overall"
+  std::string series;  ///< "end_to_end", "layers/NAME", "models/NAME/…"
+  MetricKind kind = MetricKind::kEndToEnd;
   double baseline = 0.0;  ///< median, seconds; without a meaning where there is no `ratio`
   double candidate = 0.0;
   std::optional<double> ratio;  ///< candidate ÷ baseline

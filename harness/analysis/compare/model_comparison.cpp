@@ -32,7 +32,7 @@ MetricComparison compare_bound(const Bound& before,
                                const ProcessDeviation& deviation,
                                const ComparisonLimits& limits) {
   MetricComparison metric;
-  metric.kind = "bound";
+  metric.kind = MetricKind::kBound;
   if (!before.complete || !after.complete || before.seconds <= Seconds(0.0) ||
       after.seconds <= Seconds(0.0)) {
     metric.reason =
@@ -59,7 +59,7 @@ MetricComparison compare_execution(const ExecutionTime& before,
                                    const ComparisonLimits& limits,
                                    const MinimumEffect& floor) {
   MetricComparison metric;
-  metric.kind = "end_to_end";
+  metric.kind = MetricKind::kEndToEnd;
   metric.decides = !results::execution_mode_from(before.mode).best_variant;
   if (before.samples > 0 && after.samples == 0 &&
       after.outcome.kind != results::Outcome::Kind::kSkipped) {
@@ -93,7 +93,7 @@ MetricComparison compare_execution(const ExecutionTime& before,
 /// Returns the metric of an execution that the candidate lacks.
 MetricComparison missing(const ExecutionTime& execution) {
   MetricComparison metric;
-  metric.kind = "end_to_end";
+  metric.kind = MetricKind::kEndToEnd;
   metric.decides = !results::execution_mode_from(execution.mode).best_variant;
   metric.reason = "the candidate did not execute it";
   return metric;
@@ -207,7 +207,7 @@ std::string score_change(const results::ScenarioResult& before,
 MetricComparison compare_load(const results::ScenarioResult& before,
                               const results::ScenarioResult& after) {
   MetricComparison metric;
-  metric.kind = "load";
+  metric.kind = MetricKind::kLoad;
   const results::LoadVerdict was = judge_load(before);
   const results::LoadVerdict is = judge_load(after);
   const std::string figures = score_change(before, after);

@@ -66,7 +66,7 @@ std::optional<MetricComparison> judged(const std::optional<Output>& before,
     return std::nullopt;
   }
   MetricComparison metric;
-  metric.kind = "accuracy";
+  metric.kind = MetricKind::kAccuracy;
   metric.series = std::move(series);
   metric.model = std::move(model);
   if (!before || !after) {

@@ -44,10 +44,10 @@ double compute_median(std::vector<double> values) {
   return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2.0;
 }
 
-PairedMetric paired_metric(const PairedSamples& samples, std::string series, std::string kind) {
+PairedMetric paired_metric(const PairedSamples& samples, std::string series, MetricKind kind) {
   PairedMetric metric;
   metric.result.series = std::move(series);
-  metric.result.kind = std::move(kind);
+  metric.result.kind = kind;
   metric.result.reason = find_fault(samples);
   if (!metric.result.reason.empty()) {
     return metric;

@@ -29,7 +29,7 @@ struct PairedMetric {
 /// length, and times that are not positive give a reason instead. Pure.
 [[nodiscard]] PairedMetric paired_metric(const PairedSamples& samples,
                                          std::string series,
-                                         std::string kind);
+                                         MetricKind kind = MetricKind::kLayer);
 
 /// Returns the median of at least one value, in any order.
 [[nodiscard]] double compute_median(std::vector<double> values);

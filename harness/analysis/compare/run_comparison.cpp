@@ -183,7 +183,7 @@ std::optional<ComparedLayer> test_capability(const RunSide& baseline,
   }
   ComparedLayer test;
   test.metric.series = "capability/" + key.text;
-  test.metric.kind = "capability";
+  test.metric.kind = MetricKind::kCapability;
   test_variant(test.metric, baseline, candidate, key, *before, *after, noise);
   if (before->variant != after->variant) {
     test.metric.causes.push_back(
@@ -200,7 +200,7 @@ ComparedLayer test_layer(const RunSide& baseline,
                          const LayerNoise& noise) {
   ComparedLayer test;
   test.metric.series = "layers/" + key.text;
-  test.metric.kind = "layer";
+  test.metric.kind = MetricKind::kLayer;
   test.key = key.text;
   const auto before = served_time(baseline.results, key);
   const auto after = served_time(candidate.results, key);
@@ -311,7 +311,7 @@ void judge_family(std::span<MetricComparison* const> metrics, const ComparisonLi
     if (!metric.reason.empty()) {
       continue;
     }
-    const bool layer = metric.kind == "layer" || metric.kind == "capability";
+    const bool layer = metric.kind == MetricKind::kLayer || metric.kind == MetricKind::kCapability;
     const double alone = layer ? limits.layer_margin : limits.end_to_end_margin;
     const double of_processes = layer ? limits.run_layer_margin : limits.run_margin;
     metric.verdict = judge_change(

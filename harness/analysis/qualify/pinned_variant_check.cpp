@@ -18,7 +18,7 @@ constexpr double kShare = 0.5;  // of the regression that makes a time as slow
 /// What a test says of "at least half of the regression shows in it".
 enum class Shown { kYes, kNo, kUndecided };
 
-std::optional<MetricComparison> tested(const PairedSamples& samples, const std::string& kind) {
+std::optional<MetricComparison> tested(const PairedSamples& samples, MetricKind kind) {
   PairedMetric metric = paired_metric(samples, samples.name, kind);
   if (!metric.log_ratio) {
     return std::nullopt;
@@ -77,8 +77,8 @@ PinnedVariantCheck judge_replay(const ReplayTimes& times, const MetricComparison
   result.replayed_variant = times.replayed;
   result.baseline_best = times.baseline_best;
   result.candidate_best = times.candidate_best;
-  result.replay = tested(times.replay, "replay");
-  result.best = tested(times.best, "capability");
+  result.replay = tested(times.replay, MetricKind::kReplay);
+  result.best = tested(times.best, MetricKind::kCapability);
   if (times.replayed.empty()) {
     result.finding = ReplayFinding::kRemoved;
     result.evidence = fmt::format("the candidate has no '{}'", times.chosen);

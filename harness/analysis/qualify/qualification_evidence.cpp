@@ -124,7 +124,7 @@ void add_cost(const std::string& subject,
               const std::string& unit,
               PairedSamples samples,
               Qualification& q) {
-  const PairedMetric metric = paired_metric(samples, name, "cost");
+  const PairedMetric metric = paired_metric(samples, name, MetricKind::kCost);
   if (!metric.log_ratio) {
     return;
   }

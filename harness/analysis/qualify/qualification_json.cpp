@@ -57,6 +57,23 @@ void from_json(const nlohmann::json& document, ComparisonVerdict& verdict) {
   verdict =
       word_from(document, std::array{kBroken, kRegressed, kImproved, kEquivalent, kInconclusive});
 }
+void to_json(nlohmann::json& document, const MetricKind& kind) {
+  document = to_text(kind);
+}
+void from_json(const nlohmann::json& document, MetricKind& kind) {
+  using enum MetricKind;
+  kind = word_from(document,
+                   std::array{kEndToEnd,
+                              kLayer,
+                              kCapability,
+                              kBound,
+                              kLoad,
+                              kCost,
+                              kAccuracy,
+                              kControl,
+                              kReplay,
+                              kOverall});
+}
 void to_json(nlohmann::json& document, const QualificationVerdict& verdict) {
   document = to_text(verdict);
 }
@@ -114,7 +131,7 @@ void to_json(nlohmann::json& document, const MetricComparison& metric) {
 }
 void from_json(const nlohmann::json& document, MetricComparison& metric) {
   metric.series = document.at("series").get<std::string>();
-  metric.kind = document.at("kind").get<std::string>();
+  document.at("kind").get_to(metric.kind);
   document.at("ratio").get_to(metric.ratio);
   if (metric.ratio) {
     metric.baseline = document.at("baseline_seconds").get<double>();

@@ -89,7 +89,7 @@ Json metric_json(const MetricComparison& metric) {
   const bool compared = metric.ratio.has_value();
   const bool timed = compared && !metric.in_bytes;
   Json row{{"series", metric.series},
-           {"kind", metric.kind},
+           {"kind", to_text(metric.kind)},
            {"baseline_seconds", timed ? Json(metric.baseline) : Json()},
            {"candidate_seconds", timed ? Json(metric.candidate) : Json()},
            {"ratio", number_or_null(metric.ratio)},

@@ -8,7 +8,7 @@ Json noise_document(const NoiseReport& report) {
   Json metrics = Json::array();
   for (const MetricNoise& metric : noise.metrics) {
     metrics.push_back({{"series", metric.series},
-                       {"kind", metric.kind},
+                       {"kind", to_text(metric.kind)},
                        {"pairs", metric.pairs},
                        {"days", metric.days},
                        {"median_seconds", metric.median},

@@ -21,7 +21,7 @@ using Rounds = std::map<std::int64_t, Process>;
 
 /// One metric of one run: its kind, its processes by round, and the resolution.
 struct Side {
-  std::string kind;
+  analysis::MetricKind kind = analysis::MetricKind::kLayer;
   Rounds rounds;
   double resolution = 0.0;
 };
@@ -55,7 +55,7 @@ std::map<std::string, Side> read_sides(const store::Store& store, const results:
     if (row.purpose == results::Purpose::kFull && row.cache == results::CacheMode::kNone &&
         !stored.reused) {
       Side& side = sides["layers/" + row.key.text];
-      side.kind = "layer";
+      side.kind = analysis::MetricKind::kLayer;
       side.rounds[row.process] = make_process(row, day);
       side.resolution = std::max(
           side.resolution, tick / static_cast<double>(std::max<std::int64_t>(1, row.repetitions)));
@@ -65,7 +65,7 @@ std::map<std::string, Side> read_sides(const store::Store& store, const results:
     const results::Execution execution = results::execution_from_json(record.payload);
     Side& side = sides[fmt::format(
         "models/{}/end_to_end/{}/{}", record.subject, execution.mode, execution.scenario)];
-    side.kind = "end_to_end";
+    side.kind = analysis::MetricKind::kEndToEnd;
     side.rounds[execution.row.process] = make_process(execution.row, day);
   }
   return sides;

@@ -106,10 +106,10 @@ std::vector<analysis::MetricSamples> samples_of_changes(const analysis::RunCompa
       continue;
     }
     analysis::MetricSamples samples{metric.series, {}, {}};
-    if (metric.kind == "end_to_end") {
+    if (metric.kind == analysis::MetricKind::kEndToEnd) {
       samples.baseline = execution_samples(left.executions, metric);
       samples.candidate = execution_samples(right.executions, metric);
-    } else if (metric.kind == "layer") {
+    } else if (metric.kind == analysis::MetricKind::kLayer) {
       const model::LayerKey key{metric.series.substr(metric.series.find('/') + 1)};
       samples.baseline = layer_samples(left.results, key);
       samples.candidate = layer_samples(right.results, key);

@@ -55,7 +55,7 @@ std::string annotation(const analysis::MetricComparison& metric,
   }
   const std::string why = why_text(metric);
   return command(kind,
-                 fmt::format("{} {}: {}", metric.kind, to_text(metric.verdict), name),
+                 fmt::format("{} {}: {}", to_text(metric.kind), to_text(metric.verdict), name),
                  why.empty() ? text : text + "; " + why);
 }
 

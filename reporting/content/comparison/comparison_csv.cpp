@@ -15,7 +15,7 @@ void write_metric(const analysis::MetricComparison& metric,
     return csv_number(is_known ? std::optional(value) : std::nullopt);
   };
   out << csv_row({metric.series,
-                  metric.kind,
+                  std::string(to_text(metric.kind)),
                   metric.model,
                   metric.in_bytes ? "bytes" : "seconds",
                   known(compared, metric.baseline),

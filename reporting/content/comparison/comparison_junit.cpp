@@ -27,8 +27,8 @@ std::string property(const std::string& name, const std::string& value) {
 
 std::string properties(const analysis::MetricComparison& metric,
                        const analysis::RunComparisonReport& report) {
-  std::string text =
-      property("kind", metric.kind) + property("verdict", std::string(to_text(metric.verdict)));
+  std::string text = property("kind", std::string(to_text(metric.kind))) +
+                     property("verdict", std::string(to_text(metric.verdict)));
   const std::string key = analysis::layer_key_of(metric);
   if (!key.empty()) {
     text += property("key", key);

@@ -24,17 +24,19 @@ std::string metric_row(const analysis::MetricComparison& metric,
       key.empty() ? markdown_cell(metric.series)
                   : (place == report.places.end() ? "" : markdown_cell(place->second) + " ") +
                         markdown_code(key);
-  return fmt::format(
-      "| {} | {}{} | {} | {} | {} | {} | {} | {} |\n",
-      to_text(metric.verdict),
-      metric.kind == "capability" || metric.kind == "accuracy" ? metric.kind + " of " : "",
-      name,
-      baseline_text(metric),
-      candidate_text(metric),
-      ratio_change_text(metric),
-      change_interval_text(metric),
-      detectable_text(metric),
-      markdown_cell(why_text(metric)));
+  return fmt::format("| {} | {}{} | {} | {} | {} | {} | {} | {} |\n",
+                     to_text(metric.verdict),
+                     metric.kind == analysis::MetricKind::kCapability ||
+                             metric.kind == analysis::MetricKind::kAccuracy
+                         ? fmt::format("{} of ", to_text(metric.kind))
+                         : "",
+                     name,
+                     baseline_text(metric),
+                     candidate_text(metric),
+                     ratio_change_text(metric),
+                     change_interval_text(metric),
+                     detectable_text(metric),
+                     markdown_cell(why_text(metric)));
 }
 
 /// Returns a table of as many rows as `room` bytes hold, and how many are left out.

@@ -110,7 +110,7 @@ void add_explanations(const analysis::RunComparisonReport& report, HtmlPage& pag
   std::vector<const analysis::ModelAttribution*> splits;
   for (const analysis::ModelAttribution& split : comparison.attributions) {
     if (std::any_of(comparison.metrics.begin(), comparison.metrics.end(), [&](const auto& metric) {
-          return is_changed(metric) && metric.kind == "end_to_end" &&
+          return is_changed(metric) && metric.kind == analysis::MetricKind::kEndToEnd &&
                  metric.model == split.subject &&
                  metric.series.find("/end_to_end/" + split.mode + "/") != std::string::npos;
         })) {
@@ -158,7 +158,7 @@ void add_layers(const analysis::RunComparisonReport& report, HtmlPage& page) {
   }
   const auto all = std::count_if(
       report.comparison.metrics.begin(), report.comparison.metrics.end(), [](const auto& metric) {
-        return metric.kind == "layer" && metric.ratio;
+        return metric.kind == analysis::MetricKind::kLayer && metric.ratio;
       });
   page.heading("Layers");
   page.paragraph(
@@ -243,7 +243,8 @@ void add_outputs(const analysis::RunComparisonReport& report, HtmlPage& page) {
   page.paragraph(text + ".");
   std::vector<Row> rows;
   for (const analysis::MetricComparison& metric : report.comparison.metrics) {
-    const bool drifted = metric.kind == "accuracy" && (!metric.output || !metric.output->same_bits);
+    const bool drifted = metric.kind == analysis::MetricKind::kAccuracy &&
+                         (!metric.output || !metric.output->same_bits);
     if (drifted && rows.size() < kMaxChanged) {
       rows.push_back({word_cell(std::string(to_text(metric.verdict)), tone_of(metric.verdict)),
                       code_cell(metric.series),

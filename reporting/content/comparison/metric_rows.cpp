@@ -169,7 +169,7 @@ MetricList changed_metrics(std::span<const analysis::MetricComparison> metrics) 
 MetricList extreme_layers(std::span<const analysis::MetricComparison> metrics, std::size_t most) {
   MetricList layers;
   for (const analysis::MetricComparison& metric : metrics) {
-    if (metric.kind == "layer" && metric.ratio) {
+    if (metric.kind == analysis::MetricKind::kLayer && metric.ratio) {
       layers.push_back(&metric);
     }
   }
@@ -223,7 +223,7 @@ std::string outputs_text(std::span<const analysis::MetricComparison> metrics) {
   std::size_t better = 0;
   std::size_t open = 0;
   for (const analysis::MetricComparison& metric : metrics) {
-    if (metric.kind == "accuracy") {
+    if (metric.kind == analysis::MetricKind::kAccuracy) {
       const bool equivalent = metric.verdict == analysis::ComparisonVerdict::kEquivalent;
       same += equivalent && metric.output && metric.output->same_bits ? 1U : 0U;
       within += equivalent && metric.output && !metric.output->same_bits ? 1U : 0U;
@@ -250,7 +250,7 @@ std::string floors_text(std::span<const analysis::MetricComparison> metrics) {
   std::size_t learned = 0;
   std::size_t assumed = 0;
   for (const analysis::MetricComparison& metric : metrics) {
-    if (metric.kind == "layer" && metric.floor) {
+    if (metric.kind == analysis::MetricKind::kLayer && metric.floor) {
       if (metric.floor->source == analysis::FloorSource::kCalibrated) {
         calibrated.push_back(metric.floor->relative);
       } else {
@@ -310,7 +310,7 @@ void write_metrics(std::span<const analysis::MetricComparison> metrics, std::ost
                       {"metric"}});
   std::size_t quiet = 0;
   for (const analysis::MetricComparison& metric : metrics) {
-    const bool output = metric.kind == "accuracy";
+    const bool output = metric.kind == analysis::MetricKind::kAccuracy;
     if (!is_changed(metric) && !metric.levels &&
         (output || (analysis::is_detail(metric) && ++quiet > kQuietDetails))) {
       continue;

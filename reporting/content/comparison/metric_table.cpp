@@ -46,7 +46,7 @@ void add_metric_table(const MetricList& metrics,
   for (const analysis::MetricComparison* metric : metrics) {
     rows.push_back(
         {word_cell(std::string(to_text(metric->verdict)), tone_of(metric->verdict)),
-         text_cell(metric->kind),
+         text_cell(std::string(to_text(metric->kind))),
          name_cell(*metric, places),
          number_cell(metric->ratio ? baseline_text(*metric) + " → " + candidate_text(*metric)
                                    : "–"),

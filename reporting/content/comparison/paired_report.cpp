@@ -72,7 +72,7 @@ analysis::RunComparisonReport as_comparison(const PairedReport& report) {
     for (analysis::MetricComparison metric : answer.metrics) {
       metric.model = answer.id;
       metric.series = answer.id + "/" + metric.series;
-      if (answer.attribution && metric.kind == "end_to_end") {
+      if (answer.attribution && metric.kind == analysis::MetricKind::kEndToEnd) {
         const analysis::Attribution& attribution = *answer.attribution;
         metric.reason +=
             fmt::format("{}{:+.4g} s, of which layers {:+.4g} s, unexplained {:+.4g} s",

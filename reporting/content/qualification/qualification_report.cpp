@@ -72,7 +72,7 @@ std::string library_name(const std::string& identity) {
 
 analysis::MetricComparison named(const analysis::QualifiedMetric& metric, bool layer) {
   analysis::MetricComparison test = metric.test;
-  test.kind = layer ? "layer" : "end_to_end";
+  test.kind = layer ? analysis::MetricKind::kLayer : analysis::MetricKind::kEndToEnd;
   test.model = layer ? "" : metric.subject;
   test.series = layer ? "layers/" + metric.subject
                       : fmt::format("models/{}/end_to_end/{}", metric.subject, metric.mode);

@@ -22,8 +22,10 @@ std::string metric_name(const analysis::MetricComparison& metric,
                         const analysis::RunComparisonReport& report) {
   const std::string key = analysis::layer_key_of(metric);
   if (!key.empty()) {
-    const std::string kind =
-        metric.kind == "capability" || metric.kind == "accuracy" ? metric.kind + " of " : "";
+    const std::string kind = metric.kind == analysis::MetricKind::kCapability ||
+                                     metric.kind == analysis::MetricKind::kAccuracy
+                                 ? fmt::format("{} of ", to_text(metric.kind))
+                                 : "";
     return kind + named_key(key, report.places);
   }
   const std::string begin = "models/" + metric.model + "/";

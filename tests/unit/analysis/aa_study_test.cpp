@@ -24,7 +24,8 @@ class NoisyStack {
   int samples = 10;
 
   ReplicatedMetric metric(const std::string& series) {
-    ReplicatedMetric result{.series = series, .kind = "layer", .pairs = {}, .resolution = 0.0};
+    ReplicatedMetric result{
+        .series = series, .kind = MetricKind::kLayer, .pairs = {}, .resolution = 0.0};
     for (int day = 0; day < days; ++day) {
       const double of_day = daily * normal_(random_);
       for (int pair = 0; pair < pairs; ++pair) {
@@ -81,7 +82,8 @@ TEST(AaStudy, by_hand) {
   const auto process = [](double one, double two) {
     return ReplicatedMetric::Process{"d", {std::exp(one), std::exp(two)}};
   };
-  ReplicatedMetric metric{.series = "layers/a", .kind = "layer", .pairs = {}, .resolution = 0.0};
+  ReplicatedMetric metric{
+      .series = "layers/a", .kind = MetricKind::kLayer, .pairs = {}, .resolution = 0.0};
   for (int i = 0; i < 5; ++i) {
     metric.pairs.emplace_back(process(0, 2), process(4, 6));
   }

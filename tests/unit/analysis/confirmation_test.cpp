@@ -16,17 +16,17 @@ using ::testing::IsEmpty;
 constexpr const char* kModelM = "models/m|1|f32/end_to_end/fusion/single_stream";
 constexpr const char* kModelN = "models/n|1|f32/end_to_end/fusion/single_stream";
 
-MetricComparison metric_of(const std::string& series, const std::string& kind, double ratio) {
+MetricComparison metric_of(const std::string& series, MetricKind kind, double ratio) {
   MetricComparison metric;
   metric.series = series;
   metric.kind = kind;
-  metric.model = kind == "end_to_end" ? "m|1|f32" : "";
+  metric.model = kind == MetricKind::kEndToEnd ? "m|1|f32" : "";
   metric.baseline = 1.0;
   metric.candidate = ratio;
   metric.ratio = ratio;
   metric.p = metric.q = 1e-4;
   metric.floor = MinimumEffect{0.02, FloorSource::kAssumed};
-  metric.decides = kind == "end_to_end";
+  metric.decides = kind == MetricKind::kEndToEnd;
   metric.verdict = ratio > 1.0 ? ComparisonVerdict::kRegressed : ComparisonVerdict::kImproved;
   return metric;
 }
@@ -53,10 +53,11 @@ std::map<std::string, std::vector<results::Execution>> executions_with(double sh
 TEST(Confirmation, suspects_models_and_layers_with_a_share) {
   const ResultSet none({});
   const std::string layer = "layers/" + test::key(1).text;
-  const RunComparison comparison = comparison_of({metric_of(kModelM, "end_to_end", 1.1),
-                                                  metric_of(layer, "layer", 1.2),
-                                                  metric_of("capability/x", "capability", 1.5),
-                                                  metric_of(kModelN, "end_to_end", 0.9)});
+  const RunComparison comparison =
+      comparison_of({metric_of(kModelM, MetricKind::kEndToEnd, 1.1),
+                     metric_of(layer, MetricKind::kLayer, 1.2),
+                     metric_of("capability/x", MetricKind::kCapability, 1.5),
+                     metric_of(kModelN, MetricKind::kEndToEnd, 0.9)});
   const Suspects large =
       find_suspects(comparison, {none, {}, executions_with(0.05)}, SuspectRule::kRegressed);
   EXPECT_THAT(large.series, ElementsAre(layer, kModelM));
@@ -69,9 +70,9 @@ TEST(Confirmation, suspects_models_and_layers_with_a_share) {
 }
 
 TEST(Confirmation, reports_what_fresh_processes_confirm_by_their_numbers) {
-  RunComparison comparison = comparison_of({metric_of(kModelM, "end_to_end", 1.10)});
+  RunComparison comparison = comparison_of({metric_of(kModelM, MetricKind::kEndToEnd, 1.10)});
   comparison.metrics[0].causes = {{"implementation changed", 1.0, "a → b"}};
-  const RunComparison again = comparison_of({metric_of(kModelM, "end_to_end", 1.06)});
+  const RunComparison again = comparison_of({metric_of(kModelM, MetricKind::kEndToEnd, 1.06)});
   conclude_confirmation({{kModelM}, {{"m|1|f32", "fusion"}}, {}}, again, comparison);
   EXPECT_EQ(comparison.verdict, ComparisonVerdict::kRegressed);
   EXPECT_EQ(comparison.metrics[0].confirmed, true);
@@ -86,10 +87,11 @@ TEST(Confirmation, clears_what_they_do_not) {
   };
   for (const auto& [ratio, p] :
        {Case{1.01, 1e-6}, Case{1.10, 0.2}, Case{0.90, 1e-6}}) {  // small, unsure, the other way
-    MetricComparison steady = metric_of(kModelN, "end_to_end", 1.0);
+    MetricComparison steady = metric_of(kModelN, MetricKind::kEndToEnd, 1.0);
     steady.verdict = ComparisonVerdict::kEquivalent;
-    RunComparison comparison = comparison_of({metric_of(kModelM, "end_to_end", 1.10), steady});
-    RunComparison again = comparison_of({metric_of(kModelM, "end_to_end", ratio)});
+    RunComparison comparison =
+        comparison_of({metric_of(kModelM, MetricKind::kEndToEnd, 1.10), steady});
+    RunComparison again = comparison_of({metric_of(kModelM, MetricKind::kEndToEnd, ratio)});
     again.metrics[0].p = p;
     conclude_confirmation({{kModelM}, {{"m|1|f32", "fusion"}}, {}}, again, comparison);
     EXPECT_EQ(comparison.verdict, ComparisonVerdict::kEquivalent) << ratio;
@@ -104,12 +106,13 @@ TEST(Confirmation, clears_what_they_do_not) {
 
 TEST(Confirmation, lets_a_confirmed_layer_decide) {
   const std::string layer = "layers/" + test::key(1).text;
-  MetricComparison model = metric_of(kModelM, "end_to_end", 1.0);
+  MetricComparison model = metric_of(kModelM, MetricKind::kEndToEnd, 1.0);
   model.verdict = ComparisonVerdict::kEquivalent;
-  RunComparison comparison = comparison_of({metric_of(layer, "layer", 1.3), model});
+  RunComparison comparison = comparison_of({metric_of(layer, MetricKind::kLayer, 1.3), model});
   comparison.verdict = ComparisonVerdict::kEquivalent;
-  conclude_confirmation(
-      {{layer}, {}, {test::key(1)}}, comparison_of({metric_of(layer, "layer", 1.3)}), comparison);
+  conclude_confirmation({{layer}, {}, {test::key(1)}},
+                        comparison_of({metric_of(layer, MetricKind::kLayer, 1.3)}),
+                        comparison);
   EXPECT_EQ(comparison.verdict, ComparisonVerdict::kRegressed);
 }
 
@@ -133,16 +136,16 @@ TEST(Confirmation, suspects_little_where_pairs_decide) {
   using enum ComparisonVerdict;
   const ResultSet none({});
   const std::string layer = "layers/" + test::key(1).text;
-  MetricComparison slower = metric_of(kModelM, "end_to_end", 1.001);
+  MetricComparison slower = metric_of(kModelM, MetricKind::kEndToEnd, 1.001);
   slower.verdict = kEquivalent;
-  MetricComparison unknown = metric_of(kModelN, "end_to_end", 0.98);
+  MetricComparison unknown = metric_of(kModelN, MetricKind::kEndToEnd, 0.98);
   unknown.model = "n|1|f32";
   unknown.verdict = kInconclusive;
   MetricComparison faster =
-      metric_of("models/o|1|f32/end_to_end/fusion/latency", "end_to_end", 0.99);
+      metric_of("models/o|1|f32/end_to_end/fusion/latency", MetricKind::kEndToEnd, 0.99);
   faster.model = "o|1|f32";
   faster.verdict = kEquivalent;
-  MetricComparison layer_slower = metric_of(layer, "layer", 1.06);
+  MetricComparison layer_slower = metric_of(layer, MetricKind::kLayer, 1.06);
   layer_slower.p = 0.03;
   layer_slower.verdict = kInconclusive;
   const RunComparison comparison = comparison_of({slower, unknown, faster, layer_slower});
@@ -156,9 +159,10 @@ TEST(Confirmation, pairs_divide_out_what_the_machine_did) {
   using enum ComparisonVerdict;
   const std::string layer = "layers/" + test::key(1).text;
   const Suspects suspects{{kModelM, layer}, {{"m|1|f32", "fusion"}}, {test::key(1)}};
-  RunComparison comparison = comparison_of({metric_of(kModelM, "end_to_end", 1.09),
-                                            metric_of(layer, "layer", 1.30),
-                                            metric_of("capability/x", "capability", 1.5)});
+  RunComparison comparison =
+      comparison_of({metric_of(kModelM, MetricKind::kEndToEnd, 1.09),
+                     metric_of(layer, MetricKind::kLayer, 1.30),
+                     metric_of("capability/x", MetricKind::kCapability, 1.5)});
   PairedConfirmation pairs{12, 12, false, {}};
   pairs.metrics = {pair_of("m|1|f32", "fusion", 1.002, 0.004, kEquivalent),
                    pair_of(test::key(1).text, "", 1.01, 0.02, kInconclusive)};
@@ -166,7 +170,7 @@ TEST(Confirmation, pairs_divide_out_what_the_machine_did) {
   EXPECT_EQ(comparison.verdict, kEquivalent);
   for (const MetricComparison& metric : comparison.metrics) {
     EXPECT_EQ(metric.confirmed, false) << metric.series;
-    EXPECT_EQ(metric.verdict, metric.kind == "capability" ? kInconclusive : kEquivalent);
+    EXPECT_EQ(metric.verdict, metric.kind == MetricKind::kCapability ? kInconclusive : kEquivalent);
   }
   EXPECT_DOUBLE_EQ(*comparison.metrics[0].ratio, 1.002);
   EXPECT_THAT(comparison.metrics[0].reason, HasSubstr("the runs differ by +9.0 %"));
@@ -176,7 +180,7 @@ TEST(Confirmation, pairs_divide_out_what_the_machine_did) {
 TEST(Confirmation, pairs_decide_what_a_disturbed_host_left_open) {
   using enum ComparisonVerdict;
   const ResultSet none({});
-  MetricComparison disturbed = metric_of(kModelM, "end_to_end", 1.0);
+  MetricComparison disturbed = metric_of(kModelM, MetricKind::kEndToEnd, 1.0);
   disturbed.ratio.reset();
   disturbed.p.reset();
   disturbed.verdict = kInconclusive;
@@ -199,19 +203,19 @@ TEST(Confirmation, pairs_confirm_what_the_software_did) {
   const Suspects suspects{{kModelM}, {{"m|1|f32", "fusion"}}, {}};
   PairedConfirmation pairs{12, 12, false, {}};
   pairs.metrics = {pair_of("m|1|f32", "fusion", 1.05, 0.01, kRegressed)};
-  RunComparison comparison = comparison_of({metric_of(kModelM, "end_to_end", 1.01)});
+  RunComparison comparison = comparison_of({metric_of(kModelM, MetricKind::kEndToEnd, 1.01)});
   comparison.metrics[0].verdict = kEquivalent;
   conclude_pairs(suspects, pairs, {}, comparison);
   EXPECT_EQ(comparison.verdict, kRegressed);
   EXPECT_EQ(comparison.metrics[0].confirmed, true);
 
   pairs.drifted = true;  // then the pairs are no evidence
-  comparison = comparison_of({metric_of(kModelM, "end_to_end", 1.09)});
+  comparison = comparison_of({metric_of(kModelM, MetricKind::kEndToEnd, 1.09)});
   conclude_pairs(suspects, pairs, {}, comparison);
   EXPECT_EQ(comparison.verdict, kInconclusive);
 
   pairs = {12, 12, false, {pair_of("m|1|f32", "fusion", 1.0, 0.2, kInconclusive)}};
-  comparison = comparison_of({metric_of(kModelM, "end_to_end", 1.09)});
+  comparison = comparison_of({metric_of(kModelM, MetricKind::kEndToEnd, 1.09)});
   conclude_pairs(suspects, pairs, {}, comparison);
   EXPECT_EQ(comparison.verdict, kInconclusive) << "its interval is wider than the margin of runs";
 }
@@ -246,7 +250,7 @@ TEST(Confirmation, only_what_the_runs_call_equal_may_be_cleared_at_a_glance) {
   const ResultSet none({});
   const RunSide candidate{none, {}, executions_with(0.05)};
   for (const ComparisonVerdict verdict : {kEquivalent, kInconclusive, kRegressed}) {
-    MetricComparison slower = metric_of(kModelM, "end_to_end", 1.02);
+    MetricComparison slower = metric_of(kModelM, MetricKind::kEndToEnd, 1.02);
     slower.verdict = verdict;
     const Suspects suspects =
         find_suspects(comparison_of({slower}), candidate, SuspectRule::kSlower);
@@ -257,7 +261,7 @@ TEST(Confirmation, only_what_the_runs_call_equal_may_be_cleared_at_a_glance) {
 
 TEST(Confirmation, what_a_glance_cleared_stays_as_the_runs_have_it) {
   const results::ModelMode mode{"m|1|f32", "fusion"};
-  RunComparison comparison = comparison_of({metric_of(kModelM, "end_to_end", 1.012)});
+  RunComparison comparison = comparison_of({metric_of(kModelM, MetricKind::kEndToEnd, 1.012)});
   comparison.metrics[0].verdict = ComparisonVerdict::kEquivalent;
   PairedConfirmation pairs{2, 2, false, rounds_of({1.004, 0.998}).models};
   pairs.metrics[0].decided_at = kGlancePairs;

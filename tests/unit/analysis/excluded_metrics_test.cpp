@@ -9,7 +9,7 @@ namespace {
 MetricComparison metric(const std::string& model, ComparisonVerdict verdict) {
   MetricComparison each;
   each.series = "models/" + model + "/end_to_end/plain/single_stream";
-  each.kind = "end_to_end";
+  each.kind = MetricKind::kEndToEnd;
   each.model = model;
   each.decides = true;
   each.verdict = verdict;
@@ -26,7 +26,7 @@ RunComparison regressed() {
                         metric("vgg16|1|f32|", ComparisonVerdict::kEquivalent)};
   MetricComparison layer;
   layer.series = "layers/v1:relu";
-  layer.kind = "layer";
+  layer.kind = MetricKind::kLayer;
   layer.verdict = ComparisonVerdict::kBroken;
   comparison.metrics.push_back(layer);
   comparison.findings = {{"gone", "", {"v1:relu"}, {}, 1.0},

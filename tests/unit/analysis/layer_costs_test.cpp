@@ -40,7 +40,7 @@ ResultSet run_of(int layers, const Edit& edit = {}) {
 std::vector<ComparisonVerdict> verdicts(const ResultSet& before, const ResultSet& after) {
   std::vector<ComparisonVerdict> found;
   for (const MetricComparison& metric : compare_layer_costs(before, after, {})) {
-    EXPECT_EQ(metric.kind, "cost");
+    EXPECT_EQ(metric.kind, MetricKind::kCost);
     found.push_back(metric.verdict);
   }
   return found;

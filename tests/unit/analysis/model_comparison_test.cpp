@@ -37,7 +37,7 @@ TEST(ModelComparison, end_to_end_times_are_compared_by_mode_and_scenario) {
                              model({execution(5, "fusion"), execution(11)}));
   ASSERT_EQ(found.size(), 2U);
   EXPECT_EQ(found[0].metric.series, "models/tiny|1|f32/end_to_end/plain/single_stream");
-  EXPECT_EQ(found[0].metric.kind, "end_to_end");
+  EXPECT_EQ(found[0].metric.kind, MetricKind::kEndToEnd);
   EXPECT_EQ(found[0].metric.verdict, ComparisonVerdict::kRegressed);
   EXPECT_THAT(found[0].metric.ratio, Optional(testing::DoubleNear(1.1, 1e-9)));
   EXPECT_EQ(found[1].metric.verdict, ComparisonVerdict::kEquivalent);

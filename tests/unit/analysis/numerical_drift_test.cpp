@@ -39,7 +39,7 @@ MetricComparison drift(const results::Measurement& before, const results::Measur
 
 TEST(NumericalDrift, equal_bits_are_equivalent_and_said_to_be_so) {
   const MetricComparison metric = drift(output("a", 1e-7), output("a", 1e-7));
-  EXPECT_EQ(metric.kind, "accuracy");
+  EXPECT_EQ(metric.kind, MetricKind::kAccuracy);
   EXPECT_EQ(metric.series, "accuracy/" + test::key(1).text);
   EXPECT_EQ(metric.verdict, ComparisonVerdict::kEquivalent);
   EXPECT_TRUE(metric.output->same_bits);
@@ -124,7 +124,7 @@ TEST(NumericalDrift, bits_alone_never_decide_a_comparison_of_runs) {
   const ResultSet after = results({output("b", {})});
   const RunComparison compared = compare_runs({before, {}}, {after, {}}, {}, {});
   ASSERT_EQ(compared.metrics.size(), 2U);
-  EXPECT_EQ(compared.metrics[0].kind, "layer");
+  EXPECT_EQ(compared.metrics[0].kind, MetricKind::kLayer);
   EXPECT_EQ(compared.verdict, compared.metrics[0].verdict);
 }
 

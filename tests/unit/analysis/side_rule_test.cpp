@@ -99,10 +99,10 @@ struct Found {
 
 CandidateState regression(const PairedSamples& pairs) {
   const StagedPairs staged{pairs, sequential().looks().front()};
-  switch (
-      sequential()
-          .judge({&staged, 1}, {.kind = "layer", .level = 0.01, .floor = 0.02, .margin = 0.02})[0]
-          .metric.verdict) {
+  switch (sequential()
+              .judge({&staged, 1},
+                     {.kind = MetricKind::kLayer, .level = 0.01, .floor = 0.02, .margin = 0.02})[0]
+              .metric.verdict) {
     case ComparisonVerdict::kRegressed:
       return CandidateState::kBad;
     case ComparisonVerdict::kInconclusive:

@@ -20,7 +20,7 @@ const std::string kKey =
     "v1:eltwise;in=f32[8];out=f32[8];acc=f32;math=strict;fn=relu;parameters=[]";
 
 analysis::MetricComparison metric(const std::string& series,
-                                  const std::string& kind,
+                                  analysis::MetricKind kind,
                                   double ratio,
                                   analysis::ComparisonVerdict verdict) {
   analysis::MetricComparison result;
@@ -47,20 +47,20 @@ analysis::RunComparisonReport sample_comparison() {
   report.places = {{kKey, "relu1 of tiny, and 2 more"}};
   report.comparison.verdict = analysis::ComparisonVerdict::kRegressed;
   analysis::MetricComparison model = metric("models/tiny|1|f32/end_to_end/plain/single_stream",
-                                            "end_to_end",
+                                            analysis::MetricKind::kEndToEnd,
                                             1.002,
                                             analysis::ComparisonVerdict::kEquivalent);
   model.model = "tiny|1|f32";
-  analysis::MetricComparison slow =
-      metric("layers/" + kKey, "layer", 1.2, analysis::ComparisonVerdict::kRegressed);
+  analysis::MetricComparison slow = metric(
+      "layers/" + kKey, analysis::MetricKind::kLayer, 1.2, analysis::ComparisonVerdict::kRegressed);
   slow.causes = {{"implementation changed", 1.0, "a → b"}};
-  analysis::MetricComparison open =
-      metric("layers/open", "layer", 1.0, analysis::ComparisonVerdict::kInconclusive);
+  analysis::MetricComparison open = metric(
+      "layers/open", analysis::MetricKind::kLayer, 1.0, analysis::ComparisonVerdict::kInconclusive);
   open.ratio.reset();
   open.reason = "the candidate did not measure it";
   analysis::MetricComparison same;
   same.series = "accuracy/" + kKey;
-  same.kind = "accuracy";
+  same.kind = analysis::MetricKind::kAccuracy;
   same.verdict = analysis::ComparisonVerdict::kEquivalent;
   same.reason = "other bits within the tolerance";
   same.output = analysis::OutputChange{false, 1e-7, 2e-7};
@@ -79,7 +79,7 @@ analysis::RunComparisonReport hostile_comparison(std::size_t count) {
   report.comparison.metrics.clear();
   for (std::size_t i = 0; i < count; ++i) {
     analysis::MetricComparison each = metric("layers/" + kHostileName + std::to_string(i),
-                                             "layer",
+                                             analysis::MetricKind::kLayer,
                                              1.1 + 0.001 * static_cast<double>(i),
                                              analysis::ComparisonVerdict::kRegressed);
     each.reason = kHostileName;
@@ -149,8 +149,8 @@ TEST(ComparisonReport, junit_fails_what_got_worse_and_skips_what_is_open) {
 
 TEST(ComparisonReport, bytes_are_no_seconds_in_any_format) {
   analysis::RunComparisonReport report = sample_comparison();
-  analysis::MetricComparison workspace =
-      metric("costs/workspace", "cost", 1.5, analysis::ComparisonVerdict::kRegressed);
+  analysis::MetricComparison workspace = metric(
+      "costs/workspace", analysis::MetricKind::kCost, 1.5, analysis::ComparisonVerdict::kRegressed);
   workspace.in_bytes = true;
   workspace.baseline = 4096.0;
   workspace.candidate = 6144.0;
@@ -172,8 +172,10 @@ TEST(ComparisonReport, bytes_are_no_seconds_in_any_format) {
 TEST(ComparisonReport, every_format_lists_what_the_suite_excludes) {
   analysis::RunComparisonReport report = sample_comparison();
   report.exclusions = {{{"v1:gone*", "known since May", "ann", "2027-01-31"}, false, {}}};
-  report.exclusions[0].metrics = {
-      metric("layers/v1:gone", "layer", 2.0, analysis::ComparisonVerdict::kRegressed)};
+  report.exclusions[0].metrics = {metric("layers/v1:gone",
+                                         analysis::MetricKind::kLayer,
+                                         2.0,
+                                         analysis::ComparisonVerdict::kRegressed)};
   for (const char* const extension : {".html", ".md", ".json", ".xml", ".csv", ".txt"}) {
     const std::string text = text_of(report, extension);
     EXPECT_THAT(text, HasSubstr("known since May")) << extension;
@@ -200,11 +202,14 @@ TEST(ComparisonReport, every_format_has_the_geometric_mean_and_what_is_not_compa
   analysis::RunComparisonReport report = sample_comparison();
   const results::Outcome failure{results::Outcome::Kind::kUnsupported, "no <file>"};
   report.comparison.not_compared = {{"layers/external:a:b", failure, failure}};
-  report.comparison.overall = analysis::OverallChange{
-      metric("geometric_mean", "overall", 1.1, analysis::ComparisonVerdict::kRegressed),
-      606,
-      400,
-      206};
+  report.comparison.overall =
+      analysis::OverallChange{metric("geometric_mean",
+                                     analysis::MetricKind::kOverall,
+                                     1.1,
+                                     analysis::ComparisonVerdict::kRegressed),
+                              606,
+                              400,
+                              206};
   const auto document = nlohmann::json::parse(text_of(report, ".json"));
   EXPECT_EQ(document["overall"]["ratio"], 1.1);
   EXPECT_EQ(document["overall"]["metrics"], 606);

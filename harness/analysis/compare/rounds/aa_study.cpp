@@ -213,7 +213,7 @@ class Resampling {
   static void count(const PairedSamples& samples,
                     std::array<double, kAlphas.size()>& alarms,
                     std::array<double, kChanges.size()>& found) {
-    const PairedMetric tested = paired_metric(samples, samples.name, "layer");
+    const PairedMetric tested = paired_metric(samples, samples.name, MetricKind::kLayer);
     if (!tested.log_ratio) {
       return;
     }

@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "harness/analysis/compare/metric_test.hpp"
+
 namespace plumb::analysis {
 
 /// Times of one metric from restarted processes of a single stack.
@@ -18,7 +20,7 @@ struct ReplicatedMetric {
     std::vector<double> samples;  ///< seconds, in time order
   };
   std::string series;  ///< "layers/KEY", "models/SUBJECT/end_to_end/MODE/SCENARIO"
-  std::string kind;    ///< "layer" or "end_to_end"
+  MetricKind kind = MetricKind::kLayer;            ///< or kEndToEnd
   std::vector<std::pair<Process, Process>> pairs;  ///< the two of a round
   double resolution = 0.0;  ///< the timer's tick ÷ executions in a sample, seconds
 };
@@ -26,7 +28,7 @@ struct ReplicatedMetric {
 /// Noise of one metric: standard deviations of ln(time), which are relative.
 struct MetricNoise {
   std::string series;
-  std::string kind;
+  MetricKind kind = MetricKind::kLayer;
   std::size_t pairs = 0;
   std::size_t days = 0;
   double median = 0.0;           ///< seconds, over the processes

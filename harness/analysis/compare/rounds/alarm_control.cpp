@@ -49,7 +49,7 @@ void gather(std::span<const results::PairedRound* const> rounds,
 void count(const Family& family, bool moderate, AlarmControl& control) {
   std::vector<stats::TrimmedMean> samples;
   for (const auto& [name, pairs] : family) {
-    if (const PairedMetric metric = paired_metric(pairs, name, ""); metric.log_ratio) {
+    if (const PairedMetric metric = paired_metric(pairs, name); metric.log_ratio) {
       samples.push_back(*metric.log_ratio);
     }
   }

@@ -59,10 +59,10 @@ std::vector<double> control_logs(std::span<const BootRun> runs) {
   return means.values();
 }
 
-std::string kind_of(const std::string& series) {
-  return series.starts_with("layers/")                      ? "layer"
-         : series.find("/end_to_end/") != std::string::npos ? "end_to_end"
-                                                            : "bound";
+MetricKind kind_of(const std::string& series) {
+  return series.starts_with("layers/")                      ? MetricKind::kLayer
+         : series.find("/end_to_end/") != std::string::npos ? MetricKind::kEndToEnd
+                                                            : MetricKind::kBound;
 }
 
 /// Returns why a side's boots have no time of a series: the first run's reason. Absent unless every
@@ -106,7 +106,7 @@ class Comparing {
     std::vector<double> layer_p;
     for (const std::string& series : names) {
       tests.push_back(test(series));
-      if (tests.back().p && tests.back().metric.kind == "layer") {
+      if (tests.back().p && tests.back().metric.kind == MetricKind::kLayer) {
         layer_p.push_back(*tests.back().p);
       }
     }
@@ -114,7 +114,7 @@ class Comparing {
     std::size_t next = 0;
     for (SeriesTest& each : tests) {
       if (each.p) {
-        conclude(each.metric, each.metric.kind == "layer" ? q[next++] : *each.p);
+        conclude(each.metric, each.metric.kind == MetricKind::kLayer ? q[next++] : *each.p);
       }
       result_.metrics.push_back(std::move(each.metric));
     }
@@ -145,7 +145,7 @@ class Comparing {
     result_.control = std::exp(sum / static_cast<double>(before.size() + after.size()));
     MetricComparison control;
     control.series = kControlSeries;
-    control.kind = kControlSeries;
+    control.kind = MetricKind::kControl;
     control.reason = "the machine's control, by which the other metrics are divided";
     if (std::min(before.size(), after.size()) >= kMinProcesses) {
       control.q = test_processes(control, before, after, limits_.alpha);
@@ -157,7 +157,7 @@ class Comparing {
     SeriesTest test;
     test.metric.series = series;
     test.metric.kind = kind_of(series);
-    if (test.metric.kind != "layer") {
+    if (test.metric.kind != MetricKind::kLayer) {
       const std::size_t begin = series.find('/') + 1;
       test.metric.model = series.substr(begin, series.find('/', begin) - begin);
     }
@@ -181,7 +181,7 @@ class Comparing {
   }
 
   void conclude(MetricComparison& metric, double q) const {
-    const bool layer = metric.kind == "layer";
+    const bool layer = metric.kind == MetricKind::kLayer;
     metric.q = q;
     metric.floor = layer ? layer_floor(floors_, metric.series, limits_.layer_floor, 0.0)
                          : MinimumEffect{std::max(limits_.end_to_end_floor, kEndToEndFloor),

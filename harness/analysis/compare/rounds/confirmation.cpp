@@ -40,7 +40,8 @@ bool is_slower_layer(const MetricComparison& metric) {
 }
 
 bool is_suspect(const MetricComparison& metric, SuspectRule rule) {
-  const bool slower = metric.kind == "layer" ? is_slower_layer(metric) : is_slower_model(metric);
+  const bool slower =
+      metric.kind == MetricKind::kLayer ? is_slower_layer(metric) : is_slower_model(metric);
   return metric.verdict == ComparisonVerdict::kRegressed ||
          (rule == SuspectRule::kSlower && slower);
 }
@@ -59,10 +60,10 @@ bool is_unconfirmed_change(const MetricComparison& metric) {
 const QualifiedMetric* find_pairs(const MetricComparison& metric, const PairedConfirmation& pairs) {
   const auto found =
       std::find_if(pairs.metrics.begin(), pairs.metrics.end(), [&](const QualifiedMetric& each) {
-        return each.mode.empty()
-                   ? metric.kind == "layer" && metric.series == std::string(kLayers) + each.subject
-                   : metric.kind == "end_to_end" && metric.model == each.subject &&
-                         mode_of(metric) == each.mode;
+        return each.mode.empty() ? metric.kind == MetricKind::kLayer &&
+                                       metric.series == std::string(kLayers) + each.subject
+                                 : metric.kind == MetricKind::kEndToEnd &&
+                                       metric.model == each.subject && mode_of(metric) == each.mode;
       });
   return found == pairs.metrics.end() ? nullptr : &*found;
 }
@@ -117,7 +118,8 @@ void conclude_pair(const QualifiedMetric& pair,
     metric.decides = true;
     return;
   }
-  const double margin = metric.kind == "layer" ? limits.run_layer_margin : limits.run_margin;
+  const double margin =
+      metric.kind == MetricKind::kLayer ? limits.run_layer_margin : limits.run_margin;
   const bool within = metric.low > 1.0 / (1.0 + margin) && metric.high < 1.0 + margin;
   metric.verdict =
       within && !pairs.drifted ? ComparisonVerdict::kEquivalent : ComparisonVerdict::kInconclusive;
@@ -189,12 +191,12 @@ Suspects find_suspects(const RunComparison& comparison,
     if (metric.verdict == ComparisonVerdict::kBroken || !is_suspect(metric, rule)) {
       continue;
     }
-    if (metric.kind == "layer") {
+    if (metric.kind == MetricKind::kLayer) {
       const model::LayerKey key{metric.series.substr(kLayers.size())};
       if (metric.decides || largest_share(candidate, key) >= kMinDecidingShare) {
         layers.push_back(&metric);
       }
-    } else if (metric.kind == "end_to_end" && metric.decides) {
+    } else if (metric.kind == MetricKind::kEndToEnd && metric.decides) {
       suspects.series.insert(metric.series);
       suspects.models.emplace(metric.model, mode_of(metric));
       if (metric.verdict == ComparisonVerdict::kEquivalent) {

@@ -62,7 +62,8 @@ QualifiedControl judged(const Control& control,
   }
   result.baseline_seconds = samples.baseline;
   result.candidate_seconds = samples.candidate;
-  PairedMetric metric = paired_metric(samples, std::string("controls/") + control.name, "control");
+  PairedMetric metric =
+      paired_metric(samples, std::string("controls/") + control.name, MetricKind::kControl);
   result.test = std::move(metric.result);
   if (metric.log_ratio) {
     result.test.q = test_change(result.test, *metric.log_ratio, kLevel);

@@ -12,8 +12,8 @@ namespace {
 constexpr double kNetChange = 2.0;  // standard errors that the net change of layers must have
 
 PairedMetric look_at(const PairedSamples& samples, bool layer) {
-  return layer ? paired_metric(samples, "layers/" + samples.name, "layer")
-               : paired_metric(samples, "end_to_end", "end_to_end");
+  return layer ? paired_metric(samples, "layers/" + samples.name, MetricKind::kLayer)
+               : paired_metric(samples, "end_to_end", MetricKind::kEndToEnd);
 }
 
 void judge_layers(std::vector<PairedMetric>& layers, const ComparisonLimits& limits) {
@@ -155,7 +155,7 @@ PairedAnswer compare_pairs_in_sequence(const PairedQuestion& question,
     std::vector<PairedMetric> one{look_at(*question.end_to_end, false)};
     judge_in_sequence({&*question.end_to_end, 1},
                       rule,
-                      {.kind = "end_to_end",
+                      {.kind = MetricKind::kEndToEnd,
                        .level = limits.alpha,
                        .floor = limits.end_to_end_floor,
                        .margin = limits.end_to_end_margin},
@@ -168,7 +168,7 @@ PairedAnswer compare_pairs_in_sequence(const PairedQuestion& question,
   }
   judge_in_sequence(question.layers,
                     rule,
-                    {.kind = "layer",
+                    {.kind = MetricKind::kLayer,
                      .level = limits.false_discovery_rate,
                      .floor = limits.layer_floor,
                      .margin = limits.layer_margin,

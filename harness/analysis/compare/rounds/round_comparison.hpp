@@ -14,9 +14,9 @@ namespace plumb::analysis {
 
 /// Limits by which the metrics of paired rounds are judged.
 struct RoundLimits {
-  FamilyLimits models{.kind = "end_to_end", .level = 0.01, .floor = 0.01, .margin = 0.01};
+  FamilyLimits models{.kind = MetricKind::kEndToEnd, .level = 0.01, .floor = 0.01, .margin = 0.01};
   FamilyLimits layers{
-      .kind = "layer", .level = 0.05, .floor = 0.02, .margin = 0.02, .moderated = true};
+      .kind = MetricKind::kLayer, .level = 0.05, .floor = 0.02, .margin = 0.02, .moderated = true};
   double control_drift = 0.10;   ///< see control_drift()
   CalibratedFloors floors = {};  ///< of both sides' layers
 };

@@ -29,9 +29,9 @@ struct StagedPairs {
 
 /// Criteria by which a family of metrics is judged.
 struct FamilyLimits {
-  std::string kind;        ///< "end_to_end" or "layer"
-  double level = 0.01;     ///< of q, over the family
-  double floor = 0.0;      ///< smaller relative changes count as none
+  MetricKind kind = MetricKind::kEndToEnd;  ///< or kLayer
+  double level = 0.01;                      ///< of q, over the family
+  double floor = 0.0;                       ///< smaller relative changes count as none
   double margin = 0.01;    ///< equivalent: the interval lies within the larger of it and the floor
   bool moderated = false;  ///< variances borrow from each other (Smyth 2004)
 };

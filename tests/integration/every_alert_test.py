@@ -70,7 +70,7 @@ class EveryAlert(AlertServers):
         self.night(slower, lost)
         self.assert_fire("PlumbRegressed", "PlumbCapabilityLost", "PlumbBroken", "PlumbSuiteIncomplete", "PlumbRowsFailed")
 
-    @fires("PlumbThrottled", "PlumbHostDisturbed", "PlumbEnvironmentDrift", "PlumbBoundViolated")
+    @fires("PlumbThrottled", "PlumbHostDisturbed", "PlumbEnvironmentDrift", "PlumbBoundViolated", "PlumbLoadFailed")
     def test_measured_under_bad_conditions(self):
         for days in (2, 1):
             self.stack("current", self.script(rules=observed()))
@@ -83,6 +83,10 @@ class EveryAlert(AlertServers):
         self.assert_fire("PlumbThrottled", "PlumbHostDisturbed", "PlumbEnvironmentDrift", "PlumbBoundViolated")
         (share,) = self.now('plumb_run_throttled_ratio{reason="hardware_thermal"}')
         self.assertGreater(float(share["value"][1]), 0.4)
+        self.stack("late", self.script(rules=rule("model:*", seconds=0.01)))
+        load = ("--only", "models", "--scenario", "server", "--latency-limit", "15ms", "--target-rate", "99", "--duration", "60s")
+        self.run_ago(0, "late", WEEKLY, "weekly", expect=1, options=load)
+        self.assert_fire("PlumbLoadFailed")
 
     @fires("PlumbRunStale", "PlumbRunUnfinished", "PlumbRunMissing", "PlumbStoreUnreadable", "PlumbExporterDown")
     def test_results_no_longer_arrive(self):

@@ -166,7 +166,10 @@ def judge_strict_f32(truths, double):
 
 
 def judge_slopes(clocks):
-    """The slope of replays lies within 5 % of the profiler's time of the kernel, plus what a node of a graph costs."""
+    """The slope of replays beside the profiler lies within 5 % of the profiler's time of the kernel, plus what a node of a graph costs.
+
+    The profiler slows the kernels themselves (8 % on an H200), so both times are taken while it watches. What it costs is a figure.
+    """
     profiled = field(clocks, "profiled_slopes")
     if "missing" in profiled:
         return Judgement("unknown", [f"no profiler: {profiled['missing']}"])
@@ -175,10 +178,19 @@ def judge_slopes(clocks):
     gap = max(0.0, (nodes[many] - nodes[few]) / (many - few)) if many > few else 0.0
     wrong, figures = [], []
     for row in field(profiled, "rows"):
-        kernel, slope = number(row, "kernel_seconds", "median"), number(row, "slope", "median_seconds")
-        figures.append({"elements": number(row, "elements"), "kernel_seconds": kernel, "slope_seconds": slope, "n": number(row, "slope", "samples")})
+        kernel, slope = number(row, "kernel_seconds", "median"), number(row, "slope_profiled", "median_seconds")
+        alone = number(row, "slope", "median_seconds")
+        figures.append(
+            {
+                "elements": number(row, "elements"),
+                "kernel_seconds": kernel,
+                "slope_seconds": slope,
+                "slope_alone_seconds": alone,
+                "n": number(row, "slope_profiled", "samples"),
+            }
+        )
         if not (1 - SLOPE_TOLERANCE) * kernel <= slope <= (1 + SLOPE_TOLERANCE) * kernel + gap:
-            wrong.append(f"copy of {row['elements']} elements: slope {slope:.4g} s, the profiler's kernel {kernel:.4g} s, a node {gap:.3g} s")
+            wrong.append(f"copy of {row['elements']} elements: slope beside the profiler {slope:.4g} s, the profiler's kernel {kernel:.4g} s, a node {gap:.3g} s")
     if not figures:
         return Judgement("unknown", ["no kernel was profiled"])
     return Judgement("failed" if wrong else "passed", wrong, {"node_seconds": gap, "rows": figures})

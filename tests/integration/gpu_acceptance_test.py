@@ -132,12 +132,22 @@ class Steps(Acceptance):
         converted["strict_f32"]["tf32"] = [dict(row, tensor_cores="yes") for row in strict["tf32"]]
         self.assertEqual(judges.judge(judges.judge_strict_f32, converted, False).state, "failed", "a double's TF32 is as exact as f32")
         clocks = self.document("checks", "clocks.json")
-        seen = {
-            "profiled_slopes": {
-                "rows": [dict(row, kernel_seconds={"median": row["slope"]["median_seconds"]}) for row in clocks["profiled_slopes"]["rows"]]
-            }
-        }
-        self.assertEqual(judges.judge(judges.judge_slopes, {**clocks, **seen}).state, "passed")
+        alone = clocks["profiled_slopes"]["rows"]
+
+        def profiled(kernel, slope):
+            rows = [
+                dict(
+                    row,
+                    kernel_seconds={"median": kernel * row["slope"]["median_seconds"]},
+                    slope_profiled={**row["slope"], "median_seconds": slope * row["slope"]["median_seconds"]},
+                )
+                for row in alone
+            ]
+            return judges.judge(judges.judge_slopes, {**clocks, "profiled_slopes": {"rows": rows}}).state
+
+        self.assertEqual(profiled(1.0, 1.0), "passed")
+        self.assertEqual(profiled(1.08, 1.08), "passed", "the profiler slows kernels, both times show it")
+        self.assertEqual(profiled(1.08, 1.0), "failed")
         self.assertEqual(judges.judge(judges.judge_slopes, clocks).state, "unknown")
         bound = self.document("quick", "bound.json")
         self.assertEqual(judges.judge(judges.judge_suite, 0, bound).state, "passed")

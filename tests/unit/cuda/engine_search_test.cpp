@@ -223,6 +223,24 @@ TEST(ConvolutionsOfIntegers, with_their_scales_are_a_pattern_that_cudnn_has_engi
   }
 }
 
+TEST(ConvolutionsWithKnownDefects, keep_other_engines) {
+  [[maybe_unused]] const VendorMemory vendors{};
+  for (const char* const key :
+       {kConvolutionOfIntegers,
+        "v1:conv_backward_data;in=f32[1,16,9,9],f32[16,3,3,2];out=f32[1,3,8,8];acc=f32;math=strict;"
+        "dilations=[1,1];group=1;pads=[2,0,1,2];strides=[1,1]",
+        "v1:conv_backward_weights;in=f32[1,16,9,9],f32[1,3,8,8];out=f32[16,3,3,2];acc=f32;"
+        "math=strict;dilations=[1,1];group=1;outputs=w;pads=[2,0,1,2];strides=[1,1]"}) {
+    const model::LayerSpec spec = model::parse_key({key});
+    const auto engines =
+        engines_beside_empty_driver(spec, convolution_graph(spec, TensorLayout::kChannelsLast));
+    if (!engines) {
+      GTEST_SKIP() << "no cuDNN, or no empty driver of the toolkit's, is here";
+    }
+    EXPECT_GT(*engines, 0U) << key;
+  }
+}
+
 class AttentionGradientGraphs : public ::testing::TestWithParam<const char*> {};
 
 class AttentionGraphs : public ::testing::TestWithParam<const char*> {};

@@ -107,12 +107,13 @@ class PyTorch(Command):
         self.assertEqual(compiled["attributes"]["operators"], "torch.compile")
 
     def test_operators_and_calls_of_onednn_are_traced(self):
-        document = self.json("trace", "resnet18-v1", "--stack", FOLDER, "--mode", "plain", "--executions", "3")
+        # Its LRNs are several operators each.
+        document = self.json("trace", "inception-v1", "--stack", FOLDER, "--mode", "plain", "--executions", "3")
         self.assertEqual(document["formats"], ["kineto", "onednn"])
         self.assertEqual((document["executions"], document["not_executed"]), (3, []))
         self.assertGreaterEqual(document["matched_seconds"], 0.95 * document["traced_seconds"])
         convolutions = [call for call in document["calls"] if call["operation"] == "aten::conv2d"]
-        self.assertEqual(len(convolutions), 20)
+        self.assertEqual(len(convolutions), 57)
         self.assertTrue(any(call["implementation"] for call in convolutions), "oneDNN's log is joined")
 
     def test_a_model_has_bounds_and_runs_in_pytorchs_modes(self):

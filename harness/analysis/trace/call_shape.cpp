@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/analysis/trace/call_shape.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <array>
 #include <cctype>
 #include <charconv>
 #include <cstdint>
 #include <map>
 #include <numeric>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -18,92 +16,6 @@ namespace plumb::analysis {
 namespace {
 
 using Dims = std::vector<std::int64_t>;
-
-/// ONNX operators that an operation executes, between spaces.
-constexpr std::array kOperators = std::to_array<std::pair<std::string_view, std::string_view>>({
-    // oneDNN
-    {"convolution", " Conv ConvInteger QLinearConv "},
-    {"deconvolution", " ConvTranspose "},
-    {"inner_product", " Gemm MatMul "},
-    {"matmul", " Gemm MatMul MatMulInteger QLinearMatMul "},
-    {"pooling", " MaxPool AveragePool GlobalAveragePool GlobalMaxPool "},
-    {"pooling_v2", " MaxPool AveragePool GlobalAveragePool GlobalMaxPool "},
-    {"batch_normalization", " BatchNormalization "},
-    {"layer_normalization", " LayerNormalization "},
-    {"eltwise", " Relu LeakyRelu Clip Sigmoid Tanh Elu Gelu Exp Sqrt Abs Log Erf HardSwish Pow "},
-    {"binary", " Add Sub Mul Div Max Min "},
-    {"sum", " Add Sum "},
-    {"lrn", " LRN "},
-    {"softmax", " Softmax LogSoftmax "},
-    {"softmax_v2", " Softmax LogSoftmax "},
-    {"concat", " Concat "},
-    {"resampling", " Resize Upsample "},
-    {"reduction", " ReduceMean ReduceSum ReduceMax GlobalAveragePool "},
-    {"shuffle", " Transpose "},
-    // ONNX Runtime: operators that are none of ONNX's
-    {"FusedConv", " Conv "},
-    {"NchwcConv", " Conv "},
-    {"FusedGemm", " Gemm "},
-    {"Gemm", " MatMul "},  // with the addition behind it
-    {"Gelu", " Erf "},
-    {"FusedMatMul", " MatMul "},
-    {"BiasGelu", " Add Gelu Erf "},
-    {"QuickGelu", " Mul Sigmoid "},
-    {"SkipLayerNormalization", " LayerNormalization "},
-    // PyTorch
-    {"aten::conv2d", " Conv "},
-    {"aten::conv1d", " Conv "},
-    {"aten::convolution", " Conv "},
-    {"aten::conv_transpose2d", " ConvTranspose "},
-    {"aten::linear", " Gemm MatMul "},
-    {"aten::addmm", " Gemm MatMul "},
-    {"aten::matmul", " MatMul Gemm "},
-    {"aten::mm", " MatMul Gemm "},
-    {"aten::bmm", " MatMul "},
-    {"aten::batch_norm", " BatchNormalization "},
-    {"aten::layer_norm", " LayerNormalization "},
-    {"aten::relu", " Relu "},
-    {"aten::relu_", " Relu "},
-    {"aten::relu6", " Clip "},
-    {"aten::hardtanh", " Clip "},
-    {"aten::hardtanh_", " Clip "},
-    {"aten::clamp", " Clip "},
-    {"aten::sigmoid", " Sigmoid "},
-    {"aten::tanh", " Tanh "},
-    {"aten::erf", " Erf "},
-    {"aten::gelu", " Gelu "},
-    {"aten::add", " Add "},
-    {"aten::add_", " Add "},
-    {"aten::sub", " Sub "},
-    {"aten::mul", " Mul "},
-    {"aten::div", " Div "},
-    {"aten::pow", " Pow "},
-    {"aten::sqrt", " Sqrt "},
-    {"aten::max_pool2d", " MaxPool "},
-    {"aten::avg_pool2d", " AveragePool "},
-    {"aten::adaptive_avg_pool2d", " AveragePool GlobalAveragePool "},
-    {"aten::mean", " ReduceMean GlobalAveragePool "},
-    {"aten::sum", " ReduceSum "},
-    {"aten::softmax", " Softmax "},
-    {"aten::log_softmax", " LogSoftmax "},
-    {"aten::cat", " Concat "},
-    {"aten::split", " Split "},
-    {"aten::flatten", " Flatten Reshape "},
-    {"aten::reshape", " Reshape Flatten "},
-    {"aten::view", " Reshape Flatten "},
-    {"aten::unsqueeze", " Unsqueeze "},
-    {"aten::squeeze", " Squeeze "},
-    {"aten::transpose", " Transpose "},
-    {"aten::permute", " Transpose "},
-    {"aten::dropout", " Dropout "},
-    {"aten::embedding", " Gather "},
-    {"aten::index_select", " Gather "},
-});
-
-std::string_view base_of(std::string_view onnx_op) {
-  const std::size_t domain = onnx_op.rfind('.');
-  return domain == std::string_view::npos ? onnx_op : onnx_op.substr(domain + 1);
-}
 
 /// Reads "mb1_ic64oc64_ih56…" as numbers by name.
 std::map<std::string, std::int64_t> numbers_by_name(std::string_view text) {
@@ -200,18 +112,6 @@ bool fits_problem(std::string_view problem, const model::Layer& layer) {
 }
 
 }  // namespace
-
-bool may_execute(std::string_view operation, std::string_view onnx_op) {
-  const std::string_view op = base_of(onnx_op);
-  if (operation == op) {
-    return true;
-  }
-  const auto* const row = std::find_if(kOperators.begin(), kOperators.end(), [&](const auto& each) {
-    return each.first == operation;
-  });
-  return row != kOperators.end() &&
-         row->second.find(fmt::format(" {} ", op)) != std::string_view::npos;
-}
 
 bool fits_shapes(const results::CallDescription& call, const model::Layer& layer) {
   if (!fits_problem(call.problem, layer)) {

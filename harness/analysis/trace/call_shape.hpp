@@ -1,16 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <string_view>
-
 #include "harness/model/graph/graph.hpp"
 #include "harness/results/trace/executed_trace.hpp"
 
 namespace plumb::analysis {
-
-/// Returns whether an operation of a runtime or a library may execute a layer of this ONNX
-/// operator. Knows the names of oneDNN, ONNX Runtime and PyTorch.
-[[nodiscard]] bool may_execute(std::string_view operation, std::string_view onnx_op);
 
 /// Returns whether what a call says of its operands' shapes fits a layer. A call that says nothing
 /// fits every layer.

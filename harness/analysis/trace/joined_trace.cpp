@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "harness/analysis/trace/call_shape.hpp"
+#include "harness/analysis/trace/operator_names.hpp"
 
 namespace plumb::analysis {
 namespace {

@@ -13,8 +13,8 @@ namespace {
 /// Returns about what a description takes in memory.
 std::size_t compute_bytes(const results::CallDescription& description) {
   std::size_t bytes = sizeof(description) + description.operation.size() + description.name.size() +
-                      description.implementation.size() + description.layouts.size() +
-                      description.problem.size();
+                      description.output.size() + description.implementation.size() +
+                      description.layouts.size() + description.problem.size();
   for (const std::string& type : description.types) {
     bytes += sizeof(type) + type.size();
   }

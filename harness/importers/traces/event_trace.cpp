@@ -4,167 +4,75 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <cmath>
 #include <istream>
 #include <iterator>
-#include <nlohmann/json.hpp>
 #include <set>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
-#include "harness/base/error.hpp"
 #include "harness/importers/traces/description_table.hpp"
 #include "harness/importers/traces/nested_calls.hpp"
 #include "harness/importers/traces/onednn_log.hpp"
+#include "harness/importers/traces/trace_events.hpp"
 
 namespace plumb::importers {
 namespace {
 
-constexpr std::size_t kDeepest = 64;
-constexpr std::size_t kKeyLevels = 8;  // of the document, an event and its arguments
-constexpr std::size_t kMaxShapes = 64;
-constexpr std::size_t kMaxRank = 16;
-constexpr std::size_t kMaxProcessors = 4096;
 constexpr std::string_view kKernelEnd = "_kernel_time";
+constexpr std::string_view kLayer = "plumb_layer,";  // before the name of its first output
 
-std::string cut(const std::string& text) {
-  return text.substr(0, kMaxTraceText);
-}
-
-/// Returns a time in µs as seconds; nothing for what is none.
-std::optional<Seconds> microseconds(double value) {
-  return value >= 0.0 && value <= 1e18 ? std::optional(Seconds(value * 1e-6)) : std::nullopt;
-}
-
-/// Event as far as it was read.
-struct Event {
-  std::string name;
-  std::string category;
-  std::optional<Seconds> start;
-  std::optional<Seconds> duration;
-  double thread = 0.0;
-  std::string operation;
-  std::string provider;
-  std::vector<std::string> types;
-  std::vector<std::vector<std::int64_t>> inputs;
-  std::size_t threads = 1;  ///< that shared its work
-};
-
-/// Receiver of the values of a trace, in nlohmann's SAX form.
-class EventReceiver {
+/// Collector of the calls and executions among a trace's events.
+class CallCollector {
  public:
-  using number_integer_t = nlohmann::json::number_integer_t;
-  using number_unsigned_t = nlohmann::json::number_unsigned_t;
-  using number_float_t = nlohmann::json::number_float_t;
-  using string_t = nlohmann::json::string_t;
-  using binary_t = nlohmann::json::binary_t;
-
-  static bool null() { return true; }
-  static bool boolean(bool /*value*/) { return true; }
-  static bool binary(binary_t& /*value*/) { return true; }
-  bool number_integer(number_integer_t value) { return take_number(static_cast<double>(value)); }
-  bool number_unsigned(number_unsigned_t value) { return take_number(static_cast<double>(value)); }
-  bool number_float(number_float_t value, const string_t& /*text*/) { return take_number(value); }
-
-  bool string(string_t& value) {
-    if (!in_event_) {
-      return true;
+  /// Takes an event. Returns why no more may come; empty: they may.
+  std::string take(TraceEvent& event) {
+    const bool kernel = event.category == "Node" && event.name.ends_with(kKernelEnd);
+    const bool op = event.category == "cpu_op";
+    const bool run = event.category == "Session" && event.name == "model_run";
+    const bool step = event.name.starts_with("ProfilerStep#");
+    const bool layer = event.category == "user_annotation" && event.name.starts_with(kLayer);
+    of_kineto_ = of_kineto_ || op || step;
+    if (!kernel && !op && !run && !step && !layer) {
+      return {};
     }
-    if (depth_ == base_ + 1) {
-      if (key(base_ + 1) == "name") {
-        event_.name = cut(value);
-      } else if (key(base_ + 1) == "cat") {
-        event_.category = cut(value);
+    if (!event.start || !event.duration) {
+      ++trace_.left_out;
+      return {};
+    }
+    if (run || step) {
+      // A step stands in the trace for each of its threads and devices.
+      const bool again = !trace_.executions.empty() && step && last_step_ == event.name;
+      last_step_ = event.name;
+      if (!again && trace_.executions.size() < kMaxCalls) {
+        trace_.executions.push_back({*event.start, *event.duration});
       }
-    } else if (in_arguments() && depth_ == base_ + 2) {
-      if (key(base_ + 2) == "op_name") {
-        event_.operation = cut(value);
-      } else if (key(base_ + 2) == "provider") {
-        event_.provider = cut(value);
-      }
-    } else if (in_arguments() && depth_ == base_ + 3 && key(base_ + 2) == "Input type" &&
-               event_.types.size() < kMaxShapes) {
-      event_.types.push_back(cut(value));
+      return {};
     }
-    return true;
+    if (trace_.calls.size() + ranges_.size() >= kMaxCalls) {
+      return fmt::format("it has more than {} calls: trace fewer executions", kMaxCalls);
+    }
+    processors_.insert(event.processors.begin(), event.processors.end());
+    trace_.threads = std::max(trace_.threads, event.threads);
+    (layer ? ranges_ : trace_.calls)
+        .push_back({{*event.start,
+                     *event.duration,
+                     static_cast<std::uint64_t>(event.thread),
+                     std::nullopt},
+                    number_of_description(event,
+                                          kernel  ? 'k'
+                                          : layer ? 'l'
+                                                  : 'o')});
+    return {};
   }
 
-  bool start_object(std::size_t /*size*/) {
-    if (has_events() && depth_ == base_) {
-      in_event_ = true;
-      event_ = {};
-    }
-    return deepen();
-  }
-
-  bool key(string_t& value) {
-    if (depth_ < kKeyLevels) {
-      keys_[depth_] = value.size() <= kMaxTraceText ? value : std::string();
-    }
-    if (in_event_ && in_arguments() && depth_ == base_ + 4 &&
-        key(base_ + 2) == "input_type_shape" && event_.types.size() < kMaxShapes) {
-      event_.types.push_back(cut(value));
-    }
-    if (in_event_ && in_arguments() && depth_ == base_ + 4 && in_sub_threads()) {
-      ++event_.threads;
-    }
-    return true;
-  }
-
-  bool end_object() {
-    --depth_;
-    if (in_event_ && depth_ == base_) {
-      in_event_ = false;
-      return take_event();
-    }
-    return true;
-  }
-
-  bool start_array(std::size_t /*size*/) {
-    if (depth_ == 0) {
-      base_ = 1;
-    } else if (depth_ == 1 && base_ == 0 && key(1) == "traceEvents") {
-      base_ = 2;
-    }
-    const bool shape_of_runtime = depth_ == base_ + 4 && key(base_ + 2) == "input_type_shape";
-    const bool shape_of_kineto = depth_ == base_ + 3 && key(base_ + 2) == "Input Dims";
-    if (in_event_ && in_arguments() && (shape_of_runtime || shape_of_kineto) &&
-        event_.inputs.size() < kMaxShapes) {
-      event_.inputs.emplace_back();
-    }
-    return deepen();
-  }
-
-  bool end_array() {
-    --depth_;
-    if (base_ != 0 && depth_ < base_) {
-      ended_ = true;
-    }
-    return true;
-  }
-
-  bool parse_error(std::size_t place, const std::string& /*token*/, const std::exception& /*why*/) {
-    fault_ = fmt::format("it is no JSON at byte {}", place);
-    return false;
-  }
-
-  results::ExecutedTrace finish(bool complete) {
-    if (!complete && fault_.empty()) {
-      fault_ = "it ends too early";
-    }
-    if (fault_.empty() && base_ == 0) {
-      fault_ = "it has no list of events";
-    }
-    if (!fault_.empty()) {
-      throw Error(Error::Kind::kUser,
-                  fmt::format("this is not a trace of ONNX Runtime or Kineto: {}", fault_));
-    }
+  results::ExecutedTrace finish() {
     trace_.format = of_kineto_ ? "kineto" : "onnxruntime";
     trace_.timed = true;
     if (of_kineto_) {
       trace_.calls = outermost_calls(std::move(trace_.calls), descriptions_);
+      place_in_ranges(trace_.calls, std::move(ranges_), descriptions_);
     }
     trace_.descriptions = std::move(descriptions_).take();
     trace_.processors = processors_.size();
@@ -189,152 +97,60 @@ class EventReceiver {
   }
 
  private:
-  [[nodiscard]] bool has_events() const { return base_ != 0 && !ended_; }
-  [[nodiscard]] std::string_view key(std::size_t depth) const {
-    return depth < kKeyLevels ? std::string_view(keys_[depth]) : std::string_view();
-  }
-  [[nodiscard]] bool in_sub_threads() const {
-    return key(base_ + 2) == "thread_scheduling_stats" && key(base_ + 3) == "sub_threads";
-  }
-  [[nodiscard]] bool in_arguments() const { return depth_ > base_ + 1 && key(base_ + 1) == "args"; }
-
-  bool deepen() {
-    if (++depth_ > kDeepest) {
-      fault_ = fmt::format("it is nested deeper than {}", kDeepest);
-      return false;
-    }
-    if (depth_ < kKeyLevels) {
-      keys_[depth_].clear();
-    }
-    return true;
-  }
-
-  bool take_number(double value) {
-    if (!in_event_) {
-      return true;
-    }
-    if (depth_ == base_ + 1) {
-      if (key(base_ + 1) == "ts") {
-        event_.start = microseconds(value);
-      } else if (key(base_ + 1) == "dur") {
-        event_.duration = microseconds(value);
-      } else if (key(base_ + 1) == "tid" || key(base_ + 1) == "pid") {
-        event_.thread += std::clamp(value, 0.0, 1e15);
-      }
-      return true;
-    }
-    if (in_arguments() && key(base_ + 2) == "thread_scheduling_stats") {
-      take_processor(value);
-      return true;
-    }
-    const bool of_runtime = depth_ == base_ + 5 && key(base_ + 2) == "input_type_shape";
-    const bool of_kineto = depth_ == base_ + 4 && key(base_ + 2) == "Input Dims";
-    if (in_arguments() && (of_runtime || of_kineto) && !event_.inputs.empty() &&
-        event_.inputs.back().size() < kMaxRank && std::abs(value) < 1e15) {
-      event_.inputs.back().push_back(static_cast<std::int64_t>(value));
-    }
-    return true;
-  }
-
-  /// Takes the processor that one of a call's threads ran on, if this number is one.
-  void take_processor(double value) {
-    const bool of_main = depth_ == base_ + 4 && key(base_ + 3) == "main_thread";
-    const bool of_other = depth_ == base_ + 5 && in_sub_threads();
-    if ((of_main || of_other) && key(depth_) == "core" && value >= 0.0 && value < 1e6 &&
-        processors_.size() < kMaxProcessors) {
-      processors_.insert(static_cast<std::uint32_t>(value));
-    }
-  }
-
-  bool take_event() {
-    const bool kernel = event_.category == "Node" && event_.name.ends_with(kKernelEnd);
-    const bool op = event_.category == "cpu_op";
-    const bool run = event_.category == "Session" && event_.name == "model_run";
-    const bool step = event_.name.starts_with("ProfilerStep#");
-    of_kineto_ = of_kineto_ || op || step;
-    if (!kernel && !op && !run && !step) {
-      return true;
-    }
-    if (!event_.start || !event_.duration) {
-      ++trace_.left_out;
-      return true;
-    }
-    if (run || step) {
-      // A step stands in the trace for each of its threads and devices.
-      const bool again = !trace_.executions.empty() && step && last_step_ == event_.name;
-      last_step_ = event_.name;
-      if (!again && trace_.executions.size() < kMaxCalls) {
-        trace_.executions.push_back({*event_.start, *event_.duration});
-      }
-      return true;
-    }
-    if (trace_.calls.size() >= kMaxCalls) {
-      fault_ = fmt::format("it has more than {} calls: trace fewer executions", kMaxCalls);
-      return false;
-    }
-    trace_.threads = std::max(trace_.threads, event_.threads);
-    trace_.calls.push_back(
-        {{*event_.start, *event_.duration, static_cast<std::uint64_t>(event_.thread), std::nullopt},
-         number_of_description(kernel)});
-    return true;
-  }
-
   /// Returns the number of the event's description, which is made when it is the first of its kind.
-  std::uint32_t number_of_description(bool kernel) {
-    text_.clear();
-    text_ += kernel ? 'k' : 'o';
-    for (const std::string* part : {&event_.name, &event_.operation, &event_.provider}) {
+  /// The event is a kernel 'k', an operator 'o', or the range of a layer 'l'.
+  std::uint32_t number_of_description(TraceEvent& event, char kind) {
+    text_.assign(1, kind);
+    for (const std::string* part : {&event.name, &event.operation, &event.provider}) {
       (text_ += *part) += '\0';
     }
-    for (const std::string& type : event_.types) {
+    for (const std::string& type : event.types) {
       (text_ += type) += '\0';
     }
-    for (const std::vector<std::int64_t>& shape : event_.inputs) {
+    for (const std::vector<std::int64_t>& shape : event.inputs) {
       text_ += '[';
       for (const std::int64_t extent : shape) {
         fmt::format_to(std::back_inserter(text_), "{},", extent);
       }
     }
     const std::optional<std::uint32_t> known = descriptions_.find(text_);
-    return known ? *known : descriptions_.add(text_, describe(kernel));
+    return known ? *known : descriptions_.add(text_, describe(event, kind));
   }
 
-  [[nodiscard]] results::CallDescription describe(bool kernel) {
+  [[nodiscard]] static results::CallDescription describe(TraceEvent& event, char kind) {
     results::CallDescription call;
-    if (kernel) {
-      call.name = event_.name.substr(0, event_.name.size() - kKernelEnd.size());
-      call.operation = std::move(event_.operation);
-      call.implementation = std::move(event_.provider);
+    if (kind == 'l') {
+      call.output = event.name.substr(kLayer.size());
+      return call;
+    }
+    if (kind == 'k') {
+      call.name = event.name.substr(0, event.name.size() - kKernelEnd.size());
+      call.operation = std::move(event.operation);
+      call.implementation = std::move(event.provider);
     } else {
-      call.operation = std::move(event_.name);
+      call.operation = std::move(event.name);
     }
     call.kind = kind_of_operator(call.operation);
-    call.types = std::move(event_.types);
-    call.inputs = std::move(event_.inputs);
+    call.types = std::move(event.types);
+    call.inputs = std::move(event.inputs);
     return call;
   }
 
   results::ExecutedTrace trace_;
+  std::vector<results::TracedCall> ranges_;  // of layers
   DescriptionTable descriptions_;
   std::set<std::uint32_t> processors_;  // that threads of calls ran on
   std::string text_;                    // of the description looked for
-  std::array<std::string, kKeyLevels> keys_;
-  std::size_t depth_ = 0;
-  std::size_t base_ = 0;  // depth within the list of events; 0: it has not begun
-  bool ended_ = false;
-  bool in_event_ = false;
   bool of_kineto_ = false;
-  Event event_;
   std::string last_step_;
-  std::string fault_;
 };
 
 }  // namespace
 
 results::ExecutedTrace read_event_trace(std::istream& in) {
-  EventReceiver receiver;
-  const bool complete = nlohmann::json::sax_parse(in, &receiver);
-  return receiver.finish(complete);
+  CallCollector collector;
+  read_trace_events(in, [&](TraceEvent& event) { return collector.take(event); });
+  return collector.finish();
 }
 
 }  // namespace plumb::importers

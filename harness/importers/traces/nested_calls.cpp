@@ -52,6 +52,25 @@ std::uint32_t within(std::uint32_t call, std::uint32_t around, DescriptionTable&
   return descriptions.add(text, std::move(description));
 }
 
+/// Returns the description of a call that is of a range's layer.
+std::uint32_t of_layer(std::uint32_t call, std::uint32_t range, DescriptionTable& descriptions) {
+  const std::string text = fmt::format("l{},{}", call, range);
+  if (const std::optional<std::uint32_t> known = descriptions.find(text)) {
+    return *known;
+  }
+  results::CallDescription description = descriptions.at(call);
+  description.output = descriptions.at(range).output;
+  return descriptions.add(text, std::move(description));
+}
+
+/// Returns whether a call comes before another: by thread, then by start, the outer one first.
+bool is_before(const results::TracedCall& a, const results::TracedCall& b) {
+  if (a.thread != b.thread) {
+    return a.thread < b.thread;
+  }
+  return a.start != b.start ? a.start < b.start : a.duration > b.duration;
+}
+
 }  // namespace
 
 results::ExecutedCall::Kind kind_of_operator(std::string_view operation) {
@@ -62,12 +81,7 @@ results::ExecutedCall::Kind kind_of_operator(std::string_view operation) {
 
 std::vector<results::TracedCall> outermost_calls(std::vector<results::TracedCall> calls,
                                                  DescriptionTable& descriptions) {
-  std::stable_sort(calls.begin(), calls.end(), [](const auto& a, const auto& b) {
-    if (a.thread != b.thread) {
-      return a.thread < b.thread;
-    }
-    return a.start != b.start ? a.start < b.start : a.duration > b.duration;
-  });
+  std::stable_sort(calls.begin(), calls.end(), is_before);
   const auto kind_of = [&](const results::TracedCall& call) {
     return descriptions.at(call.description).kind;
   };
@@ -104,6 +118,23 @@ std::vector<results::TracedCall> outermost_calls(std::vector<results::TracedCall
   }
   calls.resize(kept);
   return calls;
+}
+
+void place_in_ranges(std::vector<results::TracedCall>& calls,
+                     std::vector<results::TracedCall> ranges,
+                     DescriptionTable& descriptions) {
+  std::stable_sort(ranges.begin(), ranges.end(), is_before);
+  auto next = ranges.cbegin();  // the first that may hold the call
+  for (results::TracedCall& call : calls) {
+    while (next != ranges.cend() &&
+           (next->thread < call.thread ||
+            (next->thread == call.thread && next->start + next->duration <= call.start))) {
+      ++next;
+    }
+    if (next != ranges.cend() && next->thread == call.thread && next->start <= call.start) {
+      call.description = of_layer(call.description, next->description, descriptions);
+    }
+  }
 }
 
 }  // namespace plumb::importers

@@ -26,6 +26,7 @@ struct CallDescription {
   Kind kind = Kind::kCompute;
   std::string operation;           ///< as the trace names it: "convolution", "Conv", "aten::conv2d"
   std::string name;                ///< of the node, as the trace has it; empty: it has none
+  std::string output;              ///< first value of the layer, if a worker said; else empty
   std::string implementation;      ///< or execution provider
   std::string layouts;             ///< of the operands: "src:aBcd16b …"; empty: unknown
   std::vector<std::string> types;  ///< element types of the operands

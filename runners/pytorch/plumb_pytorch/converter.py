@@ -47,6 +47,11 @@ def _note(node, value):
     return node
 
 
+def output_of(node):
+    """Returns the first output of the ONNX node that an fx node of a converted module computes. None: of no node."""
+    return node.meta.get("output")
+
+
 class Conversion:
     """State of one conversion: values that are known, and values that the module computes."""
 
@@ -58,6 +63,7 @@ class Conversion:
         self.constants = {}
         self.computed = {}
         self._registered = {}
+        self._output = None  # of the node that is being converted
 
     def add(self, node):
         """Converts one node."""
@@ -73,6 +79,7 @@ class Conversion:
             return
         if node.op_type not in OPERATORS:
             raise Unsupported(f"operator {node.op_type} is not converted to PyTorch")
+        self._output = node.output[0]
         results = OPERATORS[node.op_type](self, node)
         results = results if isinstance(results, list) else [results]
         for name, result in zip(node.output, results):
@@ -140,6 +147,7 @@ class Conversion:
 
         result = function(*map(meta, arguments), **{name: meta(value) for name, value in named.items()})
         node = _note(self.graph.call_function(function, arguments, named), result)
+        node.meta["output"] = self._output
         if not isinstance(result, (list, tuple)):
             return node
         return [_note(self.graph.call_function(getitem, (node, i)), part) for i, part in enumerate(result)]

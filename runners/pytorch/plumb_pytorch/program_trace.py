@@ -11,18 +11,20 @@ TRACE, LOG = "kineto.json", "onednn.log"
 
 
 def trace_program(program, folder, executions):
-    """Traces a program. Returns the files with their formats: PyTorch's operators, and oneDNN's calls of the same executions."""
+    """Traces a program of a module. Returns the files with their formats: PyTorch's operators, and oneDNN's calls of the same executions."""
+    run = program.make_traced()
+    run()  # compiles, where the module is compiled
     profiler = torch.profiler.profile(
         activities=[torch.profiler.ProfilerActivity.CPU], record_shapes=True,
         schedule=torch.profiler.schedule(wait=0, warmup=1, active=executions, repeat=1),
         on_trace_ready=lambda ready: ready.export_chrome_trace(str(folder / TRACE)))
     with profiler, _standard_output_in(folder / LOG):
-        program.run(1)
+        run()
         profiler.step()
         for _ in range(executions):
             # Only what is in the trace as well: the log is joined with it by order.
             with torch.backends.mkldnn.verbose(torch.backends.mkldnn.VERBOSE_ON):
-                program.run(1)
+                run()
             profiler.step()
     files = [("kineto", TRACE)]
     if (folder / LOG).stat().st_size > 0:

@@ -13,6 +13,8 @@ from plumb_worker.backend import Program
 from plumb_worker.outcome import Unsupported
 from torch.utils._pytree import tree_leaves
 
+from .named_execution import NamedExecution
+
 #: Why a mode's word has no meaning here.
 REFUSED = {
     "best_variant": "PyTorch chooses kernels itself",
@@ -25,6 +27,8 @@ REFUSED = {
     "tf32": "this backend executes on the CPU, whose products of f32 are not rounded to TF32",
 }
 TAKEN = ("bf16", "channels_last", "fusion")
+#: For torch.compile: kernels that it makes for the CPU say in a profile that they run.
+KERNELS_IN_TRACES = {"cpp.enable_kernel_profile": True}
 
 
 def options_of(mode):
@@ -50,6 +54,12 @@ def check_compiler():
         raise Unsupported(f"torch.compile needs Python's headers: there is no '{header}'; install python3-dev")
 
 
+class ModuleProgram(Program):
+    """Program of a module. `make_traced` returns a call that executes it so that a trace says most of its layers."""
+
+    make_traced = None
+
+
 def make_program(convert, inputs, options, own=False):
     """Makes a program of a module.
 
@@ -62,10 +72,11 @@ def make_program(convert, inputs, options, own=False):
         module = module.to(memory_format=torch.channels_last)
         inputs = [tensor.to(memory_format=torch.channels_last) if tensor.ndim == 4 else tensor for tensor in inputs]
     call = module if own else module.forward
+    compiled = functools.partial(torch.compile, module, fullgraph=not own)
     if "fusion" in options:
         check_compiler()
         torch._dynamo.reset()  # another module's guards are none of this one's
-        call = torch.compile(module, fullgraph=not own)
+        call = compiled()
     saved = [tensor.clone(memory_format=torch.preserve_format) for tensor in inputs]
 
     def refresh():
@@ -73,8 +84,17 @@ def make_program(convert, inputs, options, own=False):
             tensor.copy_(value)
 
     weights = sum(tensor.nbytes for tensor in (*module.buffers(), *module.parameters()))
-    return Program(functools.partial(call, *inputs), read_outputs, refresh, creation_seconds=time.perf_counter() - begin,
-                   memory_bytes=weights + 3 * sum(tensor.nbytes for tensor in inputs))
+    program = ModuleProgram(functools.partial(call, *inputs), read_outputs, refresh, creation_seconds=time.perf_counter() - begin,
+                            memory_bytes=weights + 3 * sum(tensor.nbytes for tensor in inputs))
+
+    def make_traced():
+        if "fusion" in options:
+            torch._dynamo.reset()
+            return functools.partial(compiled(options=KERNELS_IN_TRACES), *inputs)
+        return functools.partial(call if own else NamedExecution(module).run, *inputs)
+
+    program.make_traced = make_traced
+    return program
 
 
 def read_outputs(outputs):

@@ -9,6 +9,7 @@
 
 #include "harness/analysis/trace/call_shape.hpp"
 #include "harness/analysis/trace/joined_trace.hpp"
+#include "harness/analysis/trace/operator_names.hpp"
 #include "harness/analysis/trace/trace_difference.hpp"
 #include "harness/analysis/trace/trace_findings.hpp"
 #include "harness/analysis/trace/trace_report.hpp"
@@ -150,6 +151,70 @@ TEST(MatchedTrace, layers_that_a_worker_named_count_and_others_are_dropped) {
   call.layers = std::vector<std::size_t>{2, 3, 99};
   const MatchedTrace matched = match_trace(two_convolutions(), trace_of({call}));
   EXPECT_THAT(matched.calls[0].layers, ElementsAre(2, 3));
+}
+
+TEST(MatchedTrace, a_layer_has_all_calls_that_name_its_output) {
+  model::Graph graph = two_convolutions();
+  for (const model::Layer& layer : graph.layers) {
+    graph.values[layer.outputs[0]].name = layer.name + "_out";
+  }
+  const auto of_output = [&](ExecutedCall call, model::LayerId layer) {
+    call.output = graph.layers[layer].name + "_out";
+    return call;
+  };
+  ExecutedCall pad = call_of("aten::pad", "", 2);
+  pad.kind = ExecutedCall::Kind::kPad;
+  const MatchedTrace matched = match_trace(graph,
+                                           trace_of({of_output(call_of("aten::pow", "", 3), 1),
+                                                     of_output(call_of("aten::relu", "", 4), 1),
+                                                     of_output(pad, 0),
+                                                     of_output(call_of("aten::conv2d", "", 5), 2),
+                                                     call_of("aten::conv2d", "", 5),
+                                                     call_of("aten::mul", "", 1)}));
+  std::vector<std::vector<model::LayerId>> layers;
+  for (const MatchedCall& call : matched.calls) {
+    layers.push_back(call.layers);
+  }
+  EXPECT_THAT(layers,
+              ElementsAre(ElementsAre(1),
+                          ElementsAre(1),
+                          ElementsAre(0),
+                          ElementsAre(2, 3),
+                          ElementsAre(0),
+                          IsEmpty()));
+  EXPECT_NEAR(matched.matched.count(), 19e-6, 1e-12);
+}
+
+TEST(MatchedTrace, a_kernel_of_torch_compile_has_the_layers_that_it_is_called_after) {
+  rewrite::GraphSketch sketch;
+  const model::ValueId x = sketch.input({1, 3, 8, 8});
+  const model::ValueId first = sketch.relu(sketch.conv(x, 16, 3));
+  const model::ValueId second = sketch.conv(first, 16, 3);
+  model::Graph graph = sketch.build({sketch.relu(sketch.add(first, second))});
+  const std::vector<std::string> operators{"Conv", "Relu", "Conv", "Add", "Relu"};
+  for (std::size_t i = 0; i < operators.size(); ++i) {
+    graph.layers.at(i).onnx_op = operators[i];
+  }
+  const MatchedTrace matched =
+      match_trace(graph,
+                  trace_of({call_of("graph_0_cpp_fused_convolution_0", "", 1),
+                            call_of("aten::convolution", "", 10),
+                            call_of("graph_0_cpp_fused_convolution_relu_1", "", 2),
+                            call_of("aten::convolution", "", 10),
+                            call_of("graph_0_cpp_fused_add_convolution_relu_2", "", 3),
+                            call_of("graph_0_cpp_fused_cumsum_3", "", 4)}));
+  std::vector<std::vector<model::LayerId>> layers;
+  for (const MatchedCall& call : matched.calls) {
+    layers.push_back(call.layers);
+  }
+  EXPECT_THAT(layers,
+              ElementsAre(ElementsAre(0),
+                          ElementsAre(0),
+                          ElementsAre(1),
+                          ElementsAre(2),
+                          ElementsAre(3, 4),
+                          IsEmpty()));
+  EXPECT_EQ(matched.calls[0].call.kind, ExecutedCall::Kind::kReorder) << "of weights";
 }
 
 TEST(TraceFindings, a_missed_fusion_costs_the_calls_beside_the_longest) {

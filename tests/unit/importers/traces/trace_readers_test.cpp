@@ -208,6 +208,26 @@ TEST(EventTrace, reads_the_outermost_operators_of_kineto_and_copies_within) {
   EXPECT_EQ(trace.call(3).operation, "aten::relu_");
 }
 
+TEST(EventTrace, a_range_says_which_layer_the_calls_in_its_thread_are_of) {
+  const ExecutedTrace trace = read_events(R"({"traceEvents":[
+{"ph":"X","cat":"cpu_op","name":"aten::mul","pid":7,"tid":7,"ts":10,"dur":5,"args":{}},
+{"ph":"X","cat":"cpu_op","name":"aten::pow","pid":7,"tid":7,"ts":16,"dur":4,"args":{}},
+{"ph":"X","cat":"cpu_op","name":"aten::relu","pid":7,"tid":7,"ts":31,"dur":4,"args":{}},
+{"ph":"X","cat":"cpu_op","name":"aten::relu","pid":7,"tid":7,"ts":60,"dur":4,"args":{}},
+{"ph":"X","cat":"cpu_op","name":"aten::relu","pid":7,"tid":8,"ts":12,"dur":4,"args":{}},
+{"ph":"X","cat":"user_annotation","name":"plumb_layer,relu1","pid":7,"tid":7,"ts":30,"dur":9},
+{"ph":"X","cat":"user_annotation","name":"plumb_layer,lrn1","pid":7,"tid":7,"ts":9,"dur":20},
+{"ph":"X","cat":"user_annotation","name":"a user's own","pid":7,"tid":7,"ts":50,"dur":30}]})");
+  std::vector<std::string> outputs;
+  for (std::size_t i = 0; i < trace.calls.size(); ++i) {
+    outputs.push_back(trace.call(i).operation + " " + trace.call(i).output);
+  }
+  EXPECT_THAT(
+      outputs,
+      ElementsAre(
+          "aten::mul lrn1", "aten::relu ", "aten::pow lrn1", "aten::relu relu1", "aten::relu "));
+}
+
 TEST(EventTrace, refuses_what_is_none) {
   for (const std::string& text : {std::string("{}"),
                                   std::string("[{"),

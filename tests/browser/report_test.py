@@ -175,6 +175,24 @@ class Report(unittest.TestCase):
         self.assertTrue(any("no pooling here" in cell for cell in cells))
         self.assertIn("1 of 2 layers have a time", page.all("strong")[0]["text"])
 
+    def test_draws_the_cliffs_of_the_library_suite(self):
+        shapes = pathlib.Path(__file__).resolve().parents[2] / "suites/shapes/library_cliff.toml"
+        stack = self.folder / "plumb/stacks/cliff"
+        stack.mkdir()
+        # 64 channels fit the kernel's block; 65 take ten times as long.
+        (stack / "script.toml").write_text('[[rule]]\nmatch = "v1:conv;in=f32[1,64,56,56]*"\nseconds = 0.001\n'
+                                           '[[rule]]\nmatch = "v1:conv;in=f32[1,65,56,56]*"\nseconds = 0.01\n')
+        (stack / "stack.toml").write_text(f'backend = "fake"\nvariables = {{ PLUMB_FAKE_SCRIPT = "{stack}/script.toml" }}\n')
+        suite = self.folder / "cliff.toml"
+        suite.write_text(f'[suite]\nname = "cliff"\nversion = 1\n[[layers]]\nfile = "{shapes}"\n')
+        self.plumb("run", suite, "--stack", "cliff", "--processes", "1")
+        page = self.latest("cliffs")
+        self.assertIn("Cliffs", [element["text"] for element in page.all("h2")])
+        steepest = next(element["text"] for element in page.all("h3") if "falls to" in element["text"])
+        self.assertEqual(steepest, "conv f32, extent 56, 63, 64, 65, 72: falls to 10 % in one step")
+        labels = [element.get("aria-label", "") for element in page.all("canvas")]
+        self.assertTrue(any("Rate of conv f32" in label for label in labels), labels)
+
     def test_refers_to_nothing_outside(self):
         for element in self.page.elements:
             for attribute in ("src", "href", "srcset", "action"):

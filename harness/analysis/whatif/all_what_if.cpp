@@ -23,6 +23,11 @@ WhatIfResult everything(const WhatIfInput& input, bool parallel) {
                   kType,
                   parallel ? ", branches side by side" : "",
                   chosen ? "the library's own choices in f32" : "the layers as written in f32");
+  result.why_not = parallel ? input.why_no_branches() : std::string();
+  if (!result.why_not.empty()) {
+    result.applies = false;
+    return result;
+  }
   const std::optional<PricedPartition> full = price_in_f32(input, result);
   if (!full) {
     return result;

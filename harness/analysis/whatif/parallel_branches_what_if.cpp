@@ -10,6 +10,11 @@ WhatIfResult parallel_branches_what_if(const WhatIfInput& input) {
   WhatIfResult result;
   result.mode =
       "branches side by side, each layer as fast as it is alone; not fused, fastest variants, hot";
+  result.why_not = input.why_no_branches();
+  if (!result.why_not.empty()) {
+    result.applies = false;
+    return result;
+  }
   const ModelPartition& plain = input.partition_in({}, PartitionMode::kPlain);
   const StepSum before = sum_steps(plain.steps);
   if (before.missing > 0) {

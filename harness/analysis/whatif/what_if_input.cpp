@@ -24,4 +24,13 @@ const ModelPartition& WhatIfInput::partition_in(std::string_view type, Partition
                    .first->second;
 }
 
+std::string WhatIfInput::why_no_branches() const {
+  // A device has streams for branches, whatever the threads of its worker.
+  const bool one_thread = scaling != nullptr && scaling->processors() < 2;
+  return one_thread && !on_device.value_or(false)
+             ? "the run has one thread, so that no branch can run beside another: run with "
+               "--threads 2 or more"
+             : std::string();
+}
+
 }  // namespace plumb::analysis

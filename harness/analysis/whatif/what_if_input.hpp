@@ -39,6 +39,10 @@ class WhatIfInput {
   Bytes workspace_cap = kDefaultWorkspaceCap;   ///< of each layer of a divided batch
   std::optional<results::TracedLosses> traced;  ///< newest trace that the run keeps of the model
   const ThreadScaling* scaling;                 ///< null: nothing is known of other thread counts
+  std::optional<bool> on_device;                ///< a device executes launches; absent: unknown
+
+  /// Returns why branches cannot run side by side in this run. Empty: they can, or it is unknown.
+  [[nodiscard]] std::string why_no_branches() const;
 
  private:
   mutable std::map<std::string, model::Graph, std::less<>> typed_;

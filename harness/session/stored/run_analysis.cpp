@@ -16,6 +16,7 @@
 #include "harness/analysis/whatif/plan_saving.hpp"
 #include "harness/analysis/whatif/realised_saving.hpp"
 #include "harness/base/error.hpp"
+#include "harness/results/device_model.hpp"
 #include "harness/results/division/divided_variant.hpp"
 #include "harness/results/paired_round.hpp"
 #include "harness/results/results_json.hpp"
@@ -258,6 +259,7 @@ analysis::RunReport analyze_run(const Archive& archive,
     analysis::WhatIfInput input{model.instance, entry.graph, results, &scaling};
     input.workspace_cap =
         results::workspace_cap_of(run.header.environment).value_or(analysis::kDefaultWorkspaceCap);
+    input.on_device = results::is_gpu(run.header.environment);
     entry.trace = read_trace(archive.store, run.header.id, model.instance);
     if (!entry.trace.empty()) {
       input.traced = results::traced_losses_from_json(entry.trace);

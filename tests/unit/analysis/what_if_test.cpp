@@ -81,6 +81,37 @@ TEST(WhatIf, co_schedule_says_that_one_thread_has_nothing_to_share) {
   EXPECT_THAT(result.why_not, HasSubstr("--threads 2"));
 }
 
+TEST(WhatIf, one_thread_runs_no_branches_and_a_processor_captures_no_launches) {
+  rewrite::GraphSketch g;
+  const auto x = g.input({4, 8});
+  const model::Graph graph = g.build({g.gemm(x, 16), g.gemm(x, 24)});
+  RowBuilder b;
+  for (const model::Layer& layer : graph.layers) {
+    b.add(layer.key, "a", 10.0);
+  }
+  const ResultSet results(b.rows());
+  const ThreadScaling one(1);
+  const ThreadScaling two(2);
+  const auto applies = [&](std::string_view name, const ThreadScaling& scaling, bool on_device) {
+    WhatIfInput input{kInstance, graph, results, &scaling};
+    input.on_device = on_device;
+    for (const WhatIfResult& result : compute_what_ifs(input).whatifs) {
+      if (result.name == name) {
+        EXPECT_TRUE(result.applies || !result.why_not.empty()) << name;
+        return result.applies;
+      }
+    }
+    throw std::runtime_error("no such what-if");
+  };
+  for (const char* const name : {"parallel_branches", "all"}) {
+    EXPECT_FALSE(applies(name, one, false)) << name;
+    EXPECT_TRUE(applies(name, two, false)) << name;
+    EXPECT_TRUE(applies(name, one, true)) << name << ": a device has streams";
+  }
+  EXPECT_FALSE(applies("graph_capture", two, false));
+  EXPECT_TRUE(applies("graph_capture", one, true));
+}
+
 TEST(WhatIf, co_schedule_saves_what_threads_waste_on_branches) {
   rewrite::GraphSketch g;
   const auto x = g.input({4, 8});

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "harness/analysis/bounds/bounds.hpp"
+#include "harness/analysis/whatif/what_if.hpp"
 #include "harness/model/onnx/onnx_reader.hpp"
 #include "harness/rewrite/rewrite.hpp"
 #include "suites/zoo/zoo.hpp"
@@ -86,6 +87,31 @@ TEST(ZooBounds, keep_their_order_on_every_model) {
     for (model::LayerId id = 0; id < graph.layers.size(); ++id) {
       EXPECT_EQ(covered[id], graph.layers[id].role == model::Layer::Role::kCompute ? 1 : 0);
     }
+  }
+}
+
+TEST(ZooWhatIfs, have_a_prediction_or_say_why_not_on_every_model) {
+  const ThreadScaling one_thread(1);
+  for (const zoo::Entry& entry : zoo::entries()) {
+    const model::Graph graph = model::read_graph(entry.build(1));
+    const ModelInstance instance{std::string(entry.name), 1, "f32"};
+    const ResultSet results = synthetic_rows(graph);
+    WhatIfInput input{instance, graph, results, &one_thread};
+    input.on_device = false;
+    std::set<std::string> not_for_this_run;
+    for (const WhatIfResult& result : compute_what_ifs(input).whatifs) {
+      EXPECT_NE(predicted_saving(result).has_value(), !result.why_not.empty())
+          << entry.name << " " << result.name;
+      if (!result.applies) {
+        EXPECT_THAT(result.why_not, testing::Not(testing::IsEmpty()))
+            << entry.name << " " << result.name;
+        not_for_this_run.insert(result.name);
+      }
+    }
+    EXPECT_THAT(not_for_this_run,
+                testing::IsSupersetOf(
+                    {"all", "co_schedule", "framework", "graph_capture", "parallel_branches"}))
+        << entry.name;
   }
 }
 

@@ -223,9 +223,7 @@ class WorkerProcess::Implementation {
               const std::function<bool()>& keep_running) {
     protocol::Request request;
     *request.mutable_trace() = to_protocol(trace);
-    connection_->send(request, timeout);
-    const protocol::Reply reply =
-        connection_->receive_while(deadline_in(timeout), timeout, keep_running);
+    const protocol::Reply reply = ask_while(request, timeout, keep_running);
     return connection_->read(
         reply, reply.has_trace(), [&] { return from_protocol(reply.trace()); });
   }
@@ -235,9 +233,7 @@ class WorkerProcess::Implementation {
                     const std::function<bool()>& keep_running) {
     protocol::Request request;
     *request.mutable_export_model() = to_protocol(wanted);
-    connection_->send(request, timeout);
-    const protocol::Reply reply =
-        connection_->receive_while(deadline_in(timeout), timeout, keep_running);
+    const protocol::Reply reply = ask_while(request, timeout, keep_running);
     return connection_->read(
         reply, reply.has_exported(), [&] { return reply.exported().written(); });
   }
@@ -279,6 +275,14 @@ class WorkerProcess::Implementation {
     std::function<bool()> keep_running = {};
     bool awaits_turn = false;  ///< the worker was not yet told to go on
   };
+
+  /// Sends a request that takes longer than others, and returns its one reply.
+  protocol::Reply ask_while(const protocol::Request& request,
+                            Seconds timeout,
+                            const std::function<bool()>& keep_running) {
+    connection_->send(request, timeout);
+    return connection_->receive_while(deadline_in(timeout), timeout, keep_running);
+  }
 
   WorkerOptions options_;
   std::unique_ptr<WorkerConnection> connection_;

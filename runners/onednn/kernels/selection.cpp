@@ -11,55 +11,56 @@
 namespace plumb::onednn {
 namespace {
 
-template <typename Index>
-void gather_blocks(const std::byte* source,
-                   const std::byte* indices,
-                   std::byte* destination,
-                   std::int64_t outer,
-                   std::int64_t extent,
-                   std::int64_t count,
-                   std::size_t block) {
-  for (std::int64_t batch = 0; batch < outer; ++batch) {
-    for (std::int64_t item = 0; item < count; ++item) {
-      Index index = 0;
-      std::memcpy(&index, indices + static_cast<std::size_t>(item) * sizeof index, sizeof index);
-      // Negative indices count from the end. An index out of range must not read beyond the
-      // operand.
-      const std::int64_t wrapped = index < 0 ? index + extent : index;
-      const auto row = static_cast<std::size_t>(std::clamp<std::int64_t>(wrapped, 0, extent - 1));
-      std::memcpy(destination, source + row * block, block);
-      destination += block;
-    }
-    source += static_cast<std::size_t>(extent) * block;
-  }
-}
+/// Rows along one axis of an operand that an operand of indices selects.
+struct SelectedRows {
+  std::int64_t outer = 1;   ///< product of the extents before the axis
+  std::int64_t extent = 0;  ///< of the axis
+  std::int64_t count = 0;   ///< of the indices
+  std::size_t length = 1;   ///< elements of a row: product of the extents behind the axis
+  bool wide = true;         ///< indices are s64, not s32
 
-/// Adds each row of a gradient to the row of the result that it was read from.
-template <typename Index>
-void add_blocks(const std::byte* source,
-                const std::byte* indices,
-                std::byte* destination,
-                std::int64_t outer,
-                std::int64_t extent,
-                std::int64_t count,
-                std::size_t length) {
-  const std::size_t block = length * sizeof(float);
-  std::memset(destination, 0, static_cast<std::size_t>(outer * extent) * block);
-  for (std::int64_t batch = 0; batch < outer; ++batch) {
-    for (std::int64_t item = 0; item < count; ++item) {
-      Index index = 0;
-      std::memcpy(&index, indices + static_cast<std::size_t>(item) * sizeof index, sizeof index);
-      const std::int64_t wrapped = index < 0 ? index + extent : index;
-      const auto row = static_cast<std::size_t>(std::clamp<std::int64_t>(wrapped, 0, extent - 1));
-      const auto* const from = static_cast<const float*>(static_cast<const void*>(source));
-      auto* const to = static_cast<float*>(static_cast<void*>(destination + row * block));
-      for (std::size_t i = 0; i < length; ++i) {
-        to[i] += from[i];
-      }
-      source += block;
-    }
-    destination += static_cast<std::size_t>(extent) * block;
+  /// Calls visit(row) for each index, for each place before the axis: batch by batch.
+  template <typename Visit>
+  void for_each(const std::byte* indices, const Visit& visit) const {
+    wide ? walk<std::int64_t>(indices, visit) : walk<std::int32_t>(indices, visit);
   }
+
+ private:
+  template <typename Index, typename Visit>
+  void walk(const std::byte* indices, const Visit& visit) const {
+    for (std::int64_t batch = 0; batch < outer; ++batch) {
+      for (std::int64_t item = 0; item < count; ++item) {
+        Index index = 0;
+        std::memcpy(&index, indices + static_cast<std::size_t>(item) * sizeof index, sizeof index);
+        // Negative indices count from the end. An index out of range must not reach beyond the
+        // operand.
+        const std::int64_t wrapped = index < 0 ? index + extent : index;
+        visit(static_cast<std::size_t>(batch * extent +
+                                       std::clamp<std::int64_t>(wrapped, 0, extent - 1)));
+      }
+    }
+  }
+};
+
+/// Returns the rows of `x` that the second operand selects along the axis of the specification,
+/// which must be in range.
+SelectedRows selected_rows(const model::LayerSpec& spec, const model::TensorType& x) {
+  const model::TensorType& indices = *spec.inputs[1];
+  require(indices.dtype == model::DataType::kS64 || indices.dtype == model::DataType::kS32,
+          spec,
+          "indices must be s32 or s64");
+  const auto axis = x.dims.begin() + spec.integer("axis");
+  SelectedRows rows{.extent = *axis,
+                    .count = element_count(indices),
+                    .wide = indices.dtype == model::DataType::kS64};
+  require(rows.extent > 0 || rows.count == 0, spec, "there are no elements to index");
+  for (auto dim = x.dims.begin(); dim != axis; ++dim) {
+    rows.outer *= *dim;
+  }
+  for (auto dim = axis + 1; dim != x.dims.end(); ++dim) {
+    rows.length *= static_cast<std::size_t>(*dim);
+  }
+  return rows;
 }
 
 }  // namespace
@@ -72,9 +73,6 @@ void gather_rows(const model::LayerSpec& spec, const Device& /*device*/, Builder
   require(axis >= 0 && axis < static_cast<std::int64_t>(x.dims.size()),
           spec,
           "the axis is out of range");
-  require(indices.dtype == model::DataType::kS64 || indices.dtype == model::DataType::kS32,
-          spec,
-          "indices must be s32 or s64");
   const auto middle = x.dims.begin() + axis;
   std::vector<std::int64_t> expected(x.dims.begin(), middle);
   expected.insert(expected.end(), indices.dims.begin(), indices.dims.end());
@@ -82,50 +80,35 @@ void gather_rows(const model::LayerSpec& spec, const Device& /*device*/, Builder
   require(expected == spec.outputs[0].dims && x.dtype == spec.outputs[0].dtype,
           spec,
           "the output does not follow from data and indices");
-  const std::int64_t extent = *middle;
-  const std::int64_t count = element_count(indices);
-  require(extent > 0 || count == 0, spec, "there are no elements to index");
-  std::int64_t outer = 1;
-  for (auto dim = x.dims.begin(); dim != middle; ++dim) {
-    outer *= *dim;
-  }
-  auto block = static_cast<std::size_t>(model::element_bytes(x.dtype));
-  for (auto dim = middle + 1; dim != x.dims.end(); ++dim) {
-    block *= static_cast<std::size_t>(*dim);
-  }
-  const bool wide = indices.dtype == model::DataType::kS64;
-  add_own(list, spec, "gather", [=](const KernelOperands& operands) {
-    const auto gather = wide ? gather_blocks<std::int64_t> : gather_blocks<std::int32_t>;
-    gather(operands.input(0), operands.input(1), operands.output(0), outer, extent, count, block);
+  const SelectedRows rows = selected_rows(spec, x);
+  const std::size_t block = rows.length * static_cast<std::size_t>(model::element_bytes(x.dtype));
+  add_own(list, spec, "gather", [rows, block](const KernelOperands& operands) {
+    std::byte* to = operands.output(0);
+    rows.for_each(operands.input(1), [&](std::size_t row) {
+      std::memcpy(to, operands.input(0) + row * block, block);
+      to += block;
+    });
   });
 }
 
 void add_rows(const model::LayerSpec& spec, const Device& /*device*/, BuilderList& list) {
   require_operands(spec, 2);
   const model::TensorType& x = spec.outputs[0];
-  const model::TensorType& indices = *spec.inputs[1];
   require(x.dtype == model::DataType::kF32 && spec.inputs[0]->dtype == model::DataType::kF32,
           spec,
           "rows are added in f32");
-  require(indices.dtype == model::DataType::kS64 || indices.dtype == model::DataType::kS32,
-          spec,
-          "indices must be s32 or s64");
-  const auto axis = x.dims.begin() + spec.integer("axis");  // in range: check_spec() says so
-  const std::int64_t count = element_count(indices);
-  require(*axis > 0 || count == 0, spec, "there are no elements to index");
-  std::int64_t outer = 1;
-  for (auto dim = x.dims.begin(); dim != axis; ++dim) {
-    outer *= *dim;
-  }
-  std::size_t length = 1;
-  for (auto dim = axis + 1; dim != x.dims.end(); ++dim) {
-    length *= static_cast<std::size_t>(*dim);
-  }
-  const std::int64_t extent = *axis;
-  const bool wide = indices.dtype == model::DataType::kS64;
-  add_own(list, spec, "scatter_add", [=](const KernelOperands& operands) {
-    const auto add = wide ? add_blocks<std::int64_t> : add_blocks<std::int32_t>;
-    add(operands.input(0), operands.input(1), operands.output(0), outer, extent, count, length);
+  const SelectedRows rows = selected_rows(spec, x);  // its axis is in range: check_spec() says so
+  // Each row of the gradient is added to the row of the result that it was read from.
+  add_own(list, spec, "scatter_add", [rows](const KernelOperands& operands) {
+    auto* const result = static_cast<float*>(static_cast<void*>(operands.output(0)));
+    const auto* from = static_cast<const float*>(static_cast<const void*>(operands.input(0)));
+    std::fill_n(result, static_cast<std::size_t>(rows.outer * rows.extent) * rows.length, 0.0F);
+    rows.for_each(operands.input(1), [&](std::size_t row) {
+      float* const to = result + row * rows.length;
+      for (std::size_t i = 0; i < rows.length; ++i) {
+        to[i] += *from++;
+      }
+    });
   });
 }
 

@@ -22,7 +22,7 @@ const zoo::Entry& find_entry(const std::string& name) {
         Error::Kind::kUser,
         fmt::format("'{}' is a function of a Python file, whose code runs only where you name "
                     "it with --model or MODEL and a stack that can run it: plumb run, "
-                    "qualify, bisect and model show",
+                    "qualify, bisect, trace, baseline set --runs and model show",
                     name));
   }
   if (entry == nullptr && looks_like_a_file(name)) {

@@ -47,6 +47,7 @@ results::RunRecord measure_runs(CommandContext& context,
   run.reuse = "never";
   run.threads = options.threads;
   run.device = options.device;
+  export_models(run.choice, {options.stack}, context.stop);
   suite::ResolvedSuite suite = requested_suite(context.models, run);
   const std::vector<session::PlannedModel> models = session::prepare_models(context.models, suite);
   std::vector<results::RunId> ids;

@@ -7,7 +7,9 @@
 #include <iostream>
 #include <memory>
 #include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "harness/analysis/bounds/bounds.hpp"
 #include "harness/analysis/trace/trace_difference.hpp"
@@ -18,6 +20,7 @@
 #include "harness/cli/device_option.hpp"
 #include "harness/cli/run_options.hpp"
 #include "harness/results/trace/traced_losses.hpp"
+#include "harness/session/host/model_export.hpp"
 #include "harness/terminal/messages.hpp"
 #include "reporting/content/run/trace_documents.hpp"
 
@@ -58,6 +61,24 @@ TraceSource source_of_other(const TraceOptions& options) {
   return other;
 }
 
+/// Exports a model that code of the user builds, through the first of the stacks that can run it.
+void export_model(const CommandContext& context, const TraceOptions& options, SuiteChoice& choice) {
+  if (!session::parse_model_code(options.model)) {
+    return;
+  }
+  if (!options.source.files.empty()) {
+    throw Error(Error::Kind::kUser,
+                fmt::format("'{}' is code, and a trace from files runs none: name the ONNX file "
+                            "that the model was exported to",
+                            options.model));
+  }
+  std::vector<std::string> stacks{options.source.stack};
+  if (!options.against.empty() && source_of_other(options).files.empty()) {
+    stacks.push_back(options.against.front());
+  }
+  export_models(choice, stacks, context.stop);
+}
+
 void keep_result(const StoredRun& run,
                  const analysis::ModelInstance& instance,
                  const std::string& mode,
@@ -83,6 +104,7 @@ void write_trace(const CommandContext& context, const TraceOptions& options) {
     choice.dtypes = {options.dtype};
   }
   choice.dims = options.dims;
+  export_model(context, options, choice);
   const suite::ResolvedSuite suite = chosen_suite(context.models, choice);
   if (suite.models.size() != 1) {
     throw Error(Error::Kind::kUser, "a trace is of one model: give one batch and one type");
@@ -123,7 +145,12 @@ void add_trace(CLI::App& app, CommandContext& context) {
   const auto options = std::make_shared<TraceOptions>();
   CLI::App* const command = app.add_subcommand(
       "trace", "what a runtime executes against what the model needs, call by call");
-  command->add_option("MODEL", options->model, "a built-in name or an .onnx file")->required();
+  command
+      ->add_option("MODEL",
+                   options->model,
+                   "a built-in name, an .onnx file, or FILE.py:NAME for a "
+                   "function that returns a module and example inputs")
+      ->required();
   command->add_option("--batch", options->batch, "batch of the model");
   command->add_option("--dtype", options->dtype, "element type of the model");
   command->add_option("--dim", options->dims, "NAME=VALUE sets an axis; may be repeated");

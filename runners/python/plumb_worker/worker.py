@@ -185,7 +185,11 @@ class Server:
         """Executes a model under the framework's profiler, whose files end up in the folder of the request."""
         from .onnx_model import RequestedModel  # needs onnx
         mode = request.model.modes[0].mode.decode()
-        program = self._backend.prepare_model(RequestedModel(request.model), mode)
+        model = RequestedModel(request.model)
+        if request.model.HasField("code"):
+            program = self._backend.prepare_code(ModelCode(request.model.code), model, mode)
+        else:
+            program = self._backend.prepare_model(model, mode)
         program.run(1)
         times, end = [], time.perf_counter() + UNTRACED_BUDGET
         while not times or (time.perf_counter() < end and len(times) < MOST_UNTRACED):

@@ -158,11 +158,15 @@ void add_model_choice(CLI::App& command, SuiteChoice& choice) {
                      "only this model of the suite; without a suite, a built-in name, an .onnx "
                      "file, or FILE.py:NAME "
                      "for a function that returns a module and example inputs; may be repeated");
+  add_shape_choice(command, choice);
+}
+
+void add_shape_choice(CLI::App& command, SuiteChoice& choice) {
   CLI::Option* const batch =
       command
           .add_option("--batch",
                       choice.batches,
-                      "batches of the models of --model, without a suite, such as 1,8 or 1..64; "
+                      "batches of models without a suite, such as 1,8 or 1..64; "
                       "default: the batch that a file fixes, else 1")
           ->allow_extra_args(false);
   command

@@ -33,6 +33,9 @@ struct SuiteChoice {
   std::map<std::string, session::ExportedModel> exported{};  ///< of `models`, by their texts
 };
 
+/// Adds what sets batches, types and dimensions of models without a suite.
+void add_shape_choice(CLI::App& command, SuiteChoice& choice);
+
 /// Adds --model, and what sets the models' batches, types and dimensions.
 void add_model_choice(CLI::App& command, SuiteChoice& choice);
 

@@ -18,6 +18,7 @@
 #include "runners/engine/exec/mapped_file.hpp"
 #include "runners/engine/exec/memory_limit.hpp"
 #include "runners/onnxruntime/session_program.hpp"
+#include "runners/onnxruntime/shaped_program.hpp"
 
 namespace plumb::onnxruntime {
 namespace {
@@ -139,6 +140,26 @@ class OnnxRuntimeBackend final : public worker::Backend {
     share_ = std::max(1, threads_ / static_cast<int>(lanes));
   }
 
+  [[nodiscard]] worker::PreparedModel prepare_shapes(std::span<const model::Graph* const> graphs,
+                                                     const worker::ModelOptions& options) override {
+    worker::PreparedModel prepared;
+    prepared.outcome = outcome_of([&] {
+      std::vector<OnnxModel> models;
+      for (const model::Graph* const graph : graphs) {
+        models.push_back(write_model(*graph, prepared.operands));
+      }
+      std::optional<std::string> joined = join_shapes(models);
+      if (!joined || (options.parallel_branches && threads_ < 2)) {
+        throw Error(Error::Kind::kUser, "each shape needs a session of its own");
+      }
+      models.front().bytes = std::move(*joined);
+      try_model(models.front());
+      prepared.program =
+          std::make_unique<ShapedProgram>(library_, std::move(models), settings_of(options));
+    });
+    return prepared;
+  }
+
   [[nodiscard]] worker::PreparedModel prepare_model(const model::Graph& graph,
                                                     const worker::ModelOptions& options) override {
     worker::PreparedModel prepared;
@@ -151,10 +172,7 @@ class OnnxRuntimeBackend final : public worker::Backend {
       OnnxModel model = write_model(graph, prepared.operands);
       prepared.memory = memory_needed(graph, model);
       try_model(model);
-      const SessionSettings settings{options.fusion ? optimization_ : Optimization::kOff,
-                                     options.parallel_branches,
-                                     share_,
-                                     true};
+      const SessionSettings settings = settings_of(options);
       prepared.variants.assign(graph.layers.size(), variant_text(settings.optimization));
       prepared.program = std::make_unique<SessionProgram>(library_, std::move(model), settings);
     });
@@ -170,6 +188,14 @@ class OnnxRuntimeBackend final : public worker::Backend {
   }
 
  private:
+  /// Returns how sessions of whole models are made.
+  [[nodiscard]] SessionSettings settings_of(const worker::ModelOptions& options) const {
+    return {options.fusion ? optimization_ : Optimization::kOff,
+            options.parallel_branches,
+            share_,
+            true};
+  }
+
   /// Lists the levels that execute a layer in different ways, the default first.
   [[nodiscard]] std::vector<Optimization> levels(const model::LayerSpec& spec) const {
     std::vector<Optimization> result{optimization_};

@@ -24,10 +24,12 @@ void write_again(std::span<std::byte> bytes) {
 
 SessionProgram::SessionProgram(const Library& library,
                                OnnxModel model,
-                               const SessionSettings& settings)
+                               const SessionSettings& settings,
+                               std::shared_ptr<Session> session)
     : library_(library),
       model_(std::move(model)),
       settings_(settings),
+      session_(std::move(session)),
       run_(library.find<api::RunWithBinding>()) {}
 
 worker::ProgramFacts SessionProgram::facts() const {
@@ -91,7 +93,9 @@ void SessionProgram::bind(std::size_t slot,
   PLUMB_CHECK(slot <= slots_.size() && operands.size() == model_.operands.size());
   const bool first = slots_.empty();
   std::shared_ptr<Session> session;
-  if (!first && model_.weight_bytes().value == 0) {
+  if (session_) {
+    session = session_;
+  } else if (!first && model_.weight_bytes().value == 0) {
     session = slots_.front().session;
   } else {
     SessionSettings settings = settings_;

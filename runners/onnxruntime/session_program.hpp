@@ -15,10 +15,13 @@ namespace plumb::onnxruntime {
 /// its own. Inputs and outputs are bound to it once, and executing it is one call.
 class SessionProgram final : public worker::Program {
  public:
-  /// Keeps a reference to the library. If the settings ask for a profile, it is of the first
-  /// session's first execution. Sessions are made by bind(), which throws
-  /// Error{kEnvironment} if the runtime refuses the model.
-  SessionProgram(const Library& library, OnnxModel model, const SessionSettings& settings);
+  /// Keeps a reference to the library. All slots use `session`, if there is one. If the settings
+  /// ask for a profile, it is of the first session's first execution. Sessions are made by bind(),
+  /// which throws Error{kEnvironment} if the runtime refuses the model.
+  SessionProgram(const Library& library,
+                 OnnxModel model,
+                 const SessionSettings& settings,
+                 std::shared_ptr<Session> session = nullptr);
 
   [[nodiscard]] worker::ProgramFacts facts() const override;
   void bind(std::size_t slot,
@@ -60,6 +63,7 @@ class SessionProgram final : public worker::Program {
   const Library& library_;
   OnnxModel model_;
   SessionSettings settings_;
+  std::shared_ptr<Session> session_;  // of all slots; null: each has its own
   api::RunWithBinding::Function run_;
   std::vector<Slot> slots_;
   OrtStatus* failure_ = nullptr;  // of the first execution that failed

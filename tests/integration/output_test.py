@@ -130,6 +130,7 @@ class Output(Command):
             "store import": [[export]],
             "store gc": [[]],
             "regret": [[]],
+            "alternate": [["lenet", "--batch", "1,2", "--executions", 1], ["lenet", "--batch", "1,2", "--executions", 1, "--json"]],
             "trace": [["lenet", "--file", log], ["lenet", "--file", log, "--json"]],
             "matrix": [[], ["--json"], ["--list-views"]],
             "submit slurm": [[self.tiny(), "--dry-run"], [self.tiny(), "--dry-run", "--json"]],

@@ -116,6 +116,14 @@ class PyTorch(Command):
         self.assertEqual(len(convolutions), 57)
         self.assertTrue(any(call["implementation"] for call in convolutions), "oneDNN's log is joined")
 
+    def test_shapes_alternate_in_one_module(self):
+        for mode in ("plain", *(["fusion"] if COMPILES else [])):
+            document = self.json("alternate", "lenet", "--batch", "1,2", "--executions", "3", "--mode", mode, "--stack", FOLDER)
+            self.assertTrue(document["one_program"], "its code has no batch")
+            if mode == "fusion":
+                for shape in document["shapes"]:
+                    self.assertGreater(shape["first_seconds"], 10 * shape["changed"]["median_seconds"], "each of both is compiled")
+
     def test_a_model_has_bounds_and_runs_in_pytorchs_modes(self):
         modes = ["plain", "channels_last", "bf16", *(["fusion", "channels_last+fusion"] if COMPILES else [])]
         self.plumb("run", "--model", "lenet", "--stack", FOLDER, "--processes", "1", "--mode", "f16", *(word for mode in modes for word in ("--mode", mode)))

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <map>
 #include <numeric>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -111,16 +112,23 @@ bool fits_problem(std::string_view problem, const model::Layer& layer) {
   return (input != nullptr && same(*input)) || same(layer.spec.outputs[0].dims);
 }
 
+/// Returns a call's operands from the first factor on: PyTorch's addmm begins with what is added.
+std::span<const Dims> factors_first(const results::CallDescription& call) {
+  const std::span<const Dims> inputs(call.inputs);
+  return call.operation == "aten::addmm" && !inputs.empty() ? inputs.subspan(1) : inputs;
+}
+
 }  // namespace
 
 bool fits_shapes(const results::CallDescription& call, const model::Layer& layer) {
   if (!fits_problem(call.problem, layer)) {
     return false;
   }
+  const std::span<const Dims> inputs = factors_first(call);
   // The first operands tell layers apart; a runtime may have folded the others.
-  for (std::size_t i = 0; i < std::min<std::size_t>(call.inputs.size(), 2); ++i) {
+  for (std::size_t i = 0; i < std::min<std::size_t>(inputs.size(), 2); ++i) {
     const Dims* const expected = input_dims(layer, i);
-    const Dims& dims = call.inputs[i];
+    const Dims& dims = inputs[i];
     if (expected == nullptr || dims.empty() || dims == *expected) {
       continue;
     }
@@ -142,13 +150,14 @@ bool fits_shapes(const results::CallDescription& call, const model::Layer& layer
 
 bool fits_operands(const results::CallDescription& library,
                    const results::CallDescription& runtime) {
-  if (runtime.inputs.empty() || runtime.inputs[0].empty()) {
+  const std::span<const Dims> inputs = factors_first(runtime);
+  if (inputs.empty() || inputs[0].empty()) {
     return true;
   }
   if (library.problem.empty()) {
-    return library.inputs.empty() || library.inputs[0] == runtime.inputs[0];
+    return library.inputs.empty() || library.inputs[0] == inputs[0];
   }
-  const Dims& input = runtime.inputs[0];
+  const Dims& input = inputs[0];
   if (std::isalpha(static_cast<unsigned char>(library.problem.front())) == 0) {
     return count(parse_dims(library.problem)) == count(input);
   }
@@ -160,7 +169,7 @@ bool fits_operands(const results::CallDescription& library,
   if (input.size() != 4) {
     return same("mb", input, 0);
   }
-  const Dims* const weights = runtime.inputs.size() > 1 ? &runtime.inputs[1] : nullptr;
+  const Dims* const weights = inputs.size() > 1 ? &inputs[1] : nullptr;
   return same("mb", input, 0) && same("ic", input, 1) && same("ih", input, 2) &&
          same("iw", input, 3) &&
          (weights == nullptr || (same("kh", *weights, 2) && same("oc", *weights, 0)));

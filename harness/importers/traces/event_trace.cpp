@@ -23,13 +23,19 @@ namespace {
 constexpr std::string_view kKernelEnd = "_kernel_time";
 constexpr std::string_view kLayer = "plumb_layer,";  // before the name of its first output
 
+/// Returns whether an event of Kineto is around the calls of a whole graph that was compiled.
+bool is_around_graph(const TraceEvent& event) {
+  return event.name.starts_with("Torch-Compiled Region") ||
+         event.name.starts_with("## Call CompiledFxGraph");
+}
+
 /// Collector of the calls and executions among a trace's events.
 class CallCollector {
  public:
   /// Takes an event. Returns why no more may come; empty: they may.
   std::string take(TraceEvent& event) {
     const bool kernel = event.category == "Node" && event.name.ends_with(kKernelEnd);
-    const bool op = event.category == "cpu_op";
+    const bool op = event.category == "cpu_op" && !is_around_graph(event);
     const bool run = event.category == "Session" && event.name == "model_run";
     const bool step = event.name.starts_with("ProfilerStep#");
     const bool layer = event.category == "user_annotation" && event.name.starts_with(kLayer);

@@ -228,6 +228,22 @@ class WorkerProcess::Implementation {
         reply, reply.has_trace(), [&] { return from_protocol(reply.trace()); });
   }
 
+  Alternation alternate(const AlternateRequest& alternate,
+                        Seconds timeout,
+                        const std::function<bool()>& keep_running) {
+    protocol::Request request;
+    *request.mutable_alternate() = to_protocol(alternate);
+    const protocol::Reply reply = ask_while(request, timeout, keep_running);
+    Alternation alternation = connection_->read(
+        reply, reply.has_alternation(), [&] { return from_protocol(reply.alternation()); });
+    if (alternation.seconds.size() != alternate.order.size()) {
+      connection_->die(ProtocolError(ProtocolError::Kind::kBroken,
+                                     "an alternation has another number of times than asked for"),
+                       timeout);
+    }
+    return alternation;
+  }
+
   bool export_model(const ExportRequest& wanted,
                     Seconds timeout,
                     const std::function<bool()>& keep_running) {
@@ -314,6 +330,11 @@ Trace WorkerProcess::trace(const TraceRequest& request,
                            Seconds timeout,
                            const std::function<bool()>& keep_running) {
   return implementation_->trace(request, timeout, keep_running);
+}
+Alternation WorkerProcess::alternate(const AlternateRequest& request,
+                                     Seconds timeout,
+                                     const std::function<bool()>& keep_running) {
+  return implementation_->alternate(request, timeout, keep_running);
 }
 bool WorkerProcess::export_model(const ExportRequest& request,
                                  Seconds timeout,

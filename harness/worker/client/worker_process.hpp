@@ -49,6 +49,11 @@ class WorkerProcess {
   [[nodiscard]] Trace trace(const TraceRequest& request,
                             Seconds timeout,
                             const std::function<bool()>& keep_running);
+  /// Executes a model in several shapes. `timeout` bounds the whole. Counts an answer with another
+  /// number of times as a bad frame.
+  [[nodiscard]] Alternation alternate(const AlternateRequest& request,
+                                      Seconds timeout,
+                                      const std::function<bool()>& keep_running);
   /// Asks the worker to write a model that code of the user builds. Returns false if it runs no
   /// such code. `timeout` bounds the whole.
   [[nodiscard]] bool export_model(const ExportRequest& request,

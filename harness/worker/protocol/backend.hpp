@@ -241,6 +241,19 @@ class Backend {
     return none;
   }
 
+  /// Prepares one model in several shapes as one program, whose slots are the shapes. `graphs` have
+  /// the shapes, in order; PreparedModel::operands are those of each. Not ok: each shape needs a
+  /// program of its own.
+  [[nodiscard]] virtual PreparedModel prepare_shapes(std::span<const model::Graph* const> graphs,
+                                                     const ModelOptions& options) {
+    static_cast<void>(graphs);
+    static_cast<void>(options);
+    PreparedModel none;
+    none.outcome = {results::Outcome::Kind::kUnsupported,
+                    "this backend plans each shape by itself"};
+    return none;
+  }
+
   /// Writes the source of a program that does what rows did, with the library alone. The call
   /// itself executes each variant once. Throws Error{kUser} where there is no such source, saying
   /// for what there is.

@@ -10,6 +10,8 @@
 #include "harness/worker/protocol/worker_setup.hpp"
 
 namespace plumb::protocol {
+class AlternateRequest;
+class Alternation;
 class Calibration;
 class EngineChoices;
 class Environment;
@@ -40,7 +42,7 @@ namespace plumb::worker {
 
 /// Version of the protocol, raised whenever a message changes its meaning. Both sides must have the
 /// same.
-inline constexpr std::uint32_t kProtocolVersion = 9;
+inline constexpr std::uint32_t kProtocolVersion = 10;
 
 /// Limits of the lists in one message.
 inline constexpr std::size_t kMaxSentSamples = 1'000'000;
@@ -63,6 +65,8 @@ inline constexpr std::size_t kMaximumVariants = 10'000;
 [[nodiscard]] protocol::Reproducer to_protocol(const Reproducer& reproducer);
 [[nodiscard]] protocol::TraceRequest to_protocol(const TraceRequest& request);
 [[nodiscard]] protocol::Trace to_protocol(const Trace& trace);
+[[nodiscard]] protocol::AlternateRequest to_protocol(const AlternateRequest& request);
+[[nodiscard]] protocol::Alternation to_protocol(const Alternation& alternation);
 [[nodiscard]] protocol::ModelCode to_protocol(const results::ModelCode& code);
 [[nodiscard]] protocol::ExportRequest to_protocol(const ExportRequest& request);
 [[nodiscard]] protocol::MeasureRequest to_protocol(const MeasureRequest& request);
@@ -91,6 +95,8 @@ inline constexpr std::size_t kMaximumVariants = 10'000;
 [[nodiscard]] Reproducer from_protocol(const protocol::Reproducer& message);
 [[nodiscard]] TraceRequest from_protocol(const protocol::TraceRequest& message);
 [[nodiscard]] Trace from_protocol(const protocol::Trace& message);
+[[nodiscard]] AlternateRequest from_protocol(const protocol::AlternateRequest& message);
+[[nodiscard]] Alternation from_protocol(const protocol::Alternation& message);
 [[nodiscard]] results::ModelCode from_protocol(const protocol::ModelCode& message);
 [[nodiscard]] ExportRequest from_protocol(const protocol::ExportRequest& message);
 [[nodiscard]] MeasureRequest from_protocol(const protocol::MeasureRequest& message);

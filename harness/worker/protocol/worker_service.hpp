@@ -12,6 +12,7 @@
 #include "harness/results/measurement.hpp"
 #include "harness/results/run.hpp"
 #include "harness/results/scenario_result.hpp"
+#include "harness/worker/protocol/alternation.hpp"
 #include "harness/worker/protocol/backend.hpp"
 #include "harness/worker/protocol/execute_request.hpp"
 #include "harness/worker/protocol/export_request.hpp"
@@ -91,6 +92,12 @@ class WorkerService {
     throw Error(Error::Kind::kUser,
                 "this worker has no profiler of whole models: traces need a stack of the backend "
                 "'onednn' or 'onnxruntime'");
+  }
+  /// Executes a model in several shapes, one execution after the other, and times each. Throws
+  /// Error{kUser} if the backend cannot execute the model so.
+  [[nodiscard]] virtual Alternation alternate(const AlternateRequest& request) {
+    static_cast<void>(request);
+    throw Error(Error::Kind::kUser, "this worker does not execute models in several shapes");
   }
   /// Runs code of the user that builds a model, and writes the model as ONNX. Returns false if the
   /// backend runs no such code. Throws Error{kUser} for what is wrong with the code.

@@ -161,6 +161,9 @@ class Server {
             to_protocol(service_->reproduce(from_protocol(request.reproduce())));
       } else if (request.has_trace()) {
         *message.mutable_trace() = to_protocol(service_->trace(from_protocol(request.trace())));
+      } else if (request.has_alternate()) {
+        *message.mutable_alternation() =
+            to_protocol(service_->alternate(from_protocol(request.alternate())));
       } else if (request.has_export_model()) {
         message.mutable_exported()->set_written(
             service_->export_model(from_protocol(request.export_model())));

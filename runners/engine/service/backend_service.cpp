@@ -13,6 +13,7 @@
 #include "runners/engine/bench/layer_measurement.hpp"
 #include "runners/engine/bench/model_benchmark.hpp"
 #include "runners/engine/load/model_load.hpp"
+#include "runners/engine/profile/model_alternation.hpp"
 #include "runners/engine/profile/model_trace.hpp"
 #include "runners/engine/service/calibration.hpp"
 #include "runners/engine/service/machine_controls.hpp"
@@ -83,6 +84,10 @@ worker::Reproducer BackendService::reproduce(const worker::ReproducerRequest& re
 
 worker::Trace BackendService::trace(const worker::TraceRequest& request) {
   return trace_model(backend_, timing_.clock(), request);
+}
+
+worker::Alternation BackendService::alternate(const worker::AlternateRequest& request) {
+  return alternate_shapes(backend_, timing_.clock(), request);
 }
 
 results::Calibration BackendService::calibrate() {

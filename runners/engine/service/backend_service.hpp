@@ -51,6 +51,7 @@ class BackendService final : public worker::WorkerService {
                                              const worker::LoadReport& report) override;
   [[nodiscard]] worker::Reproducer reproduce(const worker::ReproducerRequest& request) override;
   [[nodiscard]] worker::Trace trace(const worker::TraceRequest& request) override;
+  [[nodiscard]] worker::Alternation alternate(const worker::AlternateRequest& request) override;
 
  private:
   worker::Backend& backend_;

@@ -13,6 +13,21 @@ bool is_f8(model::DataType type) {
   return type == model::DataType::kF8E4M3 || type == model::DataType::kF8E5M2;
 }
 
+/// Returns the extents of a view as they stand for other shapes, too: 0 for an extent that is the
+/// input's, and -1 for the only other one.
+std::vector<std::int64_t> open_dims(const std::vector<std::int64_t>& input,
+                                    const std::vector<std::int64_t>& output) {
+  std::vector<std::int64_t> dims = output;
+  for (std::size_t axis = 0; axis < std::min(input.size(), dims.size()); ++axis) {
+    dims[axis] = dims[axis] == input[axis] ? 0 : dims[axis];
+  }
+  const auto others = [](std::int64_t extent) { return extent != 0; };
+  if (std::count_if(dims.begin(), dims.end(), others) == 1) {
+    *std::find_if(dims.begin(), dims.end(), others) = -1;
+  }
+  return dims;
+}
+
 }  // namespace
 
 void write_concat(const NamedLayer& layer, NodeWriter& writer) {
@@ -69,10 +84,11 @@ void write_view(const NamedLayer& layer, NodeWriter& writer) {
     writer.add("Identity", {layer.inputs[0]}, layer.outputs);
     return;
   }
-  // Without `allowzero` an extent of 0 would stand for the input's.
+  // Without `allowzero` an extent of 0 stands for the input's.
   const bool empty = std::find(dims.begin(), dims.end(), 0) != dims.end();
   writer.add("Reshape",
-             {layer.inputs[0], writer.integers(dims)},
+             {layer.inputs[0],
+              writer.integers(empty ? dims : open_dims(layer.spec.inputs[0]->dims, dims))},
              layer.outputs,
              empty ? NodeAttributes{{"allowzero", std::int64_t{1}}} : NodeAttributes{});
 }

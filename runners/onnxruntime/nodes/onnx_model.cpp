@@ -107,7 +107,65 @@ class GraphWriter {
   std::set<model::ValueId> given_;  // outputs under their own name
 };
 
+using Values = google::protobuf::RepeatedPtrField<onnx::ValueInfoProto>;
+
+/// Opens the extents of `joined` in which it differs from `others`. Returns false for other ranks.
+bool open_extents(const Values& others, Values& joined) {
+  if (others.size() != joined.size()) {
+    return false;
+  }
+  for (int i = 0; i < joined.size(); ++i) {
+    const onnx::TensorShapeProto& other = others[i].type().tensor_type().shape();
+    onnx::TensorShapeProto& shape =
+        *joined[i].mutable_type()->mutable_tensor_type()->mutable_shape();
+    if (other.dim_size() != shape.dim_size()) {
+      return false;
+    }
+    for (int axis = 0; axis < shape.dim_size(); ++axis) {
+      if (other.dim(axis).dim_value() != shape.dim(axis).dim_value()) {
+        shape.mutable_dim(axis)->clear_dim_value();
+      }
+    }
+  }
+  return true;
+}
+
+bool has_same_weights(const OnnxModel& one, const OnnxModel& other) {
+  return std::equal(one.operands.begin(),
+                    one.operands.end(),
+                    other.operands.begin(),
+                    other.operands.end(),
+                    [](const NamedValue& left, const NamedValue& right) {
+                      return left.name == right.name && left.type.constant == right.type.constant &&
+                             (!left.type.constant || left.type.dims == right.type.dims);
+                    });
+}
+
 }  // namespace
+
+std::optional<std::string> join_shapes(std::span<const OnnxModel> models) {
+  std::vector<onnx::ModelProto> protos(models.size());
+  for (std::size_t i = 0; i < models.size(); ++i) {
+    PLUMB_CHECK(protos[i].ParseFromString(models[i].bytes));
+  }
+  onnx::ModelProto joined = protos.at(0);
+  for (std::size_t i = 1; i < models.size(); ++i) {
+    if (!has_same_weights(models[0], models[i]) ||
+        !open_extents(protos[i].graph().input(), *joined.mutable_graph()->mutable_input()) ||
+        !open_extents(protos[i].graph().output(), *joined.mutable_graph()->mutable_output())) {
+      return std::nullopt;
+    }
+  }
+  std::string bytes = joined.SerializeAsString();
+  for (onnx::ModelProto& proto : protos) {
+    *proto.mutable_graph()->mutable_input() = joined.graph().input();
+    *proto.mutable_graph()->mutable_output() = joined.graph().output();
+    if (proto.SerializeAsString() != bytes) {
+      return std::nullopt;  // a node has an extent among its attributes
+    }
+  }
+  return bytes;
+}
 
 Bytes OnnxModel::weight_bytes() const {
   Bytes sum;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -33,6 +34,10 @@ struct OnnxModel {
   /// Returns a model of the same nodes whose weights are inputs.
   [[nodiscard]] std::string with_weights_as_inputs() const;
 };
+
+/// Returns the bytes of one model of several that differ in the extents of their inputs and outputs
+/// alone, which are open where they differ. Absent: they differ in more.
+[[nodiscard]] std::optional<std::string> join_shapes(std::span<const OnnxModel> models);
 
 /// Writes a layer as a model of one node, and of one more for each fused step. Throws Error{kUser}
 /// where ONNX has no such operator.

@@ -80,6 +80,13 @@ class Backend:
         """
         return self.prepare_model(model, mode)
 
+    def prepare_shapes(self, models, mode):
+        """Returns Programs of one model in several shapes, and whether they are one program underneath.
+
+        An empty list: each shape is prepared by itself when it first comes.
+        """
+        return [], False
+
     def trace(self, program, folder, executions):
         """Executes a model's Program under the framework's profiler, which writes into a folder.
 

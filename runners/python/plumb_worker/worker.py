@@ -127,6 +127,8 @@ class Server:
                 self._reply(variants=self._variants(request.variants))
             elif kind == "trace":
                 self._reply(trace=self._trace(request.trace))
+            elif kind == "alternate":
+                self._reply(alternation=self._alternate(request.alternate))
             elif kind == "calibrate":
                 self._reply(calibration=self._calibrate())
             elif kind == "export_model":
@@ -198,6 +200,10 @@ class Server:
         return protocol.Trace(
             files=[protocol.Trace.File(format=form.encode(), name=name.encode()) for form, name in files],
             untraced_seconds=statistics.median(times))
+
+    def _alternate(self, request):
+        from .model_alternation import alternate_shapes  # needs onnx
+        return alternate_shapes(self._backend, request)
 
     def _await_turn(self):
         """Waits until the harness lets this worker go on with its request."""

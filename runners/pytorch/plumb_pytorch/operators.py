@@ -192,7 +192,12 @@ def _prelu(c, node):
 
 
 def _reshaped(c, name, shape):
-    return c.call(torch.reshape, c.tensor(name), [int(extent) for extent in shape])
+    given, extents = c.shape(name), [int(extent) for extent in shape]
+    if -1 in extents and 0 not in extents:
+        extents[extents.index(-1)] = math.prod(given) // -math.prod(extents)
+    if given and extents and extents[0] == given[0] and math.prod(extents) > 0:
+        extents[0] = -1  # so the call stands for other batches, too
+    return c.call(torch.reshape, c.tensor(name), extents)
 
 
 def _reshape(c, node):

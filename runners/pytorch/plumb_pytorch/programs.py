@@ -67,16 +67,38 @@ def make_program(convert, inputs, options, own=False):
     module may have hooks, and parts that torch.compile leaves to Python.
     """
     begin = time.perf_counter()
-    module = convert()
+    [program] = make_programs(convert(), [inputs], options, own)
+    program.creation_seconds = time.perf_counter() - begin
+    return program
+
+
+def make_programs(module, inputs, options, own=False):
+    """Makes a program of one module for each list of inputs, which have their own shapes."""
     if "channels_last" in options:
         module = module.to(memory_format=torch.channels_last)
-        inputs = [tensor.to(memory_format=torch.channels_last) if tensor.ndim == 4 else tensor for tensor in inputs]
     call = module if own else module.forward
     compiled = functools.partial(torch.compile, module, fullgraph=not own)
     if "fusion" in options:
         check_compiler()
         torch._dynamo.reset()  # another module's guards are none of this one's
         call = compiled()
+
+    def make_traced(tensors):
+        if "fusion" in options:
+            torch._dynamo.reset()
+            return functools.partial(compiled(options=KERNELS_IN_TRACES), *tensors)
+        return functools.partial(call if own else NamedExecution(module).run, *tensors)
+
+    return [_program_of(module, call, _laid_out(tensors, options), make_traced) for tensors in inputs]
+
+
+def _laid_out(tensors, options):
+    if "channels_last" not in options:
+        return tensors
+    return [tensor.to(memory_format=torch.channels_last) if tensor.ndim == 4 else tensor for tensor in tensors]
+
+
+def _program_of(module, call, inputs, make_traced):
     saved = [tensor.clone(memory_format=torch.preserve_format) for tensor in inputs]
 
     def refresh():
@@ -84,16 +106,9 @@ def make_program(convert, inputs, options, own=False):
             tensor.copy_(value)
 
     weights = sum(tensor.nbytes for tensor in (*module.buffers(), *module.parameters()))
-    program = ModuleProgram(functools.partial(call, *inputs), read_outputs, refresh, creation_seconds=time.perf_counter() - begin,
+    program = ModuleProgram(functools.partial(call, *inputs), read_outputs, refresh,
                             memory_bytes=weights + 3 * sum(tensor.nbytes for tensor in inputs))
-
-    def make_traced():
-        if "fusion" in options:
-            torch._dynamo.reset()
-            return functools.partial(compiled(options=KERNELS_IN_TRACES), *inputs)
-        return functools.partial(call if own else NamedExecution(module).run, *inputs)
-
-    program.make_traced = make_traced
+    program.make_traced = functools.partial(make_traced, inputs)
     return program
 
 

@@ -18,7 +18,7 @@ except ImportError as problem:
 
 from .converter import convert
 from .own_module import build_module, write_onnx
-from .programs import make_program, options_of, real_of
+from .programs import make_program, make_programs, options_of, real_of
 from .program_trace import trace_program
 from .torch_libraries import check_mapped, identity_and_facts
 
@@ -69,20 +69,12 @@ class PyTorchBackend(Backend):
         return program
 
     def prepare_model(self, model, mode):
-        options = options_of(mode)
-        if model.dtype not in ("f32", "bf16"):
-            raise Unsupported(f"models in {model.dtype} are not executed by this backend")
-        if model.dtype == "bf16":
-            options = options | {"bf16"}
-        real = real_of(options)
-        inputs = {}
-        for name, array in model.inputs.items():
-            tensor = torch.from_numpy(array.copy())
-            inputs[name] = tensor.to(real) if tensor.is_floating_point() else tensor
+        options = _options(model, mode)
+        inputs = _inputs(model, options)
         modules = []
 
         def convert_model():
-            modules.append(convert(model.graph, model.opset(), model.weights, inputs, real))
+            modules.append(_convert(model, inputs, options))
             return modules[-1]
 
         program = make_program(convert_model, list(inputs.values()), options)
@@ -92,9 +84,20 @@ class PyTorchBackend(Backend):
         program.attributes["execution"] = "torch.compile" if "fusion" in options else "eager"
         return program
 
+    def prepare_shapes(self, models, mode):
+        options = _options(models[0], mode)
+        inputs = [_inputs(model, options) for model in models]
+        modules = [_convert(model, tensors, options) for model, tensors in zip(models, inputs)]
+        if not all(_is_same(module, modules[0]) for module in modules):
+            if "fusion" in options:
+                raise Unsupported("this model becomes another module in each shape, as an exporter may write extents into a graph: such modules "
+                                  "are not compiled side by side; leave out the mode fusion")
+            programs = [make_program(lambda module=module: module, list(tensors.values()), options) for module, tensors in zip(modules, inputs)]
+            return programs, False
+        return make_programs(modules[0], [list(tensors.values()) for tensors in inputs], options), True
+
     def trace(self, program, folder, executions):
         return trace_program(program, pathlib.Path(folder), executions)
-
 
     def export_model(self, code, path, seed):
         with torch.inference_mode(False), torch.no_grad():
@@ -102,11 +105,7 @@ class PyTorchBackend(Backend):
         return True
 
     def prepare_code(self, code, model, mode):
-        options = options_of(mode)
-        if model.dtype not in ("f32", "bf16"):
-            raise Unsupported(f"models in {model.dtype} are not executed by this backend")
-        if model.dtype == "bf16":
-            options = options | {"bf16"}
+        options = _options(model, mode)
         with torch.inference_mode(False):
             module, inputs = build_module(code, model.seed)
         model.take_inputs([tensor.numpy() for tensor in inputs])
@@ -117,6 +116,32 @@ class PyTorchBackend(Backend):
         program.attributes["code"] = code.name
         program.attributes["execution"] = "torch.compile" if "fusion" in options else "eager"
         return program
+
+
+def _options(model, mode):
+    """Returns the words of a mode in which a model is executed, with its type."""
+    options = options_of(mode)
+    if model.dtype not in ("f32", "bf16"):
+        raise Unsupported(f"models in {model.dtype} are not executed by this backend")
+    return options | {"bf16"} if model.dtype == "bf16" else options
+
+
+def _inputs(model, options):
+    """Returns a model's inputs as tensors by name."""
+    tensors = {name: torch.from_numpy(array.copy()) for name, array in model.inputs.items()}
+    real = real_of(options)
+    return {name: tensor.to(real) if tensor.is_floating_point() else tensor for name, tensor in tensors.items()}
+
+
+def _convert(model, inputs, options):
+    return convert(model.graph, model.opset(), model.weights, inputs, real_of(options))
+
+
+def _is_same(module, other):
+    """Returns whether two converted modules are the same code over the same weights."""
+    buffers, others = dict(module.named_buffers()), dict(other.named_buffers())
+    return module.code == other.code and buffers.keys() == others.keys() and all(
+        torch.equal(tensor, others[name]) for name, tensor in buffers.items())
 
 
 def _model_of(spec):

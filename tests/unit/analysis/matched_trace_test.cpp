@@ -460,6 +460,11 @@ TEST(CallShape, products_of_onednn_fit_by_their_dimensions) {
   EXPECT_TRUE(fits_shapes(call, graph.layers[0]));
   call.problem = "1x512:512x1001";
   EXPECT_FALSE(fits_shapes(call, graph.layers[0]));
+  call = call_of("aten::addmm", "", 1);
+  call.inputs = {{1000}, {1, 512}, {512, 1000}};
+  EXPECT_TRUE(fits_shapes(call, graph.layers[0])) << "the bias comes first";
+  call.inputs[1] = {1, 256};
+  EXPECT_FALSE(fits_shapes(call, graph.layers[0]));
   EXPECT_TRUE(may_execute("matmul", "Gemm"));
   EXPECT_FALSE(may_execute("matmul", "Conv"));
   EXPECT_TRUE(may_execute("Gemm", "MatMul")) << "MatMulAddFusion of ONNX Runtime";

@@ -55,6 +55,22 @@ TEST(OnnxModel, carries_its_weights_as_initializers) {
   EXPECT_EQ(initializers.rbegin()->raw_data().back(), 7);
 }
 
+TEST(OnnxModel, shapes_of_one_model_are_joined_where_the_nodes_are_the_same) {
+  const auto written = [](const char* name, std::int64_t batch) {
+    std::vector<model::ValueId> values;
+    return write_model(model::read_graph(zoo::find(name)->build(batch, {})), values);
+  };
+  for (const char* const name : {"lenet", "resnet18-v1", "shufflenet"}) {
+    const std::vector<OnnxModel> models{written(name, 1), written(name, 8)};
+    const std::optional<std::string> joined = join_shapes(models);
+    ASSERT_TRUE(joined) << name;
+    const auto& input = parse(*joined).graph().input(0).type().tensor_type().shape();
+    EXPECT_FALSE(input.dim(0).has_dim_value());
+    EXPECT_TRUE(input.dim(1).has_dim_value());
+  }
+  EXPECT_FALSE(join_shapes(std::vector{written("lenet", 1), written("resnet18-v1", 1)}));
+}
+
 TEST(OnnxModel, refuses_weights_that_a_message_cannot_hold) {
   const OnnxModel model = write_layer(model::parse_key(
       {"v1:matmul;in=f32[1,32768],f32[32768,32768]c;out=f32[1,32768];acc=f32;math=strict"}));

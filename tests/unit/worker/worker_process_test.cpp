@@ -239,7 +239,7 @@ TEST_F(WorkerProcessTest, starts_a_worker_again_that_was_killed_meanwhile) {
 
 TEST_F(WorkerProcessTest, refuses_a_worker_of_another_version_or_backend) {
   EXPECT_THAT(start_error(misbehaving("wrong_version")),
-              HasSubstr("speaks protocol version 10 and this program 9; build or install both"));
+              HasSubstr("speaks protocol version 11 and this program 10; build or install both"));
   EXPECT_THAT(start_error(misbehaving("wrong_backend")), HasSubstr("its backend is 'other'"));
 }
 

@@ -208,6 +208,18 @@ TEST(EventTrace, reads_the_outermost_operators_of_kineto_and_copies_within) {
   EXPECT_EQ(trace.call(3).operation, "aten::relu_");
 }
 
+TEST(EventTrace, calls_of_a_compiled_graph_are_not_one_call) {
+  const ExecutedTrace trace = read_events(R"({"traceEvents":[
+{"ph":"X","cat":"cpu_op","name":"Torch-Compiled Region: 0/0","pid":7,"tid":7,"ts":9,"dur":90,"args":{}},
+{"ph":"X","cat":"cpu_op","name":"## Call CompiledFxGraph fabc ##","pid":7,"tid":7,"ts":10,"dur":80,"args":{}},
+{"ph":"X","cat":"cpu_op","name":"aten::convolution","pid":7,"tid":7,"ts":20,"dur":30,"args":{}},
+{"ph":"X","cat":"cpu_op","name":"aten::_convolution","pid":7,"tid":7,"ts":21,"dur":28,"args":{}},
+{"ph":"X","cat":"cpu_op","name":"graph_0_cpp_fused_relu_0","pid":7,"tid":7,"ts":60,"dur":4,"args":{}}]})");
+  ASSERT_EQ(trace.calls.size(), 2U);
+  EXPECT_EQ(trace.call(0).operation, "aten::convolution");
+  EXPECT_EQ(trace.call(1).operation, "graph_0_cpp_fused_relu_0");
+}
+
 TEST(EventTrace, a_range_says_which_layer_the_calls_in_its_thread_are_of) {
   const ExecutedTrace trace = read_events(R"({"traceEvents":[
 {"ph":"X","cat":"cpu_op","name":"aten::mul","pid":7,"tid":7,"ts":10,"dur":5,"args":{}},

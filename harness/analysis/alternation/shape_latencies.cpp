@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/analysis/alternation/shape_latencies.hpp"
+
+#include <algorithm>
+#include <array>
+#include <random>
+#include <utility>
+
+#include "harness/base/error.hpp"
+
+namespace plumb::analysis {
+namespace {
+
+constexpr std::array kOrders{std::pair{AlternationOrder::kInTurn, std::string_view("in_turn")},
+                             std::pair{AlternationOrder::kDrawn, std::string_view("drawn")}};
+
+}  // namespace
+
+std::string_view to_text(AlternationOrder order) {
+  const auto* const row = std::find_if(
+      kOrders.begin(), kOrders.end(), [&](const auto& each) { return each.first == order; });
+  PLUMB_CHECK(row != kOrders.end());
+  return row->second;
+}
+
+std::optional<AlternationOrder> parse_alternation_order(std::string_view text) {
+  const auto* const row = std::find_if(
+      kOrders.begin(), kOrders.end(), [&](const auto& each) { return each.second == text; });
+  return row == kOrders.end() ? std::nullopt : std::optional(row->first);
+}
+
+std::vector<std::uint32_t> make_alternation(std::size_t shapes,
+                                            std::size_t executions,
+                                            AlternationOrder order,
+                                            std::uint64_t seed) {
+  std::vector<std::uint32_t> sequence;
+  for (std::uint32_t shape = 0; shape < shapes; ++shape) {
+    sequence.insert(sequence.end(), executions + 1, shape);
+  }
+  std::mt19937_64 numbers(seed);
+  for (std::size_t i = 0; i < shapes * executions; ++i) {
+    const std::uint64_t next = order == AlternationOrder::kDrawn ? numbers() : i;
+    sequence.push_back(static_cast<std::uint32_t>(next % shapes));
+  }
+  return sequence;
+}
+
+std::optional<Seconds> ShapeLatencies::change() const {
+  return steady.n > 0 && changed.n > 0 ? std::optional(changed.median - steady.median)
+                                       : std::nullopt;
+}
+
+std::vector<ShapeLatencies> summarize_alternation(std::span<const std::string> shapes,
+                                                  std::span<const std::uint32_t> sequence,
+                                                  std::span<const Seconds> seconds) {
+  PLUMB_CHECK(sequence.size() == seconds.size());
+  struct Samples {
+    std::optional<Seconds> first;
+    std::vector<Seconds> steady;
+    std::vector<Seconds> changed;
+  };
+  std::vector<Samples> samples(shapes.size());
+  for (std::size_t i = 0; i < sequence.size(); ++i) {
+    Samples& shape = samples.at(sequence[i]);
+    if (!shape.first) {
+      shape.first = seconds[i];
+    } else {
+      (sequence[i - 1] == sequence[i] ? shape.steady : shape.changed).push_back(seconds[i]);
+    }
+  }
+  std::vector<ShapeLatencies> latencies;
+  for (std::size_t i = 0; i < shapes.size(); ++i) {
+    PLUMB_CHECK(samples[i].first.has_value());
+    latencies.push_back({shapes[i],
+                         *samples[i].first,
+                         measure::summarize(samples[i].steady),
+                         measure::summarize(samples[i].changed)});
+  }
+  return latencies;
+}
+
+}  // namespace plumb::analysis

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "harness/base/units.hpp"
+#include "harness/measure/sample_summary.hpp"
+
+namespace plumb::analysis {
+
+/// Order in which shapes alternate.
+enum class AlternationOrder {
+  kInTurn,  ///< the first, the second … the first again
+  kDrawn,   ///< each drawn from a seed, so that a shape may follow itself
+};
+[[nodiscard]] std::string_view to_text(AlternationOrder order);  ///< "in_turn", "drawn"
+[[nodiscard]] std::optional<AlternationOrder> parse_alternation_order(std::string_view text);
+
+/// Makes a sequence of executions, as indices of `shapes` shapes.
+///
+/// First each shape is executed `executions` + 1 times, which gives the first and the steady
+/// latency. Then the shapes alternate, `executions` times for each of them.
+[[nodiscard]] std::vector<std::uint32_t> make_alternation(std::size_t shapes,
+                                                          std::size_t executions,
+                                                          AlternationOrder order,
+                                                          std::uint64_t seed);
+
+/// Latencies of one of the shapes that alternate.
+struct ShapeLatencies {
+  std::string shape;               ///< of the inputs: "1×3×224×224"
+  Seconds first{};                 ///< of the very first execution
+  measure::SampleSummary steady;   ///< behind an execution of the same shape
+  measure::SampleSummary changed;  ///< behind one of another shape
+
+  /// Returns what a change of the shape costs: changed less steady. Absent: one has no time.
+  [[nodiscard]] std::optional<Seconds> change() const;
+};
+
+/// Sums up the times of a sequence for each of the shapes. `seconds` are those of `sequence`, in
+/// its order. Every shape is executed at least once.
+[[nodiscard]] std::vector<ShapeLatencies> summarize_alternation(
+    std::span<const std::string> shapes,
+    std::span<const std::uint32_t> sequence,
+    std::span<const Seconds> seconds);
+
+/// Result of `plumb alternate`.
+struct AlternationReport {
+  std::string model;
+  std::string dtype;
+  std::string mode;
+  std::string stack;
+  AlternationOrder order = AlternationOrder::kInTurn;
+  std::uint64_t seed = 1;
+  std::size_t executions = 0;  ///< of all shapes
+  bool one_program = false;    ///< for all shapes; else each shape has one
+  Seconds preparation{};       ///< of the one program
+  std::vector<ShapeLatencies> shapes;
+};
+
+}  // namespace plumb::analysis

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <iostream>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "harness/analysis/alternation/shape_latencies.hpp"
+#include "harness/base/error.hpp"
+#include "harness/cli/command.hpp"
+#include "harness/cli/device_option.hpp"
+#include "harness/cli/run_options.hpp"
+#include "harness/session/host/worker_choice.hpp"
+#include "harness/session/work/suite_models.hpp"
+#include "reporting/content/run/alternation_documents.hpp"
+
+namespace plumb::cli {
+namespace {
+
+constexpr std::size_t kMaxExecutions = 1000;  // of a shape, by itself and in the sequence
+
+struct AlternateOptions {
+  SuiteChoice choice{.models = {""}};
+  std::string stack = "default";
+  std::string mode = "fusion";
+  int threads = 1;
+  std::string device;
+  std::size_t executions = 20;
+  std::string order = "in_turn";
+  std::uint64_t seed = 1;
+  std::string timeout = "10m";
+};
+
+/// Returns the extents of a model's inputs: "1×3×224×224".
+std::string shape_text(const model::Graph& graph) {
+  std::vector<std::string> inputs;
+  for (const model::ValueId input : graph.inputs) {
+    inputs.push_back(fmt::format("{}", fmt::join(graph.values[input].type.dims, "×")));
+  }
+  return fmt::format("{}", fmt::join(inputs, " "));
+}
+
+/// Reads the model in each of its shapes.
+suite::ResolvedSuite shapes_of(const CommandContext& context, const AlternateOptions& options) {
+  suite::ResolvedSuite suite = chosen_suite(context.models, options.choice);
+  if (suite.models.size() < 2 || suite.models.size() > worker::kMaxAlternatedShapes) {
+    throw Error(Error::Kind::kUser,
+                fmt::format("{} shape{}: give 2 to {} of them, such as --batch 1,8",
+                            suite.models.size(),
+                            suite.models.size() == 1 ? "" : "s",
+                            worker::kMaxAlternatedShapes));
+  }
+  const auto has_other_type = [&](const suite::ResolvedSuite::Model& model) {
+    return model.dtype != suite.models.front().dtype;
+  };
+  if (std::any_of(suite.models.begin(), suite.models.end(), has_other_type)) {
+    throw Error(Error::Kind::kUser, "shapes alternate in one type: give one --dtype");
+  }
+  return suite;
+}
+
+worker::Alternation execute(const CommandContext& context,
+                            const AlternateOptions& options,
+                            const worker::AlternateRequest& request) {
+  worker::WorkerProcess worker(
+      session::worker_options(options.stack, options.threads, options.device));
+  try {
+    return worker.alternate(
+        request, suite::parse_duration(options.timeout), [&] { return !context.stop.load(); });
+  } catch (const worker::WorkerDied& death) {
+    throw worker::lost_worker(death, "executing " + request.shapes.front().name);
+  }
+}
+
+void alternate(const CommandContext& context, const AlternateOptions& options) {
+  const suite::ResolvedSuite suite = shapes_of(context, options);
+  const results::ExecutionMode mode = results::execution_mode_from(options.mode);
+  if (mode.best_variant || mode.micro_batch) {
+    throw Error(Error::Kind::kUser,
+                fmt::format("the mode {} needs the measured variants of a run, which are of one "
+                            "shape: leave it out",
+                            to_text(mode)));
+  }
+  worker::AlternateRequest request;
+  std::vector<std::string> shapes;
+  for (const suite::ResolvedSuite::Model& model : suite.models) {
+    request.shapes.push_back(session::make_execute_request(context.models, model));
+    request.shapes.back().modes = {{.mode = mode, .steps = {}}};
+    request.shapes.back().seed = options.seed;
+    shapes.push_back(shape_text(session::load_model(context.models, model).graph));
+  }
+  analysis::AlternationReport report{.model = suite.models.front().name,
+                                     .dtype = suite.models.front().dtype,
+                                     .mode = to_text(mode),
+                                     .stack = options.stack,
+                                     .order = *analysis::parse_alternation_order(options.order),
+                                     .seed = options.seed,
+                                     .shapes = {}};
+  request.order =
+      analysis::make_alternation(shapes.size(), options.executions, report.order, options.seed);
+  const worker::Alternation alternation = execute(context, options, request);
+  report.executions = request.order.size();
+  report.one_program = alternation.one_program;
+  report.preparation = alternation.preparation;
+  report.shapes = analysis::summarize_alternation(shapes, request.order, alternation.seconds);
+  reporting::write_alternation(
+      report,
+      context.json ? reporting::OutputMode::kJson : reporting::OutputMode::kText,
+      std::cout);
+}
+
+}  // namespace
+
+void add_alternate(CLI::App& app, CommandContext& context) {
+  const auto options = std::make_shared<AlternateOptions>();
+  CLI::App* const command = app.add_subcommand(
+      "alternate", "execute a model in several shapes: its first, steady and change-over latency");
+  command->add_option("MODEL", options->choice.models.front(), "a built-in name or an .onnx file")
+      ->required();
+  add_shape_choice(*command, options->choice);
+  command->add_option("--stack", options->stack, "library version to run with")
+      ->capture_default_str();
+  command->add_option("--mode", options->mode, "how the model is executed")->capture_default_str();
+  command->add_option("--threads", options->threads, "threads of the worker")
+      ->check(CLI::Range(1, 4096))
+      ->capture_default_str();
+  add_device_option(*command, options->device);
+  command
+      ->add_option("--executions",
+                   options->executions,
+                   "executions of each shape, first by itself and then among the others")
+      ->check(CLI::Range(std::size_t{1}, kMaxExecutions))
+      ->capture_default_str();
+  command->add_option("--order", options->order, "how the shapes alternate")
+      ->check(CLI::IsMember({"in_turn", "drawn"}))
+      ->capture_default_str();
+  command->add_option("--seed", options->seed, "of the inputs, and of the order if it is drawn")
+      ->capture_default_str();
+  command->add_option("--timeout", options->timeout, "how long it may take")->capture_default_str();
+  command->callback([&context, options] { alternate(context, *options); });
+}
+
+}  // namespace plumb::cli

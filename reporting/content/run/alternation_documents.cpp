@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reporting/content/run/alternation_documents.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <optional>
+#include <ostream>
+#include <string>
+#include <utility>
+
+#include "harness/analysis/report/json_document.hpp"
+#include "reporting/document/aligned_table.hpp"
+#include "reporting/document/quantity_text.hpp"
+#include "reporting/document/sanitized_text.hpp"
+
+namespace plumb::reporting {
+namespace {
+
+using analysis::Json;
+
+Json summary_json(const measure::SampleSummary& summary) {
+  const bool known = summary.n > 0;
+  return {{"median_seconds", known ? Json(summary.median.count()) : Json()},
+          {"low_seconds", known ? Json(summary.interval.low.count()) : Json()},
+          {"high_seconds", known ? Json(summary.interval.high.count()) : Json()},
+          {"samples", summary.n}};
+}
+
+Json alternation_document(const analysis::AlternationReport& report) {
+  Json shapes = Json::array();
+  for (const analysis::ShapeLatencies& shape : report.shapes) {
+    shapes.push_back({{"shape", shape.shape},
+                      {"first_seconds", shape.first.count()},
+                      {"steady", summary_json(shape.steady)},
+                      {"changed", summary_json(shape.changed)},
+                      {"change_seconds", analysis::seconds_or_null(shape.change())}});
+  }
+  Json document = analysis::new_document();
+  document.update(
+      {{"model", report.model},
+       {"dtype", report.dtype},
+       {"mode", report.mode},
+       {"stack", report.stack},
+       {"order", to_text(report.order)},
+       {"seed", report.seed},
+       {"executions", report.executions},
+       {"one_program", report.one_program},
+       {"preparation_seconds", report.one_program ? Json(report.preparation.count()) : Json()},
+       {"shapes", std::move(shapes)}});
+  return document;
+}
+
+std::string summary_text(const measure::SampleSummary& summary) {
+  if (summary.n == 0) {
+    return "–";
+  }
+  const std::optional<double> width = measure::relative_half_width(summary);
+  return width && has_interval(summary)
+             ? fmt::format("{} ± {:.1f} %", time_text(summary.median), 100.0 * *width)
+             : time_text(summary.median);
+}
+
+}  // namespace
+
+void write_alternation(const analysis::AlternationReport& report,
+                       OutputMode style,
+                       std::ostream& out) {
+  if (style == OutputMode::kJson) {
+    out << analysis::document_text(alternation_document(report)) << '\n';
+    return;
+  }
+  out << sanitize_utf8(fmt::format(
+             "{}, {}, mode {}, on {}", report.model, report.dtype, report.mode, report.stack))
+      << '\n'
+      << fmt::format("  {} executions, shapes {}; {}\n\n",
+                     report.executions,
+                     report.order == analysis::AlternationOrder::kDrawn
+                         ? fmt::format("drawn from seed {}", report.seed)
+                         : std::string("in turn"),
+                     report.one_program
+                         ? fmt::format("one program for all shapes, prepared in {}",
+                                       time_text(report.preparation))
+                         : std::string("a program for each shape, made when it first comes"));
+  AlignedTable table({{"shape"},
+                      {"first", true},
+                      {"steady", true},
+                      {"after another shape", true},
+                      {"change", true}});
+  for (const analysis::ShapeLatencies& shape : report.shapes) {
+    const std::optional<Seconds> change = shape.change();
+    table.add({shape.shape,
+               time_text(shape.first),
+               summary_text(shape.steady),
+               summary_text(shape.changed),
+               change ? fmt::format("{}{}",
+                                    *change < Seconds{} ? "−" : "+",
+                                    time_text(Seconds(std::abs(change->count()))))
+                      : "–"});
+  }
+  table.write(out);
+}
+
+}  // namespace plumb::reporting

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "harness/measure/sampler.hpp"
+#include "harness/worker/protocol/alternation.hpp"
+#include "harness/worker/protocol/backend.hpp"
+
+namespace plumb::engine {
+
+/// Executes a model in several shapes, one execution after the other, and times each.
+///
+/// A backend that executes all shapes by one program does so (Backend::prepare_shapes()).
+/// Otherwise a shape is planned, and its weights are laid out, when it comes for the first time;
+/// its program is kept. Inputs are in place before an execution begins. Afterwards the outputs of
+/// each shape are compared with those of a program of its own. Throws Error{kUser} if the model
+/// cannot be executed so, and Error{kEnvironment} for outputs that differ.
+[[nodiscard]] worker::Alternation alternate_shapes(worker::Backend& backend,
+                                                   const measure::Clock& clock,
+                                                   const worker::AlternateRequest& request);
+
+}  // namespace plumb::engine

@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Executions of one model in several shapes, each timed: what runners/engine/profile/model_alternation.cpp does for C++."""
+
+import time
+
+from . import protocol_pb2 as protocol
+from .layer_measurement import largest_difference
+from .model_benchmark import TOLERANCES
+from .onnx_model import RequestedModel
+from .outcome import EnvironmentLack
+
+
+def alternate_shapes(backend, request, clock=time.perf_counter):
+    """Executes the shapes in the order of the request. Returns a protocol.Alternation. Raises EnvironmentLack for wrong outputs."""
+    mode = request.shapes[0].modes[0].mode.decode()
+    models = [RequestedModel(shape) for shape in request.shapes]
+    begin = clock()
+    prepared, one_program = backend.prepare_shapes(models, mode)
+    preparation = clock() - begin if one_program else 0.0
+    programs = dict(enumerate(prepared))
+    seconds = []
+    for shape in request.order:
+        begin = clock()
+        if shape not in programs:
+            programs[shape] = backend.prepare_model(models[shape], mode)
+        programs[shape].run(1)
+        seconds.append(clock() - begin)
+    _compare({shape: program.execute(clock)[1] for shape, program in programs.items()}, backend, models, mode)
+    return protocol.Alternation(one_program=one_program, preparation_seconds=preparation, seconds=seconds)
+
+
+def _compare(outputs, backend, models, mode):
+    """Compares the outputs of each shape with those of the shape alone, which is not compiled."""
+    words = mode.split("+")
+    alone = "+".join(word for word in words if word != "fusion") or "plain"
+    most = TOLERANCES["bf16" if "bf16" in words or models[0].dtype == "bf16" else "f32"][1]
+    for shape, found in outputs.items():
+        difference = largest_difference(found, backend.prepare_model(models[shape], alone).execute(time.perf_counter)[1])
+        if not difference <= most:
+            raise EnvironmentLack(f"wrong result: an output of shape {shape} differs by {difference:.3g} of its largest magnitude from that of "
+                                  f"the shape alone, and {most:g} is allowed")

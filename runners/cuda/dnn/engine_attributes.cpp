@@ -4,6 +4,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <nlohmann/json.hpp>
+
+#include "harness/base/digest.hpp"
 #include "runners/cuda/observe/tensor_core_use.hpp"
 
 namespace plumb::cuda {
@@ -38,6 +41,15 @@ void add_plan(results::Attributes& attributes, const Descriptor& plan) {
   } else {
     attributes["plan"] = std::move(text);
   }
+}
+
+std::string plan_digest(const std::string& plan) {
+  nlohmann::json document = nlohmann::json::parse(plan, nullptr, false);
+  if (!document.is_object()) {
+    return sha256(plan);
+  }
+  document.erase("GPUProfile");
+  return sha256(document.dump());
 }
 
 }  // namespace plumb::cuda

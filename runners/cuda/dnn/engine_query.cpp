@@ -6,12 +6,12 @@
 #include <string_view>
 #include <utility>
 
-#include "harness/base/digest.hpp"
 #include "harness/base/error.hpp"
 #include "harness/results/engine_promise.hpp"
 #include "runners/cuda/dnn/attention_gradient_graph.hpp"
 #include "runners/cuda/dnn/attention_variants.hpp"
 #include "runners/cuda/dnn/convolution_graph.hpp"
+#include "runners/cuda/dnn/engine_attributes.hpp"
 #include "runners/cuda/dnn/norm_graph.hpp"
 #include "runners/cuda/dnn/operation_graph.hpp"
 #include "runners/cuda/dnn/product_graph.hpp"
@@ -37,10 +37,10 @@ Descriptor device_properties(const CudnnLibrary& library, const std::string& jso
   }
 }
 
-/// Returns the digest of a plan's own text. Empty: cuDNN gives no text of it.
+/// Returns plan_digest() of a plan's own text. Empty: cuDNN gives no text of it.
 std::string compute_digest(const Descriptor& plan) {
   try {
-    return sha256(plan.text(Attribute::kPlanJson));
+    return plan_digest(plan.text(Attribute::kPlanJson));
   } catch (const CudnnRefusal&) {
     return {};
   }

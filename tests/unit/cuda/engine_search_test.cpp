@@ -98,6 +98,13 @@ TEST(EngineAttributes, are_what_cudnn_says_of_engine_and_plan) {
   EXPECT_EQ(plan.at("engine").at("engineId").dump(), first.at("engine"));
   EXPECT_EQ(plan.at("operationGraph").at("finalizeMode"), "CONV_ADD_BIAS_ACT");
   EXPECT_FALSE(first.at("knobs").empty());
+  nlohmann::json elsewhere = plan;
+  elsewhere.at("GPUProfile")["pciDeviceId"] = 7;
+  EXPECT_EQ(plan_digest(elsewhere.dump()), plan_digest(plan.dump())) << "of the same plan";
+  nlohmann::json other = plan;
+  other.at("engine")["engineId"] = -1;
+  EXPECT_NE(plan_digest(other.dump()), plan_digest(plan.dump()));
+  EXPECT_NE(plan_digest("no JSON"), plan_digest("{}"));
   EXPECT_TRUE(std::all_of(first.begin(), first.end(), [](const auto& one) {
     return results::is_attribute_name(one.first);
   }));

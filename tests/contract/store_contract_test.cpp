@@ -2,7 +2,10 @@
 // What every store does with runs, rows and derived records.
 #include "tests/contract/store_contract.hpp"
 
+#include <fmt/format.h>
+
 #include <limits>
+#include <set>
 
 #include "harness/results/results_json.hpp"
 
@@ -232,6 +235,37 @@ TEST_P(StoreContract, derived_records_read_back_once_each) {
   EXPECT_THAT(store->derived(kFirst, "whatif"), IsEmpty());
   EXPECT_THAT(store->derived(kSecond, "bound"), IsEmpty());
   EXPECT_THAT(store->verify(), IsEmpty());
+}
+
+TEST_P(StoreContract, records_of_many_runs_are_read_at_once) {
+  const auto store = open();
+  constexpr int kRuns = 450;  // more than one statement takes
+  std::vector<results::RunId> runs;
+  for (int i = 0; i < kRuns; ++i) {
+    runs.push_back(fmt::format("01J{:023}", i));
+    store->begin_run(header(runs.back(), i));
+    store->finish_run(runs.back(), results::RunState::kFinished, at(i));
+    const results::DerivedRecord record{runs.back(),
+                                        "controls",
+                                        "boot",
+                                        "1",
+                                        {},
+                                        R"({"floor_seconds":1e-7,)"
+                                        R"("product_seconds":1e-3,"copy_seconds":1e-3})",
+                                        at(i)};
+    store->put_derived({&record, 1});
+  }
+  EXPECT_THAT(store->derived_of_runs({}, "controls"), IsEmpty());
+  EXPECT_THAT(store->derived_of_runs(runs, "bound"), IsEmpty());
+  const auto some = std::span(runs).subspan(5, kRuns - 10);
+  const std::vector<results::DerivedRecord> read = store->derived_of_runs(some, "controls");
+  ASSERT_THAT(read, SizeIs(some.size()));
+  std::set<results::RunId> found;
+  for (const results::DerivedRecord& record : read) {
+    found.insert(record.run);
+    EXPECT_EQ(record.subject, "boot");
+  }
+  EXPECT_EQ(found, std::set<results::RunId>(some.begin(), some.end()));
 }
 
 TEST_P(StoreContract, the_newest_calibration_of_an_environment_is_found) {

@@ -290,6 +290,11 @@ std::vector<results::DerivedRecord> SpooledStore::derived(const results::RunId& 
                 });
 }
 
+std::vector<results::DerivedRecord> SpooledStore::derived_of_runs(
+    std::span<const results::RunId> runs, const std::string& kind) const {
+  return answer([&](TableStore& server) { return server.derived_of_runs(runs, kind); });
+}
+
 std::optional<results::DerivedRecord> SpooledStore::latest_calibration(
     const std::string& environment_id) const {
   return answer(

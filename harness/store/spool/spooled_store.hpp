@@ -58,6 +58,8 @@ class SpooledStore final : public Store, public SharedWork {
   void put_derived(std::span<const results::DerivedRecord> records) override;
   [[nodiscard]] std::vector<results::DerivedRecord> derived(const results::RunId& run,
                                                             const std::string& kind) const override;
+  [[nodiscard]] std::vector<results::DerivedRecord> derived_of_runs(
+      std::span<const results::RunId> runs, const std::string& kind) const override;
   [[nodiscard]] std::optional<results::DerivedRecord> latest_calibration(
       const std::string& environment_id) const override;
   void tag(const results::RunId& run, const std::string& tag) override;

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 
 #include "harness/base/error.hpp"
 #include "harness/store/content_hash.hpp"
@@ -13,8 +14,10 @@ namespace plumb::store {
 namespace {
 
 constexpr std::string_view kSelect =
-    "select d.id, r.id, d.kind, d.subject, d.analysis_version, d.payload, d.computed, d.checksum "
+    "select d.id, r.id, d.kind, d.subject, d.analysis_version, d.payload, d.computed, "
+    "(select count(*) from derived_inputs i where i.derived = d.id), d.checksum "
     "from derived d join runs r on r.number = d.run ";
+constexpr std::size_t kRunsAtOnce = 200;
 
 std::vector<results::RowId> sorted_once(std::vector<results::RowId> rows) {
   std::sort(rows.begin(), rows.end());
@@ -107,7 +110,9 @@ std::vector<results::DerivedRecord> DerivedTable::read(Statement& statement,
     record.analysis_version = statement.text();
     record.payload = statement.text();
     record.computed = statement.time();
-    record.inputs = read_inputs(id);
+    if (statement.integer() > 0) {
+      record.inputs = read_inputs(id);
+    }
     if (statement.integer() != derived_checksum(record, record.inputs)) {
       const std::string fault = fmt::format("{} of {} in run {}: does not match its checksum",
                                             record.kind,
@@ -140,6 +145,26 @@ std::vector<results::DerivedRecord> DerivedTable::of_run(const results::RunId& r
     statement->bind(std::string_view(*kind));
   }
   return read(*statement);
+}
+
+std::vector<results::DerivedRecord> DerivedTable::of_runs(std::span<const results::RunId> runs,
+                                                          const std::string& kind) {
+  std::string places = "?";
+  for (std::size_t i = 1; i < kRunsAtOnce; ++i) {
+    places += ", ?";
+  }
+  const StatementUse statement = statements_.use(
+      fmt::format("{}where d.kind = ? and r.id in ({}) order by d.id", kSelect, places));
+  std::vector<results::DerivedRecord> records;
+  for (std::size_t begin = 0; begin < runs.size(); begin += kRunsAtOnce) {
+    statement->bind(std::string_view(kind));
+    for (std::size_t i = begin; i < begin + kRunsAtOnce; ++i) {
+      statement->bind(std::string_view(runs[std::min(i, runs.size() - 1)]));
+    }
+    auto of_some = read(*statement);
+    std::move(of_some.begin(), of_some.end(), std::back_inserter(records));
+  }
+  return records;
 }
 
 std::optional<results::DerivedRecord> DerivedTable::latest(const std::string& kind,

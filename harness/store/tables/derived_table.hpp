@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,9 @@ class DerivedTable {
   /// kind. Throws Error{kEnvironment} for one that does not match its checksum.
   [[nodiscard]] std::vector<results::DerivedRecord> of_run(const results::RunId& run,
                                                            const std::optional<std::string>& kind);
+  /// Returns the records of one kind of many runs, as Store::derived_of_runs() does.
+  [[nodiscard]] std::vector<results::DerivedRecord> of_runs(std::span<const results::RunId> runs,
+                                                            const std::string& kind);
   /// Returns one line for each record of the store that does not match its checksum.
   [[nodiscard]] std::vector<std::string> faults();
   [[nodiscard]] std::optional<results::DerivedRecord> latest(const std::string& kind,

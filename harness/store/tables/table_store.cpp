@@ -150,6 +150,11 @@ std::vector<results::DerivedRecord> TableStore::derived(const results::RunId& ru
   return read([&] { return tables_->derived.of_run(run, kind); });
 }
 
+std::vector<results::DerivedRecord> TableStore::derived_of_runs(
+    std::span<const results::RunId> runs, const std::string& kind) const {
+  return read([&] { return tables_->derived.of_runs(runs, kind); });
+}
+
 std::optional<results::DerivedRecord> TableStore::latest_calibration(
     const std::string& environment_id) const {
   return read([&] { return tables_->derived.latest("calibration", environment_id); });

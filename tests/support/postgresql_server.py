@@ -24,9 +24,11 @@ def program(name):
 
 
 class PostgresqlServer:
-    """A server in a temporary folder, with trusted local connections unless an `hba` file says else."""
+    """A server in a temporary folder, with trusted local connections unless an `hba` file says else. With a `port` it listens on loopback
+    too, and takes encrypted connections by the key and the certificate of the folder `tls`."""
 
-    def __init__(self, hba=None, settings=()):
+    def __init__(self, hba=None, settings=(), port=None, tls=None):
+        self.port = port
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="plumb-pg-"))
         # A server refuses to run as root.
         self.user = "nobody" if os.geteuid() == 0 else pwd.getpwuid(os.geteuid()).pw_name
@@ -36,6 +38,14 @@ class PostgresqlServer:
         self.run("initdb", "-D", self.data, "-U", "owner", "-A", "trust", "--no-sync", "-E", "UTF8", "--locale=C")
         with open(self.data / "postgresql.conf", "a") as file:
             file.write(f"listen_addresses = ''\nunix_socket_directories = '{self.folder}'\n")
+            if port:
+                file.write(f"listen_addresses = '127.0.0.1'\nport = {port}\nssl = on\n")
+                for name in ("key", "cert"):
+                    shutil.copy(tls / f"{name}.pem", self.data / f"{name}.pem")
+                    os.chmod(self.data / f"{name}.pem", 0o600)
+                    if os.geteuid() == 0:
+                        shutil.chown(self.data / f"{name}.pem", self.user)
+                    file.write(f"ssl_{name}_file = '{name}.pem'\n")
             file.writelines(line + "\n" for line in settings)
         if hba:
             (self.data / "pg_hba.conf").write_text(hba)
@@ -63,7 +73,8 @@ class PostgresqlServer:
 
     def url(self, user="owner", database="postgres", more=""):
         """Returns the URL of a database on the server."""
-        return f"postgresql://{user}@/{database}?host={self.folder}{more}"
+        port = f"&port={self.port}" if self.port else ""
+        return f"postgresql://{user}@/{database}?host={self.folder}{port}{more}"
 
     def psql(self, sql, **names):
         """Runs SQL with psql and returns what it prints."""

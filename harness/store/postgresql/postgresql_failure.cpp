@@ -64,6 +64,18 @@ std::string field(const pg_result* result, int which) {
   return text == nullptr ? std::string() : std::string(text);
 }
 
+constexpr std::string_view kConnectionAdvice =
+    "check the database, the role, and its password in ~/.pgpass, PGPASSFILE or the service file";
+constexpr std::string_view kEncryptionAdvice =
+    "check sslmode and sslrootcert in the URL, and that the server's certificate is of that root "
+    "and names the host as the URL does";
+
+/// Returns whether a connection failed for its encryption.
+bool is_of_encryption(std::string_view message) {
+  return message.find("certificate") != std::string_view::npos ||
+         message.find("SSL") != std::string_view::npos;
+}
+
 [[noreturn]] void throw_away(const std::string& store, const std::string& message) {
   throw ServerAway(
       fmt::format("the server of the store '{}' is away: {}; check that it runs, and try again",
@@ -89,10 +101,10 @@ void throw_failed_connection(const pg_conn& connection, const std::string& store
     if (message.find(lasting) != std::string::npos &&
         message.find("server closed the connection") == std::string::npos) {
       throw Error(Error::Kind::kEnvironment,
-                  fmt::format("cannot open the store '{}': {}; check the database, the role, and "
-                              "its password in ~/.pgpass, PGPASSFILE or the service file",
+                  fmt::format("cannot open the store '{}': {}; {}",
                               store,
-                              message));
+                              message,
+                              is_of_encryption(message) ? kEncryptionAdvice : kConnectionAdvice));
     }
   }
   throw_away(store, message);

@@ -7,10 +7,13 @@
 namespace plumb::results {
 
 std::string to_json(const Controls& controls) {
-  return nlohmann::json{{"floor_seconds", controls.floor.count()},
-                        {"product_seconds", controls.product.count()},
-                        {"copy_seconds", controls.copy.count()}}
-      .dump();
+  nlohmann::json document{{"floor_seconds", controls.floor.count()},
+                          {"product_seconds", controls.product.count()},
+                          {"copy_seconds", controls.copy.count()}};
+  if (!controls.host.empty()) {
+    document["host"] = controls.host;
+  }
+  return document.dump();
 }
 
 Controls controls_from_json(std::string_view json) {
@@ -18,7 +21,8 @@ Controls controls_from_json(std::string_view json) {
   const JsonObject object(document);
   return {object.seconds("floor_seconds"),
           object.seconds("product_seconds"),
-          object.seconds("copy_seconds")};
+          object.seconds("copy_seconds"),
+          object.text_or_empty("host")};
 }
 
 }  // namespace plumb::results

@@ -18,9 +18,10 @@ namespace plumb::results {
 /// Times of built-in control code, which no library under test touches. If they differ between two
 /// processes, the machine drifted. A worker measures them as layers of the keys below.
 struct Controls {
-  Seconds floor{};    ///< of the harness, per execution
-  Seconds product{};  ///< a fixed product of two f32 matrices
-  Seconds copy{};     ///< a fixed copy, beyond a core's cache
+  Seconds floor{};        ///< of the harness, per execution
+  Seconds product{};      ///< a fixed product of two f32 matrices
+  Seconds copy{};         ///< a fixed copy, beyond a core's cache
+  std::string host = {};  ///< that was measured, see measuring_host(); empty: it is not known
 };
 /// Kind of the records that a run stores of its controls. The subject is the boot's id.
 inline constexpr const char* kControlsRecord = "controls";

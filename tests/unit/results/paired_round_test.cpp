@@ -17,6 +17,15 @@ Measurement row_of(double median, std::vector<Seconds> turns) {
   return row;
 }
 
+TEST(Controls, keep_their_host_if_they_have_one) {
+  const Controls named{Seconds(1e-7), Seconds(1e-3), Seconds(5e-3), "node \"7\" GPU-1"};
+  const Controls read = controls_from_json(to_json(named));
+  EXPECT_EQ(read.host, named.host);
+  EXPECT_EQ(read.product, named.product);
+  EXPECT_EQ(to_json(Controls{}).find("host"), std::string::npos) << "as earlier versions wrote it";
+  EXPECT_EQ(controls_from_json(to_json(Controls{})).host, "");
+}
+
 TEST(PairTimes, are_medians_where_no_turns_were_taken) {
   const PairTimes times = pair_times(row_of(2.0, {}), row_of(3.0, {}));
   EXPECT_EQ(times.baseline, Seconds(2.0));

@@ -378,4 +378,24 @@ RunComparison compare_runs(const RunSide& baseline,
   return result;
 }
 
+void withhold_times(const std::string& reason, RunComparison& comparison) {
+  const auto withhold = [&](MetricComparison& metric) {
+    if (metric.ratio && !metric.in_bytes && metric.verdict != ComparisonVerdict::kBroken) {
+      metric.verdict = ComparisonVerdict::kInconclusive;
+      metric.reason = reason;
+      metric.causes.clear();
+    }
+  };
+  for (MetricComparison& metric : comparison.metrics) {
+    withhold(metric);
+  }
+  if (comparison.overall) {
+    withhold(comparison.overall->metric);
+  }
+  comparison.findings.clear();
+  comparison.attributions.clear();
+  put_changes_first(comparison.metrics);
+  comparison.verdict = verdict_of_all(comparison.metrics);
+}
+
 }  // namespace plumb::analysis

@@ -34,4 +34,8 @@ namespace plumb::analysis {
                                          const CalibratedFloors& floors,
                                          const ComparisonLimits& limits);
 
+/// Makes all metrics of time inconclusive for a reason that concerns both runs as wholes. What is
+/// broken stays so, and so do sizes and outputs.
+void withhold_times(const std::string& reason, RunComparison& comparison);
+
 }  // namespace plumb::analysis

@@ -401,5 +401,31 @@ TEST(RunComparison, restarted_processes_speak_for_themselves) {
   EXPECT_GT(open.metrics[0].high - open.metrics[0].low, 0.1);
 }
 
+TEST(RunComparison, times_are_withheld_and_what_is_broken_stays) {
+  RunComparison comparison = compare([](int layer, results::Measurement& row) {
+    if (layer == 1) {
+      row.outcome = {results::Outcome::Kind::kCrashed, "signal 11"};
+      row.summary = {};
+    } else {
+      slow_down(row, 1.5);
+    }
+  });
+  const auto count = [&](ComparisonVerdict verdict) {
+    return std::count_if(comparison.metrics.begin(),
+                         comparison.metrics.end(),
+                         [&](const auto& metric) { return metric.verdict == verdict; });
+  };
+  ASSERT_EQ(count(ComparisonVerdict::kRegressed), RunBuilder::kLayers - 1);
+  ASSERT_EQ(count(ComparisonVerdict::kBroken), 1);
+  withhold_times("the machine changed", comparison);
+  EXPECT_EQ(count(ComparisonVerdict::kRegressed), 0);
+  EXPECT_EQ(count(ComparisonVerdict::kBroken), 1);
+  EXPECT_EQ(comparison.verdict, ComparisonVerdict::kBroken);
+  EXPECT_THAT(comparison.findings, IsEmpty());
+  EXPECT_EQ(comparison.metrics.back().reason, "the machine changed");
+  EXPECT_TRUE(comparison.metrics.back().ratio) << "the numbers are still told";
+  EXPECT_EQ(comparison.overall->metric.verdict, ComparisonVerdict::kInconclusive);
+}
+
 }  // namespace
 }  // namespace plumb::analysis

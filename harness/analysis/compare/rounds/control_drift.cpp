@@ -36,19 +36,7 @@ std::optional<std::string> find_fault(const results::PairedRound& round, double 
   if (!round.baseline.controls || !round.candidate.controls) {
     return "a worker died before its controls were measured";
   }
-  for (const Control& control : kControls) {
-    const double before = ((*round.baseline.controls).*control.time).count();
-    const double after = ((*round.candidate.controls).*control.time).count();
-    if (control.weight > 0.0 &&
-        std::abs(std::log(after / before)) > std::log1p(limit * control.weight)) {
-      return fmt::format("the control '{}' took {:.4g} s and {:.4g} s, {:+.1f}%",
-                         control.name,
-                         before,
-                         after,
-                         100.0 * (after / before - 1.0));
-    }
-  }
-  return std::nullopt;
+  return find_control_difference(*round.baseline.controls, *round.candidate.controls, limit);
 }
 
 QualifiedControl judged(const Control& control,
@@ -75,6 +63,24 @@ QualifiedControl judged(const Control& control,
 }
 
 }  // namespace
+
+std::optional<std::string> find_control_difference(const results::Controls& before,
+                                                   const results::Controls& after,
+                                                   double limit) {
+  for (const Control& control : kControls) {
+    const double left = (before.*control.time).count();
+    const double right = (after.*control.time).count();
+    if (control.weight > 0.0 &&
+        std::abs(std::log(right / left)) > std::log1p(limit * control.weight)) {
+      return fmt::format("the control '{}' took {:.4g} s and {:.4g} s, {:+.1f}%",
+                         control.name,
+                         left,
+                         right,
+                         100.0 * (right / left - 1.0));
+    }
+  }
+  return std::nullopt;
+}
 
 ControlDrift control_drift(std::span<const results::PairedRound> rounds, double limit) {
   ControlDrift drift;

@@ -17,8 +17,8 @@ struct RoundLimits {
   FamilyLimits models{.kind = MetricKind::kEndToEnd, .level = 0.01, .floor = 0.01, .margin = 0.01};
   FamilyLimits layers{
       .kind = MetricKind::kLayer, .level = 0.05, .floor = 0.02, .margin = 0.02, .moderated = true};
-  double control_drift = 0.10;   ///< see control_drift()
-  CalibratedFloors floors = {};  ///< of both sides' layers
+  double control_drift = kControlLimit;  ///< see control_drift()
+  CalibratedFloors floors = {};          ///< of both sides' layers
 };
 
 /// Current results of all metrics of some paired rounds.

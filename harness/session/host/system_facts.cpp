@@ -113,6 +113,11 @@ std::string host_name() {
   return uname(&names) == 0 && names.nodename[0] != '\0' ? names.nodename : kUnknown;
 }
 
+std::string measuring_host(const results::Environment& environment) {
+  const auto gpu = environment.identity.find("gpu.uuid");
+  return gpu == environment.identity.end() ? host_name() : host_name() + " " + gpu->second;
+}
+
 results::Environment join_environment(const results::Environment& system,
                                       const results::Environment& worker,
                                       int threads,

@@ -17,6 +17,10 @@ namespace plumb::session {
 /// Returns the name of this host; "unknown" if it has none.
 [[nodiscard]] std::string host_name();
 
+/// Returns the name of what an environment was measured on: this host, and the identifier of its
+/// GPU, if one was measured. Two GPUs of one host may differ in speed.
+[[nodiscard]] std::string measuring_host(const results::Environment& environment);
+
 /// Joins the system with what a worker said of its library and device. The thread count and the
 /// version of the measurement method complete the identity for reuse
 /// (docs/reference/measurement.md). The name of the stack is a fact.

@@ -10,6 +10,7 @@
 
 #include "harness/base/timestamp.hpp"
 #include "harness/results/results_json.hpp"
+#include "harness/session/host/system_facts.hpp"
 #include "harness/session/stored/run_record.hpp"
 #include "harness/session/work/planner.hpp"
 
@@ -69,8 +70,9 @@ void calibrate_run(store::Store& store,
 }
 
 bool control_run(store::Store& store, const RunSession& session, Executor& executor) {
-  const std::optional<results::Controls> controls = executor.measure_controls();
+  std::optional<results::Controls> controls = executor.measure_controls();
   if (controls) {
+    controls->host = measuring_host(session.header().environment);
     put_run_record(store,
                    session.id(),
                    results::kControlsRecord,

@@ -142,8 +142,6 @@ class SuiteRun {
     executor.worker.request_timeout = options_.row_timeout;
     if (options_.join.name.empty()) {
       executor.budget = suite_.budget;
-    } else {
-      executor.host = host_name();
     }
     executor.row_timeout = options_.row_timeout;
     executor.before_worker_ends = session_.watcher();
@@ -238,23 +236,22 @@ class SuiteRun {
     results::RunHeader header = describe_run(
         options_, suite_, models_, executor_.options().worker.stack, executor_.describe());
     const std::string boot = header.environment.facts.at("boot.id");
-    const std::optional<std::int64_t> member = session_.join(options_.join.name,
-                                                             kPreparationItem,
-                                                             executor_.options().host,
-                                                             options_.join.lease,
-                                                             std::move(header));
+    const std::string host = measuring_host(header.environment);
+    const std::optional<std::int64_t> member = session_.join(
+        options_.join.name, kPreparationItem, host, options_.join.lease, std::move(header));
     if (member) {
       executor_.number_processes_after(*member * kProcessesOfMember);
+      executor_.name_host(host);
       put_run_record(context_.store,
                      session_.id(),
                      results::kHostRecord,
-                     executor_.options().host,
+                     host,
                      nlohmann::json{{"boot", boot}}.dump());
       keep_exclusions();
       spdlog::info("run {}: joined as process {} on {}; others join with --join {}",
                    session_.id(),
                    *member,
-                   executor_.options().host,
+                   host,
                    options_.join.name);
     }
     return member;

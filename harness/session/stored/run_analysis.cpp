@@ -18,10 +18,10 @@
 #include "harness/base/error.hpp"
 #include "harness/results/device_model.hpp"
 #include "harness/results/division/divided_variant.hpp"
-#include "harness/results/paired_round.hpp"
 #include "harness/results/results_json.hpp"
 #include "harness/results/trace/traced_losses.hpp"
 #include "harness/session/stored/enabling_command.hpp"
+#include "harness/session/stored/stored_controls.hpp"
 #include "harness/session/stored/stored_exclusions.hpp"
 #include "harness/session/stored/stored_scaling.hpp"
 #include "harness/session/work/suite_models.hpp"
@@ -120,32 +120,6 @@ std::vector<analysis::SingleLayer> list_single_layers(const results::RunRecord& 
   return layers;
 }
 
-/// Reads the controls of the hosts that share a run. A host that measured them more than once
-/// counts with the fastest times: what slows a machine down passes. Empty: the run is of one.
-analysis::HostControls read_hosts(const store::Store& store, const results::RunId& run) {
-  analysis::HostControls hosts;
-  const auto records = store.derived(run, results::kHostRecord);
-  if (records.empty()) {
-    return hosts;
-  }
-  const auto controls = store.derived(run, results::kControlsRecord);
-  for (const results::DerivedRecord& record : records) {
-    std::optional<results::Controls>& host = hosts[record.subject];
-    const auto document = nlohmann::json::parse(record.payload);
-    const std::string boot = document.at("boot").get<std::string>();
-    for (const results::DerivedRecord& each : controls) {
-      if (each.subject == boot) {
-        const results::Controls own = results::controls_from_json(each.payload);
-        host = host.value_or(own);
-        for (const results::ControlTime& control : results::kControlTimes) {
-          (*host).*control.time = std::min((*host).*control.time, own.*control.time);
-        }
-      }
-    }
-  }
-  return hosts;
-}
-
 /// Lists the hosts of what a model's bounds and executions rest on. Reused rows are older than the
 /// run: their hosts are not known here.
 std::set<std::string> hosts_of(const analysis::ModelBounds& model,
@@ -229,7 +203,7 @@ analysis::RunReport analyze_run(const Archive& archive,
   const analysis::ThreadScaling scaling =
       read_scaling(archive.store, run.header, list_hot_keys(results));
   const std::map<analysis::ModelInstance, std::vector<std::string>> wanted = scenarios_of_run(run);
-  const analysis::HostControls hosts = read_hosts(archive.store, run.header.id);
+  const analysis::HostControls hosts = read_host_controls(archive.store, run.header.id);
   std::map<std::string, std::vector<results::ScenarioResult>> loads =
       read_loads(archive.store, run.header.id);
   for (PlannedModel& model : models_of_run(archive.models, run)) {

@@ -21,12 +21,13 @@ namespace {
 
 constexpr const char* kStackChange = "stack_change";
 
-/// Throws Error{kRefused} unless rows of both headers may be of one run.
+/// Throws Error{kRefused} unless rows of both headers may be of one run. Equal GPUs may share one.
+/// Its bounds then need controls that agree.
 void require_equal(const results::RunHeader& run, const results::RunHeader& own) {
   std::string unlike;
   for (const analysis::EnvironmentDifference& difference :
        analysis::environment_diff(run.environment, own.environment)) {
-    if (difference.identity) {
+    if (difference.identity && !analysis::names_device(difference.name)) {
       unlike += fmt::format("{} {}: '{}' there and '{}' here",
                             unlike.empty() ? "" : ";",
                             difference.name,

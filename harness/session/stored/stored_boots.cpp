@@ -2,6 +2,7 @@
 #include "harness/session/stored/stored_boots.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -76,16 +77,26 @@ BootSide read_side(const Archive& archive, const std::string& name) {
     analysis::BootRun run;
     run.run = record.header.id;
     std::set<std::string> boots;
+    std::set<std::string> hosts;
+    for (const results::DerivedRecord& host : store.derived(run.run, results::kHostRecord)) {
+      hosts.insert(host.subject);
+    }
     // The control is a geometric mean, since times are compared by their ratio to it.
     double logs = 0.0;
     const std::vector<results::DerivedRecord> controls =
         store.derived(run.run, results::kControlsRecord);
     for (const results::DerivedRecord& each : controls) {
       boots.insert(each.subject);
-      logs += std::log(results::controls_from_json(each.payload).product.count());
+      const results::Controls own = results::controls_from_json(each.payload);
+      if (!own.host.empty()) {
+        hosts.insert(own.host);
+      }
+      logs += std::log(own.product.count());
     }
     if (controls.empty() || !std::isfinite(logs)) {
       leave_out("it did not measure the machine's controls");
+    } else if (hosts.size() > 1) {
+      leave_out(fmt::format("it was measured on several hosts: {}", fmt::join(hosts, ", ")));
     } else if (boots.size() > 1) {
       leave_out("it was resumed in another boot");
     } else {

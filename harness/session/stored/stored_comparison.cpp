@@ -11,6 +11,8 @@
 
 #include "harness/analysis/bounds/process_pool.hpp"
 #include "harness/analysis/compare/model_comparison.hpp"
+#include "harness/analysis/compare/rounds/control_drift.hpp"
+#include "harness/analysis/history/control_class.hpp"
 #include "harness/analysis/history/run_series.hpp"
 #include "harness/analysis/report/comparison_json.hpp"
 #include "harness/analysis/report/layer_places.hpp"
@@ -18,6 +20,7 @@
 #include "harness/session/stored/run_analysis.hpp"
 #include "harness/session/stored/run_record.hpp"
 #include "harness/session/stored/stored_confirmation.hpp"
+#include "harness/session/stored/stored_controls.hpp"
 #include "harness/session/stored/stored_exclusions.hpp"
 #include "harness/session/stored/stored_noise.hpp"
 #include "harness/session/work/suite_models.hpp"
@@ -168,6 +171,29 @@ analysis::ComparisonLimits limits_between(const results::RunRecord& baseline,
   return limits;
 }
 
+/// Returns why times of two runs of equal machines say nothing of the software: a control differs
+/// between their hosts. Empty: it does not, or the machines differ on purpose.
+std::string find_machine_change(const store::Store& store,
+                                const results::RunRecord& baseline,
+                                const results::RunRecord& candidate) {
+  if (analysis::control_class_of(baseline.header) != analysis::control_class_of(candidate.header)) {
+    return {};
+  }
+  const analysis::HostControls after = read_host_controls(store, candidate.header.id);
+  for (const auto& [left, before] : read_host_controls(store, baseline.header.id)) {
+    for (const auto& [right, controls] : after) {
+      const auto difference = before && controls ? analysis::find_control_difference(
+                                                       *before, *controls, analysis::kControlLimit)
+                                                 : std::nullopt;
+      if (difference) {
+        return "the machine was not equally fast in both runs: " + *difference +
+               (left == right ? "" : fmt::format(" ({} and {})", left, right));
+      }
+    }
+  }
+  return {};
+}
+
 analysis::RunComparisonReport compare(const Archive& archive,
                                       const std::string& baseline,
                                       const std::string& candidate,
@@ -200,6 +226,11 @@ analysis::RunComparisonReport compare(const Archive& archive,
       judged == Judged::kAlone ? limits : limits_between(report.baseline, report.candidate, limits);
   report.comparison = analysis::compare_runs(
       left_side, {right_results, right_bounds, right_run.executions}, floors, effective);
+  // What is withheld is a suspect, so that a gate measures it again in pairs.
+  const std::string machine_change = find_machine_change(store, report.baseline, report.candidate);
+  if (!machine_change.empty()) {
+    analysis::withhold_times(machine_change, report.comparison);
+  }
   if (judged == Judged::kAlone) {
     exclude_cases(store, report);
     return report;

@@ -242,8 +242,8 @@ worker::WorkerProcess& Executor::worker() {
 
 void Executor::mark(results::Measurement& row) const {
   row.process = processes_;
-  if (!options_.host.empty()) {
-    row.attributes[results::kHost] = options_.host;
+  if (!host_.empty()) {
+    row.attributes[results::kHost] = host_;
   }
 }
 

@@ -5,6 +5,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "harness/results/paired_round.hpp"
@@ -30,7 +31,6 @@ struct ExecutorOptions {
   /// exact.
   measure::SamplingPlan repeated{.warm_up_at_most = Seconds(0.01), .budget = Seconds(0.004)};
   std::function<void(int pid)> before_worker_ends;  ///< called with each worker still alive
-  std::string host;                                 ///< attribute of each row; empty: none
 };
 
 /// Final state of a call of execute(), with counts of what was executed.
@@ -67,6 +67,8 @@ class Executor {
     processes_ += last;
     resumed_after_ = last;
   }
+  /// Names the host in each row from now on.
+  void name_host(std::string host) { host_ = std::move(host); }
   /// Returns the environment that a worker describes. Throws Error{kEnvironment} with the last
   /// words of the worker if a second one is lost, too.
   [[nodiscard]] results::Environment describe();
@@ -125,6 +127,7 @@ class Executor {
 
   store::Store& store_;
   ExecutorOptions options_;
+  std::string host_;  ///< attribute of each row; empty: none
   const std::atomic<bool>& stop_;
   std::unique_ptr<worker::WorkerProcess> worker_;
   std::int64_t processes_ = 0;

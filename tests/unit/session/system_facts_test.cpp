@@ -63,5 +63,12 @@ TEST_F(SystemFacts, hashes_stack_and_threads_but_no_recorded_fact) {
   EXPECT_NE(join_environment(system, other_worker, 1, "default").id(), id);
 }
 
+TEST(MeasuringHost, names_the_gpu_beside_the_host) {
+  results::Environment environment;
+  EXPECT_EQ(measuring_host(environment), host_name());
+  environment.identity["gpu.uuid"] = "GPU-1f2e";
+  EXPECT_EQ(measuring_host(environment), host_name() + " GPU-1f2e");
+}
+
 }  // namespace
 }  // namespace plumb::session

@@ -9,10 +9,14 @@
 namespace plumb::serve {
 namespace {
 
-std::shared_ptr<const ExpositionPart> written(std::span<const reporting::SuiteMetrics> suites) {
+std::shared_ptr<const ExpositionPart> written(std::span<const reporting::SuiteMetrics> suites,
+                                              std::span<const reporting::HostMetrics> hosts) {
   ExpositionWriter writer;
   reporting::metric_families(
       suites, [&](prometheus::MetricFamily&& family) { writer.add(std::move(family)); });
+  for (prometheus::MetricFamily& family : reporting::host_families(hosts)) {
+    writer.add(std::move(family));
+  }
   return writer.finish(true);
 }
 
@@ -21,7 +25,7 @@ std::shared_ptr<const ExpositionPart> written(std::span<const reporting::SuiteMe
 MetricsPublisher::MetricsPublisher(CollectorSettings settings,
                                    const session::ModelSource& models,
                                    std::chrono::milliseconds interval)
-    : collector_(std::move(settings), models), interval_(interval), results_(written({})) {
+    : collector_(std::move(settings), models), interval_(interval), results_(written({}, {})) {
   publish();
   thread_ = std::thread([this] { work(); });
 }
@@ -58,6 +62,7 @@ void MetricsPublisher::publish() {
                                                               .health = writer.finish(false),
                                                               .results = results_,
                                                               .suites = collector_.suites(),
+                                                              .hosts = collector_.hosts(),
                                                               .runs = collector_.runs()});
   const std::lock_guard lock(mutex_);
   snapshot_ = std::move(snapshot);
@@ -69,7 +74,7 @@ void MetricsPublisher::work() {
     lock.unlock();
     const auto start = std::chrono::steady_clock::now();
     if (collector_.refresh(current_time())) {
-      results_ = written(*collector_.suites());
+      results_ = written(*collector_.suites(), *collector_.hosts());
       rebuild_ = std::chrono::steady_clock::now() - start;
       malloc_trim(0);  // Analysing took many times what is kept.
     }

@@ -17,6 +17,7 @@ struct MetricsSnapshot {
   std::shared_ptr<const ExpositionPart> health;   ///< of the store and this program
   std::shared_ptr<const ExpositionPart> results;  ///< of models and runs
   std::shared_ptr<const std::vector<reporting::SuiteMetrics>> suites;
+  std::shared_ptr<const std::vector<reporting::HostMetrics>> hosts;
   std::shared_ptr<const std::vector<results::RunRecord>> runs;  ///< newest first
 };
 

@@ -30,6 +30,16 @@ const results::RunRecord* tagged_baseline(std::span<const results::RunRecord* co
   return nullptr;
 }
 
+/// Makes the states of times inconclusive. What is broken stays so.
+void withhold_states(std::vector<analysis::ModelRegression>& regressions) {
+  for (analysis::ModelRegression& each : regressions) {
+    if (each.state != analysis::RegressionState::kBroken &&
+        each.state != analysis::RegressionState::kNoBaseline) {
+      each.state = analysis::RegressionState::kInconclusive;
+    }
+  }
+}
+
 analysis::ComparableRun comparable(const reporting::RunMetrics& run) {
   return {run.models, run.deviation};
 }
@@ -71,7 +81,8 @@ void RunHistory::judge(const session::Archive& archive,
   const results::RunRecord& newest = *newest_first.front();
   std::vector<const results::RunRecord*> alike;
   for (const results::RunRecord* run : newest_first) {
-    if (analysis::are_comparable(run->header.environment, newest.header.environment)) {
+    const bool drifted = run != &newest && !controls_.drift(run->header.id).empty();
+    if (!drifted && analysis::are_comparable(run->header.environment, newest.header.environment)) {
       alike.push_back(run);
     }
   }
@@ -94,6 +105,9 @@ void RunHistory::judge(const session::Archive& archive,
     compared.push_back(comparable(*runs.back()));
   }
   suite.regressions = analysis::find_regressions(compared, baseline);
+  if (!suite.drift.empty()) {
+    withhold_states(suite.regressions);
+  }
   std::erase_if(suite.regressions, [&](const analysis::ModelRegression& each) {
     const std::string subject = analysis::subject_of(each.instance);
     return results::find_exclusion(suite.newest->exclusions,
@@ -106,6 +120,8 @@ std::vector<reporting::SuiteMetrics> RunHistory::suites(const session::Archive& 
   for (auto& [run, entry] : analysed_) {
     entry.used = false;
   }
+  controls_.read(archive.store, runs);
+  hosts_ = controls_.hosts(runs);
   std::map<analysis::RunSeries, std::vector<const results::RunRecord*>> series;
   for (const results::RunRecord& run : runs) {
     if (!analysis::is_side_of_pairs(run.header)) {
@@ -128,6 +144,7 @@ std::vector<reporting::SuiteMetrics> RunHistory::suites(const session::Archive& 
       continue;
     }
     suite.newest = analysed(archive, newest_first.front()->header.id);
+    suite.drift = controls_.drift(newest_first.front()->header.id);
     if (newest_first.size() > 1) {
       suite.environment_changed = !analysis::environment_drift(newest_first[1]->header.environment,
                                                                newest_first[0]->header.environment)

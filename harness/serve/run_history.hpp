@@ -8,7 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "harness/serve/control_history.hpp"
 #include "harness/session/stored/archive.hpp"
+#include "reporting/prometheus/host_metrics.hpp"
 #include "reporting/prometheus/metric_families.hpp"
 
 namespace plumb::serve {
@@ -26,9 +28,13 @@ class RunHistory {
   /// were measured in pairs belong to their comparison, and are left out. The
   /// baseline of a series is the newest comparable run of its suite tagged `baseline/SUITE`, else
   /// `baseline`. A run that cannot be analysed any more (its models changed) has its row counts
-  /// only. Throws what the store throws.
+  /// only. A run whose host left its class (control_class.hpp) is not compared: its times are
+  /// inconclusive. Throws what the store throws.
   [[nodiscard]] std::vector<reporting::SuiteMetrics> suites(
       const session::Archive& archive, std::span<const results::RunRecord> runs);
+
+  /// Returns the health of the hosts of the runs that suites() took last.
+  [[nodiscard]] const std::vector<reporting::HostMetrics>& hosts() const { return hosts_; }
 
   /// Returns how many of the runs looked at last could not be analysed.
   [[nodiscard]] std::size_t unreadable() const;
@@ -47,6 +53,8 @@ class RunHistory {
 
   std::size_t slowest_layers_;
   std::map<results::RunId, Entry> analysed_;
+  ControlHistory controls_;
+  std::vector<reporting::HostMetrics> hosts_;
 };
 
 }  // namespace plumb::serve

@@ -63,6 +63,7 @@ bool StoreCollector::read(Timestamp now) {
   if (changed) {
     suites_ = std::make_shared<const std::vector<reporting::SuiteMetrics>>(
         history_.suites({*store_, models_}, runs));
+    hosts_ = std::make_shared<const std::vector<reporting::HostMetrics>>(history_.hosts());
     fingerprint_ = std::move(fingerprint);
   }
   revision_ = revision;
@@ -97,6 +98,9 @@ std::vector<prometheus::MetricFamily> StoreCollector::Collect() const {
   std::vector<prometheus::MetricFamily> families = reporting::health_families(health());
   reporting::metric_families(
       *suites_, [&](prometheus::MetricFamily&& family) { families.push_back(std::move(family)); });
+  for (prometheus::MetricFamily& family : reporting::host_families(*hosts_)) {
+    families.push_back(std::move(family));
+  }
   return families;
 }
 

@@ -37,6 +37,9 @@ class StoreCollector final : public prometheus::Collectable {
   [[nodiscard]] const std::shared_ptr<const std::vector<reporting::SuiteMetrics>>& suites() const {
     return suites_;
   }
+  [[nodiscard]] const std::shared_ptr<const std::vector<reporting::HostMetrics>>& hosts() const {
+    return hosts_;
+  }
   /// Returns all runs, newest first, as Store::runs() gives them.
   [[nodiscard]] const std::shared_ptr<const std::vector<results::RunRecord>>& runs() const {
     return runs_;
@@ -63,6 +66,8 @@ class StoreCollector final : public prometheus::Collectable {
   std::string fingerprint_;               ///< of the runs that suites_ was made of
   std::shared_ptr<const std::vector<reporting::SuiteMetrics>> suites_ =
       std::make_shared<const std::vector<reporting::SuiteMetrics>>();
+  std::shared_ptr<const std::vector<reporting::HostMetrics>> hosts_ =
+      std::make_shared<const std::vector<reporting::HostMetrics>>();
   std::shared_ptr<const std::vector<results::RunRecord>> runs_ =
       std::make_shared<const std::vector<results::RunRecord>>();
   std::optional<Timestamp> last_success_;

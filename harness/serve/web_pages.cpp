@@ -20,6 +20,7 @@
 #include "reporting/content/comparison/comparison_page.hpp"
 #include "reporting/content/review/triage_page.hpp"
 #include "reporting/content/run/report.hpp"
+#include "reporting/content/store/hosts_page.hpp"
 #include "reporting/content/store/store_pages.hpp"
 #include "reporting/document/sanitized_text.hpp"
 
@@ -152,6 +153,11 @@ struct WebPages::Worker {
       });
       return found ? reply
                    : message(404, "No such model", "No newest run has a model of this name.");
+    }
+    if (path.size() == 1 && path[0] == "hosts") {
+      return make_page(200, [&](std::ostream& out) {
+        reporting::write_hosts_page(*now->hosts, current_time(), out);
+      });
     }
     if (path.size() == 1 && path[0] == "triage") {
       return triage();

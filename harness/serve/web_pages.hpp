@@ -18,6 +18,7 @@ namespace plumb::serve {
 ///   /runs/RUN               the HTML report of a run
 ///   /models/MODEL           a model as the newest runs have it
 ///   /compare?base=RUN&cand=RUN[&vary=FACT…]
+///   /hosts                  hosts that measure, and the state of their controls
 ///   /triage                 open changes by their likely cause
 ///
 /// They read the store. With a token, POST /triage enters decisions about changes, and nothing else

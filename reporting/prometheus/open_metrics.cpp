@@ -51,19 +51,28 @@ void refuse_double(const MetricLabels& common, const std::string& name, const Me
 void OpenMetricsHistory::add(std::span<const SuiteMetrics> suites,
                              Timestamp from,
                              Timestamp until) {
-  metric_families(suites, [&](prometheus::MetricFamily&& given) {
-    const auto [place, added] = families_.try_emplace(given.name);
-    Family& family = place->second;
-    if (added) {
-      order_.push_back(given.name);
-      family.help = given.help;
-    }
-    for (const prometheus::ClientMetric& metric : given.metric) {
-      refuse_double(common_, given.name, metric.label);
-      family.series[labels_text(common_, metric.label)].push_back(
-          {from, until, metric.gauge.value});
-    }
-  });
+  metric_families(suites, [&](prometheus::MetricFamily&& family) { add(family, from, until); });
+}
+
+void OpenMetricsHistory::add(std::span<const HostMetrics> hosts, Timestamp from, Timestamp until) {
+  for (const prometheus::MetricFamily& family : host_families(hosts)) {
+    add(family, from, until);
+  }
+}
+
+void OpenMetricsHistory::add(const prometheus::MetricFamily& given,
+                             Timestamp from,
+                             Timestamp until) {
+  const auto [place, added] = families_.try_emplace(given.name);
+  Family& family = place->second;
+  if (added) {
+    order_.push_back(given.name);
+    family.help = given.help;
+  }
+  for (const prometheus::ClientMetric& metric : given.metric) {
+    refuse_double(common_, given.name, metric.label);
+    family.series[labels_text(common_, metric.label)].push_back({from, until, metric.gauge.value});
+  }
 }
 
 std::size_t OpenMetricsHistory::write(std::ostream& out,

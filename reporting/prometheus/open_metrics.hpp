@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "reporting/prometheus/gauge_family.hpp"
+#include "reporting/prometheus/host_metrics.hpp"
 #include "reporting/prometheus/metric_families.hpp"
 
 namespace plumb::reporting {
@@ -27,6 +28,7 @@ class OpenMetricsHistory {
   /// Adds the state that held from `from` until `until`. Throws Error{kUser} if a series has one of
   /// the common labels already.
   void add(std::span<const SuiteMetrics> suites, Timestamp from, Timestamp until);
+  void add(std::span<const HostMetrics> hosts, Timestamp from, Timestamp until);
 
   /// Writes each value once or, with `step`, again and again while it held, as scraping would have.
   /// Returns the number of samples.
@@ -42,6 +44,8 @@ class OpenMetricsHistory {
     std::string help;
     std::map<std::string, std::vector<Point>> series;  ///< by labels as they are written
   };
+  void add(const prometheus::MetricFamily& given, Timestamp from, Timestamp until);
+
   MetricLabels common_;
   std::vector<std::string> order_;  ///< of families, as they came first
   std::unordered_map<std::string, Family> families_;

@@ -22,6 +22,7 @@ struct SuiteMetrics {
   std::vector<analysis::ModelRegression> regressions;  ///< of the newest run's models
   std::optional<bool> environment_changed;  ///< against the run before; absent: there is none
   std::optional<Timestamp> unfinished;      ///< start of a later run that has not finished
+  std::string drift = {};  ///< why the newest run is not compared: its host left its class
 };
 
 /// Adds the labels that all metrics of a series of runs have.

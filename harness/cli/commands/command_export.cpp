@@ -7,8 +7,10 @@
 #include <filesystem>
 #include <functional>
 #include <iostream>
+#include <iterator>
 #include <map>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "harness/base/error.hpp"
@@ -62,6 +64,39 @@ reporting::MetricLabels parse_labels(const std::vector<std::string>& texts) {
   return labels;
 }
 
+bool is_wanted(Timestamp from, Timestamp now, const ExportOptions& options) {
+  return options.since_days <= 0.0 || Seconds(now - from).count() <= options.since_days * 86400.0;
+}
+
+/// Adds each host after each of its runs. Its class is that of so many runs before.
+void add_hosts(const session::Archive& archive,
+               const std::vector<results::RunRecord>& newest_first,
+               const ExportOptions& options,
+               Timestamp now,
+               reporting::OpenMetricsHistory& history) {
+  constexpr std::size_t kRunsOfClass = 200;
+  std::vector<results::RunRecord> finished;
+  std::copy_if(newest_first.begin(),
+               newest_first.end(),
+               std::back_inserter(finished),
+               [](const results::RunRecord& run) {
+                 return run.state == results::RunState::kFinished && run.finished;
+               });
+  serve::ControlHistory controls;
+  for (std::size_t i = finished.size(); i-- > 0;) {
+    if (!is_wanted(*finished[i].finished, now, options)) {
+      continue;
+    }
+    const auto known = std::span(finished).subspan(i, std::min(kRunsOfClass, finished.size() - i));
+    controls.read(archive.store, known);
+    std::vector<reporting::HostMetrics> hosts = controls.hosts(known);
+    std::erase_if(hosts, [&](const reporting::HostMetrics& host) {
+      return host.health.newest.run != finished[i].header.id;
+    });
+    history.add(hosts, *finished[i].finished, now);
+  }
+}
+
 reporting::OpenMetricsHistory collect_history(const session::Archive& archive,
                                               const std::vector<results::RunRecord>& newest_first,
                                               const ExportOptions& options) {
@@ -77,7 +112,7 @@ reporting::OpenMetricsHistory collect_history(const session::Archive& archive,
     serve::RunHistory history(options.layers);
     for (std::size_t i = runs.size(); i-- > 0;) {
       const Timestamp from = *runs[i].finished;
-      if (options.since_days > 0.0 && Seconds(now - from).count() > options.since_days * 86400.0) {
+      if (!is_wanted(from, now, options)) {
         continue;
       }
       const Timestamp until = i == 0 ? now : std::max(*runs[i - 1].finished, from);
@@ -85,6 +120,7 @@ reporting::OpenMetricsHistory collect_history(const session::Archive& archive,
     }
     spdlog::info("{} runs of suite {} on stack {}", runs.size(), name.suite, name.stack);
   }
+  add_hosts(archive, newest_first, options, now, result);
   return result;
 }
 

@@ -237,6 +237,9 @@ void add_series(HtmlPage& page, const SuiteMetrics& suite, std::size_t index) {
                            model.total_layers),
                model.measured_layers < model.total_layers ? Tone::kWarning : Tone::kGood);
   page.link("report of the run", run_address(run.run.header.id));
+  if (!suite.drift.empty()) {
+    page.paragraph("Not compared, because the host left its class: " + suite.drift + ".");
+  }
   if (const results::Exclusion* const excluded = exclusion_of_model(suite, model.instance)) {
     page.paragraph("Excluded by the suite: " + exclusion_text(*excluded, false) + ".");
   }
@@ -299,6 +302,7 @@ void write_overview_page(std::span<const results::RunRecord> runs,
                  "The page shows what was read last. The server's log says why.",
                  Tone::kWarning);
   }
+  page.link("hosts", "/hosts");
   page.link("open changes", "/triage");
   page.link("metrics", "/metrics");
   add_models(page, suites);

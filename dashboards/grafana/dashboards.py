@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The single source of the dashboards. Change it, run generate.py, commit both. docs/reference/metrics.md says what each metric means."""
 
-from elements import (BLUE, GREEN, MODEL, RED, RUN, SCRAPE, YELLOW, address, annotation, bars, choice, graph, history, latest, link, matrix,
-                      series, source, stat, steps, table, timeline, variable)
+from elements import (BLUE, GREEN, HOST, MODEL, RED, RUN, SCRAPE, YELLOW, address, annotation, bars, choice, graph, history, latest, link, matrix,
+                      series, source, sql_graph, sql_stat, sql_table, stat, steps, store, table, timeline, variable)
+from elements import STORE as OF_STORE
 
 NONE_IS_GOOD = steps(GREEN, (1, RED))
 NONE_IS_CALM = steps(GREEN, (1, YELLOW))
@@ -11,6 +12,8 @@ SLOWER = steps(GREEN, (1.02, YELLOW), (1.05, RED))
 FASTER = steps(RED, (0.98, BLUE), (1.02, GREEN))
 AGE = steps(GREEN, (36 * 3600, YELLOW), (7 * 86400, RED))
 DISTURBED = steps(GREEN, (0.05, YELLOW), (0.2, RED))
+OF_CLASS = steps(RED, (0.9, YELLOW), (0.95, GREEN), (1.05, YELLOW), (1.1, RED))
+NOISE = steps(GREEN, (0.01, YELLOW), (0.05, RED))
 
 #: States of plumb_regression_state as numbers, the gravest last, for rows that are coloured by them.
 STATES = {"no_baseline": "text", "inconclusive": "text", "equivalent": GREEN, "improved": BLUE, "suspected": YELLOW, "regressed": "orange",
@@ -26,6 +29,7 @@ STATE_NAMES, NO_YES, DOWN_UP = named(*STATES.items()), named(("no", GREEN), ("ye
 TO_MODEL = ("Model", "/d/plumb-model?${__url_time_range}&var-model=${__data.fields.Model}&var-batch=${__data.fields.Batch}"
                      "&var-dtype=${__data.fields.Type}")
 TO_REPORT = ("Report", "${reports}/models/${__data.fields.Model}", True)
+TO_DEVICE = ("Runner health", "/d/plumb-runners?${__url_time_range}&var-device=${__data.fields.Device}")
 TO_COMMIT = ("Commit", "${commits}/${__data.fields.Commit}", True)
 TO_RUNNERS = ("Runner health", "/d/plumb-runners?${__url_time_range}&var-suite=${__data.fields.Suite}")
 MODEL_LINE = "{{model}} · batch {{batch}} · {{dtype}} {{dims}} · {{device}}"
@@ -83,7 +87,7 @@ def operators(window, labels=MODEL, **where):
 CHOICES = {"job": ("Job", "Scrape jobs of Prometheus"), "instance": ("Instance", "Exporters"), "device": ("Device", "Processors and accelerators"),
            "stack": ("Stack", "Sets of library versions"), "model": ("Model", "Models of the suites"), "batch": ("Batch", "Batch sizes"),
            "dtype": ("Type", "Data types"), "dims": ("Sizes", "Sizes of models that have more than a batch, such as a sequence's length"),
-           "suite": ("Suite", "Sets of models that are measured together")}
+           "suite": ("Suite", "Sets of models that are measured together"), "host": ("Host", "Machines that measure")}
 KIND = choice("kind", "Bound", ["library", "hardware"], "The bound that times are put in proportion to")
 
 
@@ -374,4 +378,105 @@ RUNNERS = {
     ],
 }
 
-ALL = [OVERVIEW, ONE_MODEL, LAYERS, COMPARISON, RUNNERS]
+HOST_LINE = "{{host}} · {{device}} · {{backend}}"
+OF_HOST = "host, device, backend, threads"
+HOST_AGE = f"time() - max by ({OF_HOST}) ({latest('plumb_host_run_timestamp_seconds', HOST, event='finished')})"
+
+FLEET = {
+    "name": "fleet", "title": "Plumbline / Fleet", "span": "30d", "report": "/hosts",
+    "description": "All machines that measure into one store: which are silent, noisy, or no longer as fast as equal ones",
+    "variables": variables("plumb_host_run_timestamp_seconds", "device", "host"),
+    "annotations": [],
+    "rows": [
+        ("Now", [
+            stat("Hosts", "Machines that have measured", f"count(max by ({OF_HOST}) ({latest('plumb_host_run_timestamp_seconds', HOST)}))", size=(6, 4)),
+            stat("Silent", "Hosts that have not finished a run for 36 hours", f"count({HOST_AGE} > 36 * 3600) or vector(0)", thresholds=NONE_IS_CALM,
+                 size=(6, 4)),
+            stat("Left their class", "Hosts whose controls are not as fast as those of equal machines: their runs are not compared",
+                 f"sum(max by ({OF_HOST}) ({latest('plumb_host_drifted', HOST)}))", thresholds=NONE_IS_CALM, size=(6, 4)),
+            stat("Noisiest", "Largest deviation of the control product over the newest runs of a host",
+                 f"max({latest('plumb_host_noise_ratio', HOST)})", "percentunit", NOISE, size=(6, 4)),
+        ]),
+        ("Hosts", [
+            table("Hosts", "Every host with its age, and its controls beside those of its class: 1 is as fast as equal machines",
+                  ("host", "device", "backend", "threads", "system"),
+                  [("Age", "s", f"time() - {latest('plumb_host_run_timestamp_seconds', HOST, event='finished')}"),
+                   ("Product", "none", latest("plumb_host_control_ratio", HOST, control="product")),
+                   ("Copy", "none", latest("plumb_host_control_ratio", HOST, control="copy")),
+                   ("Noise", "percentunit", latest("plumb_host_noise_ratio", HOST)),
+                   ("Left its class", "bool_yes_no", latest("plumb_host_drifted", HOST))],
+                  links={"Device": (TO_DEVICE,)}, colors={"Age": AGE, "Product": OF_CLASS, "Copy": OF_CLASS, "Noise": NOISE}, sort=("Age", True),
+                  size=(24, 12)),
+        ]),
+        ("Controls", [
+            graph("Product beside its class", "Time of a fixed product relative to equal machines: above 1.1 a host left its class",
+                  (f"max by ({OF_HOST}) ({history('plumb_host_control_ratio', HOST, control='product')})", HOST_LINE), unit="none",
+                  thresholds=OF_CLASS),
+            graph("Copy beside its class", "Time of a fixed copy relative to equal machines: above 1.2 a host left its class",
+                  (f"max by ({OF_HOST}) ({history('plumb_host_control_ratio', HOST, control='copy')})", HOST_LINE), unit="none"),
+            graph("Times of the controls", "Built-in code that no library touches: a step is the machine's",
+                  (f"max by (control, {OF_HOST}) ({history('plumb_host_control_seconds', HOST)})", f"{{{{control}}}} · {HOST_LINE}"), unit="s"),
+            timeline("Left its class", "When a host was not as fast as equal machines",
+                     (f"max by ({OF_HOST}) ({history('plumb_host_drifted', HOST)})", HOST_LINE), mappings=NO_YES, size=(12, 9)),
+        ]),
+    ],
+}
+
+#: When a run started, and its end; the store has microseconds since 1970.
+STARTED, FINISHED = "to_timestamp(r.started / 1e6)", "to_timestamp(r.finished / 1e6)"
+#: The runs that the reader chose. Grafana's macros take no nested parentheses.
+CHOSEN = "r.started between $__unixEpochFrom() * 1000000::bigint and $__unixEpochTo() * 1000000::bigint and r.suite in ($suite)"
+#: The controls of each run, a row for each time that they were measured. Records of other kinds are not parsed.
+CONTROLS = ("(select run, payload::json->>'host' as host, (payload::json->>'product_seconds')::double precision as product, "
+            "(payload::json->>'copy_seconds')::double precision as copy from derived where kind = 'controls') c join runs r on r.number = c.run")
+
+STORE = {
+    "name": "store", "title": "Plumbline / Store", "span": "30d",
+    "description": "What a PostgreSQL store holds, asked by SQL: runs, rows and the controls of each host. It needs no exporter",
+    "variables": [store(), {**variable("suite", "Suite", "", (), "Sets of models that are measured together"), "datasource": OF_STORE,
+                            "query": "select distinct suite from runs order by 1", "definition": "select distinct suite from runs order by 1",
+                            "allValue": "select suite from runs"},
+                  address("reports", "Report server", "http://127.0.0.1:9779", "Where `plumb serve` shows runs and models")],
+    "annotations": [],
+    "rows": [
+        ("Now", [
+            sql_stat("Runs", "Runs that started within the time range", f"select count(*) from runs r where {CHOSEN}"),
+            sql_stat("Unfinished", "Runs that were interrupted, or are being measured",
+                     f"select count(*) from runs r where r.state <> 'finished' and {CHOSEN}", thresholds=NONE_IS_CALM),
+            sql_stat("Rows", "Rows that these runs measured", f"select coalesce(sum(r.rows_ok + r.rows_failed), 0) from runs r where {CHOSEN}"),
+            sql_stat("Size", "Bytes of all tables with their indexes",
+                     "select sum(pg_total_relation_size(oid)) from pg_class where relkind = 'r' and relnamespace = 'public'::regnamespace", "bytes"),
+        ]),
+        ("Runs", [
+            sql_table("Newest runs", "The newest thousand runs, with how many rows they have",
+                      f"select r.id as \"Run\", r.suite as \"Suite\", r.backend as \"Backend\", r.stack as \"Stack\", {STARTED} as \"Started\", "
+                      "(r.finished - r.started) / 1e6 as \"Took\", r.state as \"State\", r.rows_ok as \"Rows\", r.rows_failed as \"Failed\" "
+                      f"from runs r where {CHOSEN} order by r.started desc limit 1000",
+                      {"Run": "string", "Suite": "string", "Backend": "string", "Stack": "string", "Started": "dateTimeAsIso", "Took": "s",
+                       "State": "string", "Rows": "none", "Failed": "none"}, colors={"Failed": NONE_IS_CALM}, sort=("Started", True)),
+            sql_graph("Rows a day", "How much was measured, by suite",
+                      f"select date_trunc('day', {STARTED}) as time, r.suite as metric, sum(r.rows_ok + r.rows_failed) as value from runs r "
+                      f"where {CHOSEN} group by 1, 2 order by 1", "none"),
+            sql_graph("Duration", "How long each run took",
+                      f"select {STARTED} as time, r.suite || ' · ' || r.stack as metric, (r.finished - r.started) / 1e6 as value from runs r "
+                      f"where r.finished is not null and {CHOSEN} order by 1", "s"),
+        ]),
+        ("Hosts", [
+            sql_table("Hosts", "Each host with its newest run within the time range, and the controls of its finished runs",
+                      "select c.host as \"Host\", r.backend as \"Backend\", extract(epoch from now()) - max(r.finished) / 1e6 as \"Age\", "
+                      "count(distinct r.number) as \"Runs\", percentile_cont(0.5) within group (order by c.product) as \"Product\", "
+                      "percentile_cont(0.5) within group (order by c.copy) as \"Copy\", stddev_samp(ln(c.product)) as \"Noise\" "
+                      f"from {CONTROLS} where r.state = 'finished' and c.product > 0 and {CHOSEN} group by 1, 2",
+                      {"Host": "string", "Backend": "string", "Age": "s", "Runs": "none", "Product": "s", "Copy": "s", "Noise": "percentunit"},
+                      colors={"Age": AGE, "Noise": NOISE}, sort=("Age", True)),
+            sql_graph("Control product", "Time of a fixed product that no library touches: a step is the machine's",
+                      f"select {STARTED} as time, coalesce(c.host, '') || ' · ' || r.backend as metric, min(c.product) as value from {CONTROLS} "
+                      f"where {CHOSEN} group by 1, 2 order by 1", "s"),
+            sql_graph("Control copy", "Time of a fixed copy that no library touches: a step is the machine's",
+                      f"select {STARTED} as time, coalesce(c.host, '') || ' · ' || r.backend as metric, min(c.copy) as value from {CONTROLS} "
+                      f"where {CHOSEN} group by 1, 2 order by 1", "s"),
+        ]),
+    ],
+}
+
+ALL = [OVERVIEW, ONE_MODEL, LAYERS, COMPARISON, RUNNERS, FLEET, STORE]

@@ -11,8 +11,9 @@ GREEN, YELLOW, RED, BLUE = "green", "yellow", "red", "blue"
 SCRAPE = ("job", "instance")
 RUN = (*SCRAPE, "device", "stack")
 MODEL = (*RUN, "model", "batch", "dtype", "dims")
-#: Labels that a series may lack: not every model has sizes beside its batch.
-OPTIONAL = ("dims",)
+HOST = (*SCRAPE, "device", "host")
+#: Labels that a series may lack: not every model has sizes beside its batch, and runs of older programs do not say their host.
+OPTIONAL = ("dims", "host")
 
 
 def series(metric, labels, /, **where):
@@ -182,6 +183,42 @@ def address(name, label, value, description):
     """A text that the reader can change."""
     option = {"selected": True, "text": value, "value": value}
     return {"name": name, "label": label, "description": description, "type": "textbox", "query": value, "options": [option], "current": option}
+
+
+STORE = {"type": "postgres", "uid": "${store}"}
+
+
+def store():
+    """The choice of the PostgreSQL server that keeps the results."""
+    return {"name": "store", "label": "Store", "description": "The PostgreSQL database of Plumbline's results, as the role plumb_reader",
+            "type": "datasource", "query": "postgres", "current": {"text": "default", "value": "default"}, "multi": False, "includeAll": False}
+
+
+def of_store(made, sql, form="table"):
+    """A panel that asks the store by SQL instead of Prometheus; `form` is table or time_series."""
+    target = {"refId": "A", "datasource": STORE, "rawSql": sql, "rawQuery": True, "format": form, "editorMode": "code"}
+    return {**made, "datasource": STORE, "targets": [target]}
+
+
+def sql_table(title, description, sql, units, size=(24, 9), colors=None, sort=None):
+    """One row for each of the answer; `units` are the units of the columns by their names."""
+    overrides = [override(column, unit=unit) for column, unit in units.items()]
+    overrides += [override(column, thresholds=levels, custom__cellOptions={"type": "color-background", "mode": "basic"})
+                  for column, levels in (colors or {}).items()]
+    return of_store(panel("table", title, description, [], "none", size, instant=True,
+                          defaults={"custom": {"align": "auto", "filterable": True}, "noValue": "–"}, overrides=overrides,
+                          options={"showHeader": True, "cellHeight": "sm", "sortBy": [{"displayName": sort[0], "desc": sort[1]}] if sort else []}),
+                    sql)
+
+
+def sql_graph(title, description, sql, unit, size=(12, 9), minimum=0):
+    """Lines over time: the answer has the columns `time`, `metric` and `value`."""
+    return of_store(graph(title, description, unit=unit, size=size, minimum=minimum), sql, "time_series")
+
+
+def sql_stat(title, description, sql, unit="none", thresholds=None, size=(6, 4)):
+    """One number."""
+    return of_store(stat(title, description, "", unit, thresholds, size=size), sql)
 
 
 def annotation(name, query, title, text, color):

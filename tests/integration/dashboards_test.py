@@ -16,7 +16,7 @@ import sys
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
-from dashboard_files import GRAFANA, ROOT, dashboards, metrics, panels, queries, variables
+from dashboard_files import GRAFANA, ROOT, all_dashboards, dashboards, metrics, panels, queries, variables
 
 SCHEMAS = pathlib.Path(os.environ.get("PLUMB_GRAFANA_SCHEMAS", "/nonexistent"))
 try:
@@ -28,34 +28,39 @@ except ImportError:
 BUILT_IN = {"__interval", "__range", "__url_time_range", "__data", "datasource"}
 
 
-def of_each(test):
-    """Runs a test for each dashboard; a failure names the one it is in."""
+def of_each(test, find=dashboards):
+    """Runs a test for each dashboard of Prometheus; a failure names the one it is in."""
 
     @functools.wraps(test)
     def tests(self):
-        for name, dashboard in dashboards().items():
+        for name, dashboard in find().items():
             with self.subTest(dashboard=name):
                 test(self, dashboard)
 
     return tests
 
 
+def of_all(test):
+    """Runs a test for each dashboard, that of the store too."""
+    return of_each(test, all_dashboards)
+
+
 class Dashboards(unittest.TestCase):
     def test_files_are_what_the_source_says(self):
         done = subprocess.run([sys.executable, GRAFANA / "generate.py", "--check"], capture_output=True, text=True, timeout=60)
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertEqual(len(dashboards()), 5)
+        self.assertEqual((len(dashboards()), len(all_dashboards())), (6, 7))
 
-    @of_each
+    @of_all
     def test_names_are_stable_and_apart(self, dashboard):
         self.assertRegex(dashboard["uid"], r"^[a-z-]{8,40}$")
-        self.assertEqual([each["uid"] for each in dashboards().values()].count(dashboard["uid"]), 1)
+        self.assertEqual([each["uid"] for each in all_dashboards().values()].count(dashboard["uid"]), 1)
         self.assertNotIn("id", dashboard)
         self.assertFalse(dashboard["editable"])
         numbers = [panel["id"] for panel in dashboard["panels"]]
         self.assertEqual(len(set(numbers)), len(numbers))
 
-    @of_each
+    @of_all
     def test_panels_do_not_overlap(self, dashboard):
         taken = {}
         for panel in dashboard["panels"]:
@@ -87,7 +92,7 @@ class Dashboards(unittest.TestCase):
             self.assertTrue(variables(dashboard)[name]["multi"])
             self.assertEqual(variables(dashboard)[name]["allValue"], ".+")
 
-    @of_each
+    @of_all
     def test_every_panel_says_what_it_shows_and_in_what_unit(self, dashboard):
         for panel in panels(dashboard):
             self.assertTrue(panel["title"])
@@ -115,7 +120,7 @@ class Dashboards(unittest.TestCase):
             self.assertLessEqual(used, set(variables(dashboard)) | BUILT_IN, place)
             self.assertNotRegex(query, r"\b(rate|irate|increase)\(|_total\b", "every metric is a gauge")
 
-    @of_each
+    @of_all
     def test_every_choice_is_used(self, dashboard):
         text = json.dumps([dashboard["panels"], dashboard["annotations"], dashboard["links"], [v["query"] for v in variables(dashboard).values()]])
         for name in variables(dashboard):
@@ -132,7 +137,7 @@ class Dashboards(unittest.TestCase):
         addresses = re.findall(r'"/d/([^"?]+)\?([^"]*)"', json.dumps(list(known.values())))
         self.assertGreater(len(addresses), 2)
         pages = set(re.findall(r'"\$\{reports\}(/\w*)', json.dumps(list(known.values()))))
-        self.assertEqual(pages, {"/", "/models"}, "plumb serve has these pages")
+        self.assertEqual(pages, {"/", "/hosts", "/models"}, "plumb serve has these pages")
         for target, question in addresses:
             self.assertIn(target, known)
             for name in re.findall(r"var-(\w+)=", question):
@@ -141,7 +146,7 @@ class Dashboards(unittest.TestCase):
     @unittest.skipUnless(
         jsonschema and (SCHEMAS / "dashboard.jsonschema.json").is_file(), "no jsonschema, or PLUMB_GRAFANA_SCHEMAS does not hold the schema"
     )
-    @of_each
+    @of_all
     def test_schema_of_grafana(self, dashboard):
         schema = json.loads((SCHEMAS / "dashboard.jsonschema.json").read_text(encoding="utf-8"))
         # The published schema says "object" where its source says "anything": texts and numbers are meant too.
@@ -153,7 +158,7 @@ class Dashboards(unittest.TestCase):
         self.assertTrue(list(validator.iter_errors(dashboard)), "the schema checks something")
 
     @unittest.skipUnless((SCHEMAS / "units.jsonschema.json").is_file(), "PLUMB_GRAFANA_SCHEMAS does not hold the units")
-    @of_each
+    @of_all
     def test_units_of_grafana(self, dashboard):
         units = {each.get("const") for each in json.loads((SCHEMAS / "units.jsonschema.json").read_text(encoding="utf-8"))["definitions"].values()}
         used = {panel["fieldConfig"]["defaults"]["unit"] for panel in panels(dashboard)}

@@ -88,14 +88,26 @@ class EveryAlert(AlertServers):
         self.run_ago(0, "late", WEEKLY, "weekly", expect=1, options=load)
         self.assert_fire("PlumbLoadFailed")
 
-    @fires("PlumbRunStale", "PlumbRunUnfinished", "PlumbRunMissing", "PlumbStoreUnreadable", "PlumbExporterDown")
+    @fires("PlumbHostDrifted")
+    def test_a_machine_leaves_its_class(self):
+        self.nights_before()
+        self.servers()
+        wait_until(lambda: [each["value"][1] for each in self.now("plumb_host_drifted")] == ["0"], "the host is in its class")
+        self.assert_raises()
+        # Everything takes longer there, the control too: no regression.
+        self.night(rule("control:*", seconds=0.002), rule("model:lenet", seconds=0.01))
+        self.assert_fire("PlumbHostDrifted")
+        self.assertEqual(self.raised(), {"PlumbHostDrifted"})
+        self.assertTrue(self.now('plumb_regression_state{model="lenet", state="inconclusive"} == 1'))
+
+    @fires("PlumbRunStale", "PlumbHostSilent", "PlumbRunUnfinished", "PlumbRunMissing", "PlumbStoreUnreadable", "PlumbExporterDown")
     def test_results_no_longer_arrive(self):
         self.stack("current", self.script())
         self.run_ago(2, "current", WEEKLY, "weekly")
         self.stack("slow", self.script(rules=rule("v1:conv;*", delay_seconds=2.0)))
         self.run_ago(0.3, "slow", expect=75, options=("--budget", "1s"))
         self.servers()
-        self.assert_fire("PlumbRunStale", "PlumbRunUnfinished")
+        self.assert_fire("PlumbRunStale", "PlumbHostSilent", "PlumbRunUnfinished")
         wait_until(lambda: self.now("suite:plumb_run_finished_timestamp_seconds:max"), "the end of the weekly suite is recorded")
 
         other = self.folder / "other.db"

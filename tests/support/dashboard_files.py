@@ -9,9 +9,26 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 GRAFANA = ROOT / "dashboards/grafana"
 
 
-def dashboards():
+def all_dashboards():
     """Every dashboard by the name of its file."""
     return {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in sorted((GRAFANA / "json").glob("*.json"))}
+
+
+def dashboards():
+    """The dashboards that ask Prometheus."""
+    return {name: dashboard for name, dashboard in all_dashboards().items() if "datasource" in variables(dashboard)}
+
+
+def store_queries():
+    """Every query to the store: where it stands, its text, and the form of its answer."""
+    found = []
+    for name, dashboard in all_dashboards().items():
+        for variable in variables(dashboard).values():
+            if variable.get("datasource", {}).get("type") == "postgres":
+                found.append((f"{name}, variable {variable['name']}", variable["query"], "variable"))
+        found += [(f"{name}, {panel['title']}", target["rawSql"], target["format"]) for panel in panels(dashboard) for target in panel["targets"]
+                  if "rawSql" in target]
+    return found
 
 
 def panels(dashboard):

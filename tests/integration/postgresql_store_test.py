@@ -7,13 +7,17 @@ Usage: postgresql_store_test.py BUILD_FOLDER [unittest arguments]."""
 import os
 import pathlib
 import re
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+from dashboard_files import store_queries
+from local_server import free_address
 from plumb_command import Command
 from postgresql_server import PostgresqlServer, program
 
@@ -28,8 +32,12 @@ class OnServer(Command):
     hba = None
 
     @classmethod
+    def make_server(cls):
+        return PostgresqlServer(cls.hba)
+
+    @classmethod
     def setUpClass(cls):
-        cls.server = PostgresqlServer(cls.hba)
+        cls.server = cls.make_server()
         cls.addClassCleanup(cls.server.__exit__)
         cls.databases = 0
 
@@ -110,13 +118,17 @@ class Whole(OnServer):
 class Rights(OnServer):
     """The statements of the guide, and what each role may do then."""
 
-    def setUp(self):
-        super().setUp()
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
         superuser, owner = re.findall(r"```sql\n(.*?)```", GUIDE.read_text(), re.DOTALL)[:2]
         for statement in superuser.split(";"):
             if statement.strip():
-                self.server.psql(statement)
-        self.server.psql(owner, user="plumb_owner", database="plumb")
+                cls.server.psql(statement)
+        cls.server.psql(owner, user="plumb_owner", database="plumb")
+
+    def setUp(self):
+        super().setUp()
         self.plumb("store", "migrate", "--store", self.of("plumb_owner"))
 
     def of(self, role):
@@ -127,11 +139,30 @@ class Rights(OnServer):
         self.run_tiny()
         self.assertIn("right", self.plumb("store", "gc", "--older-than", "1us", expect=3).stderr)
         self.environment["PLUMB_STORE"] = self.of("plumb_reader")
-        self.assertEqual(len(self.json("runs")["runs"]), 1)
+        self.assertGreater(len(self.json("runs")["runs"]), 0)
         self.assertIn("right", self.plumb("run", self.tiny(), "--stack", "fake", expect=3).stderr)
         self.environment["PLUMB_STORE"] = self.of("plumb_owner")
         self.verify(self.of("plumb_owner"))
         self.plumb("store", "gc", "--older-than", "1d")
+
+
+    def test_each_query_of_the_dashboard_has_an_answer_for_a_reader(self):
+        self.run_tiny("--store", self.of("plumb_writer"))
+        queries = store_queries()
+        self.assertGreater(len(queries), 8)
+        for place, query, form in queries:
+            for suites in ("'tiny'", "select suite from runs"):
+                with self.subTest(place=place, suites=suites):
+                    sql = query.replace("$suite", suites).replace("$__unixEpochFrom()", "0").replace("$__unixEpochTo()", "4102444800")
+                    self.assertNotIn("$", sql)
+                    done = subprocess.run([program("psql"), self.of("plumb_reader"), "-XAq", "-v", "ON_ERROR_STOP=1", "-c", sql],
+                                          capture_output=True, text=True)
+                    self.assertEqual(done.returncode, 0, done.stderr)
+                    head, *rows, _ = done.stdout.splitlines()
+                    if "Unfinished" not in place:
+                        self.assertTrue(rows and rows[0], sql)
+                    if form == "time_series":
+                        self.assertEqual(head, "time|metric|value")
 
 
 class Secrets(OnServer):
@@ -194,6 +225,83 @@ class Secrets(OnServer):
         self.assertEqual(process.returncode, 0)
         self.assertTrue([line for line in seen if "plumb-worker-fake" in line])
         self.assertFalse([line for line in seen if PASSWORD in line])
+
+
+class Encrypted(OnServer):
+    """A server that takes encrypted connections only, with a certificate of its own."""
+
+    hba = "local all owner trust\nhostssl all all 127.0.0.1/32 scram-sha-256\n"
+
+    @classmethod
+    def make_certificate(cls, folder):
+        """Makes a key and a certificate that names localhost, and is its own root."""
+        folder.mkdir()
+        subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost", "-addext",
+                        "subjectAltName=DNS:localhost", "-keyout", folder / "key.pem", "-out", folder / "cert.pem"], check=True,
+                       capture_output=True)
+        return folder
+
+    @classmethod
+    def make_server(cls):
+        cls.certificates = pathlib.Path(tempfile.mkdtemp(prefix="plumb-tls-"))
+        cls.addClassCleanup(shutil.rmtree, cls.certificates)
+        cls.make_certificate(cls.certificates / "other")
+        cls.port = int(free_address().split(":")[1])
+        return PostgresqlServer(cls.hba, ["log_statement = all", "log_connections = on"], cls.port,
+                                cls.make_certificate(cls.certificates / "own"))
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.server.psql(f"create role ci login superuser password '{PASSWORD}'")
+        cls.log_before = (cls.server.folder / "log").stat().st_size
+
+    def setUp(self):
+        super().setUp()
+        file = self.folder / "pgpass"
+        file.write_text(f"*:*:*:ci:{PASSWORD}\n")
+        file.chmod(0o600)
+        self.environment["PGPASSFILE"] = str(file)
+        self.environment["PLUMB_STORE"] = self.of()
+
+    def of(self, mode="verify-full", root="own", host="localhost"):
+        return f"postgresql://ci@{host}:{self.port}/{self.database}?sslmode={mode}&sslrootcert={self.certificates}/{root}/cert.pem"
+
+    def test_the_certificate_is_verified_and_no_password_is_told(self):
+        self.stack("fake", "[[rule]]\ndelay_seconds = 0.01\n")
+        process = subprocess.Popen([self.program(), "run", self.tiny("never"), "--stack", "fake"], env=self.environment,
+                                   stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        seen = set()
+        while process.poll() is None:
+            for path in pathlib.Path("/proc").glob("[0-9]*/cmdline"):
+                try:
+                    seen.add(path.read_text())
+                except OSError:
+                    pass  # It ended.
+            time.sleep(0.02)
+        printed = process.communicate()[0]
+        self.assertEqual(process.returncode, 0, printed)
+        self.assertTrue([line for line in seen if "plumb-worker-fake" in line])
+        with (self.server.folder / "log").open() as log:
+            log.seek(self.log_before)
+            logged = log.read()
+        self.assertIn("SSL enabled", logged)
+        self.assertIn("begin", logged.lower(), "statements are logged")
+        dump = subprocess.run([program("pg_dump"), "--data-only", self.server.url(database=self.database)], check=True,
+                              capture_output=True, text=True).stdout
+        self.assertIn("--stack", dump, "the command is stored")
+        for text in (printed, logged, dump, *seen):
+            self.assertNotIn(PASSWORD, text)
+        self.assertEqual(len(self.json("runs")["runs"]), 1)
+
+    def test_a_wrong_root_a_wrong_name_and_an_open_connection_are_refused(self):
+        for url, said in ((self.of(root="other"), "certificate verify failed"),
+                          (self.of(host="127.0.0.1"), "does not match host name"),
+                          (self.of(root="none"), "none/cert.pem")):
+            error = self.plumb("runs", "--store", url, expect=3).stderr
+            self.assertIn(said, error)
+            self.assertIn("check sslmode and sslrootcert", error)
+        self.assertIn("no pg_hba.conf entry", self.plumb("runs", "--store", self.of("disable"), expect=3).stderr)
 
 
 DOUBLED = ("select count(*) from (select 1 from measurements where purpose = 'full' "

@@ -17,6 +17,7 @@ from postgresql_server import PostgresqlServer
 
 Command.build = pathlib.Path(sys.argv.pop(1)).resolve()
 
+FAST, SLOW = "[[rule]]\ndelay_seconds = 0.005\n", "[[rule]]\ndelay_seconds = 0.1\n"
 #: Everything that a run measured, without times and numbers of processes.
 MEASURED = ("select k.text, v.text, m.cache, m.purpose, m.outcome, count(*) from measurements m "
             "join runs r on r.number = m.run "
@@ -37,7 +38,7 @@ class Shared(Command):
         self.database = f"d{self.databases}"
         self.server.psql(f"create database {self.database}")
         self.environment["PLUMB_STORE"] = self.server.url(database=self.database)
-        self.stack("fake", "[[rule]]\ndelay_seconds = 0.005\n")
+        self.stack("fake", FAST)
         # Written once: others read it while a process starts.
         self.shared_suite = self.tiny("never", "shared")
 
@@ -109,7 +110,7 @@ class Together(Shared):
 class Losses(Shared):
     def test_the_keys_of_a_killed_process_are_measured_by_another(self):
         whole = self.alone()
-        self.stack("fake", "[[rule]]\ndelay_seconds = 0.1\n")
+        self.stack("fake", SLOW)
         before = int(self.sql("select count(*) from measurements"))
         lost = self.start("nightly", "--lease", "2s")
         self.wait_for(f"select count(*) > {before} from measurements", "t")
@@ -117,7 +118,7 @@ class Losses(Shared):
         lost.send_signal(signal.SIGKILL)
         lost.communicate()
         self.assertNotEqual(held, "0")
-        self.stack("fake", "[[rule]]\ndelay_seconds = 0.02\n")
+        self.stack("fake", FAST)
         self.assertIn("left a layer unfinished", self.finish(self.start("nightly", "--lease", "2s")))
         run = self.json("bound", "nightly")["run"]
         self.assertEqual(self.measured(run), whole)
@@ -125,11 +126,12 @@ class Losses(Shared):
 
     def test_a_process_that_was_stopped_for_too_long_stores_nothing_stale(self):
         whole = self.alone()
-        self.stack("fake", "[[rule]]\ndelay_seconds = 0.1\n")
+        self.stack("fake", SLOW)
         before = int(self.sql("select count(*) from measurements"))
         slow = self.start("nightly", "--lease", "1s")
         self.wait_for(f"select count(*) > {before} from measurements", "t")
         slow.send_signal(signal.SIGSTOP)
+        self.stack("fake", FAST)
         self.finish(self.start("nightly", "--lease", "1s"))
         slow.send_signal(signal.SIGCONT)
         self.finish(slow)
@@ -137,20 +139,21 @@ class Losses(Shared):
 
     def test_an_interrupted_run_goes_on_with_who_joins_it(self):
         whole = self.alone()
-        self.stack("fake", "[[rule]]\ndelay_seconds = 0.1\n")
+        self.stack("fake", SLOW)
         before = int(self.sql("select count(*) from measurements"))
         first = self.start("nightly")
         self.wait_for(f"select count(*) > {before} from measurements", "t")
         first.send_signal(signal.SIGTERM)
         self.assertIn("--join nightly", self.finish(first, expect=143))
         self.assertEqual(self.json("runs")["runs"][0]["state"], "interrupted")
+        self.stack("fake", FAST)
         self.finish(self.start("nightly"))
         self.assertEqual(self.measured(self.json("bound", "nightly")["run"]), whole)
 
 
     def test_an_outage_of_the_server_loses_and_doubles_nothing(self):
         whole = self.alone()
-        self.stack("fake", "[[rule]]\ndelay_seconds = 0.1\n")
+        self.stack("fake", SLOW)
         before = int(self.sql("select count(*) from measurements"))
         processes = [self.start("nightly", "--lease", "5s") for _ in range(2)]
         self.wait_for(f"select count(*) > {before} from measurements", "t")

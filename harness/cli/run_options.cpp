@@ -114,9 +114,10 @@ void refuse_beside_suite(const SuiteChoice& choice) {
     const char* key;
     const std::vector<std::string>& values;
   };
-  for (const Given& given : std::array<Given, 4>{{{"--batch", "batch", choice.batches},
+  for (const Given& given : std::array<Given, 5>{{{"--batch", "batch", choice.batches},
                                                   {"--rebatch", "batch", choice.rebatches},
                                                   {"--dtype", "dtype", choice.dtypes},
+                                                  {"--training", "training", choice.trainings},
                                                   {"--dim", "dim", choice.dims}}}) {
     if (!given.values.empty()) {
       throw Error(Error::Kind::kUser,
@@ -186,6 +187,15 @@ void add_shape_choice(CLI::App& command, SuiteChoice& choice) {
       ->check(CLI::IsMember(
           std::vector<std::string>(suite::kSuiteDtypes.begin(), suite::kSuiteDtypes.end())));
   command
+      .add_option("--training",
+                  choice.trainings,
+                  "one step of training of these models by an optimiser: sgd, adam or adamw; "
+                  "default: none, which is inference")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->check(CLI::IsMember(
+          std::vector<std::string>(suite::kTrainings.begin(), suite::kTrainings.end())));
+  command
       .add_option("--dim",
                   choice.dims,
                   "NAME=VALUES sets an axis of these models, such as sequence=128,384 or "
@@ -226,6 +236,9 @@ suite::SuiteSpec suite_of_models(const SuiteChoice& choice) {
   }
   if (!choice.dtypes.empty()) {
     spec.defaults.dtype = choice.dtypes;
+  }
+  if (!choice.trainings.empty()) {
+    spec.defaults.training = choice.trainings;
   }
   for (const std::string& model : choice.models) {
     suite::SuiteSpec::ModelEntry& entry = spec.models.emplace_back();
@@ -276,6 +289,7 @@ std::vector<std::string> words_of(const SuiteChoice& written) {
   add("--batch", choice.batches);
   add("--rebatch", choice.rebatches);
   add("--dtype", choice.dtypes);
+  add("--training", choice.trainings);
   add("--dim", choice.dims);
   return words;
 }

@@ -29,6 +29,7 @@ struct SuiteChoice {
   std::vector<std::string> batches{};                        ///< of models without a suite
   std::vector<std::string> rebatches{};                      ///< likewise, and of what a file fixes
   std::vector<std::string> dtypes{};                         ///< of models without a suite
+  std::vector<std::string> trainings{};                      ///< likewise
   std::vector<std::string> dims{};                           ///< likewise, each NAME=VALUES
   std::map<std::string, session::ExportedModel> exported{};  ///< of `models`, by their texts
 };

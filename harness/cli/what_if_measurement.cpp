@@ -48,12 +48,13 @@ SuiteChoice choice_of(const results::RunHeader& run) {
   SuiteChoice choice;
   choice.suite = words[kSuite];
   for (std::size_t i = kSuite + 1; i + 1 < words.size(); i += 2) {
-    std::vector<std::string>* const values = words[i] == "--model"     ? &choice.models
-                                             : words[i] == "--batch"   ? &choice.batches
-                                             : words[i] == "--rebatch" ? &choice.rebatches
-                                             : words[i] == "--dtype"   ? &choice.dtypes
-                                             : words[i] == "--dim"     ? &choice.dims
-                                                                       : nullptr;
+    std::vector<std::string>* const values = words[i] == "--model"      ? &choice.models
+                                             : words[i] == "--batch"    ? &choice.batches
+                                             : words[i] == "--rebatch"  ? &choice.rebatches
+                                             : words[i] == "--dtype"    ? &choice.dtypes
+                                             : words[i] == "--training" ? &choice.trainings
+                                             : words[i] == "--dim"      ? &choice.dims
+                                                                        : nullptr;
     if (values != nullptr) {
       values->push_back(words[i + 1]);
     }

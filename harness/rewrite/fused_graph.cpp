@@ -26,6 +26,8 @@ model::Layer make_layer(const model::Graph& graph, const Match& match) {
   layer.cost = match.cost;
   layer.inputs = match.inputs;
   layer.outputs = {match.result};
+  layer.outputs.insert(
+      layer.outputs.end(), match.further_results.begin(), match.further_results.end());
   return layer;
 }
 

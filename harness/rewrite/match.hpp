@@ -17,9 +17,10 @@ struct Replacement {
   model::ValueId result = 0;
   std::vector<model::LayerId> folded;  ///< what scales and shifts the channels of weights (operand
                                        ///< 1, along its first axis) and bias (2), in order
+  std::vector<model::ValueId> further_results{};  ///< of a layer with several, after `result`
 };
 
-/// Connected set of layers of a graph that one layer with another key may replace.
+/// Set of layers of a graph that one layer with another key may replace.
 struct Match : Replacement {
   std::string_view rewrite;  ///< name of the rule, e.g. "conv_bn_activation"
   std::vector<model::LayerId>

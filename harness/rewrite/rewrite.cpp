@@ -8,6 +8,7 @@
 #include "harness/rewrite/activation_pattern.hpp"
 #include "harness/rewrite/chain.hpp"
 #include "harness/rewrite/layer_norm_pattern.hpp"
+#include "harness/rewrite/update_pattern.hpp"
 
 namespace plumb::rewrite {
 namespace {
@@ -65,6 +66,8 @@ constexpr std::array kRewrites = std::to_array<Rewrite>({
        return find_written_out_activations(graph, "hard_swish", "hard_swish"); }},
     {"layer_norm", "fusion", [](const model::Graph& graph) -> Matches {
        return find_layer_norms(graph, "layer_norm"); }},
+    {"update", "fusion", [](const model::Graph& graph) -> Matches {
+       return find_updates(graph, "update"); }},
 });
 // clang-format on
 

@@ -15,6 +15,8 @@
 namespace plumb::suite {
 namespace {
 
+constexpr std::string_view kNoTraining = kTrainings[0];
+
 [[noreturn]] void fail_at(const SuiteSpec& spec, int line, const std::string& problem) {
   throw Error(Error::Kind::kUser,
               line == 0 ? problem : fmt::format("{}:{}: {}", spec.file.string(), line, problem));
@@ -69,12 +71,13 @@ T first_of(const std::optional<T>& own, const std::optional<T>& inherited, T oth
 }
 
 /// Identity of a model's instance: all that distinguishes its results from another's.
-using Instance =
-    std::tuple<std::string, std::int64_t, std::string, std::map<std::string, std::int64_t>>;
+using Instance = std::
+    tuple<std::string, std::int64_t, std::string, std::string, std::map<std::string, std::int64_t>>;
 
 std::string describe(const ResolvedSuite::Model& model) {
   std::string text =
       fmt::format("model '{}' at batch {} in {}", model.name, model.batch, model.dtype);
+  text += model.training.empty() ? "" : ", trained by " + model.training;
   for (const auto& [name, extent] : model.dims) {
     text += fmt::format(", {} {}", name, extent);
   }
@@ -112,6 +115,21 @@ std::vector<Scenario> resolve_scenarios(const SuiteSpec& spec, const SuiteSpec::
   return scenarios;
 }
 
+/// Throws Error{kUser} for a step of training that is not executed.
+void check_training(const ResolvedSuite::Model& model) {
+  if (model.training.empty()) {
+    return;
+  }
+  if (model.dtype != "f32") {
+    throw Error(Error::Kind::kUser,
+                describe(model) + ": a step of training is executed in f32; use dtype = \"f32\"");
+  }
+  if (!model.scenarios.empty()) {
+    throw Error(Error::Kind::kUser,
+                describe(model) + ": a scenario loads a model for inference; leave it out");
+  }
+}
+
 void add_models(const SuiteSpec& spec,
                 const SuiteSpec::ModelEntry& entry,
                 const ModelCompletion& complete,
@@ -121,6 +139,8 @@ void add_models(const SuiteSpec& spec,
   using Words = std::vector<std::string>;
   const auto batches = first_of(entry.overrides.batch, spec.defaults.batch, Batches{1});
   const auto dtypes = first_of(entry.overrides.dtype, spec.defaults.dtype, Words{"f32"});
+  const auto trainings =
+      first_of(entry.overrides.training, spec.defaults.training, Words{std::string(kNoTraining)});
   ResolvedSuite::Model model;
   model.scenarios = resolve_scenarios(spec, entry);
   model.note = entry.note.value_or("");
@@ -135,26 +155,34 @@ void add_models(const SuiteSpec& spec,
     model.name = *entry.name;
   }
   const auto all = combinations(spec, entry);
-  if (suite.models.size() + batches.size() * dtypes.size() * all.size() > kMaxSuiteEntries) {
+  if (suite.models.size() + batches.size() * dtypes.size() * trainings.size() * all.size() >
+      kMaxSuiteEntries) {
     fail_size(spec, entry.line);
   }
+  const auto add = [&](const std::map<std::string, std::int64_t>& dims) {
+    model.dims = dims;
+    at_line(spec, entry.line, [&] {
+      check_training(model);
+      if (complete) {
+        complete(model);
+      }
+    });
+    if (!seen.insert({model.name, model.batch, model.dtype, model.training, model.dims}).second) {
+      fail_at(spec,
+              entry.line,
+              describe(model) +
+                  " is listed twice (results are kept by name: two files need "
+                  "two)");
+    }
+    suite.models.push_back(model);
+  };
   for (const std::int64_t batch : batches) {
     for (const std::string& dtype : dtypes) {
-      for (const auto& dims : all) {
+      for (const std::string& training : trainings) {
         model.batch = batch;
         model.dtype = dtype;
-        model.dims = dims;
-        if (complete) {
-          at_line(spec, entry.line, [&] { complete(model); });
-        }
-        if (!seen.insert({model.name, batch, dtype, model.dims}).second) {
-          fail_at(spec,
-                  entry.line,
-                  describe(model) +
-                      " is listed twice (results are kept by name: two files need "
-                      "two)");
-        }
-        suite.models.push_back(model);
+        model.training = training == kNoTraining ? "" : training;
+        std::for_each(all.begin(), all.end(), add);
       }
     }
   }
@@ -256,6 +284,9 @@ std::string to_json(const ResolvedSuite& suite) {
              {"scenario", Json::array()}};
     for (const Scenario& scenario : model.scenarios) {
       row["scenario"].push_back(scenario_json(scenario));
+    }
+    if (!model.training.empty()) {
+      row["training"] = model.training;
     }
     if (!model.note.empty()) {
       row["note"] = model.note;

@@ -40,11 +40,15 @@ struct ReusePolicy {
 inline constexpr std::array<std::string_view, 6> kSuiteDtypes{
     "f32", "bf16", "f16", "f64", "int8", "tf32"};
 
+/// What a suite may ask of a model: inference, or a step of training by an optimiser.
+inline constexpr std::array<std::string_view, 4> kTrainings{"none", "sgd", "adam", "adamw"};
+
 /// Suite as written: only what the file says, with line numbers for messages.
 struct SuiteSpec {
   struct Defaults {
     std::optional<std::vector<std::int64_t>> batch;
     std::optional<std::vector<std::string>> dtype;
+    std::optional<std::vector<std::string>> training;
     std::optional<std::vector<std::string>> cache;
     std::optional<std::vector<std::string>> scenario;
   };
@@ -98,6 +102,7 @@ struct ResolvedSuite {
     std::optional<results::ModelCode> code{};   ///< what `path` was exported from
     std::int64_t batch = 1;
     std::string dtype = "f32";
+    std::string training{};  ///< optimiser of a step of training; empty: inference
     std::map<std::string, std::int64_t> dims;
     std::vector<Scenario> scenarios;
     std::string note;         ///< what a reader of its results must know; may be empty

@@ -18,6 +18,7 @@ constexpr std::array<std::string_view, 5> kScenarios{
 void read_lists(TomlSection& section, SuiteSpec::Defaults& lists) {
   lists.batch = section.integers("batch", 1, kMaxBatch);
   lists.dtype = section.choices("dtype", kSuiteDtypes);
+  lists.training = section.choices("training", kTrainings);
   lists.scenario = section.choices("scenario", kScenarios);
 }
 

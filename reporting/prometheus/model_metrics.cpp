@@ -28,11 +28,14 @@ std::string dims_text(const analysis::ModelInstance& instance) {
 
 MetricLabels make_labels(const SuiteMetrics& suite, const analysis::ModelInstance& instance) {
   MetricLabels labels;
-  labels.reserve(9);
+  labels.reserve(10);
   add_label(labels, "model", label_text(instance.model));
   add_label(labels, "batch", std::to_string(instance.batch));
   add_label(labels, "dtype", label_text(instance.dtype));
   add_label(labels, "dims", label_text(dims_text(instance)));
+  if (!instance.training.empty()) {
+    add_label(labels, "training", label_text(instance.training));
+  }
   add_label(labels, "backend", label_text(suite.series.backend));
   add_label(labels, "device", suite.device);
   add_label(labels, "stack", label_text(suite.series.stack));

@@ -436,6 +436,13 @@ constexpr std::array kCases = std::to_array<LayerCase>({
     PLUMB_CASE("log_softmax_backward",
                "softmax_backward;in=f32[2,20],f32[2,20];out=f32[2,20]",
                ";axis=1;coerce=0;log=1"),
+    PLUMB_CASE("batch_norm_training",
+               "batch_norm_training;in=f32[2,16,5,5],f32[16],f32[16];"
+               "out=f32[2,16,5,5],f32[16],f32[16]",
+               ";epsilon=0.001"),
+    PLUMB_CASE("batch_norm_training_rows",
+               "batch_norm_training;in=f32[30,16],f32[16],f32[16];out=f32[30,16],f32[16],f32[16]",
+               ";epsilon=0.001"),
     PLUMB_CASE("batch_norm_backward",
                "batch_norm_backward;in=f32[2,16,5,5],f32[2,16,5,5],f32[16],f32[16],f32[16];"
                "out=f32[2,16,5,5],f32[16],f32[16]",
@@ -481,6 +488,18 @@ constexpr std::array kCases = std::to_array<LayerCase>({
                "average_pool_backward;in=f32[1,16,5,5];out=f32[1,16,9,9]",
                ";ceil_mode=0;count_include_pad=0;dilations=[1,1];kernel=[3,3];pads=[1,1,1,1];"
                "strides=[2,2]"),
+    PLUMB_CASE("sgd", "sgd;in=f32[70],f32[70];out=f32[70]", ";decay=0.0;momentum=0.0;rate=0.1"),
+    PLUMB_CASE("sgd_momentum_of_two_tensors",
+               "sgd;in=f32[70],f32[70],f32[70],f32[3,5],f32[3,5],f32[3,5];"
+               "out=f32[70],f32[70],f32[3,5],f32[3,5]",
+               ";decay=0.01;momentum=0.9;rate=0.1"),
+    PLUMB_CASE("adam",
+               "adam;in=f32[70],f32[70],f32[70],f32[70],f32[1];out=f32[70],f32[70],f32[70],f32[1]",
+               ";beta1=0.9;beta2=0.999;decay=0.01;decay_of=gradient;epsilon=0.0001;rate=0.1"),
+    PLUMB_CASE("adamw_of_two_tensors",
+               "adam;in=f32[70],f32[70],f32[70],f32[70],f32[1],f32[9],f32[9],f32[9],f32[9],f32[1];"
+               "out=f32[70],f32[70],f32[70],f32[1],f32[9],f32[9],f32[9],f32[1]",
+               ";beta1=0.9;beta2=0.999;decay=0.1;decay_of=weights;epsilon=0.0001;rate=0.1"),
 });
 
 #undef PLUMB_CASE

@@ -6,6 +6,7 @@
 #include "harness/analysis/bounds/findings.hpp"
 #include "harness/analysis/bounds/hardware_bound.hpp"
 #include "harness/analysis/bounds/model_partition.hpp"
+#include "harness/model/key/update_layer.hpp"
 
 namespace plumb::analysis {
 namespace {
@@ -51,6 +52,23 @@ std::optional<Bound> compute_hardware_bound(const model::Graph& graph, const Res
   return bound;
 }
 
+/// Returns the hardware bound of the updates that end a step of training: their traffic, as if
+/// the gradients came from memory but for what the cache holds. Nothing for a model.
+std::optional<Bound> compute_update_bound(const model::Graph& graph, const ResultSet& results) {
+  model::Graph updates = graph;
+  std::erase_if(updates.layers, [](const model::Layer& layer) {
+    return layer.role != model::Layer::Role::kCompute || !model::is_update(layer.spec);
+  });
+  if (updates.layers.empty()) {
+    return std::nullopt;
+  }
+  std::optional<Bound> bound = compute_hardware_bound(updates, results);
+  if (bound) {
+    bound->kind = "hardware_update";
+  }
+  return bound;
+}
+
 /// Prices a partition by its layers alone: the library's choice, weights not in the cache.
 std::vector<PartitionStep> in_network(std::vector<PartitionStep> steps, const ResultSet& results) {
   for (PartitionStep& step : steps) {
@@ -89,6 +107,9 @@ ModelBounds compute_bounds(const ModelInstance& instance,
   count_layers(graph, results, model);
   if (std::optional<Bound> hardware = compute_hardware_bound(graph, results)) {
     model.bounds.push_back(std::move(*hardware));
+  }
+  if (std::optional<Bound> update = compute_update_bound(graph, results)) {
+    model.bounds.push_back(std::move(*update));
   }
   ModelPartition plain = partition_model(graph, results, PartitionMode::kPlain);
   ModelPartition fusion = partition_model(graph, results, PartitionMode::kFusion);

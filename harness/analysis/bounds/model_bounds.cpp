@@ -15,7 +15,7 @@ bool must_not_exceed(const Bound& bound, const ExecutionTime& execution) {
   const results::ExecutionMode mode = results::execution_mode_from(execution.mode);
   const std::string_view library = mode.has_branches() ? "library_parallel" : "library";
   return bound.complete && mode.other_type().empty() &&
-         (bound.kind == "hardware" ||
+         (bound.kind == "hardware" || bound.kind == "hardware_update" ||
           (bound.kind == library && bound.mode == (mode.fusion ? "fusion" : "plain")));
 }
 

@@ -15,8 +15,8 @@ namespace plumb::analysis {
 
 /// One bound or estimate. docs/reference/bounds.md defines the kinds.
 struct Bound {
-  std::string kind;  ///< hardware, library, library_parallel, predicted, layer_sum, occupancy,
-                     ///< schedule, benanza_sequential, benanza_parallel
+  std::string kind;  ///< hardware, hardware_update, library, library_parallel, predicted,
+                     ///< layer_sum, occupancy, schedule, benanza_sequential, benanza_parallel
   std::string mode;  ///< "plain", "fusion"
   Seconds seconds{};
   measure::Interval interval{};
@@ -31,8 +31,8 @@ struct Bound {
 [[nodiscard]] std::optional<Seconds> known_time(const Bound& bound);
 
 /// Returns whether no execution in this mode can beat a bound. The bound must be complete. Its kind
-/// must be `hardware`, or `library` (with parallel branches `library_parallel`) with or without
-/// fusion as the execution. False for executions in another type than the model's.
+/// must be `hardware`, `hardware_update`, or `library` (with parallel branches `library_parallel`)
+/// with or without fusion as the execution. False for executions in another type than the model's.
 [[nodiscard]] bool must_not_exceed(const Bound& bound, const ExecutionTime& execution);
 
 /// Step of a partition or of the critical path: a layer, or several fused into one.

@@ -6,12 +6,26 @@
 #include <charconv>
 
 namespace plumb::analysis {
+namespace {
+
+constexpr std::string_view kTraining = "|training=";
+
+}  // namespace
+
+std::string full_name(const ModelInstance& instance) {
+  return instance.training.empty()
+             ? instance.model
+             : fmt::format("{} (training by {})", instance.model, instance.training);
+}
 
 std::string to_text(const ModelInstance& instance, std::string_view separator) {
   std::string text = fmt::format(
       "{}{}batch {}{}{}", instance.model, separator, instance.batch, separator, instance.dtype);
   for (const auto& [name, extent] : instance.dims) {
     text += fmt::format("{}{} {}", separator, name, extent);
+  }
+  if (!instance.training.empty()) {
+    text += fmt::format("{}training by {}", separator, instance.training);
   }
   return text;
 }
@@ -21,11 +35,21 @@ std::string subject_of(const ModelInstance& instance) {
   for (const auto& [name, extent] : instance.dims) {
     text += fmt::format("|{}={}", name, extent);
   }
+  if (!instance.training.empty()) {
+    text += fmt::format("{}{}", kTraining, instance.training);
+  }
   return text;
 }
 
 std::optional<ModelInstance> parse_subject(std::string_view subject) {
   ModelInstance instance;
+  if (const std::size_t at = subject.rfind(kTraining); at != std::string_view::npos) {
+    const std::string_view optimizer = subject.substr(at + kTraining.size());
+    if (optimizer.find_first_not_of("abcdefghijklmnopqrstuvwxyz") == std::string_view::npos) {
+      instance.training = optimizer;
+      subject = subject.substr(0, at);
+    }
+  }
   // From the end, because a model's name may have any characters.
   const auto take_last = [&]() -> std::optional<std::string_view> {
     const std::size_t bar = subject.rfind('|');

@@ -15,15 +15,20 @@ struct ModelInstance {
   std::int64_t batch = 1;
   std::string dtype = "f32";
   std::map<std::string, std::int64_t> dims = {};  ///< its other axes by name: sequence, image…
+  std::string training = {};  ///< optimiser of a step of training; empty: inference
 
   auto operator<=>(const ModelInstance&) const = default;
 };
 
+/// Returns the model's name, and of a step of training also its optimiser.
+[[nodiscard]] std::string full_name(const ModelInstance& instance);
+
 /// Returns an instance on one line: with the separator ", ", "bert-base, batch 1, f32, sequence
-/// 128".
+/// 128", and of a step of training also "training by sgd".
 [[nodiscard]] std::string to_text(const ModelInstance& instance, std::string_view separator);
 
-/// Returns the subject of an instance's derived records: "bert-base|1|f32|sequence=128".
+/// Returns the subject of an instance's derived records:
+/// "bert-base|1|f32|sequence=128|training=sgd".
 [[nodiscard]] std::string subject_of(const ModelInstance& instance);
 /// Parses what subject_of() wrote. Absent: the text is no subject.
 [[nodiscard]] std::optional<ModelInstance> parse_subject(std::string_view subject);

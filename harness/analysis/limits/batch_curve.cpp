@@ -42,7 +42,7 @@ std::vector<BatchCurve> compute_batch_curves(std::span<const ModelBounds> models
     const ModelInstance& instance = model.instance;
     for (const ExecutionTime& execution : model.executions) {
       if (execution.samples > 0 && execution.median > Seconds{}) {
-        found[{instance.model, instance.dtype, instance.dims, execution.mode}].try_emplace(
+        found[{full_name(instance), instance.dtype, instance.dims, execution.mode}].try_emplace(
             instance.batch, BatchPoint{instance.batch, execution.median, execution.interval});
       }
     }
@@ -68,8 +68,8 @@ std::vector<CapturedGraphs> sum_captured_graphs(std::span<const ModelBounds> mod
     const ExecutionTime* const captured = execution_in(model, "captured");
     const ExecutionTime* const eager = execution_in(model, "eager");
     if (captured != nullptr && eager != nullptr) {
-      CapturedGraphs& sum = sums[{model.instance.model, model.instance.dtype}];
-      sum.model = model.instance.model;
+      CapturedGraphs& sum = sums[{full_name(model.instance), model.instance.dtype}];
+      sum.model = full_name(model.instance);
       sum.dtype = model.instance.dtype;
       ++sum.graphs;
       sum.memory += captured->memory;

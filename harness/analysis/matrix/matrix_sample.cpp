@@ -21,7 +21,7 @@ std::set<std::string> models_of_several_extents(std::span<const MatrixRun> runs)
   std::map<std::string, std::set<Dims>> extents;
   for (const MatrixRun& run : runs) {
     for (const ModelResults& model : run.models) {
-      extents[model.instance.model].insert(model.instance.dims);
+      extents[full_name(model.instance)].insert(model.instance.dims);
     }
   }
   std::set<std::string> several;
@@ -34,7 +34,7 @@ std::set<std::string> models_of_several_extents(std::span<const MatrixRun> runs)
 }
 
 std::string name_of(const ModelInstance& instance, bool with_extents) {
-  std::string name = instance.model;
+  std::string name = full_name(instance);
   if (with_extents) {
     for (const auto& [axis, extent] : instance.dims) {
       name += fmt::format(", {} {}", axis, extent);
@@ -92,7 +92,8 @@ std::vector<MatrixSample> collect_samples(std::span<const MatrixRun> runs,
   for (std::size_t i = 0; i < runs.size(); ++i) {
     for (const ModelResults& model : runs[i].models) {
       Coordinates place = places[i];
-      at(place, Axis::kModel) = name_of(model.instance, several.contains(model.instance.model));
+      at(place, Axis::kModel) =
+          name_of(model.instance, several.contains(full_name(model.instance)));
       at(place, Axis::kBatch) = std::to_string(model.instance.batch);
       at(place, Axis::kType) = model.instance.dtype;
       for (const std::string& mode : query.modes) {

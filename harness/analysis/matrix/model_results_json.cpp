@@ -71,14 +71,18 @@ json model_json(const ModelResults& model) {
                            {"speedup", estimate_json(each.speedup)},
                            {"why_not", each.why_not}});
   }
-  return {{"model", model.instance.model},
-          {"batch", model.instance.batch},
-          {"dtype", model.instance.dtype},
-          {"dims", std::move(dims)},
-          {"bounds", std::move(bounds)},
-          {"executions", std::move(executions)},
-          {"predictions", std::move(predictions)},
-          {"lacks", model.lacks}};
+  json result{{"model", model.instance.model},
+              {"batch", model.instance.batch},
+              {"dtype", model.instance.dtype},
+              {"dims", std::move(dims)},
+              {"bounds", std::move(bounds)},
+              {"executions", std::move(executions)},
+              {"predictions", std::move(predictions)},
+              {"lacks", model.lacks}};
+  if (!model.instance.training.empty()) {
+    result["training"] = model.instance.training;
+  }
+  return result;
 }
 
 results::Outcome read_outcome(const JsonObject& object) {
@@ -94,7 +98,8 @@ ModelInstance read_instance(const JsonObject& object) {
   ModelInstance instance{.model = object.text("model"),
                          .batch = object.integer("batch", 0, kMaxExtent),
                          .dtype = object.text("dtype"),
-                         .dims = {}};
+                         .dims = {},
+                         .training = object.text_or_empty("training")};
   for (const json& entry : object.array("dims", kMaxNumbers)) {
     const JsonObject axis(entry);
     instance.dims[axis.text("axis")] = axis.integer("extent", 0, kMaxExtent);

@@ -12,6 +12,17 @@
 namespace plumb::analysis {
 namespace {
 
+Json instance_json(const ModelInstance& instance) {
+  Json result{{"model", instance.model},
+              {"batch", instance.batch},
+              {"dtype", instance.dtype},
+              {"dims", instance.dims}};
+  if (!instance.training.empty()) {
+    result["training"] = instance.training;
+  }
+  return result;
+}
+
 Json differences_json(const ExecutionTime& execution) {
   Json rows = Json::array();
   for (const LayerInModel& layer : execution.differences) {
@@ -122,18 +133,16 @@ Json bounds_json(const ModelBounds& model, Timestamp now) {
   for (const auto& layer : model.unsupported) {
     unsupported.push_back({{"layer", layer.layer}, {"key", layer.key}, {"reason", layer.reason}});
   }
-  return Json{{"model", model.instance.model},
-              {"batch", model.instance.batch},
-              {"dtype", model.instance.dtype},
-              {"dims", model.instance.dims},
-              {"measured_layers", model.measured_layers},
-              {"total_layers", model.total_layers},
-              {"unsupported", unsupported},
-              {"bounds", bounds},
-              {"executions", executions_json(model)},
-              {"critical_path", path_json(model.critical_steps)},
-              {"critical_path_plain", path_json(model.plain_critical_steps)},
-              {"findings", all_findings(model)}};
+  Json result = instance_json(model.instance);
+  result.update(Json{{"measured_layers", model.measured_layers},
+                     {"total_layers", model.total_layers},
+                     {"unsupported", unsupported},
+                     {"bounds", bounds},
+                     {"executions", executions_json(model)},
+                     {"critical_path", path_json(model.critical_steps)},
+                     {"critical_path_plain", path_json(model.plain_critical_steps)},
+                     {"findings", all_findings(model)}});
+  return result;
 }
 
 Json layers_json(const RunReport& report) {
@@ -222,13 +231,9 @@ Json what_ifs_document(const RunReport& report) {
     for (const WhatIfResult& whatif : model.whatifs.whatifs) {
       rows.push_back(what_if_json(whatif));
     }
-    const ModelInstance& instance = model.whatifs.instance;
-    result["models"].push_back({{"model", instance.model},
-                                {"batch", instance.batch},
-                                {"dtype", instance.dtype},
-                                {"dims", instance.dims},
-                                {"whatifs", rows},
-                                {"waterfall", waterfall_json(model.waterfall)}});
+    Json row = instance_json(model.whatifs.instance);
+    row.update(Json{{"whatifs", rows}, {"waterfall", waterfall_json(model.waterfall)}});
+    result["models"].push_back(std::move(row));
   }
   return result;
 }

@@ -14,7 +14,7 @@
 #include "harness/cli/option_checks.hpp"
 #include "harness/cli/zoo_models.hpp"
 #include "harness/model/onnx/weights.hpp"
-#include "harness/rewrite/gradient/training_graph.hpp"
+#include "harness/rewrite/gradient/training_step.hpp"
 #include "harness/session/host/model_export.hpp"
 #include "harness/terminal/messages.hpp"
 #include "reporting/content/run/documents.hpp"
@@ -35,6 +35,7 @@ struct ModelChoice {
   std::uint64_t seed = 1;
   bool training = false;
   std::string loss = std::string(to_text(rewrite::Loss::kCrossEntropy));
+  std::string optimizer;
 };
 
 constexpr const char* kDimHelp =
@@ -63,6 +64,17 @@ model::ReadOptions read_options(const ModelChoice& options) {
     read.dims[dim.substr(0, equals)] = value;
   }
   return read;
+}
+
+reporting::ShownStep shown_step(const model::Graph& graph, const ModelChoice& options) {
+  const rewrite::TrainingChoice choice{.loss = rewrite::parse_loss(options.loss).value()};
+  const auto optimizer = rewrite::parse_optimizer(options.optimizer);
+  if (!optimizer) {
+    return {rewrite::training_graph(graph, choice), choice.loss, {}, 0};
+  }
+  rewrite::TrainingStep step =
+      rewrite::training_step(graph, choice, rewrite::standard_optimizer(*optimizer));
+  return {std::move(step.training), choice.loss, optimizer, step.first_update_layer};
 }
 
 void export_model(const ModelChoice& options) {
@@ -134,6 +146,9 @@ void add_model(CLI::App& app, CommandContext& context) {
                              std::string(to_text(rewrite::Loss::kMeanSquaredError))}))
       ->needs(training)
       ->capture_default_str();
+  show->add_option("--optimizer", options->optimizer, "what updates the weights; default: nothing")
+      ->check(CLI::IsMember({"sgd", "adam", "adamw"}))
+      ->needs(training);
   show->callback([&context, options] {
     const auto code = session::parse_model_code(options->model);
     const std::string file =
@@ -149,9 +164,7 @@ void add_model(CLI::App& app, CommandContext& context) {
     const reporting::OutputMode style =
         context.json ? reporting::OutputMode::kJson : reporting::OutputMode::kText;
     if (options->training) {
-      const rewrite::Loss loss = rewrite::parse_loss(options->loss).value();
-      reporting::write_training(
-          rewrite::training_graph(graph, {.loss = loss}), loss, style, std::cout);
+      reporting::write_training(shown_step(graph, *options), style, std::cout);
     } else {
       reporting::write_model(graph, style, std::cout);
     }

@@ -137,6 +137,16 @@ Dims attention_gradient_dims(const LayerSpec& spec) {
   return dims(spec, 1);
 }
 
+Dims batch_norm_training_dims(const LayerSpec& spec) {
+  const Dims& x = dims(spec, 0);
+  require(x.size() >= 2, "in", "a rank below 2 has no channels");
+  for (std::size_t index = 1; index < 3; ++index) {
+    require_operand(spec, index, {x[1]});
+    require_output(spec, index, {x[1]});
+  }
+  return x;
+}
+
 Dims batch_norm_gradient_dims(const LayerSpec& spec) {
   const Dims& x = dims(spec, 1);
   require(x.size() >= 2, "in", "a rank below 2 has no channels");

@@ -12,6 +12,7 @@
 #include "harness/model/key/gradient_layer.hpp"
 #include "harness/model/key/quantized_product.hpp"
 #include "harness/model/key/recurrent_shape.hpp"
+#include "harness/model/key/update_layer.hpp"
 
 namespace plumb::model {
 namespace {
@@ -129,6 +130,7 @@ constexpr std::array kWork = std::to_array<WorkRow>({
     {"gather_backward", 0, 1},   // each row is added to one of the result
     {"eltwise_backward", 2, 0},  // the derivative, and its product with the gradient
     {"softmax_backward", 4, 0},  // product and sum, then subtract and multiply (log: an exponent)
+    {"batch_norm_training", 7, 0},   // mean 1, centre 1, squares 2, scale 1, affine 2
     {"batch_norm_backward", 10, 0},  // centre and scale 2, sums 3, result 5
     {"layer_norm_backward", 13, 0},  // centre and scale 2, by weights 1, sums 6, result 4
 });
@@ -155,6 +157,9 @@ double other_flops(const LayerSpec& spec) {
   }
   if (is_recurrent(spec)) {
     return recurrent_flops(spec);
+  }
+  if (is_update(spec)) {
+    return update_flops(spec);
   }
   if (spec.op == "attention") {  // scale and softmax; the cap divides, saturates, multiplies
     const double each =

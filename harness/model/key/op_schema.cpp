@@ -233,6 +233,7 @@ constexpr std::array kSchemas = std::to_array<OpSchema>({
      2,
      1,
      {{{"axis", kInteger, {}}, {"coerce", kInteger, {}}, {"log", kInteger, {}}}}},
+    {"batch_norm_training", 3, 3, 3, {{{"epsilon", kReal, {}}}}},
     {"batch_norm_backward", 5, 5, 3, {{{"epsilon", kReal, {}}}}},
     {"layer_norm_backward", 5, 5, 3, {{{"axis", kInteger, {}}, {"epsilon", kReal, {}}}}},
     {"max_pool_backward",
@@ -255,6 +256,22 @@ constexpr std::array kSchemas = std::to_array<OpSchema>({
        {"kernel", kIntegers, {}},
        {"pads", kIntegers, {}},
        {"strides", kIntegers, {}}}}},
+    // Updates of weights, in place: for each tensor its weights, their gradient and the states.
+    {"sgd",
+     2,
+     kMany,
+     kMany,
+     {{{"decay", kReal, {}}, {"momentum", kReal, {}}, {"rate", kReal, {}}}}},
+    {"adam",
+     5,
+     kMany,
+     kMany,
+     {{{"beta1", kReal, {}},
+       {"beta2", kReal, {}},
+       {"decay", kReal, {}},
+       {"decay_of", kWord, "gradient|weights"},
+       {"epsilon", kReal, {}},
+       {"rate", kReal, {}}}}},
 });
 
 struct EltwiseFunction {

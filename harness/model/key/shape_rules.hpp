@@ -90,7 +90,10 @@ Dims gemm_bias_gradient_dims(const LayerSpec& spec);
 Dims eltwise_gradient_dims(const LayerSpec& spec);
 Dims softmax_gradient_dims(const LayerSpec& spec);
 Dims attention_gradient_dims(const LayerSpec& spec);
+Dims batch_norm_training_dims(const LayerSpec& spec);
 Dims batch_norm_gradient_dims(const LayerSpec& spec);
 Dims layer_norm_gradient_dims(const LayerSpec& spec);
+// update_layer.cpp
+Dims update_dims(const LayerSpec& spec);
 
 }  // namespace plumb::model::shape_rules

@@ -147,11 +147,14 @@ constexpr std::array kShapes = std::to_array<ShapeRow>({
     {"eltwise_backward", eltwise_gradient_dims},
     {"softmax_backward", softmax_gradient_dims},
     {"attention_backward", attention_gradient_dims},
+    {"batch_norm_training", batch_norm_training_dims},
     {"batch_norm_backward", batch_norm_gradient_dims},
     {"layer_norm_backward", layer_norm_gradient_dims},
     {"max_pool_backward", pool_gradient_dims},
     {"gather_backward", gather_gradient_dims},
     {"average_pool_backward", pool_gradient_dims},
+    {"sgd", update_dims},
+    {"adam", update_dims},
 });
 
 }  // namespace

@@ -15,6 +15,7 @@ struct Row {
 constexpr std::array kRules = std::to_array<Row>({
     {"average_pool", average_pool_gradient},
     {"batch_norm", batch_norm_gradient},
+    {"batch_norm_training", batch_norm_training_gradient},
     {"binary", binary_gradient},
     {"cast", cast_gradient},
     {"concat", concat_gradient},

@@ -56,6 +56,7 @@ std::optional<std::string> cast_gradient(LayerGradient& gradient);
 // normalization_gradients.cpp
 std::optional<std::string> softmax_gradient(LayerGradient& gradient);
 std::optional<std::string> batch_norm_gradient(LayerGradient& gradient);
+std::optional<std::string> batch_norm_training_gradient(LayerGradient& gradient);
 std::optional<std::string> layer_norm_gradient(LayerGradient& gradient);
 std::optional<std::string> instance_norm_gradient(LayerGradient& gradient);
 std::optional<std::string> lrn_gradient(LayerGradient& gradient);

@@ -38,16 +38,13 @@ Logits find_logits(const model::Graph& graph, model::ValueId result) {
   return {result, {{"axis", static_cast<std::int64_t>(axis)}, {"coerce", std::int64_t{0}}}, false};
 }
 
-std::int64_t rows_of(const Dims& dims, const LayerWriter::Attributes& softmax) {
-  const auto axis = static_cast<std::size_t>(std::get<std::int64_t>(softmax.at("axis")));
-  std::int64_t classes = dims.at(axis);
-  if (std::get<std::int64_t>(softmax.at("coerce")) != 0) {
-    classes = std::accumulate(dims.begin() + static_cast<std::ptrdiff_t>(axis),
-                              dims.end(),
-                              std::int64_t{1},
-                              std::multiplies<>());
-  }
-  return std::accumulate(dims.begin(), dims.end(), std::int64_t{1}, std::multiplies<>()) / classes;
+ClassAxis class_axis(const Dims& dims, const LayerWriter::Attributes& softmax) {
+  const auto axis = dims.begin() + std::get<std::int64_t>(softmax.at("axis"));
+  const auto product = [](auto from, auto to) {
+    return std::accumulate(from, to, std::int64_t{1}, std::multiplies<>());
+  };
+  const auto end = std::get<std::int64_t>(softmax.at("coerce")) != 0 ? dims.end() : axis + 1;
+  return {product(dims.begin(), axis), product(axis, end), product(end, dims.end())};
 }
 
 model::ValueId total(LayerWriter& writer, model::ValueId value) {
@@ -88,7 +85,9 @@ LossLayers add_loss_layers(model::Graph& graph, Loss loss, model::ValueId result
   const model::ValueId logarithms =
       logits.done ? logits.value
                   : writer.layer("softmax", {logits.value}, type.dims, logits.softmax);
-  const double share = -1.0 / static_cast<double>(rows_of(type.dims, logits.softmax));
+  const ClassAxis classes = class_axis(type.dims, logits.softmax);
+  layers.classes = classes;
+  const double share = -1.0 / static_cast<double>(classes.outer * classes.inner);
   layers.loss =
       writer.scaled(total(writer, writer.binary("mul", layers.target, logarithms)), share);
   const model::ValueId slope = writer.scaled(layers.target, share);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
+
 #include "harness/model/graph/graph.hpp"
 #include "harness/rewrite/gradient/loss.hpp"
 
@@ -12,6 +14,7 @@ struct LossLayers {
   model::ValueId loss = 0;
   model::ValueId of = 0;        ///< the value whose gradient is known
   model::ValueId gradient = 0;  ///< of the loss by `of`
+  std::optional<ClassAxis> classes{};
 };
 
 /// Adds a loss of a model's result to a graph, with the target as an input. Throws Error{kUser} if

@@ -47,19 +47,21 @@ std::optional<std::string> softmax_gradient(LayerGradient& gradient) {
   return {};
 }
 
-// The statistics are those of the batch: training_graph() has put them in place of the stored ones.
-std::optional<std::string> batch_norm_gradient(LayerGradient& gradient) {
+// training_graph() has made a batch_norm_training of it, unless it has other statistics.
+std::optional<std::string> batch_norm_gradient(LayerGradient& /*gradient*/) {
+  return "statistics of every activation";
+}
+
+std::optional<std::string> batch_norm_training_gradient(LayerGradient& gradient) {
   LayerWriter& writer = gradient.writer;
-  if (gradient.layer.spec.text("mode") != "spatial") {
-    return "statistics of every activation";
-  }
   const Dims dims = writer.dims(gradient.input(0));
   const Dims channels{dims.at(1)};
+  const std::vector<model::ValueId>& outputs = gradient.layer.outputs;
   const std::vector<model::ValueId> made = writer.add(
       "batch_norm_backward",
-      {gradient.dy(), gradient.input(0), gradient.input(1), gradient.input(3), gradient.input(4)},
+      {gradient.dy(), gradient.input(0), gradient.input(1), outputs.at(1), outputs.at(2)},
       {dims, channels, channels},
-      {{"epsilon", gradient.layer.spec.attributes.at("epsilon")}});
+      gradient.layer.spec.attributes);
   give_results(gradient, made, 3);
   return {};
 }

@@ -128,20 +128,21 @@ class Differentiation {
     depends_[value] = true;
   }
 
+  /// Lets a batch normalisation compute the statistics, which its gradient reads too.
   void use_batch_statistics(Layer& layer) {
-    const model::ValueId x = layer.inputs.front().value();
-    Dims axes{0};
-    for (std::size_t i = 2; i < writer_.dims(x).size(); ++i) {
-      axes.push_back(static_cast<std::int64_t>(i));
+    if (layer.spec.text("mode") != "spatial" || !layer.spec.epilogue.empty()) {
+      return;  // which has no gradient
     }
-    writer_.name(layer.name);
-    const Moments moments = add_moments(writer_, x, axes);
-    const Dims channels{writer_.dims(x).at(1)};
-    for (const auto& [operand, value] :
-         {std::pair{kMean, moments.mean}, std::pair{kVariance, moments.variance}}) {
-      const model::ValueId statistic = writer_.view(value, channels);
-      layer.inputs.at(operand) = statistic;
-      layer.spec.inputs.at(operand) = graph().values[statistic].type;
+    layer.spec.op = "batch_norm_training";
+    layer.spec.inputs.resize(kMean);
+    layer.spec.attributes.erase("mode");
+    layer.inputs.resize(kMean);
+    model::TensorType channels = layer.spec.inputs.at(1).value();
+    channels.constant = false;
+    for (const char* const statistic : {" mean", " variance"}) {
+      layer.spec.outputs.push_back(channels);
+      layer.outputs.push_back(graph().values.size());
+      graph().values.push_back({layer.name + statistic, channels, {}, {}});
     }
   }
 
@@ -175,6 +176,7 @@ class Differentiation {
     result_.first_loss_layer = graph().layers.size();
     const LossLayers made = add_loss_layers(graph(), choice_.loss, graph().outputs[choice_.output]);
     result_.target = made.target;
+    result_.classes = made.classes;
     result_.loss = made.loss;
     add(made.of, made.gradient);
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -31,7 +32,8 @@ struct ParameterGradient {
 struct TrainingGraph {
   model::Graph graph;  ///< its outputs: the loss, then the gradients
   model::ValueId target = 0;
-  model::ValueId loss = 0;  ///< one number
+  std::optional<ClassAxis> classes;  ///< of the target, where the loss takes probabilities
+  model::ValueId loss = 0;           ///< one number
   std::vector<ParameterGradient> gradients;
   std::vector<model::ValueId> masks;  ///< inputs of Dropouts: 0, or 1 ÷ the share that is kept
   model::LayerId first_loss_layer = 0;

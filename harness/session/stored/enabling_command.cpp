@@ -48,6 +48,7 @@ std::string model_options(const results::RunHeader& run, const analysis::ModelIn
     text += fmt::format(" --{} {}", rebatch ? "rebatch" : "batch", instance.batch);
   }
   text += instance.dtype == "f32" ? "" : " --dtype " + shell_word(instance.dtype);
+  text += instance.training.empty() ? "" : " --training " + shell_word(instance.training);
   for (const auto& [name, extent] : instance.dims) {
     text += " --dim " + shell_word(fmt::format("{}={}", name, extent));
   }

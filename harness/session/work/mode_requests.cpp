@@ -137,8 +137,9 @@ std::vector<worker::ModeRequest> mode_requests(const PlannedModel& model,
   const bool asked = !wanted.modes.empty();
   std::vector<worker::ModeRequest> requests;
   for (const results::ExecutionMode& mode : asked ? wanted.modes : results::default_modes()) {
-    if (!mode.other_type().empty() && model.instance.dtype != to_text(model::DataType::kF32)) {
-      continue;  // it is in another type already
+    if (!mode.other_type().empty() && (model.instance.dtype != to_text(model::DataType::kF32) ||
+                                       !model.instance.training.empty())) {
+      continue;  // it is in another type already, or a step of training, which is not yet in others
     }
     if (mode.channels_last && !asked && !has_images(model.graph)) {
       continue;

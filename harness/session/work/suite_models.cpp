@@ -14,6 +14,7 @@
 #include "harness/base/error.hpp"
 #include "harness/base/json_text.hpp"
 #include "harness/base/path_text.hpp"
+#include "harness/rewrite/gradient/training_step.hpp"
 #include "harness/rewrite/typed_graph.hpp"
 
 namespace plumb::session {
@@ -23,7 +24,8 @@ analysis::ModelInstance make_instance(const nlohmann::json& graph) {
   return {.model = graph.at("model").get<std::string>(),
           .batch = graph.at("batch").get<std::int64_t>(),
           .dtype = graph.at("dtype").get<std::string>(),
-          .dims = graph.at("dims").get<std::map<std::string, std::int64_t>>()};
+          .dims = graph.at("dims").get<std::map<std::string, std::int64_t>>(),
+          .training = graph.value("training", std::string())};
 }
 
 /// Returns a digest of what a graph computes and how it is wired: keys and edges, without names.
@@ -58,6 +60,17 @@ std::optional<std::int64_t> first_extent(const model::Graph& graph) {
   return std::nullopt;
 }
 
+/// Returns one step of a model's training. Throws Error{kUser} for an unknown optimiser.
+model::Graph step_of(const model::Graph& graph, const std::string& training) {
+  const auto kind = rewrite::parse_optimizer(training);
+  if (!kind) {
+    throw Error(Error::Kind::kUser,
+                fmt::format("'{}' is no optimiser of this version: use sgd, adam or adamw",
+                            training.substr(0, 64)));
+  }
+  return rewrite::training_step(graph, {}, rewrite::standard_optimizer(*kind)).training.graph;
+}
+
 void log_notes(const PlannedModel& model) {
   for (const std::string& note : model.graph.notes) {
     spdlog::warn("model '{}': {}", model.instance.model, note);
@@ -80,11 +93,16 @@ PlannedModel load_model(const ModelSource& source, const suite::ResolvedSuite::M
   (model.open_batch ? options.open_batch : options.batch) = model.batch;
   const model::Graph graph =
       load_graph(source, model.path ? model.path->string() : model.name, options);
-  analysis::ModelInstance instance{model.name, model.batch, model.dtype, model.dims};
+  analysis::ModelInstance instance{
+      model.name, model.batch, model.dtype, model.dims, model.training};
   if (model.open_batch) {
     instance.batch = first_extent(graph).value_or(model.batch);
   }
-  return {std::move(instance), rewrite::typed_graph(graph, model.dtype)};
+  model::Graph typed = rewrite::typed_graph(graph, model.dtype);
+  if (!model.training.empty()) {
+    typed = step_of(typed, model.training);
+  }
+  return {std::move(instance), std::move(typed)};
 }
 
 std::vector<PlannedModel> prepare_models(const ModelSource& source, suite::ResolvedSuite& suite) {
@@ -166,6 +184,9 @@ std::string suite_for_store(const suite::ResolvedSuite& suite,
                       {"dims", instance.dims},
                       {"scenarios", scenario_texts(suite.models[i].scenarios)},
                       {"digest", compute_digest(models[i].graph)}});
+    if (!instance.training.empty()) {
+      graphs.back()["training"] = instance.training;
+    }
   }
   return json_text(document);
 }
@@ -242,6 +263,7 @@ std::vector<PlannedModel> models_of_run(const ModelSource& source, const results
     model.batch = instance.batch;
     model.dtype = instance.dtype;
     model.dims = instance.dims;
+    model.training = instance.training;
     if (entry.at("path").is_string()) {
       model.path = path_from_text(entry.at("path").get<std::string>());
     }
@@ -281,6 +303,7 @@ worker::ExecuteRequest make_execute_request(const ModelSource& source,
   worker::ExecuteRequest request;
   request.name = model.name;
   request.dtype = model.dtype;
+  request.training = model.training;
   if (model.path) {
     request.path = std::filesystem::absolute(*model.path);
     request.code = model.code;

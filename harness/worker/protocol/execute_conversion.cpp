@@ -119,6 +119,9 @@ protocol::ExecuteRequest to_protocol(const ExecuteRequest& request) {
     *message.add_modes() = mode_message(mode);
   }
   message.set_dtype(request.dtype);
+  if (!request.training.empty()) {
+    message.set_training(request.training);
+  }
   *message.mutable_sampling() = to_protocol(request.sampling);
   message.set_seed(request.seed);
   message.set_disturbed_attempts(request.disturbed_attempts);
@@ -157,6 +160,7 @@ ExecuteRequest from_protocol(const protocol::ExecuteRequest& message) {
     request.modes.push_back(mode_request_from(mode));
   }
   request.dtype = dtype_from(message.dtype());
+  request.training = message.training();
   request.sampling = from_protocol(message.sampling());
   request.seed = message.seed();
   request.disturbed_attempts =

@@ -92,6 +92,14 @@ std::string measured_cell(const analysis::ModeSummary& mode) {
 void write_summary_of(const analysis::ModelBounds& model, std::ostream& out) {
   const analysis::ModelSummary summary = summarize(model);
   out << header_of(model) << "  " << sentence_of(summary) << '\n';
+  const auto update =
+      std::find_if(model.bounds.begin(), model.bounds.end(), [](const analysis::Bound& bound) {
+        return bound.kind == "hardware_update" && bound.complete;
+      });
+  if (update != model.bounds.end()) {
+    out << fmt::format("  at least {} of it to update the weights, bound by memory\n",
+                       time_text(update->seconds));
+  }
   AlignedTable table(
       {{"  mode"}, {"bound", true}, {"predicted", true}, {"measured", true}, {"gap", true}});
   for (const analysis::ModeSummary& mode : summary.modes) {

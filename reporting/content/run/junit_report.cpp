@@ -76,8 +76,9 @@ std::string test_case(const analysis::ModelReport& model,
                       Counts& counts) {
   const model::Layer& layer = model.graph.layers[step.layers.front()];
   const std::string name = escape_xml(layer.name.empty() ? layer.onnx_op : layer.name);
-  const std::string head = fmt::format(
-      "    <testcase classname=\"{}\" name=\"{}\"", escape_xml(model.bounds.instance.model), name);
+  const std::string head = fmt::format("    <testcase classname=\"{}\" name=\"{}\"",
+                                       escape_xml(full_name(model.bounds.instance)),
+                                       name);
   const std::string key =
       fmt::format("      <properties><property name=\"key\" value=\"{}\"/></properties>\n",
                   escape_xml(step.key.text));

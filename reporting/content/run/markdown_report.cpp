@@ -57,7 +57,7 @@ std::string overview(const analysis::RunReport& report) {
       break;
     }
     ++listed;
-    std::string name = markdown_cell(b.instance.model);
+    std::string name = markdown_cell(full_name(b.instance));
     for (const auto& [axis, extent] : b.instance.dims) {
       name += fmt::format(", {} {}", markdown_cell(axis), extent);
     }

@@ -42,7 +42,7 @@ void write_csv_report(const analysis::RunReport& report, std::ostream& out) {
     const analysis::ModelInstance& instance = model.bounds.instance;
     for (const model::Layer& layer : model.graph.layers) {
       if (layer.role == model::Layer::Role::kCompute) {
-        write_layer({instance.model,
+        write_layer({full_name(instance),
                      std::to_string(instance.batch),
                      instance.dtype,
                      layer.name,

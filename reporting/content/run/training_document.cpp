@@ -3,9 +3,9 @@
 
 #include <fmt/format.h>
 
-#include <array>
 #include <ostream>
 #include <string_view>
+#include <vector>
 
 #include "reporting/content/run/json_documents.hpp"
 #include "reporting/document/aligned_table.hpp"
@@ -22,7 +22,8 @@ struct Phase {
   Bytes bytes;
 };
 
-std::array<Phase, 3> phases_of(const rewrite::TrainingGraph& training) {
+std::vector<Phase> phases_of(const ShownStep& step) {
+  const rewrite::TrainingGraph& training = step.training;
   const auto phase = [&](std::string_view name, model::LayerId from, model::LayerId to) {
     model::Graph part;
     Phase result{name, {}, {}};
@@ -35,9 +36,15 @@ std::array<Phase, 3> phases_of(const rewrite::TrainingGraph& training) {
     result.totals = model::totals(part);
     return result;
   };
-  return {phase("forward", 0, training.first_loss_layer),
-          phase("loss", training.first_loss_layer, training.first_backward_layer),
-          phase("backward", training.first_backward_layer, training.graph.layers.size())};
+  const model::LayerId end = training.graph.layers.size();
+  const model::LayerId update = step.optimizer ? step.first_update_layer : end;
+  std::vector<Phase> phases{phase("forward", 0, training.first_loss_layer),
+                            phase("loss", training.first_loss_layer, training.first_backward_layer),
+                            phase("backward", training.first_backward_layer, update)};
+  if (step.optimizer) {
+    phases.push_back(phase("update", update, end));
+  }
+  return phases;
 }
 
 analysis::Json names_of(const rewrite::TrainingGraph& training,
@@ -49,11 +56,15 @@ analysis::Json names_of(const rewrite::TrainingGraph& training,
   return names;
 }
 
-analysis::Json training_document(const rewrite::TrainingGraph& training, rewrite::Loss loss) {
+analysis::Json training_document(const ShownStep& step) {
+  const rewrite::TrainingGraph& training = step.training;
   analysis::Json result = model_document(training.graph);
-  result["loss"] = rewrite::to_text(loss);
+  result["loss"] = rewrite::to_text(step.loss);
+  if (step.optimizer) {
+    result["optimizer"] = rewrite::to_text(*step.optimizer);
+  }
   result["phases"] = analysis::Json::array();
-  for (const Phase& phase : phases_of(training)) {
+  for (const Phase& phase : phases_of(step)) {
     result["phases"].push_back({{"name", phase.name},
                                 {"layers", phase.totals.layers},
                                 {"unique_layers", phase.totals.unique_layers},
@@ -74,22 +85,22 @@ analysis::Json training_document(const rewrite::TrainingGraph& training, rewrite
 
 }  // namespace
 
-void write_training(const rewrite::TrainingGraph& training,
-                    rewrite::Loss loss,
-                    OutputMode style,
-                    std::ostream& out) {
+void write_training(const ShownStep& step, OutputMode style, std::ostream& out) {
   if (style == OutputMode::kJson) {
-    return write_json(training_document(training, loss), out);
+    return write_json(training_document(step), out);
   }
-  out << fmt::format("{}  one step of training, {}: {} gradients of {} parameters ({})\n",
+  const rewrite::TrainingGraph& training = step.training;
+  out << fmt::format("{}  one step of training, {}{}{}: {} gradients of {} parameters ({})\n",
                      sanitize_utf8(training.graph.name),
-                     rewrite::to_text(loss),
+                     rewrite::to_text(step.loss),
+                     step.optimizer ? " by " : "",
+                     step.optimizer ? rewrite::to_text(*step.optimizer) : "",
                      training.gradients.size(),
                      count_text(static_cast<double>(training.graph.parameters)),
                      bytes_text(training.graph.weight_bytes));
   AlignedTable table(
       {{"phase"}, {"layers", true}, {"unique", true}, {"MACs", true}, {"bytes", true}});
-  for (const Phase& phase : phases_of(training)) {
+  for (const Phase& phase : phases_of(step)) {
     table.add({std::string(phase.name),
                std::to_string(phase.totals.layers),
                std::to_string(phase.totals.unique_layers),

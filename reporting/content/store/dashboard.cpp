@@ -106,6 +106,9 @@ analysis::Json model_json(const SuiteMetrics& suite, const analysis::ModelInstan
   for (const auto& [name, extent] : instance.dims) {
     model["dims"][name] = extent;
   }
+  if (!instance.training.empty()) {
+    model["training"] = instance.training;
+  }
   return model;
 }
 

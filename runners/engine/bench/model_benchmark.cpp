@@ -16,9 +16,11 @@
 #include "runners/engine/bench/candidate.hpp"
 #include "runners/engine/bench/program_region.hpp"
 #include "runners/engine/bench/verification.hpp"
+#include "runners/engine/exec/finite_check.hpp"
 #include "runners/engine/exec/memory_limit.hpp"
 #include "runners/engine/exec/output_difference.hpp"
 #include "runners/engine/exec/reference_comparison.hpp"
+#include "runners/engine/number_formats.hpp"
 
 namespace plumb::engine {
 namespace {
@@ -126,7 +128,7 @@ void ModelBenchmark::finish(const RequestedModel& model, std::size_t index) {
   row.output_hash = output_hash(mode.ready.outputs);
   check(model, mode);
   if (row.outcome.ok()) {
-    compare(mode);
+    compare(model, mode);
   }
   mode.ready.outputs.clear();
 }
@@ -150,7 +152,7 @@ void ModelBenchmark::check(const RequestedModel& model, Mode& mode) {
   }
 }
 
-void ModelBenchmark::compare(Mode& mode) {
+void ModelBenchmark::compare(const RequestedModel& model, Mode& mode) {
   if (&mode == &modes_.front()) {
     expected_ = mode.ready.outputs;
     return;
@@ -158,7 +160,7 @@ void ModelBenchmark::compare(Mode& mode) {
   if (expected_.empty()) {
     return;  // nothing to compare with
   }
-  const double error = largest_difference(mode.ready.outputs, expected_);
+  const double error = model.difference(mode.ready.outputs, expected_);
   mode.execution.row.maximum_error = error;
   const double most = tolerated_difference(
       mode.ready.outputs,
@@ -332,8 +334,25 @@ void ModelBenchmark::time(std::size_t first,
       modes_[i].execution.layers = profiles[i - first].layers(timing_.floor().at(1));
       modes_[i].execution.in_context = profiles[i - first].in_context(timing_.floor().at(1));
     }
+    check_loss(modes_[i]);
     look_at(modes_[i]);
     modes_[i].ready = {};
+  }
+}
+
+void ModelBenchmark::check_loss(Mode& mode) const {
+  results::Measurement& row = mode.execution.row;
+  if (request_.training.empty() || !row.outcome.timed()) {
+    return;
+  }
+  const model::Tensor loss = mode.ready.prepared.program->outputs(0).at(0);
+  if (first_not_finite(loss.type.dtype, loss.data)) {
+    row.outcome = {
+        results::Outcome::Kind::kWrongResult,
+        fmt::format("after the steps that were timed the loss is {}: the rate of '{}' is "
+                    "too high for these weights",
+                    number_at(loss, 0),
+                    request_.training)};
   }
 }
 

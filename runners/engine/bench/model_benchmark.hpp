@@ -51,7 +51,7 @@ class ModelBenchmark {
   /// that is affordable.
   void check(const RequestedModel& model, Mode& mode);
   /// Compares a mode's outputs with the first mode's.
-  void compare(Mode& mode);
+  void compare(const RequestedModel& model, Mode& mode);
   /// Times one block of executions of a mode, again on a disturbed host, and adds it to the others.
   void add_repeatable_block(Mode& mode,
                             measure::TimedRegion& region,
@@ -71,6 +71,8 @@ class ModelBenchmark {
   static void sum_up(Mode& mode);
   void report_share(double share, const worker::ExecuteReport& report);
   void look_at(Mode& mode);
+  /// Fails a mode of training whose loss is no finite number after the steps that were timed.
+  void check_loss(Mode& mode) const;
   [[nodiscard]] bool fit_together() const;
   [[nodiscard]] std::size_t samples_in_round() const;
 

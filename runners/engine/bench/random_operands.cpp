@@ -89,6 +89,10 @@ Role role_of(const model::LayerSpec& spec, std::size_t operand) {
       operand == 4) {
     return Role::kPositive;
   }
+  if (spec.op == "adam") {  // the second moment and the steps
+    constexpr std::size_t kOperands = 5;
+    return operand % kOperands >= 3 ? Role::kPositive : Role::kSigned;
+  }
   if (spec.op == "eltwise_backward" && operand == 1) {
     return role_of_eltwise(spec.text("fn"));
   }

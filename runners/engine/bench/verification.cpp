@@ -244,7 +244,7 @@ std::int64_t reduction_length(const model::LayerSpec& spec) {
   if (spec.op == "conv_backward_weights") {
     return extents(x, 0) / std::max<std::int64_t>(1, x.dims.at(1));
   }
-  if (spec.op == "batch_norm_backward") {
+  if (spec.op == "batch_norm_backward" || spec.op == "batch_norm_training") {
     return extents(x, 0) / std::max<std::int64_t>(1, x.dims.at(1));
   }
   if (spec.op == "gemm_bias_gradient") {  // the bias' sums may be the longer ones

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "harness/base/error.hpp"
 #include "runners/engine/number_formats.hpp"
@@ -37,6 +38,35 @@ double largest_difference(std::span<const model::Tensor> outputs,
       largest = std::max(largest, std::abs(ours(outputs[index].data.data(), i) - wanted));
     }
     worst = std::max(worst, magnitude > 0.0 ? largest / magnitude : largest);
+  }
+  return worst;
+}
+
+double largest_distance(std::span<const model::Tensor> outputs,
+                        std::span<const model::Tensor> expected,
+                        std::span<const std::size_t> kinds) {
+  PLUMB_CHECK(outputs.size() == expected.size() && outputs.size() == kinds.size());
+  struct Squares {
+    double difference = 0.0;
+    double size = 0.0;
+  };
+  std::map<std::size_t, Squares> squares;
+  for (std::size_t index = 0; index < outputs.size(); ++index) {
+    const ElementReader ours = reader_of(outputs[index].type.dtype);
+    const ElementReader theirs = reader_of(expected[index].type.dtype);
+    Squares& sums = squares[kinds[index]];
+    const auto count = static_cast<std::size_t>(element_count(expected[index].type));
+    for (std::size_t i = 0; i < count; ++i) {
+      const double wanted = theirs(expected[index].data.data(), i);
+      const double difference = ours(outputs[index].data.data(), i) - wanted;
+      sums.difference += difference * difference;
+      sums.size += wanted * wanted;
+    }
+  }
+  double worst = 0.0;
+  for (const auto& [kind, sums] : squares) {
+    const double distance = std::sqrt(sums.difference / (sums.size > 0.0 ? sums.size : 1.0));
+    worst = distance <= worst ? worst : distance;  // also what is not a number
   }
   return worst;
 }

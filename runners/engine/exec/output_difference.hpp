@@ -14,6 +14,14 @@ namespace plumb::engine {
 [[nodiscard]] double largest_difference(std::span<const model::Tensor> outputs,
                                         std::span<const model::Tensor> expected);
 
+/// Returns the largest distance of outputs of one kind, relative to the norm of the expected ones.
+///
+/// `kinds` has a number for each output. So a gradient that is zero but for rounding, as that of a
+/// bias before a normalisation, is compared with the size of all gradients.
+[[nodiscard]] double largest_distance(std::span<const model::Tensor> outputs,
+                                      std::span<const model::Tensor> expected,
+                                      std::span<const std::size_t> kinds);
+
 /// Returns the largest difference from the reference of the same graph that counts as rounding. It
 /// is 2e-4 where all is f32 or wider, 0.3 with 8-bit integers, and 0.1 otherwise. The reference
 /// rounds where the graph does, so that a deep model's own rounding is not in it.

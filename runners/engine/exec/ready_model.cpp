@@ -46,6 +46,19 @@ results::Outcome with_own_plan(const results::ExecutionMode& mode) {
                       to_text(mode))};
 }
 
+/// Returns why a step of training has no such mode.
+results::Outcome mode_of_step(const worker::Backend& backend, const results::ExecutionMode& mode) {
+  if (backend.plans_models()) {
+    return {results::Outcome::Kind::kUnsupported,
+            "this runtime executes no step of training: its interface is that of inference"};
+  }
+  if (!mode.other_type().empty()) {
+    return {results::Outcome::Kind::kUnsupported,
+            fmt::format("a step of training is executed in f32, not yet in {}", mode.other_type())};
+  }
+  return {};
+}
+
 /// Returns why a backend did not divide a batch as the request says.
 results::Outcome find_undivided(const worker::ModeRequest& request,
                                 const std::vector<std::string>& executed) {
@@ -100,6 +113,12 @@ ReadyModel prepare_mode(worker::Backend& backend,
                         const RequestedModel& model,
                         const worker::ModeRequest& mode) {
   ReadyModel ready;
+  if (model.step() != nullptr) {
+    ready.outcome = mode_of_step(backend, mode.mode);
+    if (!ready.outcome.ok()) {
+      return ready;
+    }
+  }
   if (backend.plans_models()) {
     ready.outcome = with_own_plan(mode.mode);
     if (!ready.outcome.ok()) {

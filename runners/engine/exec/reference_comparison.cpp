@@ -33,7 +33,7 @@ std::optional<ReferenceComparison> compare_with_reference(const RequestedModel& 
   if (!reference_model_outputs(fused.graph, values, expected).ok()) {
     return std::nullopt;
   }
-  return ReferenceComparison{largest_difference(ready.outputs, expected),
+  return ReferenceComparison{model.difference(ready.outputs, expected),
                              tolerated_by_reference(fused.graph)};
 }
 

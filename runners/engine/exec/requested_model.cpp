@@ -14,7 +14,9 @@
 #include "runners/engine/exec/channel_folding.hpp"
 #include "runners/engine/exec/constant_folding.hpp"
 #include "runners/engine/exec/model_inputs.hpp"
+#include "runners/engine/exec/output_difference.hpp"
 #include "runners/engine/exec/reference_model.hpp"
+#include "runners/engine/exec/step_inputs.hpp"
 #include "runners/engine/number_formats.hpp"
 
 namespace plumb::engine {
@@ -38,6 +40,23 @@ std::filesystem::path folder_of(const worker::ExecuteRequest& request) {
   return request.model.empty() ? request.path.parent_path() : std::filesystem::path();
 }
 
+/// Makes the step of training that a request asks for.
+std::optional<rewrite::TrainingStep> step_of(const worker::ExecuteRequest& request,
+                                             const model::Graph& graph) {
+  if (request.training.empty()) {
+    return std::nullopt;
+  }
+  const auto kind = rewrite::parse_optimizer(request.training);
+  if (!kind || request.dtype != to_text(model::DataType::kF32)) {
+    throw Error(Error::Kind::kUser,
+                fmt::format("training by '{}' in {} is asked for: it is executed in f32, by sgd, "
+                            "adam or adamw",
+                            request.training.substr(0, 64),
+                            request.dtype));
+  }
+  return rewrite::training_step(graph, {}, rewrite::standard_optimizer(*kind));
+}
+
 model::ReadOptions options_of(const worker::ExecuteRequest& request) {
   return {.batch = request.batch, .dims = request.dims, .rebatch = request.rebatch};
 }
@@ -50,6 +69,7 @@ RequestedModel::RequestedModel(const worker::ExecuteRequest& request)
   request_.model.shrink_to_fit();
   file_graph_ = model::read_graph(*file_, options_of(request), folder_of(request));
   graph_ = rewrite::typed_graph(file_graph_, request.dtype);
+  step_ = step_of(request, graph_);
 }
 
 RequestedModel::~RequestedModel() = default;
@@ -63,10 +83,19 @@ void RequestedModel::fill() {
   for (std::size_t i = 0; i < file_graph_.inputs.size(); ++i) {
     values_.insert_or_assign(file_graph_.inputs[i], inputs_[i]);
   }
+  if (step_) {
+    add_step_inputs(*step_, request_.seed, values_);
+  }
 }
 
 std::vector<model::Tensor> RequestedModel::make_inputs(std::uint64_t seed) const {
   return model_inputs(file_graph_, seed);
+}
+
+double RequestedModel::difference(std::span<const model::Tensor> outputs,
+                                  std::span<const model::Tensor> expected) const {
+  return step_ ? largest_distance(outputs, expected, step_->kinds)
+               : largest_difference(outputs, expected);
 }
 
 results::Outcome RequestedModel::operands(const rewrite::FusedGraph& graph,

@@ -3,12 +3,15 @@
 
 #include <map>
 #include <memory>
+#include <optional>
+#include <span>
 #include <vector>
 
 #include "harness/model/graph/graph.hpp"
 #include "harness/model/key/tensor.hpp"
 #include "harness/results/outcome.hpp"
 #include "harness/rewrite/fused_graph.hpp"
+#include "harness/rewrite/gradient/training_step.hpp"
 #include "harness/worker/protocol/execute_request.hpp"
 #include "runners/engine/exec/quantized_constants.hpp"
 
@@ -29,8 +32,10 @@ class RequestedModel {
   RequestedModel(RequestedModel&&) = delete;
   RequestedModel& operator=(RequestedModel&&) = delete;
 
-  /// Returns the graph in the type that the request asks for.
-  [[nodiscard]] const model::Graph& graph() const { return graph_; }
+  /// Returns the graph in the type that the request asks for, or a step of its training.
+  [[nodiscard]] const model::Graph& graph() const { return step_ ? step_->training.graph : graph_; }
+  /// Returns the step of training that graph() is. Null: it is the model.
+  [[nodiscard]] const rewrite::TrainingStep* step() const { return step_ ? &*step_ : nullptr; }
 
   /// Makes the inputs and fills the weights, and computes the values that depend on weights alone.
   /// Weights without data come from the request's seed, as in `plumb model export --weights`. May
@@ -42,6 +47,11 @@ class RequestedModel {
 
   /// Makes inputs in the same way from another seed.
   [[nodiscard]] std::vector<model::Tensor> make_inputs(std::uint64_t seed) const;
+
+  /// Returns how far outputs of the model are from the expected ones: largest_difference(), or for
+  /// a step of training largest_distance().
+  [[nodiscard]] double difference(std::span<const model::Tensor> outputs,
+                                  std::span<const model::Tensor> expected) const;
 
   /// Collects inputs and constants in the types and order that a program wants.
   ///
@@ -58,6 +68,7 @@ class RequestedModel {
   std::unique_ptr<onnx::ModelProto> file_;
   model::Graph file_graph_;  // as written
   model::Graph graph_;
+  std::optional<rewrite::TrainingStep> step_;
   std::map<model::ValueId, model::Tensor> values_;  // constants and inputs, in the file's types
   std::vector<model::Tensor> inputs_;
 };

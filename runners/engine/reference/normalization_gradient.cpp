@@ -70,6 +70,30 @@ void require_shapes(const model::LayerSpec& spec,
 
 }  // namespace
 
+std::vector<Numbers> batch_normalization_of_batch(const model::LayerSpec& spec, Operands operands) {
+  const Numbers& x = operands[0];
+  std::vector<Numbers> results{x, zeros_like_output(spec, 1), zeros_like_output(spec, 2)};
+  std::vector<double>& mean = results[1].values;
+  std::vector<double>& variance = results[2].values;
+  const auto plane = static_cast<std::size_t>(product(x.dims, 2, x.dims.size()));
+  const auto channel = [&](std::size_t i) { return i / plane % mean.size(); };
+  const double count = static_cast<double>(x.values.size()) / static_cast<double>(mean.size());
+  for (std::size_t i = 0; i < x.values.size(); ++i) {
+    mean[channel(i)] += x.values[i] / count;
+  }
+  for (std::size_t i = 0; i < x.values.size(); ++i) {
+    const double distance = x.values[i] - mean[channel(i)];
+    variance[channel(i)] += distance * distance / count;
+  }
+  for (std::size_t i = 0; i < x.values.size(); ++i) {
+    const std::size_t c = channel(i);
+    results[0].values[i] = (x.values[i] - mean[c]) / std::sqrt(variance[c] + spec.real("epsilon")) *
+                               operands[1].values[c] +
+                           operands[2].values[c];
+  }
+  return results;
+}
+
 std::vector<Numbers> batch_normalization_gradient(const model::LayerSpec& spec, Operands operands) {
   const Dims& x = operands[kData].dims;
   require(x.size() >= 2, spec, "x has no channel axis");

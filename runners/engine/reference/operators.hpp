@@ -40,10 +40,17 @@ void add_up_columns(const Numbers& result, Numbers& bias);
 [[nodiscard]] Numbers integer_matrix_product(const model::LayerSpec& spec, Operands operands);
 
 // normalization_gradient.cpp
+/// Normalizes each channel by its own mean and variance, which are the other results.
+[[nodiscard]] std::vector<Numbers> batch_normalization_of_batch(const model::LayerSpec& spec,
+                                                                Operands operands);
 [[nodiscard]] std::vector<Numbers> batch_normalization_gradient(const model::LayerSpec& spec,
                                                                 Operands operands);
 [[nodiscard]] std::vector<Numbers> layer_normalization_gradient(const model::LayerSpec& spec,
                                                                 Operands operands);
+
+// update.cpp
+/// Computes new weights and states by an optimiser's rule, tensor after tensor.
+[[nodiscard]] std::vector<Numbers> updated_weights(const model::LayerSpec& spec, Operands operands);
 
 // normalization.cpp
 [[nodiscard]] Numbers batch_normalization(const model::LayerSpec& spec, Operands operands);
@@ -57,8 +64,6 @@ void add_up_columns(const Numbers& result, Numbers& bias);
 [[nodiscard]] Numbers max_pooling(const model::LayerSpec& spec, Operands operands);
 [[nodiscard]] Numbers average_pooling(const model::LayerSpec& spec, Operands operands);
 [[nodiscard]] Numbers lp_pooling(const model::LayerSpec& spec, Operands operands);
-
-// pooling_gradient.cpp
 [[nodiscard]] Numbers max_pooling_gradient(const model::LayerSpec& spec, Operands operands);
 [[nodiscard]] Numbers gather_gradient(const model::LayerSpec& spec, Operands operands);
 [[nodiscard]] Numbers average_pooling_gradient(const model::LayerSpec& spec, Operands operands);

@@ -75,12 +75,15 @@ constexpr std::array kTable = std::to_array<Row>({
     {"gemm_bias_gradient", 2, nullptr, nullptr, reference::product_and_bias_gradient},
     {"eltwise_backward", 2, reference::elementwise_gradient},
     {"softmax_backward", 2, reference::softmax_gradient},
+    {"batch_norm_training", 3, nullptr, nullptr, reference::batch_normalization_of_batch},
     {"batch_norm_backward", 5, nullptr, nullptr, reference::batch_normalization_gradient},
     {"layer_norm_backward", 5, nullptr, nullptr, reference::layer_normalization_gradient},
     {"attention_backward", 6, nullptr, nullptr, reference::attention_gradient},
     {"max_pool_backward", 2, reference::max_pooling_gradient},
     {"gather_backward", 2, reference::gather_gradient},
     {"average_pool_backward", 1, reference::average_pooling_gradient},
+    {"sgd", 2, nullptr, nullptr, reference::updated_weights},
+    {"adam", 5, nullptr, nullptr, reference::updated_weights},
 });
 
 const Row* find_row(std::string_view op) {

@@ -25,6 +25,7 @@ struct Buffer {
   enum class Role { kInput, kOutput, kIntermediate };
   Role role = Role::kInput;
   std::size_t operand = 0;  ///< index into the spec's inputs or outputs
+  bool updated = false;     ///< an input that the plan also writes: an output takes its place
   bool weight = false;      ///< a constant operand: each slot has its own, and it may be prepacked
   dnnl::memory::desc view;  ///< the dense operand in the primitive's dimensions
   dnnl::memory::desc

@@ -56,6 +56,9 @@ void offer_product_gradient(const model::LayerSpec& spec, const Device& device, 
 [[nodiscard]] bool has_gradient_steps(const model::LayerSpec& spec);
 void offer_eltwise_gradient(const model::LayerSpec& spec, const Device& device, BuilderList& list);
 void offer_softmax_gradient(const model::LayerSpec& spec, const Device& device, BuilderList& list);
+void offer_batch_norm_training(const model::LayerSpec& spec,
+                               const Device& device,
+                               BuilderList& list);
 void offer_batch_norm_gradient(const model::LayerSpec& spec,
                                const Device& device,
                                BuilderList& list);
@@ -91,6 +94,7 @@ void copy_nearest(const model::LayerSpec& spec, const Device& device, BuilderLis
 void interpolate_resize(const model::LayerSpec& spec, const Device& device, BuilderList& list);
 void gather_rows(const model::LayerSpec& spec, const Device& device, BuilderList& list);
 void add_rows(const model::LayerSpec& spec, const Device& device, BuilderList& list);
+void update_weights(const model::LayerSpec& spec, const Device& device, BuilderList& list);
 void select_where(const model::LayerSpec& spec, const Device& device, BuilderList& list);
 void fold_reduce(const model::LayerSpec& spec, const Device& device, BuilderList& list);
 void find_extreme(const model::LayerSpec& spec, const Device& device, BuilderList& list);

@@ -113,6 +113,9 @@ class GraphPlanner {
   /// extents can describe them, and are made dense otherwise.
   ValueLayout viewed(const model::Layer& layer) {
     const model::ValueId value = operand_of(layer, 0);
+    if (replaced_.contains(value)) {
+      require_held(value);
+    }
     const model::TensorType& from = graph_.values[value].type;
     const model::TensorType& to = graph_.values[layer.outputs.at(0)].type;
     if (!held_.at(value).empty() && from.dtype == to.dtype && !to.dims.empty() &&
@@ -164,6 +167,9 @@ class GraphPlanner {
     for (std::size_t index = 0; index < part.outputs.size(); ++index) {
       const Buffer& buffer = part.buffers[part.outputs[index]];
       hold(layer, index, {map[part.outputs[index]], buffer.view, buffer.layout});
+      if (buffer.updated) {
+        replaced_.insert(operand_of(layer, buffer.operand));
+      }
     }
   }
 
@@ -355,6 +361,10 @@ class GraphPlanner {
   }
 
   void require_held(model::ValueId value) const {
+    if (replaced_.contains(value)) {
+      throw Unsupported(fmt::format("'{}' is read after another value took its place",
+                                    graph_.values[value].name));
+    }
     if (held_.at(value).empty()) {
       throw Unsupported(
           fmt::format("no executed layer computes the value '{}'", graph_.values[value].name));
@@ -381,6 +391,7 @@ class GraphPlanner {
   PlanBuilder builder_;
   std::vector<std::vector<ValueLayout>> held_;  // by value; first: as it was made
   std::set<const ExecutionPlan*> counted_;      // whose creation time is counted
+  std::set<model::ValueId> replaced_;           // whose bytes now are those of another value
 };
 
 }  // namespace

@@ -111,6 +111,9 @@ void PlanBuilder::add_part(const ExecutionPlan& part, const std::vector<std::siz
   const auto touch = [&](Touched& touched, std::size_t buffer) {
     const bool input = part.buffers[buffer].role == Buffer::Role::kInput;
     (input ? touched.read : touched.written).push_back(map[buffer]);
+    if (part.buffers[buffer].updated) {
+      touched.written.push_back(map[buffer]);
+    }
   };
   for (const Step& step : part.steps) {
     Touched touched;

@@ -67,11 +67,14 @@ constexpr std::array kFamilies = std::to_array<LayerFamily>({
     {"gemm_bias_gradient", offer_product_gradient, nullptr},
     {"eltwise_backward", offer_eltwise_gradient, nullptr},
     {"softmax_backward", offer_softmax_gradient, nullptr},
+    {"batch_norm_training", offer_batch_norm_training, nullptr},
     {"batch_norm_backward", offer_batch_norm_gradient, nullptr},
     {"layer_norm_backward", offer_layer_norm_gradient, nullptr},
     {"max_pool_backward", offer_max_pool_gradient, nullptr},
     {"gather_backward", nullptr, add_rows},
     {"average_pool_backward", offer_average_pool_gradient, nullptr},
+    {"sgd", nullptr, update_weights},
+    {"adam", nullptr, update_weights},
 });
 
 /// Runs one function of the table. Returns why it added nothing, or an empty text.

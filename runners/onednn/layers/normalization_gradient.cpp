@@ -13,6 +13,14 @@ using Dims = dnnl::memory::dims;
 
 constexpr unsigned kFlags = dnnl_use_scale | dnnl_use_shift;
 
+/// Throws Unsupported unless a parameter or statistic is f32.
+void check_f32(const model::TensorType& type) {
+  if (type.dtype != model::DataType::kF32) {
+    throw Unsupported(fmt::format("oneDNN has scale, statistics and their gradients in f32, not {}",
+                                  model::to_text(type.dtype)));
+  }
+}
+
 void check_normalization(const model::LayerSpec& spec) {
   bool complete = spec.inputs.size() == 5 && spec.outputs.size() == 3 && spec.epilogue.empty();
   for (std::size_t index = 0; complete && index < spec.inputs.size(); ++index) {
@@ -23,11 +31,7 @@ void check_normalization(const model::LayerSpec& spec) {
   }
   for (const model::TensorType& type :
        {*spec.inputs[2], *spec.inputs[3], *spec.inputs[4], spec.outputs[1], spec.outputs[2]}) {
-    if (type.dtype != model::DataType::kF32) {
-      throw Unsupported(
-          fmt::format("oneDNN has scale, statistics and their gradients in f32, not {}",
-                      model::to_text(type.dtype)));
-    }
+    check_f32(type);
   }
 }
 
@@ -48,6 +52,44 @@ std::vector<Argument> make_arguments(const model::LayerSpec& spec,
 }
 
 }  // namespace
+
+void offer_batch_norm_training(const model::LayerSpec& spec,
+                               const Device& device,
+                               BuilderList& list) {
+  const model::TensorType& x = spec.inputs.at(0).value();
+  if (!spec.epilogue.empty() || x.dims.size() < 2 || x.dims.size() > 5) {
+    throw Unsupported("oneDNN has batch_norm of 2 to 5 dimensions, here with nothing fused");
+  }
+  for (const model::TensorType& type :
+       {*spec.inputs[1], *spec.inputs[2], spec.outputs[1], spec.outputs[2]}) {
+    check_f32(type);
+  }
+  const auto channels = dense(model::DataType::kF32, Dims{x.dims[1]});
+  const dnnl::primitive_attr attributes = make_attributes(spec);
+  for (const Layout layout : given_layouts(x.dims.size())) {
+    const auto source = activation(x.dtype, x.dims, layout);
+    const auto result = activation(spec.outputs[0].dtype, x.dims, layout);
+    dnnl_primitive_desc_t first = nullptr;
+    const dnnl_status_t status = dnnl_batch_normalization_forward_primitive_desc_create(
+        &first,
+        device.engine.get(),
+        dnnl_forward_training,
+        source.get(),
+        result.get(),
+        static_cast<float>(spec.real("epsilon")),
+        kFlags,
+        attributes.get());
+    list.add_implementations(status,
+                             first,
+                             {input(spec, DNNL_ARG_SRC, 0, dense(x)),
+                              input(spec, DNNL_ARG_SCALE, 1, channels),
+                              input(spec, DNNL_ARG_SHIFT, 2, channels),
+                              output(DNNL_ARG_DST, 0, dense(spec.outputs[0])),
+                              output(DNNL_ARG_MEAN, 1, channels),
+                              output(DNNL_ARG_VARIANCE, 2, channels)},
+                             fmt::format("layout={}", to_text(layout)));
+  }
+}
 
 void offer_batch_norm_gradient(const model::LayerSpec& spec,
                                const Device& device,

@@ -13,7 +13,7 @@ from .layer_measurement import largest_difference, note_program, output_hash
 from .model_code import ModelCode
 from .onnx_model import RequestedModel
 from .channel import ChannelError
-from .outcome import WrongResult, is_timed, outcome_of
+from .outcome import Unsupported, WrongResult, is_timed, outcome_of
 
 MAX_ROUNDS = 32.0
 ROUNDS_OF_SLOW = 4.0  # of models for which more rounds do not fit
@@ -98,6 +98,8 @@ class ModelBenchmark:
         mode.execution.row.wall_seconds += self._timing.clock() - begin
 
     def _prepare(self, model, mode):
+        if self._request.training:
+            raise Unsupported("this runtime executes no step of training here: it gets models for inference")
         if self._code:
             mode.program = self._backend.prepare_code(self._code, model, mode.name)
         else:

@@ -4,9 +4,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "harness/analysis/bounds/hardware_bound.hpp"
+#include "harness/rewrite/gradient/training_step.hpp"
 #include "harness/rewrite/quantized_graph.hpp"
 #include "harness/rewrite/typed_graph.hpp"
 #include "tests/unit/analysis/row_builder.hpp"
@@ -218,6 +220,23 @@ TEST(Bounds, of_hardware_need_bytes_beyond_the_cache_or_operations) {
                   .seconds.count(),
               0.5e-3,
               1e-12);
+}
+
+TEST(Bounds, of_a_step_of_training_say_what_the_update_moves) {
+  rewrite::GraphSketch g;
+  const model::Graph model = g.build({g.matmul(g.input({8, 1024}), 1024)});
+  const model::Graph step = rewrite::training_step(model, {}, {}).training.graph;
+  results::Calibration calibration;
+  calibration.peak_f32 = FlopsPerSecond{1e15};
+  calibration.memory_bandwidth = BytesPerSecond{1'048'576.0 / 1e-3};
+  calibration.last_level_cache = Bytes{4 << 20};
+  const ModelBounds bounds = compute_bounds(kInstance, step, ResultSet({}, calibration));
+  // 4 MiB of weights: weights, gradient and momentum read, two of them written, less the cache.
+  EXPECT_NEAR(find(bounds, "hardware_update", "any").seconds.count(), 16e-3, 1e-9);
+  const ModelBounds inference = compute_bounds(kInstance, model, ResultSet({}, calibration));
+  EXPECT_TRUE(std::none_of(inference.bounds.begin(), inference.bounds.end(), [](const Bound& each) {
+    return each.kind == "hardware_update";
+  }));
 }
 
 // A product of 2^28 operations that takes 0.25 ms shows four times the peak of the calibration.

@@ -22,9 +22,19 @@ TEST(ModelInstance, differs_from_one_of_another_size) {
   EXPECT_NE(subject_of(one), subject_of(other));
 }
 
+TEST(ModelInstance, of_training_is_another_than_that_of_inference) {
+  const ModelInstance trained{.model = "lenet", .dims = {{"image", 28}}, .training = "adamw"};
+  EXPECT_EQ(to_text(trained, ", "), "lenet, batch 1, f32, image 28, training by adamw");
+  EXPECT_EQ(subject_of(trained), "lenet|1|f32|image=28|training=adamw");
+  EXPECT_EQ(full_name(trained), "lenet (training by adamw)");
+  EXPECT_EQ(full_name({"lenet"}), "lenet");
+}
+
 TEST(ModelInstance, is_parsed_from_its_subject) {
   for (const ModelInstance& each :
        {ModelInstance{"lenet"},
+        ModelInstance{.model = "lenet", .training = "sgd"},
+        ModelInstance{.model = "lenet|1|f32|training=sgd", .dims = {{"n", 2}}, .training = "adam"},
         ModelInstance{"bert-base", 8, "bf16", {{"sequence", 384}, {"layers", 2}}},
         ModelInstance{"a|b|1", 2, "f32", {{"input ids.1", 8}}}}) {
     const auto parsed = parse_subject(subject_of(each));

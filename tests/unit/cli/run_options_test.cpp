@@ -91,6 +91,13 @@ TEST(RunOptions, expands_batches_types_and_dimensions_of_own_models) {
   EXPECT_EQ(last.dims.at("sequence"), 384);
 }
 
+TEST(RunOptions, train_models_by_each_optimiser_that_is_named) {
+  const suite::ResolvedSuite suite = suite_of({"--model", "lenet", "--training", "none,sgd"});
+  ASSERT_THAT(suite.models, SizeIs(2));
+  EXPECT_EQ(suite.models[0].training, "");
+  EXPECT_EQ(suite.models[1].training, "sgd");
+}
+
 TEST(RunOptions, leaves_the_batch_open_where_nobody_asks_for_one) {
   EXPECT_TRUE(suite_of({"--model", "a.onnx"}).models.at(0).open_batch);
   EXPECT_FALSE(suite_of({"--model", "lenet"}).models.at(0).open_batch);

@@ -39,6 +39,14 @@ TEST(EnablingCommand, names_the_type_and_the_axes_of_a_model_without_a_suite) {
       "sequence=384 --mode fusion");
 }
 
+TEST(EnablingCommand, names_the_optimiser_of_a_step_of_training) {
+  results::RunHeader run;
+  run.command = {"plumb", "run", ""};
+  run.stack = "default";
+  EXPECT_EQ(enabling_command(run, {.model = "lenet", .batch = 8, .training = "sgd"}, "fusion"),
+            "plumb run --model lenet --batch 8 --training sgd --mode fusion");
+}
+
 TEST(EnablingCommand, names_the_code_that_a_model_was_exported_from) {
   results::RunHeader run;
   run.command = {"plumb", "run", ""};

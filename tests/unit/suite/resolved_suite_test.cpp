@@ -114,6 +114,33 @@ dtype = ["f32", "bf16"]
   EXPECT_EQ(suite.models[2].dtype, "bf16");
 }
 
+TEST(ResolvedSuite, trains_a_model_or_executes_it) {
+  const SuiteFolder folder;
+  const ResolvedSuite suite = resolved(folder, R"([defaults]
+training = "sgd"
+[[model]]
+name = "a"
+[[model]]
+name = "b"
+training = ["none", "adamw"]
+)");
+  ASSERT_EQ(suite.models.size(), 3U);
+  EXPECT_EQ(suite.models[0].training, "sgd");
+  EXPECT_EQ(suite.models[1].training, "");
+  EXPECT_EQ(suite.models[2].training, "adamw");
+  const auto models = nlohmann::json::parse(to_json(suite))["models"];
+  EXPECT_EQ(models[0]["training"], "sgd");
+  EXPECT_FALSE(models[1].contains("training"));  // as in suites of earlier versions
+}
+
+TEST(ResolvedSuite, trains_in_f32_and_under_no_load) {
+  const std::string model = "[[model]]\nname = \"a\"\n";
+  EXPECT_THAT(error_of(model + "training = \"sgd\"\ndtype = \"bf16\"\n"), HasSubstr("in f32"));
+  EXPECT_THAT(error_of(model + "training = \"sgd\"\nscenario = \"offline\"\n"),
+              HasSubstr("a scenario loads a model for inference"));
+  EXPECT_THAT(error_of(model + "training = \"lion\"\n"), HasSubstr("adamw"));
+}
+
 TEST(ResolvedSuite, expands_ranges_up_to_their_end) {
   EXPECT_THAT(extents("128"), ElementsAre(128));
   EXPECT_THAT(extents("{from = 1, to = 8}"), ElementsAre(1, 2, 4, 8));

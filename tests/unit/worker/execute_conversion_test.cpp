@@ -19,6 +19,7 @@ TEST(ExecuteConversion, carries_a_request) {
   request.rebatch = true;
   request.dims = {{"sequence", 128}, {"image", 224}};
   request.dtype = "tf32";
+  request.training = "adamw";
   request.modes = {{},
                    {{.best_variant = true, .fusion = true},
                     {{{3, 4}, {"v1:relu"}, {{"impl=a", Seconds(1e-3)}, {"impl=b", Seconds(2e-3)}}}},
@@ -40,6 +41,7 @@ TEST(ExecuteConversion, carries_a_request) {
   EXPECT_TRUE(read.in_turns);
   EXPECT_EQ(read.dims, request.dims);
   EXPECT_EQ(read.dtype, request.dtype);
+  EXPECT_EQ(read.training, request.training);
   ASSERT_EQ(read.modes.size(), 2U);
   EXPECT_EQ(read.modes[0].mode, results::ExecutionMode{});
   EXPECT_TRUE(read.modes[0].steps.empty());

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/model/key/update_layer.hpp"
+
+#include <fmt/ranges.h>
+
+#include "harness/model/key/shape_rules.hpp"
+
+namespace plumb::model {
+namespace {
+
+constexpr std::size_t kAdamStates = 3;  // first moment, second moment, steps
+constexpr std::size_t kAdamSteps = 2;
+
+std::size_t count_states(const LayerSpec& spec) {
+  return spec.op == "adam" ? kAdamStates : (spec.real("momentum") == 0.0 ? 0 : 1);
+}
+
+}  // namespace
+
+bool is_update(const LayerSpec& spec) {
+  return spec.op == "sgd" || spec.op == "adam";
+}
+
+UpdateShape::UpdateShape(const LayerSpec& spec)
+    : states_(count_states(spec)), tensors_(spec.inputs.size() / (states_ + 2)) {}
+
+double update_flops(const LayerSpec& spec) {
+  // sgd: decay 2, momentum 2, weights 2. adam: decay 2, first moment 3, second 4, weights 5.
+  const double momentum = spec.op == "sgd" && spec.real("momentum") != 0.0 ? 2.0 : 0.0;
+  const double decay = spec.real("decay") != 0.0 ? 2.0 : 0.0;
+  const double each = (spec.op == "adam" ? 12.0 : 2.0 + momentum) + decay;
+  const UpdateShape shape(spec);
+  double total = 0.0;
+  for (std::size_t tensor = 0; tensor < shape.tensors(); ++tensor) {
+    total += each * static_cast<double>(element_count(*spec.inputs[shape.weights(tensor)]));
+  }
+  return total;
+}
+
+namespace shape_rules {
+
+Dims update_dims(const LayerSpec& spec) {
+  for (const auto& [name, value] : spec.attributes) {
+    const auto* const number = std::get_if<double>(&value);
+    const bool below_one = name == "momentum" || name.starts_with("beta");
+    require(number == nullptr || (*number >= 0.0 && (!below_one || *number < 1.0)),
+            name.c_str(),
+            "a rate, a decay or epsilon is negative, or an average keeps more than all");
+  }
+  require(spec.epilogue.empty(), "epilogue", "nothing is fused to an update");
+  const UpdateShape shape(spec);
+  const std::size_t operands = shape.states() + 2;
+  require(shape.tensors() > 0 && spec.inputs.size() == shape.tensors() * operands,
+          "in",
+          "{} operands where each tensor has {}: weights, gradient and states",
+          spec.inputs.size(),
+          operands);
+  require(spec.outputs.size() == shape.tensors() * (shape.states() + 1),
+          "out",
+          "{} outputs where each tensor has {}: weights and states",
+          spec.outputs.size(),
+          shape.states() + 1);
+  for (std::size_t i = 0; i < spec.inputs.size(); ++i) {
+    require(spec.has_input(i), "in", "operand {} is missing", i);
+    const bool counts = spec.op == "adam" && i % operands == 2 + kAdamSteps;
+    const Dims& weights = dims(spec, shape.weights(i / operands));
+    require(dims(spec, i) == (counts ? Dims{1} : weights),
+            "in",
+            "operand {} is [{}] beside weights [{}]",
+            i,
+            fmt::join(dims(spec, i), ","),
+            fmt::join(weights, ","));
+  }
+  for (std::size_t i = 0; i < spec.outputs.size(); ++i) {
+    const TensorType& replaced = *spec.inputs[shape.replaced(i)];
+    require(spec.outputs[i].dims == replaced.dims && spec.outputs[i].dtype == replaced.dtype,
+            "out",
+            "output {} differs from operand {}, which it replaces",
+            i,
+            shape.replaced(i));
+  }
+  return dims(spec, 0);
+}
+
+}  // namespace shape_rules
+}  // namespace plumb::model

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+
+#include "harness/model/key/layer_spec.hpp"
+
+namespace plumb::model {
+
+/// Returns whether a layer updates weights by an optimiser's rule: `sgd` or `adam`.
+[[nodiscard]] bool is_update(const LayerSpec& spec);
+
+/// Places of one tensor's operands and results in an update of several tensors.
+///
+/// The operands of a tensor are its weights, their gradient and the optimiser's states. Its results
+/// are the new weights and the new states, each in place of the operand that it replaces.
+class UpdateShape {
+ public:
+  /// Reads the shape from a spec that check_spec() accepts.
+  explicit UpdateShape(const LayerSpec& spec);
+
+  [[nodiscard]] std::size_t states() const { return states_; }  ///< of each tensor
+  [[nodiscard]] std::size_t tensors() const { return tensors_; }
+  [[nodiscard]] std::size_t weights(std::size_t tensor) const { return tensor * (states_ + 2); }
+  [[nodiscard]] std::size_t gradient(std::size_t tensor) const { return weights(tensor) + 1; }
+  [[nodiscard]] std::size_t state(std::size_t tensor, std::size_t which) const {
+    return weights(tensor) + 2 + which;
+  }
+  /// Returns the operand in whose place a result is written.
+  [[nodiscard]] std::size_t replaced(std::size_t result) const {
+    const std::size_t which = result % (states_ + 1);
+    return which == 0 ? weights(result / (states_ + 1)) : state(result / (states_ + 1), which - 1);
+  }
+
+ private:
+  std::size_t states_;
+  std::size_t tensors_;
+};
+
+/// Counts the operations of an update.
+[[nodiscard]] double update_flops(const LayerSpec& spec);
+
+}  // namespace plumb::model

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <vector>
+
+#include "harness/rewrite/gradient/optimizer.hpp"
+#include "harness/rewrite/gradient/training_graph.hpp"
+
+namespace plumb::rewrite {
+
+/// Whole step of training as one graph: forward, loss, backward and the update of all weights.
+///
+/// Weights are inputs of the graph. New weights and states take the place of the old ones
+/// (model::UpdateShape), so that executing the graph again is the next step. The updates are its
+/// last layers.
+struct TrainingStep {
+  TrainingGraph training;  ///< outputs of its graph: the loss, all new weights, all new states
+  model::LayerId first_update_layer = 0;
+  std::vector<model::ValueId> states;  ///< inputs: zero before the first step
+  /// Of each output, a number that equals those of its kind: 0 is the loss, 1 are the weights.
+  std::vector<std::size_t> kinds;
+};
+
+/// Adds updates to a model's gradients. Throws Error{kUser} if a gradient is missing, with the
+/// layers at fault, and as training_graph().
+[[nodiscard]] TrainingStep training_step(const model::Graph& graph,
+                                         const TrainingChoice& choice,
+                                         const Optimizer& optimizer);
+
+}  // namespace plumb::rewrite

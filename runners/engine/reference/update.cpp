@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cmath>
+
+#include "harness/model/key/update_layer.hpp"
+#include "runners/engine/reference/operators.hpp"
+
+namespace plumb::engine::reference {
+namespace {
+
+/// One tensor with what its update reads and replaces.
+struct Tensor {
+  Numbers weights;
+  const Numbers& gradient;
+  std::vector<Numbers> states;
+};
+
+void descend(const model::LayerSpec& spec, Tensor& tensor) {
+  const double rate = spec.real("rate");
+  const double momentum = spec.real("momentum");
+  const double decay = spec.real("decay");
+  for (std::size_t i = 0; i < tensor.weights.values.size(); ++i) {
+    double& weight = tensor.weights.values[i];
+    double slope = tensor.gradient.values[i] + decay * weight;
+    if (!tensor.states.empty()) {
+      double& velocity = tensor.states[0].values[i];
+      velocity = momentum * velocity + slope;
+      slope = velocity;
+    }
+    weight -= rate * slope;
+  }
+}
+
+/// Kingma & Ba, "Adam", 2015, algorithm 1. With `decay_of=weights`: Loshchilov & Hutter, "Decoupled
+/// Weight Decay Regularization", 2019, algorithm 2.
+void adapt(const model::LayerSpec& spec, Tensor& tensor) {
+  const double beta1 = spec.real("beta1");
+  const double beta2 = spec.real("beta2");
+  const double rate = spec.real("rate");
+  const double decay = spec.real("decay");
+  const double epsilon = spec.real("epsilon");
+  const bool decays_weights = spec.text("decay_of") == "weights";
+  const double steps = ++tensor.states[2].values.at(0);
+  const double first_correction = 1.0 - std::pow(beta1, steps);
+  const double second_correction = 1.0 - std::pow(beta2, steps);
+  for (std::size_t i = 0; i < tensor.weights.values.size(); ++i) {
+    double& weight = tensor.weights.values[i];
+    const double slope = tensor.gradient.values[i] + (decays_weights ? 0.0 : decay * weight);
+    double& first = tensor.states[0].values[i];
+    double& second = tensor.states[1].values[i];
+    first = beta1 * first + (1.0 - beta1) * slope;
+    second = beta2 * second + (1.0 - beta2) * slope * slope;
+    weight *= decays_weights ? 1.0 - rate * decay : 1.0;
+    weight -= rate * (first / first_correction) / (std::sqrt(second / second_correction) + epsilon);
+  }
+}
+
+}  // namespace
+
+std::vector<Numbers> updated_weights(const model::LayerSpec& spec, Operands operands) {
+  const model::UpdateShape shape(spec);
+  std::vector<Numbers> results;
+  for (std::size_t t = 0; t < shape.tensors(); ++t) {
+    Tensor tensor{operands[shape.weights(t)], operands[shape.gradient(t)], {}};
+    for (std::size_t which = 0; which < shape.states(); ++which) {
+      tensor.states.push_back(operands[shape.state(t, which)]);
+    }
+    (spec.op == "sgd" ? descend : adapt)(spec, tensor);
+    results.push_back(std::move(tensor.weights));
+    for (Numbers& state : tensor.states) {
+      results.push_back(std::move(state));
+    }
+  }
+  return results;
+}
+
+}  // namespace plumb::engine::reference

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+// Steps of training, executed by oneDNN in f32: against PyTorch's optimisers, and that they learn.
+#include "harness/rewrite/gradient/training_step.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "harness/model/onnx/weight_stream.hpp"
+#include "runners/engine/exec/step_inputs.hpp"
+#include "runners/engine/number_formats.hpp"
+#include "runners/onednn/onednn_backend.hpp"
+#include "tests/unit/rewrite/graph_sketch.hpp"
+#include "tests/unit/rewrite/training_example.hpp"
+
+namespace plumb::rewrite {
+
+void PrintTo(Optimizer::Kind kind, std::ostream* out) {
+  *out << to_text(kind);
+}
+
+}  // namespace plumb::rewrite
+
+namespace plumb::onednn {
+namespace {
+
+using rewrite::Optimizer;
+using rewrite::TrainingStep;
+using Values = std::map<model::ValueId, model::Tensor>;
+
+/// Steps of one model, one after the other.
+class Steps {
+ public:
+  Steps(const TrainingStep& step, const Values& values, const worker::ModelOptions& options = {})
+      : step_(step), prepared_(backend_->prepare_model(step.training.graph, options)) {
+    if (!prepared_.outcome.ok()) {
+      ADD_FAILURE() << prepared_.outcome.reason;
+      return;
+    }
+    std::vector<model::Tensor> operands;
+    for (const model::ValueId id : prepared_.operands) {
+      operands.push_back(values.at(id));
+    }
+    prepared_.program->bind(0, operands, false);
+  }
+
+  /// Executes one step and returns the loss before it.
+  double next() {
+    prepared_.program->enqueue(0);
+    prepared_.program->synchronize();
+    outputs_ = prepared_.program->outputs(0);
+    return engine::number_at(outputs_.at(0), 0);
+  }
+
+  /// Returns the new weights, by their names in the graph.
+  [[nodiscard]] std::map<std::string, std::vector<double>> weights() const {
+    std::map<std::string, std::vector<double>> found;
+    for (std::size_t i = 0; i < step_.training.gradients.size(); ++i) {
+      const model::ValueId id = step_.training.gradients[i].parameter;
+      found[step_.training.graph.values[id].name] = engine::read_numbers(outputs_.at(1 + i));
+    }
+    return found;
+  }
+
+  [[nodiscard]] const worker::PreparedModel& prepared() const { return prepared_; }
+
+ private:
+  std::unique_ptr<worker::Backend> backend_ = make_onednn_backend();
+  const TrainingStep& step_;
+  worker::PreparedModel prepared_;
+  std::vector<model::Tensor> outputs_;
+};
+
+Optimizer optimizer_of(const std::string& name) {
+  if (name == "sgd") {
+    return {.rate = 0.01, .momentum = 0.0};
+  }
+  if (name == "sgd_momentum") {
+    return {.rate = 0.01, .momentum = 0.9, .decay = 1e-3};
+  }
+  const bool of_weights = name == "adamw";
+  return {.kind = of_weights ? Optimizer::Kind::kAdamw : Optimizer::Kind::kAdam,
+          .rate = 0.01,
+          .decay = of_weights ? 0.1 : 1e-3};
+}
+
+Values values_of(const rewrite::Example& example, const TrainingStep& step) {
+  Values values;
+  for (const auto& [id, numbers] : rewrite::numbers_of_example(example, step.training)) {
+    values[id] = engine::tensor_from(step.training.graph.values[id].type, numbers);
+  }
+  for (const model::ValueId state : step.states) {
+    std::fill(values.at(state).data.begin(), values.at(state).data.end(), std::byte{0});
+  }
+  return values;
+}
+
+double distance(const std::vector<double>& found, const std::vector<double>& expected) {
+  double difference = 0.0;
+  double size = 0.0;
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    difference += std::pow(found.at(i) - expected[i], 2);
+    size += std::pow(expected[i], 2);
+  }
+  return std::sqrt(difference / size);
+}
+
+TEST(TrainingSteps, ten_of_them_agree_with_pytorch) {
+  std::ifstream file(PLUMB_TRAINING_REFERENCES);
+  const nlohmann::json references = nlohmann::json::parse(file);
+  EXPECT_EQ(references.size(), 8U);
+  for (const auto& [name, reference] : references.items()) {
+    const std::string graph = name.substr(0, name.find('/'));
+    const auto example = std::find_if(
+        rewrite::examples().begin(), rewrite::examples().end(), [&](const rewrite::Example& each) {
+          return each.name == graph;
+        });
+    ASSERT_NE(example, rewrite::examples().end()) << name;
+    const TrainingStep step = rewrite::training_step(
+        example->build(), {.loss = example->loss}, optimizer_of(name.substr(name.find('/') + 1)));
+    Steps steps(step, values_of(*example, step));
+    const auto losses = reference.at("losses").get<std::vector<double>>();
+    ASSERT_EQ(losses.size(), 10U);
+    for (const double loss : losses) {
+      EXPECT_NEAR(steps.next(), loss, 1e-5 * std::max(1.0, std::fabs(loss))) << name;
+    }
+    for (const auto& [weight, numbers] : steps.weights()) {
+      const auto expected = reference.at("weights").at(weight).get<std::vector<double>>();
+      EXPECT_LE(distance(numbers, expected), 1e-4) << name << " " << weight;
+    }
+  }
+}
+
+/// Convolutional network of which 16 random images and their classes are to be learnt by heart.
+model::Graph toy() {
+  rewrite::GraphSketch sketch;
+  const auto x = sketch.input({16, 2, 6, 6});
+  const auto features = sketch.relu(sketch.batch_norm(sketch.conv(x, 8, 3)));
+  const auto flat = sketch.view(features, {16, 8 * 6 * 6});
+  return sketch.build({sketch.gemm(sketch.relu(sketch.gemm(flat, 16)), 4)});
+}
+
+/// Random numbers for a graph's inputs and weights, of sizes with which training begins at once.
+Values toy_values(const TrainingStep& step) {
+  const model::Graph& graph = step.training.graph;
+  Values values;
+  for (model::ValueId id = 0; id < graph.values.size(); ++id) {
+    const model::Value& value = graph.values[id];
+    if (!value.producer) {
+      model::WeightStream random = model::stream_of(id, "toy");
+      const double size = id == graph.inputs.front() ? 1.0 : 0.3;
+      std::vector<double> numbers(static_cast<std::size_t>(element_count(value.type)));
+      std::generate(numbers.begin(), numbers.end(), [&] { return size * random.normal(); });
+      values[id] = engine::tensor_from(value.type, numbers);
+    }
+  }
+  engine::add_step_inputs(step, 1, values);
+  return values;
+}
+
+class ToyProblem : public ::testing::TestWithParam<Optimizer::Kind> {};
+INSTANTIATE_TEST_SUITE_P(Optimizers,
+                         ToyProblem,
+                         ::testing::Values(Optimizer::Kind::kSgd,
+                                           Optimizer::Kind::kAdam,
+                                           Optimizer::Kind::kAdamw),
+                         [](const auto& each) { return std::string(to_text(each.param)); });
+
+TEST_P(ToyProblem, is_learnt) {
+  const TrainingStep step = rewrite::training_step(toy(), {}, {.kind = GetParam(), .rate = 0.02});
+  Steps steps(step, toy_values(step));
+  const double first = steps.next();
+  double last = first;
+  for (int i = 0; i < 60; ++i) {
+    last = steps.next();
+  }
+  EXPECT_GT(first, 0.9);  // of four classes it knows nothing
+  EXPECT_LT(last, 0.1 * first);
+}
+
+TEST(TrainingSteps, keep_no_second_copy_of_the_weights) {
+  const TrainingStep step = rewrite::training_step(toy(), {}, {});
+  const Steps steps(step, toy_values(step));
+  std::size_t outputs = 0;
+  for (const model::ValueId output : step.training.graph.outputs) {
+    outputs +=
+        static_cast<std::size_t>(model::byte_size(step.training.graph.values[output].type).value);
+  }
+  // Inputs, weights, momentum and gradients, and what the backward pass needs: without the outputs.
+  std::size_t inputs = 0;
+  for (const model::ValueId input : step.training.graph.inputs) {
+    inputs +=
+        static_cast<std::size_t>(model::byte_size(step.training.graph.values[input].type).value);
+  }
+  EXPECT_GT(outputs, inputs / 2);
+  const worker::ProgramFacts facts = steps.prepared().program->facts();
+  EXPECT_EQ(static_cast<std::size_t>(facts.activation_bytes.value), inputs);
+}
+
+TEST(TrainingSteps, a_weight_is_not_read_after_its_update) {
+  TrainingStep step = rewrite::training_step(toy(), {}, {});
+  model::Graph& graph = step.training.graph;
+  std::rotate(graph.layers.begin(), graph.layers.end() - 1, graph.layers.end());
+  for (model::LayerId id = 0; id < graph.layers.size(); ++id) {
+    for (const model::ValueId output : graph.layers[id].outputs) {
+      graph.values[output].producer = id;
+    }
+  }
+  // Its gradient comes from an input now, so that only the order of reading is at fault.
+  const model::ValueId gradient = graph.layers.front().inputs.at(1).value();
+  const model::ValueId given = graph.values.size();
+  graph.values.push_back({"given", graph.values[gradient].type, {}, {}});
+  graph.inputs.push_back(given);
+  graph.layers.front().inputs[1] = given;
+  const worker::PreparedModel prepared = make_onednn_backend()->prepare_model(graph, {});
+  EXPECT_EQ(prepared.outcome.kind, results::Outcome::Kind::kUnsupported);
+  EXPECT_THAT(prepared.outcome.reason, ::testing::HasSubstr("took its place"));
+}
+
+}  // namespace
+}  // namespace plumb::onednn

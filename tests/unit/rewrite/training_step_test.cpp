@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/rewrite/gradient/training_step.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <onnx/onnx_pb.h>
+
+#include <cstdint>
+#include <set>
+#include <vector>
+
+#include "harness/base/error.hpp"
+#include "harness/model/key/spec_check.hpp"
+#include "harness/model/onnx/onnx_reader.hpp"
+#include "harness/rewrite/fused_graph.hpp"
+#include "harness/rewrite/rewrite.hpp"
+#include "suites/zoo/zoo.hpp"
+#include "tests/unit/rewrite/graph_sketch.hpp"
+
+namespace plumb::rewrite {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::Contains;
+using ::testing::HasSubstr;
+using ::testing::SizeIs;
+using ::testing::StartsWith;
+
+/// Two matrices and their biases: 12, 3, 6 and 2 numbers.
+model::Graph two_products() {
+  GraphSketch sketch;
+  const auto hidden = sketch.relu(sketch.gemm(sketch.input({5, 4}), 3));
+  return sketch.build({sketch.gemm(hidden, 2)});
+}
+
+TrainingStep step_by(Optimizer::Kind kind) {
+  return training_step(two_products(), {}, standard_optimizer(kind));
+}
+
+TEST(TrainingStep, updates_each_weight_in_the_last_layers) {
+  const TrainingStep step = step_by(Optimizer::Kind::kSgd);
+  const model::Graph& graph = step.training.graph;
+  ASSERT_EQ(graph.layers.size(), step.first_update_layer + 4);
+  EXPECT_THAT(graph.layers[step.first_update_layer].key.text,
+              AllOf(StartsWith("v1:sgd;in=f32[12],f32[12],f32[12];out=f32[12],f32[12];"),
+                    HasSubstr("decay=0.0;momentum=0.9;rate=0.001")));
+  for (model::LayerId id = step.first_update_layer; id < graph.layers.size(); ++id) {
+    EXPECT_FALSE(model::check_spec(graph.layers[id].spec)) << graph.layers[id].key.text;
+    EXPECT_EQ(model::parse_key(graph.layers[id].key), graph.layers[id].spec);
+  }
+  EXPECT_THAT(graph.outputs, SizeIs(1 + 4 + 4));
+  EXPECT_THAT(step.kinds, ::testing::ElementsAre(0, 1, 1, 1, 1, 2, 2, 2, 2));
+}
+
+TEST(TrainingStep, weights_and_states_are_inputs_and_no_constants) {
+  const TrainingStep step = step_by(Optimizer::Kind::kAdam);
+  const model::Graph& graph = step.training.graph;
+  EXPECT_THAT(step.states, SizeIs(3 * 4));
+  for (const ParameterGradient& each : step.training.gradients) {
+    EXPECT_THAT(graph.inputs, Contains(each.parameter));
+    EXPECT_FALSE(graph.values[each.parameter].type.constant);
+  }
+  for (const model::ValueId state : step.states) {
+    EXPECT_THAT(graph.inputs, Contains(state));
+  }
+  EXPECT_EQ(std::set<model::ValueId>(graph.inputs.begin(), graph.inputs.end()).size(),
+            graph.inputs.size());
+}
+
+TEST(TrainingStep, decay_of_adamw_is_of_the_weights) {
+  const auto key_of = [](Optimizer::Kind kind) {
+    const TrainingStep step = step_by(kind);
+    return step.training.graph.layers[step.first_update_layer].key.text;
+  };
+  EXPECT_THAT(key_of(Optimizer::Kind::kAdam),
+              AllOf(HasSubstr("decay=0.0;"), HasSubstr("decay_of=gradient")));
+  EXPECT_THAT(key_of(Optimizer::Kind::kAdamw),
+              AllOf(HasSubstr("decay=0.01;"), HasSubstr("decay_of=weights")));
+}
+
+TEST(TrainingStep, without_momentum_there_is_no_state) {
+  const TrainingStep step = training_step(two_products(), {}, {.momentum = 0.0});
+  EXPECT_TRUE(step.states.empty());
+  EXPECT_THAT(step.training.graph.outputs, SizeIs(1 + 4));
+  EXPECT_THAT(step.training.graph.layers.back().key.text,
+              HasSubstr("sgd;in=f32[2],f32[2];out=f32[2];"));
+}
+
+TEST(TrainingStep, frozen_weights_are_left_alone) {
+  const TrainingStep step = training_step(two_products(), {.frozen = {1, 2}}, {});
+  EXPECT_THAT(step.training.gradients, SizeIs(2));
+  EXPECT_THAT(step.training.graph.layers, SizeIs(step.first_update_layer + 2));
+}
+
+TEST(TrainingStep, refuses_a_model_whose_gradients_are_not_all_known) {
+  GraphSketch sketch;
+  const auto rounded = sketch.eltwise(sketch.gemm(sketch.input({2, 4}), 4), "round");
+  const model::Graph graph = sketch.build({sketch.gemm(rounded, 3)});
+  try {
+    static_cast<void>(training_step(graph, {}, {}));
+    FAIL() << "was accepted";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), Error::Kind::kUser);
+    EXPECT_THAT(error.what(), HasSubstr("'round' has no derivative"));
+  }
+  GraphSketch bare;
+  const model::Graph without = bare.build({bare.relu(bare.input({2, 4}))});
+  EXPECT_THROW(static_cast<void>(training_step(without, {}, {})), Error);
+}
+
+TEST(TrainingStep, classes_lie_along_the_axis_of_the_softmax) {
+  const auto classes_of = [](std::int64_t coerce) {
+    GraphSketch sketch;
+    const auto logits = sketch.conv(sketch.input({2, 3, 4, 5}), 6, 1);
+    const auto result =
+        sketch.layer("softmax",
+                     {logits},
+                     {2, 6, 4, 5},
+                     {{"axis", std::int64_t{1}}, {"coerce", coerce}, {"log", std::int64_t{0}}});
+    return training_graph(sketch.build({result}), {}).classes.value();
+  };
+  const ClassAxis channels = classes_of(0);
+  EXPECT_EQ(std::vector({channels.outer, channels.classes, channels.inner}),
+            (std::vector<std::int64_t>{2, 6, 20}));
+  const ClassAxis all = classes_of(1);
+  EXPECT_EQ(std::vector({all.outer, all.classes, all.inner}),
+            (std::vector<std::int64_t>{2, 120, 1}));
+}
+
+TEST(TrainingStep, updates_become_one_layer_that_writes_all_results) {
+  const TrainingStep step = step_by(Optimizer::Kind::kSgd);
+  const model::Graph& graph = step.training.graph;
+  std::vector<Match> updates = matches(graph);
+  std::erase_if(updates, [](const Match& match) { return match.rewrite != "update"; });
+  ASSERT_THAT(updates, SizeIs(1));
+  EXPECT_EQ(updates[0].layers.front(), step.first_update_layer);
+  EXPECT_THAT(updates[0].layers, SizeIs(4));
+  EXPECT_FALSE(model::check_spec(updates[0].spec)) << updates[0].key.text;
+  const model::Graph fused = fused_graph(graph, updates).graph;
+  ASSERT_EQ(fused.layers.size(), step.first_update_layer + 1);
+  EXPECT_THAT(fused.layers.back().inputs, SizeIs(4 * 3));
+  EXPECT_THAT(fused.layers.back().outputs, SizeIs(4 * 2));
+  for (std::size_t i = 1; i < fused.outputs.size(); ++i) {
+    EXPECT_EQ(fused.values[fused.outputs[i]].producer, step.first_update_layer);
+  }
+}
+
+TEST(TrainingStep, many_updates_become_several_layers_of_bounded_keys) {
+  const TrainingStep step =
+      training_step(model::read_graph(zoo::find("densenet121")->build(1)), {}, {});
+  std::size_t updated = 0;
+  for (const Match& match : matches(step.training.graph)) {
+    if (match.rewrite == "update") {
+      EXPECT_LE(match.key.text.size(), 4096U);
+      updated += match.layers.size();
+    }
+  }
+  EXPECT_EQ(updated, step.training.gradients.size());
+}
+
+TEST(TrainingStep, each_optimiser_has_one_name) {
+  for (const Optimizer::Kind kind :
+       {Optimizer::Kind::kSgd, Optimizer::Kind::kAdam, Optimizer::Kind::kAdamw}) {
+    EXPECT_EQ(parse_optimizer(to_text(kind)), kind);
+  }
+  EXPECT_EQ(parse_optimizer("lion"), std::nullopt);
+}
+
+TEST(TrainingStep, of_resnet50_moves_five_times_its_weights_in_the_update) {
+  const TrainingStep step =
+      training_step(model::read_graph(zoo::find("resnet50-v1")->build(1)), {}, {});
+  std::int64_t bytes = 0;
+  for (model::LayerId id = step.first_update_layer; id < step.training.graph.layers.size(); ++id) {
+    const model::LayerCost& cost = step.training.graph.layers[id].cost;
+    bytes += cost.input_bytes.value + cost.output_bytes.value;
+  }
+  std::int64_t weights = 0;
+  for (const ParameterGradient& each : step.training.gradients) {
+    weights += model::byte_size(step.training.graph.values[each.parameter].type).value;
+  }
+  // Weights, gradient and momentum are read, weights and momentum written.
+  EXPECT_EQ(bytes, 5 * weights);
+}
+
+}  // namespace
+}  // namespace plumb::rewrite

@@ -6,6 +6,7 @@ Usage: fleet_test.py BUILD_FOLDER [unittest arguments]."""
 
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import unittest
@@ -106,15 +107,17 @@ class Fleet(Command):
         self.assertNotIn("plumb_host_drifted{host=\"node-b\"", "".join(line for line in self.scrape(exporter).splitlines() if line.endswith("} 1")))
 
     def start_on_gpu(self, gpu, rules):
-        """Starts a process of one shared run, whose worker says that it has this GPU."""
+        """Starts a process of one shared run, by a copy of plumb whose worker says that it has this GPU."""
         folder = self.folder / gpu
-        folder.mkdir()
-        (folder / "script.toml").write_text(f'[identity]\n"gpu.uuid" = "{gpu}"\n[[rule]]\nmatch = "v1:*"\ndelay_seconds = 0.05\n{rules}')
-        worker = folder / "plumb-worker-fake"
+        for part in ("bin", "libexec/plumb"):
+            (folder / part).mkdir(parents=True)
+        shutil.copy(self.program(), folder / "bin")
+        (folder / "script.toml").write_text(f'[identity]\n"gpu.uuid" = "{gpu}"\n[[rule]]\nmatch = "v1:*"\ndelay_seconds = 0.02\n{rules}')
+        worker = folder / "libexec/plumb/plumb-worker-fake"
         worker.write_text(f'#!/bin/sh\nPLUMB_FAKE_SCRIPT={folder}/script.toml exec {self.build}/libexec/plumb/plumb-worker-fake "$@"\n')
         worker.chmod(0o755)
-        return subprocess.Popen([self.program(), "run", self.mine, "--stack", "fake", "--join", "both"],
-                                env={**self.environment, "PLUMB_WORKER_PATH": str(folder)}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        return subprocess.Popen([folder / "bin/plumb", "run", self.mine, "--stack", "fake", "--join", "both"], env=self.environment,
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
     def test_unequal_gpus_of_one_host_are_told_apart(self):
         self.mine = self.tiny("never")

@@ -53,7 +53,8 @@ std::optional<Bound> compute_hardware_bound(const model::Graph& graph, const Res
 }
 
 /// Returns the hardware bound of the updates that end a step of training: their traffic, as if
-/// the gradients came from memory but for what the cache holds. Nothing for a model.
+/// the gradients came from memory but for what the cache holds. Nothing for a model, and where the
+/// cache holds all.
 std::optional<Bound> compute_update_bound(const model::Graph& graph, const ResultSet& results) {
   model::Graph updates = graph;
   std::erase_if(updates.layers, [](const model::Layer& layer) {
@@ -63,9 +64,10 @@ std::optional<Bound> compute_update_bound(const model::Graph& graph, const Resul
     return std::nullopt;
   }
   std::optional<Bound> bound = compute_hardware_bound(updates, results);
-  if (bound) {
-    bound->kind = "hardware_update";
+  if (!bound || !bound->complete) {
+    return std::nullopt;
   }
+  bound->kind = "hardware_update";
   return bound;
 }
 

@@ -64,7 +64,8 @@ TEST(OnnxModel, shapes_of_one_model_are_joined_where_the_nodes_are_the_same) {
     const std::vector<OnnxModel> models{written(name, 1), written(name, 8)};
     const std::optional<std::string> joined = join_shapes(models);
     ASSERT_TRUE(joined) << name;
-    const auto& input = parse(*joined).graph().input(0).type().tensor_type().shape();
+    const onnx::ModelProto proto = parse(*joined);
+    const onnx::TensorShapeProto& input = proto.graph().input(0).type().tensor_type().shape();
     EXPECT_FALSE(input.dim(0).has_dim_value());
     EXPECT_TRUE(input.dim(1).has_dim_value());
   }

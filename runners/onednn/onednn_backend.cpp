@@ -167,6 +167,11 @@ class OnednnBackend : public worker::Backend {
     return prepared;
   }
 
+  bool dump_generated_code(const std::filesystem::path& folder) override {
+    return dnnl_set_jit_profiling_jitdumpdir(folder.c_str()) == dnnl_success &&
+           dnnl_set_jit_profiling_flags(DNNL_JIT_PROFILE_LINUX_JITDUMP) == dnnl_success;
+  }
+
   [[nodiscard]] worker::Reproducer reproduce(const worker::ReproducerRequest& request) override {
     worker::Reproducer reproducer;
     const results::Outcome outcome = outcome_of([&] {

@@ -244,6 +244,16 @@ class WorkerProcess::Implementation {
     return alternation;
   }
 
+  Profile profile(const ProfileRequest& profile,
+                  Seconds timeout,
+                  const std::function<bool()>& keep_running) {
+    protocol::Request request;
+    *request.mutable_profile() = to_protocol(profile);
+    const protocol::Reply reply = ask_while(request, timeout, keep_running);
+    return connection_->read(
+        reply, reply.has_profile(), [&] { return from_protocol(reply.profile()); });
+  }
+
   bool export_model(const ExportRequest& wanted,
                     Seconds timeout,
                     const std::function<bool()>& keep_running) {
@@ -335,6 +345,12 @@ Alternation WorkerProcess::alternate(const AlternateRequest& request,
                                      Seconds timeout,
                                      const std::function<bool()>& keep_running) {
   return implementation_->alternate(request, timeout, keep_running);
+}
+
+Profile WorkerProcess::profile(const ProfileRequest& request,
+                               Seconds timeout,
+                               const std::function<bool()>& keep_running) {
+  return implementation_->profile(request, timeout, keep_running);
 }
 bool WorkerProcess::export_model(const ExportRequest& request,
                                  Seconds timeout,

@@ -54,6 +54,10 @@ class WorkerProcess {
   [[nodiscard]] Alternation alternate(const AlternateRequest& request,
                                       Seconds timeout,
                                       const std::function<bool()>& keep_running);
+  /// Asks for samples of a model's executions. `timeout` and `keep_running` as in trace().
+  [[nodiscard]] Profile profile(const ProfileRequest& request,
+                                Seconds timeout,
+                                const std::function<bool()>& keep_running);
   /// Asks the worker to write a model that code of the user builds. Returns false if it runs no
   /// such code. `timeout` bounds the whole.
   [[nodiscard]] bool export_model(const ExportRequest& request,

@@ -20,6 +20,7 @@
 #include "harness/results/measurement.hpp"
 #include "harness/results/outcome.hpp"
 #include "harness/worker/protocol/launch_mode.hpp"
+#include "harness/worker/protocol/profile_request.hpp"
 #include "harness/worker/protocol/reproducer.hpp"
 #include "harness/worker/protocol/trace_request.hpp"
 
@@ -105,6 +106,15 @@ class Program {
     static_cast<void>(wanted);
     static_cast<void>(most);
     return {};
+  }
+
+  /// Executes a slot once, and stores the number of each step in `current` before the step begins.
+  /// Steps run one after the other even where the program has them side by side. A program that has
+  /// no steps stores none.
+  virtual void execute_marked(std::size_t slot, StepMark& current) {
+    static_cast<void>(current);
+    enqueue(slot);
+    synchronize();
   }
 
   /// Returns the dense memory of an input of slot `slot`, to write another input between
@@ -252,6 +262,13 @@ class Backend {
     none.outcome = {results::Outcome::Kind::kUnsupported,
                     "this backend plans each shape by itself"};
     return none;
+  }
+
+  /// Has the library write the code that it makes from now on into `folder`, with its names, as
+  /// files in the format jitdump. Returns false if it cannot, or makes no code.
+  virtual bool dump_generated_code(const std::filesystem::path& folder) {
+    static_cast<void>(folder);
+    return false;
   }
 
   /// Writes the source of a program that does what rows did, with the library alone. The call

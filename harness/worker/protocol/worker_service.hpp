@@ -18,6 +18,7 @@
 #include "harness/worker/protocol/export_request.hpp"
 #include "harness/worker/protocol/load_request.hpp"
 #include "harness/worker/protocol/preview_request.hpp"
+#include "harness/worker/protocol/profile_request.hpp"
 #include "harness/worker/protocol/reproducer.hpp"
 #include "harness/worker/protocol/trace_request.hpp"
 
@@ -98,6 +99,16 @@ class WorkerService {
   [[nodiscard]] virtual Alternation alternate(const AlternateRequest& request) {
     static_cast<void>(request);
     throw Error(Error::Kind::kUser, "this worker does not execute models in several shapes");
+  }
+
+  /// Executes a model while a profiler samples where its threads are. No time of a row comes from
+  /// these executions. Throws Error{kUser} if the worker cannot execute the model in this mode, and
+  /// Error{kEnvironment} if the machine cannot interrupt it for samples.
+  [[nodiscard]] virtual Profile profile(const ProfileRequest& request) {
+    static_cast<void>(request);
+    throw Error(Error::Kind::kUser,
+                "this worker cannot be sampled: profiles need a stack of the backend 'onednn' or "
+                "'onnxruntime'");
   }
   /// Runs code of the user that builds a model, and writes the model as ONNX. Returns false if the
   /// backend runs no such code. Throws Error{kUser} for what is wrong with the code.

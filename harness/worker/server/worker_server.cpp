@@ -164,6 +164,9 @@ class Server {
       } else if (request.has_alternate()) {
         *message.mutable_alternation() =
             to_protocol(service_->alternate(from_protocol(request.alternate())));
+      } else if (request.has_profile()) {
+        *message.mutable_profile() =
+            to_protocol(service_->profile(from_protocol(request.profile())));
       } else if (request.has_export_model()) {
         message.mutable_exported()->set_written(
             service_->export_model(from_protocol(request.export_model())));

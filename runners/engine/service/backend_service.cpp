@@ -14,6 +14,7 @@
 #include "runners/engine/bench/model_benchmark.hpp"
 #include "runners/engine/load/model_load.hpp"
 #include "runners/engine/profile/model_alternation.hpp"
+#include "runners/engine/profile/model_samples.hpp"
 #include "runners/engine/profile/model_trace.hpp"
 #include "runners/engine/service/calibration.hpp"
 #include "runners/engine/service/machine_controls.hpp"
@@ -88,6 +89,10 @@ worker::Trace BackendService::trace(const worker::TraceRequest& request) {
 
 worker::Alternation BackendService::alternate(const worker::AlternateRequest& request) {
   return alternate_shapes(backend_, timing_.clock(), request);
+}
+
+worker::Profile BackendService::profile(const worker::ProfileRequest& request) {
+  return sample_model(backend_, timing_.clock(), request);
 }
 
 results::Calibration BackendService::calibrate() {

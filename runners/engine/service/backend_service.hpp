@@ -52,6 +52,7 @@ class BackendService final : public worker::WorkerService {
   [[nodiscard]] worker::Reproducer reproduce(const worker::ReproducerRequest& request) override;
   [[nodiscard]] worker::Trace trace(const worker::TraceRequest& request) override;
   [[nodiscard]] worker::Alternation alternate(const worker::AlternateRequest& request) override;
+  [[nodiscard]] worker::Profile profile(const worker::ProfileRequest& request) override;
 
  private:
   worker::Backend& backend_;

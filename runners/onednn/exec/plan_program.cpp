@@ -305,6 +305,16 @@ std::vector<worker::TraceFile> PlanProgram::trace(std::size_t slot,
   return {{"onednn", kName}};
 }
 
+void PlanProgram::execute_marked(std::size_t slot, worker::StepMark& current) {
+  const std::optional<OpenmpThreads> threads = threads_of_step();
+  Slot& bound = *slots_[slot];
+  for (const std::size_t step : sequence_) {
+    current.store(static_cast<std::uint32_t>(step), std::memory_order_relaxed);
+    run(bound, bound.steps[step]);
+  }
+  synchronize();
+}
+
 void PlanProgram::read_before(std::size_t place, const Slot& slot, Bytes most) const {
   std::vector<std::size_t> recent;  // latest first, each buffer once
   std::vector<bool> seen(plan_.buffers.size());

@@ -59,6 +59,7 @@ class PlanProgram : public worker::Program {
       const std::filesystem::path& folder,
       std::uint64_t executions,
       const std::vector<std::string>& steps) override;
+  void execute_marked(std::size_t slot, worker::StepMark& current) override;
   [[nodiscard]] std::span<std::byte> input_bytes(std::size_t slot, std::size_t operand) override;
   [[nodiscard]] std::span<const std::byte> output_bytes(std::size_t slot,
                                                         std::size_t output) override;

@@ -104,6 +104,22 @@ TEST(ModelPlan, passes_inputs_and_constants_through) {
        "  x2 = Identity(x)  shape = Constant<value_ints=[6]>()  y = Reshape(x, shape)}"});
 }
 
+TEST(ModelPlan, marks_each_step_and_computes_the_same) {
+  const engine::ReadyModel ready =
+      executed({"g (float[1,16,8,8] x) => (float[1,16,8,8] y) {"
+                "  a = Conv(x, w)  b = Sigmoid(a)  y = Conv(b, w)}",
+                {{"w", {16, 16, 1, 1}}}});
+  ASSERT_TRUE(ready.outcome.ok()) << ready.outcome.reason;
+  worker::Program& program = *ready.prepared.program;
+  const std::vector<model::Tensor> before = program.outputs(0);
+  worker::StepMark step{results::kNoStep};
+  program.execute_marked(0, step);
+  EXPECT_EQ(step, ready.prepared.steps.size() - 1);
+  const std::vector<model::Tensor> after = program.outputs(0);
+  ASSERT_EQ(after.size(), before.size());
+  EXPECT_EQ(after[0].data, before[0].data);
+}
+
 TEST(ModelPlan, reuses_memory_along_a_chain) {
   std::string text = "g (float[1,16,64,64] x0) => (float[1,16,64,64] x9) {";
   for (int i = 0; i < 9; ++i) {

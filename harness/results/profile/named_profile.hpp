@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "harness/results/profile/code_names.hpp"
+#include "harness/results/profile/sampled_profile.hpp"
+
+namespace plumb::results {
+
+/// Samples of one function in one step.
+struct ProfileCell {
+  /// Samples in one block.
+  struct Count {
+    std::uint32_t block = 0;
+    std::uint32_t samples = 0;
+  };
+  std::uint32_t step = kNoStep;
+  std::uint32_t function = 0;
+  std::vector<Count> counts;  ///< by block, none of them zero
+};
+
+/// Profile of a model's executions whose samples have names.
+struct NamedProfile {
+  std::string model;  ///< on one line, with its batch and type
+  std::string mode;
+  std::string stack;
+  SamplingClock clock = SamplingClock::kTimer;
+  std::string refused;      ///< as in SampledProfile
+  double asked_rate = 0.0;  ///< as in SampledProfile
+  double rate = 0.0;        ///< as in SampledProfile
+  std::uint64_t threads = 1;
+  std::uint64_t lost = 0;
+  std::vector<ProfiledStep> steps;
+  std::vector<std::string> step_names;  ///< by step
+  std::vector<ProfiledBlock> blocks;
+  std::vector<ProfiledFunction> functions;
+  std::vector<ProfileCell> cells;     ///< one for each step and function that has samples
+  std::vector<std::string> problems;  ///< files without symbols, and why
+};
+
+}  // namespace plumb::results

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/base/units.hpp"
+#include "harness/results/profile/sampled_profile.hpp"
+#include "harness/worker/protocol/execute_request.hpp"
+
+namespace plumb::worker {
+
+/// Number of the step that a program executes, or results::kNoStep. A sampler reads it.
+using StepMark = std::atomic<std::uint32_t>;
+
+/// Request to execute one model in one mode while a profiler samples it.
+struct ProfileRequest {
+  ExecuteRequest model;          ///< with exactly one mode
+  std::filesystem::path folder;  ///< exists; the library writes the code that it makes there
+  double rate = 1000.0;          ///< samples a second of each thread
+  Seconds budget{10.0};          ///< of all executions, half of them without samples
+  std::optional<results::SamplingClock> clock;  ///< absent: the best that the machine has
+};
+
+/// Samples of a model's executions.
+struct Profile {
+  results::SampledProfile samples;
+  std::vector<std::string> code_files;  ///< jitdumps in the folder of the request
+};
+
+/// Limits of a profile and of its request.
+inline constexpr double kMinSamplingRate = 1.0;
+inline constexpr double kMaxSamplingRate = 20'000.0;
+inline constexpr Seconds kMaxProfileBudget{3600.0};
+inline constexpr std::size_t kMaxProfileSamples = 2'000'000;
+inline constexpr std::size_t kMaxProfileSteps = 100'000;
+inline constexpr std::size_t kMaxProfileBlocks = 100'000;
+inline constexpr std::size_t kMaxCodeMappings = 10'000;
+inline constexpr std::size_t kMaxCodeFiles = 16;
+inline constexpr std::size_t kMaxProfileTextBytes = 4096;  ///< of a path, a variant or a reason
+
+}  // namespace plumb::worker

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runners/engine/profile/model_samples.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <system_error>
+#include <utility>
+
+#include "harness/base/error.hpp"
+#include "runners/engine/exec/ready_model.hpp"
+#include "runners/engine/exec/requested_model.hpp"
+#include "runners/engine/profile/address_sampler.hpp"
+#include "runners/engine/profile/mapped_code.hpp"
+
+namespace plumb::engine {
+namespace {
+
+constexpr Seconds kBlock{0.05};  ///< long beside the start of a clock, short beside a disturbance
+
+void check(const results::Outcome& outcome) {
+  if (!outcome.ok()) {
+    throw Error(Error::Kind::kUser,
+                fmt::format("the model cannot be profiled in this mode: {}", outcome.reason));
+  }
+}
+
+std::vector<results::ProfiledStep> describe_steps(const ReadyModel& ready) {
+  std::vector<results::ProfiledStep> steps;
+  for (const worker::StepOrigin& origin : ready.prepared.steps) {
+    results::ProfiledStep step;
+    step.reorder = origin.reorder;
+    if (origin.layer) {
+      step.layers = ready.plan.fused.origins.at(*origin.layer);
+      step.key = ready.plan.fused.graph.layers.at(*origin.layer).key.text;
+      step.variant = ready.prepared.variants.at(*origin.layer);
+    }
+    steps.push_back(std::move(step));
+  }
+  return steps;
+}
+
+/// Program that is executed in blocks.
+class BlockRunner {
+ public:
+  BlockRunner(worker::Program& program, worker::StepMark& step, const measure::Clock& clock)
+      : program_(program), step_(step), clock_(clock) {
+    const Seconds warm_up = run(1);
+    const Seconds once = std::min(warm_up, run(1));
+    executions_ = once > Seconds(0.0)
+                      ? static_cast<std::uint32_t>(std::clamp(std::ceil(kBlock / once), 1.0, 1e6))
+                      : 1;
+  }
+
+  [[nodiscard]] std::uint32_t executions() const { return executions_; }
+  [[nodiscard]] Seconds run_block() { return run(executions_); }
+
+ private:
+  Seconds run(std::uint32_t executions) {
+    const Seconds begin = clock_();
+    for (std::uint32_t i = 0; i < executions; ++i) {
+      program_.execute_marked(0, step_);
+    }
+    const Seconds time = clock_() - begin;
+    step_ = results::kNoStep;
+    return time;
+  }
+
+  worker::Program& program_;
+  worker::StepMark& step_;
+  const measure::Clock& clock_;
+  std::uint32_t executions_ = 1;
+};
+
+void take_samples(BlockRunner& runner,
+                  AddressSampler& sampler,
+                  Seconds budget,
+                  results::SampledProfile& profile) {
+  Seconds spent{};
+  Seconds sampled{};
+  while (profile.blocks.empty() ||
+         (spent < budget && profile.blocks.size() < worker::kMaxProfileBlocks)) {
+    results::ProfiledBlock block{.executions = runner.executions()};
+    const auto number = static_cast<std::uint32_t>(profile.blocks.size());
+    const bool sampled_first = number % 2 == 0;
+    if (!sampled_first) {
+      block.unsampled = runner.run_block();
+    }
+    sampler.start();
+    block.sampled = runner.run_block();
+    sampler.stop();
+    if (sampled_first) {
+      block.unsampled = runner.run_block();
+    }
+    sampler.take(number, profile.samples);
+    profile.blocks.push_back(block);
+    spent += block.sampled + block.unsampled;
+    sampled += block.sampled;
+    if (profile.samples.size() > worker::kMaxProfileSamples) {
+      profile.lost += profile.samples.size() - worker::kMaxProfileSamples;
+      profile.samples.resize(worker::kMaxProfileSamples);
+      break;
+    }
+  }
+  const auto of_first = std::count_if(profile.samples.begin(),
+                                      profile.samples.end(),
+                                      [](const auto& sample) { return sample.thread == 0; });
+  profile.rate = sampled > Seconds(0.0) ? static_cast<double>(of_first) / sampled.count() : 0.0;
+  profile.lost += sampler.lost();
+}
+
+/// Moves the files that a library wrote somewhere below a folder into it, and returns their names.
+std::vector<std::string> collect_code_files(const std::filesystem::path& folder) {
+  std::vector<std::filesystem::path> found;
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder, ignored)) {
+    if (entry.path().extension() == ".dump" && entry.is_regular_file(ignored) &&
+        found.size() < worker::kMaxCodeFiles) {
+      found.push_back(entry.path());
+    }
+  }
+  std::vector<std::string> names;
+  for (const std::filesystem::path& file : found) {
+    const std::string name = fmt::format("code-{}.dump", names.size());
+    std::error_code fault;
+    std::filesystem::rename(file, folder / name, fault);
+    if (!fault) {
+      names.push_back(name);
+    }
+  }
+  return names;
+}
+
+}  // namespace
+
+worker::Profile sample_model(worker::Backend& backend,
+                             const measure::Clock& clock,
+                             const worker::ProfileRequest& request) {
+  backend.dump_generated_code(request.folder);
+  RequestedModel model(request.model);
+  ReadyModel ready = prepare_mode(backend, model, request.model.modes.at(0));
+  check(ready.outcome);
+  model.fill();
+  make_ready(model, clock, ready);
+  check(ready.outcome);
+  worker::Profile profile;
+  results::SampledProfile& samples = profile.samples;
+  samples.steps = describe_steps(ready);
+  worker::StepMark step{results::kNoStep};
+  BlockRunner runner(*ready.prepared.program, step, clock);
+  SamplerOptions options;
+  options.rate = request.rate;
+  options.seed = request.model.seed;
+  if (request.clock) {
+    options.clocks = {*request.clock};
+  }
+  AddressSampler sampler(options, step);
+  samples.asked_rate = request.rate;
+  samples.clock = sampler.clock();
+  samples.refused = sampler.refused();
+  samples.threads = sampler.threads();
+  take_samples(runner, sampler, request.budget, samples);
+  samples.mappings = read_mapped_code();
+  profile.code_files = collect_code_files(request.folder);
+  return profile;
+}
+
+}  // namespace plumb::engine

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "harness/measure/sampler.hpp"
+#include "harness/worker/protocol/backend.hpp"
+#include "harness/worker/protocol/profile_request.hpp"
+
+namespace plumb::engine {
+
+/// Executes a model while an AddressSampler samples it.
+///
+/// Blocks of executions with and without samples alternate (ABBA), so that the cost of sampling is
+/// known. Throws Error{kUser} if the model cannot be executed in this mode, and Error{kEnvironment}
+/// if the machine has no clock for samples.
+[[nodiscard]] worker::Profile sample_model(worker::Backend& backend,
+                                           const measure::Clock& clock,
+                                           const worker::ProfileRequest& request);
+
+}  // namespace plumb::engine

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runners/engine/profile/address_sampler.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <optional>
+#include <ostream>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "harness/base/error.hpp"
+#include "runners/engine/profile/mapped_code.hpp"
+
+namespace plumb::results {
+
+void PrintTo(SamplingClock clock, std::ostream* out) {
+  *out << to_text(clock);
+}
+
+}  // namespace plumb::results
+
+namespace plumb::engine {
+namespace {
+
+using results::SamplingClock;
+using testing::HasSubstr;
+
+/// Computes for a time on the processor.
+void spin(Seconds time) {
+  const auto end = std::chrono::steady_clock::now() +
+                   std::chrono::duration_cast<std::chrono::steady_clock::duration>(time);
+  std::uint64_t value = 1;
+  while (std::chrono::steady_clock::now() < end) {
+    for (int i = 0; i < 1000; ++i) {
+      value = value * 6364136223846793005U + 1442695040888963407U;
+      asm volatile("" : "+r"(value));
+    }
+  }
+}
+
+std::vector<results::AddressSample> taken(AddressSampler& sampler) {
+  std::vector<results::AddressSample> samples;
+  sampler.take(7, samples);
+  return samples;
+}
+
+SamplerOptions with(SamplingClock clock) {
+  SamplerOptions options;
+  options.clocks = {clock};
+  return options;
+}
+
+/// Is a test with a clock, skipped where the machine has none.
+class AddressSamplerClock : public testing::TestWithParam<SamplingClock> {
+ protected:
+  void SetUp() override {
+    try {
+      sampler.emplace(with(GetParam()), step);
+    } catch (const Error& error) {
+      GTEST_SKIP() << error.what();
+    }
+  }
+
+  worker::StepMark step{results::kNoStep};
+  std::optional<AddressSampler> sampler;
+};
+
+TEST_P(AddressSamplerClock, samples_lie_in_code_and_have_the_current_step) {
+  sampler->start();
+  step = 3;
+  spin(Seconds(0.15));
+  step = 5;
+  spin(Seconds(0.15));
+  sampler->stop();
+  const std::vector<results::AddressSample> samples = taken(*sampler);
+  const std::vector<results::CodeMapping> mappings = read_mapped_code();
+  std::vector<std::size_t> steps(8);
+  std::size_t in_code = 0;
+  for (const results::AddressSample& sample : samples) {
+    if (sample.thread != 0) {
+      continue;
+    }
+    ASSERT_LT(sample.step, steps.size());
+    EXPECT_EQ(sample.block, 7U);
+    ++steps[sample.step];
+    in_code += std::any_of(mappings.begin(), mappings.end(), [&](const auto& mapping) {
+      return sample.address >= mapping.begin && sample.address < mapping.end;
+    });
+  }
+  EXPECT_GT(steps[3], 5U);  // 150 are due on a quiet machine
+  EXPECT_GT(steps[5], 5U);
+  EXPECT_EQ(steps[3] + steps[5], in_code);
+  EXPECT_LT(steps[3], 250U);
+  EXPECT_EQ(sampler->lost(), 0U);
+}
+
+TEST_P(AddressSamplerClock, takes_no_samples_before_the_start_and_after_the_stop) {
+  spin(Seconds(0.02));
+  EXPECT_TRUE(taken(*sampler).empty());
+  sampler->start();
+  spin(Seconds(0.05));
+  sampler->stop();
+  EXPECT_FALSE(taken(*sampler).empty());
+  spin(Seconds(0.02));
+  EXPECT_TRUE(taken(*sampler).empty());
+}
+
+TEST_P(AddressSamplerClock, a_thread_that_waits_has_hardly_a_sample) {
+  sampler.reset();
+  std::atomic<bool> end{false};
+  std::thread waiting([&] { end.wait(false); });
+  std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  sampler.emplace(with(GetParam()), step);
+  EXPECT_EQ(sampler->threads(), 2U);
+  sampler->start();
+  spin(Seconds(0.1));
+  sampler->stop();
+  end = true;
+  end.notify_one();
+  waiting.join();
+  std::size_t of_waiting = 0;
+  std::size_t of_this = 0;
+  for (const results::AddressSample& sample : taken(*sampler)) {
+    ++(sample.thread == 0 ? of_this : of_waiting);
+  }
+  EXPECT_GT(of_this, 5U);
+  EXPECT_LE(of_waiting, of_this / 10);
+}
+
+TEST_P(AddressSamplerClock, other_threads_are_sampled_while_they_run) {
+  sampler.reset();
+  std::atomic<bool> begin{false};
+  std::thread running([&] {
+    begin.wait(false);
+    spin(Seconds(0.1));
+  });
+  std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  sampler.emplace(with(GetParam()), step);
+  sampler->start();
+  begin = true;
+  begin.notify_one();
+  running.join();
+  sampler->stop();
+  const std::vector<results::AddressSample> samples = taken(*sampler);
+  EXPECT_GT(
+      std::count_if(
+          samples.begin(), samples.end(), [](const auto& sample) { return sample.thread == 1; }),
+      5);
+}
+
+/// Names a test by its clock, without what names of tests may not have.
+std::string test_name(const testing::TestParamInfo<SamplingClock>& clock) {
+  std::string name(results::to_text(clock.param));
+  std::replace(name.begin(), name.end(), '-', '_');
+  return name;
+}
+
+INSTANTIATE_TEST_SUITE_P(Clocks,
+                         AddressSamplerClock,
+                         testing::Values(SamplingClock::kCycles,
+                                         SamplingClock::kCpuClock,
+                                         SamplingClock::kTimer),
+                         test_name);
+
+TEST(AddressSampler, takes_the_next_clock_and_says_why) {
+  const worker::StepMark step{0};
+  const auto open = [&](std::vector<SamplingClock> clocks) {
+    SamplerOptions options;
+    options.clocks = std::move(clocks);
+    const AddressSampler sampler(options, step);
+    return std::pair(sampler.clock(), sampler.refused());
+  };
+  const auto [clock, refused] = open(SamplerOptions().clocks);
+  if (clock != SamplingClock::kCycles) {
+    EXPECT_THAT(refused, HasSubstr("cycles: "));
+  }
+  EXPECT_EQ(open({SamplingClock::kTimer}), std::pair(SamplingClock::kTimer, std::string()));
+}
+
+TEST(AddressSampler, a_clock_that_is_refused_is_an_error_with_the_reason) {
+  const worker::StepMark step{0};
+  SamplerOptions options;
+  options.clocks = {};
+  try {
+    const AddressSampler sampler(options, step);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), Error::Kind::kEnvironment);
+    EXPECT_THAT(error.what(), HasSubstr("no clock can interrupt"));
+  }
+}
+
+}  // namespace
+}  // namespace plumb::engine

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runners/engine/profile/model_samples.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <onnx/defs/parser.h>
+#include <onnx/onnx_pb.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "harness/base/error.hpp"
+#include "runners/engine/profile/mapped_code.hpp"
+#include "tests/support/temporary_folder.hpp"
+#include "tests/unit/engine/scripted_backend.hpp"
+
+namespace plumb::engine {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+/// Is a backend whose library writes code below the folder that it is told.
+class DumpingBackend final : public worker::Backend {
+ public:
+  explicit DumpingBackend(worker::Backend& backend) : backend_(backend) {}
+  [[nodiscard]] results::Environment describe() const override { return backend_.describe(); }
+  [[nodiscard]] results::Outcome supports(const model::LayerKey& key) const override {
+    return backend_.supports(key);
+  }
+  [[nodiscard]] std::vector<worker::Variant> variants(const model::LayerKey& key) const override {
+    return backend_.variants(key);
+  }
+  [[nodiscard]] worker::Prepared prepare(const model::LayerKey& key,
+                                         const std::string& variant) override {
+    return backend_.prepare(key, variant);
+  }
+  [[nodiscard]] worker::PreparedModel prepare_model(const model::Graph& graph,
+                                                    const worker::ModelOptions& options) override {
+    return backend_.prepare_model(graph, options);
+  }
+  bool dump_generated_code(const std::filesystem::path& folder) override {
+    std::filesystem::create_directories(folder / ".debug/jit");
+    std::ofstream(folder / ".debug/jit/jit-1.dump") << "code";
+    std::ofstream(folder / ".debug/jit/other.txt") << "words";
+    return true;
+  }
+
+ private:
+  worker::Backend& backend_;
+};
+
+/// A model of one layer, which the scripted backend executes in three steps.
+class ModelSamples : public ::testing::Test {
+ protected:
+  ModelSamples() {
+    onnx::ModelProto model;
+    const auto status =
+        onnx::OnnxParser::Parse(model,
+                                "<ir_version: 8, opset_import: [\"\": 17]>"
+                                "g (float[1,64] x) => (float[1,64] y) { y = Relu(x) }");
+    EXPECT_TRUE(status.IsOK()) << status.ErrorMessage();
+    request_.model.name = "relu";
+    request_.model.model = model.SerializeAsString();
+    request_.folder = folder_.path();
+    request_.budget = Seconds(0.95);
+    variant_.variant.text = "impl=scripted";
+    variant_.steps = 3;
+  }
+
+  worker::Profile sampled() {
+    ScriptedBackend scripted({variant_});
+    DumpingBackend backend(scripted);
+    return sample_model(backend, scripted.script.clock(), request_);
+  }
+
+  TemporaryFolder folder_;
+  worker::ProfileRequest request_;
+  ScriptedVariant variant_{};
+};
+
+TEST_F(ModelSamples, come_from_pairs_of_blocks_of_equal_executions) {
+  const results::SampledProfile samples = sampled().samples;
+  ASSERT_EQ(samples.blocks.size(), 10U);  // of 0.05 s with samples and as long without
+  for (const results::ProfiledBlock& block : samples.blocks) {
+    EXPECT_EQ(block.executions, 50U);  // of 1 ms each
+    EXPECT_NEAR(block.sampled.count(), 0.05, 1e-4);
+    EXPECT_NEAR(block.unsampled.count(), 0.05, 1e-4);
+  }
+  EXPECT_EQ(samples.asked_rate, 1000.0);
+  EXPECT_EQ(samples.lost, 0U);
+}
+
+TEST_F(ModelSamples, a_long_execution_is_a_block_by_itself) {
+  variant_.hot = Seconds(0.7);
+  const results::SampledProfile samples = sampled().samples;
+  ASSERT_EQ(samples.blocks.size(), 1U);
+  EXPECT_EQ(samples.blocks[0].executions, 1U);
+}
+
+TEST_F(ModelSamples, tell_the_layers_keys_and_variants_of_steps) {
+  const results::SampledProfile samples = sampled().samples;
+  ASSERT_EQ(samples.steps.size(), 3U);
+  EXPECT_THAT(samples.steps[0].layers, ElementsAre(0));
+  EXPECT_THAT(samples.steps[0].key, HasSubstr("relu"));
+  EXPECT_EQ(samples.steps[0].variant, "impl=scripted");
+  EXPECT_FALSE(samples.mappings.empty());
+}
+
+TEST_F(ModelSamples, use_the_clock_that_was_asked_for) {
+  request_.clock = results::SamplingClock::kTimer;
+  EXPECT_EQ(sampled().samples.clock, results::SamplingClock::kTimer);
+}
+
+TEST_F(ModelSamples, come_with_the_code_that_the_library_wrote) {
+  const worker::Profile profile = sampled();
+  EXPECT_THAT(profile.code_files, ElementsAre("code-0.dump"));
+  EXPECT_TRUE(std::filesystem::is_regular_file(folder_.path() / "code-0.dump"));
+}
+
+TEST_F(ModelSamples, a_model_that_cannot_be_executed_is_an_error_of_the_user) {
+  variant_.throws = "broken";
+  EXPECT_ANY_THROW(static_cast<void>(sampled()));
+  variant_.throws.clear();
+  variant_.wrong_at_once = true;
+  try {
+    static_cast<void>(sampled());
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), Error::Kind::kUser);
+    EXPECT_THAT(error.what(), HasSubstr("cannot be profiled"));
+  }
+}
+
+TEST(MappedCode, has_this_executable_with_its_build_id) {
+  const auto address = reinterpret_cast<std::uint64_t>(&read_mapped_code);
+  const std::vector<results::CodeMapping> mappings = read_mapped_code();
+  const auto own = std::find_if(mappings.begin(), mappings.end(), [&](const auto& mapping) {
+    return address >= mapping.begin && address < mapping.end;
+  });
+  ASSERT_NE(own, mappings.end());
+  EXPECT_EQ(own->path, std::filesystem::read_symlink("/proc/self/exe"));
+  EXPECT_TRUE(std::is_sorted(mappings.begin(), mappings.end(), [](const auto& a, const auto& b) {
+    return a.begin < b.begin;
+  }));
+  const auto with_id = std::count_if(mappings.begin(), mappings.end(), [](const auto& mapping) {
+    return mapping.build_id.size() == 40;  // digits of a SHA-1, as the linker writes it
+  });
+  EXPECT_GT(with_id, 0);
+}
+
+}  // namespace
+}  // namespace plumb::engine

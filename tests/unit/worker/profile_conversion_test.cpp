@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "harness/worker/protocol/protocol.pb.h"
+#include "harness/worker/protocol/protocol_conversion.hpp"
+#include "harness/worker/protocol/protocol_error.hpp"
+
+namespace plumb::worker {
+namespace {
+
+ProfileRequest sample_request() {
+  ProfileRequest request;
+  request.model.name = "squeezenet1.1";
+  request.folder = "/profiles/1";
+  request.rate = 500.0;
+  request.budget = Seconds(3.0);
+  request.clock = results::SamplingClock::kTimer;
+  return request;
+}
+
+ProfileRequest over_the_wire(const ProfileRequest& request) {
+  protocol::ProfileRequest message;
+  EXPECT_TRUE(message.ParseFromString(to_protocol(request).SerializeAsString()));
+  return from_protocol(message);
+}
+
+Profile sample_profile() {
+  Profile profile;
+  results::SampledProfile& samples = profile.samples;
+  samples.clock = results::SamplingClock::kCpuClock;
+  samples.refused = "cycles: No such file or directory";
+  samples.asked_rate = 1000.0;
+  samples.rate = 998.5;
+  samples.threads = 2;
+  samples.lost = 3;
+  samples.steps = {{{1, 2}, "v1:conv", "default", false}, {{}, "", "", true}};
+  samples.blocks = {{5, Seconds(0.05), Seconds(0.04)}};
+  samples.mappings = {{0x1000, 0x2000, 0x10, "/lib/a.so", "beef"}, {0x3000, 0x4000, 0, "", ""}};
+  samples.samples = {{0x1234, 1, 0, 1}, {0xffff'ffff'ffff'ffff, results::kNoStep, 0, 0}};
+  profile.code_files = {"code-0.dump"};
+  return profile;
+}
+
+Profile over_the_wire(const Profile& profile) {
+  protocol::Profile message;
+  EXPECT_TRUE(message.ParseFromString(to_protocol(profile).SerializeAsString()));
+  return from_protocol(message);
+}
+
+TEST(ProfileConversion, requests_survive_the_wire) {
+  const ProfileRequest copy = over_the_wire(sample_request());
+  EXPECT_EQ(copy.model.name, "squeezenet1.1");
+  EXPECT_EQ(copy.folder, "/profiles/1");
+  EXPECT_EQ(copy.rate, 500.0);
+  EXPECT_EQ(copy.budget, Seconds(3.0));
+  EXPECT_EQ(copy.clock, results::SamplingClock::kTimer);
+  ProfileRequest any = sample_request();
+  any.clock.reset();
+  EXPECT_FALSE(over_the_wire(any).clock);
+}
+
+TEST(ProfileConversion, a_request_is_of_one_mode_a_full_path_and_bounded_numbers) {
+  const auto refused = [](const std::function<void(ProfileRequest&)>& change) {
+    ProfileRequest request = sample_request();
+    change(request);
+    EXPECT_THROW(static_cast<void>(over_the_wire(request)), ProtocolError);
+  };
+  refused([](auto& request) { request.model.modes.emplace_back(); });
+  refused([](auto& request) { request.folder = "profiles"; });
+  refused([](auto& request) { request.rate = 0.0; });
+  refused([](auto& request) { request.rate = kMaxSamplingRate + 1.0; });
+  refused([](auto& request) { request.budget = Seconds(-1.0); });
+  refused([](auto& request) { request.budget = 2.0 * kMaxProfileBudget; });
+}
+
+TEST(ProfileConversion, profiles_survive_the_wire) {
+  const Profile copy = over_the_wire(sample_profile());
+  const results::SampledProfile& samples = copy.samples;
+  EXPECT_EQ(samples.clock, results::SamplingClock::kCpuClock);
+  EXPECT_EQ(samples.refused, "cycles: No such file or directory");
+  EXPECT_EQ(samples.asked_rate, 1000.0);
+  EXPECT_EQ(samples.rate, 998.5);
+  EXPECT_EQ(samples.threads, 2U);
+  EXPECT_EQ(samples.lost, 3U);
+  ASSERT_EQ(samples.steps.size(), 2U);
+  EXPECT_EQ(samples.steps[0].layers, (std::vector<std::size_t>{1, 2}));
+  EXPECT_EQ(samples.steps[0].key, "v1:conv");
+  EXPECT_EQ(samples.steps[0].variant, "default");
+  EXPECT_TRUE(samples.steps[1].reorder);
+  ASSERT_EQ(samples.blocks.size(), 1U);
+  EXPECT_EQ(samples.blocks[0].executions, 5U);
+  EXPECT_EQ(samples.blocks[0].unsampled, Seconds(0.04));
+  ASSERT_EQ(samples.mappings.size(), 2U);
+  EXPECT_EQ(samples.mappings[0].end, 0x2000U);
+  EXPECT_EQ(samples.mappings[0].build_id, "beef");
+  ASSERT_EQ(samples.samples.size(), 2U);
+  EXPECT_EQ(samples.samples[0].address, 0x1234U);
+  EXPECT_EQ(samples.samples[0].step, 1U);
+  EXPECT_EQ(samples.samples[0].thread, 1U);
+  EXPECT_EQ(samples.samples[1].step, results::kNoStep);
+  EXPECT_EQ(copy.code_files, (std::vector<std::string>{"code-0.dump"}));
+}
+
+TEST(ProfileConversion, a_profile_whose_parts_do_not_fit_is_refused) {
+  const auto refused = [](const std::function<void(Profile&)>& change) {
+    Profile profile = sample_profile();
+    change(profile);
+    EXPECT_THROW(static_cast<void>(over_the_wire(profile)), ProtocolError);
+  };
+  refused([](auto& profile) { profile.samples.samples[0].step = 2; });
+  refused([](auto& profile) { profile.samples.samples[0].block = 1; });
+  refused([](auto& profile) { profile.samples.samples[0].thread = 2; });
+  refused([](auto& profile) { profile.samples.blocks[0].executions = 0; });
+  refused([](auto& profile) { profile.samples.mappings[1].begin = 0x1800; });
+  refused([](auto& profile) { profile.samples.mappings[0].end = 0x1000; });
+  refused([](auto& profile) { profile.samples.refused.resize(kMaxProfileTextBytes + 1); });
+  refused([](auto& profile) { profile.code_files = {"../code.dump"}; });
+  protocol::Profile message = to_protocol(sample_profile());
+  message.add_sample_step(0);
+  EXPECT_THROW(static_cast<void>(from_protocol(message)), ProtocolError);
+  message = to_protocol(sample_profile());
+  message.set_clock("sundial");
+  EXPECT_THROW(static_cast<void>(from_protocol(message)), ProtocolError);
+}
+
+}  // namespace
+}  // namespace plumb::worker

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/importers/symbols/jit_dump.hpp"
+
+#include <fmt/format.h>
+
+#include <cstring>
+#include <map>
+#include <utility>
+
+#include "harness/base/error.hpp"
+
+namespace plumb::importers {
+namespace {
+
+constexpr std::uint32_t kMagic = 0x4A695444;  // "JiTD"
+constexpr std::uint32_t kSwappedMagic = 0x4454694A;
+constexpr std::uint32_t kVersion = 1;
+constexpr std::size_t kHeaderBytes = 40;
+constexpr std::size_t kRecordBytes = 16;  // of each record's own header
+constexpr std::size_t kLoadBytes = 40;    // before the name of a load
+constexpr std::size_t kMoveBytes = 48;
+constexpr std::uint32_t kLoad = 0;
+constexpr std::uint32_t kMove = 1;
+
+/// Reads a number at a place that lies inside.
+template <typename Number>
+Number number_at(std::string_view bytes, std::size_t place) {
+  Number number{};
+  std::memcpy(&number, bytes.data() + place, sizeof number);
+  return number;
+}
+
+/// Code in memory, where later code takes the place of earlier.
+class CodeMap {
+ public:
+  void add(NamedCode code) {
+    remove(code.begin, code.end);
+    const std::uint64_t begin = code.begin;
+    by_begin_.emplace(begin, std::move(code));
+  }
+
+  /// Moves the function that begins at an address.
+  void move(std::uint64_t from, std::uint64_t to, std::uint64_t size) {
+    const auto found = by_begin_.find(from);
+    if (found == by_begin_.end()) {
+      return;
+    }
+    NamedCode code{to, to + size, std::move(found->second.name)};
+    by_begin_.erase(found);
+    add(std::move(code));
+  }
+
+  [[nodiscard]] std::vector<NamedCode> take() && {
+    std::vector<NamedCode> functions;
+    for (auto& [begin, code] : by_begin_) {
+      functions.push_back(std::move(code));
+    }
+    return functions;
+  }
+
+ private:
+  void remove(std::uint64_t begin, std::uint64_t end) {
+    auto first = by_begin_.upper_bound(begin);
+    if (first != by_begin_.begin() && std::prev(first)->second.end > begin) {
+      --first;
+    }
+    auto last = first;
+    while (last != by_begin_.end() && last->first < end) {
+      ++last;
+    }
+    by_begin_.erase(first, last);
+  }
+
+  std::map<std::uint64_t, NamedCode> by_begin_;
+};
+
+void check_header(std::string_view bytes) {
+  const auto fail = [](const std::string& what) {
+    throw Error(Error::Kind::kUser, fmt::format("not a jitdump that can be read: {}", what));
+  };
+  if (bytes.size() > kMaxJitDumpBytes) {
+    fail(fmt::format("{} bytes, more than {}", bytes.size(), kMaxJitDumpBytes));
+  }
+  if (bytes.size() < kHeaderBytes) {
+    fail(fmt::format("{} bytes, less than its header", bytes.size()));
+  }
+  const auto magic = number_at<std::uint32_t>(bytes, 0);
+  if (magic != kMagic) {
+    fail(magic == kSwappedMagic ? "the byte order of another machine" : "another format");
+  }
+  const auto version = number_at<std::uint32_t>(bytes, 4);
+  if (version != kVersion) {
+    fail(fmt::format("version {}, not {}", version, kVersion));
+  }
+  const auto size = number_at<std::uint32_t>(bytes, 8);
+  if (size < kHeaderBytes || size > bytes.size()) {
+    fail(fmt::format("a header of {} bytes", size));
+  }
+}
+
+void add_load(std::string_view record, CodeMap& code) {
+  const auto address = number_at<std::uint64_t>(record, kRecordBytes + 16);
+  const auto size = number_at<std::uint64_t>(record, kRecordBytes + 24);
+  const std::string_view text = record.substr(kRecordBytes + kLoadBytes);
+  const std::string_view name = text.substr(0, text.find('\0'));
+  if (size > 0 && size <= kMaxJitDumpBytes && address <= UINT64_MAX - size) {
+    code.add({address, address + size, std::string(name.substr(0, kMaxCodeName))});
+  }
+}
+
+void add_move(std::string_view record, CodeMap& code) {
+  const auto from = number_at<std::uint64_t>(record, kRecordBytes + 16);
+  const auto to = number_at<std::uint64_t>(record, kRecordBytes + 24);
+  const auto size = number_at<std::uint64_t>(record, kRecordBytes + 32);
+  if (size > 0 && size <= kMaxJitDumpBytes && to <= UINT64_MAX - size) {
+    code.move(from, to, size);
+  }
+}
+
+}  // namespace
+
+JitDump read_jit_dump(std::string_view bytes) {
+  check_header(bytes);
+  JitDump dump;
+  CodeMap code;
+  std::string_view rest = bytes.substr(number_at<std::uint32_t>(bytes, 8));
+  while (!rest.empty()) {
+    if (rest.size() < kRecordBytes) {
+      dump.cut_off = true;
+      break;
+    }
+    const auto id = number_at<std::uint32_t>(rest, 0);
+    const auto size = number_at<std::uint32_t>(rest, 4);
+    if (size < kRecordBytes || size > rest.size()) {
+      dump.cut_off = true;
+      break;
+    }
+    const std::string_view record = rest.substr(0, size);
+    if (id == kLoad && size >= kRecordBytes + kLoadBytes) {
+      add_load(record, code);
+    } else if (id == kMove && size >= kRecordBytes + kMoveBytes) {
+      add_move(record, code);
+    }
+    rest.remove_prefix(size);
+  }
+  dump.functions = std::move(code).take();
+  return dump;
+}
+
+}  // namespace plumb::importers

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace plumb::importers {
+
+/// Part of memory that holds one function.
+struct NamedCode {
+  std::uint64_t begin = 0;
+  std::uint64_t end = 0;  ///< after the last byte
+  std::string name;
+};
+
+/// Functions that a program made while it ran, by address. None overlaps another.
+struct JitDump {
+  std::vector<NamedCode> functions;
+  bool cut_off = false;  ///< the last record is not complete
+};
+
+/// Limits of a jitdump.
+inline constexpr std::size_t kMaxJitDumpBytes = std::size_t{1} << 30U;
+inline constexpr std::size_t kMaxCodeName = 4096;  ///< longer names are cut
+
+/// Reads a file in the format jitdump of Linux's perf
+/// (tools/perf/Documentation/jitdump-specification.txt), version 1, of this machine's byte order.
+/// Of functions at the same addresses, the last one counts. Throws Error{kUser} for other bytes.
+[[nodiscard]] JitDump read_jit_dump(std::string_view bytes);
+
+}  // namespace plumb::importers

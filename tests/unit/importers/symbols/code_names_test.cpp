@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/importers/symbols/code_names.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "harness/base/error.hpp"
+#include "harness/importers/symbols/elf_symbols.hpp"
+#include "tests/support/temporary_folder.hpp"
+#include "tests/unit/importers/symbols/jit_dump_builder.hpp"
+
+namespace plumb::importers {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+/// Is a function that the tests look for in their own executable.
+[[gnu::noinline]] int named_function(int value) {
+  asm volatile("" : "+r"(value));
+  return value + 1;
+}
+
+std::uint64_t address_in_function() {
+  return reinterpret_cast<std::uint64_t>(&named_function) + 1;
+}
+
+/// Returns the mapping of this executable's code.
+results::CodeMapping own_mapping() {
+  std::ifstream maps("/proc/self/maps");
+  for (std::string line; std::getline(maps, line);) {
+    results::CodeMapping mapping;
+    unsigned long begin = 0;
+    unsigned long end = 0;
+    unsigned long offset = 0;
+    if (std::sscanf(line.c_str(), "%lx-%lx %*s %lx", &begin, &end, &offset) == 3 &&
+        address_in_function() >= begin && address_in_function() < end) {
+      mapping.begin = begin;
+      mapping.end = end;
+      mapping.offset = offset;
+      mapping.path = std::filesystem::read_symlink("/proc/self/exe");
+      return mapping;
+    }
+  }
+  ADD_FAILURE() << "no mapping";
+  return {};
+}
+
+results::SampledProfile profile_of(const std::vector<std::uint64_t>& addresses) {
+  results::SampledProfile profile;
+  for (const std::uint64_t address : addresses) {
+    profile.samples.push_back({.address = address});
+  }
+  return profile;
+}
+
+results::ProfiledFunction function_at(const results::CodeNames& names, std::uint64_t address) {
+  return names.functions.at(names.function_at(address));
+}
+
+TEST(CodeNames, a_function_is_named_by_the_symbols_of_its_file) {
+  static_cast<void>(named_function(1));
+  results::SampledProfile profile = profile_of({address_in_function()});
+  profile.mappings = {own_mapping()};
+  const results::CodeNames names = read_code_names(profile, {});
+  const results::ProfiledFunction function = function_at(names, address_in_function());
+  EXPECT_THAT(function.name, HasSubstr("named_function"));
+  EXPECT_THAT(function.name, HasSubstr("plumb::importers"));
+  EXPECT_EQ(function.image, std::filesystem::path(profile.mappings[0].path).filename());
+  EXPECT_THAT(names.problems, IsEmpty());
+}
+
+TEST(CodeNames, a_file_that_changed_names_nothing) {
+  results::SampledProfile profile = profile_of({address_in_function()});
+  profile.mappings = {own_mapping()};
+  profile.mappings[0].build_id = "0123";
+  const results::CodeNames names = read_code_names(profile, {});
+  EXPECT_EQ(function_at(names, address_in_function()).name, "");
+  EXPECT_THAT(names.problems, ElementsAre(HasSubstr("has changed")));
+}
+
+TEST(CodeNames, what_has_no_symbol_counts_under_its_mapping) {
+  results::SampledProfile profile = profile_of({0x1500, 0x2500, 0x3500, 0x3600, 0x9000});
+  profile.mappings = {{0x1000, 0x2000, 0, "/nowhere/libx.so.1", ""},
+                      {0x2000, 0x3000, 0, "[vdso]", ""},
+                      {0x3000, 0x4000, 0, "", ""}};
+  const results::CodeNames names = read_code_names(profile, {});
+  EXPECT_EQ(function_at(names, 0x1500), (results::ProfiledFunction{"", "libx.so.1"}));
+  EXPECT_EQ(function_at(names, 0x2500), (results::ProfiledFunction{"", "[vdso]"}));
+  EXPECT_EQ(function_at(names, 0x3500), (results::ProfiledFunction{"", "generated"}));
+  EXPECT_EQ(names.function_at(0x3500), names.function_at(0x3600));
+  EXPECT_EQ(function_at(names, 0x9000), (results::ProfiledFunction{"", "unmapped"}));
+  EXPECT_THAT(names.problems,
+              ElementsAre(HasSubstr("/nowhere/libx.so.1"), HasSubstr("no names of the code")));
+}
+
+TEST(CodeNames, generated_code_is_named_by_its_dump) {
+  const TemporaryFolder folder;
+  const std::filesystem::path file = folder.path() / "code.dump";
+  std::ofstream(file, std::ios::binary)
+      << JitDumpBuilder().load(0x3400, std::string(0x200, 'x'), "jit_kernel").bytes();
+  std::ofstream(folder.path() / "broken.dump") << "words";
+  results::SampledProfile profile = profile_of({0x3500, 0x3700});
+  profile.mappings = {{0x3000, 0x4000, 0, "", ""}};
+  const results::CodeNames names = read_code_names(profile, {file, folder.path() / "broken.dump"});
+  EXPECT_EQ(function_at(names, 0x3500), (results::ProfiledFunction{"jit_kernel", "generated"}));
+  EXPECT_EQ(function_at(names, 0x3700), (results::ProfiledFunction{"", "generated"}));
+  EXPECT_THAT(names.problems, ElementsAre(HasSubstr("broken.dump")));
+}
+
+TEST(ElfSymbols, knows_where_the_bytes_of_a_file_are_loaded) {
+  const results::CodeMapping mapping = own_mapping();
+  const ElfSymbols symbols{std::filesystem::path(mapping.path)};
+  EXPECT_TRUE(symbols.is_complete());
+  EXPECT_GT(symbols.size(), 100U);
+  const auto loaded =
+      symbols.loaded_address(address_in_function() - mapping.begin + mapping.offset);
+  ASSERT_TRUE(loaded);
+  const NamedCode* const code = symbols.find(*loaded);
+  ASSERT_NE(code, nullptr);
+  EXPECT_THAT(code->name, HasSubstr("named_function"));
+  EXPECT_FALSE(symbols.loaded_address(std::uint64_t{1} << 60U));
+  EXPECT_EQ(symbols.find(std::uint64_t{1} << 60U), nullptr);
+}
+
+TEST(ElfSymbols, what_is_no_elf_file_is_an_error_with_its_name) {
+  const TemporaryFolder folder;
+  std::ofstream(folder.path() / "words") << "words";
+  for (const char* name : {"words", "absent"}) {
+    try {
+      const ElfSymbols symbols(folder.path() / name);
+      ADD_FAILURE() << name;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), Error::Kind::kUser);
+      EXPECT_THAT(error.what(), HasSubstr(name));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace plumb::importers

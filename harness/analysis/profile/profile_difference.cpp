@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/analysis/profile/profile_difference.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <map>
+#include <random>
+#include <utility>
+
+#include "harness/analysis/profile/profile_summary.hpp"
+#include "harness/base/error.hpp"
+
+namespace plumb::analysis {
+namespace {
+
+/// Returns a function with the name of its library without a version.
+results::ProfiledFunction comparable(results::ProfiledFunction function) {
+  const std::size_t ending = function.image.find(".so");
+  if (ending != std::string::npos) {
+    function.image.resize(ending + 3);
+  }
+  return function;
+}
+
+/// Numbers for what two profiles have in common, in the order of first sight.
+template <typename Name>
+class SharedNumbers {
+ public:
+  std::uint32_t number(const Name& name) {
+    const auto [place, added] =
+        numbers_.try_emplace(name, static_cast<std::uint32_t>(names_.size()));
+    if (added) {
+      names_.push_back(name);
+    }
+    return place->second;
+  }
+  [[nodiscard]] const std::vector<Name>& names() const { return names_; }
+
+ private:
+  std::map<Name, std::uint32_t> numbers_;
+  std::vector<Name> names_;
+};
+
+using Functions = SharedNumbers<results::ProfiledFunction>;
+/// Steps by name, with the number of a function.
+using Places = SharedNumbers<std::pair<std::string, std::uint32_t>>;
+
+/// Rows of one profile's cells in tables that both profiles share.
+struct SharedRows {
+  CellRows functions;
+  CellRows places;
+};
+
+SharedRows find_rows(const results::NamedProfile& profile, Functions& functions, Places& places) {
+  SharedRows rows;
+  for (const results::ProfileCell& cell : profile.cells) {
+    rows.functions.push_back(functions.number(comparable(profile.functions.at(cell.function))));
+    rows.places.push_back(places.number({step_name(profile, cell.step), rows.functions.back()}));
+  }
+  return rows;
+}
+
+/// Returns the seconds of each row in an execution, and of the execution as the last one.
+std::vector<double> row_seconds(const GroupedSamples& samples,
+                                const std::vector<std::uint32_t>& weights) {
+  std::vector<double> seconds = samples.shares(weights);
+  const double execution = samples.execution_seconds(weights);
+  for (double& each : seconds) {
+    each *= execution;
+  }
+  seconds.push_back(execution);
+  return seconds;
+}
+
+std::vector<double> row_seconds(const GroupedSamples& samples) {
+  return row_seconds(samples, std::vector<std::uint32_t>(samples.groups(), 1));
+}
+
+/// Returns the interval of each row's change. None: too few blocks.
+std::vector<NumberInterval> compute_intervals(const GroupedSamples& baseline,
+                                              const GroupedSamples& candidate,
+                                              const std::vector<double>& changes,
+                                              std::uint64_t seed) {
+  const std::size_t groups = std::min(baseline.groups(), candidate.groups());
+  if (groups < GroupedSamples::kMinGroups) {
+    return {};
+  }
+  std::mt19937_64 random(seed);
+  std::vector<std::vector<double>> values(changes.size());
+  for (std::size_t round = 0; round < kBootstrapRounds; ++round) {
+    const std::vector<double> before =
+        row_seconds(baseline, draw_groups(baseline.groups(), random));
+    const std::vector<double> after =
+        row_seconds(candidate, draw_groups(candidate.groups(), random));
+    for (std::size_t row = 0; row < changes.size(); ++row) {
+      values[row].push_back(after[row] - before[row]);
+    }
+  }
+  std::vector<NumberInterval> intervals;
+  for (std::size_t row = 0; row < changes.size(); ++row) {
+    intervals.push_back(bootstrap_interval(changes[row], values[row], groups));
+  }
+  return intervals;
+}
+
+std::vector<double> subtract(const std::vector<double>& left, const std::vector<double>& right) {
+  std::vector<double> result(left.size());
+  std::transform(left.begin(), left.end(), right.begin(), result.begin(), std::minus<>());
+  return result;
+}
+
+/// Names for each function the step that changed most in its direction.
+void name_steps(const Places& places,
+                const std::vector<double>& changes,
+                std::vector<FunctionChange>& functions) {
+  std::vector<double> largest(functions.size());
+  for (std::size_t place = 0; place < places.names().size(); ++place) {
+    const auto& [step, function] = places.names()[place];
+    const double direction = functions[function].change() < Seconds(0.0) ? -1.0 : 1.0;
+    if (changes[place] * direction > largest[function]) {
+      largest[function] = changes[place] * direction;
+      functions[function].step = step;
+    }
+  }
+}
+
+}  // namespace
+
+Seconds ProfileDifference::unexplained() const {
+  Seconds rest = change();
+  for (const FunctionChange& function : functions) {
+    rest -= function.is_certain() ? function.change() : Seconds(0.0);
+  }
+  return rest;
+}
+
+ProfileDifference compute_profile_difference(const results::NamedProfile& baseline,
+                                             const results::NamedProfile& candidate,
+                                             std::uint64_t seed) {
+  if (baseline.model != candidate.model) {
+    throw Error(Error::Kind::kRefused,
+                fmt::format("the profiles are of different models, '{}' and '{}': profile one of "
+                            "them twice",
+                            baseline.model,
+                            candidate.model));
+  }
+  Functions functions;
+  Places places;
+  const SharedRows of_baseline = find_rows(baseline, functions, places);
+  const SharedRows of_candidate = find_rows(candidate, functions, places);
+  const std::size_t count = functions.names().size();
+  const GroupedSamples before(baseline, of_baseline.functions, count);
+  const GroupedSamples after(candidate, of_candidate.functions, count);
+  const std::vector<double> baseline_seconds = row_seconds(before);
+  const std::vector<double> candidate_seconds = row_seconds(after);
+  const std::vector<double> changes = subtract(candidate_seconds, baseline_seconds);
+  const std::vector<NumberInterval> intervals = compute_intervals(before, after, changes, seed);
+  ProfileDifference difference;
+  difference.baseline = Seconds(baseline_seconds.back());
+  difference.candidate = Seconds(candidate_seconds.back());
+  for (std::size_t row = 0; row < count; ++row) {
+    FunctionChange change;
+    change.function = functions.names()[row];
+    change.baseline = Seconds(baseline_seconds[row]);
+    change.candidate = Seconds(candidate_seconds[row]);
+    change.in_baseline = before.samples(row) > 0;
+    change.in_candidate = after.samples(row) > 0;
+    if (!intervals.empty()) {
+      change.interval = intervals[row];
+    }
+    difference.functions.push_back(std::move(change));
+  }
+  if (!intervals.empty()) {
+    difference.interval = intervals.back();
+  }
+  const std::size_t place_count = places.names().size();
+  name_steps(places,
+             subtract(row_seconds(GroupedSamples(candidate, of_candidate.places, place_count)),
+                      row_seconds(GroupedSamples(baseline, of_baseline.places, place_count))),
+             difference.functions);
+  std::stable_sort(difference.functions.begin(),
+                   difference.functions.end(),
+                   [](const FunctionChange& left, const FunctionChange& right) {
+                     return std::abs(left.change().count()) > std::abs(right.change().count());
+                   });
+  return difference;
+}
+
+}  // namespace plumb::analysis

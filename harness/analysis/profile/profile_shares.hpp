@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <random>
+#include <vector>
+
+#include "harness/results/profile/named_profile.hpp"
+
+namespace plumb::analysis {
+
+/// Interval of a number without unit, of 95%.
+struct NumberInterval {
+  double low = 0.0;
+  double high = 0.0;
+};
+
+/// Share of a profile's samples.
+struct ProfileShare {
+  std::uint64_t samples = 0;
+  double share = 0.0;
+  std::optional<NumberInterval> interval;  ///< absent: too few blocks
+};
+
+/// Row of a table of shares that each cell of a profile counts to.
+using CellRows = std::vector<std::uint32_t>;
+
+/// Returns each cell's own number, so that every cell is a row.
+[[nodiscard]] CellRows rows_of_cells(const results::NamedProfile& profile);
+/// Returns the number of each cell's function.
+[[nodiscard]] CellRows rows_of_functions(const results::NamedProfile& profile);
+
+/// Samples of rows by groups of consecutive blocks: the unit that a bootstrap draws.
+///
+/// There are at most kMaxGroups groups, each of about as many blocks, so that the time of a
+/// bootstrap does not grow with the profile. Pure.
+class GroupedSamples {
+ public:
+  static constexpr std::size_t kMinGroups = 6;  ///< below, there are no intervals
+  static constexpr std::size_t kMaxGroups = 200;
+
+  /// Counts the samples of `rows` rows, one number for each cell of the profile.
+  GroupedSamples(const results::NamedProfile& profile,
+                 const CellRows& row_of_cell,
+                 std::size_t rows);
+
+  [[nodiscard]] std::size_t groups() const { return totals_.size(); }
+  [[nodiscard]] std::size_t rows() const { return begins_.size() - 1; }
+  [[nodiscard]] std::uint64_t samples(std::size_t row) const;
+  [[nodiscard]] std::uint64_t samples() const;
+  /// Returns the mean time of an execution, which each group counts as often as `weights` say.
+  [[nodiscard]] double execution_seconds(const std::vector<std::uint32_t>& weights) const;
+  /// Returns the share of each row in the same way. No samples at all: zeros.
+  [[nodiscard]] std::vector<double> shares(const std::vector<std::uint32_t>& weights) const;
+
+ private:
+  struct Count {
+    std::uint32_t group = 0;
+    std::uint32_t samples = 0;
+  };
+  std::vector<std::uint64_t> totals_;  ///< by group: samples of all rows
+  std::vector<double> seconds_;        ///< by group: time without samples
+  std::vector<double> executions_;     ///< by group: in that time
+  std::vector<std::size_t> begins_;    ///< by row: its first count, and after the last one
+  std::vector<Count> counts_;
+};
+
+/// Draws as many groups as there are, with replacement, and returns how often each was drawn.
+[[nodiscard]] std::vector<std::uint32_t> draw_groups(std::size_t groups, std::mt19937_64& random);
+
+/// Returns the 95% interval around an estimate from the values of a bootstrap, which it sorts.
+///
+/// These are the percentiles, widened by what `groups` units underestimate of the spread: the
+/// factor t(0.975, groups − 1) / z(0.975) · √(groups / (groups − 1)).
+[[nodiscard]] NumberInterval bootstrap_interval(double estimate,
+                                                std::vector<double>& values,
+                                                std::size_t groups);
+
+inline constexpr std::size_t kBootstrapRounds = 1000;
+
+/// Returns the share of each row, with its interval by a bootstrap over groups of blocks.
+///
+/// A bootstrap says little about a row of few samples. Below kFewSamples, and beyond the
+/// kMaxBootstrapRows rows with most, the interval is Wilson's for independent samples.
+[[nodiscard]] std::vector<ProfileShare> compute_shares(const GroupedSamples& samples,
+                                                       std::uint64_t seed = 1);
+
+inline constexpr std::uint64_t kFewSamples = 20;
+inline constexpr std::size_t kMaxBootstrapRows = 10'000;
+
+}  // namespace plumb::analysis

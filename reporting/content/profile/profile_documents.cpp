@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reporting/content/profile/profile_documents.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <numeric>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "harness/analysis/profile/profile_json.hpp"
+#include "harness/analysis/profile/profile_shares.hpp"
+#include "harness/analysis/profile/profile_summary.hpp"
+#include "reporting/document/aligned_table.hpp"
+#include "reporting/document/quantity_text.hpp"
+#include "reporting/document/sanitized_text.hpp"
+
+namespace plumb::reporting {
+namespace {
+
+constexpr std::size_t kShownRows = 10;
+constexpr std::size_t kLongestName = 56;
+constexpr std::size_t kNamedProblems = 3;
+
+std::string signed_percent(double ratio) {
+  return fmt::format("{}{:.1f} %", ratio < 0.0 ? "−" : "+", std::abs(100.0 * ratio));
+}
+
+std::string change_text(Seconds change) {
+  return fmt::format(
+      "{}{}", change < Seconds(0.0) ? "−" : "+", time_text(std::chrono::abs(change)));
+}
+
+std::string short_name(std::string name, Detail detail) {
+  // A cut within a character is mended by the table.
+  return detail == Detail::kShort && name.size() > kLongestName ? name.substr(0, kLongestName) + "…"
+                                                                : std::move(name);
+}
+
+std::string share_text(double share) {
+  return fmt::format("{:.1f} %", 100.0 * share);
+}
+
+std::string interval_text(const std::optional<analysis::NumberInterval>& interval) {
+  return interval ? fmt::format("{:.1f}–{:.1f}", 100.0 * interval->low, 100.0 * interval->high)
+                  : "–";
+}
+
+void write_head(const results::NamedProfile& profile,
+                const analysis::ProfileSummary& summary,
+                std::ostream& out) {
+  out << sanitize_utf8(
+             fmt::format("{}, mode {}, on {}", profile.model, profile.mode, profile.stack))
+      << fmt::format("\n  execution  {} without samples\n", time_text(summary.execution))
+      << fmt::format(
+             "  samples    {} of {} executions by {}, {:.0f} a second where {:.0f} were "
+             "asked for\n",
+             summary.samples,
+             summary.executions,
+             results::to_text(profile.clock),
+             profile.rate,
+             profile.asked_rate);
+  if (profile.lost > 0) {
+    out << fmt::format("  lost       {} samples, for want of room\n", profile.lost);
+  }
+  if (!profile.refused.empty()) {
+    out << sanitize_utf8(fmt::format("  no better  {}", profile.refused)) << '\n';
+  }
+  out << fmt::format("  assigned   {} to a step, {} to a function\n",
+                     share_text(summary.in_steps),
+                     share_text(summary.in_functions))
+      << fmt::format("  cost       {} of the time", signed_percent(summary.cost));
+  if (summary.cost_interval) {
+    out << fmt::format(" ({} to {})",
+                       signed_percent(summary.cost_interval->low),
+                       signed_percent(summary.cost_interval->high));
+  }
+  out << fmt::format(", in {} pairs of blocks\n", summary.pairs);
+  for (std::size_t i = 0; i < std::min(kNamedProblems, profile.problems.size()); ++i) {
+    out << sanitize_utf8(fmt::format("  no names   {}", profile.problems[i])) << '\n';
+  }
+}
+
+/// Returns the numbers of rows, largest share first.
+std::vector<std::size_t> by_share(const std::vector<analysis::ProfileShare>& shares) {
+  std::vector<std::size_t> order(shares.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t left, std::size_t right) {
+    return shares[left].samples > shares[right].samples;
+  });
+  return order;
+}
+
+void write_cells(const results::NamedProfile& profile,
+                 const analysis::ProfileSummary& summary,
+                 std::ostream& out,
+                 Detail detail) {
+  const std::vector<analysis::ProfileShare> shares = analysis::compute_shares(
+      analysis::GroupedSamples(profile, analysis::rows_of_cells(profile), profile.cells.size()));
+  AlignedTable table({{"share", true}, {"95 %", true}, {"time", true}, {"step"}, {"function"}});
+  std::size_t shown = 0;
+  for (const std::size_t row : by_share(shares)) {
+    if (detail == Detail::kShort && shown == kShownRows) {
+      break;
+    }
+    ++shown;
+    const results::ProfileCell& cell = profile.cells[row];
+    table.add({share_text(shares[row].share),
+               interval_text(shares[row].interval),
+               time_text(shares[row].share * summary.execution),
+               short_name(analysis::step_name(profile, cell.step), detail),
+               short_name(analysis::name_of(profile.functions.at(cell.function)), detail)});
+  }
+  out << '\n';
+  table.write(out);
+  if (shown < shares.size()) {
+    out << fmt::format("{} more with --all\n", shares.size() - shown);
+  }
+}
+
+void write_functions(const results::NamedProfile& profile,
+                     const analysis::ProfileSummary& summary,
+                     std::ostream& out) {
+  const std::vector<analysis::ProfileShare> shares =
+      analysis::compute_shares(analysis::GroupedSamples(
+          profile, analysis::rows_of_functions(profile), profile.functions.size()));
+  AlignedTable table({{"share", true}, {"95 %", true}, {"time", true}, {"function"}, {"image"}});
+  for (const std::size_t row : by_share(shares)) {
+    table.add({share_text(shares[row].share),
+               interval_text(shares[row].interval),
+               time_text(shares[row].share * summary.execution),
+               analysis::name_of(profile.functions[row]),
+               profile.functions[row].image});
+  }
+  out << '\n';
+  table.write(out);
+}
+
+std::string change_interval_text(const std::optional<analysis::NumberInterval>& interval) {
+  return interval ? fmt::format("{} to {}",
+                                change_text(Seconds(interval->low)),
+                                change_text(Seconds(interval->high)))
+                  : "–";
+}
+
+std::string presence_text(const analysis::FunctionChange& change) {
+  if (!change.in_baseline) {
+    return "not in the baseline";
+  }
+  return change.in_candidate ? "" : "not in the candidate";
+}
+
+}  // namespace
+
+void write_profile(const results::NamedProfile& profile,
+                   OutputMode style,
+                   std::ostream& out,
+                   Detail detail) {
+  if (style == OutputMode::kJson) {
+    out << analysis::document_text(analysis::profile_document(profile));
+    return;
+  }
+  const analysis::ProfileSummary summary = analysis::summarize_profile(profile);
+  write_head(profile, summary, out);
+  write_cells(profile, summary, out, detail);
+  if (detail == Detail::kAll) {
+    write_functions(profile, summary, out);
+  }
+}
+
+void write_profile_difference(const results::NamedProfile& baseline,
+                              const results::NamedProfile& candidate,
+                              const analysis::ProfileDifference& difference,
+                              OutputMode style,
+                              std::ostream& out,
+                              Detail detail) {
+  if (style == OutputMode::kJson) {
+    out << analysis::document_text(
+        analysis::profile_difference_document(baseline, candidate, difference));
+    return;
+  }
+  out << sanitize_utf8(baseline.model) << '\n'
+      << sanitize_utf8(fmt::format("  baseline   {} in mode {}, on {}",
+                                   time_text(difference.baseline),
+                                   baseline.mode,
+                                   baseline.stack))
+      << '\n'
+      << sanitize_utf8(fmt::format("  candidate  {} in mode {}, on {}",
+                                   time_text(difference.candidate),
+                                   candidate.mode,
+                                   candidate.stack))
+      << '\n'
+      << fmt::format("  change     {} ({})\n",
+                     change_text(difference.change()),
+                     change_interval_text(difference.interval))
+      << fmt::format("  explained  all but {}, by the functions whose interval excludes zero\n\n",
+                     change_text(difference.unexplained()));
+  AlignedTable table({{"change", true}, {"95 %"}, {"function"}, {"most in step"}, {""}});
+  std::size_t shown = 0;
+  for (const analysis::FunctionChange& change : difference.functions) {
+    if (detail == Detail::kShort && (shown == kShownRows || !change.is_certain())) {
+      continue;
+    }
+    ++shown;
+    table.add({change_text(change.change()),
+               change_interval_text(change.interval),
+               short_name(analysis::name_of(change.function), detail),
+               short_name(change.step, detail),
+               presence_text(change)});
+  }
+  if (shown == 0) {
+    out << "no function whose time certainly changed\n";
+  } else {
+    table.write(out);
+  }
+  if (shown < difference.functions.size()) {
+    out << fmt::format("{} more with --all\n", difference.functions.size() - shown);
+  }
+}
+
+}  // namespace plumb::reporting

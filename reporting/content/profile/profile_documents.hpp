@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <iosfwd>
+
+#include "harness/analysis/profile/profile_difference.hpp"
+#include "harness/results/profile/named_profile.hpp"
+#include "reporting/content/run/documents.hpp"
+
+namespace plumb::reporting {
+
+/// Writes the output of `plumb profile`. In short, the largest shares of steps and functions; in
+/// full, all of them, then the functions by themselves. The JSON has everything.
+void write_profile(const results::NamedProfile& profile,
+                   OutputMode style,
+                   std::ostream& out,
+                   Detail detail);
+
+/// Writes the output of `plumb profile diff`: the functions that changed most, and what is not
+/// explained by them.
+void write_profile_difference(const results::NamedProfile& baseline,
+                              const results::NamedProfile& candidate,
+                              const analysis::ProfileDifference& difference,
+                              OutputMode style,
+                              std::ostream& out,
+                              Detail detail);
+
+}  // namespace plumb::reporting

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/analysis/profile/profile_shares.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+
+#include "harness/analysis/profile/profile_summary.hpp"
+#include "tests/unit/analysis/profile_builder.hpp"
+
+namespace plumb::analysis {
+namespace {
+
+std::vector<ProfileShare> function_shares(const results::NamedProfile& profile,
+                                          std::uint64_t seed = 1) {
+  return compute_shares(
+      GroupedSamples(profile, rows_of_functions(profile), profile.functions.size()), seed);
+}
+
+TEST(NamedSamples, are_counted_by_step_function_and_block) {
+  const results::NamedProfile profile = ProfileBuilder()
+                                            .block()
+                                            .samples("conv", {"f", "lib.so"}, 3)
+                                            .samples("pool", {"f", "lib.so"}, 1)
+                                            .block()
+                                            .samples("conv", {"g", "lib.so"}, 2)
+                                            .samples("conv", {"f", "lib.so"}, 4)
+                                            .samples("", {"", "libc.so.6"}, 1)
+                                            .build();
+  ASSERT_EQ(profile.cells.size(), 4U);
+  ASSERT_EQ(profile.cells[0].counts.size(), 2U);
+  EXPECT_EQ(profile.cells[0].counts[0].samples, 3U);
+  EXPECT_EQ(profile.cells[0].counts[1].block, 1U);
+  EXPECT_EQ(profile.cells[0].counts[1].samples, 4U);
+  EXPECT_EQ(profile.cells[3].step, results::kNoStep);
+}
+
+TEST(ProfileSummary, tells_what_is_assigned_and_what_sampling_costs) {
+  ProfileBuilder builder;
+  for (int i = 0; i < 8; ++i) {
+    builder.block(0.05, 10).samples("conv", {"f", "a.so"}, 8).samples("", {"", "b.so"}, 2);
+  }
+  results::NamedProfile profile = builder.build();
+  for (results::ProfiledBlock& block : profile.blocks) {
+    block.sampled = Seconds(0.051);
+  }
+  const ProfileSummary summary = summarize_profile(profile);
+  EXPECT_EQ(summary.samples, 80U);
+  EXPECT_DOUBLE_EQ(summary.in_steps, 0.8);
+  EXPECT_DOUBLE_EQ(summary.in_functions, 0.8);
+  EXPECT_EQ(summary.executions, 80U);
+  EXPECT_NEAR(summary.execution.count(), 0.005, 1e-12);
+  EXPECT_NEAR(summary.cost, 0.02, 1e-9);
+  ASSERT_TRUE(summary.cost_interval);
+  EXPECT_NEAR(summary.cost_interval->high, 0.02, 1e-9);
+  EXPECT_EQ(name_of({"", "b.so"}), "[b.so]");
+  EXPECT_EQ(name_of({"", "[vdso]"}), "[vdso]");
+}
+
+TEST(ProfileSummary, few_pairs_have_no_interval_and_no_samples_no_shares) {
+  EXPECT_FALSE(summarize_profile(equal_blocks(5, {{"f", 1}}).build()).cost_interval);
+  const ProfileSummary empty = summarize_profile(ProfileBuilder().build());
+  EXPECT_EQ(empty.samples, 0U);
+  EXPECT_EQ(empty.in_steps, 0.0);
+  EXPECT_EQ(empty.pairs, 0U);
+}
+
+TEST(ProfileShares, equal_blocks_leave_no_doubt) {
+  const auto shares = function_shares(equal_blocks(20, {{"f", 30}, {"g", 10}}).build());
+  EXPECT_EQ(shares[0].samples, 600U);
+  EXPECT_DOUBLE_EQ(shares[0].share, 0.75);
+  ASSERT_TRUE(shares[0].interval);
+  EXPECT_NEAR(shares[0].interval->low, 0.75, 1e-9);
+  EXPECT_NEAR(shares[0].interval->high, 0.75, 1e-9);
+}
+
+TEST(ProfileShares, blocks_that_differ_widen_the_interval) {
+  ProfileBuilder builder;
+  for (int i = 0; i < 20; ++i) {
+    const std::uint32_t more = i % 2 == 0 ? 20 : 0;
+    builder.block()
+        .samples("conv", {"f", "generated"}, 40 + more)
+        .samples("conv", {"g", "generated"}, 60 - more);
+  }
+  const auto shares = function_shares(builder.build());
+  // Of means of 20 blocks that are 0.4 or 0.6, the standard deviation is 0.1 / sqrt(20).
+  ASSERT_TRUE(shares[0].interval);
+  const double half = 1.96 * 0.1 / std::sqrt(20.0);
+  EXPECT_NEAR(shares[0].interval->low, 0.5 - half, 0.012);
+  EXPECT_NEAR(shares[0].interval->high, 0.5 + half, 0.012);
+}
+
+TEST(ProfileShares, few_samples_have_the_interval_of_wilson) {
+  const auto shares = function_shares(
+      equal_blocks(10, {{"f", 99}}).samples("conv", {"rare", "generated"}, 10).build());
+  ASSERT_TRUE(shares[1].interval);
+  EXPECT_NEAR(shares[1].interval->low, 0.00544, 2e-5);  // of 10 in 1000, by hand
+  EXPECT_NEAR(shares[1].interval->high, 0.01831, 2e-5);
+}
+
+TEST(ProfileShares, too_few_blocks_have_no_interval) {
+  EXPECT_FALSE(function_shares(equal_blocks(5, {{"f", 50}}).build())[0].interval);
+  EXPECT_TRUE(function_shares(equal_blocks(6, {{"f", 50}}).build())[0].interval);
+}
+
+TEST(GroupedSamples, many_blocks_become_groups_without_losing_a_sample) {
+  const results::NamedProfile profile = equal_blocks(1001, {{"f", 3}, {"g", 1}}).build();
+  const GroupedSamples samples(profile, rows_of_functions(profile), 2);
+  EXPECT_EQ(samples.groups(), GroupedSamples::kMaxGroups);
+  EXPECT_EQ(samples.samples(), 4004U);
+  EXPECT_EQ(samples.samples(0), 3003U);
+  EXPECT_NEAR(
+      samples.execution_seconds(std::vector<std::uint32_t>(samples.groups(), 1)), 0.01, 1e-12);
+}
+
+TEST(BootstrapInterval, is_wider_for_few_groups) {
+  std::vector<double> values;
+  for (int i = 0; i <= 1000; ++i) {
+    values.push_back(i / 1000.0);
+  }
+  // t(0.975, 9) / z · sqrt(10 / 9) = 2.262157 / 1.959964 · 1.054093
+  const NumberInterval few = bootstrap_interval(0.5, values, 10);
+  EXPECT_NEAR(few.low, 0.5 - 0.475 * 1.216616, 1e-5);
+  EXPECT_NEAR(few.high, 0.5 + 0.475 * 1.216616, 1e-5);
+  EXPECT_NEAR(bootstrap_interval(0.5, values, 1'000'000).high, 0.975, 1e-4);
+}
+
+/// Is a profiler's view of a program with three steps, whose shares vary from block to block.
+class Replay {
+ public:
+  static constexpr double kFirst = 0.30;  ///< true shares of the time
+  static constexpr double kSecond = 0.05;
+  explicit Replay(std::uint64_t seed) : random_(seed) {}
+
+  results::NamedProfile run(std::size_t blocks) {
+    ProfileBuilder builder;
+    for (std::size_t i = 0; i < blocks; ++i) {
+      add_block(builder.block());
+    }
+    return builder.build();
+  }
+
+ private:
+  void add_block(ProfileBuilder& builder) {
+    constexpr int kExecutions = 6;
+    constexpr double kExecution = 0.008;
+    const double state = 1.0 + 0.1 * normal_(random_);  // of the machine, in this block
+    std::vector<double> ends;
+    double end = 0.0;
+    for (int i = 0; i < kExecutions; ++i) {
+      for (const double share : {kFirst * state, kSecond, 1.0 - kFirst * state - kSecond}) {
+        end += kExecution * share;
+        ends.push_back(end);
+      }
+    }
+    std::size_t place = 0;
+    std::vector<std::uint32_t> counts(3);
+    for (double time = 0.001 * uniform_(random_); time < end; time += period()) {
+      while (ends[place] <= time) {
+        ++place;
+      }
+      ++counts[place % 3];
+    }
+    builder.samples("a", {"first", "generated"}, counts[0])
+        .samples("b", {"second", "generated"}, counts[1])
+        .samples("c", {"third", "generated"}, counts[2]);
+  }
+
+  double period() { return 0.001 * (0.75 + 0.5 * uniform_(random_)); }
+
+  std::mt19937_64 random_;
+  std::normal_distribution<double> normal_;
+  std::uniform_real_distribution<double> uniform_;
+};
+
+/// Returns the share of replays whose intervals hold the true shares, of both functions.
+std::pair<double, double> compute_coverage(std::uint64_t replays) {
+  std::uint64_t first = 0;
+  std::uint64_t second = 0;
+  for (std::uint64_t seed = 1; seed <= replays; ++seed) {
+    const results::NamedProfile profile = Replay(seed).run(60);
+    const auto shares = function_shares(profile, seed);
+    for (std::size_t i = 0; i < shares.size(); ++i) {
+      const NumberInterval interval = shares[i].interval.value();
+      const auto holds = [&](double share) {
+        return interval.low <= share && share <= interval.high ? 1U : 0U;
+      };
+      first += profile.functions[i].name == "first" ? holds(Replay::kFirst) : 0U;
+      second += profile.functions[i].name == "second" ? holds(Replay::kSecond) : 0U;
+    }
+  }
+  return {static_cast<double>(first) / static_cast<double>(replays),
+          static_cast<double>(second) / static_cast<double>(replays)};
+}
+
+TEST(ProfileShares, intervals_hold_the_truth_as_often_as_they_say) {
+  const auto [first, second] = compute_coverage(150);
+  EXPECT_GE(first, 0.89);  // 0.95 less three standard deviations of 150 replays
+  EXPECT_GE(second, 0.89);
+}
+
+TEST(NightlyProfileShares, cover_the_truth_in_94_to_96_5_percent_of_2000_replays) {
+  const auto [first, second] = compute_coverage(2000);
+  RecordProperty("first", std::to_string(first));
+  RecordProperty("second", std::to_string(second));
+  EXPECT_GE(first, 0.94);
+  EXPECT_LE(first, 0.965);
+  EXPECT_GE(second, 0.94);
+  EXPECT_LE(second, 0.965);
+}
+
+}  // namespace
+}  // namespace plumb::analysis

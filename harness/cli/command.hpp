@@ -66,6 +66,7 @@ void add_explain(CLI::App& app, CommandContext& context);
 void add_matrix(CLI::App& app, CommandContext& context);
 void add_model(CLI::App& app, CommandContext& context);
 void add_preview(CLI::App& app, CommandContext& context);
+void add_profile(CLI::App& app, CommandContext& context);
 void add_push(CLI::App& app, CommandContext& context);
 void add_qualify(CLI::App& app, CommandContext& context);
 void add_regret(CLI::App& app, CommandContext& context);

@@ -95,6 +95,20 @@ reason = "8 GiB wanted"
 """
 
 
+def saved_profile(seconds, reorder):
+    """Returns what `plumb profile -o` saves: ten blocks of five executions, perhaps with a function more."""
+    functions = [("jit_kernel", "generated", 40), ("plumb::onednn::copy", "plumb-onednn-backend.so", 9), ("jit_reorder", "generated", reorder)]
+    counts = [[[block, count + (block + at) % 2] for block in range(10)] for at, (_, _, count) in enumerate(functions) if count]
+    return {
+        "schema_version": 1, "model": "lenet, batch 1, f32", "mode": "fusion", "stack": "default", "clock": "cpu-clock", "refused": "",
+        "asked_hertz": 1000, "hertz": 998.5, "threads": 1, "lost_samples": 0, "problems": [],
+        "steps": [{"name": "conv1", "layers": [0], "key": "v1:conv", "variant": "implementation=jit", "reorder": False}],
+        "functions": [{"name": name, "image": image} for name, image, count in functions if count],
+        "blocks": [{"executions": 5, "sampled_seconds": seconds * 1.001, "unsampled_seconds": seconds}] * 10,
+        "cells": [{"step": 0, "function": at, "counts": each} for at, each in enumerate(counts)],
+    }
+
+
 def rounded(value):
     """Keeps 12 digits of every number: sums may differ in the last of 17 between compilers."""
     if isinstance(value, float):
@@ -192,6 +206,13 @@ class Golden(Command):
             self.compare(f"{name}.txt", self.plumb("matrix", *arguments).stdout.replace(system, "SYSTEM"))
         document = json.loads(json.dumps(self.json("matrix", *runs, "--relative-to", "fake")).replace(json.dumps(system), '"SYSTEM"'))
         self.compare("matrix.json", json.dumps(rounded(document), indent=1, ensure_ascii=False) + "\n")
+
+    def test_profile_diff(self):
+        files = []
+        for name, seconds, reorder in (("base", 0.05, 0), ("cand", 0.0625, 12)):
+            files.append(self.folder / f"{name}.json")
+            files[-1].write_text(json.dumps(saved_profile(seconds, reorder)))
+        self.show("profile_diff", "profile", "diff", *files)
 
     def test_scenarios(self):
         scenarios = [word for name in ("single_stream", "multi_stream", "server", "offline") for word in ("--scenario", name)]

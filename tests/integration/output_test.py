@@ -92,6 +92,10 @@ class Output(Command):
         foreign.write_text(json.dumps({"context": {}, "benchmarks": [{"name": "a", "real_time": 1.0, "cpu_time": 1.0, "time_unit": "ns", "iterations": 9}]}))
         log = self.folder / "onednn.log"
         log.write_text("onednn_verbose,exec,cpu,convolution,jit:avx2,forward,src_f32::blocked:abcd:f0,,,,0.5\n")
+        profile = self.folder / "profile.json"
+        empty = {key: [] for key in ("problems", "steps", "functions", "blocks", "cells")}
+        numbers = {"asked_hertz": 1000, "hertz": 999, "threads": 1, "lost_samples": 0}
+        profile.write_text(json.dumps({"model": "lenet", "mode": "fusion", "stack": "default", "clock": "timer", "refused": "", **numbers, **empty}))
         export = self.folder / "runs.jsonl"
         self.plumb("store", "export", "-o", export)
         fake = ("--stack", "fake")
@@ -133,6 +137,7 @@ class Output(Command):
             "regret": [[]],
             "alternate": [["lenet", "--batch", "1,2", "--executions", 1], ["lenet", "--batch", "1,2", "--executions", 1, "--json"]],
             "trace": [["lenet", "--file", log], ["lenet", "--file", log, "--json"]],
+            "profile diff": [[profile, profile], [profile, profile, "--json"], [profile, profile, "--all"]],
             "matrix": [[], ["--json"], ["--list-views"]],
             "submit slurm": [[self.tiny(), "--dry-run"], [self.tiny(), "--dry-run", "--json"]],
             "comment": [[f"{first}..{second}", "--dry-run"]],

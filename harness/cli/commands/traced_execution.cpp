@@ -2,14 +2,13 @@
 #include "harness/cli/commands/traced_execution.hpp"
 
 #include <fmt/format.h>
-#include <stdlib.h>
 
 #include <filesystem>
-#include <system_error>
 #include <utility>
 
 #include "harness/analysis/trace/joined_trace.hpp"
 #include "harness/base/error.hpp"
+#include "harness/cli/commands/raw_folder.hpp"
 #include "harness/importers/traces/trace_file.hpp"
 #include "harness/rewrite/rewrite.hpp"
 #include "harness/rewrite/typed_graph.hpp"
@@ -19,64 +18,6 @@
 
 namespace plumb::cli {
 namespace {
-
-/// Folder for a raw trace: the named one, or one that is removed again.
-class TraceFolder {
- public:
-  explicit TraceFolder(const std::string& named) : kept_(!named.empty()) {
-    if (kept_) {
-      path_ = std::filesystem::absolute(named);
-      std::error_code fault;
-      std::filesystem::create_directories(path_, fault);
-      if (fault) {
-        throw Error(Error::Kind::kEnvironment,
-                    fmt::format("cannot make the folder '{}': {}", named, fault.message()));
-      }
-      return;
-    }
-    std::string name = (std::filesystem::temp_directory_path() / "plumb-trace-XXXXXX").string();
-    if (::mkdtemp(name.data()) == nullptr) {
-      throw Error(Error::Kind::kEnvironment,
-                  fmt::format("cannot make a folder like '{}': check its permissions", name));
-    }
-    path_ = name;
-  }
-  ~TraceFolder() {
-    if (!kept_) {
-      std::error_code ignored;
-      std::filesystem::remove_all(path_, ignored);
-    }
-  }
-  TraceFolder(const TraceFolder&) = delete;
-  TraceFolder& operator=(const TraceFolder&) = delete;
-  TraceFolder(TraceFolder&&) = delete;
-  TraceFolder& operator=(TraceFolder&&) = delete;
-
-  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
-
- private:
-  bool kept_;
-  std::filesystem::path path_;
-};
-
-worker::ModeRequest request_of_mode(const results::ExecutionMode& mode,
-                                    const session::PlannedModel& planned,
-                                    const std::optional<StoredRun>& run) {
-  if (!mode.best_variant && !mode.micro_batch) {
-    return {.mode = mode, .steps = {}};
-  }
-  std::vector<worker::ModeRequest> requests;
-  if (run) {
-    requests = session::mode_requests(planned, run->results, {{mode}});
-  }
-  if (requests.empty()) {
-    throw Error(Error::Kind::kUser,
-                fmt::format("the mode {} needs the measured variants of a run: name one with "
-                            "--run that has this model",
-                            to_text(mode)));
-  }
-  return requests.front();
-}
 
 /// Reads the traces and joins those of libraries with the runtime's.
 results::ExecutedTrace read_traces(const std::vector<std::filesystem::path>& files,
@@ -108,7 +49,7 @@ results::ExecutedTrace make_trace(const CommandContext& context,
                                   const TraceSource& source,
                                   worker::TraceRequest request,
                                   analysis::TraceReport& report) {
-  const TraceFolder folder(source.folder);
+  const RawFolder folder(source.folder);
   request.folder = folder.path();
   request.executions = source.executions;
   worker::WorkerProcess worker(
@@ -159,6 +100,25 @@ std::vector<analysis::MeasuredVariants> measured_variants(const model::Graph& gr
 
 }  // namespace
 
+worker::ModeRequest make_mode_request(const results::ExecutionMode& mode,
+                                      const session::PlannedModel& planned,
+                                      const std::optional<StoredRun>& run) {
+  if (!mode.best_variant && !mode.micro_batch) {
+    return {.mode = mode, .steps = {}};
+  }
+  std::vector<worker::ModeRequest> requests;
+  if (run) {
+    requests = session::mode_requests(planned, run->results, {{mode}});
+  }
+  if (requests.empty()) {
+    throw Error(Error::Kind::kUser,
+                fmt::format("the mode {} needs the measured variants of a run: name one with "
+                            "--run that has this model",
+                            to_text(mode)));
+  }
+  return requests.front();
+}
+
 std::optional<StoredRun> open_run(const CommandContext& context, const std::string& name) {
   if (name.empty()) {
     return std::nullopt;
@@ -185,7 +145,7 @@ analysis::TraceReport trace_execution(const CommandContext& context,
   if (source.files.empty()) {
     worker::TraceRequest request;
     request.model = session::make_execute_request(context.models, model);
-    request.model.modes = {request_of_mode(mode, planned, run)};
+    request.model.modes = {make_mode_request(mode, planned, run)};
     trace = make_trace(context, source, std::move(request), report);
   } else {
     trace = read_traces({source.files.begin(), source.files.end()}, report);

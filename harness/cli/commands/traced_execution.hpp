@@ -11,8 +11,10 @@
 #include "harness/analysis/trace/trace_report.hpp"
 #include "harness/cli/command.hpp"
 #include "harness/session/stored/run_record.hpp"
+#include "harness/session/work/planned_model.hpp"
 #include "harness/store/store.hpp"
 #include "harness/suite/suite.hpp"
+#include "harness/worker/protocol/execute_request.hpp"
 
 namespace plumb::cli {
 
@@ -38,6 +40,12 @@ struct StoredRun {
 /// Opens the named run. Empty name: none.
 [[nodiscard]] std::optional<StoredRun> open_run(const CommandContext& context,
                                                 const std::string& name);
+
+/// Makes the request for a mode. A mode of measured variants needs those of a run that has the
+/// model. Throws Error{kUser} without one.
+[[nodiscard]] worker::ModeRequest make_mode_request(const results::ExecutionMode& mode,
+                                                    const session::PlannedModel& planned,
+                                                    const std::optional<StoredRun>& run);
 
 /// Makes or reads the trace of a model, matches its calls and finds what they do otherwise than the
 /// model needs. Throws Error{kUser} if the model cannot be traced so.

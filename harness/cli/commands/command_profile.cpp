@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <functional>
+#include <iostream>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "harness/analysis/profile/profile_difference.hpp"
+#include "harness/analysis/profile/profile_json.hpp"
+#include "harness/base/error.hpp"
+#include "harness/base/whole_file.hpp"
+#include "harness/cli/command.hpp"
+#include "harness/cli/commands/profiled_execution.hpp"
+#include "harness/cli/device_option.hpp"
+#include "harness/cli/run_options.hpp"
+#include "harness/terminal/messages.hpp"
+#include "harness/worker/protocol/profile_request.hpp"
+#include "reporting/content/profile/profile_documents.hpp"
+#include "reporting/content/profile/profile_files.hpp"
+
+namespace plumb::cli {
+namespace {
+
+struct ProfileOptions {
+  std::string model;
+  std::string batch;
+  std::string dtype;
+  std::vector<std::string> dims;
+  ProfileSource source;
+  std::string run;  ///< whose measured variants count
+  std::string output;
+  bool all = false;
+};
+
+struct ProfileDiffOptions {
+  std::string baseline;
+  std::string candidate;
+  bool all = false;
+};
+
+reporting::OutputMode output_mode(const CommandContext& context) {
+  return context.json ? reporting::OutputMode::kJson : reporting::OutputMode::kText;
+}
+
+reporting::Detail detail(bool all) {
+  return all ? reporting::Detail::kAll : reporting::Detail::kShort;
+}
+
+/// Returns what writes a profile into a file of this name. Throws Error{kUser} for an unknown form.
+std::function<void(const results::NamedProfile&, std::ostream&)> writer_of(
+    const std::string& file) {
+  const std::string extension = std::filesystem::path(file).extension();
+  if (extension == ".folded") {
+    return reporting::write_folded_stacks;
+  }
+  if (extension == ".svg") {
+    return reporting::write_flame_graph;
+  }
+  if (extension == ".json") {
+    return [](const results::NamedProfile& profile, std::ostream& out) {
+      out << analysis::document_text(analysis::profile_document(profile));
+    };
+  }
+  throw Error(Error::Kind::kUser,
+              fmt::format("'{}' has no form of a profile: end it in .json, .svg or .folded", file));
+}
+
+suite::ResolvedSuite::Model chosen_model(const CommandContext& context,
+                                         const ProfileOptions& options) {
+  SuiteChoice choice;
+  choice.models = {options.model};
+  if (!options.batch.empty()) {
+    choice.batches = {options.batch};
+  }
+  if (!options.dtype.empty()) {
+    choice.dtypes = {options.dtype};
+  }
+  choice.dims = options.dims;
+  const suite::ResolvedSuite suite = chosen_suite(context.models, choice);
+  if (suite.models.size() != 1) {
+    throw Error(Error::Kind::kUser, "a profile is of one model: give one batch and one type");
+  }
+  return suite.models.front();
+}
+
+void write_profile(const CommandContext& context, const ProfileOptions& options) {
+  if (options.model.empty()) {
+    throw Error(Error::Kind::kUser,
+                "which model? Name a built-in one or an .onnx file, or compare two saved profiles "
+                "with `plumb profile diff BASE CAND`");
+  }
+  const auto write = options.output.empty() ? nullptr : writer_of(options.output);
+  const results::NamedProfile profile = profile_execution(
+      context, options.source, chosen_model(context, options), open_run(context, options.run));
+  if (write) {
+    write_whole_file(options.output, [&](std::ostream& out) { write(profile, out); });
+    terminal::say(fmt::format("profile: {}", options.output));
+  }
+  reporting::write_profile(profile, output_mode(context), std::cout, detail(options.all));
+}
+
+void write_difference(const CommandContext& context, const ProfileDiffOptions& options) {
+  const results::NamedProfile baseline = read_profile_file(options.baseline);
+  const results::NamedProfile candidate = read_profile_file(options.candidate);
+  reporting::write_profile_difference(baseline,
+                                      candidate,
+                                      analysis::compute_profile_difference(baseline, candidate),
+                                      output_mode(context),
+                                      std::cout,
+                                      detail(options.all));
+}
+
+CLI::App* add_profile_diff(CLI::App& app, CommandContext& context) {
+  const auto options = std::make_shared<ProfileDiffOptions>();
+  CLI::App* const command = app.add_subcommand(
+      "diff", "functions of two saved profiles of one model, ranked by how their time changed");
+  command->add_option("BASE", options->baseline, "JSON of a profile: the baseline")->required();
+  command->add_option("CAND", options->candidate, "JSON of a profile: the candidate")->required();
+  command->add_flag("--all", options->all, "also functions that may not have changed");
+  command->callback([&context, options] { write_difference(context, *options); });
+  return command;
+}
+
+}  // namespace
+
+void add_profile(CLI::App& app, CommandContext& context) {
+  const auto options = std::make_shared<ProfileOptions>();
+  CLI::App* const command = app.add_subcommand(
+      "profile", "where inside the layers of a model the time goes, function by function");
+  command->add_option("MODEL", options->model, "a built-in name or an .onnx file");
+  command->add_option("--batch", options->batch, "batch of the model");
+  command->add_option("--dtype", options->dtype, "element type of the model");
+  command->add_option("--dim", options->dims, "NAME=VALUE sets an axis; may be repeated");
+  command->add_option("--stack", options->source.stack, "library version to run with")
+      ->capture_default_str();
+  command->add_option("--mode", options->source.mode, "how the model is executed")
+      ->capture_default_str();
+  command->add_option("--threads", options->source.threads, "threads of the worker")
+      ->check(CLI::Range(1, 4096))
+      ->capture_default_str();
+  add_device_option(*command, options->source.device);
+  command
+      ->add_option(
+          "--rate", options->source.rate, "samples a second of each thread: 1000, 1000Hz or 1kHz")
+      ->transform(CLI::AsNumberWithUnit(std::map<std::string, double>{{"Hz", 1.0}, {"kHz", 1000.0}},
+                                        CLI::AsNumberWithUnit::CASE_INSENSITIVE,
+                                        "RATE"))
+      ->check(CLI::Range(worker::kMinSamplingRate, worker::kMaxSamplingRate))
+      ->capture_default_str();
+  command
+      ->add_option("--budget",
+                   options->source.budget,
+                   "how long the model is executed; half of it without samples, for the cost")
+      ->capture_default_str();
+  command
+      ->add_option("--clock",
+                   options->source.clock,
+                   "what interrupts the threads; default: the first of these that the machine has")
+      ->check(CLI::IsMember({"cycles", "cpu-clock", "timer"}));
+  command
+      ->add_option("--timeout", options->source.timeout, "how long it may take beside the budget")
+      ->capture_default_str();
+  command->add_option("--folder",
+                      options->source.folder,
+                      "keep the code that the library made at run time in this folder");
+  command->add_option(
+      "--run", options->run, "a run of the model, for modes that need its measured variants");
+  command->add_option("-o,--output",
+                      options->output,
+                      "write the profile into this file: .json for diff, .svg a flame graph, "
+                      ".folded stacks");
+  command->add_flag("--all", options->all, "all steps and functions");
+  const CLI::App* const diff = add_profile_diff(*command, context);
+  command->callback([&context, options, diff] {
+    if (!diff->parsed()) {
+      write_profile(context, *options);
+    }
+  });
+}
+
+}  // namespace plumb::cli

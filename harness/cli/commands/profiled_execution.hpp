@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "harness/cli/command.hpp"
+#include "harness/cli/commands/traced_execution.hpp"
+#include "harness/results/profile/named_profile.hpp"
+#include "harness/suite/suite.hpp"
+
+namespace plumb::cli {
+
+/// How a model is profiled.
+struct ProfileSource {
+  std::string stack = "default";
+  std::string mode = "fusion";
+  int threads = 1;
+  std::string device;
+  double rate = 1000.0;        ///< samples a second of each thread
+  std::string budget = "10s";  ///< of executions
+  std::string clock;           ///< empty: the best that the machine has
+  std::string timeout = "5m";  ///< beside the budget
+  std::string folder;          ///< for the library's code; empty: it is not kept
+};
+
+/// Profiles a model in a worker, and names its samples. Throws Error{kUser} if the model cannot be
+/// profiled so.
+[[nodiscard]] results::NamedProfile profile_execution(const CommandContext& context,
+                                                      const ProfileSource& source,
+                                                      const suite::ResolvedSuite::Model& model,
+                                                      const std::optional<StoredRun>& run);
+
+/// Reads a profile that was written as JSON. Throws Error{kUser} with the file's name.
+[[nodiscard]] results::NamedProfile read_profile_file(const std::string& file);
+
+}  // namespace plumb::cli

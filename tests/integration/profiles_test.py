@@ -1,0 +1,97 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Profiles models live with oneDNN and ONNX Runtime, and finds planted changes.
+
+Usage: profiles_test.py BUILD_FOLDER ONNXRUNTIME_LIBRARY [unittest arguments]. Without that library, oneDNN alone is profiled.
+"""
+
+import json
+import pathlib
+import sys
+import unittest
+import xml.dom.minidom
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+from plumb_command import Command
+
+Command.build = pathlib.Path(sys.argv.pop(1)).resolve()
+LIBRARY = pathlib.Path(sys.argv.pop(1))
+MODEL = "squeezenet1.1"
+
+
+class Profiles(Command):
+    def profile(self, *arguments, budget="2s"):
+        return self.json("profile", MODEL, "--budget", budget, *arguments)
+
+    def check_shares(self, document):
+        self.assertGreater(document["samples"], 50)
+        self.assertEqual(document["lost_samples"], 0)
+        self.assertAlmostEqual(sum(cell["share"] for cell in document["cells"]), 1.0, delta=1e-9)
+        self.assertEqual(sum(cell["samples"] for cell in document["cells"]), document["samples"])
+        for cell in document["cells"]:
+            low, high = cell["interval"]
+            self.assertLessEqual(low, cell["share"] + 1e-12)
+            self.assertGreaterEqual(high, cell["share"] - 1e-12)
+
+    def test_samples_belong_to_steps_and_functions(self):
+        files = {kind: self.folder / f"profile.{kind}" for kind in ("json", "svg", "folded")}
+        document = self.profile("-o", files["json"])
+        self.check_shares(document)
+        self.assertIn(document["clock"], ("cycles", "cpu-clock", "timer"))
+        self.assertGreaterEqual(document["share_in_steps"], 0.95)
+        self.assertGreaterEqual(document["share_in_functions"], 0.90)
+        generated = [function for function in document["functions"] if function["image"] == "generated"]
+        self.assertTrue(any(function["name"] for function in generated), generated)
+        self.assertTrue(all(step["layers"] and step["key"] for step in document["steps"] if step["name"] != "(outputs)"))
+        self.assertGreaterEqual(document["cost_pairs"], 6)
+        self.assertEqual(json.loads(files["json"].read_text())["cells"], document["cells"])
+        same = self.json("profile", "diff", files["json"], files["json"])
+        self.assertEqual((same["change_seconds"], same["unexplained_seconds"]), (0, 0))
+        self.profile("-o", files["svg"], budget="0.2s")
+        titles = xml.dom.minidom.parse(str(files["svg"])).getElementsByTagName("title")
+        self.assertIn(MODEL, titles[0].firstChild.data)
+        self.profile("-o", files["folded"], budget="0.2s")
+        self.assertTrue(all(line.count(";") == 2 for line in files["folded"].read_text().splitlines()))
+
+    def test_each_clock_of_this_machine_samples(self):
+        for clock in ("cpu-clock", "timer"):
+            document = self.profile("--clock", clock, "--rate", "500Hz", budget="1s")
+            self.assertEqual((document["clock"], document["asked_hertz"], document["refused"]), (clock, 500, ""))
+            self.assertGreater(document["samples"], 20)
+
+    def test_a_slower_instruction_set_is_named_first(self):
+        folder = self.folder / "plumb/stacks/slow"
+        folder.mkdir(parents=True)
+        (folder / "stack.toml").write_text('backend = "onednn"\n[variables]\nONEDNN_MAX_CPU_ISA = "AVX2"\n')
+        base, slow = self.folder / "base.json", self.folder / "slow.json"
+        self.profile("-o", base)
+        self.profile("-o", slow, "--stack", "slow")
+        first = self.json("profile", "diff", base, slow)["functions"][0]
+        self.assertEqual(first["image"], "generated", first)
+        self.assertNotEqual(first["in_baseline"], first["in_candidate"], first)
+        self.assertIn("not in the", self.plumb("profile", "diff", base, slow).stdout)
+
+    def test_what_cannot_be_profiled_is_refused(self):
+        def refusal(*arguments, expect=2):
+            return self.plumb("profile", *arguments, expect=expect).stderr
+
+        self.assertIn("which model", refusal())
+        self.assertIn("--run", refusal("lenet", "--mode", "best_variant"))
+        self.assertIn(".svg", refusal("lenet", "-o", self.folder / "profile.txt"))
+        self.assertIn("cannot be sampled", refusal("lenet", "--stack", "fake"))
+        self.assertIn("20000", refusal("lenet", "--rate", "30kHz"))
+        words = self.folder / "words.json"
+        words.write_text("words")
+        self.assertIn("words.json", refusal("diff", words, words))
+        self.assertIn("absent.json", refusal("diff", "absent.json", words))
+
+    @unittest.skipUnless(LIBRARY.is_file(), "no ONNX Runtime in this Python")
+    def test_a_runtime_without_steps_has_functions(self):
+        document = self.profile("--stack", f"{LIBRARY.parent}/")
+        self.check_shares(document)
+        self.assertEqual((document["steps"], document["share_in_steps"]), ([], 0))
+        self.assertGreater(document["share_in_functions"], 0)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

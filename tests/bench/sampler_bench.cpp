@@ -21,6 +21,7 @@ namespace {
 using namespace plumb;
 using Clock = std::chrono::steady_clock;
 
+constexpr std::uint64_t kFunctionBytes = 256;  // more than each function has
 constexpr int kPairs = 100;
 constexpr int kTurns = 10;                   // of both functions in a block
 constexpr std::uint64_t kLinks = 4'000'000;  // of both functions in a turn, a few milliseconds
@@ -34,10 +35,10 @@ constexpr std::uint64_t kLinks = 4'000'000;  // of both functions in a turn, a f
   }
 }
 
-[[gnu::noinline, gnu::section(".text.planted")]] void hot_spot(std::uint64_t links) {
+[[gnu::noinline, gnu::aligned(kFunctionBytes)]] void hot_spot(std::uint64_t links) {
   compute(links);
 }
-[[gnu::noinline, gnu::section(".text.rest")]] void rest(std::uint64_t links) {
+[[gnu::noinline, gnu::aligned(kFunctionBytes)]] void rest(std::uint64_t links) {
   compute(links);
 }
 
@@ -65,8 +66,7 @@ BlockTime run_block(double share, worker::StepMark& step) {
 
 bool is_in_hot_spot(std::uint64_t address) {
   const auto begin = reinterpret_cast<std::uint64_t>(&hot_spot);
-  constexpr std::uint64_t kSize = 96;  // more than the function, and less than to the next
-  return address >= begin && address < begin + kSize;
+  return address >= begin && address < begin + kFunctionBytes;
 }
 
 void measure_clock(results::SamplingClock clock, double rate, double share) {

@@ -209,7 +209,7 @@ class Golden(Command):
 
     def test_profile_diff(self):
         files = []
-        for name, seconds, reorder in (("base", 0.05, 0), ("cand", 0.064, 12)):
+        for name, seconds, reorder in (("base", 0.05, 0), ("cand", 0.0625, 12)):
             files.append(self.folder / f"{name}.json")
             files[-1].write_text(json.dumps(saved_profile(seconds, reorder)))
         self.show("profile_diff", "profile", "diff", *files)

@@ -36,26 +36,6 @@ TEST(NamedSamples, are_counted_by_step_function_and_block) {
   EXPECT_EQ(profile.cells[3].step, results::kNoStep);
 }
 
-TEST(NamedSamples, blocks_out_of_order_are_brought_into_order) {
-  results::SampledProfile samples;
-  samples.blocks.resize(3);
-  samples.samples = {{5, results::kNoStep, 2, 0},
-                     {5, results::kNoStep, 0, 1},
-                     {5, results::kNoStep, 2, 1},
-                     {5, results::kNoStep, 0, 0}};
-  results::CodeNames names;
-  names.functions = {{"f", "lib.so"}};
-  names.addresses = {{5, 0}};
-  const results::NamedProfile profile = name_samples(samples, std::move(names));
-  ASSERT_EQ(profile.cells.size(), 1U);
-  const auto& counts = profile.cells[0].counts;
-  ASSERT_EQ(counts.size(), 2U);
-  EXPECT_EQ(counts[0].block, 0U);
-  EXPECT_EQ(counts[0].samples, 2U);
-  EXPECT_EQ(counts[1].block, 2U);
-  EXPECT_EQ(counts[1].samples, 2U);
-}
-
 TEST(ProfileSummary, tells_what_is_assigned_and_what_sampling_costs) {
   ProfileBuilder builder;
   for (int i = 0; i < 8; ++i) {

@@ -495,11 +495,11 @@ constexpr std::array kCases = std::to_array<LayerCase>({
                ";decay=0.01;momentum=0.9;rate=0.1"),
     PLUMB_CASE("adam",
                "adam;in=f32[70],f32[70],f32[70],f32[70],f32[1];out=f32[70],f32[70],f32[70],f32[1]",
-               ";beta1=0.9;beta2=0.999;decay=0.01;decay_of=gradient;epsilon=0.0001;rate=0.1"),
+               ";beta1=0.9;beta2=0.999;decay=0.01;decay_of=gradient;epsilon=0.001;rate=0.1"),
     PLUMB_CASE("adamw_of_two_tensors",
                "adam;in=f32[70],f32[70],f32[70],f32[70],f32[1],f32[9],f32[9],f32[9],f32[9],f32[1];"
                "out=f32[70],f32[70],f32[70],f32[1],f32[9],f32[9],f32[9],f32[1]",
-               ";beta1=0.9;beta2=0.999;decay=0.1;decay_of=weights;epsilon=0.0001;rate=0.1"),
+               ";beta1=0.9;beta2=0.999;decay=0.1;decay_of=weights;epsilon=0.001;rate=0.1"),
 });
 
 #undef PLUMB_CASE

@@ -17,7 +17,9 @@ namespace plumb::engine {
 /// Returns the largest distance of outputs of one kind, relative to the norm of the expected ones.
 ///
 /// `kinds` has a number for each output. So a gradient that is zero but for rounding, as that of a
-/// bias before a normalisation, is compared with the size of all gradients.
+/// bias before a normalisation, is compared with the size of all gradients. Kinds from 2 on are
+/// states of an optimiser. Their distance counts a 500th: where rounding flips a share of the ReLUs
+/// and maxima, gradients change by about the root of that share.
 [[nodiscard]] double largest_distance(std::span<const model::Tensor> outputs,
                                       std::span<const model::Tensor> expected,
                                       std::span<const std::size_t> kinds);

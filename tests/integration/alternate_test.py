@@ -23,7 +23,7 @@ class Alternate(Command):
 
     def check(self, document):
         self.assertEqual([shape["shape"] for shape in document["shapes"]], ["1×3×224×224", "2×3×224×224"])
-        self.assertEqual(document["executions"], 2 * 6 + 2 * 5)
+        self.assertEqual(document["executions"], 2 * 3 + 2 * 2 * 5)
         for shape in document["shapes"]:
             self.assertEqual(shape["steady"]["samples"], 5)
             self.assertAlmostEqual(shape["change_seconds"], shape["changed"]["median_seconds"] - shape["steady"]["median_seconds"])
@@ -40,10 +40,10 @@ class Alternate(Command):
     def test_shapes_are_drawn_from_a_seed_and_shown(self):
         document = self.alternate("--order", "drawn", "--seed", "7")
         changed, steady = (sum(shape[kind]["samples"] for shape in document["shapes"]) for kind in ("changed", "steady"))
-        self.assertGreater(steady, 10, "a drawn shape may follow itself")
+        self.assertGreater(steady, 2, "a drawn shape may follow itself")
         self.assertEqual(changed + steady, 20)
         text = self.plumb("alternate", "lenet", "--batch", "1,2,4", "--order", "drawn", "--executions", "2").stdout
-        self.assertIn("lenet, f32, mode fusion, on default\n  15 executions, shapes drawn from seed 1; a program for each shape", text)
+        self.assertIn("lenet, f32, mode fusion, on default\n  21 executions, shapes drawn from seed 1; a program for each shape", text)
         self.assertEqual([line.split()[0] for line in text.splitlines()[-3:]], ["1×1×28×28", "2×1×28×28", "4×1×28×28"])
 
     def test_what_cannot_alternate_says_why(self):

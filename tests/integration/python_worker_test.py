@@ -57,9 +57,13 @@ class PythonWorker(Command):
         self.assertEqual([call["operation"] for call in document["calls"]], ["aten::conv2d"])
         self.assertIn("conv0", document["calls"][0]["layers"])
 
+    def test_a_scenario_is_refused_as_a_row(self):
+        done = self.plumb("run", "--model", "lenet", "--stack", "reference", "--only", "models", "--scenario", "single_stream", "--duration", "1s", expect=3)
+        self.assertIn("run no scenarios", done.stderr)
+
     def test_a_model_is_executed_in_several_shapes(self):
         document = self.json("alternate", "lenet", "--batch", "1,2", "--executions", "2", "--mode", "plain", "--stack", "reference")
-        self.assertEqual((document["executions"], document["one_program"]), (10, False))
+        self.assertEqual((document["executions"], document["one_program"]), (14, False))
         for shape in document["shapes"]:
             self.assertEqual((shape["steady"]["samples"], shape["changed"]["samples"]), (2, 2))
             self.assertGreater(shape["first_seconds"], 0)

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <random>
 #include <utility>
 
@@ -35,19 +36,29 @@ std::vector<std::uint32_t> make_alternation(std::size_t shapes,
                                             std::uint64_t seed) {
   std::vector<std::uint32_t> sequence;
   for (std::uint32_t shape = 0; shape < shapes; ++shape) {
-    sequence.insert(sequence.end(), executions + 1, shape);
+    sequence.insert(sequence.end(), kOpeningExecutions, shape);
   }
   std::mt19937_64 numbers(seed);
-  for (std::size_t i = 0; i < shapes * executions; ++i) {
-    const std::uint64_t next = order == AlternationOrder::kDrawn ? numbers() : i;
+  for (std::size_t i = 0; i < 2 * shapes * executions; ++i) {
+    const std::uint64_t next = order == AlternationOrder::kDrawn ? numbers() : i / 2;
     sequence.push_back(static_cast<std::uint32_t>(next % shapes));
   }
   return sequence;
 }
 
-std::optional<Seconds> ShapeLatencies::change() const {
-  return steady.n > 0 && changed.n > 0 ? std::optional(changed.median - steady.median)
-                                       : std::nullopt;
+std::optional<LatencyChange> ShapeLatencies::change() const {
+  if (steady.n == 0 || changed.n == 0) {
+    return std::nullopt;
+  }
+  const Seconds change = changed.median - steady.median;
+  const auto below = [](const measure::SampleSummary& of) { return of.median - of.interval.low; };
+  const auto above = [](const measure::SampleSummary& of) { return of.interval.high - of.median; };
+  const auto root = [](Seconds one, Seconds other) {
+    return Seconds(std::hypot(one.count(), other.count()));
+  };
+  return LatencyChange{
+      change,
+      {change - root(below(changed), above(steady)), change + root(above(changed), below(steady))}};
 }
 
 std::vector<ShapeLatencies> summarize_alternation(std::span<const std::string> shapes,
@@ -64,7 +75,7 @@ std::vector<ShapeLatencies> summarize_alternation(std::span<const std::string> s
     Samples& shape = samples.at(sequence[i]);
     if (!shape.first) {
       shape.first = seconds[i];
-    } else {
+    } else if (i >= shapes.size() * kOpeningExecutions) {
       (sequence[i - 1] == sequence[i] ? shape.steady : shape.changed).push_back(seconds[i]);
     }
   }

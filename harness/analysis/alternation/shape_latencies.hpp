@@ -16,20 +16,30 @@ namespace plumb::analysis {
 
 /// Order in which shapes alternate.
 enum class AlternationOrder {
-  kInTurn,  ///< the first, the second … the first again
+  kInTurn,  ///< the first twice, the second twice … the first again
   kDrawn,   ///< each drawn from a seed, so that a shape may follow itself
 };
 [[nodiscard]] std::string_view to_text(AlternationOrder order);  ///< "in_turn", "drawn"
 [[nodiscard]] std::optional<AlternationOrder> parse_alternation_order(std::string_view text);
 
+/// Executions of each shape by itself at the beginning. Only the very first of them counts.
+inline constexpr std::size_t kOpeningExecutions = 3;
+
 /// Makes a sequence of executions, as indices of `shapes` shapes.
 ///
-/// First each shape is executed `executions` + 1 times, which gives the first and the steady
-/// latency. Then the shapes alternate, `executions` times for each of them.
+/// It begins with kOpeningExecutions of each shape. Then the shapes alternate: in turn, each is
+/// executed `executions` times behind another shape and as often behind itself, so that what drifts
+/// affects both alike. Drawn, there are as many executions.
 [[nodiscard]] std::vector<std::uint32_t> make_alternation(std::size_t shapes,
                                                           std::size_t executions,
                                                           AlternationOrder order,
                                                           std::uint64_t seed);
+
+/// Difference of two latencies with its 95% interval.
+struct LatencyChange {
+  Seconds seconds{};
+  measure::Interval interval{};
+};
 
 /// Latencies of one of the shapes that alternate.
 struct ShapeLatencies {
@@ -38,8 +48,9 @@ struct ShapeLatencies {
   measure::SampleSummary steady;   ///< behind an execution of the same shape
   measure::SampleSummary changed;  ///< behind one of another shape
 
-  /// Returns what a change of the shape costs: changed less steady. Absent: one has no time.
-  [[nodiscard]] std::optional<Seconds> change() const;
+  /// Returns what a change of the shape costs: changed less steady. The half-widths of both add as
+  /// the root of the sum of their squares. Absent: one has no time.
+  [[nodiscard]] std::optional<LatencyChange> change() const;
 };
 
 /// Sums up the times of a sequence for each of the shapes. `seconds` are those of `sequence`, in

@@ -22,7 +22,7 @@
 namespace plumb::cli {
 namespace {
 
-constexpr std::size_t kMaxExecutions = 1000;  // of a shape, by itself and in the sequence
+constexpr std::size_t kMaxExecutions = 1000;  // of a shape, of each kind
 
 struct AlternateOptions {
   SuiteChoice choice{.models = {""}};
@@ -133,7 +133,7 @@ void add_alternate(CLI::App& app, CommandContext& context) {
   command
       ->add_option("--executions",
                    options->executions,
-                   "executions of each shape, first by itself and then among the others")
+                   "executions of each shape behind another shape, and as many behind itself")
       ->check(CLI::Range(std::size_t{1}, kMaxExecutions))
       ->capture_default_str();
   command->add_option("--order", options->order, "how the shapes alternate")

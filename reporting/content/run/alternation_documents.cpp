@@ -30,11 +30,15 @@ Json summary_json(const measure::SampleSummary& summary) {
 Json alternation_document(const analysis::AlternationReport& report) {
   Json shapes = Json::array();
   for (const analysis::ShapeLatencies& shape : report.shapes) {
-    shapes.push_back({{"shape", shape.shape},
-                      {"first_seconds", shape.first.count()},
-                      {"steady", summary_json(shape.steady)},
-                      {"changed", summary_json(shape.changed)},
-                      {"change_seconds", analysis::seconds_or_null(shape.change())}});
+    const std::optional<analysis::LatencyChange> change = shape.change();
+    shapes.push_back(
+        {{"shape", shape.shape},
+         {"first_seconds", shape.first.count()},
+         {"steady", summary_json(shape.steady)},
+         {"changed", summary_json(shape.changed)},
+         {"change_seconds", change ? Json(change->seconds.count()) : Json()},
+         {"change_low_seconds", change ? Json(change->interval.low.count()) : Json()},
+         {"change_high_seconds", change ? Json(change->interval.high.count()) : Json()}});
   }
   Json document = analysis::new_document();
   document.update(
@@ -59,6 +63,11 @@ std::string summary_text(const measure::SampleSummary& summary) {
   return width && has_interval(summary)
              ? fmt::format("{} ± {:.1f} %", time_text(summary.median), 100.0 * *width)
              : time_text(summary.median);
+}
+
+std::string signed_text(Seconds change) {
+  return fmt::format(
+      "{}{}", change < Seconds{} ? "−" : "+", time_text(Seconds(std::abs(change.count()))));
 }
 
 }  // namespace
@@ -86,16 +95,18 @@ void write_alternation(const analysis::AlternationReport& report,
                       {"first", true},
                       {"steady", true},
                       {"after another shape", true},
-                      {"change", true}});
+                      {"change", true},
+                      {"95 %", true}});
   for (const analysis::ShapeLatencies& shape : report.shapes) {
-    const std::optional<Seconds> change = shape.change();
+    const std::optional<analysis::LatencyChange> change = shape.change();
     table.add({shape.shape,
                time_text(shape.first),
                summary_text(shape.steady),
                summary_text(shape.changed),
-               change ? fmt::format("{}{}",
-                                    *change < Seconds{} ? "−" : "+",
-                                    time_text(Seconds(std::abs(change->count()))))
+               change ? signed_text(change->seconds) : "–",
+               change ? fmt::format("{} … {}",
+                                    signed_text(change->interval.low),
+                                    signed_text(change->interval.high))
                       : "–"});
   }
   table.write(out);

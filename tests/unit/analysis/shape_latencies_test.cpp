@@ -21,7 +21,7 @@ std::vector<Seconds> milliseconds(const std::vector<double>& values) {
 
 TEST(Alternation, begins_with_each_shape_by_itself) {
   EXPECT_THAT(make_alternation(2, 2, AlternationOrder::kInTurn, 1),
-              ElementsAre(0, 0, 0, 1, 1, 1, 0, 1, 0, 1));
+              ElementsAre(0, 0, 0, 1, 1, 1, 0, 0, 1, 1, 0, 0, 1, 1));
 }
 
 TEST(Alternation, is_drawn_from_its_seed) {
@@ -31,11 +31,10 @@ TEST(Alternation, is_drawn_from_its_seed) {
   EXPECT_EQ(drawn(1), drawn(1));
   EXPECT_NE(drawn(1), drawn(2));
   const std::vector<std::uint32_t> sequence = drawn(1);
-  ASSERT_EQ(sequence.size(), 3 * 101 + 300U);
+  ASSERT_EQ(sequence.size(), 3 * kOpeningExecutions + 600);
   for (std::uint32_t shape = 0; shape < 3; ++shape) {
-    EXPECT_NEAR(static_cast<double>(std::count(sequence.begin() + 303, sequence.end(), shape)),
-                100.0,
-                30.0);
+    EXPECT_NEAR(
+        static_cast<double>(std::count(sequence.begin() + 9, sequence.end(), shape)), 200.0, 50.0);
   }
 }
 
@@ -47,16 +46,17 @@ TEST(Alternation, orders_have_names) {
 
 TEST(ShapeLatencies, tell_the_first_the_steady_and_the_changed_apart) {
   const std::vector<std::string> shapes{"1×3", "8×3"};
-  const std::vector<std::uint32_t> sequence{0, 0, 0, 1, 1, 0, 1, 1};
-  const std::vector<ShapeLatencies> latencies =
-      summarize_alternation(shapes, sequence, milliseconds({90, 10, 12, 200, 70, 15, 75, 71}));
+  const std::vector<std::uint32_t> sequence{0, 0, 0, 1, 1, 1, 0, 0, 0, 1, 1, 1};
+  const std::vector<ShapeLatencies> latencies = summarize_alternation(
+      shapes, sequence, milliseconds({90, 50, 50, 200, 99, 99, 15, 10, 12, 75, 70, 71}));
   ASSERT_EQ(latencies.size(), 2U);
   EXPECT_EQ(latencies[0].shape, "1×3");
   EXPECT_EQ(latencies[0].first, Seconds(90e-3));
   EXPECT_EQ(latencies[0].steady.n, 2U);
   EXPECT_NEAR(latencies[0].steady.median.count(), 11e-3, 1e-9);
   EXPECT_EQ(latencies[0].changed.n, 1U);
-  EXPECT_NEAR(latencies[0].change()->count(), 4e-3, 1e-9);
+  EXPECT_NEAR(latencies[0].change()->seconds.count(), 4e-3, 1e-9);
+  EXPECT_NEAR(latencies[0].change()->interval.low.count(), 3e-3, 1e-9) << "10 to 12, and 15";
   EXPECT_EQ(latencies[1].first, Seconds(200e-3)) << "the first is no change, though it follows one";
   EXPECT_NEAR(latencies[1].steady.median.count(), 70.5e-3, 1e-9);
   EXPECT_NEAR(latencies[1].changed.median.count(), 75e-3, 1e-9);
@@ -64,9 +64,10 @@ TEST(ShapeLatencies, tell_the_first_the_steady_and_the_changed_apart) {
 
 TEST(ShapeLatencies, have_no_change_without_both_kinds_of_times) {
   const std::vector<std::string> shapes{"1×3"};
-  const std::vector<std::uint32_t> sequence{0, 0};
+  const std::vector<std::uint32_t> sequence{0, 0, 0, 0, 0};
   const std::vector<ShapeLatencies> latencies =
-      summarize_alternation(shapes, sequence, milliseconds({9, 1}));
+      summarize_alternation(shapes, sequence, milliseconds({9, 2, 2, 1, 1}));
+  EXPECT_EQ(latencies[0].steady.n, 2U);
   EXPECT_EQ(latencies[0].changed.n, 0U);
   EXPECT_FALSE(latencies[0].change());
 }

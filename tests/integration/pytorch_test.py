@@ -155,6 +155,11 @@ class PyTorch(Command):
         self.assertTrue(all(rows[mode]["maximum_error"] < 1e-4 for mode in modes), rows)
         self.assertIn("PyTorch executes operators one after the other", json.dumps(rows["parallel_branches"]))
 
+    def test_a_module_of_the_user_is_traced(self):
+        document = self.json("trace", f"{self.write(OWN)}:build", "--stack", FOLDER, "--mode", "plain", "--executions", "3")
+        self.assertEqual(document["not_executed"], [])
+        self.assertGreaterEqual(document["matched_seconds"], 0.95 * document["traced_seconds"])
+
     def test_attention_and_indices_are_exported(self):
         shown = self.json("model", "show", f"{self.write(OWN)}:encoder", "--stack", FOLDER)
         self.assertEqual((shown["inputs"][0]["shape"], shown["inputs"][0]["dtype"]), ([1, 16], "s64"))

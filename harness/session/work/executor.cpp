@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "harness/base/error.hpp"
 #include "harness/base/timestamp.hpp"
 #include "harness/session/work/control_measurement.hpp"
 #include "harness/session/work/planner.hpp"
@@ -401,6 +402,12 @@ results::ScenarioResult Executor::run_scenario(
     load.wall = steady_time() - start;
     spdlog::warn("worker lost: {}; model {}", load.outcome.reason, load.model);
     end_worker();
+  } catch (const Error& refusal) {
+    if (refusal.kind() != Error::Kind::kUser) {
+      throw;
+    }
+    load.outcome = {results::Outcome::Kind::kUnsupported, refusal.what()};
+    load.wall = steady_time() - start;
   }
   load.process = processes_;
   return load;

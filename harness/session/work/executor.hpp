@@ -82,9 +82,9 @@ class Executor {
   [[nodiscard]] std::vector<results::Execution> execute_model(const worker::ExecuteRequest& request,
                                                               const worker::ExecuteReport& report);
 
-  /// Runs one scenario of a model in a fresh worker process. If the worker dies, falls silent or
-  /// runs far beyond the budget, that is the result's outcome. When the user stops the run, the
-  /// worker is killed and the outcome is kSkipped.
+  /// Runs one scenario of a model in a fresh worker process. If the worker refuses, dies, falls
+  /// silent or runs far beyond the budget, that is the result's outcome. When the user stops the
+  /// run, the worker is killed and the outcome is kSkipped.
   [[nodiscard]] results::ScenarioResult run_scenario(
       const worker::LoadRequest& request,
       const std::function<void(const worker::LoadProgress&)>& report);

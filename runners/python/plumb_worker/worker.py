@@ -127,6 +127,8 @@ class Server:
                 self._reply(variants=self._variants(request.variants))
             elif kind == "trace":
                 self._reply(trace=self._trace(request.trace))
+            elif kind == "load":
+                raise UserError("workers in Python run no scenarios: use a stack of another backend")
             elif kind == "alternate":
                 self._reply(alternation=self._alternate(request.alternate))
             elif kind == "calibrate":

@@ -87,7 +87,7 @@ int run(int argc, char** argv, terminal::StandardOutput& output) {
         add_baseline, add_qualify, add_bisect, add_detect,    add_triage,  add_issue,
         add_import,   add_report,  add_serve,  add_push,      add_export,  add_stacks,
         add_preview,  add_store,   add_regret, add_matrix,    add_explain, add_alternate,
-        add_trace,    add_submit,   add_profile}) {
+        add_trace,    add_submit,  add_profile}) {
     add(app, context);
   }
   check_values(app);

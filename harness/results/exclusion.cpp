@@ -21,23 +21,6 @@ bool is_day(std::string_view text) {
   return std::regex_match(text.begin(), text.end(), day);
 }
 
-std::vector<std::string> case_names(const std::string& series) {
-  std::vector<std::string> names{series};
-  const std::size_t first = series.find('/');
-  if (series.starts_with("layers/")) {
-    names.push_back(series.substr(first + 1));
-  } else if (series.starts_with("models/")) {
-    const std::size_t kind = series.find('/', first + 1);
-    names.push_back(series.substr(first + 1, kind - first - 1));
-    const std::size_t mode = kind == std::string::npos ? kind : series.find('/', kind + 1);
-    if (mode != std::string::npos) {
-      names.push_back(names.back() + " " +
-                      series.substr(mode + 1, series.find('/', mode + 1) - mode - 1));
-    }
-  }
-  return names;
-}
-
 const Exclusion* find_exclusion(const std::vector<Exclusion>& exclusions,
                                 const std::vector<std::string>& names) {
   const auto found =

@@ -27,11 +27,6 @@ inline constexpr const char* kExclusionsRecord = "exclusions";
 /// Returns whether a text is a day such as "2027-01-31".
 [[nodiscard]] bool is_day(std::string_view text);
 
-/// Returns the names by which a series can be excluded: its own, a layer's key, or a model's
-/// subject without and with its mode. Series are "layers/KEY", "models/SUBJECT/KIND/MODE" and
-/// "models/SUBJECT/end_to_end/MODE/SCENARIO".
-[[nodiscard]] std::vector<std::string> case_names(const std::string& series);
-
 /// Finds the first exclusion that matches one of the names of a case. Null: there is none.
 [[nodiscard]] const Exclusion* find_exclusion(const std::vector<Exclusion>& exclusions,
                                               const std::vector<std::string>& names);

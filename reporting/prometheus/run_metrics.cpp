@@ -6,6 +6,7 @@
 
 #include "harness/results/external_name.hpp"
 #include "harness/results/reading_sum.hpp"
+#include "harness/results/series/series_name.hpp"
 
 namespace plumb::reporting {
 namespace {
@@ -87,9 +88,9 @@ RunMetrics run_metrics(analysis::RunReport report, std::size_t slowest) {
       ++metrics.reused;
       continue;
     }
-    if (results::find_exclusion(metrics.exclusions,
-                                results::case_names("layers/" + row.measurement.key.text)) !=
-        nullptr) {
+    if (results::find_exclusion(
+            metrics.exclusions,
+            results::case_names(results::layer_series(row.measurement.key.text))) != nullptr) {
       continue;
     }
     ++metrics.rows[row.measurement.outcome.kind];

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "harness/results/execution_mode.hpp"
+#include "harness/results/series/series_name.hpp"
 
 namespace plumb::analysis {
 namespace {
@@ -118,7 +119,7 @@ void compare_bounds(const ModelBounds& before,
                        {},
                        compare_bound(bound, *other, deviation, limits)});
     changes.back().metric.series =
-        fmt::format("models/{}/{}/{}", subject_of(before.instance), bound.kind, bound.mode);
+        results::bound_series(subject_of(before.instance), bound.kind, bound.mode);
   }
 }
 
@@ -241,8 +242,8 @@ void compare_loads(const ModelBounds& before,
     if (other != after.loads.end()) {
       changes.push_back(
           {before.instance, "load", load.mode, load.scenario, compare_load(load, *other)});
-      changes.back().metric.series = fmt::format(
-          "models/{}/load/{}/{}", subject_of(before.instance), load.mode, load.scenario);
+      changes.back().metric.series = results::model_series(
+          subject_of(before.instance), results::SeriesKind::kLoad, load.mode, load.scenario);
     }
   }
 }
@@ -252,7 +253,7 @@ void compare_loads(const ModelBounds& before,
 std::string end_to_end_series(const std::string& subject,
                               const std::string& mode,
                               const std::string& scenario) {
-  return fmt::format("models/{}/end_to_end/{}/{}", subject, mode, scenario);
+  return results::model_series(subject, results::SeriesKind::kEndToEnd, mode, scenario);
 }
 
 std::vector<ModelChange> compare_models(std::span<const ModelBounds> baseline,

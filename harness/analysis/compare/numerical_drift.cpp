@@ -8,6 +8,8 @@
 #include <string>
 #include <utility>
 
+#include "harness/results/series/series_name.hpp"
+
 namespace plumb::analysis {
 namespace {
 
@@ -141,7 +143,8 @@ std::vector<MetricComparison> compare_model_outputs(std::span<const ModelBounds>
           if (auto metric =
                   judged(model_output(one),
                          model_output(other),
-                         fmt::format("models/{}/accuracy/{}/{}", model, one.mode, one.scenario),
+                         results::model_series(
+                             model, results::SeriesKind::kAccuracy, one.mode, one.scenario),
                          model)) {
             metrics.push_back(std::move(*metric));
           }

@@ -14,6 +14,7 @@
 #include "harness/analysis/compare/numerical_drift.hpp"
 #include "harness/analysis/compare/run_attribution.hpp"
 #include "harness/results/host_pace.hpp"
+#include "harness/results/series/series_name.hpp"
 
 namespace plumb::analysis {
 namespace {
@@ -101,7 +102,7 @@ std::vector<Cause> find_causes(const RunSide& baseline,
 /// Returns the series whose calibration applies. The fastest variant is as noisy as the library's
 /// choice, which was calibrated.
 std::string noise_series(const std::string& series) {
-  return "layers/" + series.substr(series.find('/') + 1);
+  return results::layer_series(series.substr(series.find('/') + 1));
 }
 
 /// Sets the times of two sides of which one has a single sample. Nothing tells its noise.
@@ -182,7 +183,7 @@ std::optional<ComparedLayer> test_capability(const RunSide& baseline,
     return std::nullopt;
   }
   ComparedLayer test;
-  test.metric.series = "capability/" + key.text;
+  test.metric.series = results::capability_series(key.text);
   test.metric.kind = MetricKind::kCapability;
   test_variant(test.metric, baseline, candidate, key, *before, *after, noise);
   if (before->variant != after->variant) {
@@ -199,7 +200,7 @@ ComparedLayer test_layer(const RunSide& baseline,
                          const model::LayerKey& key,
                          const LayerNoise& noise) {
   ComparedLayer test;
-  test.metric.series = "layers/" + key.text;
+  test.metric.series = results::layer_series(key.text);
   test.metric.kind = MetricKind::kLayer;
   test.key = key.text;
   const auto before = served_time(baseline.results, key);

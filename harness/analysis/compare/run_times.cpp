@@ -11,6 +11,7 @@
 #include "harness/base/error.hpp"
 #include "harness/base/json_text.hpp"
 #include "harness/results/json_object.hpp"
+#include "harness/results/series/series_name.hpp"
 
 namespace plumb::analysis {
 namespace {
@@ -32,7 +33,7 @@ RunTimes collect_run_times(const ResultSet& results, std::span<const ModelBounds
     if (const auto served = served_time(results, key)) {
       std::vector<double> logs = process_log_times(results.rows_of(key), served->variant);
       if (logs.size() >= kMinProcesses) {
-        times.logs["layers/" + key.text] = std::move(logs);
+        times.logs[results::layer_series(key.text)] = std::move(logs);
       }
     }
   }

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "harness/analysis/compare/implementation_name.hpp"
+#include "harness/results/series/series_name.hpp"
 #include "harness/results/stack_fact.hpp"
 
 namespace plumb::analysis {
@@ -117,12 +118,11 @@ std::vector<PossibleCause> possible_causes(const results::Environment& before,
 }
 
 std::string kernel_family(const std::string& series, std::string_view variant) {
-  constexpr std::string_view kLayers = "layers/v";
-  if (series.starts_with("models/")) {
+  if (results::is_model_series(series)) {
     return "models";
   }
   const std::size_t begin = series.find(':');
-  if (!series.starts_with(kLayers) || begin == std::string::npos) {
+  if (!results::is_layer_series(series) || begin == std::string::npos) {
     return "benchmarks";
   }
   const std::string op = series.substr(begin + 1, series.find(';', begin) - begin - 1);

@@ -9,6 +9,7 @@
 
 #include "harness/analysis/compare/paired_metric.hpp"
 #include "harness/base/error.hpp"
+#include "harness/results/series/series_name.hpp"
 
 namespace plumb::analysis {
 namespace {
@@ -20,12 +21,12 @@ struct KindScores {
   std::size_t series = 0;
 };
 
-KindScores compute_scores(std::span<const RunTimes> runs, std::string_view kind) {
+KindScores compute_scores(std::span<const RunTimes> runs, bool (*is_of_kind)(std::string_view)) {
   KindScores scores{std::vector<double>(runs.size(), 0.0), 0};
   for (const auto& entry : runs.front().logs) {
     const std::string& series = entry.first;
     const bool common =
-        series.starts_with(kind) && std::all_of(runs.begin(), runs.end(), [&](const RunTimes& run) {
+        is_of_kind(series) && std::all_of(runs.begin(), runs.end(), [&](const RunTimes& run) {
           const auto found = run.logs.find(series);
           return found != run.logs.end() && !found->second.empty();
         });
@@ -44,9 +45,9 @@ KindScores compute_scores(std::span<const RunTimes> runs, std::string_view kind)
 
 std::size_t middle_run(std::span<const RunTimes> runs) {
   PLUMB_CHECK(!runs.empty());
-  KindScores scores = compute_scores(runs, "models/");
+  KindScores scores = compute_scores(runs, results::is_model_series);
   if (scores.series == 0) {
-    scores = compute_scores(runs, "layers/");
+    scores = compute_scores(runs, results::is_layer_series);
   }
   std::vector<std::size_t> order(runs.size());
   std::iota(order.begin(), order.end(), std::size_t{0});

@@ -6,6 +6,8 @@
 #include <string>
 #include <utility>
 
+#include "harness/results/series/series_name.hpp"
+
 namespace plumb::analysis {
 namespace {
 

@@ -8,6 +8,8 @@
 #include <memory>
 #include <utility>
 
+#include "harness/results/series/series_name.hpp"
+
 namespace plumb::session {
 namespace {
 
@@ -144,7 +146,7 @@ std::vector<analysis::ReplayTimes> LayerReplay::run(
     results[i].baseline_best = baseline_.best[i];
     results[i].candidate_best = candidate_.best[i];
     results[i].replay.name = "replay/" + requests[i].key.text;
-    results[i].best.name = "capability/" + requests[i].key.text;
+    results[i].best.name = results::capability_series(requests[i].key.text);
   }
   // The race only picks variants. Fresh processes time them, since a winner looks better in the
   // race that it won than it is.

@@ -9,6 +9,7 @@
 #include "harness/base/error.hpp"
 #include "harness/base/json_text.hpp"
 #include "harness/results/json_object.hpp"
+#include "harness/results/series/series_name.hpp"
 #include "harness/session/stored/run_record.hpp"
 
 namespace plumb::session {
@@ -110,7 +111,7 @@ std::vector<analysis::ChangeRecord> named_changes(const store::Store& store,
   for (const analysis::SeriesFinding& finding : findings) {
     for (const analysis::SeriesChange& change : finding.changes) {
       if (change.run == run &&
-          (series.empty() || finding.id == series || finding.id == "layers/" + series)) {
+          (series.empty() || finding.id == series || finding.id == results::layer_series(series))) {
         entries.push_back(
             {finding.id, run, change.state, change.reason, change.before, change.after});
       }

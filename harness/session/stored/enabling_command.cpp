@@ -8,6 +8,7 @@
 #include "harness/base/shell_word.hpp"
 #include "harness/results/division/divided_variant.hpp"
 #include "harness/results/execution_mode.hpp"
+#include "harness/results/series/series_name.hpp"
 
 namespace plumb::session {
 namespace {
@@ -104,34 +105,30 @@ std::string enabling_command(const results::RunHeader& run,
 }
 
 std::string repeating_command(const results::RunHeader& run, const std::string& series) {
-  for (const std::string_view begin : {"layers/", "capability/", "accuracy/"}) {
-    if (series.starts_with(begin) && series.substr(begin.size()).starts_with("v")) {
-      return "plumb layer " + shell_quoted(series.substr(begin.size())) +
-             (run.stack == "default" ? "" : " --stack " + shell_word(run.stack)) +
-             threads_option(run, "plain") + device_option(run);
-    }
+  const results::SeriesName name = results::parse_series(series);
+  switch (name.kind) {
+    case results::SeriesKind::kLayer:
+    case results::SeriesKind::kCapability:
+    case results::SeriesKind::kLayerAccuracy:
+      return !name.subject.starts_with("v")
+                 ? std::string()
+                 : "plumb layer " + shell_quoted(name.subject) +
+                       (run.stack == "default" ? "" : " --stack " + shell_word(run.stack)) +
+                       threads_option(run, "plain") + device_option(run);
+    case results::SeriesKind::kOther:
+      return "";
+    case results::SeriesKind::kEndToEnd:
+    case results::SeriesKind::kAccuracy:
+    case results::SeriesKind::kLoad:
+    case results::SeriesKind::kBound:
+      break;
   }
-  constexpr std::string_view kModels = "models/";
-  constexpr std::string_view kEndToEnd = "/end_to_end/";
-  const std::size_t last = series.rfind('/');
-  if (!series.starts_with(kModels) || last < kModels.size()) {
-    return "";
-  }
-  const std::size_t executed = series.rfind(kEndToEnd);
-  const std::size_t subject_end =
-      executed != std::string::npos ? executed : series.rfind('/', last - 1);
-  const auto instance = subject_end == std::string::npos || subject_end < kModels.size()
-                            ? std::nullopt
-                            : analysis::parse_subject(std::string_view(series).substr(
-                                  kModels.size(), subject_end - kModels.size()));
+  const std::optional<analysis::ModelInstance> instance = analysis::parse_subject(name.subject);
   if (!instance) {
     return "";
   }
-  const std::string mode =
-      executed != std::string::npos
-          ? series.substr(executed + kEndToEnd.size(), last - executed - kEndToEnd.size())
-          : series.substr(last + 1);
-  return enabling_command(run, *instance, mode.empty() || mode == "any" ? "plain" : mode);
+  return enabling_command(
+      run, *instance, name.mode.empty() || name.mode == "any" ? "plain" : name.mode);
 }
 
 }  // namespace plumb::session

@@ -11,6 +11,7 @@
 
 #include "harness/results/execution.hpp"
 #include "harness/results/json_object.hpp"
+#include "harness/results/series/series_name.hpp"
 #include "harness/session/stored/stored_noise.hpp"
 
 namespace plumb::session {
@@ -54,7 +55,7 @@ std::map<std::string, Side> read_sides(const store::Store& store, const results:
     const results::Measurement& row = stored.measurement;
     if (row.purpose == results::Purpose::kFull && row.cache == results::CacheMode::kNone &&
         !stored.reused) {
-      Side& side = sides["layers/" + row.key.text];
+      Side& side = sides[results::layer_series(row.key.text)];
       side.kind = analysis::MetricKind::kLayer;
       side.rounds[row.process] = make_process(row, day);
       side.resolution = std::max(
@@ -63,8 +64,8 @@ std::map<std::string, Side> read_sides(const store::Store& store, const results:
   }
   for (const results::DerivedRecord& record : store.derived(run.header.id, "paired_execution")) {
     const results::Execution execution = results::execution_from_json(record.payload);
-    Side& side = sides[fmt::format(
-        "models/{}/end_to_end/{}/{}", record.subject, execution.mode, execution.scenario)];
+    Side& side = sides[results::model_series(
+        record.subject, results::SeriesKind::kEndToEnd, execution.mode, execution.scenario)];
     side.kind = analysis::MetricKind::kEndToEnd;
     side.rounds[execution.row.process] = make_process(execution.row, day);
   }

@@ -13,6 +13,7 @@
 #include "harness/analysis/compare/rounds/boot_comparison.hpp"
 #include "harness/base/error.hpp"
 #include "harness/results/paired_round.hpp"
+#include "harness/results/series/series_name.hpp"
 #include "harness/session/stored/named_runs.hpp"
 #include "harness/session/stored/run_analysis.hpp"
 #include "harness/session/stored/stored_comparison.hpp"
@@ -39,7 +40,7 @@ void read_times(const Archive& archive, const results::RunRecord& record, analys
     keys.insert(row.measurement.key);
   }
   for (const model::LayerKey& key : keys) {
-    const std::string series = "layers/" + key.text;
+    const std::string series = results::layer_series(key.text);
     const auto time = analysis::served_time(results, key);
     if (time && time->time.median > Seconds(0.0)) {
       run.times[series] = time->time.median.count();

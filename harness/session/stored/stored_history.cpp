@@ -13,6 +13,7 @@
 #include "harness/base/error.hpp"
 #include "harness/results/execution.hpp"
 #include "harness/results/json_object.hpp"
+#include "harness/results/series/series_name.hpp"
 #include "harness/session/stored/run_analysis.hpp"
 #include "harness/session/stored/stored_exclusions.hpp"
 
@@ -55,7 +56,7 @@ std::vector<results::RunRecord> find_runs(const store::Store& store, const Histo
 
 bool is_wanted(const std::string& id, const std::vector<std::string>& names) {
   return names.empty() || std::any_of(names.begin(), names.end(), [&](const std::string& name) {
-           return id.starts_with(name) || id == "layers/" + name;
+           return id.starts_with(name) || id == results::layer_series(name);
          });
 }
 
@@ -102,13 +103,13 @@ class HistoryReader {
       keys.insert(row.measurement.key.text);
     }
     for (const std::string& key : keys) {
-      if (!is_wanted("layers/" + key, names_)) {
+      if (!is_wanted(results::layer_series(key), names_)) {
         continue;
       }
       for (const store::SeriesPoint& point :
            store_.series({.key = key, .cache = results::CacheMode::kNone, .environment = {}})) {
         if (ids_.contains(point.run)) {
-          add("layers/" + key, point.run, point.corrected.median.count(), point.variant);
+          add(results::layer_series(key), point.run, point.corrected.median.count(), point.variant);
         }
       }
     }
@@ -142,7 +143,7 @@ class HistoryReader {
         for (const nlohmann::json& entry : results::JsonObject(model).array("bounds", kMaxBounds)) {
           const results::JsonObject bound(entry);
           if (bound.boolean("complete") && bound.has("seconds")) {
-            times[fmt::format("models/{}/{}/{}", subject, bound.text("kind"), bound.text("mode"))] =
+            times[results::bound_series(subject, bound.text("kind"), bound.text("mode"))] =
                 bound.number("seconds");
           }
         }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "harness/results/labels/run_labels.hpp"
+#include "harness/results/series/series_name.hpp"
 #include "reporting/content/comparison/attribution_rows.hpp"
 #include "reporting/content/comparison/comparison_writers.hpp"
 #include "reporting/content/comparison/metric_rows.hpp"
@@ -112,7 +113,7 @@ void add_explanations(const analysis::RunComparisonReport& report, HtmlPage& pag
     if (std::any_of(comparison.metrics.begin(), comparison.metrics.end(), [&](const auto& metric) {
           return is_changed(metric) && metric.kind == analysis::MetricKind::kEndToEnd &&
                  metric.model == split.subject &&
-                 metric.series.find("/end_to_end/" + split.mode + "/") != std::string::npos;
+                 results::parse_series(metric.series).mode == split.mode;
         })) {
       splits.push_back(&split);
     }

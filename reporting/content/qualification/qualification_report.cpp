@@ -9,6 +9,7 @@
 #include <string_view>
 #include <utility>
 
+#include "harness/results/series/series_name.hpp"
 #include "reporting/content/comparison/comparison_writers.hpp"
 #include "reporting/content/qualification/qualification_writers.hpp"
 #include "reporting/content/run/json_documents.hpp"
@@ -74,7 +75,7 @@ analysis::MetricComparison named(const analysis::QualifiedMetric& metric, bool l
   analysis::MetricComparison test = metric.test;
   test.kind = layer ? analysis::MetricKind::kLayer : analysis::MetricKind::kEndToEnd;
   test.model = layer ? "" : metric.subject;
-  test.series = layer ? "layers/" + metric.subject
+  test.series = layer ? results::layer_series(metric.subject)
                       : fmt::format("models/{}/end_to_end/{}", metric.subject, metric.mode);
   const auto add = [&](const std::string& text) {
     test.reason += (test.reason.empty() ? "" : "; ") + text;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "harness/loadgen/mlperf/mlperf_words.hpp"
+#include "harness/results/series/series_name.hpp"
 #include "reporting/content/run/exclusion_rows.hpp"
 #include "reporting/content/run/load_rows.hpp"
 #include "reporting/content/run/report_writers.hpp"
@@ -87,7 +88,7 @@ std::string test_case(const analysis::ModelReport& model,
   if (free && layer.role != model::Layer::Role::kUnsupported) {
     return head + " time=\"0\"/>\n";
   }
-  const std::string series = "layers/" + step.key.text;
+  const std::string series = results::layer_series(step.key.text);
   if (step.time) {
     const std::string excluded = excluded_element(context, series, "");
     counts.skipped += excluded.empty() ? 0U : 1U;
@@ -136,10 +137,10 @@ std::string load_case(const analysis::ModelReport& model,
       verdict == results::LoadVerdict::kValid
           ? std::string()
           : fmt::format("{}: {}", verdict_text(load), fmt::join(results::list_reasons(load), "; "));
-  const std::string series = fmt::format("models/{}/end_to_end/{}/{}",
-                                         analysis::subject_of(model.bounds.instance),
-                                         load.mode,
-                                         load.scenario);
+  const std::string series = results::model_series(analysis::subject_of(model.bounds.instance),
+                                                   results::SeriesKind::kLoad,
+                                                   load.mode,
+                                                   load.scenario);
   if (const std::string excluded = excluded_element(context, series, why); !excluded.empty()) {
     ++counts.skipped;
     return fmt::format("{}      {}\n    </testcase>\n", head, excluded);
@@ -173,7 +174,7 @@ std::string single_layers(const analysis::RunReport& report, const Context& cont
       cases += fmt::format(" time=\"{:.9f}\"", result.time->time.median.count());
     }
     if (const std::string excluded =
-            excluded_element(context, "layers/" + result.layer.key.text, result.reason);
+            excluded_element(context, results::layer_series(result.layer.key.text), result.reason);
         !excluded.empty()) {
       ++counts.skipped;
       cases += fmt::format(">{}</testcase>\n", excluded);

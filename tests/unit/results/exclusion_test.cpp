@@ -4,24 +4,10 @@
 #include <gmock/gmock.h>
 
 #include "harness/base/error.hpp"
+#include "harness/results/series/series_name.hpp"
 
 namespace plumb::results {
 namespace {
-
-using ::testing::ElementsAre;
-
-TEST(Exclusion, names_a_series_as_people_do) {
-  EXPECT_THAT(case_names("layers/v1:relu;a/b"), ElementsAre("layers/v1:relu;a/b", "v1:relu;a/b"));
-  EXPECT_THAT(case_names("models/lenet|1|f32|/end_to_end/plain/single_stream"),
-              ElementsAre("models/lenet|1|f32|/end_to_end/plain/single_stream",
-                          "lenet|1|f32|",
-                          "lenet|1|f32| plain"));
-  EXPECT_THAT(
-      case_names("models/lenet|1|f32|/library/fusion"),
-      ElementsAre("models/lenet|1|f32|/library/fusion", "lenet|1|f32|", "lenet|1|f32| fusion"));
-  EXPECT_THAT(case_names("costs/workspace"), ElementsAre("costs/workspace"));
-  EXPECT_THAT(case_names("models/odd"), ElementsAre("models/odd", "odd"));
-}
 
 TEST(Exclusion, covers_what_its_pattern_matches_until_its_last_day) {
   const std::vector<Exclusion> exclusions{{"lenet|*", "retired", "us", "2027-01-31"}};

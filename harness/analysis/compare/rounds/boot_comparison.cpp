@@ -11,6 +11,7 @@
 
 #include "harness/analysis/compare/comparison_verdict.hpp"
 #include "harness/analysis/compare/process_deviation.hpp"
+#include "harness/results/series/series_name.hpp"
 #include "harness/stats/trimmed_mean.hpp"
 
 namespace plumb::analysis {
@@ -60,9 +61,10 @@ std::vector<double> control_logs(std::span<const BootRun> runs) {
 }
 
 MetricKind kind_of(const std::string& series) {
-  return series.starts_with("layers/")                      ? MetricKind::kLayer
-         : series.find("/end_to_end/") != std::string::npos ? MetricKind::kEndToEnd
-                                                            : MetricKind::kBound;
+  const results::SeriesKind kind = results::parse_series(series).kind;
+  return kind == results::SeriesKind::kLayer      ? MetricKind::kLayer
+         : kind == results::SeriesKind::kEndToEnd ? MetricKind::kEndToEnd
+                                                  : MetricKind::kBound;
 }
 
 /// Returns why a side's boots have no time of a series: the first run's reason. Absent unless every

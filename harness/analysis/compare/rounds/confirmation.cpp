@@ -8,22 +8,19 @@
 
 #include "harness/analysis/bounds/process_pool.hpp"
 #include "harness/analysis/compare/comparison_verdict.hpp"
+#include "harness/results/series/series_name.hpp"
 
 namespace plumb::analysis {
 namespace {
 
 constexpr double kConfirmingLevel = 0.02;  // two-sided: 1 % in the direction of the suspicion
-constexpr std::string_view kLayers = "layers/";
 constexpr std::size_t kMaxLayers = 24;
 constexpr double kSuspiciousLayer = 1.05;
 constexpr double kSuspiciousLevel = 0.05;
 constexpr double kGlanceRatio = 1.01;
 
-/// Returns the mode in "models/SUBJECT/end_to_end/MODE/SCENARIO". A subject may contain slashes.
 std::string mode_of(const MetricComparison& metric) {
-  const std::string before = "models/" + metric.model + "/end_to_end/";
-  const std::string rest = metric.series.substr(std::min(before.size(), metric.series.size()));
-  return rest.substr(0, rest.find('/'));
+  return results::parse_series(metric.series).mode;
 }
 
 // Two runs differ by some per cent where nothing changed. So a change of 3 % may show as none, and
@@ -61,7 +58,7 @@ const QualifiedMetric* find_pairs(const MetricComparison& metric, const PairedCo
   const auto found =
       std::find_if(pairs.metrics.begin(), pairs.metrics.end(), [&](const QualifiedMetric& each) {
         return each.mode.empty() ? metric.kind == MetricKind::kLayer &&
-                                       metric.series == std::string(kLayers) + each.subject
+                                       metric.series == results::layer_series(each.subject)
                                  : metric.kind == MetricKind::kEndToEnd &&
                                        metric.model == each.subject && mode_of(metric) == each.mode;
       });
@@ -192,7 +189,7 @@ Suspects find_suspects(const RunComparison& comparison,
       continue;
     }
     if (metric.kind == MetricKind::kLayer) {
-      const model::LayerKey key{metric.series.substr(kLayers.size())};
+      const model::LayerKey key{results::parse_series(metric.series).subject};
       if (metric.decides || largest_share(candidate, key) >= kMinDecidingShare) {
         layers.push_back(&metric);
       }
@@ -210,7 +207,7 @@ Suspects find_suspects(const RunComparison& comparison,
   layers.resize(std::min(layers.size(), kMaxLayers));
   for (const MetricComparison* const metric : layers) {
     suspects.series.insert(metric->series);
-    suspects.layers.insert(model::LayerKey{metric->series.substr(kLayers.size())});
+    suspects.layers.insert(model::LayerKey{results::parse_series(metric->series).subject});
   }
   return suspects;
 }

@@ -6,13 +6,15 @@
 #include <span>
 #include <utility>
 
+#include "harness/results/series/series_name.hpp"
+
 namespace plumb::analysis {
 namespace {
 
 constexpr double kNetChange = 2.0;  // standard errors that the net change of layers must have
 
 PairedMetric look_at(const PairedSamples& samples, bool layer) {
-  return layer ? paired_metric(samples, "layers/" + samples.name, MetricKind::kLayer)
+  return layer ? paired_metric(samples, results::layer_series(samples.name), MetricKind::kLayer)
                : paired_metric(samples, "end_to_end", MetricKind::kEndToEnd);
 }
 

@@ -8,6 +8,8 @@
 #include <map>
 #include <utility>
 
+#include "harness/results/series/series_name.hpp"
+
 namespace plumb::analysis {
 namespace {
 
@@ -217,11 +219,12 @@ RoundComparison compare_rounds(std::span<const results::PairedRound> rounds,
       limits.layers,
       result.open_layers,
       [&](const model::LayerKey& key) {
-        return layer_floor(limits.floors, "layers/" + key.text, limits.layers.floor, 0.0);
+        return layer_floor(
+            limits.floors, results::layer_series(key.text), limits.layers.floor, 0.0);
       },
       [&](const model::LayerKey& key, QualifiedMetric metric) {
         metric.subject = key.text;
-        metric.test.series = "layers/" + key.text;
+        metric.test.series = results::layer_series(key.text);
         result.layers.push_back(std::move(metric));
       });
   return result;

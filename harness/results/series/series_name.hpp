@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace plumb::results {
+
+/// What a series is of.
+enum class SeriesKind {
+  kLayer,          ///< "layers/KEY": a layer, as the library chose it
+  kCapability,     ///< "capability/KEY": its fastest variant
+  kLayerAccuracy,  ///< "accuracy/KEY"
+  kEndToEnd,       ///< "models/SUBJECT/end_to_end/MODE/SCENARIO"
+  kAccuracy,       ///< "models/SUBJECT/accuracy/MODE/SCENARIO"
+  kLoad,           ///< "models/SUBJECT/load/MODE/SCENARIO"
+  kBound,          ///< "models/SUBJECT/KIND/MODE": a bound of this kind
+  kOther           ///< a cost, a control, or a series of another program
+};
+
+/// Name of a series, which is a quantity that runs measure again and again. Stores, reports and
+/// exports have its text. A subject may contain slashes: it is a file.
+struct SeriesName {
+  SeriesKind kind = SeriesKind::kOther;
+  std::string subject;   ///< a layer's key; a model with batch and type: "lenet|1|f32"
+  std::string bound;     ///< kind of a bound: "library"
+  std::string mode;      ///< of a model
+  std::string scenario;  ///< of a model, not of a bound
+};
+
+/// Reads the name of a series. One of no known kind is kOther.
+[[nodiscard]] SeriesName parse_series(std::string_view text);
+
+/// Returns the names of the series of a layer: of the library's choice, and of its fastest variant.
+[[nodiscard]] std::string layer_series(std::string_view key);
+[[nodiscard]] std::string capability_series(std::string_view key);
+
+/// Returns the name of a model's series of kind kEndToEnd, kAccuracy or kLoad.
+[[nodiscard]] std::string model_series(std::string_view subject,
+                                       SeriesKind kind,
+                                       std::string_view mode,
+                                       std::string_view scenario);
+[[nodiscard]] std::string bound_series(std::string_view subject,
+                                       std::string_view bound,
+                                       std::string_view mode);
+
+/// Returns whether a series is of a layer as the library chose it.
+[[nodiscard]] bool is_layer_series(std::string_view text);
+/// Returns whether a series is of a model: a time, a bound, a load or an output.
+[[nodiscard]] bool is_model_series(std::string_view text);
+
+/// Returns the names by which a series can be excluded: its own, a layer's key, or a model's
+/// subject without and with its mode.
+[[nodiscard]] std::vector<std::string> case_names(const std::string& series);
+
+}  // namespace plumb::results

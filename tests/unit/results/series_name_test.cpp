@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/results/series/series_name.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace plumb::results {
+namespace {
+
+using ::testing::ElementsAre;
+
+// A subject is a model, which may be a file in folders with any names.
+TEST(SeriesName, is_read_back_whatever_the_subject) {
+  for (const std::string subject :
+       {"lenet|1|f32|", "a/b.onnx|1|f32|", "models/load/x|8|bf16|", "/end_to_end/m.onnx|1|f32|"}) {
+    for (const std::string mode : {"plain", "fusion+bf16"}) {
+      for (const SeriesKind kind :
+           {SeriesKind::kEndToEnd, SeriesKind::kAccuracy, SeriesKind::kLoad}) {
+        const SeriesName name = parse_series(model_series(subject, kind, mode, "single_stream"));
+        EXPECT_EQ(name.kind, kind) << subject;
+        EXPECT_EQ(name.subject, subject);
+        EXPECT_EQ(name.mode, mode);
+        EXPECT_EQ(name.scenario, "single_stream");
+      }
+      const SeriesName name = parse_series(bound_series(subject, "library_parallel", mode));
+      EXPECT_EQ(name.kind, SeriesKind::kBound) << subject;
+      EXPECT_EQ(name.subject, subject);
+      EXPECT_EQ(name.bound, "library_parallel");
+      EXPECT_EQ(name.mode, mode);
+      EXPECT_EQ(name.scenario, "");
+    }
+  }
+  EXPECT_EQ(parse_series(layer_series("v1:relu;a/b")).kind, SeriesKind::kLayer);
+  EXPECT_EQ(parse_series(layer_series("v1:relu;a/b")).subject, "v1:relu;a/b");
+  EXPECT_EQ(parse_series(capability_series("v1:relu")).kind, SeriesKind::kCapability);
+  EXPECT_EQ(parse_series("accuracy/v1:relu").kind, SeriesKind::kLayerAccuracy);
+}
+
+TEST(SeriesName, has_texts_that_stores_hold) {
+  EXPECT_EQ(layer_series("v1:relu"), "layers/v1:relu");
+  EXPECT_EQ(capability_series("v1:relu"), "capability/v1:relu");
+  EXPECT_EQ(model_series("lenet|1|f32|", SeriesKind::kEndToEnd, "plain", "server"),
+            "models/lenet|1|f32|/end_to_end/plain/server");
+  EXPECT_EQ(bound_series("lenet|1|f32|", "hardware", "any"), "models/lenet|1|f32|/hardware/any");
+}
+
+TEST(SeriesName, of_another_program_is_of_no_kind) {
+  for (const char* const text :
+       {"", "models/", "models//", "models/odd", "models//a/b", "costs/workspace", "layer/x"}) {
+    EXPECT_EQ(parse_series(text).kind, SeriesKind::kOther) << text;
+  }
+}
+
+TEST(SeriesName, names_a_case_as_people_do) {
+  EXPECT_THAT(case_names("layers/v1:relu;a/b"), ElementsAre("layers/v1:relu;a/b", "v1:relu;a/b"));
+  EXPECT_THAT(case_names("models/a/m.onnx|1|f32|/end_to_end/plain/single_stream"),
+              ElementsAre("models/a/m.onnx|1|f32|/end_to_end/plain/single_stream",
+                          "a/m.onnx|1|f32|",
+                          "a/m.onnx|1|f32| plain"));
+  EXPECT_THAT(
+      case_names("models/lenet|1|f32|/library/fusion"),
+      ElementsAre("models/lenet|1|f32|/library/fusion", "lenet|1|f32|", "lenet|1|f32| fusion"));
+  EXPECT_THAT(case_names("costs/workspace"), ElementsAre("costs/workspace"));
+}
+
+}  // namespace
+}  // namespace plumb::results

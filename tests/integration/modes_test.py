@@ -83,7 +83,7 @@ class Modes(Command):
 
     def test_graph_capture_is_what_captured_saves_against_eager(self):
         rules = "".join(f'[[rule]]\nmatch = "model:lenet"\nvariant = "{mode}"\nseconds = {seconds}\n' for mode, seconds in (("eager", 0.3), ("captured", 0.1)))
-        self.stack("fake", rules)
+        self.stack("fake", '[identity]\ngpu = "a device with launches"\n' + rules)
         self.executed("plain", "eager", "captured")
         capture = self.whatifs()["graph_capture"]
         self.assertAlmostEqual(capture["realised_speedup"], 3.0, places=3)

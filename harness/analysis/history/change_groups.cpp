@@ -122,7 +122,7 @@ std::string kernel_family(const std::string& series, std::string_view variant) {
     return "models";
   }
   const std::size_t begin = series.find(':');
-  if (!results::is_layer_series(series) || begin == std::string::npos) {
+  if (!results::parse_series(series).subject.starts_with("v") || begin == std::string::npos) {
     return "benchmarks";
   }
   const std::string op = series.substr(begin + 1, series.find(';', begin) - begin - 1);

@@ -160,7 +160,14 @@ class Judges(unittest.TestCase):
             return {
                 "null_graphs": [{"nodes": 1, **seconds(6e-6)}, {"nodes": 256, **seconds(6e-6 + 255 * 1e-6)}],
                 "profiled_slopes": {
-                    "rows": [{"elements": 4096, "slope": seconds(slope), "kernel_seconds": {"median": kernel, "low": kernel, "high": kernel}}]
+                    "rows": [
+                        {
+                            "elements": 4096,
+                            "slope": seconds(0.9 * slope),
+                            "slope_profiled": seconds(slope),
+                            "kernel_seconds": {"median": kernel, "low": kernel, "high": kernel},
+                        }
+                    ]
                 },
             }
 
@@ -177,6 +184,7 @@ class Judges(unittest.TestCase):
             ["profiled_slopes"],
             ["profiled_slopes", "rows", 0, "kernel_seconds"],
             ["profiled_slopes", "rows", 0, "slope", "median_seconds"],
+            ["profiled_slopes", "rows", 0, "slope_profiled", "median_seconds"],
         )
 
     def test_models(self):

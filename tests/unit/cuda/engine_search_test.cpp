@@ -3,7 +3,10 @@
 #include "runners/cuda/dnn/engine_search.hpp"
 
 #include <dlfcn.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
 
+#include <algorithm>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <set>

@@ -2,15 +2,10 @@
 #include "tests/contract/layer_cases.hpp"
 
 #include <array>
+#include <vector>
 
 namespace plumb::contract {
 namespace {
-
-// One prefix and suffix for all: what is left is what a case is about.
-#define PLUMB_CASE(name, operands, attributes)             \
-  LayerCase {                                              \
-    name, "v1:" operands ";acc=f32;math=strict" attributes \
-  }
 
 #define INTEGER_CONVOLUTION(name, operands, result, group, epilogue) \
   LayerCase {                                                        \
@@ -322,192 +317,18 @@ constexpr std::array kCases = std::to_array<LayerCase>({
     PLUMB_CASE("rnn_bf16",
                "rnn;in=bf16[5,3,32],bf16[1,16,32]c,bf16[1,16,16]c,bf16[1,32]c;out=bf16[5,1,3,16]",
                ";direction=forward;fn=relu;layout=0;outputs=y"),
-    PLUMB_CASE("conv_backward_data",
-               "conv_backward_data;in=f32[2,32,5,5],f32[32,16,3,3];out=f32[2,16,10,10]",
-               ";dilations=[1,1];group=1;pads=[1,1,1,1];strides=[2,2]"),
-    PLUMB_CASE("conv_backward_data_winograd",
-               "conv_backward_data;in=f32[1,32,12,12],f32[32,16,3,3];out=f32[1,16,12,12]",
-               ";dilations=[1,1];group=1;pads=[1,1,1,1];strides=[1,1]"),
-    PLUMB_CASE("conv_backward_data_asymmetric",
-               "conv_backward_data;in=f32[1,16,9,9],f32[16,3,3,2];out=f32[1,3,8,8]",
-               ";dilations=[1,1];group=1;pads=[2,0,1,2];strides=[1,1]"),
-    PLUMB_CASE("conv_backward_data_grouped_dilated",
-               "conv_backward_data;in=f32[1,12,5,5],f32[12,4,3,3];out=f32[1,8,9,9]",
-               ";dilations=[2,2];group=2;pads=[0,0,0,0];strides=[1,1]"),
-    PLUMB_CASE("conv_backward_data_depthwise",
-               "conv_backward_data;in=f32[1,16,4,4],f32[16,1,3,3];out=f32[1,16,8,8]",
-               ";dilations=[1,1];group=16;pads=[1,1,1,1];strides=[2,2]"),
-    PLUMB_CASE("conv_backward_data_1d",
-               "conv_backward_data;in=f32[1,8,20],f32[8,4,5];out=f32[1,4,20]",
-               ";dilations=[1];group=1;pads=[2,2];strides=[1]"),
-    PLUMB_CASE("conv_backward_data_3d",
-               "conv_backward_data;in=f32[1,8,5,6,7],f32[8,4,3,3,3];out=f32[1,4,5,6,7]",
-               ";dilations=[1,1,1];group=1;pads=[1,1,1,1,1,1];strides=[1,1,1]"),
-    PLUMB_CASE("conv_backward_data_bf16",
-               "conv_backward_data;in=bf16[2,32,5,5],bf16[32,16,3,3];out=bf16[2,16,10,10]",
-               ";dilations=[1,1];group=1;pads=[1,1,1,1];strides=[2,2]"),
-    PLUMB_CASE("conv_backward_weights",
-               "conv_backward_weights;in=f32[2,32,5,5],f32[2,16,10,10];out=f32[32,16,3,3]",
-               ";dilations=[1,1];group=1;outputs=w;pads=[1,1,1,1];strides=[2,2]"),
-    PLUMB_CASE("conv_backward_weights_bias",
-               "conv_backward_weights;in=f32[2,32,9,9],f32[2,16,9,9];out=f32[32,16,3,3],f32[32]",
-               ";dilations=[1,1];group=1;outputs=wb;pads=[1,1,1,1];strides=[1,1]"),
-    PLUMB_CASE("conv_backward_weights_asymmetric",
-               "conv_backward_weights;in=f32[1,16,9,9],f32[1,3,8,8];out=f32[16,3,3,2],f32[16]",
-               ";dilations=[1,1];group=1;outputs=wb;pads=[2,0,1,2];strides=[1,1]"),
-    PLUMB_CASE("conv_backward_weights_grouped_dilated",
-               "conv_backward_weights;in=f32[1,12,5,5],f32[1,8,9,9];out=f32[12,4,3,3]",
-               ";dilations=[2,2];group=2;outputs=w;pads=[0,0,0,0];strides=[1,1]"),
-    PLUMB_CASE("conv_backward_weights_depthwise",
-               "conv_backward_weights;in=f32[2,16,8,8],f32[2,16,8,8];out=f32[16,1,3,3],f32[16]",
-               ";dilations=[1,1];group=16;outputs=wb;pads=[1,1,1,1];strides=[1,1]"),
-    PLUMB_CASE("conv_backward_weights_1d",
-               "conv_backward_weights;in=f32[3,8,20],f32[3,4,20];out=f32[8,4,5],f32[8]",
-               ";dilations=[1];group=1;outputs=wb;pads=[2,2];strides=[1]"),
-    PLUMB_CASE("conv_backward_weights_3d",
-               "conv_backward_weights;in=f32[2,8,5,6,7],f32[2,4,5,6,7];out=f32[8,4,3,3,3]",
-               ";dilations=[1,1,1];group=1;outputs=w;pads=[1,1,1,1,1,1];strides=[1,1,1]"),
-    PLUMB_CASE("conv_backward_weights_bf16",
-               "conv_backward_weights;in=bf16[2,32,9,9],bf16[2,16,9,9];out=bf16[32,16,3,3]",
-               ";dilations=[1,1];group=1;outputs=w;pads=[1,1,1,1];strides=[1,1]"),
-    PLUMB_CASE("gemm_relu_backward",
-               "gemm;in=f32[6,24],f32[24,32],-,f32[6,32];out=f32[6,32]",
-               ";alpha=1.0;beta=1.0;trans_a=0;trans_b=0;epilogue=relu_backward@3"),
-    PLUMB_CASE("gemm_gelu_backward",
-               "gemm;in=f32[6,24],f32[32,24],-,f32[6,32];out=f32[6,32]",
-               ";alpha=0.5;beta=1.0;trans_a=0;trans_b=1;epilogue=gelu_tanh_backward@3"),
-    PLUMB_CASE("gemm_bit_mask",
-               "gemm;in=f32[6,24],f32[24,40],-,u8[6,16];out=f32[6,40]",
-               ";alpha=1.0;beta=1.0;trans_a=0;trans_b=0;epilogue=bit_mask@3"),
-    PLUMB_CASE("gemm_gelu_backward_bf16",
-               "gemm;in=bf16[16,32],bf16[32,32],-,bf16[16,32];out=bf16[16,32]",
-               ";alpha=1.0;beta=1.0;trans_a=0;trans_b=0;epilogue=gelu_tanh_backward@3"),
-    PLUMB_CASE("matmul_relu_backward",
-               "matmul;in=f32[2,6,24],f32[24,32],f32[2,6,32];out=f32[2,6,32]",
-               ";epilogue=relu_backward@2"),
-    PLUMB_CASE("gemm_bias_gradient_of_a",
-               "gemm_bias_gradient;in=f32[20,32],f32[20,24];out=f32[32,24],f32[32]",
-               ";alpha=1.0;of=a;trans_a=1;trans_b=0"),
-    PLUMB_CASE("gemm_bias_gradient_of_b",
-               "gemm_bias_gradient;in=f32[20,24],f32[20,32];out=f32[24,32],f32[32]",
-               ";alpha=1.0;of=b;trans_a=1;trans_b=0"),
-    PLUMB_CASE("gemm_bias_gradient_of_b_turned",
-               "gemm_bias_gradient;in=f32[24,20],f32[32,20];out=f32[24,32],f32[32]",
-               ";alpha=0.5;of=b;trans_a=0;trans_b=1"),
-    PLUMB_CASE("gemm_bias_gradient_relu",
-               "gemm_bias_gradient;in=f32[20,24],f32[24,32],f32[20,32];out=f32[20,32],f32[32]",
-               ";alpha=1.0;of=y;trans_a=0;trans_b=0;epilogue=relu_backward@2"),
-    PLUMB_CASE("gemm_bias_gradient_bit_mask",
-               "gemm_bias_gradient;in=f32[20,24],f32[24,32],u8[20,16];out=f32[20,32],f32[32]",
-               ";alpha=1.0;of=y;trans_a=0;trans_b=0;epilogue=bit_mask@2"),
-    PLUMB_CASE("gemm_bias_gradient_gelu_bf16",
-               "gemm_bias_gradient;in=bf16[16,24],bf16[24,32],bf16[16,32];out=bf16[16,32],bf16[32]",
-               ";alpha=1.0;of=y;trans_a=0;trans_b=0;epilogue=gelu_tanh_backward@2"),
-    PLUMB_CASE("relu_backward",
-               "eltwise_backward;in=f32[3,50],f32[3,50];out=f32[3,50]",
-               ";fn=relu;parameters=[]"),
-    PLUMB_CASE("gelu_backward",
-               "eltwise_backward;in=f32[3,50],f32[3,50];out=f32[3,50]",
-               ";fn=gelu_erf;parameters=[]"),
-    PLUMB_CASE("gelu_tanh_backward_bf16",
-               "eltwise_backward;in=bf16[3,50],bf16[3,50];out=bf16[3,50]",
-               ";fn=gelu_tanh;parameters=[]"),
-    PLUMB_CASE("clip_backward",
-               "eltwise_backward;in=f32[3,50],f32[3,50];out=f32[3,50]",
-               ";fn=clip;parameters=[0.0,6.0]"),
-    PLUMB_CASE("hard_swish_backward",
-               "eltwise_backward;in=f32[3,50],f32[3,50];out=f32[3,50]",
-               ";fn=hard_swish;parameters=[]"),
-    PLUMB_CASE("silu_backward",
-               "eltwise_backward;in=f32[3,50],f32[3,50];out=f32[3,50]",
-               ";fn=silu;parameters=[]"),
-    PLUMB_CASE("mish_backward",
-               "eltwise_backward;in=f32[3,50],f32[3,50];out=f32[3,50]",
-               ";fn=mish;parameters=[]"),
-    PLUMB_CASE("selu_backward",
-               "eltwise_backward;in=f32[3,50],f32[3,50];out=f32[3,50]",
-               ";fn=selu;parameters=[1.67,1.05]"),
-    PLUMB_CASE("softmax_backward",
-               "softmax_backward;in=f32[2,3,20],f32[2,3,20];out=f32[2,3,20]",
-               ";axis=2;coerce=0;log=0"),
-    PLUMB_CASE("softmax_backward_inner_axis",
-               "softmax_backward;in=f32[2,5,4,3],f32[2,5,4,3];out=f32[2,5,4,3]",
-               ";axis=1;coerce=0;log=0"),
-    PLUMB_CASE("log_softmax_backward",
-               "softmax_backward;in=f32[2,20],f32[2,20];out=f32[2,20]",
-               ";axis=1;coerce=0;log=1"),
-    PLUMB_CASE("batch_norm_training",
-               "batch_norm_training;in=f32[2,16,5,5],f32[16],f32[16];"
-               "out=f32[2,16,5,5],f32[16],f32[16]",
-               ";epsilon=0.001"),
-    PLUMB_CASE("batch_norm_training_rows",
-               "batch_norm_training;in=f32[30,16],f32[16],f32[16];out=f32[30,16],f32[16],f32[16]",
-               ";epsilon=0.001"),
-    PLUMB_CASE("batch_norm_backward",
-               "batch_norm_backward;in=f32[2,16,5,5],f32[2,16,5,5],f32[16],f32[16],f32[16];"
-               "out=f32[2,16,5,5],f32[16],f32[16]",
-               ";epsilon=0.001"),
-    PLUMB_CASE("layer_norm_backward",
-               "layer_norm_backward;in=f32[2,7,32],f32[2,7,32],f32[32],f32[2,7,1],f32[2,7,1];"
-               "out=f32[2,7,32],f32[32],f32[32]",
-               ";axis=2;epsilon=0.001"),
-    PLUMB_CASE("layer_norm_backward_bf16",
-               "layer_norm_backward;in=bf16[2,7,32],bf16[2,7,32],f32[32],f32[2,7,1],f32[2,7,1];"
-               "out=bf16[2,7,32],f32[32],f32[32]",
-               ";axis=2;epsilon=0.001"),
-    PLUMB_CASE("attention_backward",
-               "attention_backward;in=f32[2,2,5,12],f32[2,2,5,16],f32[2,2,7,16],f32[2,2,7,12],"
-               "f32[2,2,5,12],f32[2,2,5,1];out=f32[2,2,5,16],f32[2,2,7,16],f32[2,2,7,12]",
-               ";causal=0;kv_heads=2;q_heads=2;scale=0.25"),
-    PLUMB_CASE("attention_backward_causal_grouped",
-               "attention_backward;in=f32[1,6,9,16],f32[1,6,9,16],f32[1,2,9,16],f32[1,2,9,16],"
-               "f32[1,6,9,16],f32[1,6,9,1];out=f32[1,6,9,16],f32[1,2,9,16],f32[1,2,9,16]",
-               ";causal=1;kv_heads=2;q_heads=6;scale=0.25"),
-    PLUMB_CASE("attention_backward_heads_together",
-               "attention_backward;in=bf16[2,5,64],bf16[2,5,64],bf16[2,7,32],bf16[2,7,32],"
-               "bf16[2,5,64],f32[2,4,5,1];out=bf16[2,5,64],bf16[2,7,32],bf16[2,7,32]",
-               ";causal=0;kv_heads=2;q_heads=4;scale=0.25"),
-    PLUMB_CASE("attention_backward_f16_causal_grouped",
-               "attention_backward;in=f16[2,4,9,16],f16[2,4,9,24],f16[2,2,11,24],f16[2,2,11,16],"
-               "f16[2,4,9,16],f32[2,4,9,1];out=f16[2,4,9,24],f16[2,2,11,24],f16[2,2,11,16]",
-               ";causal=1;kv_heads=2;q_heads=4;scale=0.2"),
-    PLUMB_CASE("max_pool_backward",
-               "max_pool_backward;in=f32[1,16,5,5],f32[1,16,9,9];out=f32[1,16,9,9]",
-               ";ceil_mode=0;dilations=[1,1];kernel=[3,3];pads=[1,1,1,1];strides=[2,2]"),
-    PLUMB_CASE("max_pool_backward_ceil",
-               "max_pool_backward;in=f32[1,8,4,4],f32[1,8,8,8];out=f32[1,8,8,8]",
-               ";ceil_mode=1;dilations=[1,1];kernel=[3,3];pads=[0,0,0,0];strides=[2,2]"),
-    PLUMB_CASE("gather_backward",
-               "gather_backward;in=f32[3,2,5,4],s64[2,5];out=f32[3,7,4]",
-               ";axis=1;distribution=uniform"),
-    PLUMB_CASE("average_pool_backward_with_pads",
-               "average_pool_backward;in=f32[1,16,5,5];out=f32[1,16,9,9]",
-               ";ceil_mode=0;count_include_pad=1;dilations=[1,1];kernel=[3,3];pads=[1,1,1,1];"
-               "strides=[2,2]"),
-    PLUMB_CASE("average_pool_backward_without_pads",
-               "average_pool_backward;in=f32[1,16,5,5];out=f32[1,16,9,9]",
-               ";ceil_mode=0;count_include_pad=0;dilations=[1,1];kernel=[3,3];pads=[1,1,1,1];"
-               "strides=[2,2]"),
-    PLUMB_CASE("sgd", "sgd;in=f32[70],f32[70];out=f32[70]", ";decay=0.0;momentum=0.0;rate=0.1"),
-    PLUMB_CASE("sgd_momentum_of_two_tensors",
-               "sgd;in=f32[70],f32[70],f32[70],f32[3,5],f32[3,5],f32[3,5];"
-               "out=f32[70],f32[70],f32[3,5],f32[3,5]",
-               ";decay=0.01;momentum=0.9;rate=0.1"),
-    PLUMB_CASE("adam",
-               "adam;in=f32[70],f32[70],f32[70],f32[70],f32[1];out=f32[70],f32[70],f32[70],f32[1]",
-               ";beta1=0.9;beta2=0.999;decay=0.01;decay_of=gradient;epsilon=0.001;rate=0.1"),
-    PLUMB_CASE("adamw_of_two_tensors",
-               "adam;in=f32[70],f32[70],f32[70],f32[70],f32[1],f32[9],f32[9],f32[9],f32[9],f32[1];"
-               "out=f32[70],f32[70],f32[70],f32[1],f32[9],f32[9],f32[9],f32[1]",
-               ";beta1=0.9;beta2=0.999;decay=0.1;decay_of=weights;epsilon=0.001;rate=0.1"),
 });
-
-#undef PLUMB_CASE
 
 }  // namespace
 
 std::span<const LayerCase> layer_cases() {
-  return kCases;
+  static const std::vector<LayerCase> all = [] {
+    std::vector<LayerCase> cases(kCases.begin(), kCases.end());
+    const std::span<const LayerCase> of_training = training_layer_cases();
+    cases.insert(cases.end(), of_training.begin(), of_training.end());
+    return cases;
+  }();
+  return all;
 }
 
 }  // namespace plumb::contract

@@ -17,7 +17,7 @@ namespace plumb::importers {
 [[nodiscard]] std::vector<results::TracedCall> outermost_calls(
     std::vector<results::TracedCall> calls, DescriptionTable& descriptions);
 
-/// Says of calls which layer they are of: that of the range around them in their thread.
+/// Gives each call the layer of the range that surrounds it in its thread.
 ///
 /// Ranges are calls whose descriptions have an output, and do not overlap in a thread. `calls` and
 /// the result are in the order of outermost_calls().

@@ -264,8 +264,8 @@ class Backend {
     return none;
   }
 
-  /// Has the library write the code that it makes from now on into `folder`, with its names, as
-  /// files in the format jitdump. Returns false if it cannot, or makes no code.
+  /// Makes the library write generated code and its names into `folder`, as jitdump files. Holds
+  /// for code that it generates from now on. Returns false if it cannot, or generates none.
   virtual bool dump_generated_code(const std::filesystem::path& folder) {
     static_cast<void>(folder);
     return false;

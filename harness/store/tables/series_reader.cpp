@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <map>
 #include <string>
+#include <utility>
 
 #include "harness/store/tables/measurement_row.hpp"
 
@@ -13,6 +14,7 @@ namespace {
 
 /// Row that may represent its run.
 struct Candidate {
+  results::RowId row = 0;
   SeriesPoint point;
   bool confirmed = false;
 };
@@ -20,6 +22,7 @@ struct Candidate {
 Candidate read_candidate(Statement& statement) {
   results::StoredMeasurement row = intact(read_row(statement));
   Candidate candidate;
+  candidate.row = row.row;
   SeriesPoint& point = candidate.point;
   point.run = std::move(row.run);
   point.environment = statement.text();
@@ -32,52 +35,60 @@ Candidate read_candidate(Statement& statement) {
 }
 
 /// Returns the point of one run: the fastest variant, among the confirmed ones if there are any. Of
-/// a variant that several processes timed, the middle one counts, or the lower of two.
+/// a variant that several processes timed, the middle one counts, or the lower of two. Of equal
+/// times the first row counts.
 SeriesPoint find_best(std::vector<Candidate>& rows) {
   const bool confirmed = std::any_of(
       rows.begin(), rows.end(), [](const Candidate& candidate) { return candidate.confirmed; });
-  std::map<std::string, std::vector<SeriesPoint*>> by_variant;
+  std::map<std::string, std::vector<Candidate*>> by_variant;
   for (Candidate& row : rows) {
     if (row.confirmed == confirmed) {
-      by_variant[row.point.variant].push_back(&row.point);
+      by_variant[row.point.variant].push_back(&row);
     }
   }
-  const auto faster = [](const SeriesPoint* left, const SeriesPoint* right) {
-    return left->corrected.median < right->corrected.median;
+  const auto faster = [](const Candidate* left, const Candidate* right) {
+    return std::pair(left->point.corrected.median, left->row) <
+           std::pair(right->point.corrected.median, right->row);
   };
-  SeriesPoint* best = nullptr;
-  for (auto& [variant, points] : by_variant) {
-    const auto middle = points.begin() + static_cast<std::ptrdiff_t>((points.size() - 1) / 2);
-    std::nth_element(points.begin(), middle, points.end(), faster);
+  Candidate* best = nullptr;
+  for (auto& [variant, of_variant] : by_variant) {
+    const auto middle =
+        of_variant.begin() + static_cast<std::ptrdiff_t>((of_variant.size() - 1) / 2);
+    std::nth_element(of_variant.begin(), middle, of_variant.end(), faster);
     if (best == nullptr || faster(*middle, best)) {
       best = *middle;
     }
   }
-  return std::move(*best);
+  return std::move(best->point);
 }
 
-/// Returns the statement that selects the rows of the newest runs of `count` series. Its parameters
-/// are the place, key, cache mode and environment (or null) of each.
+/// Returns the statement that selects the rows of the newest runs of `count` series, in any order.
+/// Its parameters are the place, key, cache mode and environment (or null) of each.
 std::string select_latest_sql(std::size_t count) {
-  std::string sql = "with q (place, key, cache, environment) as (values ";
+  std::string values;
   for (std::size_t i = 0; i < count; ++i) {
-    sql += i == 0 ? "" : ", ";
-    sql += "(cast(? as bigint), cast(? as text), cast(? as text), cast(? as text))";
+    values += i == 0 ? "" : ", ";
+    values += "(cast(? as bigint), cast(? as text), cast(? as text), cast(? as text))";
   }
-  return sql.append(") select ").append(kRowColumns) +
+  // Each series finds its key first. A join of the key's text left PostgreSQL to try each series
+  // with each row of newest_runs.
+  return "with asked (place, key, cache, environment) as (values " + values +
+         "), q as materialized (select place, (select id from layer_keys where text = asked.key) as layer_key, "
+         "cache, environment from asked) select " +
+         std::string(kRowColumns) +
          ", e.id, r.stack, r.started, q.place "
-         // Cross joins keep this order.
-         "from q cross join layer_keys k cross join newest_runs n cross join environments e "
-         "cross join runs r cross join measurements m join variants v on v.id = m.variant "
+         // Cross joins keep this order in SQLite.
+         "from q cross join newest_runs n cross join environments e cross join runs r "
+         "cross join layer_keys k cross join measurements m join variants v on v.id = m.variant "
          "left join attribute_sets a on a.id = m.attributes "
-         "where k.text = q.key and n.layer_key = k.id and n.cache = q.cache "
+         "where n.layer_key = q.layer_key and n.cache = q.cache and k.id = q.layer_key "
          "and e.number = n.environment and (e.id = q.environment or (q.environment is null "
          "and not exists (select 1 from newest_runs o where o.layer_key = n.layer_key "
          "and o.cache = n.cache and (o.timed_started, o.timed_run) > "
          "(n.timed_started, n.timed_run)))) "
-         "and r.number = n.timed_run and m.run = r.number and m.layer_key = k.id "
+         "and r.number = n.timed_run and m.run = n.timed_run and m.layer_key = q.layer_key "
          "and m.cache = q.cache and m.purpose in ('full', 'confirm') "
-         "and m.outcome in ('ok', 'unstable') order by q.place, m.id";
+         "and m.outcome in ('ok', 'unstable')";
 }
 
 }  // namespace

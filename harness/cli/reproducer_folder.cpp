@@ -10,6 +10,7 @@
 
 #include "harness/base/error.hpp"
 #include "harness/base/whole_file.hpp"
+#include "harness/results/labels/variant_id.hpp"
 #include "harness/terminal/messages.hpp"
 #include "reporting/content/run/documents.hpp"
 #include "reporting/content/run/reproducer_documents.hpp"
@@ -64,7 +65,7 @@ void prepare_reproducer_folder(const std::filesystem::path& folder, bool overwri
 
 std::vector<results::Measurement> rows_to_reproduce(const std::vector<results::Measurement>& rows) {
   const auto is_ours = [](const results::Measurement& row) {
-    return row.variant.starts_with("impl=plumb:");
+    return results::VariantId(row.variant).is_own();
   };
   const results::Measurement* choice = nullptr;
   const results::Measurement* fastest = nullptr;

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "harness/base/digest.hpp"
+#include "harness/results/labels/variant_id.hpp"
 #include "harness/stacks/dispatch_log.hpp"
 #include "harness/stacks/exported_symbols.hpp"
 #include "harness/stacks/stack_inquiry.hpp"
@@ -57,15 +58,6 @@ void add_unmapped(const worker::Stack& stack, std::vector<analysis::StackLibrary
   }
 }
 
-/// Returns the implementation that a variant names: "jit:avx2" of "impl=jit:avx2;layout=any".
-/// Empty: it names none.
-std::string implementation_in(const std::string& variant) {
-  constexpr std::string_view kPrefix = "impl=";
-  return variant.rfind(kPrefix, 0) == 0
-             ? variant.substr(kPrefix.size(), variant.find(';') - kPrefix.size())
-             : std::string();
-}
-
 /// Finds why a stack passed over variants that it does not have for a layer, by implementation. A
 /// worker of its own is started for that. Empty for backends other than oneDNN.
 std::map<std::string, std::string> reasons_against(const std::vector<std::string>& variants,
@@ -80,7 +72,8 @@ std::map<std::string, std::string> reasons_against(const std::vector<std::string
   (void)worker.variants(key);
   const std::map<std::string, std::string> reasons = dispatch_reasons(worker.log_tail());
   for (const std::string& variant : variants) {
-    if (const auto found = reasons.find(implementation_in(variant)); found != reasons.end()) {
+    const std::string implementation(results::VariantId(variant).implementation());
+    if (const auto found = reasons.find(implementation); found != reasons.end()) {
       result.insert(*found);
     }
   }

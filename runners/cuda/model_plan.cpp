@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "harness/base/error.hpp"
+#include "harness/results/labels/variant_id.hpp"
 #include "runners/cuda/builtin/builtin_layer.hpp"
 #include "runners/cuda/driver/library_refusal.hpp"
 #include "runners/cuda/exec/index_space.hpp"
@@ -145,7 +146,7 @@ class GraphPlanner {
     }
     // A library's choice is not changed. Of built-in kernels, the one that takes its inputs as they
     // lie needs the fewest reorders.
-    if (!list.front().text.starts_with("impl=plumb")) {
+    if (!results::VariantId(list.front().text).is_own()) {
       return list.front();
     }
     return *std::max_element(list.begin(), list.end(), [&](const auto& a, const auto& b) {

@@ -5,6 +5,8 @@
 #include <array>
 #include <utility>
 
+#include "harness/results/labels/variant_id.hpp"
+
 namespace plumb::analysis {
 namespace {
 
@@ -21,20 +23,11 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 9> kFamilies
      {"plumb", "plumb"}}};
 constexpr std::string_view kInstructionSets[] = {"avx", "sse", "amx", "sve", "asimd"};
 
-std::string_view value_of(std::string_view variant) {
-  constexpr std::string_view kName = "impl=";
-  const std::size_t begin = variant.find(kName);
-  if (begin == std::string_view::npos) {
-    return variant;
-  }
-  variant.remove_prefix(begin + kName.size());
-  return variant.substr(0, variant.find(';'));
-}
-
 }  // namespace
 
 ImplementationName implementation_name(std::string_view variant) {
-  const std::string_view name = value_of(variant);
+  const std::string_view named = results::VariantId(variant).implementation();
+  const std::string_view name = named.empty() ? variant : named;
   ImplementationName result;
   std::string_view kernel = name;
   if (const std::size_t colon = name.rfind(':'); colon != std::string_view::npos) {

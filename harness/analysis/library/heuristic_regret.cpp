@@ -11,12 +11,12 @@
 
 #include "harness/model/key/layer_spec.hpp"
 #include "harness/results/device_model.hpp"
+#include "harness/results/labels/variant_id.hpp"
 #include "harness/stats/geometric_mean.hpp"
 
 namespace plumb::analysis {
 namespace {
 
-constexpr std::string_view kOurs = "impl=plumb:";
 constexpr std::string_view kLayerKey = "v1:";
 
 std::string find_value(const results::Facts& facts, const char* name) {
@@ -37,34 +37,22 @@ std::string dtype_of(const model::LayerKey& key) {
   return "none";
 }
 
-/// Returns a variant's layout of activations. It is "any" where the library chooses it too, else
-/// the one that the caller fixed. Empty: the variant names none.
-std::string_view layout_of(std::string_view variant) {
-  constexpr std::string_view kName = "layout=";
-  const std::size_t begin = variant.find(kName);
-  if (begin == std::string_view::npos) {
-    return {};
-  }
-  variant.remove_prefix(begin + kName.size());
-  return variant.substr(0, variant.find(';'));
-}
-
 /// Returns the library's own rows of one cache mode that have the layout of its choice.
 std::vector<results::StoredMeasurement> comparable_rows(
     const std::vector<results::StoredMeasurement>& rows, results::CacheMode cache) {
   std::map<model::LayerKey, std::string> layouts;
   for (const results::StoredMeasurement& row : rows) {
     if (row.measurement.library_choice) {
-      layouts[row.measurement.key] = layout_of(row.measurement.variant);
+      layouts[row.measurement.key] = results::VariantId(row.measurement.variant).layout();
     }
   }
   std::vector<results::StoredMeasurement> kept;
   for (const results::StoredMeasurement& row : rows) {
     const results::Measurement& measurement = row.measurement;
+    const results::VariantId variant(measurement.variant);
     const auto layout = layouts.find(measurement.key);
     if (measurement.cache == cache && measurement.key.text.starts_with(kLayerKey) &&
-        !measurement.variant.starts_with(kOurs) &&
-        (layout == layouts.end() || layout->second == layout_of(measurement.variant))) {
+        !variant.is_own() && (layout == layouts.end() || layout->second == variant.layout())) {
       kept.push_back(row);
     }
   }

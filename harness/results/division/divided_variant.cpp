@@ -5,10 +5,11 @@
 
 #include <charconv>
 
+#include "harness/results/labels/variant_id.hpp"
+
 namespace plumb::results {
 namespace {
 
-constexpr std::string_view kPrefix = "impl=plumb:micro_batch;parts=";
 constexpr std::string_view kCapFact = "measure.workspace_cap_bytes";
 constexpr std::size_t kMaxParts = 64;  // different ones
 
@@ -27,7 +28,7 @@ std::optional<std::int64_t> take_number(std::string_view& text, char behind) {
 }  // namespace
 
 std::string divided_variant(const std::vector<BatchParts>& parts) {
-  std::string text(kPrefix);
+  std::string text = fmt::format("impl={};parts=", kDividedBatch);
   for (std::size_t i = 0; i < parts.size(); ++i) {
     text += fmt::format(
         "{}{}*{}[{}]", i == 0 ? "" : "+", parts[i].count, parts[i].batch, parts[i].variant);
@@ -36,10 +37,12 @@ std::string divided_variant(const std::vector<BatchParts>& parts) {
 }
 
 std::optional<std::vector<BatchParts>> divided_parts(std::string_view variant) {
-  if (!variant.starts_with(kPrefix)) {
+  const std::string_view list = VariantId(variant).field("parts");
+  if (VariantId(variant).implementation() != kDividedBatch || list.empty() ||
+      !variant.ends_with(list)) {
     return std::nullopt;
   }
-  variant.remove_prefix(kPrefix.size());
+  variant = list;
   std::vector<BatchParts> parts;
   while (parts.size() < kMaxParts) {
     const auto count = take_number(variant, '*');

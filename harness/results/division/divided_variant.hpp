@@ -12,6 +12,9 @@
 
 namespace plumb::results {
 
+/// Name of the implementation that executes a batch in parts.
+inline constexpr std::string_view kDividedBatch = "plumb:micro_batch";
+
 /// Equal parts of a divided batch.
 struct BatchParts {
   std::int64_t count = 1;

@@ -11,22 +11,14 @@
 #include <utility>
 #include <vector>
 
+#include "harness/results/labels/variant_id.hpp"
+
 namespace plumb::engine {
 namespace {
 
 constexpr Seconds kBudget{2.0};
 constexpr double kMinFaster = 0.97;  // of the library's time; times of layers alone are rough
 constexpr std::size_t kTriedPerKey = 4;
-
-std::string_view layout_of(std::string_view variant) {
-  constexpr std::string_view kField = ";layout=";
-  const std::size_t at = variant.find(kField);
-  if (at == std::string_view::npos) {
-    return {};
-  }
-  const std::string_view rest = variant.substr(at + kField.size());
-  return rest.substr(0, rest.find(';'));
-}
 
 class Search {
  public:
@@ -151,7 +143,7 @@ class Search {
     for (const Candidate& candidate : candidates_) {
       fastest[candidate.key] = candidate.tried.front().variant;
       for (const worker::VariantTime& choice : candidate.tried) {
-        layouts.emplace(layout_of(choice.variant));
+        layouts.emplace(results::VariantId(choice.variant).layout());
       }
     }
     try_set(fastest);
@@ -159,7 +151,7 @@ class Search {
       worker::LayerVariants set = fixed_;
       for (const Candidate& candidate : candidates_) {
         for (const worker::VariantTime& choice : candidate.tried) {
-          if (layout_of(choice.variant) == layout) {
+          if (results::VariantId(choice.variant).layout() == layout) {
             set.try_emplace(candidate.key, choice.variant);
           }
         }

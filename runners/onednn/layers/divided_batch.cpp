@@ -152,10 +152,9 @@ std::optional<VariantBuilder> divided_builder(const model::LayerSpec& spec,
     throw Unsupported(
         fmt::format("parts of {} images together, and the batch is {}", images, batch.value_or(1)));
   }
-  constexpr std::string_view kImplementation = "plumb:micro_batch";
   VariantBuilder builder;
-  builder.implementation = kImplementation;
-  builder.details = variant.substr(std::string_view("impl=").size() + kImplementation.size() + 1);
+  builder.implementation = results::kDividedBatch;
+  builder.details = variant.substr(variant.find(';') + 1);
   builder.build = [spec, parts = *parts, builders] {
     DividedPlan plan(spec, builders.front().arguments.size());
     for (std::size_t i = 0; i < parts.size(); ++i) {

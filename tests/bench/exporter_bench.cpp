@@ -58,7 +58,7 @@ void add_model(int suite, int number, reporting::SuiteMetrics& state, reporting:
   const auto time = [&](int i) { return Seconds(1e-3 * (1.0 + 0.0137 * (suite + number + i))); };
   for (int i = 0; i < 9; ++i) {
     analysis::Bound bound;
-    bound.kind = fmt::format("library_{}", i);
+    bound.kind = static_cast<results::BoundKind>(i);
     bound.mode = "fusion";
     bound.seconds = time(i);
     bound.interval = {bound.seconds * 0.99, bound.seconds * 1.01};

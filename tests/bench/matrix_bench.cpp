@@ -72,8 +72,12 @@ std::vector<analysis::ModelResults> results_of_run(std::mt19937_64& random) {
             {to_text(mode), {}, around(time), analysis::Estimate{time * 1.1, {}, {}}, false});
         results.predictions.push_back({to_text(mode), to_text(mode), around(1.5), ""});
       }
-      for (const char* const kind :
-           {"hardware", "library", "library_parallel", "benanza_sequential", "benanza_parallel"}) {
+      using results::BoundKind;
+      for (const BoundKind kind : {BoundKind::kHardware,
+                                   BoundKind::kLibrary,
+                                   BoundKind::kLibraryParallel,
+                                   BoundKind::kBenanzaSequential,
+                                   BoundKind::kBenanzaParallel}) {
         for (const char* const mode : {"plain", "fusion"}) {
           results.bounds.push_back({kind, mode, true, around(draw(random))});
         }

@@ -41,7 +41,7 @@ std::optional<Bound> compute_hardware_bound(const model::Graph& graph, const Res
   }
   const std::optional<Seconds> known = floor->seconds();
   Bound bound;
-  bound.kind = "hardware";
+  bound.kind = results::BoundKind::kHardware;
   bound.mode = "any";
   bound.seconds = known.value_or(Seconds{});
   bound.interval = {bound.seconds, bound.seconds};
@@ -67,7 +67,7 @@ std::optional<Bound> compute_update_bound(const model::Graph& graph, const Resul
   if (!bound || !bound->complete) {
     return std::nullopt;
   }
-  bound->kind = "hardware_update";
+  bound->kind = results::BoundKind::kHardwareUpdate;
   return bound;
 }
 
@@ -86,7 +86,7 @@ std::vector<PartitionStep> in_network(std::vector<PartitionStep> steps, const Re
 }
 
 /// Returns the bound along the critical path. It is complete if the partition is.
-Bound parallel_bound(std::string_view kind, PartitionMode mode, const ModelPartition& cover) {
+Bound parallel_bound(results::BoundKind kind, PartitionMode mode, const ModelPartition& cover) {
   Bound bound = make_bound(kind, to_text(mode), cover.critical);
   bound.complete = sum_steps(cover.steps).missing == 0;
   return bound;
@@ -120,17 +120,18 @@ ModelBounds compute_bounds(const ModelInstance& instance,
   const bool cold = measured_cold(results);
   for (const auto& [mode, cover] :
        {std::pair(PartitionMode::kFusion, &fusion), std::pair(PartitionMode::kPlain, &plain)}) {
-    model.bounds.push_back(make_bound("library", to_text(mode), cover->steps));
-    model.bounds.push_back(parallel_bound("library_parallel", mode, *cover));
+    model.bounds.push_back(make_bound(results::BoundKind::kLibrary, to_text(mode), cover->steps));
+    model.bounds.push_back(parallel_bound(results::BoundKind::kLibraryParallel, mode, *cover));
     if (cold) {
-      model.bounds.push_back(
-          make_bound("layer_sum", to_text(mode), in_network(cover->steps, results)));
+      model.bounds.push_back(make_bound(
+          results::BoundKind::kLayerSum, to_text(mode), in_network(cover->steps, results)));
       model.bounds.back().lacks = {
           "reorders between layouts", "gaps between steps", "parallel branches"};
     }
   }
-  model.bounds.push_back(make_bound("benanza_sequential", "plain", plain.steps));
-  model.bounds.push_back(parallel_bound("benanza_parallel", PartitionMode::kPlain, plain));
+  model.bounds.push_back(make_bound(results::BoundKind::kBenanzaSequential, "plain", plain.steps));
+  model.bounds.push_back(
+      parallel_bound(results::BoundKind::kBenanzaParallel, PartitionMode::kPlain, plain));
 
   model.cover = std::move(fusion.steps);
   model.plain_critical_steps = std::move(plain.critical);

@@ -11,28 +11,31 @@
 namespace plumb::analysis {
 namespace {
 
+using results::BoundKind;
+
 struct Order {
-  std::string_view lower;
-  std::string_view upper;
+  BoundKind lower;
+  BoundKind upper;
 };
 
 // Pairs of which the first must not exceed the second within one mode. Hardware belongs to every
 // mode.
 constexpr std::array kOrders = std::to_array<Order>({
-    {"hardware", "library"},
-    {"hardware", "predicted"},
-    {"library_parallel", "library"},
-    {"library", "benanza_sequential"},
-    {"library", "predicted"},
-    {"hardware", "layer_sum"},
-    {"library", "layer_sum"},
+    {results::BoundKind::kHardware, results::BoundKind::kLibrary},
+    {results::BoundKind::kHardware, results::BoundKind::kPredicted},
+    {results::BoundKind::kLibraryParallel, results::BoundKind::kLibrary},
+    {results::BoundKind::kLibrary, results::BoundKind::kBenanzaSequential},
+    {results::BoundKind::kLibrary, results::BoundKind::kPredicted},
+    {results::BoundKind::kHardware, results::BoundKind::kLayerSum},
+    {results::BoundKind::kLibrary, results::BoundKind::kLayerSum},
 });
 
 void add_order_findings(const ModelBounds& model, std::vector<std::string>& findings) {
   for (const Order& order : kOrders) {
     for (const Bound& lower : model.bounds) {
       for (const Bound& upper : model.bounds) {
-        const bool comparable = lower.kind == "hardware" || upper.kind == "benanza_sequential" ||
+        const bool comparable = lower.kind == results::BoundKind::kHardware ||
+                                upper.kind == results::BoundKind::kBenanzaSequential ||
                                 lower.mode == upper.mode;
         if (lower.kind != order.lower || upper.kind != order.upper || !comparable ||
             !lower.complete || !upper.complete || lower.interval.low <= upper.interval.high) {
@@ -41,10 +44,10 @@ void add_order_findings(const ModelBounds& model, std::vector<std::string>& find
         findings.push_back(
             fmt::format("{} ({}) at {:.6g} s lies above {} ({}) at {:.6g} s, which is impossible: "
                         "look for a disturbed row or a wrong calibration",
-                        lower.kind,
+                        to_text(lower.kind),
                         lower.mode,
                         lower.seconds.count(),
-                        upper.kind,
+                        to_text(upper.kind),
                         upper.mode,
                         upper.seconds.count()));
       }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/analysis/bounds/model_bounds.hpp"
 
+#include <algorithm>
+
 #include "harness/results/execution_mode.hpp"
 
 namespace plumb::analysis {
@@ -13,10 +15,21 @@ std::optional<Seconds> known_time(const Bound& bound) {
 // The bounds are of the model's own type. They do not hold for a mode in another type.
 bool must_not_exceed(const Bound& bound, const ExecutionTime& execution) {
   const results::ExecutionMode mode = results::execution_mode_from(execution.mode);
-  const std::string_view library = mode.has_branches() ? "library_parallel" : "library";
+  using results::BoundKind;
+  const BoundKind library = mode.has_branches() ? BoundKind::kLibraryParallel : BoundKind::kLibrary;
   return bound.complete && mode.other_type().empty() &&
-         (bound.kind == "hardware" || bound.kind == "hardware_update" ||
+         (bound.kind == BoundKind::kHardware || bound.kind == BoundKind::kHardwareUpdate ||
           (bound.kind == library && bound.mode == (mode.fusion ? "fusion" : "plain")));
+}
+
+const Bound* find_complete(const ModelBounds& model,
+                           results::BoundKind kind,
+                           std::string_view mode) {
+  const auto found =
+      std::find_if(model.bounds.begin(), model.bounds.end(), [&](const Bound& bound) {
+        return bound.kind == kind && bound.mode == mode && bound.complete;
+      });
+  return found == model.bounds.end() ? nullptr : &*found;
 }
 
 std::vector<std::string> all_findings(const ModelBounds& model) {

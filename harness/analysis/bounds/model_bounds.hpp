@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "harness/analysis/bounds/execution_time.hpp"
@@ -10,13 +11,13 @@
 #include "harness/analysis/bounds/result_set.hpp"
 #include "harness/model/graph/graph.hpp"
 #include "harness/results/scenario_result.hpp"
+#include "harness/results/series/bound_kind.hpp"
 
 namespace plumb::analysis {
 
-/// One bound or estimate. docs/reference/bounds.md defines the kinds.
+/// One bound or estimate.
 struct Bound {
-  std::string kind;  ///< hardware, hardware_update, library, library_parallel, predicted,
-                     ///< layer_sum, occupancy, schedule, benanza_sequential, benanza_parallel
+  results::BoundKind kind{};
   std::string mode;  ///< "plain", "fusion"
   Seconds seconds{};
   measure::Interval interval{};
@@ -70,6 +71,11 @@ struct ModelBounds {
       findings;  ///< fell back to a reference; a bound above another it must not exceed…
   std::vector<std::string> disturbances;  ///< rows and executions that were disturbed or unstable
 };
+
+/// Returns a complete bound, or nothing. `mode`: "plain", "fusion", or "any" for `hardware`.
+[[nodiscard]] const Bound* find_complete(const ModelBounds& model,
+                                         results::BoundKind kind,
+                                         std::string_view mode);
 
 /// Returns the findings and the disturbances of a model.
 [[nodiscard]] std::vector<std::string> all_findings(const ModelBounds& model);

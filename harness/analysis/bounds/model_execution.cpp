@@ -22,7 +22,7 @@ void put_prediction(Bound estimate, std::vector<Bound>& bounds) {
   auto place = bounds.end();
   for (auto bound = bounds.begin(); bound != bounds.end(); ++bound) {
     const bool price = bound->kind == estimate.kind;
-    const bool sum = bound->kind == "layer_sum";
+    const bool sum = bound->kind == results::BoundKind::kLayerSum;
     if (bound->mode == estimate.mode && (price || (sum && estimate.complete))) {
       *bound = std::move(estimate);
       return;
@@ -54,14 +54,15 @@ void add_findings(const ExecutionTime& time, ModelBounds& model) {
       model.findings.push_back(fmt::format(
           "{} ({}) at {:.6g} s lies above the execution end to end ({}) at {:.6g} s, which is "
           "impossible: {}",
-          bound.kind,
+          to_text(bound.kind),
           bound.mode,
           bound.seconds.count(),
           time.mode,
           time.median.count(),
-          bound.kind == "hardware" ? "look for a wrong calibration"
-                                   : "the layers were measured on a slower host than the model, or "
-                                     "they do more work alone than in the model"));
+          bound.kind == results::BoundKind::kHardware
+              ? "look for a wrong calibration"
+              : "the layers were measured on a slower host than the model, or "
+                "they do more work alone than in the model"));
     }
   }
 }

@@ -119,7 +119,7 @@ StepSum sum_steps(const std::vector<PartitionStep>& steps) {
   return sum;
 }
 
-Bound make_bound(std::string_view kind,
+Bound make_bound(results::BoundKind kind,
                  std::string_view mode,
                  const std::vector<PartitionStep>& steps) {
   StepSum sum = sum_steps(steps);

@@ -58,7 +58,7 @@ struct PricedPartition {
                                                std::string_view precision);
 
 /// Returns a bound or estimate from the sum over steps. It is complete if every step has a time.
-[[nodiscard]] Bound make_bound(std::string_view kind,
+[[nodiscard]] Bound make_bound(results::BoundKind kind,
                                std::string_view mode,
                                const std::vector<PartitionStep>& steps);
 

@@ -10,14 +10,10 @@ namespace plumb::analysis {
 namespace {
 
 std::optional<Seconds> complete_time(const ModelBounds& model,
-                                     std::string_view kind,
+                                     results::BoundKind kind,
                                      std::string_view mode) {
-  for (const Bound& bound : model.bounds) {
-    if (bound.kind == kind && bound.mode == mode && bound.complete) {
-      return bound.seconds;
-    }
-  }
-  return std::nullopt;
+  const Bound* const bound = find_complete(model, kind, mode);
+  return bound == nullptr ? std::nullopt : std::optional(bound->seconds);
 }
 
 bool in_own_type(const results::ExecutionMode& mode) {
@@ -29,16 +25,17 @@ std::optional<Seconds> library_bound(const ModelBounds& model, const results::Ex
   if (!in_own_type(mode)) {
     return std::nullopt;
   }
-  return complete_time(model,
-                       mode.has_branches() ? "library_parallel" : "library",
-                       mode.fusion ? "fusion" : "plain");
+  return complete_time(
+      model,
+      mode.has_branches() ? results::BoundKind::kLibraryParallel : results::BoundKind::kLibrary,
+      mode.fusion ? "fusion" : "plain");
 }
 
 ModeSummary mode_summary(const ModelBounds& model, const std::string& name) {
   ModeSummary mode;
   mode.mode = name;
   mode.bound = library_bound(model, results::execution_mode_from(name));
-  mode.predicted = complete_time(model, "predicted", name);
+  mode.predicted = complete_time(model, results::BoundKind::kPredicted, name);
   const auto execution = std::find_if(model.executions.begin(),
                                       model.executions.end(),
                                       [&](const ExecutionTime& each) { return each.mode == name; });
@@ -86,12 +83,12 @@ ModelSummary summarize(const ModelBounds& model) {
     }
   }
   for (const char* const mode : {"plain", "fusion"}) {
-    const std::optional<Seconds> bound = complete_time(model, "library", mode);
+    const std::optional<Seconds> bound = complete_time(model, results::BoundKind::kLibrary, mode);
     if (bound && (!summary.library || *bound < *summary.library)) {
       summary.library = bound;
     }
   }
-  summary.hardware = complete_time(model, "hardware", "any");
+  summary.hardware = complete_time(model, results::BoundKind::kHardware, "any");
   return summary;
 }
 

@@ -28,7 +28,7 @@ std::optional<KeyTime> alone(const results::ExecutedLayer& layer, const ResultSe
 
 Bound estimate_in_context(const results::Execution& execution, const results::TimeInContext& time) {
   Bound estimate;
-  estimate.kind = "predicted";
+  estimate.kind = results::BoundKind::kPredicted;
   estimate.mode = execution.mode;
   estimate.complete = true;
   estimate.oldest_row = execution.row.started;
@@ -62,7 +62,7 @@ std::optional<Bound> estimate_of_plan(const results::Execution& execution,
       steps.push_back({layer.layers, {}, layer.key, alone(layer, results), false});
     }
   }
-  Bound estimate = make_bound("predicted", execution.mode, steps);
+  Bound estimate = make_bound(results::BoundKind::kPredicted, execution.mode, steps);
   estimate.seconds += reorders;
   estimate.interval.low += reorders;
   estimate.interval.high += reorders;

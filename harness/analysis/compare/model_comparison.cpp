@@ -110,11 +110,11 @@ void compare_bounds(const ModelBounds& before,
         std::find_if(after.bounds.begin(), after.bounds.end(), [&](const Bound& each) {
           return each.kind == bound.kind && each.mode == bound.mode;
         });
-    if (other == after.bounds.end() || bound.kind == "hardware") {
+    if (other == after.bounds.end() || bound.kind == results::BoundKind::kHardware) {
       continue;
     }
     changes.push_back({before.instance,
-                       bound.kind,
+                       std::string(to_text(bound.kind)),
                        bound.mode,
                        {},
                        compare_bound(bound, *other, deviation, limits)});

@@ -25,7 +25,7 @@ using Findings = std::map<MetricName, Finding>;
 
 const Bound* library_bound(const ModelBounds& model, const std::string& mode) {
   const auto bound = std::find_if(model.bounds.begin(), model.bounds.end(), [&](const Bound& each) {
-    return each.kind == "library" && each.mode == mode;
+    return each.kind == results::BoundKind::kLibrary && each.mode == mode;
   });
   return bound == model.bounds.end() ? nullptr : &*bound;
 }
@@ -52,7 +52,7 @@ Findings findings_between(const ComparableRun& before, const ComparableRun& afte
   for (const ModelChange& change : compare_models(
            before.models, after.models, joined(before.deviation, after.deviation), {}, {})) {
     const bool latency = change.what == "end_to_end" && change.scenario == kWatchedScenario;
-    if (!latency && change.what != "library") {
+    if (!latency && change.what != to_text(results::BoundKind::kLibrary)) {
       continue;
     }
     Finding finding{change.metric.verdict, change.metric.ratio};
@@ -134,7 +134,7 @@ std::vector<MetricName> list_metrics(const ComparableRun& run) {
       }
     }
     for (const Bound& bound : model.bounds) {
-      if (bound.kind == "library") {
+      if (bound.kind == results::BoundKind::kLibrary) {
         names.emplace_back(model.instance, "bound_library", bound.mode);
       }
     }

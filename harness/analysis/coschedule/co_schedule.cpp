@@ -71,7 +71,7 @@ PartitionStep step_with(PartitionStep step, const KeyTime& time, double factor) 
 /// Makes a bound of the step times that `choose` returns, each with a factor. Steps without a time
 /// stay without one.
 template <typename Choose>
-Bound sum_of(std::string_view kind,
+Bound sum_of(results::BoundKind kind,
              std::string_view mode,
              const std::vector<PartitionStep>& steps,
              const ScaledSteps& scaled,
@@ -177,24 +177,26 @@ std::optional<CoSchedule> co_schedule(const model::Graph& graph,
   const ScaledSteps scaled = scale_steps(graph, result.steps, scaling);
 
   const auto fastest = [](const auto& times) { return std::pair(least_time(times), 1.0); };
-  result.sequential = sum_of("sequential", result.mode, result.steps, scaled, fastest);
+  result.sequential =
+      sum_of(results::BoundKind::kSequential, result.mode, result.steps, scaled, fastest);
   std::vector<PartitionStep> chain;
   for (const std::size_t step : longest_chain(scaled)) {
     chain.push_back(scaled.times[step].empty()
                         ? result.steps[step]
                         : step_with(result.steps[step], *least_time(scaled.times[step]), 1.0));
   }
-  result.critical_path = make_bound("critical_path", result.mode, chain);
-  const Bound area = sum_of("occupancy", result.mode, result.steps, scaled, [&](const auto& times) {
-    return least_work(times, scaling.processors());
-  });
+  result.critical_path = make_bound(results::BoundKind::kCriticalPath, result.mode, chain);
+  const Bound area = sum_of(
+      results::BoundKind::kOccupancy, result.mode, result.steps, scaled, [&](const auto& times) {
+        return least_work(times, scaling.processors());
+      });
   const bool path_decides = result.critical_path.seconds > area.seconds;
   result.occupancy = path_decides ? result.critical_path : area;
-  result.occupancy.kind = "occupancy";
+  result.occupancy.kind = results::BoundKind::kOccupancy;
 
   rewrite::WavefrontSchedule schedule = rewrite::schedule_waves(scaled.tasks, scaling.processors());
-  result.schedule =
-      make_bound("schedule", result.mode, unbroken_chain(schedule, result.steps, scaled));
+  result.schedule = make_bound(
+      results::BoundKind::kSchedule, result.mode, unbroken_chain(schedule, result.steps, scaled));
   result.programs = schedule.programs;
   for (const rewrite::PlacedPart& part : schedule.parts) {
     result.parts.push_back({part.task, part.processor, Seconds(part.begin), Seconds(part.end)});

@@ -13,6 +13,8 @@
 namespace plumb::analysis {
 namespace {
 
+using results::BoundKind;
+
 struct QuantityRow {
   Quantity quantity;
   std::string_view name;
@@ -77,24 +79,22 @@ MatrixValue time_in_mode(Quantity quantity, const std::string& mode, const Model
 }
 
 /// Returns the mode of the bound that holds for an execution. Empty: no bound of this kind does.
-std::string mode_of_bound(const std::string& kind, const std::string& mode) {
-  if (kind == "predicted") {
+std::string mode_of_bound(BoundKind kind, const std::string& mode) {
+  if (kind == BoundKind::kPredicted) {
     return mode;
   }
   const results::ExecutionMode options = results::execution_mode_from(mode);
-  const bool needs_parallel = options.has_branches() && kind == "library";
+  const bool needs_parallel = options.has_branches() && kind == BoundKind::kLibrary;
   if (!options.other_type().empty() || needs_parallel) {
     return {};
   }
-  if (kind == "hardware") {
+  if (kind == BoundKind::kHardware) {
     return "any";
   }
   return options.fusion ? "fusion" : kPlain;
 }
 
-MatrixValue bound_in_mode(const std::string& kind,
-                          const std::string& mode,
-                          const ModelResults& model) {
+MatrixValue bound_in_mode(BoundKind kind, const std::string& mode, const ModelResults& model) {
   const std::string wanted = mode_of_bound(kind, mode);
   const auto found = std::find_if(
       model.bounds.begin(), model.bounds.end(), [&](const ModelResults::BoundTime& each) {
@@ -103,14 +103,14 @@ MatrixValue bound_in_mode(const std::string& kind,
   if (wanted.empty() || found == model.bounds.end()) {
     return missing(MissingValue::Kind::kNoBound,
                    "no bound",
-                   fmt::format("there is no {} for the mode {}", kind, mode),
-                   kind == "predicted" ? mode : "");
+                   fmt::format("there is no {} for the mode {}", to_text(kind), mode),
+                   kind == BoundKind::kPredicted ? mode : "");
   }
   if (!found->complete) {
     return missing(MissingValue::Kind::kIncomplete,
                    "incomplete",
                    fmt::format("{} of the mode {} is incomplete{}{}",
-                               kind,
+                               to_text(kind),
                                mode,
                                model.lacks.empty() ? "" : ": ",
                                model.lacks));
@@ -118,7 +118,7 @@ MatrixValue bound_in_mode(const std::string& kind,
   if (!found->seconds) {
     return missing(MissingValue::Kind::kNoBound,
                    "no bound",
-                   fmt::format("{} of the mode {} limits nothing", kind, mode));
+                   fmt::format("{} of the mode {} limits nothing", to_text(kind), mode));
   }
   return {found->seconds, {}, false};
 }
@@ -139,8 +139,8 @@ MatrixValue predicted_speedup(const std::string& mode, const ModelResults& model
                    [&](const ModelResults::Prediction& each) { return each.mode == mode; });
   if (found == model.predictions.end()) {
     // No what-if has this mode: the prices of both executed plans predict it.
-    return ratio_value(bound_in_mode("predicted", kPlain, model),
-                       bound_in_mode("predicted", mode, model));
+    return ratio_value(bound_in_mode(BoundKind::kPredicted, kPlain, model),
+                       bound_in_mode(BoundKind::kPredicted, mode, model));
   }
   if (!found->speedup) {
     return missing(MissingValue::Kind::kNotPredicted,
@@ -205,7 +205,7 @@ std::string_view to_text(MissingValue::Kind kind) {
 
 MatrixValue evaluate(Quantity quantity,
                      const std::string& mode,
-                     const std::string& bound,
+                     BoundKind bound,
                      const ModelResults& model) {
   switch (quantity) {
     case Quantity::kTime:

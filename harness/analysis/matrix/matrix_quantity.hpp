@@ -64,7 +64,7 @@ struct MatrixValue {
 /// bound. A time and a bound of one ratio are of the same run. Pure.
 [[nodiscard]] MatrixValue evaluate(Quantity quantity,
                                    const std::string& mode,
-                                   const std::string& bound,
+                                   results::BoundKind bound,
                                    const ModelResults& model);
 
 }  // namespace plumb::analysis

@@ -21,9 +21,9 @@ enum class SharedCells {
 struct MatrixQuery {
   Quantity quantity = Quantity::kTime;
   std::vector<std::string> modes{"plain"};
-  std::vector<std::string> bounds{"library"};  ///< kinds
-  std::optional<Axis> rows = {};               ///< absent: the models
-  std::optional<Axis> columns = {};            ///< absent: the first axis on which results differ
+  std::vector<results::BoundKind> bounds{results::BoundKind::kLibrary};
+  std::optional<Axis> rows = {};     ///< absent: the models
+  std::optional<Axis> columns = {};  ///< absent: the first axis on which results differ
   /// Each cell is the geometric mean over the models. No axis may be the models then.
   bool mean_over_models = false;
   std::map<Axis, std::vector<std::string>> only = {};  ///< places that count; no entry: all

@@ -47,7 +47,7 @@ MatrixValue value_of(const MatrixRun& run,
                      const ModelResults& model,
                      const MatrixQuery& query,
                      const std::string& mode,
-                     const std::string& bound) {
+                     results::BoundKind bound) {
   if (!run.problem.empty()) {
     return {{}, {MissingValue::Kind::kNotAnalysed, "no results", run.problem, {}, {}, {}}, false};
   }
@@ -86,8 +86,9 @@ std::vector<MatrixSample> collect_samples(std::span<const MatrixRun> runs,
                                           const MatrixQuery& query) {
   const std::vector<Coordinates> places = place_runs(runs);
   const std::set<std::string> several = models_of_several_extents(runs);
-  const std::vector<std::string> bounds =
-      has_bound(query.quantity) ? query.bounds : std::vector<std::string>{""};
+  const bool of_bounds = has_bound(query.quantity);
+  const std::vector<results::BoundKind> bounds =
+      of_bounds ? query.bounds : std::vector{results::BoundKind::kLibrary};
   std::vector<MatrixSample> samples;
   for (std::size_t i = 0; i < runs.size(); ++i) {
     for (const ModelResults& model : runs[i].models) {
@@ -97,9 +98,9 @@ std::vector<MatrixSample> collect_samples(std::span<const MatrixRun> runs,
       at(place, Axis::kBatch) = std::to_string(model.instance.batch);
       at(place, Axis::kType) = model.instance.dtype;
       for (const std::string& mode : query.modes) {
-        for (const std::string& bound : bounds) {
+        for (const results::BoundKind bound : bounds) {
           at(place, Axis::kMode) = mode;
-          at(place, Axis::kBound) = bound;
+          at(place, Axis::kBound) = of_bounds ? to_text(bound) : "";
           samples.push_back(
               {place, i, &model.instance, value_of(runs[i], model, query, mode, bound)});
           samples.back().value.missing.run = i;

@@ -32,7 +32,7 @@ MatrixQuery of_batches(Quantity quantity, const std::string& mode, bool mean = f
   query.rows = mean ? Axis::kSystem : Axis::kModel;
   query.columns = Axis::kBatch;
   query.modes = {mode};
-  query.bounds = {"benanza_sequential"};
+  query.bounds = {results::BoundKind::kBenanzaSequential};
   query.mean_over_models = mean;
   return query;
 }
@@ -56,7 +56,7 @@ std::vector<MatrixView> make_views() {
 
   MatrixQuery branches = of_models(Quantity::kNormalizedBound);
   branches.columns = Axis::kBound;
-  branches.bounds = {"benanza_sequential", "benanza_parallel"};
+  branches.bounds = {results::BoundKind::kBenanzaSequential, results::BoundKind::kBenanzaParallel};
   views.push_back({"sequential-and-parallel",
                    "the paper's sequential and parallel bound ÷ latency, at batch 1",
                    "8",

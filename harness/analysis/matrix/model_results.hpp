@@ -18,7 +18,7 @@ namespace plumb::analysis {
 /// is small, so that many runs are read at once.
 struct ModelResults {
   struct BoundTime {
-    std::string kind;
+    results::BoundKind kind{};
     std::string mode;
     bool complete = false;
     std::optional<Estimate> seconds;  ///< of an incomplete bound: of the measured part

@@ -50,7 +50,7 @@ json model_json(const ModelResults& model) {
   }
   json bounds = json::array();
   for (const ModelResults::BoundTime& bound : model.bounds) {
-    bounds.push_back({{"kind", bound.kind},
+    bounds.push_back({{"kind", to_text(bound.kind)},
                       {"mode", bound.mode},
                       {"complete", bound.complete},
                       {"seconds", estimate_json(bound.seconds)}});
@@ -94,6 +94,15 @@ results::Outcome read_outcome(const JsonObject& object) {
   return {*kind, object.text("reason")};
 }
 
+results::BoundKind read_bound_kind(const JsonObject& object) {
+  const std::string& word = object.text("kind");
+  const auto kind = results::parse_bound_kind(word);
+  if (!kind) {
+    throw Error(Error::Kind::kUser, "field 'kind' has the unknown word '" + word + "'");
+  }
+  return *kind;
+}
+
 ModelInstance read_instance(const JsonObject& object) {
   ModelInstance instance{.model = object.text("model"),
                          .batch = object.integer("batch", 0, kMaxExtent),
@@ -113,7 +122,7 @@ ModelResults read_model(const JsonObject& object) {
   model.lacks = object.text("lacks");
   for (const json& entry : object.array("bounds", kMaxNumbers)) {
     const JsonObject bound(entry);
-    model.bounds.push_back({bound.text("kind"),
+    model.bounds.push_back({read_bound_kind(bound),
                             bound.text("mode"),
                             bound.boolean("complete"),
                             read_estimate(bound, "seconds")});

@@ -116,7 +116,7 @@ Json bounds_json(const ModelBounds& model, Timestamp now) {
   Json bounds = Json::array();
   for (const Bound& bound : model.bounds) {
     const bool known = known_time(bound).has_value();
-    Json row{{"kind", bound.kind},
+    Json row{{"kind", to_text(bound.kind)},
              {"mode", bound.mode},
              {"seconds", known ? Json(bound.seconds.count()) : Json()},
              {"low", known ? Json(bound.interval.low.count()) : Json()},

@@ -23,11 +23,7 @@ const ExecutionTime* execution_in(const ModelBounds& model, std::string_view mod
 }
 
 const Bound* prediction_in(const ModelBounds& model, std::string_view mode) {
-  const auto found =
-      std::find_if(model.bounds.begin(), model.bounds.end(), [&](const Bound& bound) {
-        return bound.kind == "predicted" && bound.mode == mode && bound.complete;
-      });
-  return found == model.bounds.end() ? nullptr : &*found;
+  return find_complete(model, results::BoundKind::kPredicted, mode);
 }
 
 /// Compares a predicted saving with a realised one. The interval of the difference is by the method

@@ -10,14 +10,11 @@ namespace plumb::analysis {
 namespace {
 
 std::optional<MeasuredTime> complete_bound(const ModelBounds& model,
-                                           std::string_view kind,
+                                           results::BoundKind kind,
                                            std::string_view mode) {
-  const auto found =
-      std::find_if(model.bounds.begin(), model.bounds.end(), [&](const Bound& bound) {
-        return bound.kind == kind && bound.mode == mode && bound.complete;
-      });
-  return found == model.bounds.end() ? std::nullopt
-                                     : std::optional(MeasuredTime{found->seconds, found->interval});
+  const Bound* const found = find_complete(model, kind, mode);
+  return found == nullptr ? std::nullopt
+                          : std::optional(MeasuredTime{found->seconds, found->interval});
 }
 
 /// Returns the execution that the library makes when it is asked for nothing, or the plain one.
@@ -47,12 +44,16 @@ std::vector<WaterfallLevel> compute_waterfall(const WhatIfInput& input, const Mo
   add("layers", "reorders, cold caches and gaps", price_mode(input, {}));
   add("fastest variants",
       "variants slower than the fastest",
-      complete_bound(bounds, "library", "plain"));
-  add("fusion", "layers that could be one", complete_bound(bounds, "library", "fusion"));
-  add("occupancy", "processors that wait", complete_bound(bounds, "occupancy", "fusion"));
+      complete_bound(bounds, results::BoundKind::kLibrary, "plain"));
+  add("fusion",
+      "layers that could be one",
+      complete_bound(bounds, results::BoundKind::kLibrary, "fusion"));
+  add("occupancy",
+      "processors that wait",
+      complete_bound(bounds, results::BoundKind::kOccupancy, "fusion"));
   add("hardware",
       "kernels below this machine's ceilings",
-      complete_bound(bounds, "hardware", "any"));
+      complete_bound(bounds, results::BoundKind::kHardware, "any"));
   return levels;
 }
 

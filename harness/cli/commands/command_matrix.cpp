@@ -95,7 +95,10 @@ analysis::MatrixQuery requested_query(const MatrixOptions& options) {
     query.modes = modes_beside_plain();
   }
   if (!options.bounds.empty()) {
-    query.bounds = options.bounds;
+    query.bounds.clear();
+    for (const std::string& bound : options.bounds) {
+      query.bounds.push_back(results::parse_bound_kind(bound).value());
+    }
   }
   if (!options.rows.empty()) {
     query.rows = analysis::parse_axis(options.rows).value();

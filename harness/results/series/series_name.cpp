@@ -41,7 +41,7 @@ SeriesName parse_of_model(std::string_view text) {
     if (slash != std::string_view::npos && rest.find('/', slash + 1) == std::string_view::npos) {
       return {kind,
               std::string(text.substr(0, at)),
-              "",
+              {},
               std::string(rest.substr(0, slash)),
               std::string(rest.substr(slash + 1))};
     }
@@ -53,9 +53,13 @@ SeriesName parse_of_model(std::string_view text) {
       bound == 0) {
     return {};
   }
+  const auto kind = parse_bound_kind(text.substr(bound + 1, mode - bound - 1));
+  if (!kind) {
+    return {};
+  }
   return {Kind::kBound,
           std::string(text.substr(0, bound)),
-          std::string(text.substr(bound + 1, mode - bound - 1)),
+          kind,
           std::string(text.substr(mode + 1)),
           ""};
 }
@@ -65,7 +69,7 @@ SeriesName parse_of_model(std::string_view text) {
 SeriesName parse_series(std::string_view text) {
   for (const auto& [kind, word] : kOfLayers) {
     if (text.starts_with(word)) {
-      return {kind, std::string(text.substr(word.size())), "", "", ""};
+      return {kind, std::string(text.substr(word.size())), {}, "", ""};
     }
   }
   return text.starts_with(kModels) ? parse_of_model(text.substr(kModels.size())) : SeriesName();
@@ -86,8 +90,8 @@ std::string model_series(std::string_view subject,
   return fmt::format("{}{}{}{}/{}", kModels, subject, word_of(kOfModels, kind), mode, scenario);
 }
 
-std::string bound_series(std::string_view subject, std::string_view bound, std::string_view mode) {
-  return fmt::format("{}{}/{}/{}", kModels, subject, bound, mode);
+std::string bound_series(std::string_view subject, BoundKind bound, std::string_view mode) {
+  return fmt::format("{}{}/{}/{}", kModels, subject, to_text(bound), mode);
 }
 
 bool is_layer_series(std::string_view text) {

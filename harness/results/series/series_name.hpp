@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "harness/results/series/bound_kind.hpp"
 
 namespace plumb::results {
 
@@ -23,8 +26,8 @@ enum class SeriesKind {
 /// exports have its text. A subject may contain slashes: it is a file.
 struct SeriesName {
   SeriesKind kind = SeriesKind::kOther;
-  std::string subject;   ///< a layer's key; a model with batch and type: "lenet|1|f32"
-  std::string bound;     ///< kind of a bound: "library"
+  std::string subject;  ///< a layer's key; a model with batch and type: "lenet|1|f32"
+  std::optional<BoundKind> bound;
   std::string mode;      ///< of a model
   std::string scenario;  ///< of a model, not of a bound
 };
@@ -42,7 +45,7 @@ struct SeriesName {
                                        std::string_view mode,
                                        std::string_view scenario);
 [[nodiscard]] std::string bound_series(std::string_view subject,
-                                       std::string_view bound,
+                                       BoundKind bound,
                                        std::string_view mode);
 
 /// Returns whether a series is of a layer as the library chose it.

@@ -44,7 +44,7 @@ model::LayerKey fused_key(const model::Graph& graph, const std::vector<model::La
   return {};
 }
 
-const Bound& find(const ModelBounds& model, std::string_view kind, std::string_view mode) {
+const Bound& find(const ModelBounds& model, results::BoundKind kind, std::string_view mode) {
   for (const Bound& bound : model.bounds) {
     if (bound.kind == kind && bound.mode == mode) {
       return bound;
@@ -79,16 +79,26 @@ TEST(Bounds, add_up_the_hand_computed_example) {
   EXPECT_EQ(model.total_layers, 7U);
   EXPECT_THAT(model.unsupported, IsEmpty());
   // 40 + 10 + 100 + 10 + 30 + 20
-  EXPECT_NEAR(microseconds(find(model, "library", "plain").seconds), 210.0, 1e-9);
-  EXPECT_NEAR(microseconds(find(model, "benanza_sequential", "plain").seconds), 210.0, 1e-9);
+  EXPECT_NEAR(
+      microseconds(find(model, results::BoundKind::kLibrary, "plain").seconds), 210.0, 1e-9);
+  EXPECT_NEAR(microseconds(find(model, results::BoundKind::kBenanzaSequential, "plain").seconds),
+              210.0,
+              1e-9);
   // 40 + 10 + 100 + 10 + 20
-  EXPECT_NEAR(microseconds(find(model, "library_parallel", "plain").seconds), 180.0, 1e-9);
-  EXPECT_NEAR(microseconds(find(model, "benanza_parallel", "plain").seconds), 180.0, 1e-9);
+  EXPECT_NEAR(microseconds(find(model, results::BoundKind::kLibraryParallel, "plain").seconds),
+              180.0,
+              1e-9);
+  EXPECT_NEAR(microseconds(find(model, results::BoundKind::kBenanzaParallel, "plain").seconds),
+              180.0,
+              1e-9);
   // 44 + 100 + 10 + 35
-  EXPECT_NEAR(microseconds(find(model, "library", "fusion").seconds), 189.0, 1e-9);
+  EXPECT_NEAR(
+      microseconds(find(model, results::BoundKind::kLibrary, "fusion").seconds), 189.0, 1e-9);
   // The addition waits for the left branch: 44 + 110 + 20 plain, 44 + 110 + 35 fused.
-  EXPECT_NEAR(microseconds(find(model, "library_parallel", "fusion").seconds), 174.0, 1e-9);
-  EXPECT_TRUE(find(model, "library", "fusion").complete);
+  EXPECT_NEAR(microseconds(find(model, results::BoundKind::kLibraryParallel, "fusion").seconds),
+              174.0,
+              1e-9);
+  EXPECT_TRUE(find(model, results::BoundKind::kLibrary, "fusion").complete);
 
   ASSERT_THAT(model.cover, SizeIs(4));
   EXPECT_EQ(model.cover[0].rewrite, "conv_activation");
@@ -108,8 +118,8 @@ TEST(Bounds, combine_intervals_of_one_row_linearly_and_of_different_rows_squared
   RowBuilder b;
   RowBuilder::set_time(b.add(graph.layers[0].key, "a", 0), 10.0, 0.10);  // ±1, three times
   RowBuilder::set_time(b.add(graph.layers[3].key, "a", 0), 40.0, 0.10);  // ±4
-  const Bound bound =
-      find(compute_bounds(kInstance, graph, ResultSet(b.rows())), "library", "plain");
+  const Bound bound = find(
+      compute_bounds(kInstance, graph, ResultSet(b.rows())), results::BoundKind::kLibrary, "plain");
   EXPECT_NEAR(microseconds(bound.seconds), 70.0, 1e-9);
   EXPECT_NEAR(microseconds(bound.interval.low), 70.0 - 5.0, 1e-9);  // √(3² + 4²)
   EXPECT_NEAR(microseconds(bound.interval.high), 70.0 + 5.0, 1e-9);
@@ -134,7 +144,8 @@ TEST(Bounds, are_incomplete_where_a_layer_has_no_time) {
   for (const Bound& bound : model.bounds) {
     EXPECT_FALSE(bound.complete) << bound.kind << " " << bound.mode;
   }
-  EXPECT_NEAR(microseconds(find(model, "library", "plain").seconds), 160.0, 1e-9);
+  EXPECT_NEAR(
+      microseconds(find(model, results::BoundKind::kLibrary, "plain").seconds), 160.0, 1e-9);
 }
 
 TEST(Bounds, become_complete_when_only_the_fused_layer_has_a_time) {
@@ -142,15 +153,18 @@ TEST(Bounds, become_complete_when_only_the_fused_layer_has_a_time) {
   RowBuilder b = plain_rows(graph);
   std::vector<results::StoredMeasurement> rows = b.rows();
   rows.pop_back();  // the addition alone
-  EXPECT_FALSE(
-      find(compute_bounds(kInstance, graph, ResultSet(rows)), "library", "fusion").complete);
+  EXPECT_FALSE(find(compute_bounds(kInstance, graph, ResultSet(rows)),
+                    results::BoundKind::kLibrary,
+                    "fusion")
+                   .complete);
   b.add(fused_key(graph, {4, 5}), "f", 500.0);
   rows.push_back(b.rows().back());
   const ModelBounds model = compute_bounds(kInstance, graph, ResultSet(rows));
-  EXPECT_TRUE(find(model, "library", "fusion").complete);
-  EXPECT_FALSE(find(model, "library", "plain").complete);
-  EXPECT_TRUE(find(model, "library_parallel", "fusion").complete);
-  EXPECT_NEAR(microseconds(find(model, "library", "fusion").seconds), 660.0, 1e-9);
+  EXPECT_TRUE(find(model, results::BoundKind::kLibrary, "fusion").complete);
+  EXPECT_FALSE(find(model, results::BoundKind::kLibrary, "plain").complete);
+  EXPECT_TRUE(find(model, results::BoundKind::kLibraryParallel, "fusion").complete);
+  EXPECT_NEAR(
+      microseconds(find(model, results::BoundKind::kLibrary, "fusion").seconds), 660.0, 1e-9);
 }
 
 TEST(Bounds, never_count_an_unsupported_layer_as_free) {
@@ -162,7 +176,7 @@ TEST(Bounds, never_count_an_unsupported_layer_as_free) {
   RowBuilder b;
   b.choice(graph.layers[0].key, "a", 10.0);
   const ModelBounds model = compute_bounds(kInstance, graph, ResultSet(b.rows()));
-  EXPECT_FALSE(find(model, "library", "fusion").complete);
+  EXPECT_FALSE(find(model, results::BoundKind::kLibrary, "fusion").complete);
   ASSERT_THAT(model.unsupported, SizeIs(1));
   EXPECT_EQ(model.unsupported[0].reason, "loops are not supported");
 }
@@ -177,13 +191,13 @@ TEST(Bounds, add_up_the_choices_of_the_library_with_cold_weights) {
   b.add(graph.layers[0].key, "best", 13.0).cache = results::CacheMode::kWeights;
   b.choice(graph.layers[1].key, "default", 2.0);
   const ModelBounds model = compute_bounds(kInstance, graph, ResultSet(b.rows()));
-  EXPECT_NEAR(microseconds(find(model, "library", "plain").seconds), 12.0, 1e-9);
-  const Bound& sum = find(model, "layer_sum", "plain");
+  EXPECT_NEAR(microseconds(find(model, results::BoundKind::kLibrary, "plain").seconds), 12.0, 1e-9);
+  const Bound& sum = find(model, results::BoundKind::kLayerSum, "plain");
   EXPECT_NEAR(microseconds(sum.seconds), 17.0, 1e-9);
   EXPECT_TRUE(sum.complete);
   EXPECT_THAT(sum.lacks, Contains("reorders between layouts"));
   for (const Bound& bound : model.bounds) {
-    EXPECT_NE(bound.kind, "predicted") << "no plan was executed";
+    EXPECT_NE(bound.kind, results::BoundKind::kPredicted) << "no plan was executed";
   }
 }
 
@@ -194,7 +208,7 @@ TEST(Bounds, add_up_no_choices_from_hot_times_alone) {
   b.choice(graph.layers[0].key, "default", 12.0);
   const ModelBounds model = compute_bounds(kInstance, graph, ResultSet(b.rows()));
   for (const Bound& bound : model.bounds) {
-    EXPECT_NE(bound.kind, "layer_sum");
+    EXPECT_NE(bound.kind, results::BoundKind::kLayerSum);
     EXPECT_TRUE(bound.complete) << bound.kind;
   }
 }
@@ -209,14 +223,20 @@ TEST(Bounds, of_hardware_need_bytes_beyond_the_cache_or_operations) {
   calibration.memory_bandwidth = BytesPerSecond{1'048'576.0 / 1e-3};
   calibration.last_level_cache = Bytes{2'097'152};
   const ModelBounds model = compute_bounds(kInstance, graph, ResultSet({}, calibration));
-  EXPECT_NEAR(find(model, "hardware", "any").seconds.count(), 1.5e-3, 1e-12);  // 1.5 MiB move
+  EXPECT_NEAR(find(model, results::BoundKind::kHardware, "any").seconds.count(),
+              1.5e-3,
+              1e-12);  // 1.5 MiB move
   calibration.last_level_cache = Bytes{std::int64_t{1} << 30};
-  EXPECT_NEAR(find(compute_bounds(kInstance, graph, ResultSet({}, calibration)), "hardware", "any")
+  EXPECT_NEAR(find(compute_bounds(kInstance, graph, ResultSet({}, calibration)),
+                   results::BoundKind::kHardware,
+                   "any")
                   .seconds.count(),
               1.0e-3,
               1e-12);
   calibration.theoretical_f32 = FlopsPerSecond{2.0 * calibration.peak_f32.value};
-  EXPECT_NEAR(find(compute_bounds(kInstance, graph, ResultSet({}, calibration)), "hardware", "any")
+  EXPECT_NEAR(find(compute_bounds(kInstance, graph, ResultSet({}, calibration)),
+                   results::BoundKind::kHardware,
+                   "any")
                   .seconds.count(),
               0.5e-3,
               1e-12);
@@ -232,10 +252,11 @@ TEST(Bounds, of_a_step_of_training_say_what_the_update_moves) {
   calibration.last_level_cache = Bytes{4 << 20};
   const ModelBounds bounds = compute_bounds(kInstance, step, ResultSet({}, calibration));
   // 4 MiB of weights: weights, gradient and momentum read, two of them written, less the cache.
-  EXPECT_NEAR(find(bounds, "hardware_update", "any").seconds.count(), 16e-3, 1e-9);
+  EXPECT_NEAR(
+      find(bounds, results::BoundKind::kHardwareUpdate, "any").seconds.count(), 16e-3, 1e-9);
   const ModelBounds inference = compute_bounds(kInstance, model, ResultSet({}, calibration));
   EXPECT_TRUE(std::none_of(inference.bounds.begin(), inference.bounds.end(), [](const Bound& each) {
-    return each.kind == "hardware_update";
+    return each.kind == results::BoundKind::kHardwareUpdate;
   }));
 }
 
@@ -252,7 +273,7 @@ TEST(Bounds, of_hardware_take_the_peak_that_a_layer_of_the_run_reached) {
   rows.add(graph.layers[0].key, "b", 10.0).purpose = results::Purpose::kRace;
   rows.add({"foreign:x"}, "c", 1.0);
   const ModelBounds model = compute_bounds(kInstance, graph, ResultSet(rows.rows(), calibration));
-  EXPECT_NEAR(find(model, "hardware", "any").seconds.count(), 0.25e-3, 1e-12);
+  EXPECT_NEAR(find(model, results::BoundKind::kHardware, "any").seconds.count(), 0.25e-3, 1e-12);
 }
 
 TEST(Bounds, of_hardware_do_not_price_products_of_integers_by_a_peak_of_floats) {
@@ -269,12 +290,16 @@ TEST(Bounds, of_hardware_do_not_price_products_of_integers_by_a_peak_of_floats) 
   rows.add(graph.layers.back().key, "vnni", 0.268435456);
   const ModelBounds model = compute_bounds(kInstance, graph, ResultSet(rows.rows(), calibration));
   const double bytes = 4.0 * 256 * 1024 + 4.0 + 1.0 * 1024 * 512 + 4.0 * 512 + 4.0 * 256 * 512;
-  EXPECT_NEAR(find(model, "hardware", "any").seconds.count(), bytes / 1'048'576.0 * 1e-3, 1e-9);
-  EXPECT_FALSE(find(model, "hardware", "any").complete) << "no peak of integers is known";
+  EXPECT_NEAR(find(model, results::BoundKind::kHardware, "any").seconds.count(),
+              bytes / 1'048'576.0 * 1e-3,
+              1e-9);
+  EXPECT_FALSE(find(model, results::BoundKind::kHardware, "any").complete)
+      << "no peak of integers is known";
   calibration.last_level_cache = Bytes{std::int64_t{1} << 30};
   const ModelBounds cached = compute_bounds(kInstance, graph, ResultSet(rows.rows(), calibration));
-  EXPECT_FALSE(find(cached, "hardware", "any").complete);
-  EXPECT_EQ(known_time(find(cached, "hardware", "any")), std::nullopt) << "and never zero";
+  EXPECT_FALSE(find(cached, results::BoundKind::kHardware, "any").complete);
+  EXPECT_EQ(known_time(find(cached, results::BoundKind::kHardware, "any")), std::nullopt)
+      << "and never zero";
 }
 
 TEST(Bounds, of_hardware_price_products_of_bytes_by_their_own_peak) {
@@ -288,12 +313,12 @@ TEST(Bounds, of_hardware_price_products_of_bytes_by_their_own_peak) {
   calibration.memory_bandwidth = BytesPerSecond{1e12};
   calibration.last_level_cache = Bytes{std::int64_t{1} << 30};
   const ModelBounds model = compute_bounds(kInstance, graph, ResultSet({}, calibration));
-  EXPECT_NEAR(find(model, "hardware", "any").seconds.count(), 1e-3, 1e-12);
-  EXPECT_TRUE(find(model, "hardware", "any").complete);
+  EXPECT_NEAR(find(model, results::BoundKind::kHardware, "any").seconds.count(), 1e-3, 1e-12);
+  EXPECT_TRUE(find(model, results::BoundKind::kHardware, "any").complete);
   RowBuilder rows;  // reached in 0.25 ms: the calibration met a slow moment
   rows.add(graph.layers.back().key, "vnni", 250.0);
   const ModelBounds faster = compute_bounds(kInstance, graph, ResultSet(rows.rows(), calibration));
-  EXPECT_NEAR(find(faster, "hardware", "any").seconds.count(), 0.25e-3, 1e-12);
+  EXPECT_NEAR(find(faster, results::BoundKind::kHardware, "any").seconds.count(), 0.25e-3, 1e-12);
   EXPECT_NEAR(with_reached_peaks(calibration, rows.rows()).peak_f32.value, 1e9, 1.0);
 }
 
@@ -307,7 +332,7 @@ TEST(Bounds, of_hardware_never_hold_bytes_for_slower_than_floats) {
   calibration.memory_bandwidth = BytesPerSecond{1e12};
   calibration.last_level_cache = Bytes{std::int64_t{1} << 30};
   const ModelBounds model = compute_bounds(kInstance, graph, ResultSet({}, calibration));
-  EXPECT_NEAR(find(model, "hardware", "any").seconds.count(), 1e-3, 1e-12);
+  EXPECT_NEAR(find(model, results::BoundKind::kHardware, "any").seconds.count(), 1e-3, 1e-12);
 }
 
 struct PeakCase {
@@ -333,8 +358,9 @@ TEST_P(TypePeak, prices_products_of_its_type_only_where_it_is_known) {
   RowBuilder rows;
   rows.add(graph.layers.back().key, "tensor_op", 250.0);
   const auto bound = [&](const RowBuilder& of) {
-    return find(
-        compute_bounds(kInstance, graph, ResultSet(of.rows(), calibration)), "hardware", "any");
+    return find(compute_bounds(kInstance, graph, ResultSet(of.rows(), calibration)),
+                results::BoundKind::kHardware,
+                "any");
   };
   EXPECT_FALSE(bound(RowBuilder()).complete);
   EXPECT_FALSE(bound(rows).complete) << "what one layer reached is no ceiling";
@@ -363,7 +389,7 @@ TEST(Bounds, of_hardware_are_unknown_where_nothing_limits_a_model) {
   calibration.memory_bandwidth = BytesPerSecond{1e9};
   calibration.last_level_cache = Bytes{std::int64_t{1} << 30};
   const ModelBounds model = compute_bounds(kInstance, graph, ResultSet({}, calibration));
-  EXPECT_EQ(known_time(find(model, "hardware", "any")), std::nullopt);
+  EXPECT_EQ(known_time(find(model, results::BoundKind::kHardware, "any")), std::nullopt);
 }
 
 TEST(Bounds, of_hardware_do_not_price_products_of_8_bit_floats_by_a_peak_of_others) {
@@ -382,8 +408,8 @@ TEST(Bounds, of_hardware_do_not_price_products_of_8_bit_floats_by_a_peak_of_othe
   rows.add(product.key, "fp8", 0.268435456);
   const ModelBounds model = compute_bounds(kInstance, graph, ResultSet(rows.rows(), calibration));
   const double bytes = 1.0 * 256 * 1024 + 1.0 * 1024 * 512 + 4.0 * 256 * 512;
-  EXPECT_NEAR(find(model, "hardware", "any").seconds.count(), bytes / 1e9, 1e-9);
-  EXPECT_FALSE(find(model, "hardware", "any").complete);
+  EXPECT_NEAR(find(model, results::BoundKind::kHardware, "any").seconds.count(), bytes / 1e9, 1e-9);
+  EXPECT_FALSE(find(model, results::BoundKind::kHardware, "any").complete);
   EXPECT_NEAR(with_reached_peaks(calibration, rows.rows()).peak_f32.value, 1e9, 1.0);
 }
 
@@ -432,8 +458,8 @@ TEST(Bounds, report_fall_backs_disturbance_and_instability) {
 
 TEST(Bounds, of_an_empty_model_are_zero_and_complete) {
   const ModelBounds model = compute_bounds(kInstance, model::Graph{}, ResultSet({}));
-  EXPECT_EQ(find(model, "library", "fusion").seconds.count(), 0.0);
-  EXPECT_TRUE(find(model, "library", "fusion").complete);
+  EXPECT_EQ(find(model, results::BoundKind::kLibrary, "fusion").seconds.count(), 0.0);
+  EXPECT_TRUE(find(model, results::BoundKind::kLibrary, "fusion").complete);
   EXPECT_THAT(model.cover, IsEmpty());
 }
 

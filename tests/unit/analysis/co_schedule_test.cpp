@@ -105,7 +105,7 @@ TEST(CoSchedule, takes_the_path_where_it_is_longer_than_the_work) {
   const auto schedule = co_schedule(graph, results, scaling, PartitionMode::kPlain);
   EXPECT_DOUBLE_EQ(microseconds(schedule->occupancy), 20.0);
   EXPECT_DOUBLE_EQ(microseconds(schedule->schedule), 20.0);
-  EXPECT_EQ(schedule->occupancy.kind, "occupancy");
+  EXPECT_EQ(schedule->occupancy.kind, results::BoundKind::kOccupancy);
 }
 
 TEST(CoSchedule, says_what_is_missing) {

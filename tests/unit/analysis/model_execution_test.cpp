@@ -24,7 +24,7 @@ results::Execution execution_of(std::vector<double> seconds, const std::string& 
   return execution;
 }
 
-ModelBounds bounds_with(const std::string& kind, const std::string& mode, double seconds) {
+ModelBounds bounds_with(results::BoundKind kind, const std::string& mode, double seconds) {
   ModelBounds model;
   model.bounds.push_back({.kind = kind,
                           .mode = mode,
@@ -72,14 +72,18 @@ TEST(ModelBenchmark, takes_its_interval_from_the_scatter_of_processes) {
 
 TEST(ModelBenchmark, is_a_finding_where_a_bound_of_its_mode_lies_above_by_interval_ends) {
   const results::Execution execution = execution_of({2, 2, 2, 2, 2, 2, 2});  // 1.5 s
-  EXPECT_THAT(findings(bounds_with("library", "plain", 1.7), execution),
+  EXPECT_THAT(findings(bounds_with(results::BoundKind::kLibrary, "plain", 1.7), execution),
               ElementsAre(HasSubstr("library (plain) at 1.7 s lies above the execution")));
-  EXPECT_THAT(findings(bounds_with("hardware", "any", 1.7), execution),
+  EXPECT_THAT(findings(bounds_with(results::BoundKind::kHardware, "any", 1.7), execution),
               ElementsAre(HasSubstr("wrong calibration")));
-  EXPECT_THAT(findings(bounds_with("library", "plain", 1.55), execution), IsEmpty());
-  EXPECT_THAT(findings(bounds_with("library", "fusion", 1.7), execution), IsEmpty());
-  EXPECT_THAT(findings(bounds_with("benanza_sequential", "plain", 1.7), execution), IsEmpty());
-  ModelBounds incomplete = bounds_with("library", "plain", 1.7);
+  EXPECT_THAT(findings(bounds_with(results::BoundKind::kLibrary, "plain", 1.55), execution),
+              IsEmpty());
+  EXPECT_THAT(findings(bounds_with(results::BoundKind::kLibrary, "fusion", 1.7), execution),
+              IsEmpty());
+  EXPECT_THAT(
+      findings(bounds_with(results::BoundKind::kBenanzaSequential, "plain", 1.7), execution),
+      IsEmpty());
+  ModelBounds incomplete = bounds_with(results::BoundKind::kLibrary, "plain", 1.7);
   incomplete.bounds[0].complete = false;
   EXPECT_THAT(findings(incomplete, execution), IsEmpty());
 }
@@ -88,7 +92,7 @@ TEST(ModelBenchmark, says_why_there_is_no_time) {
   results::Execution execution;
   execution.mode = "plain";
   execution.row.outcome = {results::Outcome::Kind::kWrongResult, "element 3 is nan"};
-  ModelBounds model = bounds_with("library", "plain", 1.7);
+  ModelBounds model = bounds_with(results::BoundKind::kLibrary, "plain", 1.7);
   add_executions({&execution, 1}, model::Graph{}, ResultSet({}), model);
   EXPECT_EQ(model.executions.at(0).samples, 0U);
   EXPECT_THAT(model.findings,
@@ -119,11 +123,11 @@ TEST(ModelBenchmark, says_that_it_was_disturbed) {
 TEST(ModelBenchmark, is_priced_by_its_plan_instead_of_its_layers_alone) {
   results::Execution execution = execution_of({2, 2, 2});
   execution.in_context = results::TimeInContext{Seconds(1.4), {Seconds(1.4), Seconds(1.4)}};
-  ModelBounds model = bounds_with("layer_sum", "plain", 2.5);
-  model.bounds.push_back(bounds_with("library", "plain", 1.2).bounds[0]);
+  ModelBounds model = bounds_with(results::BoundKind::kLayerSum, "plain", 2.5);
+  model.bounds.push_back(bounds_with(results::BoundKind::kLibrary, "plain", 1.2).bounds[0]);
   add_executions({&execution, 1}, model::Graph{}, ResultSet({}), model);
   ASSERT_EQ(model.bounds.size(), 2U) << "one number a mode";
-  EXPECT_EQ(model.bounds[0].kind, "predicted");
+  EXPECT_EQ(model.bounds[0].kind, results::BoundKind::kPredicted);
   EXPECT_EQ(model.bounds[0].seconds, Seconds(1.4));
 }
 

@@ -18,7 +18,7 @@ ModelBounds bounds_of_lenet() {
   model.measured_layers = 11;
   model.total_layers = 12;
   model.unsupported = {{"pool0", "v1:x", "unsupported: no pooling", {}}};
-  Bound bound{.kind = "library",
+  Bound bound{.kind = results::BoundKind::kLibrary,
               .mode = "plain",
               .seconds = Seconds(2.0),
               .interval = {Seconds(1.9), Seconds(2.1)},

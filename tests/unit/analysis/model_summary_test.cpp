@@ -6,7 +6,7 @@
 namespace plumb::analysis {
 namespace {
 
-Bound bound(const std::string& kind, const std::string& mode, double seconds) {
+Bound bound(results::BoundKind kind, const std::string& mode, double seconds) {
   return {.kind = kind,
           .mode = mode,
           .seconds = Seconds(seconds),
@@ -26,12 +26,12 @@ ExecutionTime execution(const std::string& mode, double seconds) {
 
 ModelBounds sample() {
   ModelBounds model;
-  model.bounds = {bound("hardware", "any", 3.3),
-                  bound("library", "fusion", 4.0),
-                  bound("library_parallel", "plain", 3.9),
-                  bound("predicted", "fusion", 4.8),
-                  bound("library", "plain", 6.0),
-                  bound("layer_sum", "plain", 9.0)};
+  model.bounds = {bound(results::BoundKind::kHardware, "any", 3.3),
+                  bound(results::BoundKind::kLibrary, "fusion", 4.0),
+                  bound(results::BoundKind::kLibraryParallel, "plain", 3.9),
+                  bound(results::BoundKind::kPredicted, "fusion", 4.8),
+                  bound(results::BoundKind::kLibrary, "plain", 6.0),
+                  bound(results::BoundKind::kLayerSum, "plain", 9.0)};
   model.executions = {execution("plain", 7.2),
                       execution("fusion", 5.0),
                       execution("bf16", 2.0),

@@ -34,7 +34,7 @@ TEST(PlanEstimate, adds_up_the_variants_executed_and_the_reorders) {
   rows.add(kRelu, "r", 7).cache = results::CacheMode::kWeights;
   const std::optional<Bound> estimate = estimate_of_plan(executed(), ResultSet(rows.rows()));
   ASSERT_TRUE(estimate);
-  EXPECT_EQ(estimate->kind, "predicted");
+  EXPECT_EQ(estimate->kind, results::BoundKind::kPredicted);
   EXPECT_EQ(estimate->mode, "fusion");
   EXPECT_TRUE(estimate->complete);
   EXPECT_NEAR(estimate->seconds.count(), 32e-6, 1e-12);

@@ -22,7 +22,7 @@ ExecutionTime execution(const std::string& mode, double seconds, double low, dou
 }
 
 Bound prediction(const std::string& mode, double seconds) {
-  return {.kind = "predicted",
+  return {.kind = results::BoundKind::kPredicted,
           .mode = mode,
           .seconds = Seconds(seconds),
           .interval = {Seconds(seconds), Seconds(seconds)},

@@ -18,7 +18,7 @@ std::vector<ModelBounds> run_of(std::optional<double> bound_ms, std::optional<do
   ModelBounds model;
   model.instance = {"tiny", 1, "f32"};
   Bound bound;
-  bound.kind = "library";
+  bound.kind = results::BoundKind::kLibrary;
   bound.mode = "fusion";
   bound.complete = bound_ms.has_value();
   bound.seconds = Seconds(bound_ms.value_or(0.5) * 1e-3);

@@ -15,7 +15,7 @@ using testing::IsEmpty;
 
 const ModelInstance kInstance{"handmade", 1, "f32"};
 
-Bound bound(const std::string& kind, const std::string& mode, double microseconds) {
+Bound bound(results::BoundKind kind, const std::string& mode, double microseconds) {
   Bound result;
   result.kind = kind;
   result.mode = mode;
@@ -52,27 +52,29 @@ std::vector<std::string> names_of(double now, std::vector<Bound> bounds) {
 
 TEST(Waterfall, leads_from_now_to_the_hardware) {
   EXPECT_THAT(names_of(10.0,
-                       {bound("library", "plain", 8.0),
-                        bound("library", "fusion", 6.0),
-                        bound("occupancy", "fusion", 5.0),
-                        bound("hardware", "any", 2.0)}),
+                       {bound(results::BoundKind::kLibrary, "plain", 8.0),
+                        bound(results::BoundKind::kLibrary, "fusion", 6.0),
+                        bound(results::BoundKind::kOccupancy, "fusion", 5.0),
+                        bound(results::BoundKind::kHardware, "any", 2.0)}),
               ElementsAre("now", "layers", "fastest variants", "fusion", "occupancy", "hardware"));
 }
 
 TEST(Waterfall, leaves_out_what_is_not_below_the_level_before) {
-  EXPECT_THAT(names_of(8.5, {bound("library", "plain", 8.0), bound("library", "fusion", 8.0)}),
+  EXPECT_THAT(names_of(8.5,
+                       {bound(results::BoundKind::kLibrary, "plain", 8.0),
+                        bound(results::BoundKind::kLibrary, "fusion", 8.0)}),
               ElementsAre("now", "fastest variants"));
 }
 
 TEST(Waterfall, leaves_out_what_is_not_complete) {
-  Bound fusion = bound("library", "fusion", 6.0);
+  Bound fusion = bound(results::BoundKind::kLibrary, "fusion", 6.0);
   fusion.complete = false;
-  EXPECT_THAT(names_of(10.0, {fusion, bound("hardware", "any", 2.0)}),
+  EXPECT_THAT(names_of(10.0, {fusion, bound(results::BoundKind::kHardware, "any", 2.0)}),
               ElementsAre("now", "layers", "hardware"));
 }
 
 TEST(Waterfall, needs_a_time_end_to_end) {
-  EXPECT_THAT(names_of(0.0, {bound("hardware", "any", 2.0)}), IsEmpty());
+  EXPECT_THAT(names_of(0.0, {bound(results::BoundKind::kHardware, "any", 2.0)}), IsEmpty());
 }
 
 }  // namespace

@@ -43,7 +43,7 @@ ResultSet synthetic_rows(const model::Graph& graph) {
   return ResultSet(b.rows(), calibration);
 }
 
-double seconds(const ModelBounds& model, std::string_view kind, std::string_view mode) {
+double seconds(const ModelBounds& model, results::BoundKind kind, std::string_view mode) {
   for (const Bound& bound : model.bounds) {
     if (bound.kind == kind && bound.mode == mode) {
       return bound.seconds.count();
@@ -64,19 +64,19 @@ TEST(ZooBounds, keep_their_order_on_every_model) {
       EXPECT_TRUE(bound.complete) << bound.kind << " " << bound.mode;
       EXPECT_GT(bound.seconds.count(), 0.0) << bound.kind << " " << bound.mode;
     }
-    const double fused = seconds(model, "library", "fusion");
-    const double plain = seconds(model, "library", "plain");
+    const double fused = seconds(model, results::BoundKind::kLibrary, "fusion");
+    const double plain = seconds(model, results::BoundKind::kLibrary, "plain");
     if (entry.name == "3d-unet") {  // its convolutions end in InstanceNormalization: none is fused
       EXPECT_EQ(fused, plain);
     } else {
       EXPECT_LT(fused, plain);
     }
-    EXPECT_LE(seconds(model, "library_parallel", "fusion"), fused * (1 + 1e-12));
-    EXPECT_LE(seconds(model, "library_parallel", "fusion"),
-              seconds(model, "library_parallel", "plain") * (1 + 1e-12));
-    EXPECT_LE(seconds(model, "library_parallel", "plain"), plain * (1 + 1e-12));
-    EXPECT_LE(seconds(model, "hardware", "any"), fused);
-    EXPECT_GT(seconds(model, "layer_sum", "fusion"), fused);
+    EXPECT_LE(seconds(model, results::BoundKind::kLibraryParallel, "fusion"), fused * (1 + 1e-12));
+    EXPECT_LE(seconds(model, results::BoundKind::kLibraryParallel, "fusion"),
+              seconds(model, results::BoundKind::kLibraryParallel, "plain") * (1 + 1e-12));
+    EXPECT_LE(seconds(model, results::BoundKind::kLibraryParallel, "plain"), plain * (1 + 1e-12));
+    EXPECT_LE(seconds(model, results::BoundKind::kHardware, "any"), fused);
+    EXPECT_GT(seconds(model, results::BoundKind::kLayerSum, "fusion"), fused);
 
     std::vector<int> covered(graph.layers.size(), 0);
     for (const PartitionStep& step : model.cover) {
@@ -120,7 +120,8 @@ TEST(ZooBounds, find_parallel_branches_only_where_there_are_some) {
     const model::Graph graph = model::read_graph(zoo::find(name)->build(1));
     const ModelBounds model =
         compute_bounds({std::string(name), 1, "f32"}, graph, synthetic_rows(graph));
-    return seconds(model, "library_parallel", "plain") / seconds(model, "library", "plain");
+    return seconds(model, results::BoundKind::kLibraryParallel, "plain") /
+           seconds(model, results::BoundKind::kLibrary, "plain");
   };
   EXPECT_NEAR(ratio("vgg16"), 1.0, 1e-12);  // a chain
   EXPECT_LT(ratio("inception-v1"), 0.9);    // four branches a module

@@ -53,7 +53,7 @@ TEST(BoundDocuments, tell_disturbances_once_for_all_models) {
 
 TEST(BoundDocuments, name_every_bound_where_all_is_asked_for) {
   analysis::RunReport report = sample_report();
-  report.models[0].bounds.bounds.back().kind = "layer_sum";
+  report.models[0].bounds.bounds.back().kind = results::BoundKind::kLayerSum;
   report.models[0].bounds.bounds.back().lacks = {"reorders", "gaps"};
   const std::string text = bounds_text(report, Detail::kAll);
   EXPECT_THAT(text, HasSubstr("  library_parallel  fusion"));

@@ -89,7 +89,7 @@ analysis::KeyTime key_time(double milliseconds) {
   return result;
 }
 
-analysis::Bound bound(const std::string& kind, const std::string& mode, double milliseconds) {
+analysis::Bound bound(results::BoundKind kind, const std::string& mode, double milliseconds) {
   analysis::Bound result;
   result.kind = kind;
   result.mode = mode;
@@ -105,11 +105,11 @@ analysis::ModelBounds sample_bounds(const model::Graph& graph) {
   bounds.instance = {"tiny", 1, "f32"};
   bounds.measured_layers = 4;
   bounds.total_layers = 4;
-  bounds.bounds = {bound("hardware", "any", 0.25),
-                   bound("library", "plain", 3.5),
-                   bound("library", "fusion", 3.5),
-                   bound("library_parallel", "fusion", 3.5),
-                   bound("predicted", "plain", 4.0)};
+  bounds.bounds = {bound(results::BoundKind::kHardware, "any", 0.25),
+                   bound(results::BoundKind::kLibrary, "plain", 3.5),
+                   bound(results::BoundKind::kLibrary, "fusion", 3.5),
+                   bound(results::BoundKind::kLibraryParallel, "fusion", 3.5),
+                   bound(results::BoundKind::kPredicted, "plain", 4.0)};
   for (model::LayerId id = 0; id < graph.layers.size(); ++id) {
     analysis::PartitionStep step;
     step.layers = {id};

@@ -24,10 +24,11 @@ TEST(SeriesName, is_read_back_whatever_the_subject) {
         EXPECT_EQ(name.mode, mode);
         EXPECT_EQ(name.scenario, "single_stream");
       }
-      const SeriesName name = parse_series(bound_series(subject, "library_parallel", mode));
+      const SeriesName name =
+          parse_series(bound_series(subject, BoundKind::kLibraryParallel, mode));
       EXPECT_EQ(name.kind, SeriesKind::kBound) << subject;
       EXPECT_EQ(name.subject, subject);
-      EXPECT_EQ(name.bound, "library_parallel");
+      EXPECT_EQ(name.bound, BoundKind::kLibraryParallel);
       EXPECT_EQ(name.mode, mode);
       EXPECT_EQ(name.scenario, "");
     }
@@ -43,7 +44,8 @@ TEST(SeriesName, has_texts_that_stores_hold) {
   EXPECT_EQ(capability_series("v1:relu"), "capability/v1:relu");
   EXPECT_EQ(model_series("lenet|1|f32|", SeriesKind::kEndToEnd, "plain", "server"),
             "models/lenet|1|f32|/end_to_end/plain/server");
-  EXPECT_EQ(bound_series("lenet|1|f32|", "hardware", "any"), "models/lenet|1|f32|/hardware/any");
+  EXPECT_EQ(bound_series("lenet|1|f32|", BoundKind::kHardware, "any"),
+            "models/lenet|1|f32|/hardware/any");
 }
 
 TEST(SeriesName, of_another_program_is_of_no_kind) {
@@ -63,6 +65,14 @@ TEST(SeriesName, names_a_case_as_people_do) {
       case_names("models/lenet|1|f32|/library/fusion"),
       ElementsAre("models/lenet|1|f32|/library/fusion", "lenet|1|f32|", "lenet|1|f32| fusion"));
   EXPECT_THAT(case_names("costs/workspace"), ElementsAre("costs/workspace"));
+}
+
+TEST(BoundKind, has_a_text_for_each) {
+  for (int i = 0; i < 12; ++i) {
+    const auto kind = static_cast<BoundKind>(i);
+    EXPECT_EQ(parse_bound_kind(to_text(kind)), kind);
+  }
+  EXPECT_EQ(parse_bound_kind("end_to_end"), std::nullopt);
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 
 #include "harness/base/error.hpp"
 #include "harness/base/hash64.hpp"
+#include "harness/base/varint.hpp"
 
 namespace plumb::results {
 namespace {
@@ -19,30 +20,6 @@ constexpr std::size_t kChecksumBytes = 4;
 
 std::uint32_t compute_checksum(std::string_view bytes) {
   return static_cast<std::uint32_t>(hash64(std::as_bytes(std::span(bytes))));
-}
-
-void put_varint(std::string& out, std::uint64_t value) {
-  while (value >= 0x80U) {
-    out += static_cast<char>((value & 0x7FU) | 0x80U);
-    value >>= 7U;
-  }
-  out += static_cast<char>(value);
-}
-
-std::optional<std::uint64_t> take_varint(std::string_view& in) {
-  std::uint64_t value = 0;
-  for (unsigned shift = 0; shift < 64 && !in.empty(); shift += 7) {
-    const auto byte = static_cast<unsigned char>(in.front());
-    in.remove_prefix(1);
-    if (shift == 63 && byte > 1) {
-      return std::nullopt;
-    }
-    value |= static_cast<std::uint64_t>(byte & 0x7FU) << shift;
-    if ((byte & 0x80U) == 0) {
-      return value;
-    }
-  }
-  return std::nullopt;
 }
 
 std::uint64_t zigzag(std::int64_t value) {

@@ -9,6 +9,7 @@
 #include "harness/base/error.hpp"
 #include "harness/base/json_text.hpp"
 #include "harness/results/json_object.hpp"
+#include "harness/results/profile/profile_json.hpp"
 #include "harness/results/results_json.hpp"
 
 namespace plumb::store {
@@ -16,7 +17,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr int kFormat = 2;
+constexpr int kFormat = 3;
 constexpr std::size_t kMaximumReferences = 1'000'000;
 constexpr std::int64_t kMaximumPosition = 0xFFFFFFFF;
 
@@ -65,6 +66,15 @@ std::string write(const ExportedDerived& derived) {
                     {"payload", record.payload},
                     {"computed", to_text(record.computed)},
                     {"inputs", to_value(derived.inputs)}});
+}
+
+std::string write(const ExportedProfile& line) {
+  const results::StoredProfile& stored = line.stored;
+  return json_text({{"type", "profile"},
+                    {"run", stored.run},
+                    {"subject", stored.subject},
+                    {"taken", to_text(stored.taken)},
+                    {"profile", json(results::to_json(stored.profile))}});
 }
 
 std::string write(const ExportedEnd& end) {
@@ -143,6 +153,16 @@ ExportedDerived read_derived(const results::JsonObject& object) {
   return derived;
 }
 
+ExportedProfile read_profile(const json& value, const results::JsonObject& object) {
+  ExportedProfile line;
+  line.stored.run = object.text("run");
+  line.stored.subject = object.text("subject");
+  line.stored.taken = object.time("taken");
+  (void)object.object("profile");
+  line.stored.profile = results::named_profile_from_json(value["profile"]);
+  return line;
+}
+
 }  // namespace
 
 std::string to_json(const ExportLine& line) {
@@ -164,6 +184,9 @@ ExportLine parse_export_line(std::string_view text) {
   }
   if (type == "derived") {
     return read_derived(object);
+  }
+  if (type == "profile") {
+    return read_profile(value, object);
   }
   if (type == "end") {
     return ExportedEnd{object.integer("lines", 0, results::JsonObject::kHighest)};

@@ -7,6 +7,7 @@
 #include <variant>
 #include <vector>
 
+#include "harness/results/profile/stored_profile.hpp"
 #include "harness/results/run.hpp"
 
 namespace plumb::store {
@@ -18,6 +19,7 @@ struct RowReference {
 };
 
 /// First line of an export. The lines of format 1 have no digests.
+/// Format 3 is format 2 with profiles.
 struct ExportedHeader {
   int format = 2;
 };
@@ -41,12 +43,21 @@ struct ExportedDerived {
   results::DerivedRecord record;
   std::vector<RowReference> inputs;
 };
+/// One profile of a model.
+struct ExportedProfile {
+  results::StoredProfile stored;
+};
 /// Last line of an export. Without it, the export was cut off.
 struct ExportedEnd {
   std::int64_t lines = 0;  ///< before this one
 };
-using ExportLine = std::
-    variant<ExportedHeader, ExportedRun, ExportedRow, ExportedReuse, ExportedDerived, ExportedEnd>;
+using ExportLine = std::variant<ExportedHeader,
+                                ExportedRun,
+                                ExportedRow,
+                                ExportedReuse,
+                                ExportedDerived,
+                                ExportedProfile,
+                                ExportedEnd>;
 
 /// Returns one line of an export without its digest: a JSON object without a line break
 /// (docs/reference/store.md).

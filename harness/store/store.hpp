@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "harness/results/profile/stored_profile.hpp"
 #include "harness/results/run.hpp"
 #include "harness/store/shared_work.hpp"
 
@@ -38,8 +39,9 @@ struct SeriesPoint {
 
 /// What a garbage collection did.
 struct CollectedGarbage {
-  std::size_t runs = 0;  ///< removed, with all their rows and derived records
-  std::size_t rows = 0;  ///< of runs that stay: lost their samples, or were removed as races
+  std::size_t runs = 0;      ///< removed, with all their rows and derived records
+  std::size_t rows = 0;      ///< of runs that stay: lost their samples, or were removed as races
+  std::size_t profiles = 0;  ///< removed from runs that stay
 };
 
 /// Append-only, versioned store of results, shared by several processes (docs/reference/store.md).
@@ -116,6 +118,12 @@ class Store {
   [[nodiscard]] virtual std::optional<results::DerivedRecord> latest_calibration(
       const std::string& environment_id) const = 0;
 
+  /// Adds a profile to its run, unless that has an equal one.
+  virtual void put_profile(const results::StoredProfile& profile) = 0;
+  /// Returns a run's profiles in the order in which they were stored, as storable() makes them.
+  [[nodiscard]] virtual std::vector<results::StoredProfile> profiles(
+      const results::RunId& run) const = 0;
+
   /// Assigns a tag to a run, and takes it from another run that has it. Throws Error{kUser} for a
   /// text that cannot be a tag.
   virtual void tag(const results::RunId& run, const std::string& tag) = 0;
@@ -145,8 +153,11 @@ class Store {
   /// Runs stay that have a tag or a decision of a person (baselines, changes), that run, that a
   /// staying run needs (it reuses their rows, or has their calibration), and the newest. Of those
   /// without a tag, raw samples and timed races go. Summaries and refusals stay, as do rows that
-  /// tagged runs reuse or derived records refer to.
-  virtual CollectedGarbage collect_garbage(Timestamp before) = 0;
+  /// tagged runs reuse or derived records refer to. Profiles go from runs without a tag that
+  /// started before `profiles_before`; absent: `before`.
+  virtual CollectedGarbage collect_garbage(Timestamp before,
+                                           std::optional<Timestamp> profiles_before) = 0;
+  CollectedGarbage collect_garbage(Timestamp before) { return collect_garbage(before, {}); }
 };
 
 /// Options for opening a store.

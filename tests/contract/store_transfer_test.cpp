@@ -7,7 +7,9 @@
 #include "harness/results/results_json.hpp"
 #include "harness/store/derived_payload.hpp"
 #include "harness/store/export_chain.hpp"
+#include "harness/store/export_line.hpp"
 #include "tests/contract/store_contract.hpp"
+#include "tests/support/sample_profile.hpp"
 
 namespace plumb::test {
 namespace {
@@ -125,6 +127,59 @@ TEST_P(StoreTransfer, an_import_keeps_what_the_store_has_of_its_own) {
   EXPECT_EQ(import(*target, exported(*source)), 2U);
   EXPECT_EQ(target->find_run("main").header.id, "01J00000000000000000000005");
   EXPECT_THAT(target->measurements("01J00000000000000000000005"), SizeIs(1));
+  EXPECT_THAT(target->verify(), IsEmpty());
+}
+
+std::string profiles_text(const store::Store& store, const results::RunId& run) {
+  std::string text;
+  for (const results::StoredProfile& profile : store.profiles(run)) {
+    text += to_json(store::ExportLine(store::ExportedProfile{profile})) + '\n';
+  }
+  return text;
+}
+
+TEST_P(StoreTransfer, a_profile_is_read_as_it_was_stored_and_stored_once) {
+  const auto store = open();
+  store->begin_run(header(kOld));
+  const results::StoredProfile profile = stored_profile(kOld);
+  store->put_profile(profile);
+  store->put_profile(profile);
+  results::StoredProfile other = stored_profile(kOld, "vgg16|1|f32");
+  other.profile.functions[1].build_id = "ff00";
+  store->put_profile(other);
+  EXPECT_EQ(profiles_text(*store, kOld),
+            to_json(store::ExportLine(store::ExportedProfile{profile})) + '\n' +
+                to_json(store::ExportLine(store::ExportedProfile{other})) + '\n');
+  EXPECT_THAT(store->profiles(kOld)[0].profile.problems, ElementsAre("'libx.so' has no symbols"));
+  EXPECT_THAT(store->verify(), IsEmpty());
+}
+
+TEST_P(StoreTransfer, names_in_a_profile_become_storable) {
+  const auto store = open();
+  store->begin_run(header(kOld));
+  results::StoredProfile profile = stored_profile(kOld);
+  profile.profile.functions[0].name = std::string("bad\xFF and zero\0", 14);
+  profile.profile.functions[1].name = std::string(4096, 'x');
+  store->put_profile(profile);
+  store->put_profile(profile);
+  ASSERT_THAT(store->profiles(kOld), SizeIs(1));
+  EXPECT_EQ(store->profiles(kOld)[0].profile.functions[0].name, "bad\uFFFD and zero?");
+  EXPECT_THAT(store->verify(), IsEmpty());
+}
+
+TEST_P(StoreTransfer, profiles_are_exported_and_imported_whole_and_only_once) {
+  const auto source = open("source");
+  fill(*source);
+  EXPECT_THAT(exported(*source), HasSubstr(R"("format":2)")) << "as earlier programs read it";
+  source->put_profile(stored_profile(kNew));
+  const std::string text = exported(*source);
+  EXPECT_THAT(text, HasSubstr(R"("format":3)"));
+  EXPECT_THAT(exported(*source, {kOld}), HasSubstr(R"("format":2)"));
+  const auto target = open("target");
+  EXPECT_EQ(import(*target, text), 2U);
+  EXPECT_EQ(import(*target, text), 0U);
+  EXPECT_EQ(exported(*target), text);
+  EXPECT_EQ(profiles_text(*target, kNew), profiles_text(*source, kNew));
   EXPECT_THAT(target->verify(), IsEmpty());
 }
 
@@ -364,6 +419,31 @@ TEST_P(StoreTransfer, garbage_collection_drops_samples_and_races_and_keeps_the_r
   EXPECT_THAT(store->measurements("01J00000000000000000000003"), SizeIs(2)) << "too young";
   EXPECT_THAT(store->measurements(kNew)[1].measurement.samples, SizeIs(3)) << "tagged";
   EXPECT_EQ(store->collect_garbage(at(20)).rows, 0U);
+  EXPECT_THAT(store->verify(), IsEmpty());
+}
+
+TEST_P(StoreTransfer, garbage_collection_removes_old_profiles_of_untagged_runs) {
+  const auto store = open();
+  fill(*store);
+  store->put_profile(stored_profile(kOld));
+  store->put_profile(stored_profile(kNew));
+  EXPECT_EQ(store->collect_garbage(at(-10), at(-10)).profiles, 0U) << "too young";
+  EXPECT_EQ(store->collect_garbage(at(-10), at(100)).profiles, 1U);
+  EXPECT_THAT(store->profiles(kOld), IsEmpty());
+  EXPECT_THAT(store->profiles(kNew), SizeIs(1)) << "tagged";
+  EXPECT_THAT(store->measurements(kOld), SizeIs(4)) << "its rows stay";
+  EXPECT_THAT(store->verify(), IsEmpty());
+}
+
+TEST_P(StoreTransfer, garbage_collection_removes_the_profiles_of_removed_runs) {
+  const auto store = open();
+  store->begin_run(header(kOld, 0));
+  store->put_profile(stored_profile(kOld));
+  store->finish_run(kOld, results::RunState::kFinished, at(3));
+  store->begin_run(header(kNew, 60));
+  EXPECT_EQ(store->collect_garbage(at(20)).runs, 1U);
+  store->put_profile(stored_profile(kNew));
+  EXPECT_THAT(store->profiles(kNew), SizeIs(1));
   EXPECT_THAT(store->verify(), IsEmpty());
 }
 

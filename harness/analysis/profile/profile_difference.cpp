@@ -18,6 +18,7 @@ namespace {
 
 /// Returns a function with the name of its library without a version.
 results::ProfiledFunction comparable(results::ProfiledFunction function) {
+  function.build_id.clear();
   const std::size_t ending = function.image.find(".so");
   if (ending != std::string::npos) {
     function.image.resize(ending + 3);

@@ -108,29 +108,43 @@ void import_runs(CommandContext& context, const std::string& file) {
   say(context, fmt::format("{} new runs", count), {{"new_runs", count}});
 }
 
-void collect_garbage(CommandContext& context, const std::string& older_than) {
-  const auto age =
-      std::chrono::duration_cast<std::chrono::microseconds>(suite::parse_duration(older_than));
+std::chrono::microseconds age_of(const std::string& duration) {
+  return std::chrono::duration_cast<std::chrono::microseconds>(suite::parse_duration(duration));
+}
+
+/// Ages from which the garbage collection removes something, as the user gave them.
+struct GarbageAges {
+  std::string runs = "90d";
+  std::string profiles;  ///< empty: as for runs
+};
+
+void collect_garbage(CommandContext& context, const GarbageAges& ages) {
+  const std::string& older_than = ages.runs;
+  const Timestamp now = current_time();
+  const Timestamp profiles_before = now - age_of(ages.profiles.empty() ? ages.runs : ages.profiles);
   const auto store = store::open_store(context.store_url());
   const Bytes before = store->size();
-  const store::CollectedGarbage collected = store->collect_garbage(current_time() - age);
+  const store::CollectedGarbage collected =
+      store->collect_garbage(now - age_of(older_than), profiles_before);
   const Bytes after = store->size();
   const std::size_t left = store->runs().size();
   say(context,
       fmt::format(
           "removed {} run{} older than {}; {} stay{} (newer, tagged, baselines, and what they "
-          "need). Samples or races of {} more rows were dropped. The store went from {} to {}",
+          "need). Samples or races of {} more rows were dropped{}. The store went from {} to {}",
           collected.runs,
           collected.runs == 1 ? "" : "s",
           older_than,
           left,
           left == 1 ? "s" : "",
           collected.rows,
+          collected.profiles > 0 ? fmt::format(", and {} profiles", collected.profiles) : "",
           reporting::bytes_text(before),
           reporting::bytes_text(after)),
       {{"removed_runs", collected.runs},
        {"runs", left},
        {"rows", collected.rows},
+       {"removed_profiles", collected.profiles},
        {"before_bytes", before.value},
        {"after_bytes", after.value}});
 }
@@ -193,13 +207,16 @@ void add_store(CLI::App& app, CommandContext& context) {
   importing->add_option("FILE", *in, "JSON lines")->required();
   importing->callback([&context, in] { import_runs(context, *in); });
 
-  const auto age = std::make_shared<std::string>("90d");
+  const auto ages = std::make_shared<GarbageAges>();
   CLI::App* const gc =
       store->add_subcommand("gc",
                             "remove old runs and shrink the file; tagged runs, baselines and what "
                             "they need stay");
-  gc->add_option("--older-than", *age, "age, such as 90d")->capture_default_str();
-  gc->callback([&context, age] { collect_garbage(context, *age); });
+  gc->add_option("--older-than", ages->runs, "age, such as 90d")->capture_default_str();
+  gc->add_option("--profiles-older-than",
+                 ages->profiles,
+                 "age from which runs without a tag lose their profiles; default: --older-than");
+  gc->callback([&context, ages] { collect_garbage(context, *ages); });
 }
 
 }  // namespace plumb::cli

@@ -129,7 +129,7 @@ results::ProfiledFunction name_address(std::uint64_t address,
   if (mapping == nullptr) {
     return {"", "unmapped"};
   }
-  results::ProfiledFunction function{"", image_of(*mapping)};
+  results::ProfiledFunction function{"", image_of(*mapping), mapping->build_id};
   if (const ElfSymbols* const symbols = files.symbols_of(*mapping)) {
     const auto loaded = symbols->loaded_address(address - mapping->begin + mapping->offset);
     if (const NamedCode* const code = loaded ? symbols->find(*loaded) : nullptr) {

@@ -16,6 +16,7 @@ inline constexpr const char* kGeneratedImage = "generated";
 struct ProfiledFunction {
   std::string name;   ///< empty: its image has no symbol there
   std::string image;  ///< name of its file, kGeneratedImage, or what the kernel calls the mapping
+  std::string build_id = {};  ///< of its file, as hexadecimal digits; empty: it has none
 
   auto operator<=>(const ProfiledFunction&) const = default;
 };

@@ -8,8 +8,8 @@
 #include <string_view>
 
 #include "harness/base/error.hpp"
+#include "harness/store/damage.hpp"
 #include "harness/store/server_away.hpp"
-#include "harness/store/tables/damage.hpp"
 
 namespace plumb::store {
 namespace {

@@ -48,6 +48,10 @@ StoredWrite stored(const results::DerivedRecord& write) {
               .dump()};
 }
 
+StoredWrite stored(const results::StoredProfile& write) {
+  return {"profile", 0, 0, to_json(ExportLine(ExportedProfile{write}))};
+}
+
 SpooledWrite parsed(const StoredWrite& write) {
   if (write.kind == "rows") {
     SpooledRows rows{write.position, {}};
@@ -60,6 +64,9 @@ SpooledWrite parsed(const StoredWrite& write) {
     const std::optional<results::RunState> state = results::parse_run_state(write.body);
     return SpooledEnd{state.value_or(results::RunState::kInterrupted),
                       Timestamp(std::chrono::microseconds(write.position))};
+  }
+  if (write.kind == "profile") {
+    return std::get<ExportedProfile>(parse_export_line(write.body)).stored;
   }
   const json body = json::parse(write.body);
   results::DerivedRecord record =

@@ -9,6 +9,7 @@
 #include <variant>
 #include <vector>
 
+#include "harness/results/profile/stored_profile.hpp"
 #include "harness/results/run.hpp"
 #include "harness/store/sqlite/sqlite_connection.hpp"
 
@@ -25,7 +26,8 @@ struct SpooledEnd {
   Timestamp finished{};
 };
 /// Write to a store that waits for its server.
-using SpooledWrite = std::variant<SpooledRows, SpooledEnd, results::DerivedRecord>;
+using SpooledWrite =
+    std::variant<SpooledRows, SpooledEnd, results::DerivedRecord, results::StoredProfile>;
 
 /// Run whose writes a spool holds.
 struct SpoolHeader {

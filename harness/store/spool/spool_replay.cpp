@@ -23,6 +23,10 @@ class Replay {
     store_.put_derived({&write, 1});
     return 0;
   }
+  std::size_t operator()(const results::StoredProfile& write) const {
+    store_.put_profile(write);
+    return 0;
+  }
 
  private:
   TableStore& store_;

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "harness/base/error.hpp"
+#include "harness/store/profile_content.hpp"
 #include "harness/store/spool/spool_replay.hpp"
 #include "harness/store/spool/spool_sync.hpp"
 #include "harness/store/tables/measurement_row.hpp"
@@ -34,7 +35,9 @@ SpooledStore::SpooledStore(std::string url, std::filesystem::path folder, Opener
 }
 
 SpooledStore::~SpooledStore() {
-  if (waiting_rows() == 0) {
+  const bool waits = std::any_of(
+      runs_.begin(), runs_.end(), [](const auto& run) { return run.second.spool != nullptr; });
+  if (!waits) {
     return;
   }
   try {
@@ -162,6 +165,7 @@ void SpooledStore::remember(const results::RunId& run) {
   kept.record = server().find_run(run);
   kept.rows = server().measurements(run);
   kept.records = server().derived_of(run);
+  kept.profiles = server().profiles(run);
   kept.open = true;
 }
 
@@ -310,6 +314,22 @@ std::optional<results::DerivedRecord> SpooledStore::latest_calibration(
       });
 }
 
+void SpooledStore::put_profile(const results::StoredProfile& profile) {
+  Run& of = taken(profile.run);
+  // What waits is equal to what may have been committed already.
+  results::StoredProfile kept = storable(profile);
+  write(of, kept, [&](TableStore& server) { server.put_profile(kept); });
+  of.profiles.push_back(std::move(kept));
+}
+
+std::vector<results::StoredProfile> SpooledStore::profiles(const results::RunId& run) const {
+  return answer([&](TableStore& server) { return server.profiles(run); },
+                [&] {
+                  const Run* const of = known(run);
+                  return of == nullptr ? std::nullopt : std::optional(of->profiles);
+                });
+}
+
 void SpooledStore::tag(const results::RunId& run, const std::string& tag) {
   answer([&](TableStore& server) {
     server.tag(run, tag);
@@ -352,8 +372,10 @@ std::size_t SpooledStore::import_from(std::istream& in) {
   return answer([&](TableStore& server) { return server.import_from(in); });
 }
 
-CollectedGarbage SpooledStore::collect_garbage(Timestamp before) {
-  return answer([&](TableStore& server) { return server.collect_garbage(before); });
+CollectedGarbage SpooledStore::collect_garbage(Timestamp before,
+                                               std::optional<Timestamp> profiles_before) {
+  return answer(
+      [&](TableStore& server) { return server.collect_garbage(before, profiles_before); });
 }
 
 }  // namespace plumb::store

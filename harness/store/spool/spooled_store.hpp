@@ -62,6 +62,9 @@ class SpooledStore final : public Store, public SharedWork {
       std::span<const results::RunId> runs, const std::string& kind) const override;
   [[nodiscard]] std::optional<results::DerivedRecord> latest_calibration(
       const std::string& environment_id) const override;
+  void put_profile(const results::StoredProfile& profile) override;
+  [[nodiscard]] std::vector<results::StoredProfile> profiles(
+      const results::RunId& run) const override;
   void tag(const results::RunId& run, const std::string& tag) override;
   [[nodiscard]] SharedWork& shared_work() override { return *this; }
   results::RunId begin_or_find(const std::string& name,
@@ -87,7 +90,9 @@ class SpooledStore final : public Store, public SharedWork {
   [[nodiscard]] std::vector<std::string> verify() const override;
   void export_to(std::ostream& out, std::span<const results::RunId> runs) const override;
   std::size_t import_from(std::istream& in) override;
-  CollectedGarbage collect_garbage(Timestamp before) override;
+  using Store::collect_garbage;
+  CollectedGarbage collect_garbage(Timestamp before,
+                                   std::optional<Timestamp> profiles_before) override;
 
  private:
   /// What is known here of a run that this store has taken.
@@ -96,6 +101,7 @@ class SpooledStore final : public Store, public SharedWork {
     results::RunRecord record;
     std::vector<results::StoredMeasurement> rows;
     std::vector<results::DerivedRecord> records;
+    std::vector<results::StoredProfile> profiles;
     std::unique_ptr<SpoolFile> spool;  ///< absent: nothing waits
     bool open = true;                  ///< not ended
   };

@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 #include "harness/base/error.hpp"
+#include "harness/store/damage.hpp"
 #include "harness/store/sqlite/schema_check.hpp"
-#include "harness/store/tables/damage.hpp"
 
 namespace plumb::store {
 namespace {

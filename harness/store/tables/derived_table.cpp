@@ -8,7 +8,7 @@
 
 #include "harness/base/error.hpp"
 #include "harness/store/content_hash.hpp"
-#include "harness/store/tables/damage.hpp"
+#include "harness/store/damage.hpp"
 
 namespace plumb::store {
 namespace {

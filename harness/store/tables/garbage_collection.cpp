@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/store/tables/garbage_collection.hpp"
 
+#include <fmt/format.h>
+
+#include <utility>
 #include <vector>
 
 #include "harness/base/error.hpp"
@@ -112,7 +115,12 @@ void remove_doomed(StoreTables& tables) {
           "delete from derived_inputs where derived in "
           "(select id from derived where run in (select run from doomed))");
   for (const char* const sql :
-       {"delete from derived where run in (select run from doomed)",
+       {"delete from profile_samples where profile in "
+        "(select id from profiles where run in (select run from doomed))",
+        "delete from profile_steps where profile in "
+        "(select id from profiles where run in (select run from doomed))",
+        "delete from profiles where run in (select run from doomed)",
+        "delete from derived where run in (select run from doomed)",
         "delete from reused_rows where run in (select run from doomed)",
         "delete from measurements where run in (select run from doomed)",
         "delete from leases where run in (select run from doomed)",
@@ -125,6 +133,27 @@ void remove_doomed(StoreTables& tables) {
   }
   execute(tables, kRenewStale);
   tables.measurements.forget();
+}
+
+/// Removes the profiles of runs that started before a moment, have no tag and do not go on. Returns
+/// how many. Functions stay: other runs have them, too.
+std::size_t remove_profiles(StoreTables& tables, Timestamp before) {
+  constexpr const char* kOld =
+      "(select p.id from profiles p join runs r on r.number = p.run where r.started < ? "
+      "and r.state <> 'running' and not exists (select 1 from tags t where t.run = r.number))";
+  std::size_t count = 0;
+  using Column = std::pair<const char*, const char*>;
+  for (const auto& [table, column] : {Column("profile_samples", "profile"),
+                                      Column("profile_steps", "profile"),
+                                      Column("profiles", "id")}) {
+    const StatementUse statement = tables.statements.use(
+        fmt::format("delete from {} where {} in {} returning {}", table, column, kOld, column));
+    statement->bind(before);
+    for (count = 0; statement->step();) {
+      ++count;
+    }
+  }
+  return count;
 }
 
 std::vector<results::RunId> old_untagged_runs(StoreTables& tables, Timestamp before) {
@@ -141,7 +170,9 @@ std::vector<results::RunId> old_untagged_runs(StoreTables& tables, Timestamp bef
 
 }  // namespace
 
-CollectedGarbage collect_garbage_of(StoreTables& tables, Timestamp before) {
+CollectedGarbage collect_garbage_of(StoreTables& tables,
+                                    Timestamp before,
+                                    Timestamp profiles_before) {
   CollectedGarbage collected;
   collected.runs = find_doomed(tables, before);
   if (collected.runs > 0) {
@@ -163,6 +194,7 @@ CollectedGarbage collect_garbage_of(StoreTables& tables, Timestamp before) {
     entry.rows_ok = count->integer();
     tables.runs.store(entry);
   }
+  collected.profiles = remove_profiles(tables, profiles_before);
   return collected;
 }
 

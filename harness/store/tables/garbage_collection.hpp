@@ -10,6 +10,8 @@ namespace plumb::store {
 /// Removes runs, and drops the samples and the timed races of those that stay, as
 /// Store::collect_garbage() says. Environments, layer keys and variants stay: other processes may
 /// have noted their numbers. Only within a write transaction.
-[[nodiscard]] CollectedGarbage collect_garbage_of(StoreTables& tables, Timestamp before);
+[[nodiscard]] CollectedGarbage collect_garbage_of(StoreTables& tables,
+                                                  Timestamp before,
+                                                  Timestamp profiles_before);
 
 }  // namespace plumb::store

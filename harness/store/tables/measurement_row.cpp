@@ -6,13 +6,13 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <nlohmann/json.hpp>
 
 #include "harness/base/error.hpp"
+#include "harness/base/utf8_text.hpp"
 #include "harness/results/results_json.hpp"
 #include "harness/results/sample_codec.hpp"
 #include "harness/store/content_hash.hpp"
-#include "harness/store/tables/damage.hpp"
+#include "harness/store/damage.hpp"
 
 namespace plumb::store {
 namespace {
@@ -23,24 +23,6 @@ Value known(std::optional<Value> value, std::string_view word, results::RowId ro
     throw damaged_store(fmt::format("row {} of the store holds the unknown word '{}'", row, word));
   }
   return *value;
-}
-
-bool is_plain(const std::string& text) {
-  unsigned bits = 0;
-  bool zero = false;
-  for (const char c : text) {
-    bits |= static_cast<unsigned char>(c);
-    zero = zero || c == '\0';
-  }
-  return bits < 0x80U && !zero;
-}
-
-/// Returns a text in UTF-8, without zero bytes, which not every database can hold.
-std::string in_utf8(std::string text) {
-  using nlohmann::json;
-  std::replace(text.begin(), text.end(), '\0', '?');
-  return json::parse(json(text).dump(-1, ' ', false, json::error_handler_t::replace))
-      .get<std::string>();
 }
 
 bool is_storable(const results::Attributes& attributes) {

@@ -8,7 +8,7 @@
 #include "harness/base/error.hpp"
 #include "harness/results/results_json.hpp"
 #include "harness/results/sample_codec.hpp"
-#include "harness/store/tables/damage.hpp"
+#include "harness/store/damage.hpp"
 
 namespace plumb::store {
 

@@ -9,14 +9,16 @@
 #include <set>
 
 #include "harness/base/error.hpp"
+#include "harness/store/damage.hpp"
 #include "harness/store/export_chain.hpp"
 #include "harness/store/export_line.hpp"
-#include "harness/store/tables/damage.hpp"
 
 namespace plumb::store {
 namespace {
 
 constexpr std::size_t kReferencesPerLine = 1000;
+constexpr int kFormatWithoutProfiles = 2;
+constexpr int kFormatWithProfiles = 3;
 
 class Export {
  public:
@@ -30,7 +32,7 @@ class Export {
 
   void write(std::span<const results::RunId> runs) {
     const std::vector<std::int64_t> numbers = with_lenders(runs);
-    put(ExportedHeader{});
+    put(ExportedHeader{have_profiles(numbers) ? kFormatWithProfiles : kFormatWithoutProfiles});
     for (const std::int64_t number : numbers) {
       put(ExportedRun{tables_.runs.record(ids_.at(number), RunTable::Detail::kFull)});
       write_rows(number);
@@ -38,6 +40,9 @@ class Export {
     for (const std::int64_t number : numbers) {
       write_reuse(number);
       write_derived(ids_.at(number));
+      for (results::StoredProfile& profile : tables_.profiles.of_run(ids_.at(number))) {
+        put(ExportedProfile{std::move(profile)});
+      }
     }
     put(ExportedEnd{lines_});
     out_.flush();
@@ -83,6 +88,16 @@ class Export {
           "the store refers to rows of a run with number {}, which does not exist", number));
     }
     return found->second;
+  }
+
+  // Without profiles, an earlier program can read the export.
+  bool have_profiles(const std::vector<std::int64_t>& numbers) {
+    const StatementUse statement = tables_.statements.use("select distinct run from profiles");
+    bool found = false;
+    while (statement->step()) {
+      found = std::binary_search(numbers.begin(), numbers.end(), statement->integer()) || found;
+    }
+    return found;
   }
 
   void write_rows(std::int64_t number) {

@@ -261,6 +261,12 @@ class Import {
     run.added = tables_.derived.insert(run.entry.run.number, record) || run.added;
   }
 
+  void add(const ExportedProfile& line) {
+    flush();
+    Run& run = run_of(line.stored.run);
+    run.added = tables_.profiles.insert(run.entry.run.number, line.stored) || run.added;
+  }
+
   StoreTables& tables_;
   ExportChain chain_;
   int format_ = 0;

@@ -8,6 +8,7 @@
 #include "harness/store/tables/derived_table.hpp"
 #include "harness/store/tables/lease_table.hpp"
 #include "harness/store/tables/measurement_table.hpp"
+#include "harness/store/tables/profile_table.hpp"
 #include "harness/store/tables/run_table.hpp"
 #include "harness/store/tables/series_reader.hpp"
 #include "harness/store/tables/statement_cache.hpp"
@@ -26,6 +27,7 @@ struct StoreTables {
         work(statements),
         measurements(statements),
         derived(statements),
+        profiles(statements),
         series(statements) {}
 
   std::unique_ptr<Connection> owned;
@@ -36,6 +38,7 @@ struct StoreTables {
   WorkTable work;
   MeasurementTable measurements;
   DerivedTable derived;
+  ProfileTable profiles;
   SeriesReader series;
 };
 

@@ -160,6 +160,17 @@ std::optional<results::DerivedRecord> TableStore::latest_calibration(
   return read([&] { return tables_->derived.latest("calibration", environment_id); });
 }
 
+void TableStore::put_profile(const results::StoredProfile& profile) {
+  write([&] {
+    const std::int64_t run = tables_->runs.require(profile.run).run.number;
+    tables_->profiles.insert(run, profile);
+  });
+}
+
+std::vector<results::StoredProfile> TableStore::profiles(const results::RunId& run) const {
+  return read([&] { return tables_->profiles.of_run(run); });
+}
+
 void TableStore::tag(const results::RunId& run, const std::string& tag) {
   write([&] { tables_->runs.tag(run, tag); });
 }
@@ -188,8 +199,10 @@ std::size_t TableStore::import_from(std::istream& in) {
   return write([&] { return import_runs(*tables_, in); });
 }
 
-CollectedGarbage TableStore::collect_garbage(Timestamp before) {
-  const CollectedGarbage collected = write([&] { return collect_garbage_of(*tables_, before); });
+CollectedGarbage TableStore::collect_garbage(Timestamp before,
+                                             std::optional<Timestamp> profiles_before) {
+  const CollectedGarbage collected =
+      write([&] { return collect_garbage_of(*tables_, before, profiles_before.value_or(before)); });
   tables_->connection.shrink();
   return collected;
 }

@@ -42,6 +42,9 @@ class TableStore final : public Store, public SharedWork {
       std::span<const results::RunId> runs, const std::string& kind) const override;
   [[nodiscard]] std::optional<results::DerivedRecord> latest_calibration(
       const std::string& environment_id) const override;
+  void put_profile(const results::StoredProfile& profile) override;
+  [[nodiscard]] std::vector<results::StoredProfile> profiles(
+      const results::RunId& run) const override;
   void tag(const results::RunId& run, const std::string& tag) override;
   [[nodiscard]] SharedWork& shared_work() override;
   results::RunId begin_or_find(const std::string& name,
@@ -66,7 +69,9 @@ class TableStore final : public Store, public SharedWork {
   [[nodiscard]] std::vector<std::string> verify() const override;
   void export_to(std::ostream& out, std::span<const results::RunId> runs) const override;
   std::size_t import_from(std::istream& in) override;
-  CollectedGarbage collect_garbage(Timestamp before) override;
+  using Store::collect_garbage;
+  CollectedGarbage collect_garbage(Timestamp before,
+                                   std::optional<Timestamp> profiles_before) override;
 
   /// What another connection needs to write to a run in place of this one.
   struct Place {
@@ -120,6 +125,7 @@ class TableStore final : public Store, public SharedWork {
       return within(TransactionKind::kWrite, std::forward<Work>(work));
     } catch (...) {
       tables_->measurements.forget();
+      tables_->profiles.forget();
       throw;
     }
   }

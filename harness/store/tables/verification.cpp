@@ -7,7 +7,7 @@
 
 #include "harness/base/digest.hpp"
 #include "harness/base/error.hpp"
-#include "harness/store/tables/damage.hpp"
+#include "harness/store/damage.hpp"
 
 namespace plumb::store {
 namespace {
@@ -26,6 +26,7 @@ class Verification {
                              &Verification::check_suites,
                              &Verification::check_environments,
                              &Verification::check_derived,
+                             &Verification::check_profiles,
                              &Verification::check_newest}) {
       try {
         (this->*check)();
@@ -153,6 +154,12 @@ class Verification {
 
   void check_derived() {
     for (std::string& found : tables_.derived.faults()) {
+      fault(std::move(found));
+    }
+  }
+
+  void check_profiles() {
+    for (std::string& found : tables_.profiles.faults()) {
       fault(std::move(found));
     }
   }

@@ -5,6 +5,7 @@
 
 #include "harness/base/error.hpp"
 #include "tests/support/result_rows.hpp"
+#include "tests/support/sample_profile.hpp"
 
 namespace plumb::store {
 namespace {
@@ -28,6 +29,7 @@ TEST(ExportLine, every_kind_of_line_reads_back) {
       ExportedRow{{"01J", 0xFFFFFFFF}, -1, test::row(test::key(3), 4)},
       ExportedReuse{"01J", {{"01H", 0}}},
       ExportedDerived{{"01J", "bound", "s", "1", {}, "{\"a\":\"\\n\"}", test::at(1)}, {{"01H", 2}}},
+      ExportedProfile{test::stored_profile("01J")},
       ExportedEnd{5}};
   for (const ExportLine& line : lines) {
     const std::string text = to_json(line);
@@ -52,6 +54,7 @@ TEST(ExportLine, lines_that_are_not_of_an_export_are_refused) {
         R"({"type":"reused","run":"a","rows":[["b",4294967296]]})",
         R"({"type":"reused","run":"a","rows":[["b",1.5]]})",
         R"({"type":"reused","run":"a","rows":[["b"]]})",
+        R"({"type":"profile","run":"a","subject":"m","taken":"2026-01-01T00:00:00Z","profile":5})",
         R"({"type":"row","run":"a","position":0,"checksum":"xyz","row":{}})",
         R"({"type":"row","run":"a","position":0,"checksum":"0123456789abcdef","row":5})",
         R"({"type":"run","state":"running","finished":null,"tags":[],"run":[]})"}) {

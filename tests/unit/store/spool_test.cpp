@@ -12,6 +12,7 @@
 #include "harness/store/spool/spooled_store.hpp"
 #include "harness/store/sqlite/sqlite_connection.hpp"
 #include "tests/support/result_rows.hpp"
+#include "tests/support/sample_profile.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 namespace plumb::store {
@@ -120,6 +121,8 @@ TEST_F(Spool, a_run_goes_on_without_its_server_and_is_sent_at_the_next_contact) 
   const std::vector<results::RowId> after = store->append(kRun, batch(3));
   const results::DerivedRecord record{kRun, "bound", "lenet", "1", {after[1]}, "{}", test::at(5)};
   store->put_derived({&record, 1});
+  store->put_profile(test::stored_profile(kRun));
+  EXPECT_THAT(store->profiles(kRun), SizeIs(1));
   EXPECT_EQ(after[0], before[1] + 1);
   EXPECT_EQ(store->waiting_rows(), 2U);
   EXPECT_THAT(store->measurements(kRun), SizeIs(4)) << "what is known here can be read";
@@ -138,6 +141,7 @@ TEST_F(Spool, a_run_goes_on_without_its_server_and_is_sent_at_the_next_contact) 
   EXPECT_EQ(rows[3].row, after[1]);
   EXPECT_EQ(rows[3].measurement.key, test::key(4));
   EXPECT_THAT(stored->derived(kRun, "bound").front().inputs, ElementsAre(after[1]));
+  EXPECT_THAT(stored->profiles(kRun), SizeIs(1));
   EXPECT_THAT(stored->verify(), IsEmpty());
   EXPECT_THAT(find_spools(spool_), IsEmpty());
 }
@@ -149,10 +153,22 @@ TEST_F(Spool, what_was_committed_without_an_answer_is_not_stored_twice) {
   store->append(kRun, batch(1));
   EXPECT_EQ(store->waiting_rows(), 2U);
   store->append(kRun, batch(3));
+  store->put_profile(test::stored_profile(kRun));
   server_.fault = Server::Fault::kNone;
   store.reset();
   EXPECT_EQ(stored_rows(), 4U);
   EXPECT_THAT(server_.open()->verify(), IsEmpty());
+}
+
+TEST_F(Spool, a_profile_that_was_committed_without_an_answer_is_not_stored_twice) {
+  auto store = open();
+  store->begin_run(test::header(kRun));
+  server_.fault = Server::Fault::kAfterCommit;
+  store->put_profile(test::stored_profile(kRun));
+  server_.fault = Server::Fault::kNone;
+  store.reset();
+  EXPECT_THAT(server_.open()->profiles(kRun), SizeIs(1));
+  EXPECT_THAT(find_spools(spool_), IsEmpty());
 }
 
 TEST_F(Spool, the_writes_of_a_dead_process_are_sent_by_another_one_exactly_once) {

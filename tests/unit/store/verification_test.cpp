@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/store/tables/verification.hpp"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -13,6 +14,7 @@
 #include "harness/store/sqlite/sqlite_connection.hpp"
 #include "harness/store/store.hpp"
 #include "tests/support/result_rows.hpp"
+#include "tests/support/sample_profile.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 namespace plumb::store {
@@ -113,6 +115,68 @@ TEST_F(VerificationTest, every_column_of_a_row_is_guarded) {
     SqliteConnection connection(path_);
     connection.execute("delete from measurements" + one +
                        "; insert into measurements select * from kept; drop table kept");
+  }
+  EXPECT_THAT(open_store(url())->verify(), IsEmpty());
+}
+
+TEST_F(VerificationTest, every_column_of_a_profile_is_guarded) {
+  open_store(url())->put_profile(test::stored_profile(kRun));
+  EXPECT_THAT(open_store(url())->verify(), IsEmpty());
+  const std::vector<std::pair<const char*, std::vector<const char*>>> columns{
+      {"profiles",
+       {"subject = 'x'",
+        "taken = taken + 1",
+        "model = 'x'",
+        "mode = 'plain'",
+        "stack = 'x'",
+        "clock = 'timer'",
+        "clock = 'sundial'",
+        "refused = ''",
+        "asked_hertz = 1",
+        "hertz = 1e999",
+        "threads = 1",
+        "lost_samples = 0",
+        "executions = 1",
+        "unsampled_seconds = 1",
+        "blocks = x'00'",
+        "problems = '[]'",
+        "problems = '['",
+        "checksum = checksum + 1"}},
+      {"profile_steps",
+       {"step = step + 5",
+        "name = 'x'",
+        "layers = '[7]'",
+        "layers = 'x'",
+        "layer_key = 2",
+        "variant = 1 - coalesce(variant, 0)",
+        "reorder = 1 - reorder"}},
+      {"profile_samples",
+       {"step = step + 2",
+        "function = 4 - function",
+        "samples = samples + 1",
+        "counts = x'0001'",
+        "counts = x'ff'"}},
+      {"functions", {"name = 'x'", "image = 'x'", "build_id = '12'"}},
+  };
+  for (const auto& [table, changes] : columns) {
+    for (const std::string change : changes) {
+      {
+        SqliteConnection connection(path_);
+        connection.execute(fmt::format(
+            "pragma foreign_keys = off; create table kept as select * from {0}; update {0} set {1}",
+            table,
+            change));
+      }
+      EXPECT_THAT(open_store(url())->verify(), Contains(HasSubstr("profile in run 01J"))) << change;
+      EXPECT_EQ(kind_of([&] { (void)open_store(url())->profiles(kRun); }),
+                Error::Kind::kEnvironment)
+          << change;
+      SqliteConnection connection(path_);
+      connection.execute(fmt::format(
+          "pragma foreign_keys = off; delete from {0}; insert into {0} select * from kept; drop "
+          "table kept",
+          table));
+    }
   }
   EXPECT_THAT(open_store(url())->verify(), IsEmpty());
 }

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/results/profile/stored_profile.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "harness/base/error.hpp"
+#include "harness/results/profile/profile_codec.hpp"
+#include "harness/results/profile/profile_json.hpp"
+#include "tests/support/sample_profile.hpp"
+
+namespace plumb::results {
+namespace {
+
+using testing::HasSubstr;
+using testing::SizeIs;
+
+TEST(StoredProfile, json_holds_all_of_a_profile) {
+  const NamedProfile profile = test::stored_profile("01J").profile;
+  const nlohmann::ordered_json document = to_json(profile);
+  const NamedProfile back = named_profile_from_json(nlohmann::json(document));
+  EXPECT_EQ(to_json(back), document);
+  EXPECT_EQ(back.functions[1].build_id, "00ff");
+  EXPECT_EQ(back.cells[2].step, kNoStep);
+  EXPECT_EQ(back.blocks[2].sampled, Seconds(1.0 / 3.0));
+}
+
+TEST(StoredProfile, a_function_of_an_earlier_document_has_no_build_id) {
+  nlohmann::json document = to_json(test::stored_profile("01J").profile);
+  document["functions"][1].erase("build_id");
+  EXPECT_EQ(named_profile_from_json(document).functions[1].build_id, "");
+}
+
+TEST(StoredProfile, a_cell_of_a_block_that_is_not_there_is_refused) {
+  nlohmann::json document = to_json(test::stored_profile("01J").profile);
+  document["cells"][0]["counts"][1][0] = 3;
+  try {
+    (void)named_profile_from_json(document);
+    ADD_FAILURE() << "nothing was thrown";
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("'counts'"));
+  }
+}
+
+TEST(StoredProfile, blocks_and_counts_are_decoded_as_they_were) {
+  const NamedProfile profile = test::stored_profile("01J").profile;
+  const std::string blocks = encode_blocks(profile.blocks);
+  const auto decoded = decode_blocks(blocks);
+  ASSERT_TRUE(decoded.has_value());
+  EXPECT_EQ(encode_blocks(*decoded), blocks);
+  EXPECT_FALSE(decode_blocks(std::string_view(blocks).substr(1)).has_value());
+  const std::string counts = encode_counts(profile.cells[0].counts);
+  EXPECT_EQ(counts, std::string("\x00\x28\x02\xAC\x02", 5));
+  const auto pairs = decode_counts(counts, 3);
+  ASSERT_TRUE(pairs.has_value());
+  EXPECT_EQ(encode_counts(*pairs), counts);
+  EXPECT_FALSE(decode_counts(counts, 2).has_value()) << "a block beyond the last";
+  EXPECT_FALSE(decode_counts(std::string_view(counts).substr(0, 4), 3).has_value());
+  EXPECT_FALSE(decode_counts(std::string("\x00\x01\x00\x01", 4), 3).has_value())
+      << "the same block twice";
+}
+
+TEST(StoredProfile, joined_blocks_keep_all_samples_and_times) {
+  NamedProfile profile = test::stored_profile("01J").profile;
+  const NamedProfile joined = join_blocks(profile, 2);
+  ASSERT_THAT(joined.blocks, SizeIs(2));
+  EXPECT_EQ(joined.blocks[0].executions, 8U);
+  EXPECT_EQ(joined.blocks[1].executions, 5U);
+  EXPECT_DOUBLE_EQ(joined.blocks[0].unsampled.count(), 0.1001);
+  ASSERT_THAT(joined.cells, SizeIs(3));
+  EXPECT_THAT(joined.cells[0].counts, SizeIs(2));
+  EXPECT_EQ(joined.cells[0].counts[1].block, 1U);
+  EXPECT_EQ(joined.cells[1].counts[0].samples, 7U);
+  const NamedProfile one = join_blocks(profile, 1);
+  ASSERT_THAT(one.cells[0].counts, SizeIs(1));
+  EXPECT_EQ(one.cells[0].counts[0].samples, 340U);
+  EXPECT_EQ(to_json(join_blocks(profile, 3)), to_json(profile)) << "few blocks stay as they are";
+}
+
+}  // namespace
+}  // namespace plumb::results

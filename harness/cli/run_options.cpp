@@ -142,6 +142,16 @@ suite::LayerSelection selection_of(const RunOptions& options) {
   return selection;
 }
 
+/// Returns how models are profiled. Throws Error{kUser} for a budget that is no duration.
+session::RunProfilesOptions profiles_of(const RunOptions& options) {
+  session::RunProfilesOptions profiles;
+  profiles.wanted = options.profile != "off";
+  if (!options.profile_budget.empty()) {
+    profiles.budget = suite::parse_duration(options.profile_budget);
+  }
+  return profiles;
+}
+
 }  // namespace
 
 void add_suite_choice(CLI::App& command, SuiteChoice& choice) {
@@ -360,6 +370,7 @@ session::SuiteRunOptions suite_run_options(const RunOptions& options, const std:
   run.device = options.device;
   run.processes = options.processes;
   run.resume = options.resume;
+  run.profiles = profiles_of(options);
   run.mlperf_logs = options.loads.mlperf_logs;
   if (!run.mlperf_logs.empty() && options.stacks.size() > 1) {
     run.mlperf_logs /= worker::file_name_of(stack);

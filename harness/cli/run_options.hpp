@@ -85,6 +85,8 @@ struct RunOptions {
   std::string device;
   std::size_t processes = 5;
   bool resume = false;
+  std::string profile = "pass";       ///< off or pass
+  std::string profile_budget;         ///< of the pass
   std::string join;                   ///< name of a run that several processes share
   std::string lease = "30s";          ///< of this process in it
   std::vector<std::string> labels;    ///< NAME=VALUE

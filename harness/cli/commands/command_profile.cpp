@@ -32,7 +32,8 @@ struct ProfileOptions {
   std::string dtype;
   std::vector<std::string> dims;
   ProfileSource source;
-  std::string run;  ///< whose measured variants count
+  std::string run;           ///< whose measured variants count
+  std::string stored_model;  ///< of a stored run
   std::string output;
   bool all = false;
 };
@@ -40,6 +41,7 @@ struct ProfileOptions {
 struct ProfileDiffOptions {
   std::string baseline;
   std::string candidate;
+  std::string model;
   bool all = false;
 };
 
@@ -88,15 +90,24 @@ suite::ResolvedSuite::Model chosen_model(const CommandContext& context,
   return suite.models.front();
 }
 
+/// Reads the profile of a stored run, or profiles a model.
+results::NamedProfile find_profile(const CommandContext& context, const ProfileOptions& options) {
+  if (find_profiled_run(context, options.model)) {
+    return read_named_profile(context, options.model, options.stored_model);
+  }
+  return profile_execution(
+      context, options.source, chosen_model(context, options), open_run(context, options.run));
+}
+
 void write_profile(const CommandContext& context, const ProfileOptions& options) {
   if (options.model.empty()) {
-    throw Error(Error::Kind::kUser,
-                "which model? Name a built-in one or an .onnx file, or compare two saved profiles "
-                "with `plumb profile diff BASE CAND`");
+    throw Error(
+        Error::Kind::kUser,
+        "which model? Name a built-in one, an .onnx file or a stored run, or compare two profiles "
+        "with `plumb profile diff BASE CAND`");
   }
   const auto write = options.output.empty() ? nullptr : writer_of(options.output);
-  const results::NamedProfile profile = profile_execution(
-      context, options.source, chosen_model(context, options), open_run(context, options.run));
+  const results::NamedProfile profile = find_profile(context, options);
   if (write) {
     write_whole_file(options.output, [&](std::ostream& out) { write(profile, out); });
     terminal::say(fmt::format("profile: {}", options.output));
@@ -105,8 +116,10 @@ void write_profile(const CommandContext& context, const ProfileOptions& options)
 }
 
 void write_difference(const CommandContext& context, const ProfileDiffOptions& options) {
-  const results::NamedProfile baseline = read_profile_file(options.baseline);
-  const results::NamedProfile candidate = read_profile_file(options.candidate);
+  const results::NamedProfile baseline =
+      read_named_profile(context, options.baseline, options.model);
+  const results::NamedProfile candidate =
+      read_named_profile(context, options.candidate, options.model);
   reporting::write_profile_difference(baseline,
                                       candidate,
                                       analysis::compute_profile_difference(baseline, candidate),
@@ -118,9 +131,13 @@ void write_difference(const CommandContext& context, const ProfileDiffOptions& o
 CLI::App* add_profile_diff(CLI::App& app, CommandContext& context) {
   const auto options = std::make_shared<ProfileDiffOptions>();
   CLI::App* const command = app.add_subcommand(
-      "diff", "functions of two saved profiles of one model, ranked by how their time changed");
-  command->add_option("BASE", options->baseline, "JSON of a profile: the baseline")->required();
-  command->add_option("CAND", options->candidate, "JSON of a profile: the candidate")->required();
+      "diff", "functions of two profiles of one model, ranked by how their time changed");
+  command->add_option("BASE", options->baseline, "the baseline: a stored run, or JSON of a profile")
+      ->required();
+  command
+      ->add_option("CAND", options->candidate, "the candidate: a stored run, or JSON of a profile")
+      ->required();
+  command->add_option("--model", options->model, "the model of stored runs that profiled several");
   command->add_flag("--all", options->all, "also functions that may not have changed");
   command->callback([&context, options] { write_difference(context, *options); });
   return command;
@@ -132,7 +149,11 @@ void add_profile(CLI::App& app, CommandContext& context) {
   const auto options = std::make_shared<ProfileOptions>();
   CLI::App* const command = app.add_subcommand(
       "profile", "where inside the layers of a model the time goes, function by function");
-  command->add_option("MODEL", options->model, "a built-in name or an .onnx file");
+  command->add_option("MODEL",
+                      options->model,
+                      "a built-in name or an .onnx file; or a stored run, whose profile is shown");
+  command->add_option(
+      "--model", options->stored_model, "the model of a stored run that profiled several");
   command->add_option("--batch", options->batch, "batch of the model");
   command->add_option("--dtype", options->dtype, "element type of the model");
   command->add_option("--dim", options->dims, "NAME=VALUE sets an axis; may be repeated");

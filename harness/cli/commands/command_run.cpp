@@ -275,6 +275,15 @@ void add_run(CLI::App& app, CommandContext& context) {
       ->capture_default_str();
   run->add_option("--row-timeout", options->row_timeout, "how long a worker may be silent")
       ->capture_default_str();
+  run->add_option("--profile",
+                  options->profile,
+                  "where inside layers the time goes: pass samples models after they were "
+                  "measured, off does not")
+      ->check(CLI::IsMember({"off", "pass"}))
+      ->capture_default_str();
+  run->add_option("--profile-budget",
+                  options->profile_budget,
+                  "time of the pass that samples models; default: 1 % of the run's time");
   add_load_options(*run, options->loads);
   add_baseline_options(*run, options->baseline);
   run->callback([&context, options] { measure(context, *options); });

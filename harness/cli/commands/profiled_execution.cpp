@@ -2,67 +2,21 @@
 #include "harness/cli/commands/profiled_execution.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
-#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <system_error>
-#include <utility>
-#include <vector>
 
-#include "harness/analysis/bounds/model_instance.hpp"
-#include "harness/analysis/profile/named_samples.hpp"
 #include "harness/analysis/profile/profile_json.hpp"
 #include "harness/base/error.hpp"
-#include "harness/cli/commands/raw_folder.hpp"
-#include "harness/importers/symbols/code_names.hpp"
+#include "harness/session/host/raw_folder.hpp"
 #include "harness/session/host/worker_choice.hpp"
+#include "harness/session/profile/model_profile.hpp"
+#include "harness/session/profile/stored_profiles.hpp"
 #include "harness/session/work/suite_models.hpp"
 
 namespace plumb::cli {
-namespace {
-
-constexpr std::size_t kNamedLayers = 3;
-
-/// Names a step by its layers.
-std::string name_step(const model::Graph& graph, const results::ProfiledStep& step) {
-  std::vector<std::string> names;
-  for (const std::size_t layer : step.layers) {
-    if (layer >= graph.layers.size()) {
-      throw Error(Error::Kind::kInternal,
-                  fmt::format("the worker profiled layer {} of a model of {}; please report this",
-                              layer,
-                              graph.layers.size()));
-    }
-    names.push_back(graph.layers[layer].name);
-  }
-  const std::size_t more = names.size() > kNamedLayers ? names.size() - kNamedLayers : 0;
-  names.resize(names.size() - more);
-  const std::string layers =
-      fmt::format("{}{}", fmt::join(names, "+"), more > 0 ? fmt::format("+{} more", more) : "");
-  if (step.layers.empty()) {
-    return "(outputs)";
-  }
-  return step.reorder ? fmt::format("{} (reorder)", layers) : layers;
-}
-
-worker::Profile take_samples(const CommandContext& context,
-                             const ProfileSource& source,
-                             const worker::ProfileRequest& request) {
-  worker::WorkerProcess worker(
-      session::worker_options(source.stack, source.threads, source.device));
-  try {
-    return worker.profile(request, request.budget + suite::parse_duration(source.timeout), [&] {
-      return !context.stop.load();
-    });
-  } catch (const worker::WorkerDied& death) {
-    throw worker::lost_worker(death, "profiling " + request.model.name);
-  }
-}
-
-}  // namespace
 
 results::NamedProfile profile_execution(const CommandContext& context,
                                         const ProfileSource& source,
@@ -70,7 +24,7 @@ results::NamedProfile profile_execution(const CommandContext& context,
                                         const std::optional<StoredRun>& run) {
   const session::PlannedModel planned = session::load_model(context.models, model);
   const results::ExecutionMode mode = results::execution_mode_from(source.mode);
-  const RawFolder folder(source.folder);
+  const session::RawFolder folder(source.folder);
   worker::ProfileRequest request;
   request.model = session::make_execute_request(context.models, model);
   request.model.modes = {make_mode_request(mode, planned, run)};
@@ -80,21 +34,47 @@ results::NamedProfile profile_execution(const CommandContext& context,
   if (!source.clock.empty()) {
     request.clock = results::sampling_clock_from(source.clock);
   }
-  const worker::Profile taken = take_samples(context, source, request);
-  std::vector<std::filesystem::path> dumps;
-  for (const std::string& file : taken.code_files) {
-    dumps.push_back(folder.path() / file);
+  try {
+    return session::profile_model(
+        session::worker_options(source.stack, source.threads, source.device),
+        request,
+        suite::parse_duration(source.timeout),
+        planned,
+        [&] { return !context.stop.load(); });
+  } catch (const worker::WorkerDied& death) {
+    throw worker::lost_worker(death, "profiling " + request.model.name);
   }
-  results::NamedProfile profile =
-      analysis::name_samples(taken.samples, importers::read_code_names(taken.samples, dumps));
-  profile.model = analysis::to_text(planned.instance, ", ");
-  profile.mode = to_text(mode);
-  profile.stack = source.stack;
-  std::transform(profile.steps.begin(),
-                 profile.steps.end(),
-                 profile.step_names.begin(),
-                 [&](const results::ProfiledStep& step) { return name_step(planned.graph, step); });
-  return profile;
+}
+
+std::optional<results::RunId> find_profiled_run(const CommandContext& context,
+                                                const std::string& name) {
+  std::error_code none;
+  if (name.empty() || std::filesystem::is_regular_file(name, none)) {
+    return std::nullopt;
+  }
+  try {
+    static_cast<void>(context.models.axes(name, {}));
+    return std::nullopt;
+  } catch (const Error&) {
+    // No built-in model has this name.
+  }
+  try {
+    return store::open_store(context.store_url())->find_run(name).header.id;
+  } catch (const Error& error) {
+    if (error.kind() != Error::Kind::kUser) {
+      throw;
+    }
+    return std::nullopt;
+  }
+}
+
+results::NamedProfile read_named_profile(const CommandContext& context,
+                                         const std::string& name,
+                                         const std::string& model) {
+  if (const std::optional<results::RunId> run = find_profiled_run(context, name)) {
+    return session::read_profile(*store::open_store(context.store_url()), *run, model).profile;
+  }
+  return read_profile_file(name);
 }
 
 results::NamedProfile read_profile_file(const std::string& file) {
@@ -103,11 +83,13 @@ results::NamedProfile read_profile_file(const std::string& file) {
   const std::uintmax_t size = std::filesystem::file_size(file, fault);
   std::ifstream in(file, std::ios::binary);
   if (fault || !in || size > kMaxBytes) {
-    throw Error(Error::Kind::kUser,
-                fmt::format("'{}' cannot be read, or has more than {} MiB: name the JSON that "
-                            "`plumb profile MODEL -o FILE.json` wrote",
-                            file,
-                            kMaxBytes >> 20U));
+    throw Error(
+        Error::Kind::kUser,
+        fmt::format("'{}' is no stored run, and no file that can be read and has at most {} "
+                    "MiB: name a run, or the JSON that `plumb profile MODEL -o FILE.json` "
+                    "wrote",
+                    file,
+                    kMaxBytes >> 20U));
   }
   std::ostringstream text;
   text << in.rdbuf();

@@ -31,6 +31,17 @@ struct ProfileSource {
                                                       const suite::ResolvedSuite::Model& model,
                                                       const std::optional<StoredRun>& run);
 
+/// Returns the id of the stored run of this name. Absent: it is the name of a built-in model or of
+/// a file, or there is no such run.
+[[nodiscard]] std::optional<results::RunId> find_profiled_run(const CommandContext& context,
+                                                              const std::string& name);
+
+/// Reads a profile by the name of its JSON file, or of a stored run that has it of a model
+/// (session::read_profile()). Throws Error{kUser} if the name is neither.
+[[nodiscard]] results::NamedProfile read_named_profile(const CommandContext& context,
+                                                       const std::string& name,
+                                                       const std::string& model);
+
 /// Reads a profile that was written as JSON. Throws Error{kUser} with the file's name.
 [[nodiscard]] results::NamedProfile read_profile_file(const std::string& file);
 

@@ -8,10 +8,10 @@
 
 #include "harness/analysis/trace/joined_trace.hpp"
 #include "harness/base/error.hpp"
-#include "harness/cli/commands/raw_folder.hpp"
 #include "harness/importers/traces/trace_file.hpp"
 #include "harness/rewrite/rewrite.hpp"
 #include "harness/rewrite/typed_graph.hpp"
+#include "harness/session/host/raw_folder.hpp"
 #include "harness/session/host/worker_choice.hpp"
 #include "harness/session/work/mode_requests.hpp"
 #include "harness/session/work/suite_models.hpp"
@@ -49,7 +49,7 @@ results::ExecutedTrace make_trace(const CommandContext& context,
                                   const TraceSource& source,
                                   worker::TraceRequest request,
                                   analysis::TraceReport& report) {
-  const RawFolder folder(source.folder);
+  const session::RawFolder folder(source.folder);
   request.folder = folder.path();
   request.executions = source.executions;
   worker::WorkerProcess worker(

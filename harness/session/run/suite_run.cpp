@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/session/run/suite_run.hpp"
 
+#include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
@@ -15,6 +16,7 @@
 #include "harness/results/results_json.hpp"
 #include "harness/session/host/system_facts.hpp"
 #include "harness/session/host/worker_choice.hpp"
+#include "harness/session/profile/run_profiles.hpp"
 #include "harness/session/run/claimed_work.hpp"
 #include "harness/session/run/model_runs.hpp"
 #include "harness/session/run/run_preparation.hpp"
@@ -27,6 +29,7 @@
 #include "harness/session/work/random_order.hpp"
 #include "harness/session/work/suite_models.hpp"
 #include "harness/store/url/lease_keeper.hpp"
+#include "harness/worker/protocol/sampling_fact.hpp"
 
 namespace plumb::session {
 namespace {
@@ -106,6 +109,9 @@ class SuiteRun {
       summary.state = results::RunState::kInterrupted;
     }
     const bool all_measured = summary.state == results::RunState::kFinished || repetitions_cut_;
+    if (all_measured) {
+      take_profiles(models_of_shard(models_, shard), start);
+    }
     if (all_measured && options_.confirmation && !context_.stop.load()) {
       SuspectConfirmation(context_,
                           session_,
@@ -216,6 +222,9 @@ class SuiteRun {
     const bool whole = shared.measure(all, [&](const std::vector<std::size_t>& models) {
       return run_loads(models, start, stopped);
     });
+    if (whole && shared.measured_last()) {
+      take_profiles(models_of_shard(models_, {}), start);
+    }
     if (controlled && !context_.stop.load()) {
       static_cast<void>(control_run(context_.store, session_, executor_));
     }
@@ -336,6 +345,37 @@ class SuiteRun {
       }
     }
     return run_loads(loads_of_shard(shard), start, stopped);
+  }
+
+  /// Profiles models, by index, in a pass that takes a small part of the run's time.
+  void take_profiles(std::vector<std::size_t> chosen, Seconds start) {
+    const RunProfilesOptions& options = options_.profiles;
+    if (!options_.models || !options.wanted || is_stopped()) {
+      return;
+    }
+    ProfilingRecord record;
+    if (session_.header().environment.facts.contains(worker::kSamplingFact)) {
+      executor_.end_worker();
+      const Seconds elapsed = steady_time() - start;
+      record = RunProfiles(context_,
+                           session_.id(),
+                           executor_.options().worker,
+                           suite_,
+                           models_,
+                           {options_.modes, options_.workspace_cap})
+                   .take(std::move(chosen), options.budget.value_or(kPassShare * elapsed));
+      spdlog::info("profiles: {} of {} models, in {:.1f} s of {:.0f} s{}",
+                   record.profiled,
+                   record.models,
+                   record.spent.count(),
+                   (steady_time() - start).count(),
+                   record.reason.empty() ? "" : ": " + record.reason);
+    } else {
+      record.models = chosen.size();
+      record.reason = fmt::format("unsupported: workers of the backend '{}' cannot be sampled",
+                                  session_.header().backend);
+    }
+    put_profiling(context_.store, session_.id(), record);
   }
 
   /// Lists the models of a shard by index.

@@ -11,6 +11,7 @@
 
 #include "harness/results/execution.hpp"
 #include "harness/results/labels/run_labels.hpp"
+#include "harness/session/profile/run_profiles.hpp"
 #include "harness/session/run/suspect_confirmation.hpp"
 
 namespace plumb::session {
@@ -45,6 +46,7 @@ struct SuiteRunOptions {
   std::string mlperf_submitter;                           ///< whose submission it is
   std::optional<std::uint64_t> performance_sample_count;  ///< of the data set; absent: MLPerf's
   bool accuracy = false;                                  ///< log the answer to every sample, too
+  RunProfilesOptions profiles;                            ///< of models end to end
   std::optional<ConfirmationPlan> confirmation;  ///< absent: suspects are not measured again
 };
 

@@ -10,6 +10,7 @@
 #include "harness/loadgen/load_clock.hpp"
 #include "harness/measure/parallel_efficiency.hpp"
 #include "harness/results/paired_round.hpp"
+#include "harness/worker/protocol/sampling_fact.hpp"
 #include "runners/engine/bench/layer_measurement.hpp"
 #include "runners/engine/bench/model_benchmark.hpp"
 #include "runners/engine/load/model_load.hpp"
@@ -44,6 +45,9 @@ results::Environment BackendService::describe() {
   environment.facts["measure.floor_seconds"] = fmt::format("{:.3g}", timing_.floor().at(1).count());
   environment.facts["measure.last_level_cache_bytes"] =
       std::to_string(options_.last_level_cache.value);
+  if (options_.on_processor) {
+    environment.facts[worker::kSamplingFact] = "threads";
+  }
   return environment;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/cli/commands/raw_folder.hpp"
+#include "harness/session/host/raw_folder.hpp"
 
 #include <fmt/format.h>
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 
 #include "harness/base/error.hpp"
 
-namespace plumb::cli {
+namespace plumb::session {
 
 RawFolder::RawFolder(const std::string& named) : kept_(!named.empty()) {
   if (kept_) {
@@ -36,4 +36,4 @@ RawFolder::~RawFolder() {
   }
 }
 
-}  // namespace plumb::cli
+}  // namespace plumb::session

@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <string>
 
-namespace plumb::cli {
+namespace plumb::session {
 
 /// Folder for what a worker writes: the named one, or one that is removed again.
 class RawFolder {
@@ -24,4 +24,4 @@ class RawFolder {
   std::filesystem::path path_;
 };
 
-}  // namespace plumb::cli
+}  // namespace plumb::session

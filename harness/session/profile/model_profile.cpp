@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/session/profile/model_profile.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "harness/analysis/bounds/model_instance.hpp"
+#include "harness/analysis/profile/named_samples.hpp"
+#include "harness/base/error.hpp"
+#include "harness/importers/symbols/code_names.hpp"
+
+namespace plumb::session {
+namespace {
+
+constexpr std::size_t kNamedLayers = 3;
+
+/// Names a step by its layers.
+std::string name_step(const model::Graph& graph, const results::ProfiledStep& step) {
+  std::vector<std::string> names;
+  for (const std::size_t layer : step.layers) {
+    if (layer >= graph.layers.size()) {
+      throw Error(Error::Kind::kInternal,
+                  fmt::format("the worker profiled layer {} of a model of {}; please report this",
+                              layer,
+                              graph.layers.size()));
+    }
+    names.push_back(graph.layers[layer].name);
+  }
+  const std::size_t more = names.size() > kNamedLayers ? names.size() - kNamedLayers : 0;
+  names.resize(names.size() - more);
+  const std::string layers =
+      fmt::format("{}{}", fmt::join(names, "+"), more > 0 ? fmt::format("+{} more", more) : "");
+  if (step.layers.empty()) {
+    return "(outputs)";
+  }
+  return step.reorder ? fmt::format("{} (reorder)", layers) : layers;
+}
+
+}  // namespace
+
+results::NamedProfile profile_model(const worker::WorkerOptions& options,
+                                    const worker::ProfileRequest& request,
+                                    Seconds timeout,
+                                    const PlannedModel& planned,
+                                    const std::function<bool()>& keep_running) {
+  worker::WorkerProcess worker(options);
+  const worker::Profile taken = worker.profile(request, request.budget + timeout, keep_running);
+  std::vector<std::filesystem::path> dumps;
+  for (const std::string& file : taken.code_files) {
+    dumps.push_back(request.folder / file);
+  }
+  results::NamedProfile profile =
+      analysis::name_samples(taken.samples, importers::read_code_names(taken.samples, dumps));
+  profile.model = analysis::to_text(planned.instance, ", ");
+  profile.mode = to_text(request.model.modes.at(0).mode);
+  profile.stack = options.stack.name;
+  std::transform(profile.steps.begin(),
+                 profile.steps.end(),
+                 profile.step_names.begin(),
+                 [&](const results::ProfiledStep& step) { return name_step(planned.graph, step); });
+  return profile;
+}
+
+}  // namespace plumb::session

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/session/profile/stored_profiles.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "harness/base/error.hpp"
+#include "harness/session/profile/profiling_record.hpp"
+
+namespace plumb::session {
+namespace {
+
+bool is_of(const results::StoredProfile& profile, const std::string& model) {
+  return model.empty() || profile.subject == model ||
+         profile.subject.substr(0, profile.subject.find('|')) == model;
+}
+
+[[noreturn]] void refuse_run(const store::Store& store, const results::RunId& run) {
+  const std::optional<ProfilingRecord> record = read_profiling(store, run);
+  throw Error(
+      Error::Kind::kUser,
+      fmt::format("run {} has no profile{}: `plumb run --profile-budget 30s` takes some",
+                  run,
+                  record && !record->reason.empty() ? fmt::format(" ({})", record->reason) : ""));
+}
+
+}  // namespace
+
+results::StoredProfile read_profile(const store::Store& store,
+                                    const results::RunId& run,
+                                    const std::string& model) {
+  const std::vector<results::StoredProfile> profiles = store.profiles(run);
+  if (profiles.empty()) {
+    refuse_run(store, run);
+  }
+  std::set<std::string> subjects;
+  std::optional<results::StoredProfile> found;
+  for (const results::StoredProfile& profile : profiles) {
+    if (is_of(profile, model)) {
+      subjects.insert(profile.subject);
+      found = profile;
+    }
+  }
+  if (subjects.size() == 1) {
+    return *std::move(found);
+  }
+  subjects.clear();
+  for (const results::StoredProfile& profile : profiles) {
+    subjects.insert(profile.subject);
+  }
+  throw Error(
+      Error::Kind::kUser,
+      fmt::format(
+          "run {} has profiles of {}: name one with --model", run, fmt::join(subjects, ", ")));
+}
+
+}  // namespace plumb::session

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+#include "harness/results/profile/stored_profile.hpp"
+#include "harness/store/store.hpp"
+
+namespace plumb::session {
+
+/// Reads a profile that a run keeps, of the model of this name or subject. Empty: the run has
+/// profiles of one model only. Of several profiles of a model, the newest. Throws Error{kUser} that
+/// lists the models, or says why the run has no profile.
+[[nodiscard]] results::StoredProfile read_profile(const store::Store& store,
+                                                  const results::RunId& run,
+                                                  const std::string& model);
+
+}  // namespace plumb::session

@@ -189,6 +189,7 @@ Json comparison_document(const RunComparisonReport& report) {
   } else {
     document["attributions"] = attributions_json(comparison.attributions);
     document["findings"] = findings_json(comparison.findings);
+    document["functions"] = function_findings_json(report.functions);
     document["process_deviation"] = {{"relative", comparison.deviation.relative},
                                      {"pairs", comparison.deviation.pairs},
                                      {"assumed", comparison.deviation.pairs < kMinDeviationPairs}};

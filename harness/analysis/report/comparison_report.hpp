@@ -9,6 +9,7 @@
 #include "harness/analysis/compare/environment_difference.hpp"
 #include "harness/analysis/compare/rounds/boot_comparison.hpp"
 #include "harness/analysis/compare/run_comparison.hpp"
+#include "harness/analysis/explain/function_finding.hpp"
 #include "harness/analysis/report/excluded_metrics.hpp"
 #include "harness/results/labels/commit_link.hpp"
 #include "harness/results/run.hpp"
@@ -60,7 +61,8 @@ struct RunComparisonReport {
   std::vector<AppliedExclusion> exclusions;   ///< of the candidate's suite
   std::map<std::string, std::string> places;  ///< of a layer key: "conv1 of lenet, and 2 more"
   std::vector<MetricSamples> samples;
-  std::vector<results::RunId> calibrations;  ///< that floors come from
+  std::vector<FunctionFinding> functions = {};  ///< that explain changes, from profiles
+  std::vector<results::RunId> calibrations;     ///< that floors come from
   std::optional<ComparisonSource> source;
   std::optional<ComparedBoots> boots;
   results::CommitLink commits = {};  ///< addresses of what the labels name

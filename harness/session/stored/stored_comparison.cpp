@@ -14,9 +14,11 @@
 #include "harness/analysis/compare/rounds/control_drift.hpp"
 #include "harness/analysis/history/control_class.hpp"
 #include "harness/analysis/history/run_series.hpp"
+#include "harness/analysis/profile/explained_metrics.hpp"
 #include "harness/analysis/report/comparison_json.hpp"
 #include "harness/analysis/report/layer_places.hpp"
 #include "harness/base/error.hpp"
+#include "harness/results/series/series_name.hpp"
 #include "harness/session/stored/run_analysis.hpp"
 #include "harness/session/stored/run_record.hpp"
 #include "harness/session/stored/stored_confirmation.hpp"
@@ -122,6 +124,49 @@ std::vector<analysis::MetricSamples> samples_of_changes(const analysis::RunCompa
     }
   }
   return all;
+}
+
+/// Lists the models and layers of a comparison whose time changed.
+std::vector<analysis::ChangedMetric> list_changes(const analysis::RunComparison& comparison) {
+  std::vector<analysis::ChangedMetric> changed;
+  for (const analysis::MetricComparison& metric : comparison.metrics) {
+    const bool of_model = metric.kind == analysis::MetricKind::kEndToEnd;
+    if ((metric.verdict != analysis::ComparisonVerdict::kRegressed &&
+         metric.verdict != analysis::ComparisonVerdict::kImproved) ||
+        !metric.ratio || !(of_model || metric.kind == analysis::MetricKind::kLayer)) {
+      continue;
+    }
+    analysis::ChangedMetric& each = changed.emplace_back();
+    each.series = metric.series;
+    each.model = of_model ? metric.model : "";
+    each.mode = of_model ? results::parse_series(metric.series).mode : "";
+    each.layer = of_model ? "" : analysis::layer_key_of(metric);
+    each.ratio = metric.ratio;
+    if (metric.has_interval) {
+      each.low = metric.low;
+      each.high = metric.high;
+    }
+    each.delta = metric.delta;
+  }
+  return changed;
+}
+
+/// Explains what changed by the profiles that both runs keep.
+std::vector<analysis::FunctionFinding> explain_changes(const store::Store& store,
+                                                       const analysis::RunComparisonReport& report,
+                                                       const analysis::RunReport& candidate) {
+  const std::vector<analysis::ChangedMetric> changed = list_changes(report.comparison);
+  if (changed.empty()) {
+    return {};
+  }
+  std::map<std::string, const model::Graph*> graphs;
+  for (const analysis::ModelReport& model : candidate.models) {
+    graphs[analysis::subject_of(model.bounds.instance)] = &model.graph;
+  }
+  return analysis::explain_metrics(changed,
+                                   store.profiles(report.baseline.header.id),
+                                   store.profiles(report.candidate.header.id),
+                                   graphs);
 }
 
 /// Reads both runs' results. If they are of one machine, a host that was slow all through one run
@@ -255,6 +300,7 @@ analysis::RunComparisonReport compare(const Archive& archive,
         report.comparison);
   }
   exclude_cases(store, report);
+  report.functions = explain_changes(store, report, right);
   report.places = places_in(left, right);
   report.samples = samples_of_changes(
       report, {left_results, left_run.executions}, {right_results, right_run.executions});

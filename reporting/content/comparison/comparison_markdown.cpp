@@ -6,6 +6,7 @@
 
 #include "harness/results/labels/run_labels.hpp"
 #include "reporting/content/comparison/comparison_writers.hpp"
+#include "reporting/content/comparison/function_rows.hpp"
 #include "reporting/content/comparison/metric_rows.hpp"
 #include "reporting/document/markdown_text.hpp"
 
@@ -157,6 +158,12 @@ void write_comparison_markdown(const analysis::RunComparisonReport& report, std:
                         finding.layers.size(),
                         finding.models.size(),
                         finding.delta_seconds);
+  }
+  constexpr std::size_t kMaxExplained = 5;
+  for (std::size_t i = 0; i < std::min(kMaxExplained, report.functions.size()); ++i) {
+    text += fmt::format("{}- {}\n",
+                        i == 0 ? "\nInside what changed:\n\n" : "",
+                        markdown_cell(function_text(report.functions[i], report.places)));
   }
   MetricList models;
   for (const analysis::MetricComparison& metric : comparison.metrics) {

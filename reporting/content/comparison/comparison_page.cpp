@@ -11,6 +11,7 @@
 #include "harness/results/series/series_name.hpp"
 #include "reporting/content/comparison/attribution_rows.hpp"
 #include "reporting/content/comparison/comparison_writers.hpp"
+#include "reporting/content/comparison/function_rows.hpp"
 #include "reporting/content/comparison/metric_rows.hpp"
 #include "reporting/content/comparison/metric_table.hpp"
 #include "reporting/content/store/store_pages.hpp"
@@ -289,6 +290,10 @@ void write_comparison_page(const analysis::RunComparisonReport& report,
   add_head(report, place, page);
   add_changes(report, page);
   add_explanations(report, page);
+  if (!report.functions.empty()) {
+    page.heading("Inside what changed");
+    add_functions(report.functions, report.places, page);
+  }
   add_models(report, page);
   add_layers(report, page);
   add_not_compared(report, page);

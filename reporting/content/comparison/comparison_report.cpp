@@ -12,6 +12,7 @@
 #include "reporting/content/comparison/attribution_rows.hpp"
 #include "reporting/content/comparison/comparison_page.hpp"
 #include "reporting/content/comparison/comparison_writers.hpp"
+#include "reporting/content/comparison/function_rows.hpp"
 #include "reporting/content/comparison/metric_rows.hpp"
 #include "reporting/document/sanitized_text.hpp"
 
@@ -76,6 +77,7 @@ void write_text(const analysis::RunComparisonReport& report, std::ostream& out) 
   write_not_compared(comparison.not_compared, out);
   write_exclusions(report, out);
   write_findings(comparison.findings, report.places, out);
+  write_functions(report.functions, report.places, out);
 }
 
 void write_json_document(const analysis::RunComparisonReport& report, std::ostream& out) {

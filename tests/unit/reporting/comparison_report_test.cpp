@@ -65,10 +65,63 @@ analysis::RunComparisonReport sample_comparison() {
   same.reason = "other bits within the tolerance";
   same.output = analysis::OutputChange{false, 1e-7, 2e-7};
   report.comparison.metrics = {slow, model, open, same};
+  analysis::FunctionFinding inside;
+  inside.series = slow.series;
+  inside.model = "tiny|1|f32";
+  inside.mode = "fusion";
+  inside.layer = kKey;
+  inside.ratio = 1.12;
+  inside.low = 1.09;
+  inside.high = 1.15;
+  inside.baseline_samples = 20'113;
+  inside.candidate_samples = 20'044;
+  inside.baseline = Seconds(1e-3);
+  inside.candidate = Seconds(1.12e-3);
+  inside.parts = {{"jit:reorder",
+                   "generated",
+                   "relu1",
+                   Seconds(1.1e-4),
+                   Seconds(1e-4),
+                   Seconds(1.2e-4),
+                   false,
+                   true}};
+  analysis::FunctionFinding open_inside;
+  open_inside.model = "vgg|1|f32";
+  open_inside.mode = "fusion";
+  open_inside.ratio = 0.8;
+  open_inside.problem = "too few samples";
+  report.functions = {inside, open_inside};
   report.samples = {{slow.series,
                      {Seconds(1e-3), Seconds(1.01e-3), Seconds(1.02e-3)},
                      {Seconds(1.2e-3), Seconds(1.21e-3)}}};
   return report;
+}
+
+TEST(ComparisonReport, every_format_names_the_functions_that_explain_a_change) {
+  const std::string sentence =
+      "relu1 of tiny, and 2 more regressed by 12 % (9 to 15 %): +11.0 % in 'jit:reorder', which "
+      "the baseline did not execute; +1.0 % unexplained";
+  for (const char* const format : {".txt", ".md", ".html"}) {
+    std::ostringstream out;
+    format_for(comparison_formats(), std::string("comparison") + format)
+        .write(sample_comparison(), out);
+    std::string text = out.str();
+    for (std::size_t at; (at = text.find("&apos;")) != std::string::npos;) {
+      text.replace(at, 6, "'");
+    }
+    EXPECT_THAT(text, HasSubstr(sentence)) << format;
+    EXPECT_THAT(
+        text,
+        HasSubstr("f32 in the mode fusion improved by 20 %; no functions are named: too few "
+                  "samples"))
+        << format;
+  }
+  std::ostringstream out;
+  format_for(comparison_formats(), "comparison.json").write(sample_comparison(), out);
+  const nlohmann::json functions = nlohmann::json::parse(out.str()).at("functions");
+  EXPECT_EQ(functions[0]["parts"][0]["function"], "jit:reorder");
+  EXPECT_NEAR(functions[0]["unexplained_seconds"].get<double>(), 1e-5, 1e-12);
+  EXPECT_EQ(functions[1]["candidate_seconds"], nullptr);
 }
 
 /// Makes `count` regressed layers with hostile names, each worse than the last.

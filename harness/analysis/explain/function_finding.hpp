@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "harness/base/units.hpp"
+
+namespace plumb::analysis {
+
+/// Part of a change that one function explains.
+struct FunctionPart {
+  std::string function;  ///< as people read it
+  std::string image;
+  std::string step;  ///< whose part of the change is largest
+  Seconds change{};  ///< in an execution
+  Seconds low{};     ///< of the change, 95%
+  Seconds high{};
+  bool in_baseline = false;  ///< the baseline executed it
+  bool in_candidate = false;
+};
+
+/// Explanation of a changed metric by the functions that both sides executed, from profiles.
+struct FunctionFinding {
+  std::string series;           ///< the metric
+  std::string model;            ///< that was profiled: subject_of() it
+  std::string mode;             ///< in which it was profiled
+  std::string layer;            ///< key; empty: the whole model
+  std::optional<double> ratio;  ///< of the metric, as it was measured without samples
+  std::optional<double> low;    ///< of the ratio, 95%
+  std::optional<double> high;
+  std::uint64_t baseline_samples = 0;  ///< of the model or layer
+  std::uint64_t candidate_samples = 0;
+  std::string problem;  ///< why no functions are named; empty: they are
+
+  // What follows is known if there is no problem.
+  Seconds baseline{};  ///< of the model or layer in an execution, by the profiles
+  Seconds candidate{};
+  std::vector<FunctionPart> parts;  ///< those that certainly changed, largest change first
+
+  [[nodiscard]] Seconds change() const { return candidate - baseline; }
+  /// Returns the part of the change that is no part of `parts`.
+  [[nodiscard]] Seconds unexplained() const;
+};
+
+/// Writes findings as a list of JSON objects.
+[[nodiscard]] nlohmann::ordered_json function_findings_json(
+    std::span<const FunctionFinding> findings);
+/// Reads what function_findings_json() wrote. Throws Error{kUser} that names the field at fault.
+[[nodiscard]] std::vector<FunctionFinding> function_findings_from_json(const nlohmann::json& list);
+
+}  // namespace plumb::analysis

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/analysis/profile/explained_metrics.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "harness/analysis/profile/explained_change.hpp"
+
+namespace plumb::analysis {
+namespace {
+
+using results::StoredProfile;
+
+/// Profiles of one model in one mode by both sides.
+struct ProfilePair {
+  const StoredProfile* baseline = nullptr;
+  const StoredProfile* candidate = nullptr;
+};
+
+/// Pairs the newest profiles of each side, by subject and mode.
+std::map<std::pair<std::string, std::string>, ProfilePair> find_pairs(
+    std::span<const StoredProfile> baseline, std::span<const StoredProfile> candidate) {
+  std::map<std::pair<std::string, std::string>, ProfilePair> pairs;
+  for (const StoredProfile& each : baseline) {
+    pairs[{each.subject, each.profile.mode}].baseline = &each;
+  }
+  for (const StoredProfile& each : candidate) {
+    pairs[{each.subject, each.profile.mode}].candidate = &each;
+  }
+  std::erase_if(pairs, [](const auto& each) {
+    return each.second.baseline == nullptr || each.second.candidate == nullptr;
+  });
+  return pairs;
+}
+
+FunctionFinding finding_of(const ChangedMetric& metric) {
+  FunctionFinding finding;
+  finding.series = metric.series;
+  finding.model = metric.model;
+  finding.mode = metric.mode;
+  finding.layer = metric.layer;
+  finding.ratio = metric.ratio;
+  finding.low = metric.low;
+  finding.high = metric.high;
+  return finding;
+}
+
+/// Explainer of metrics by pairs of profiles.
+class Explainer {
+ public:
+  Explainer(std::span<const StoredProfile> baseline,
+            std::span<const StoredProfile> candidate,
+            const std::map<std::string, const model::Graph*>& graphs)
+      : pairs_(find_pairs(baseline, candidate)), graphs_(graphs) {}
+
+  /// Returns the rank of a model's metric among those of the model: the higher, the better.
+  [[nodiscard]] std::pair<bool, double> rank(const ChangedMetric& metric) const {
+    return {pairs_.contains({metric.model, metric.mode}),
+            std::abs(std::log(metric.ratio.value_or(1.0)))};
+  }
+
+  [[nodiscard]] FunctionFinding explain_model(const ChangedMetric& metric) const {
+    FunctionFinding finding = finding_of(metric);
+    auto pair = pairs_.find({metric.model, metric.mode});
+    if (pair == pairs_.end()) {
+      pair = std::find_if(pairs_.begin(), pairs_.end(), [&](const auto& each) {
+        return each.first.first == metric.model;
+      });
+    }
+    if (pair == pairs_.end()) {
+      finding.problem = "the two sides have no profiles of it in one mode";
+      return finding;
+    }
+    finding.mode = pair->first.second;
+    explain_change(pair->second.baseline->profile, pair->second.candidate->profile, {}, finding);
+    return finding;
+  }
+
+  /// Absent: no profiled step computes the layer on both sides.
+  [[nodiscard]] std::optional<FunctionFinding> explain_layer(const ChangedMetric& metric) const {
+    const ProfilePair* best = nullptr;
+    const std::pair<std::string, std::string>* place = nullptr;
+    std::uint64_t most = 0;
+    for (const auto& [where, pair] : pairs_) {
+      const StepChoice chosen = steps_of(metric.layer, where.first);
+      const std::uint64_t samples = std::min(count_samples(pair.baseline->profile, chosen),
+                                             count_samples(pair.candidate->profile, chosen));
+      if (samples > most) {
+        most = samples;
+        best = &pair;
+        place = &where;
+      }
+    }
+    if (best == nullptr) {
+      return std::nullopt;
+    }
+    FunctionFinding finding = finding_of(metric);
+    finding.model = place->first;
+    finding.mode = place->second;
+    explain_change(best->baseline->profile,
+                   best->candidate->profile,
+                   steps_of(metric.layer, place->first),
+                   finding);
+    return finding;
+  }
+
+ private:
+  /// Chooses the steps of a model that compute a layer, without its reorders.
+  [[nodiscard]] StepChoice steps_of(const std::string& key, const std::string& subject) const {
+    const auto found = graphs_.find(subject);
+    const model::Graph* const graph = found == graphs_.end() ? nullptr : found->second;
+    return [&key, graph](const results::ProfiledStep& step) {
+      return step.key == key ||
+             (graph != nullptr &&
+              std::any_of(step.layers.begin(), step.layers.end(), [&](std::size_t layer) {
+                return layer < graph->layers.size() && graph->layers[layer].key.text == key;
+              }));
+    };
+  }
+
+  std::map<std::pair<std::string, std::string>, ProfilePair> pairs_;
+  const std::map<std::string, const model::Graph*>& graphs_;
+};
+
+}  // namespace
+
+std::vector<FunctionFinding> explain_metrics(
+    std::span<const ChangedMetric> metrics,
+    std::span<const StoredProfile> baseline,
+    std::span<const StoredProfile> candidate,
+    const std::map<std::string, const model::Graph*>& graphs) {
+  std::vector<FunctionFinding> findings;
+  if (baseline.empty() && candidate.empty()) {
+    return findings;
+  }
+  const Explainer explainer(baseline, candidate, graphs);
+  std::map<std::string, const ChangedMetric*> models;
+  std::vector<const ChangedMetric*> layers;
+  for (const ChangedMetric& metric : metrics) {
+    if (metric.model.empty()) {
+      layers.push_back(&metric);
+      continue;
+    }
+    const ChangedMetric*& best = models[metric.model];
+    if (best == nullptr || explainer.rank(metric) > explainer.rank(*best)) {
+      best = &metric;
+    }
+  }
+  for (const auto& [subject, metric] : models) {
+    findings.push_back(explainer.explain_model(*metric));
+  }
+  std::stable_sort(layers.begin(), layers.end(), [](const auto* left, const auto* right) {
+    return std::abs(left->delta) > std::abs(right->delta);
+  });
+  layers.resize(std::min(layers.size(), kMaxExplainedLayers));
+  for (const ChangedMetric* const metric : layers) {
+    if (auto finding = explainer.explain_layer(*metric)) {
+      findings.push_back(*std::move(finding));
+    }
+  }
+  return findings;
+}
+
+}  // namespace plumb::analysis

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reporting/content/comparison/function_rows.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <ostream>
+#include <vector>
+
+#include "reporting/document/quantity_text.hpp"
+#include "reporting/document/sanitized_text.hpp"
+
+namespace plumb::reporting {
+namespace {
+
+using analysis::FunctionFinding;
+using analysis::FunctionPart;
+
+constexpr std::size_t kNamedFunctions = 3;
+constexpr std::size_t kMaxRows = 20;
+constexpr std::size_t kLongestName = 80;
+
+std::string signed_time(Seconds time) {
+  return fmt::format("{}{}", time < Seconds(0.0) ? "−" : "+", time_text(std::chrono::abs(time)));
+}
+
+/// Returns a change relative to the baseline's time of the model or layer.
+std::string relative_text(const FunctionFinding& finding, Seconds change) {
+  if (finding.baseline <= Seconds(0.0)) {
+    return signed_time(change);
+  }
+  const double percent = 100.0 * (change / finding.baseline);
+  return fmt::format("{}{:.1f} %", percent < 0.0 ? "−" : "+", std::abs(percent));
+}
+
+std::string name_of(const FunctionFinding& finding, const PlaceTexts& places) {
+  if (finding.layer.empty()) {
+    return fmt::format("{} in the mode {}", finding.model, finding.mode);
+  }
+  const auto place = places.find(finding.layer);
+  return place == places.end() ? finding.layer : place->second;
+}
+
+/// Returns "regressed by 12 % (9 to 15 %)", as the metric was measured.
+std::string measured_text(const FunctionFinding& finding) {
+  if (!finding.ratio) {
+    return "changed";
+  }
+  const bool slower = *finding.ratio >= 1.0;
+  const auto percent = [&](double ratio) { return 100.0 * (slower ? ratio - 1.0 : 1.0 - ratio); };
+  std::string text =
+      fmt::format("{} by {:.3g} %", slower ? "regressed" : "improved", percent(*finding.ratio));
+  if (finding.low && finding.high) {
+    text += fmt::format(" ({:.3g} to {:.3g} %)",
+                        percent(slower ? *finding.low : *finding.high),
+                        percent(slower ? *finding.high : *finding.low));
+  }
+  return text;
+}
+
+std::string only_text(const FunctionPart& part) {
+  return !part.in_baseline    ? "which the baseline did not execute"
+         : !part.in_candidate ? "which the candidate does not execute"
+                              : "";
+}
+
+std::string short_name(const std::string& name) {
+  // A cut within a character is mended where the text is written.
+  return name.size() > kLongestName ? name.substr(0, kLongestName) + "…" : name;
+}
+
+}  // namespace
+
+std::string function_text(const FunctionFinding& finding, const PlaceTexts& places) {
+  const std::string subject =
+      fmt::format("{} {}", name_of(finding, places), measured_text(finding));
+  if (!finding.problem.empty()) {
+    return fmt::format("{}; no functions are named: {}", subject, finding.problem);
+  }
+  std::vector<std::string> parts;
+  Seconds rest{};
+  for (const FunctionPart& part : finding.parts) {
+    if (parts.size() < kNamedFunctions) {
+      const std::string only = only_text(part);
+      parts.push_back(fmt::format("{} in '{}'{}",
+                                  relative_text(finding, part.change),
+                                  short_name(part.function),
+                                  only.empty() ? "" : ", " + only));
+    } else {
+      rest += part.change;
+    }
+  }
+  if (finding.parts.size() > parts.size()) {
+    parts.push_back(fmt::format("{} in {} more functions",
+                                relative_text(finding, rest),
+                                finding.parts.size() - parts.size()));
+  }
+  parts.push_back(relative_text(finding, finding.unexplained()) + " unexplained");
+  return fmt::format("{}: {}", subject, fmt::join(parts, "; "));
+}
+
+void add_functions(std::span<const FunctionFinding> findings,
+                   const PlaceTexts& places,
+                   Page& page) {
+  for (const FunctionFinding& finding : findings) {
+    page.paragraph(function_text(finding, places) + ".");
+    if (!finding.problem.empty()) {
+      continue;
+    }
+    std::vector<PageRow> rows;
+    for (std::size_t i = 0; i < std::min(kMaxRows, finding.parts.size()); ++i) {
+      const FunctionPart& part = finding.parts[i];
+      rows.push_back(
+          {code_cell(part.function),
+           text_cell(part.image),
+           text_cell(part.step),
+           number_cell(signed_time(part.change)),
+           number_cell(fmt::format("{} to {}", signed_time(part.low), signed_time(part.high))),
+           text_cell(only_text(part))});
+    }
+    if (!rows.empty()) {
+      page.table({text_cell("function"),
+                  text_cell("image"),
+                  text_cell("most in step"),
+                  number_cell("change"),
+                  number_cell("95 %"),
+                  text_cell("")},
+                 rows);
+    }
+    page.paragraph(fmt::format(
+        "{} → {} in an execution in the mode {}, by {} and {} samples of {}. Each side was one "
+        "process, and no time of a row comes from it.",
+        time_text(finding.baseline),
+        time_text(finding.candidate),
+        finding.mode,
+        finding.baseline_samples,
+        finding.candidate_samples,
+        finding.model));
+  }
+}
+
+void write_functions(std::span<const FunctionFinding> findings,
+                     const PlaceTexts& places,
+                     std::ostream& out) {
+  for (const FunctionFinding& finding : findings) {
+    out << fmt::format("{}  {}\n",
+                       &finding == findings.data() ? "\ninside what changed\n" : "",
+                       sanitize_utf8(function_text(finding, places)));
+  }
+}
+
+}  // namespace plumb::reporting

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// Private to reporting: what functions explain of changes, for every format.
+#pragma once
+
+#include <iosfwd>
+#include <span>
+#include <string>
+
+#include "harness/analysis/explain/function_finding.hpp"
+#include "reporting/content/comparison/attribution_rows.hpp"
+#include "reporting/document/page.hpp"
+
+namespace plumb::reporting {
+
+/// Returns what functions explain of a change, in one sentence without its full stop: "conv1 of
+/// lenet regressed by 12 % (9 to 15 %): +11.0 % in 'jit:reorder', which the baseline did not
+/// execute; +1.0 % unexplained".
+[[nodiscard]] std::string function_text(const analysis::FunctionFinding& finding,
+                                        const PlaceTexts& places);
+
+/// Adds for each finding its sentence and a table of its functions.
+void add_functions(std::span<const analysis::FunctionFinding> findings,
+                   const PlaceTexts& places,
+                   Page& page);
+
+/// Writes findings for a terminal, a line each.
+void write_functions(std::span<const analysis::FunctionFinding> findings,
+                     const PlaceTexts& places,
+                     std::ostream& out);
+
+}  // namespace plumb::reporting

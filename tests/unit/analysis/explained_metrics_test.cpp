@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/analysis/profile/explained_metrics.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/unit/analysis/layered_profile.hpp"
+
+namespace plumb::analysis {
+namespace {
+
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+TEST(ExplainedMetrics, a_model_is_explained_in_the_mode_that_both_profiled) {
+  const std::vector<ChangedMetric> metrics{
+      {"plain", "lenet|1|f32", "plain", "", 1.5, 1.4, 1.6, 1.0},
+      {"fusion", "lenet|1|f32", "fusion", "", 1.2, 1.1, 1.3, 0.5},
+      {"layers/v1:conv", "", "", "v1:conv", 1.22, {}, {}, 0.3},
+      {"layers/v1:gone", "", "", "v1:gone", 1.22, {}, {}, 0.3}};
+  const std::vector<FunctionFinding> findings = explain_metrics(
+      metrics, std::vector{stored(layered_profile(50, 0))}, std::vector{stored(layered_profile(50, 11))}, {});
+  ASSERT_THAT(findings, SizeIs(2)) << "no step computes v1:gone";
+  EXPECT_EQ(findings[0].series, "fusion");
+  EXPECT_EQ(findings[0].mode, "fusion");
+  EXPECT_EQ(findings[0].ratio, 1.2);
+  EXPECT_EQ(findings[1].layer, "v1:conv");
+  EXPECT_EQ(findings[1].model, "lenet|1|f32");
+  EXPECT_EQ(findings[1].parts.at(0).function, "jit:reorder");
+}
+
+TEST(ExplainedMetrics, a_layer_is_found_among_those_that_a_step_fuses) {
+  model::Graph graph;
+  graph.layers.resize(2);
+  graph.layers[0].key.text = "v1:conv_alone";
+  const std::vector<ChangedMetric> metrics{
+      {"layers/v1:conv_alone", "", "", "v1:conv_alone", 1.22, {}, {}, 0.3}};
+  const std::vector<FunctionFinding> findings =
+      explain_metrics(metrics,
+                      std::vector{stored(layered_profile(50, 0))},
+                      std::vector{stored(layered_profile(50, 11))},
+                      {{"lenet|1|f32", &graph}});
+  ASSERT_THAT(findings, SizeIs(1));
+  EXPECT_EQ(findings[0].parts.at(0).function, "jit:reorder");
+}
+
+TEST(ExplainedMetrics, a_side_without_a_profile_is_told_if_the_other_has_one) {
+  const std::vector<ChangedMetric> metrics{
+      {"fusion", "lenet|1|f32", "fusion", "", 1.2, 1.1, 1.3, 0.5}};
+  const std::vector<FunctionFinding> findings =
+      explain_metrics(metrics, {}, std::vector{stored(layered_profile(50, 11))}, {});
+  ASSERT_THAT(findings, SizeIs(1));
+  EXPECT_THAT(findings[0].problem, HasSubstr("no profiles"));
+  EXPECT_THAT(explain_metrics(metrics, {}, {}, {}), IsEmpty());
+}
+
+}  // namespace
+}  // namespace plumb::analysis

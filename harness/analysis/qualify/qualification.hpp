@@ -10,6 +10,7 @@
 
 #include "harness/analysis/compare/finding.hpp"
 #include "harness/analysis/compare/rounds/round_evidence.hpp"
+#include "harness/analysis/explain/function_finding.hpp"
 #include "harness/analysis/qualify/qualification_criteria.hpp"
 #include "harness/results/run.hpp"
 
@@ -92,6 +93,7 @@ struct Qualification {
   std::vector<GeometricMean> geometric_means;
   std::vector<ModelAttribution> attributions;
   std::vector<QualificationFinding> findings;
+  std::vector<FunctionFinding> functions;  ///< that explain changes, from profiles
   std::vector<QualifiedAccuracy> accuracy;
   std::vector<QualifiedCost> costs;
 

@@ -293,8 +293,9 @@ PairedConfirmation paired_confirmation_from_json(std::string_view json) {
 }
 
 std::string to_json(const Qualification& qualification) {
-  return nlohmann::json(qualification)
-      .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  nlohmann::json document = qualification;
+  document["functions"] = function_findings_json(qualification.functions);
+  return document.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 namespace {
@@ -308,6 +309,7 @@ void complete_earlier(nlohmann::json& document) {
     criteria.emplace(minimum, 0.0);
   }
   document.emplace("judged_again", false);
+  document.emplace("functions", nlohmann::json::array());
   complete_places(document.at("models"));
   complete_places(document.at("layers"));
   const auto reason = document.at("reason").get<std::string>();
@@ -321,7 +323,9 @@ Qualification qualification_from_json(std::string_view json) {
   nlohmann::json document = results::parse_json(json);
   try {
     complete_earlier(document);
-    return document.get<Qualification>();
+    auto qualification = document.get<Qualification>();
+    qualification.functions = function_findings_from_json(document.at("functions"));
+    return qualification;
   } catch (const nlohmann::json::exception& error) {
     throw Error(Error::Kind::kUser,
                 std::string("a stored qualification cannot be read: ") + error.what());

@@ -27,6 +27,7 @@ struct QualifyOptions {
   std::string criteria;
   std::string budget;
   std::string row_timeout = "60s";
+  std::string profile_budget = "2m";
   std::string only;
   std::vector<std::string> outputs;
   std::vector<std::string> labels;
@@ -103,6 +104,9 @@ void qualify(CommandContext& context, QualifyOptions options) {
     options.upgrade.budget = suite::parse_duration(options.budget);
   }
   options.upgrade.row_timeout = suite::parse_duration(options.row_timeout);
+  options.upgrade.profile_budget =
+      options.profile_budget == "0" ? std::nullopt
+                                    : std::optional(suite::parse_duration(options.profile_budget));
   options.upgrade.modes = modes_in(options);
   options.upgrade.command = command_of(options);
   options.upgrade.labels = labels_of_run(options.labels);
@@ -167,6 +171,11 @@ void add_qualify(CLI::App& app, CommandContext& context) {
                       "default: plain and fusion");
   command->add_option("--only", options->only, "layers: do not measure models end to end")
       ->check(CLI::IsMember({"layers"}));
+  command
+      ->add_option("--profile-budget",
+                   options->profile_budget,
+                   "time to profile what changed, on both sides together; 0: none")
+      ->capture_default_str();
   add_label_option(*command, options->labels);
   command->add_option("--threads", options->upgrade.threads, "threads of the workers")
       ->check(CLI::Range(1, 4096))

@@ -5,11 +5,14 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <cmath>
+#include <iterator>
 #include <map>
 #include <utility>
 
 #include "harness/analysis/compare/environment_difference.hpp"
 #include "harness/analysis/compare/run_comparison.hpp"
+#include "harness/analysis/profile/explained_metrics.hpp"
 #include "harness/analysis/qualify/criteria_judgement.hpp"
 #include "harness/analysis/qualify/qualification_evidence.hpp"
 #include "harness/analysis/qualify/qualification_findings.hpp"
@@ -23,6 +26,8 @@
 #include "harness/session/stored/run_record.hpp"
 #include "harness/session/stored/stored_noise.hpp"
 #include "harness/session/stored/stored_qualification.hpp"
+#include "harness/session/study/paired_profiles.hpp"
+#include "harness/worker/protocol/sampling_fact.hpp"
 
 namespace plumb::session {
 namespace {
@@ -68,6 +73,9 @@ class QualificationSession {
       replay(session);
     }
     add_findings(q_);
+    if (!context_.stop.load()) {
+      explain(session, baseline.header.environment, candidate.header.environment);
+    }
     check_stacks(session);
     analysis::judge_criteria(q_);
     q_.finished = clock_.now();
@@ -193,6 +201,98 @@ class QualificationSession {
       times[i].candidate_chosen = regressed[i]->candidate_variant;
       regressed[i]->replay = analysis::judge_replay(times[i], regressed[i]->test);
     }
+  }
+
+  /// Profiles the models that changed, or that have a layer which changed, and names the functions
+  /// that explain it.
+  void explain(const PairedSession& session,
+               const results::Environment& baseline,
+               const results::Environment& candidate) {
+    const std::vector<analysis::ChangedMetric> changed = list_changes();
+    if (changed.empty() || !options_.profile_budget) {
+      return;
+    }
+    if (!baseline.facts.contains(worker::kSamplingFact) ||
+        !candidate.facts.contains(worker::kSamplingFact)) {
+      q_.notes.emplace_back(
+          "what changed was not profiled: workers of this backend cannot be sampled");
+      return;
+    }
+    const std::vector<ProfiledModel> wanted = choose_models(changed);
+    spdlog::info("profiling {} models in which something changed", wanted.size());
+    PairedProfileSets sets = profile_in_pairs(context_,
+                                              suite_,
+                                              models_,
+                                              wanted,
+                                              session.baseline(),
+                                              session.candidate(),
+                                              *options_.profile_budget);
+    std::move(sets.problems.begin(), sets.problems.end(), std::back_inserter(q_.notes));
+    std::map<std::string, const model::Graph*> graphs;
+    for (const PlannedModel& model : models_) {
+      graphs[analysis::subject_of(model.instance)] = &model.graph;
+    }
+    q_.functions = analysis::explain_metrics(changed, sets.baseline, sets.candidate, graphs);
+  }
+
+  [[nodiscard]] std::vector<analysis::ChangedMetric> list_changes() const {
+    std::vector<analysis::ChangedMetric> changed;
+    for (const std::vector<analysis::QualifiedMetric>* const metrics : {&q_.models, &q_.layers}) {
+      for (const analysis::QualifiedMetric& metric : *metrics) {
+        const analysis::MetricComparison& test = metric.test;
+        if ((test.verdict != analysis::ComparisonVerdict::kRegressed &&
+             test.verdict != analysis::ComparisonVerdict::kImproved) ||
+            !test.ratio) {
+          continue;
+        }
+        const bool of_model = !metric.mode.empty();
+        analysis::ChangedMetric& each = changed.emplace_back();
+        each.series = test.series;
+        each.model = of_model ? metric.subject : "";
+        each.mode = metric.mode;
+        each.layer = of_model ? "" : metric.subject;
+        each.ratio = test.ratio;
+        if (test.has_interval) {
+          each.low = test.low;
+          each.high = test.high;
+        }
+        each.delta = test.delta;
+      }
+    }
+    return changed;
+  }
+
+  /// Chooses the models that changed, each in the mode that changed most. A layer that is in none
+  /// of them adds the first model that it occurs in.
+  [[nodiscard]] std::vector<ProfiledModel> choose_models(
+      const std::vector<analysis::ChangedMetric>& changed) const {
+    std::map<std::string, const analysis::ChangedMetric*> models;
+    for (const analysis::ChangedMetric& metric : changed) {
+      if (!metric.model.empty()) {
+        const analysis::ChangedMetric*& most = models[metric.model];
+        if (most == nullptr || std::abs(metric.delta) > std::abs(most->delta)) {
+          most = &metric;
+        }
+      }
+    }
+    for (const analysis::QualifiedMetric& layer : q_.layers) {
+      const bool is_changed =
+          std::any_of(changed.begin(), changed.end(), [&](const analysis::ChangedMetric& each) {
+            return each.layer == layer.subject;
+          });
+      const bool is_in_one = std::any_of(layer.models.begin(),
+                                         layer.models.end(),
+                                         [&](const auto& each) { return models.contains(each); });
+      if (is_changed && !is_in_one && !layer.models.empty()) {
+        models.emplace(layer.models.front(), nullptr);
+      }
+    }
+    std::vector<ProfiledModel> chosen;
+    for (const auto& [subject, metric] : models) {
+      chosen.push_back(
+          {subject, results::execution_mode_from(metric == nullptr ? "plain" : metric->mode)});
+    }
+    return chosen;
   }
 
   void finish(PairedSession& session) {

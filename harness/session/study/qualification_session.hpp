@@ -27,6 +27,8 @@ struct UpgradeOptions {
   Seconds row_timeout{60.0};
   int threads = 1;
   std::string device;  ///< see worker::WorkerSetup
+  /// Time to profile what changed, on both sides together. Absent: nothing is profiled.
+  std::optional<Seconds> profile_budget = Seconds(120.0);
   /// Of models end to end, as collect_work() takes them. None: layers only.
   std::vector<results::ExecutionMode> modes = default_paired_modes();
 };
@@ -40,9 +42,10 @@ struct UpgradeOutcome {
 /// Measures both stacks in pairs until everything is decided, or the pairs or the budget are used
 /// up. The user may stop it earlier.
 ///
-/// Then it tries the baseline's implementation of regressed layers in the candidate, and judges
-/// everything by `criteria`. Each side is kept as a run, and the qualification as the candidate's
-/// record "qualification". Throws Error{kRefused} if the sides differ in more than their stacks.
+/// Then it tries the baseline's implementation of regressed layers in the candidate, profiles the
+/// models that changed on both sides, and judges everything by `criteria`. Each side is kept as a
+/// run, and the qualification as the candidate's record "qualification". Throws Error{kRefused} if
+/// the sides differ in more than their stacks.
 [[nodiscard]] UpgradeOutcome test_upgrade(const SessionContext& context,
                                           const suite::ResolvedSuite& suite,
                                           std::span<const PlannedModel> models,

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "reporting/content/comparison/attribution_rows.hpp"
+#include "reporting/content/comparison/function_rows.hpp"
 #include "reporting/content/comparison/metric_table.hpp"
 #include "reporting/content/qualification/qualification_writers.hpp"
 
@@ -98,6 +99,10 @@ void add_qualification_details(const analysis::QualificationReport& report, Page
   const analysis::RunComparisonReport compared = as_comparison(q);
   add_models(q, compared, page);
   add_regressed_layers(q, compared.places, page);
+  if (!q.functions.empty()) {
+    page.subheading("Inside what changed");
+    add_functions(q.functions, compared.places, page);
+  }
 }
 
 }  // namespace plumb::reporting

@@ -8,6 +8,7 @@
 #include <ostream>
 
 #include "reporting/content/comparison/attribution_rows.hpp"
+#include "reporting/content/comparison/function_rows.hpp"
 #include "reporting/content/comparison/metric_rows.hpp"
 #include "reporting/content/qualification/qualification_writers.hpp"
 #include "reporting/content/run/json_documents.hpp"
@@ -152,7 +153,9 @@ void write_qualification(const analysis::Qualification& q, OutputMode style, std
     models.write(out);
   }
   write_layers(q, out);
-  write_findings(q.findings, as_comparison(q).places, out);
+  const std::map<std::string, std::string> places = as_comparison(q).places;
+  write_findings(q.findings, places, out);
+  write_functions(q.functions, places, out);
   write_quality(q, out);
   out << fmt::format("runs {} and {}\n", q.baseline.run, q.candidate.run);
 }

@@ -92,6 +92,20 @@ analysis::QualificationReport sample_qualification() {
                      .layers = {{kKey, 1.9e-4, 1e-6, "wino", "gemm"}},
                      .unexplained_seconds = 1e-5}};
   q.findings = {{"implementation removed", "wino", {kKey}, {"lenet|1|f32"}, 2e-4}};
+  q.functions.resize(1);
+  q.functions[0].model = "lenet|1|f32";
+  q.functions[0].mode = "plain";
+  q.functions[0].ratio = 1.2;
+  q.functions[0].baseline = Seconds(1e-3);
+  q.functions[0].candidate = Seconds(1.2e-3);
+  q.functions[0].parts = {{"jit:reorder",
+                           "generated",
+                           "conv1",
+                           Seconds(2e-4),
+                           Seconds(1.9e-4),
+                           Seconds(2.1e-4),
+                           false,
+                           true}};
   q.accuracy = {{kKey, 1e-7, 3e-7, "aa", "bb", "within tolerance"},
                 {"v1:same", 1e-7, 1e-7, "aa", "aa", "same bits"}};
   q.costs = {{kKey, "memory", "bytes", 1048576, 2097152, 2.0, {}, {}}};
@@ -156,6 +170,7 @@ TEST(QualificationReport, the_page_says_what_a_release_manager_needs) {
         "capability_lost",
         "implementation removed (+0.0002 s over 1 layers of 1 models): wino. Layers: relu1 of "
         "lenet, batch 1, f32",
+        "+20.0 % in &apos;jit:reorder&apos;, which the baseline did not execute",
         "3.00e-07",
         "1 same bits, 1 within tolerance",
         "2.0 MiB",

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/session/study/paired_profiles.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "harness/analysis/profile/explained_change.hpp"
+#include "harness/analysis/profile/merged_profile.hpp"
+#include "harness/base/error.hpp"
+#include "harness/base/timestamp.hpp"
+#include "harness/session/host/raw_folder.hpp"
+#include "harness/session/profile/model_profile.hpp"
+#include "harness/session/profile/run_profiles.hpp"
+#include "harness/session/work/suite_models.hpp"
+
+namespace plumb::session {
+namespace {
+
+constexpr Seconds kTurn{3.0};  ///< of executions in one process
+constexpr Seconds kTimeout{120.0};
+
+/// One side's processes of one model, merged.
+class SideProfile {
+ public:
+  SideProfile(const PairedSide& side, const PlannedModel& planned, worker::ProfileRequest request)
+      : side_(side), planned_(planned), request_(std::move(request)) {}
+
+  void take(Seconds budget, const std::function<bool()>& keep_running) {
+    const RawFolder folder("");
+    request_.folder = folder.path();
+    request_.budget = budget;
+    results::NamedProfile more =
+        profile_model(side_.worker, request_, kTimeout, planned_, keep_running);
+    if (profile_) {
+      analysis::merge_profile(more, *profile_);
+    } else {
+      profile_ = std::move(more);
+    }
+  }
+  [[nodiscard]] bool is_complete() const {
+    return profile_ && analysis::count_samples(*profile_, {}) >= kPairedSamples;
+  }
+  /// Absent: nothing was taken.
+  [[nodiscard]] std::optional<results::StoredProfile> stored() const {
+    if (!profile_) {
+      return std::nullopt;
+    }
+    return results::StoredProfile{side_.run,
+                                  analysis::subject_of(planned_.instance),
+                                  current_time(),
+                                  results::join_blocks(*profile_)};
+  }
+
+ private:
+  const PairedSide& side_;
+  const PlannedModel& planned_;
+  worker::ProfileRequest request_;
+  std::optional<results::NamedProfile> profile_;
+};
+
+/// Takes both sides' samples of a model in turns.
+void take_turns(SideProfile& baseline,
+                SideProfile& candidate,
+                Seconds budget,
+                const std::function<bool()>& keep_running) {
+  const Seconds begin = steady_time();
+  const Seconds turn = std::min(kTurn, budget / 4.0);
+  for (bool baseline_first = true; keep_running(); baseline_first = !baseline_first) {
+    for (SideProfile* const side :
+         {baseline_first ? &baseline : &candidate, baseline_first ? &candidate : &baseline}) {
+      side->take(turn, keep_running);
+    }
+    if ((baseline.is_complete() && candidate.is_complete()) || steady_time() - begin >= budget) {
+      return;
+    }
+  }
+}
+
+}  // namespace
+
+PairedProfileSets profile_in_pairs(const SessionContext& context,
+                                   const suite::ResolvedSuite& suite,
+                                   std::span<const PlannedModel> models,
+                                   std::span<const ProfiledModel> wanted,
+                                   const PairedSide& baseline,
+                                   const PairedSide& candidate,
+                                   Seconds budget) {
+  const auto keep_running = [&] { return !context.stop.load(); };
+  const Seconds end = steady_time() + budget;
+  PairedProfileSets sets;
+  for (std::size_t i = 0; i < wanted.size() && keep_running(); ++i) {
+    const auto planned = std::find_if(models.begin(), models.end(), [&](const auto& each) {
+      return analysis::subject_of(each.instance) == wanted[i].subject;
+    });
+    if (planned == models.end()) {
+      continue;
+    }
+    const Seconds left = end - steady_time();
+    if (left <= Seconds(0.0)) {
+      sets.problems.push_back(
+          fmt::format("{} of {} changed models were not profiled: the time for it, {:.0f} s, ended",
+                      wanted.size() - i,
+                      wanted.size(),
+                      budget.count()));
+      break;
+    }
+    worker::ProfileRequest request;
+    request.model = make_execute_request(
+        context.models, suite.models[static_cast<std::size_t>(planned - models.begin())]);
+    request.model.modes = {{.mode = wanted[i].mode, .steps = {}}};
+    request.model.verify = false;
+    request.rate = kPassRate;
+    SideProfile before(baseline, *planned, request);
+    SideProfile after(candidate, *planned, request);
+    try {
+      take_turns(before, after, left / static_cast<double>(wanted.size() - i), keep_running);
+    } catch (const worker::WorkerDied& death) {
+      sets.problems.push_back(
+          fmt::format("profiling {}: {}", wanted[i].subject, death.outcome().reason));
+    } catch (const Error& error) {
+      sets.problems.push_back(fmt::format("profiling {}: {}", wanted[i].subject, error.what()));
+    }
+    for (const auto& [side, set] :
+         {std::pair(&before, &sets.baseline), std::pair(&after, &sets.candidate)}) {
+      if (std::optional<results::StoredProfile> stored = side->stored()) {
+        context.store.put_profile(*stored);
+        set->push_back(*std::move(stored));
+      }
+    }
+  }
+  return sets;
+}
+
+}  // namespace plumb::session

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "harness/results/profile/stored_profile.hpp"
+#include "harness/session/paired/paired_rounds.hpp"
+#include "harness/session/work/planned_model.hpp"
+#include "harness/session/work/session_context.hpp"
+#include "harness/suite/suite.hpp"
+
+namespace plumb::session {
+
+/// Samples that each side gets at most of a model.
+inline constexpr std::uint64_t kPairedSamples = 20'000;
+
+/// Model to profile on both sides, in one mode.
+struct ProfiledModel {
+  std::string subject;
+  results::ExecutionMode mode;
+};
+
+/// Profiles of both sides of a paired measurement, in order of the models.
+struct PairedProfileSets {
+  std::vector<results::StoredProfile> baseline;
+  std::vector<results::StoredProfile> candidate;
+  std::vector<std::string> problems;  ///< models that could not be profiled, and why
+};
+
+/// Profiles models on both sides in turns, in the order ABBA, each time in fresh processes: until
+/// each side has kPairedSamples of a model, or its part of the budget is spent. The profiles are
+/// stored with the runs of their sides. A model of which a worker is lost or refuses is a problem.
+[[nodiscard]] PairedProfileSets profile_in_pairs(const SessionContext& context,
+                                                 const suite::ResolvedSuite& suite,
+                                                 std::span<const PlannedModel> models,
+                                                 std::span<const ProfiledModel> wanted,
+                                                 const PairedSide& baseline,
+                                                 const PairedSide& candidate,
+                                                 Seconds budget);
+
+}  // namespace plumb::session

@@ -17,6 +17,12 @@
 
 namespace plumb::analysis {
 
+/// Picture of where inside a model's layers its time goes.
+struct FlameGraph {
+  std::string svg;   ///< empty: the run keeps no profile of the model
+  std::string mode;  ///< in which it was executed
+};
+
 /// Contents of a report on one model of a run.
 struct ModelReport {
   model::Graph graph;
@@ -24,7 +30,8 @@ struct ModelReport {
   ModelWhatIfs whatifs;
   ModelLimits limits = {};
   std::vector<WaterfallLevel> waterfall = {};
-  std::string trace = {};                  ///< newest document of `plumb trace`; empty: none
+  std::string trace = {};  ///< newest document of `plumb trace`; empty: none
+  FlameGraph flame_graph = {};
   std::vector<CoSchedule> schedules = {};  ///< of the partitions plain and fusion; none: not known
 };
 

@@ -12,6 +12,7 @@
 #include "harness/cli/command.hpp"
 #include "harness/cli/report_files.hpp"
 #include "harness/cli/what_if_measurement.hpp"
+#include "harness/serve/flame_graphs.hpp"
 #include "harness/serve/run_dashboard.hpp"
 #include "harness/session/stored/run_analysis.hpp"
 #include "harness/session/stored/stored_comparison.hpp"
@@ -102,7 +103,9 @@ void write_report(CommandContext& context, const AnalysisOptions& options) {
     refuse_criteria(options.run);
   } else {
     static_cast<void>(reporting::format_for(reporting::report_formats(), options.output));
-    write_reports(analyze(context, options), reporting::report_formats(), {options.output});
+    analysis::RunReport report = analyze(context, options);
+    serve::add_flame_graphs({*store::open_store(context.store_url()), context.models}, report);
+    write_reports(report, reporting::report_formats(), {options.output});
   }
 }
 

@@ -142,6 +142,10 @@ analysis::Json page_data(const analysis::RunReport& report) {
       entry["schedules"].push_back(analysis::schedule_json(model.graph, schedule));
     }
     entry["trace"] = model.trace.empty() ? analysis::Json() : analysis::Json::parse(model.trace);
+    entry["flame_graph"] =
+        model.flame_graph.svg.empty()
+            ? analysis::Json()
+            : analysis::Json{{"svg", model.flame_graph.svg}, {"mode", model.flame_graph.mode}};
     entry["whatifs"] = analysis::Json::array();
     for (const analysis::WhatIfResult& whatif : model.whatifs.whatifs) {
       entry["whatifs"].push_back(analysis::what_if_json(whatif));

@@ -32,6 +32,18 @@ TEST(HtmlReport, holds_the_run_as_json) {
   EXPECT_TRUE(cover[2]["free"]);
 }
 
+TEST(HtmlReport, holds_the_flame_graph_of_a_model_as_data) {
+  analysis::RunReport report = sample_report();
+  report.models[0].flame_graph = {"<svg><title>conv1</title></svg>", "fusion"};
+  const std::string page = written(report, ".html");
+  EXPECT_EQ(page.find("<title>conv1"), std::string::npos) << "no markup of the page";
+  const auto data = nlohmann::json::parse(data_of(page));
+  EXPECT_EQ(data["models"][0]["flame_graph"]["svg"], "<svg><title>conv1</title></svg>");
+  report.models[0].flame_graph = {};
+  EXPECT_EQ(nlohmann::json::parse(data_of(written(report, ".html")))["models"][0]["flame_graph"],
+            nullptr);
+}
+
 TEST(HtmlReport, has_the_address_of_the_commit) {
   analysis::RunReport report = sample_report();
   EXPECT_EQ(nlohmann::json::parse(data_of(written(report, ".html")))["commit_url"], "");

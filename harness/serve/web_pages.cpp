@@ -15,10 +15,12 @@
 #include "harness/base/error.hpp"
 #include "harness/serve/flame_graphs.hpp"
 #include "harness/serve/triage_request.hpp"
+#include "harness/session/profile/profiled_runs.hpp"
 #include "harness/session/stored/run_analysis.hpp"
 #include "harness/session/stored/stored_comparison.hpp"
 #include "harness/session/stored/stored_triage.hpp"
 #include "reporting/content/comparison/comparison_page.hpp"
+#include "reporting/content/profile/growth_page.hpp"
 #include "reporting/content/review/triage_page.hpp"
 #include "reporting/content/run/report.hpp"
 #include "reporting/content/store/hosts_page.hpp"
@@ -137,6 +139,15 @@ struct WebPages::Worker {
     });
   }
 
+  HttpReply functions() const {
+    constexpr std::chrono::days kMonth{30};
+    const auto growth = analysis::find_function_growth(
+        session::read_dated_profiles(*open(), current_time() - kMonth));
+    return make_page(200, [&](std::ostream& out) {
+      reporting::write_growth_page(growth, static_cast<int>(kMonth.count()), out);
+    });
+  }
+
   HttpReply page(const RequestTarget& target) {
     const auto& path = target.path;
     const std::shared_ptr<const MetricsSnapshot> now = newest();
@@ -160,6 +171,9 @@ struct WebPages::Worker {
       return make_page(200, [&](std::ostream& out) {
         reporting::write_hosts_page(*now->hosts, current_time(), out);
       });
+    }
+    if (path.size() == 1 && path[0] == "functions") {
+      return functions();
     }
     if (path.size() == 1 && path[0] == "triage") {
       return triage();

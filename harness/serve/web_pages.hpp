@@ -19,6 +19,7 @@ namespace plumb::serve {
 ///   /models/MODEL           a model as the newest runs have it
 ///   /compare?base=RUN&cand=RUN[&vary=FACT…]
 ///   /hosts                  hosts that measure, and the state of their controls
+///   /functions              functions that take more or less time than a month ago
 ///   /triage                 open changes by their likely cause
 ///
 /// They read the store. With a token, POST /triage enters decisions about changes, and nothing else

@@ -303,6 +303,7 @@ void write_overview_page(std::span<const results::RunRecord> runs,
                  Tone::kWarning);
   }
   page.link("hosts", "/hosts");
+  page.link("functions over time", "/functions");
   page.link("open changes", "/triage");
   page.link("metrics", "/metrics");
   add_models(page, suites);

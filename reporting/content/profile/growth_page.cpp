@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reporting/content/profile/growth_page.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "harness/analysis/profile/profile_summary.hpp"
+#include "reporting/content/store/store_pages.hpp"
+#include "reporting/document/quantity_text.hpp"
+#include "reporting/formats/html_page.hpp"
+
+namespace plumb::reporting {
+namespace {
+
+constexpr std::size_t kMaxModels = 100;
+constexpr std::size_t kMaxFunctions = 15;
+
+std::string signed_time(Seconds time) {
+  return fmt::format("{}{}", time < Seconds(0.0) ? "−" : "+", time_text(std::chrono::abs(time)));
+}
+
+/// Lists the functions that certainly changed, largest change first.
+std::vector<PageRow> function_rows(const analysis::ProfileDifference& difference) {
+  std::vector<PageRow> rows;
+  for (const analysis::FunctionChange& each : difference.functions) {
+    if (!each.is_certain() || rows.size() == kMaxFunctions) {
+      continue;
+    }
+    rows.push_back({code_cell(analysis::name_of(each.function)),
+                    text_cell(each.function.image),
+                    text_cell(each.step),
+                    number_cell(time_text(each.baseline)),
+                    number_cell(time_text(each.candidate)),
+                    number_cell(signed_time(each.change())),
+                    number_cell(fmt::format("{} to {}",
+                                            signed_time(Seconds(each.interval->low)),
+                                            signed_time(Seconds(each.interval->high))))});
+  }
+  return rows;
+}
+
+void add_model(const analysis::FunctionGrowth& growth, HtmlPage& page) {
+  page.subheading(fmt::format("{}, mode {}", growth.subject, growth.mode));
+  page.table(
+      {text_cell(""),
+       text_cell("run"),
+       text_cell("started"),
+       text_cell("stack"),
+       number_cell("execution")},
+      {{text_cell("first"),
+        link_cell(growth.first, run_address(growth.first)),
+        text_cell(to_text(growth.first_started)),
+        text_cell(growth.first_stack),
+        number_cell(growth.problem.empty() ? time_text(growth.difference.baseline) : "–")},
+       {text_cell("last"),
+        link_cell(growth.last, run_address(growth.last)),
+        text_cell(to_text(growth.last_started)),
+        text_cell(growth.last_stack),
+        number_cell(growth.problem.empty() ? time_text(growth.difference.candidate) : "–")}});
+  if (!growth.problem.empty()) {
+    page.paragraph(growth.problem + ".");
+    return;
+  }
+  const std::vector<PageRow> rows = function_rows(growth.difference);
+  if (rows.empty()) {
+    page.paragraph("No function certainly changed.");
+    return;
+  }
+  page.table({text_cell("function"),
+              text_cell("image"),
+              text_cell("most in step"),
+              number_cell("first"),
+              number_cell("last"),
+              number_cell("change"),
+              number_cell("95 %")},
+             rows);
+}
+
+}  // namespace
+
+void write_growth_page(std::span<const analysis::FunctionGrowth> models,
+                       int days,
+                       std::ostream& out) {
+  HtmlPage page("Functions over time");
+  page.link("all models and runs", "/");
+  page.paragraph(fmt::format(
+      "The first and the last profile of each model in {} days, on one system. Each is of one "
+      "process, so that a small change may be one of the process.",
+      days));
+  if (models.empty()) {
+    page.paragraph("No model was profiled twice in this time.");
+  }
+  for (std::size_t i = 0; i < std::min(models.size(), kMaxModels); ++i) {
+    add_model(models[i], page);
+  }
+  if (models.size() > kMaxModels) {
+    page.paragraph(fmt::format("and {} others", models.size() - kMaxModels));
+  }
+  page.write(out);
+}
+
+}  // namespace plumb::reporting

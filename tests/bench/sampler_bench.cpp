@@ -53,9 +53,9 @@ BlockTime run_block(double share, worker::StepMark& step) {
   const auto begin = Clock::now();
   for (int turn = 0; turn < kTurns; ++turn) {
     const auto start = Clock::now();
-    step = 0;
+    step.begin(0);
     hot_spot(static_cast<std::uint64_t>(share * kLinks));
-    step = 1;
+    step.begin(1);
     const auto end = Clock::now();
     rest(static_cast<std::uint64_t>((1.0 - share) * kLinks));
     time.hot += end - start;
@@ -70,12 +70,12 @@ bool is_in_hot_spot(std::uint64_t address) {
 }
 
 void measure_clock(results::SamplingClock clock, double rate, double share) {
-  worker::StepMark step{results::kNoStep};
+  worker::StepMark step;
   engine::SamplerOptions options;
   options.rate = rate;
   options.clocks = {clock};
   engine::AddressSampler sampler(options, step);
-  std::vector<results::AddressSample> samples;
+  results::SampledProfile profile;
   std::vector<Seconds> ratios;
   BlockTime sampled;
   run_block(share, step);
@@ -87,18 +87,18 @@ void measure_clock(results::SamplingClock clock, double rate, double share) {
     sampler.start();
     const BlockTime block = run_block(share, step);
     sampler.stop();
+    sampler.take(0, profile);
     sampled.hot += block.hot;
     sampled.whole += block.whole;
     if (pair % 2 == 0) {
       without = run_block(share, step).whole;
     }
-    sampler.take(0, samples);
     ratios.emplace_back(block.whole / without);
   }
   double by_address = 0.0;
   double by_step = 0.0;
   double all = 0.0;
-  for (const results::AddressSample& sample : samples) {
+  for (const results::AddressSample& sample : profile.samples) {
     if (sample.thread == 0) {
       all += 1.0;
       by_address += is_in_hot_spot(sample.address) ? 1.0 : 0.0;

@@ -28,13 +28,20 @@ enum class SamplingClock {
 /// Number of no step.
 inline constexpr std::uint32_t kNoStep = std::numeric_limits<std::uint32_t>::max();
 
+/// Number of no chain of calls.
+inline constexpr std::uint32_t kNoChain = std::numeric_limits<std::uint32_t>::max();
+
 /// Place of one thread at one time.
 struct AddressSample {
   std::uint64_t address = 0;  ///< of the next instruction
   std::uint32_t step = kNoStep;
-  std::uint32_t block = 0;   ///< of executions, see ProfiledBlock
-  std::uint32_t thread = 0;  ///< 0: the one that executes the steps
+  std::uint32_t block = 0;         ///< of executions, see ProfiledBlock
+  std::uint32_t thread = 0;        ///< 0: the one that executes the steps
+  std::uint32_t chain = kNoChain;  ///< of calls that led there
 };
+
+/// Addresses to which the calls of a sample return, that of the innermost call first.
+using CallChain = std::vector<std::uint64_t>;
 
 /// Part of a process's memory that holds code.
 struct CodeMapping {
@@ -72,6 +79,8 @@ struct SampledProfile {
   std::vector<ProfiledBlock> blocks;
   std::vector<CodeMapping> mappings;  ///< by address
   std::vector<AddressSample> samples;
+  std::vector<CallChain> chains;  ///< each once; empty: not asked for, or the clock has none
+  bool exact = false;             ///< addresses are those of the interrupted instructions
 };
 
 }  // namespace plumb::results

@@ -20,8 +20,8 @@
 #include "harness/results/measurement.hpp"
 #include "harness/results/outcome.hpp"
 #include "harness/worker/protocol/launch_mode.hpp"
-#include "harness/worker/protocol/profile_request.hpp"
 #include "harness/worker/protocol/reproducer.hpp"
+#include "harness/worker/protocol/step_mark.hpp"
 #include "harness/worker/protocol/trace_request.hpp"
 
 namespace plumb::worker {
@@ -108,9 +108,9 @@ class Program {
     return {};
   }
 
-  /// Executes a slot once, and stores the number of each step in `current` before the step begins.
+  /// Executes a slot once, and tells `current` the number of each step before the step begins.
   /// Steps run one after the other even where the program has them side by side. A program that has
-  /// no steps stores none.
+  /// no steps tells none.
   virtual void execute_marked(std::size_t slot, StepMark& current) {
     static_cast<void>(current);
     enqueue(slot);

@@ -94,6 +94,23 @@ void add_samples(const SampledProfile& profile, protocol::Profile& message) {
     message.add_sample_step(sample.step + 1);  // no step is 0: one byte
     message.add_sample_block(sample.block);
     message.add_sample_thread(sample.thread);
+    if (!profile.chains.empty()) {
+      message.add_sample_chain(sample.chain + 1);
+    }
+  }
+}
+
+void add_chains(const SampledProfile& profile, protocol::Profile& message) {
+  for (const results::CallChain& chain : profile.chains) {
+    message.add_chains()->mutable_address()->Add(chain.begin(), chain.end());
+  }
+}
+
+void read_chains(const protocol::Profile& message, SampledProfile& profile) {
+  check_size("chains", static_cast<std::size_t>(message.chains_size()), kMaxCallChains);
+  for (const protocol::Profile::Chain& chain : message.chains()) {
+    check_size("address", static_cast<std::size_t>(chain.address_size()), kMaxCallDepth);
+    profile.chains.emplace_back(chain.address().begin(), chain.address().end());
   }
 }
 
@@ -101,17 +118,21 @@ void read_samples(const protocol::Profile& message, SampledProfile& profile) {
   const int count = message.sample_address_size();
   check_size("sample_address", static_cast<std::size_t>(count), kMaxProfileSamples);
   if (message.sample_step_size() != count || message.sample_block_size() != count ||
-      message.sample_thread_size() != count) {
+      message.sample_thread_size() != count ||
+      message.sample_chain_size() != (profile.chains.empty() ? 0 : count)) {
     fail_field("sample_step", "not as long as the list of addresses");
   }
   for (int i = 0; i < count; ++i) {
-    const results::AddressSample sample{message.sample_address(i),
-                                        message.sample_step(i) - 1,
-                                        message.sample_block(i),
-                                        message.sample_thread(i)};
+    const results::AddressSample sample{
+        message.sample_address(i),
+        message.sample_step(i) - 1,
+        message.sample_block(i),
+        message.sample_thread(i),
+        profile.chains.empty() ? results::kNoChain : message.sample_chain(i) - 1};
     if ((sample.step != results::kNoStep && sample.step >= profile.steps.size()) ||
-        sample.block >= profile.blocks.size() || sample.thread >= profile.threads) {
-      fail_field("sample_step", "of a step, block or thread that the profile has not");
+        sample.block >= profile.blocks.size() || sample.thread >= profile.threads ||
+        (sample.chain != results::kNoChain && sample.chain >= profile.chains.size())) {
+      fail_field("sample_step", "of a step, block, thread or chain that the profile has not");
     }
     profile.samples.push_back(sample);
   }
@@ -128,6 +149,7 @@ protocol::ProfileRequest to_protocol(const ProfileRequest& request) {
   if (request.clock) {
     message.set_clock(std::string(results::to_text(*request.clock)));
   }
+  message.set_chains(request.chains);
   return message;
 }
 
@@ -147,6 +169,7 @@ ProfileRequest from_protocol(const protocol::ProfileRequest& message) {
   if (message.has_clock()) {
     request.clock = read_clock(message.clock());
   }
+  request.chains = message.chains();
   return request;
 }
 
@@ -162,7 +185,9 @@ protocol::Profile to_protocol(const Profile& profile) {
   add_steps(samples, message);
   add_blocks(samples, message);
   add_mappings(samples, message);
+  add_chains(samples, message);
   add_samples(samples, message);
+  message.set_exact(samples.exact);
   for (const std::string& file : profile.code_files) {
     message.add_code_files(file);
   }
@@ -182,7 +207,9 @@ Profile from_protocol(const protocol::Profile& message) {
   read_steps(message, samples);
   read_blocks(message, samples);
   read_mappings(message, samples);
+  read_chains(message, samples);
   read_samples(message, samples);
+  samples.exact = message.exact();
   check_size("code_files", static_cast<std::size_t>(message.code_files_size()), kMaxCodeFiles);
   for (const std::string& file : message.code_files()) {
     if (!is_plain_file_name(file)) {

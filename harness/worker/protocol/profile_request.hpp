@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -15,9 +14,6 @@
 
 namespace plumb::worker {
 
-/// Number of the step that a program executes, or results::kNoStep. A sampler reads it.
-using StepMark = std::atomic<std::uint32_t>;
-
 /// Request to execute one model in one mode while a profiler samples it.
 struct ProfileRequest {
   ExecuteRequest model;          ///< with exactly one mode
@@ -25,6 +21,7 @@ struct ProfileRequest {
   double rate = 1000.0;          ///< samples a second of each thread
   Seconds budget{10.0};          ///< of all executions, half of them without samples
   std::optional<results::SamplingClock> clock;  ///< absent: the best that the machine has
+  bool chains = false;                          ///< samples have chains of calls
 };
 
 /// Samples of a model's executions.
@@ -42,6 +39,8 @@ inline constexpr std::size_t kMaxProfileSteps = 100'000;
 inline constexpr std::size_t kMaxProfileBlocks = 100'000;
 inline constexpr std::size_t kMaxCodeMappings = 10'000;
 inline constexpr std::size_t kMaxCodeFiles = 16;
+inline constexpr std::size_t kMaxCallChains = 200'000;
+inline constexpr std::size_t kMaxCallDepth = 32;
 inline constexpr std::size_t kMaxProfileTextBytes = 4096;  ///< of a path, a variant or a reason
 
 }  // namespace plumb::worker

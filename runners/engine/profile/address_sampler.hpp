@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <atomic>
-#include <csignal>
+#include <sys/types.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -10,60 +10,40 @@
 #include <vector>
 
 #include "harness/results/profile/sampled_profile.hpp"
-#include "harness/worker/protocol/backend.hpp"
+#include "harness/worker/protocol/step_mark.hpp"
+#include "runners/engine/profile/sample_source.hpp"
 
 namespace plumb::engine {
 
-/// Options of an AddressSampler.
-struct SamplerOptions {
-  double rate = 1000.0;  ///< samples a second of each thread
-  /// Clocks to try, best first.
-  std::vector<results::SamplingClock> clocks{results::SamplingClock::kCycles,
-                                             results::SamplingClock::kCpuClock,
-                                             results::SamplingClock::kTimer};
-  std::uint64_t seed = 1;            ///< of the periods, which are drawn within ±25 %
-  std::size_t capacity = 1U << 17U;  ///< samples of a thread that wait to be taken
-};
-
 /// Sampler of where the threads of this process are, with the step that is executed then.
 ///
-/// A signal (SIGPROF) interrupts each thread, and its handler writes the sample into the thread's
-/// ring. Threads that start later are not sampled. There is at most one sampler at a time.
+/// Threads that start later are not sampled. There is at most one sampler at a time.
 class AddressSampler {
  public:
-  /// Attaches to all threads of the process, and reads `step` at each sample. The calling thread
-  /// becomes thread 0. Throws Error{kEnvironment} with the reason of each clock if there is none.
-  AddressSampler(const SamplerOptions& options, const worker::StepMark& step);
-  ~AddressSampler();
-  AddressSampler(const AddressSampler&) = delete;
-  AddressSampler& operator=(const AddressSampler&) = delete;
-  AddressSampler(AddressSampler&&) = delete;
-  AddressSampler& operator=(AddressSampler&&) = delete;
+  /// Attaches to all threads of the process, by the first clock that the machine has. The calling
+  /// thread becomes thread 0, and executes the steps. Throws Error{kEnvironment} with the reason of
+  /// each clock if there is none.
+  AddressSampler(const SamplerOptions& options, worker::StepMark& step);
 
-  void start();
-  void stop();
-  /// Appends the samples since the last call, as samples of a block.
-  void take(std::uint32_t block, std::vector<results::AddressSample>& samples);
+  void start() { source_->start(); }
+  void stop() { source_->stop(); }
+  /// Appends the samples between the last start and its stop to those of a profile, as samples of
+  /// a block.
+  void take(std::uint32_t block, results::SampledProfile& profile) {
+    source_->take(block, profile);
+  }
 
   [[nodiscard]] results::SamplingClock clock() const { return clock_; }
   /// Returns why better clocks were refused. Empty: none was.
   [[nodiscard]] const std::string& refused() const { return refused_; }
   [[nodiscard]] std::size_t threads() const { return threads_.size(); }
-  [[nodiscard]] std::uint64_t lost() const;
+  [[nodiscard]] std::uint64_t lost() const { return source_->lost(); }
 
  private:
-  struct Thread;
-
-  static void on_signal(int number, siginfo_t* signal, void* context);
-  void add_sample(const siginfo_t& signal, std::uint64_t address) noexcept;
-  void attach(const SamplerOptions& options);
-
-  const worker::StepMark& step_;
-  double period_;
+  std::vector<pid_t> threads_;
   results::SamplingClock clock_ = results::SamplingClock::kTimer;
   std::string refused_;
-  std::vector<std::unique_ptr<Thread>> threads_;
-  std::atomic<bool> running_{false};
+  std::unique_ptr<SampleSource> source_;
 };
 
 }  // namespace plumb::engine

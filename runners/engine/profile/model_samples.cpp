@@ -44,13 +44,19 @@ std::vector<results::ProfiledStep> describe_steps(const ReadyModel& ready) {
 /// Program that is executed in blocks.
 class BlockRunner {
  public:
-  BlockRunner(worker::Program& program, worker::StepMark& step, const measure::Clock& clock)
+  /// Reads the number of steps only to keep the times of a block's steps within their limit.
+  BlockRunner(worker::Program& program,
+              std::size_t steps,
+              worker::StepMark& step,
+              const measure::Clock& clock)
       : program_(program), step_(step), clock_(clock) {
     const Seconds warm_up = run(1);
     const Seconds once = std::min(warm_up, run(1));
-    executions_ = once > Seconds(0.0)
-                      ? static_cast<std::uint32_t>(std::clamp(std::ceil(kBlock / once), 1.0, 1e6))
-                      : 1;
+    const auto most =
+        static_cast<double>((worker::StepMark::kMaxStarts - 2) / std::max<std::size_t>(1, steps));
+    executions_ = once > Seconds(0.0) ? static_cast<std::uint32_t>(std::clamp(
+                                            std::ceil(kBlock / once), 1.0, std::max(1.0, most)))
+                                      : 1;
   }
 
   [[nodiscard]] std::uint32_t executions() const { return executions_; }
@@ -63,7 +69,7 @@ class BlockRunner {
       program_.execute_marked(0, step_);
     }
     const Seconds time = clock_() - begin;
-    step_ = results::kNoStep;
+    step_.begin(results::kNoStep);
     return time;
   }
 
@@ -93,7 +99,7 @@ void take_samples(BlockRunner& runner,
     if (sampled_first) {
       block.unsampled = runner.run_block();
     }
-    sampler.take(number, profile.samples);
+    sampler.take(number, profile);
     profile.blocks.push_back(block);
     spent += block.sampled + block.unsampled;
     sampled += block.sampled;
@@ -147,14 +153,15 @@ worker::Profile sample_model(worker::Backend& backend,
   worker::Profile profile;
   results::SampledProfile& samples = profile.samples;
   samples.steps = describe_steps(ready);
-  worker::StepMark step{results::kNoStep};
-  BlockRunner runner(*ready.prepared.program, step, clock);
+  worker::StepMark step;
+  BlockRunner runner(*ready.prepared.program, samples.steps.size(), step, clock);
   SamplerOptions options;
   options.rate = request.rate;
   options.seed = request.model.seed;
   if (request.clock) {
     options.clocks = {*request.clock};
   }
+  options.depth = request.chains ? worker::kMaxCallDepth : 0;
   AddressSampler sampler(options, step);
   samples.asked_rate = request.rate;
   samples.clock = sampler.clock();

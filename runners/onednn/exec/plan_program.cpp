@@ -309,7 +309,7 @@ void PlanProgram::execute_marked(std::size_t slot, worker::StepMark& current) {
   const std::optional<OpenmpThreads> threads = threads_of_step();
   Slot& bound = *slots_[slot];
   for (const std::size_t step : sequence_) {
-    current.store(static_cast<std::uint32_t>(step), std::memory_order_relaxed);
+    current.begin(static_cast<std::uint32_t>(step));
     run(bound, bound.steps[step]);
   }
   synchronize();

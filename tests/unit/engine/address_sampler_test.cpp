@@ -43,10 +43,15 @@ void spin(Seconds time) {
   }
 }
 
+/// Computes until some time after `begin`.
+void spin_until(std::chrono::steady_clock::time_point begin, Seconds after) {
+  spin(after - Seconds(std::chrono::steady_clock::now() - begin));
+}
+
 std::vector<results::AddressSample> taken(AddressSampler& sampler) {
-  std::vector<results::AddressSample> samples;
-  sampler.take(7, samples);
-  return samples;
+  results::SampledProfile profile;
+  sampler.take(7, profile);
+  return profile.samples;
 }
 
 SamplerOptions with(SamplingClock clock) {
@@ -66,15 +71,15 @@ class AddressSamplerClock : public testing::TestWithParam<SamplingClock> {
     }
   }
 
-  worker::StepMark step{results::kNoStep};
+  worker::StepMark step;
   std::optional<AddressSampler> sampler;
 };
 
 TEST_P(AddressSamplerClock, samples_lie_in_code_and_have_the_current_step) {
+  step.begin(3);
   sampler->start();
-  step = 3;
   spin(Seconds(0.15));
-  step = 5;
+  step.begin(5);
   spin(Seconds(0.15));
   sampler->stop();
   const std::vector<results::AddressSample> samples = taken(*sampler);
@@ -153,6 +158,40 @@ TEST_P(AddressSamplerClock, other_threads_are_sampled_while_they_run) {
       5);
 }
 
+TEST_P(AddressSamplerClock, does_not_lock_onto_a_program_with_the_period_of_the_samples) {
+  constexpr Seconds kPeriod{1e-3};  // of the program, and of the samples in the mean
+  constexpr double kFirst = 0.3;    // share of the first step
+  constexpr std::size_t kEnough = 10;
+  std::size_t blocks = 0;
+  std::size_t of_one_step = 0;
+  for (int block = 0; block < 24; ++block) {
+    sampler->start();
+    const auto begin = std::chrono::steady_clock::now();
+    for (int turn = 0; turn < 20; ++turn) {
+      step.begin(0);
+      spin_until(begin, (turn + kFirst) * kPeriod);
+      step.begin(1);
+      spin_until(begin, (turn + 1) * kPeriod);
+    }
+    sampler->stop();
+    std::size_t of_first = 0;
+    std::size_t all = 0;
+    for (const results::AddressSample& sample : taken(*sampler)) {
+      of_first += sample.thread == 0 && sample.step == 0 ? 1 : 0;
+      all += sample.thread == 0 ? 1 : 0;
+    }
+    if (all >= kEnough) {
+      ++blocks;
+      of_one_step += of_first == 0 || of_first == all ? 1 : 0;
+    }
+  }
+  if (blocks < 6) {
+    GTEST_SKIP() << "the machine is too busy for samples";
+  }
+  // Of ten independent samples, all are of one step in 3 % of the blocks.
+  EXPECT_LE(of_one_step, blocks / 3) << "of " << blocks;
+}
+
 /// Names a test by its clock, without what names of tests may not have.
 std::string test_name(const testing::TestParamInfo<SamplingClock>& clock) {
   std::string name(results::to_text(clock.param));
@@ -167,8 +206,72 @@ INSTANTIATE_TEST_SUITE_P(Clocks,
                                          SamplingClock::kTimer),
                          test_name);
 
+/// Calls itself with frame pointers, and computes once its stack is deep.
+[[gnu::noinline, gnu::optimize("no-omit-frame-pointer", "no-optimize-sibling-calls")]] void
+spin_deep(int depth, std::uint64_t links) {
+  if (depth > 0) {
+    spin_deep(depth - 1, links);
+  }
+  for (std::uint64_t value = depth == 0 ? links : 0; value > 0; --value) {
+    asm volatile("" : "+r"(value));
+  }
+}
+
+TEST(AddressSampler, chains_of_calls_are_bounded_and_each_is_kept_once) {
+  worker::StepMark step;
+  SamplerOptions options = with(SamplingClock::kCpuClock);
+  options.depth = 8;
+  std::optional<AddressSampler> sampler;
+  try {
+    sampler.emplace(options, step);
+  } catch (const Error& error) {
+    GTEST_SKIP() << error.what();
+  }
+  results::SampledProfile profile;
+  sampler->start();
+  spin_deep(40, 300'000'000);
+  sampler->stop();
+  sampler->take(0, profile);
+  ASSERT_GT(profile.samples.size(), 5U);
+  ASSERT_FALSE(profile.chains.empty());
+  std::size_t deepest = 0;
+  for (const results::CallChain& chain : profile.chains) {
+    deepest = std::max(deepest, chain.size());
+  }
+  EXPECT_EQ(deepest, 8U);
+  for (const results::AddressSample& sample : profile.samples) {
+    EXPECT_TRUE(sample.chain == results::kNoChain || sample.chain < profile.chains.size());
+  }
+  std::vector<results::CallChain> sorted = profile.chains;
+  std::sort(sorted.begin(), sorted.end());
+  EXPECT_EQ(std::adjacent_find(sorted.begin(), sorted.end()), sorted.end());
+}
+
+TEST(StepMark, keeps_the_times_of_steps_until_there_are_too_many) {
+  worker::StepMark step;
+  step.begin(4);
+  EXPECT_TRUE(step.starts().empty());
+  int visits = 0;
+  step.keep_starts(worker::StepMark::Clock::duration::zero(), [&] { ++visits; });
+  for (std::uint32_t i = 0; i < worker::StepMark::kMaxStarts; ++i) {
+    step.begin(i % 2);
+  }
+  step.end_starts();
+  step.begin(7);
+  EXPECT_EQ(step.current(), 7U);
+  ASSERT_EQ(step.starts().size(), worker::StepMark::kMaxStarts);
+  EXPECT_EQ(step.starts()[0].step, 4U);
+  EXPECT_EQ(step.starts()[1].step, 0U);
+  EXPECT_EQ(step.starts()[2].step, 1U);
+  EXPECT_EQ(step.starts().back().step, results::kNoStep);
+  EXPECT_TRUE(std::is_sorted(step.starts().begin(),
+                             step.starts().end(),
+                             [](const auto& a, const auto& b) { return a.time < b.time; }));
+  EXPECT_GT(visits, 0);
+}
+
 TEST(AddressSampler, takes_the_next_clock_and_says_why) {
-  const worker::StepMark step{0};
+  worker::StepMark step;
   const auto open = [&](std::vector<SamplingClock> clocks) {
     SamplerOptions options;
     options.clocks = std::move(clocks);
@@ -183,7 +286,7 @@ TEST(AddressSampler, takes_the_next_clock_and_says_why) {
 }
 
 TEST(AddressSampler, a_clock_that_is_refused_is_an_error_with_the_reason) {
-  const worker::StepMark step{0};
+  worker::StepMark step;
   SamplerOptions options;
   options.clocks = {};
   try {

@@ -112,9 +112,9 @@ TEST(ModelPlan, marks_each_step_and_computes_the_same) {
   ASSERT_TRUE(ready.outcome.ok()) << ready.outcome.reason;
   worker::Program& program = *ready.prepared.program;
   const std::vector<model::Tensor> before = program.outputs(0);
-  worker::StepMark step{results::kNoStep};
+  worker::StepMark step;
   program.execute_marked(0, step);
-  EXPECT_EQ(step, ready.prepared.steps.size() - 1);
+  EXPECT_EQ(step.current(), ready.prepared.steps.size() - 1);
   const std::vector<model::Tensor> after = program.outputs(0);
   ASSERT_EQ(after.size(), before.size());
   EXPECT_EQ(after[0].data, before[0].data);

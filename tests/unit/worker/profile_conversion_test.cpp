@@ -17,6 +17,7 @@ ProfileRequest sample_request() {
   request.rate = 500.0;
   request.budget = Seconds(3.0);
   request.clock = results::SamplingClock::kTimer;
+  request.chains = true;
   return request;
 }
 
@@ -38,7 +39,10 @@ Profile sample_profile() {
   samples.steps = {{{1, 2}, "v1:conv", "default", false}, {{}, "", "", true}};
   samples.blocks = {{5, Seconds(0.05), Seconds(0.04)}};
   samples.mappings = {{0x1000, 0x2000, 0x10, "/lib/a.so", "beef"}, {0x3000, 0x4000, 0, "", ""}};
-  samples.samples = {{0x1234, 1, 0, 1}, {0xffff'ffff'ffff'ffff, results::kNoStep, 0, 0}};
+  samples.samples = {{0x1234, 1, 0, 1, 1},
+                     {0xffff'ffff'ffff'ffff, results::kNoStep, 0, 0, results::kNoChain}};
+  samples.chains = {{0x1100}, {0x1200, 0x1300}};
+  samples.exact = true;
   profile.code_files = {"code-0.dump"};
   return profile;
 }
@@ -56,6 +60,7 @@ TEST(ProfileConversion, requests_survive_the_wire) {
   EXPECT_EQ(copy.rate, 500.0);
   EXPECT_EQ(copy.budget, Seconds(3.0));
   EXPECT_EQ(copy.clock, results::SamplingClock::kTimer);
+  EXPECT_TRUE(copy.chains);
   ProfileRequest any = sample_request();
   any.clock.reset();
   EXPECT_FALSE(over_the_wire(any).clock);
@@ -99,7 +104,11 @@ TEST(ProfileConversion, profiles_survive_the_wire) {
   EXPECT_EQ(samples.samples[0].address, 0x1234U);
   EXPECT_EQ(samples.samples[0].step, 1U);
   EXPECT_EQ(samples.samples[0].thread, 1U);
+  EXPECT_EQ(samples.samples[0].chain, 1U);
   EXPECT_EQ(samples.samples[1].step, results::kNoStep);
+  EXPECT_EQ(samples.samples[1].chain, results::kNoChain);
+  EXPECT_EQ(samples.chains, (std::vector<results::CallChain>{{0x1100}, {0x1200, 0x1300}}));
+  EXPECT_TRUE(samples.exact);
   EXPECT_EQ(copy.code_files, (std::vector<std::string>{"code-0.dump"}));
 }
 
@@ -112,6 +121,8 @@ TEST(ProfileConversion, a_profile_whose_parts_do_not_fit_is_refused) {
   refused([](auto& profile) { profile.samples.samples[0].step = 2; });
   refused([](auto& profile) { profile.samples.samples[0].block = 1; });
   refused([](auto& profile) { profile.samples.samples[0].thread = 2; });
+  refused([](auto& profile) { profile.samples.samples[0].chain = 2; });
+  refused([](auto& profile) { profile.samples.chains[0].resize(kMaxCallDepth + 1); });
   refused([](auto& profile) { profile.samples.blocks[0].executions = 0; });
   refused([](auto& profile) { profile.samples.mappings[1].begin = 0x1800; });
   refused([](auto& profile) { profile.samples.mappings[0].end = 0x1000; });

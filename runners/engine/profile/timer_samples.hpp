@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <sys/types.h>
+
+#include <memory>
+#include <vector>
+
+#include "harness/worker/protocol/step_mark.hpp"
+#include "runners/engine/profile/sample_source.hpp"
+
+namespace plumb::engine {
+
+/// Opens a source of samples that a timer's signal (SIGPROF) takes on each of the threads.
+///
+/// The handler writes address and step into the thread's ring, and draws the next period. There is
+/// at most one such source at a time. Throws Error{kEnvironment} with the system's reason.
+[[nodiscard]] std::unique_ptr<SampleSource> open_timer_samples(const std::vector<pid_t>& threads,
+                                                               const SamplerOptions& options,
+                                                               const worker::StepMark& step);
+
+}  // namespace plumb::engine

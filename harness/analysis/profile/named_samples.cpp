@@ -2,41 +2,76 @@
 #include "harness/analysis/profile/named_samples.hpp"
 
 #include <algorithm>
-#include <tuple>
+#include <cstdint>
+#include <unordered_map>
 #include <utility>
+#include <vector>
 
 namespace plumb::analysis {
 namespace {
 
-/// Place of a sample in the table of steps, functions and blocks.
-struct Place {
-  std::uint32_t step = 0;
-  std::uint32_t function = 0;
-  std::uint32_t block = 0;
+/// Cells of the samples, in the order of their steps and functions.
+class CellTable {
+ public:
+  void add(std::uint32_t step, std::uint32_t function, std::uint32_t block) {
+    const auto [place, added] =
+        numbers_.try_emplace((std::uint64_t{step} << 32U) | function, cells_.size());
+    if (added) {
+      cells_.push_back({step, function, {}});
+    }
+    std::vector<Count>& counts = cells_[place->second].counts;
+    if (counts.empty() || counts.back().block != block) {
+      counts.push_back({block, 0});
+    }
+    ++counts.back().samples;
+  }
 
-  auto operator<=>(const Place&) const = default;
+  [[nodiscard]] std::vector<results::ProfileCell> take() && {
+    for (results::ProfileCell& cell : cells_) {
+      merge_blocks(cell.counts);
+    }
+    std::sort(cells_.begin(), cells_.end(), [](const auto& left, const auto& right) {
+      return std::pair(left.step, left.function) < std::pair(right.step, right.function);
+    });
+    return std::move(cells_);
+  }
+
+ private:
+  using Count = results::ProfileCell::Count;
+
+  /// Sorts counts by block, with one for each.
+  static void merge_blocks(std::vector<Count>& counts) {
+    const auto before = [](const Count& left, const Count& right) {
+      return left.block < right.block;
+    };
+    if (std::is_sorted(counts.begin(), counts.end(), before)) {
+      return;  // as workers send them
+    }
+    std::sort(counts.begin(), counts.end(), before);
+    std::vector<Count> merged;
+    for (const Count& count : counts) {
+      if (merged.empty() || merged.back().block != count.block) {
+        merged.push_back(count);
+      } else {
+        merged.back().samples += count.samples;
+      }
+    }
+    counts = std::move(merged);
+  }
+
+  std::unordered_map<std::uint64_t, std::size_t> numbers_;
+  std::vector<results::ProfileCell> cells_;
 };
 
-std::vector<Place> find_places(const results::SampledProfile& samples,
-                               const results::CodeNames& names) {
-  std::vector<Place> places;
-  places.reserve(samples.samples.size());
+std::vector<results::ProfileCell> count_samples(const results::SampledProfile& samples,
+                                                const results::CodeNames& names) {
+  const std::unordered_map<std::uint64_t, std::uint32_t> functions(names.addresses.begin(),
+                                                                   names.addresses.end());
+  CellTable cells;
   for (const results::AddressSample& sample : samples.samples) {
-    places.push_back({sample.step, names.function_at(sample.address), sample.block});
+    cells.add(sample.step, functions.at(sample.address), sample.block);
   }
-  std::sort(places.begin(), places.end());
-  return places;
-}
-
-void add(const Place& place, std::vector<results::ProfileCell>& cells) {
-  if (cells.empty() || cells.back().step != place.step || cells.back().function != place.function) {
-    cells.push_back({place.step, place.function, {}});
-  }
-  std::vector<results::ProfileCell::Count>& counts = cells.back().counts;
-  if (counts.empty() || counts.back().block != place.block) {
-    counts.push_back({place.block, 0});
-  }
-  ++counts.back().samples;
+  return std::move(cells).take();
 }
 
 }  // namespace
@@ -53,9 +88,7 @@ results::NamedProfile name_samples(const results::SampledProfile& samples,
   profile.steps = samples.steps;
   profile.step_names.resize(samples.steps.size());
   profile.blocks = samples.blocks;
-  for (const Place& place : find_places(samples, names)) {
-    add(place, profile.cells);
-  }
+  profile.cells = count_samples(samples, names);
   profile.functions = std::move(names.functions);
   profile.problems = std::move(names.problems);
   return profile;

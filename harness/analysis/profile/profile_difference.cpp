@@ -64,21 +64,51 @@ SharedRows find_rows(const results::NamedProfile& profile, Functions& functions,
   return rows;
 }
 
+std::vector<double> subtract(const std::vector<double>& left, const std::vector<double>& right) {
+  std::vector<double> result(left.size());
+  std::transform(left.begin(), left.end(), right.begin(), result.begin(), std::minus<>());
+  return result;
+}
+
 /// Returns the seconds of each row in an execution, and of the execution as the last one.
-std::vector<double> row_seconds(const GroupedSamples& samples,
-                                const std::vector<std::uint32_t>& weights) {
-  std::vector<double> seconds = samples.shares(weights);
-  const double execution = samples.execution_seconds(weights);
-  for (double& each : seconds) {
-    each *= execution;
+std::vector<double> row_seconds(const GroupedSamples& samples) {
+  const auto whole = static_cast<double>(samples.samples());
+  const double execution = samples.execution_seconds();
+  std::vector<double> seconds;
+  for (std::size_t row = 0; row < samples.rows(); ++row) {
+    const auto part = static_cast<double>(samples.samples(row));
+    seconds.push_back(whole > 0.0 ? part / whole * execution : 0.0);
   }
   seconds.push_back(execution);
   return seconds;
 }
 
-std::vector<double> row_seconds(const GroupedSamples& samples) {
-  return row_seconds(samples, std::vector<std::uint32_t>(samples.groups(), 1));
-}
+/// Rounds of a bootstrap over one profile's groups.
+struct DrawnProfile {
+  explicit DrawnProfile(const GroupedSamples& of)
+      : samples(of), drawn(of.groups(), kBootstrapRounds) {}
+
+  /// Computes what all rows share, once every round is drawn.
+  void finish() {
+    of_all = samples.samples(drawn);
+    execution = samples.execution_seconds(drawn);
+  }
+  /// Returns the seconds of a row in each round; after the last row, those of the execution.
+  [[nodiscard]] std::vector<double> seconds(std::size_t row) const {
+    if (row == samples.rows()) {
+      return execution;
+    }
+    std::vector<double> seconds = samples.shares(row, drawn, of_all);
+    std::transform(
+        seconds.begin(), seconds.end(), execution.begin(), seconds.begin(), std::multiplies<>());
+    return seconds;
+  }
+
+  const GroupedSamples& samples;
+  DrawnGroups drawn;
+  std::vector<double> of_all;
+  std::vector<double> execution;
+};
 
 /// Returns the interval of each row's change. None: too few blocks.
 std::vector<NumberInterval> compute_intervals(const GroupedSamples& baseline,
@@ -90,27 +120,20 @@ std::vector<NumberInterval> compute_intervals(const GroupedSamples& baseline,
     return {};
   }
   std::mt19937_64 random(seed);
-  std::vector<std::vector<double>> values(changes.size());
+  DrawnProfile before(baseline);
+  DrawnProfile after(candidate);
   for (std::size_t round = 0; round < kBootstrapRounds; ++round) {
-    const std::vector<double> before =
-        row_seconds(baseline, draw_groups(baseline.groups(), random));
-    const std::vector<double> after =
-        row_seconds(candidate, draw_groups(candidate.groups(), random));
-    for (std::size_t row = 0; row < changes.size(); ++row) {
-      values[row].push_back(after[row] - before[row]);
-    }
+    before.drawn.draw(round, random);
+    after.drawn.draw(round, random);
   }
+  before.finish();
+  after.finish();
   std::vector<NumberInterval> intervals;
   for (std::size_t row = 0; row < changes.size(); ++row) {
-    intervals.push_back(bootstrap_interval(changes[row], values[row], groups));
+    std::vector<double> values = subtract(after.seconds(row), before.seconds(row));
+    intervals.push_back(bootstrap_interval(changes[row], values, groups));
   }
   return intervals;
-}
-
-std::vector<double> subtract(const std::vector<double>& left, const std::vector<double>& right) {
-  std::vector<double> result(left.size());
-  std::transform(left.begin(), left.end(), right.begin(), result.begin(), std::minus<>());
-  return result;
 }
 
 /// Names for each function the step that changed most in its direction.

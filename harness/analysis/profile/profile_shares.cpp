@@ -14,12 +14,20 @@ namespace {
 constexpr double kLowTail = 0.025;
 constexpr double kNormalQuantile = 1.959963984540054;  // of 1 - kLowTail
 
-/// Returns a quantile of sorted numbers, between neighbours in proportion.
-double quantile(const std::vector<double>& sorted, double probability) {
-  const double place = probability * static_cast<double>(sorted.size() - 1);
-  const auto below = static_cast<std::size_t>(place);
-  const std::size_t above = std::min(below + 1, sorted.size() - 1);
-  return sorted[below] + (place - static_cast<double>(below)) * (sorted[above] - sorted[below]);
+/// Returns a quantile of numbers, between neighbours in proportion. Reorders them.
+double quantile(std::vector<double>& numbers, double probability) {
+  const double place = probability * static_cast<double>(numbers.size() - 1);
+  const auto below = numbers.begin() + static_cast<std::ptrdiff_t>(place);
+  std::nth_element(numbers.begin(), below, numbers.end());
+  const auto above = std::min_element(below + 1, numbers.end());
+  return above == numbers.end() ? *below : *below + (place - std::floor(place)) * (*above - *below);
+}
+
+/// Adds a product with each of a group's numbers to the sums of the rounds.
+void add_product(double factor, std::span<const double> numbers, std::vector<double>& sums) {
+  for (std::size_t round = 0; round < sums.size(); ++round) {
+    sums[round] += factor * numbers[round];
+  }
 }
 
 /// Returns Wilson's interval of a share of independent samples (Brown, Cai and DasGupta,
@@ -70,6 +78,15 @@ CellRows rows_of_functions(const results::NamedProfile& profile) {
   return rows;
 }
 
+DrawnGroups::DrawnGroups(std::size_t groups, std::size_t rounds)
+    : groups_(groups), rounds_(rounds), numbers_(groups * rounds) {}
+
+void DrawnGroups::draw(std::size_t round, std::mt19937_64& random) {
+  for (std::size_t i = 0; i < groups_; ++i) {
+    numbers_[(random() % groups_) * rounds_ + round] += 1.0;
+  }
+}
+
 GroupedSamples::GroupedSamples(const results::NamedProfile& profile,
                                const CellRows& row_of_cell,
                                std::size_t rows)
@@ -116,45 +133,50 @@ std::uint64_t GroupedSamples::samples() const {
   return std::accumulate(totals_.begin(), totals_.end(), std::uint64_t{0});
 }
 
-double GroupedSamples::execution_seconds(const std::vector<std::uint32_t>& weights) const {
-  double seconds = 0.0;
-  double executions = 0.0;
-  for (std::size_t group = 0; group < groups(); ++group) {
-    seconds += weights[group] * seconds_[group];
-    executions += weights[group] * executions_[group];
-  }
-  return executions > 0.0 ? seconds / executions : 0.0;
+double GroupedSamples::execution_seconds() const {
+  const double executions = std::accumulate(executions_.begin(), executions_.end(), 0.0);
+  return executions > 0.0 ? std::accumulate(seconds_.begin(), seconds_.end(), 0.0) / executions
+                          : 0.0;
 }
 
-std::vector<double> GroupedSamples::shares(const std::vector<std::uint32_t>& weights) const {
-  double whole = 0.0;
+std::vector<double> GroupedSamples::execution_seconds(const DrawnGroups& drawn) const {
+  std::vector<double> seconds(drawn.rounds());
+  std::vector<double> executions(drawn.rounds());
   for (std::size_t group = 0; group < groups(); ++group) {
-    whole += weights[group] * static_cast<double>(totals_[group]);
+    add_product(seconds_[group], drawn.of_group(group), seconds);
+    add_product(executions_[group], drawn.of_group(group), executions);
   }
-  std::vector<double> shares(rows());
-  for (std::size_t row = 0; row < rows() && whole > 0.0; ++row) {
-    std::uint64_t part = 0;
-    for (std::size_t i = begins_[row]; i < begins_[row + 1]; ++i) {
-      part += std::uint64_t{weights[counts_[i].group]} * counts_[i].samples;
-    }
-    shares[row] = static_cast<double>(part) / whole;
+  for (std::size_t round = 0; round < drawn.rounds(); ++round) {
+    seconds[round] = executions[round] > 0.0 ? seconds[round] / executions[round] : 0.0;
+  }
+  return seconds;
+}
+
+std::vector<double> GroupedSamples::samples(const DrawnGroups& drawn) const {
+  std::vector<double> sums(drawn.rounds());
+  for (std::size_t group = 0; group < groups(); ++group) {
+    add_product(static_cast<double>(totals_[group]), drawn.of_group(group), sums);
+  }
+  return sums;
+}
+
+std::vector<double> GroupedSamples::shares(std::size_t row,
+                                           const DrawnGroups& drawn,
+                                           const std::vector<double>& of_all) const {
+  std::vector<double> shares(drawn.rounds());
+  for (std::size_t i = begins_[row]; i < begins_[row + 1]; ++i) {
+    add_product(counts_[i].samples, drawn.of_group(counts_[i].group), shares);
+  }
+  for (std::size_t round = 0; round < drawn.rounds(); ++round) {
+    shares[round] = of_all[round] > 0.0 ? shares[round] / of_all[round] : 0.0;
   }
   return shares;
-}
-
-std::vector<std::uint32_t> draw_groups(std::size_t groups, std::mt19937_64& random) {
-  std::vector<std::uint32_t> weights(groups);
-  for (std::size_t i = 0; i < groups; ++i) {
-    ++weights[random() % groups];
-  }
-  return weights;
 }
 
 NumberInterval bootstrap_interval(double estimate,
                                   std::vector<double>& values,
                                   std::size_t groups) {
   PLUMB_CHECK(groups > 1 && !values.empty());
-  std::sort(values.begin(), values.end());
   const auto units = static_cast<double>(groups);
   const double wider = stats::t_quantile(1.0 - kLowTail, units - 1.0) / kNormalQuantile *
                        std::sqrt(units / (units - 1.0));
@@ -178,18 +200,16 @@ std::vector<ProfileShare> compute_shares(const GroupedSamples& samples, std::uin
   if (!intervals) {
     return shares;
   }
-  const std::vector<std::size_t> chosen = choose_rows(samples);
-  std::vector<std::vector<double>> values(chosen.size());
+  DrawnGroups drawn(samples.groups(), kBootstrapRounds);
   std::mt19937_64 random(seed);
   for (std::size_t round = 0; round < kBootstrapRounds; ++round) {
-    const std::vector<double> drawn = samples.shares(draw_groups(samples.groups(), random));
-    for (std::size_t i = 0; i < chosen.size(); ++i) {
-      values[i].push_back(drawn[chosen[i]]);
-    }
+    drawn.draw(round, random);
   }
-  for (std::size_t i = 0; i < chosen.size(); ++i) {
-    ProfileShare& share = shares[chosen[i]];
-    const NumberInterval interval = bootstrap_interval(share.share, values[i], samples.groups());
+  const std::vector<double> of_all = samples.samples(drawn);
+  for (const std::size_t row : choose_rows(samples)) {
+    ProfileShare& share = shares[row];
+    std::vector<double> values = samples.shares(row, drawn, of_all);
+    const NumberInterval interval = bootstrap_interval(share.share, values, samples.groups());
     share.interval = {std::max(0.0, interval.low), std::min(1.0, interval.high)};
   }
   return shares;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <random>
+#include <span>
 #include <vector>
 
 #include "harness/results/profile/named_profile.hpp"
@@ -32,6 +33,27 @@ using CellRows = std::vector<std::uint32_t>;
 /// Returns the number of each cell's function.
 [[nodiscard]] CellRows rows_of_functions(const results::NamedProfile& profile);
 
+/// How often each round of a bootstrap drew each group.
+class DrawnGroups {
+ public:
+  /// Makes room for some rounds, which are empty until draw().
+  DrawnGroups(std::size_t groups, std::size_t rounds);
+
+  /// Draws as many groups as there are, with replacement, for a round.
+  void draw(std::size_t round, std::mt19937_64& random);
+
+  [[nodiscard]] std::size_t rounds() const { return rounds_; }
+  /// Returns a group's number in each round.
+  [[nodiscard]] std::span<const double> of_group(std::size_t group) const {
+    return std::span(numbers_).subspan(group * rounds_, rounds_);
+  }
+
+ private:
+  std::size_t groups_;
+  std::size_t rounds_;
+  std::vector<double> numbers_;  ///< by group, then by round: rounds are computed side by side
+};
+
 /// Samples of rows by groups of consecutive blocks: the unit that a bootstrap draws.
 ///
 /// There are at most kMaxGroups groups, each of about as many blocks, so that the time of a
@@ -50,10 +72,16 @@ class GroupedSamples {
   [[nodiscard]] std::size_t rows() const { return begins_.size() - 1; }
   [[nodiscard]] std::uint64_t samples(std::size_t row) const;
   [[nodiscard]] std::uint64_t samples() const;
-  /// Returns the mean time of an execution, which each group counts as often as `weights` say.
-  [[nodiscard]] double execution_seconds(const std::vector<std::uint32_t>& weights) const;
-  /// Returns the share of each row in the same way. No samples at all: zeros.
-  [[nodiscard]] std::vector<double> shares(const std::vector<std::uint32_t>& weights) const;
+  /// Returns the mean time of an execution.
+  [[nodiscard]] double execution_seconds() const;
+  /// Returns that time in each round, where each group counts as often as it was drawn.
+  [[nodiscard]] std::vector<double> execution_seconds(const DrawnGroups& drawn) const;
+  /// Returns the samples of all rows in each round.
+  [[nodiscard]] std::vector<double> samples(const DrawnGroups& drawn) const;
+  /// Returns the share of a row in each round, of what samples() returned. No samples at all: zero.
+  [[nodiscard]] std::vector<double> shares(std::size_t row,
+                                           const DrawnGroups& drawn,
+                                           const std::vector<double>& of_all) const;
 
  private:
   struct Count {
@@ -67,10 +95,7 @@ class GroupedSamples {
   std::vector<Count> counts_;
 };
 
-/// Draws as many groups as there are, with replacement, and returns how often each was drawn.
-[[nodiscard]] std::vector<std::uint32_t> draw_groups(std::size_t groups, std::mt19937_64& random);
-
-/// Returns the 95% interval around an estimate from the values of a bootstrap, which it sorts.
+/// Returns the 95% interval around an estimate from the values of a bootstrap, which it reorders.
 ///
 /// These are the percentiles, widened by what `groups` units underestimate of the spread: the
 /// factor t(0.975, groups − 1) / z(0.975) · √(groups / (groups − 1)).

@@ -104,14 +104,55 @@ TEST(ProfileShares, too_few_blocks_have_no_interval) {
   EXPECT_TRUE(function_shares(equal_blocks(6, {{"f", 50}}).build())[0].interval);
 }
 
+TEST(GroupedSamples, rounds_of_a_bootstrap_weigh_groups_as_often_as_they_were_drawn) {
+  ProfileBuilder builder;
+  builder.block(0.1, 1).samples("conv", {"f", "a.so"}, 30).samples("conv", {"g", "a.so"}, 10);
+  builder.block(0.3, 1).samples("conv", {"f", "a.so"}, 10).samples("conv", {"g", "a.so"}, 50);
+  const results::NamedProfile profile = builder.build();
+  const GroupedSamples samples(profile, rows_of_functions(profile), 2);
+  constexpr std::size_t kRounds = 100;
+  DrawnGroups drawn(samples.groups(), kRounds);
+  std::mt19937_64 random(3);
+  for (std::size_t round = 0; round < kRounds; ++round) {
+    drawn.draw(round, random);
+  }
+  const std::vector<double> of_all = samples.samples(drawn);
+  const std::vector<double> shares = samples.shares(0, drawn, of_all);
+  const std::vector<double> seconds = samples.execution_seconds(drawn);
+  for (std::size_t round = 0; round < kRounds; ++round) {
+    const double first = drawn.of_group(0)[round];
+    const double second = drawn.of_group(1)[round];
+    ASSERT_EQ(first + second, 2.0);
+    EXPECT_DOUBLE_EQ(of_all[round], 40.0 * first + 60.0 * second);
+    EXPECT_DOUBLE_EQ(shares[round], (30.0 * first + 10.0 * second) / of_all[round]);
+    EXPECT_DOUBLE_EQ(seconds[round], (0.1 * first + 0.3 * second) / 2.0);
+  }
+}
+
+TEST(NameSamples, blocks_in_any_order_are_counted_in_theirs) {
+  results::SampledProfile samples;
+  samples.blocks.resize(3);
+  for (const std::uint32_t block : {2U, 0U, 2U, 1U, 0U}) {
+    samples.samples.push_back({.address = 7, .step = results::kNoStep, .block = block});
+  }
+  results::CodeNames names;
+  names.functions = {{"f", "a.so"}};
+  names.addresses = {{7, 0}};
+  const results::NamedProfile profile = name_samples(samples, names);
+  ASSERT_EQ(profile.cells.size(), 1U);
+  const auto& counts = profile.cells[0].counts;
+  ASSERT_EQ(counts.size(), 3U);
+  EXPECT_EQ((std::vector{counts[0].samples, counts[1].samples, counts[2].samples}),
+            (std::vector<std::uint32_t>{2, 1, 2}));
+}
+
 TEST(GroupedSamples, many_blocks_become_groups_without_losing_a_sample) {
   const results::NamedProfile profile = equal_blocks(1001, {{"f", 3}, {"g", 1}}).build();
   const GroupedSamples samples(profile, rows_of_functions(profile), 2);
   EXPECT_EQ(samples.groups(), GroupedSamples::kMaxGroups);
   EXPECT_EQ(samples.samples(), 4004U);
   EXPECT_EQ(samples.samples(0), 3003U);
-  EXPECT_NEAR(
-      samples.execution_seconds(std::vector<std::uint32_t>(samples.groups(), 1)), 0.01, 1e-12);
+  EXPECT_NEAR(samples.execution_seconds(), 0.01, 1e-12);
 }
 
 TEST(BootstrapInterval, is_wider_for_few_groups) {

@@ -5,58 +5,93 @@
 #include <array>
 #include <cstring>
 
-// The start-up code of sanitizers does not work with the resolvers that target_clones makes.
+// The start-up code of sanitizers does not work with the resolvers that these versions make.
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && \
     !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-#define PLUMB_WIDEST_VECTORS __attribute__((target_clones("avx512f", "avx2,fma", "default")))
+#define PLUMB_VERSIONS
+#define PLUMB_VERSION(features) __attribute__((target(features)))
 #else
-#define PLUMB_WIDEST_VECTORS
+#define PLUMB_VERSION(features)
 #endif
 
 namespace plumb::engine::reference {
 namespace {
 
-using Vector = double __attribute__((vector_size(64)));
-constexpr std::size_t kVectors = kPanelColumns * sizeof(double) / sizeof(Vector);
+// Vectors as wide as registers: gcc takes wider ones apart, through memory.
+using Vector64 = double __attribute__((vector_size(64)));
+using Vector32 = double __attribute__((vector_size(32)));
+using Vector16 = double __attribute__((vector_size(16)));
 
-__attribute__((always_inline)) inline void load(Vector& to, const double* from) {
-  std::memcpy(&to, from, sizeof(Vector));
-}
+/// Left-hand and right-hand matrix, and where their product is added.
+struct Product {
+  const double* left;
+  std::size_t depth;
+  const double* panel;
+  double* result;
+  std::size_t result_stride;
+  std::size_t columns;
+};
 
-/// Multiplies kRows rows by the panel, with kRows × kPanelColumns sums in registers over the whole
+/// Multiplies kRows rows by some columns of the panel, with all sums in registers over the whole
 /// depth.
-template <std::size_t kRows>
-__attribute__((always_inline)) inline void multiply_rows(const double* left,
-                                                         std::size_t depth,
-                                                         const double* panel,
-                                                         double* result,
-                                                         std::size_t result_stride,
-                                                         std::size_t columns) {
+template <typename Vector, std::size_t kRows, std::size_t kVectors>
+__attribute__((always_inline)) inline void multiply_block(const Product& of,
+                                                          std::size_t row,
+                                                          std::size_t first) {
+  constexpr std::size_t kWidth = sizeof(Vector) / sizeof(double);
   Vector sums[kRows][kVectors] = {};
-  for (std::size_t k = 0; k < depth; ++k) {
+  for (std::size_t k = 0; k < of.depth; ++k) {
     Vector right[kVectors];
     for (std::size_t v = 0; v < kVectors; ++v) {
-      load(right[v], panel + k * kPanelColumns + v * (kPanelColumns / kVectors));
+      std::memcpy(&right[v], of.panel + k * kPanelColumns + first + v * kWidth, sizeof(Vector));
     }
-    for (std::size_t row = 0; row < kRows; ++row) {
-      const double factor = left[row * depth + k];
+    for (std::size_t each = 0; each < kRows; ++each) {
+      const double factor = of.left[(row + each) * of.depth + k];
       for (std::size_t v = 0; v < kVectors; ++v) {
-        sums[row][v] += factor * right[v];
+        sums[each][v] += factor * right[v];
       }
     }
   }
-  for (std::size_t row = 0; row < kRows; ++row) {
-    std::array<double, kPanelColumns> line;
-    std::memcpy(line.data(), sums[row], sizeof(line));
-    for (std::size_t column = 0; column < columns; ++column) {
-      result[row * result_stride + column] += line[column];
+  for (std::size_t each = 0; each < kRows; ++each) {
+    std::array<double, kWidth * kVectors> line;
+    std::memcpy(line.data(), sums[each], sizeof(line));
+    const std::size_t end = std::min(of.columns, first + line.size());
+    for (std::size_t column = first; column < end; ++column) {
+      of.result[(row + each) * of.result_stride + column] += line[column - first];
     }
   }
+}
+
+/// Multiplies all rows, four at a time, with eight sums of vectors in registers.
+template <typename Vector>
+__attribute__((always_inline)) inline void multiply_rows(const Product& of, std::size_t rows) {
+  constexpr std::size_t kVectors = 2;
+  constexpr std::size_t kWidth = kVectors * sizeof(Vector) / sizeof(double);
+  for (std::size_t first = 0; first < of.columns; first += kWidth) {
+    std::size_t row = 0;
+    for (; row + 4 <= rows; row += 4) {
+      multiply_block<Vector, 4, kVectors>(of, row, first);
+    }
+    for (; row < rows; ++row) {
+      multiply_block<Vector, 1, kVectors>(of, row, first);
+    }
+  }
+}
+
+#ifdef PLUMB_VERSIONS
+PLUMB_VERSION("avx512f") void multiply(const Product& of, std::size_t rows) {
+  multiply_rows<Vector64>(of, rows);
+}
+PLUMB_VERSION("avx2,fma") void multiply(const Product& of, std::size_t rows) {
+  multiply_rows<Vector32>(of, rows);
+}
+#endif
+PLUMB_VERSION("default") void multiply(const Product& of, std::size_t rows) {
+  multiply_rows<Vector16>(of, rows);
 }
 
 }  // namespace
 
-PLUMB_WIDEST_VECTORS
 void multiply_panel(const double* left,
                     std::size_t rows,
                     std::size_t depth,
@@ -64,15 +99,7 @@ void multiply_panel(const double* left,
                     double* result,
                     std::size_t result_stride,
                     std::size_t columns) {
-  std::size_t row = 0;
-  for (; row + 4 <= rows; row += 4) {
-    multiply_rows<4>(
-        left + row * depth, depth, panel, result + row * result_stride, result_stride, columns);
-  }
-  for (; row < rows; ++row) {
-    multiply_rows<1>(
-        left + row * depth, depth, panel, result + row * result_stride, result_stride, columns);
-  }
+  multiply({left, depth, panel, result, result_stride, columns}, rows);
 }
 
 }  // namespace plumb::engine::reference

@@ -9,12 +9,11 @@
 #include <utility>
 
 #include "harness/base/error.hpp"
-#include "harness/model/key/layer_cost.hpp"
+#include "harness/model/key/rough_cost.hpp"
 
 namespace plumb::engine {
 namespace {
 
-constexpr double kOperationsPerByte = 8.0;
 constexpr double kMinParallelism = 1.1;
 
 /// Returns each step's cost plus that of the most expensive path behind it. Steps must be numbered
@@ -119,18 +118,13 @@ BranchSchedule schedule_branches(const StepNeeds& needs,
   return lister.take();
 }
 
-double rough_cost(const model::LayerSpec& spec) {
-  const model::LayerCost cost = model::compute_cost(spec);
-  const Bytes bytes = cost.input_bytes + cost.weight_bytes + cost.output_bytes;
-  return cost.flops.value + kOperationsPerByte * static_cast<double>(bytes.value);
-}
-
 std::size_t useful_lanes(const model::Graph& graph, std::size_t threads) {
   double total = 0.0;
   double longest = 0.0;
   std::vector<double> end(graph.values.size(), 0.0);  // of each value's longest path
   for (const model::Layer& layer : graph.layers) {
-    const double cost = layer.role == model::Layer::Role::kCompute ? rough_cost(layer.spec) : 0.0;
+    const double cost =
+        layer.role == model::Layer::Role::kCompute ? model::rough_cost(layer.spec) : 0.0;
     double ready = 0.0;
     for (const std::optional<model::ValueId>& input : layer.inputs) {
       ready = input ? std::max(ready, end[*input]) : ready;

@@ -36,8 +36,4 @@ struct BranchSchedule {
 /// above 1.1. 1 means that no branch is worth a lane.
 [[nodiscard]] std::size_t useful_lanes(const model::Graph& graph, std::size_t threads);
 
-/// Prices a layer by its spec: its operations, and its bytes at eight operations each. Only for
-/// comparing steps with each other.
-[[nodiscard]] double rough_cost(const model::LayerSpec& spec);
-
 }  // namespace plumb::engine

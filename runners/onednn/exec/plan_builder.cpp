@@ -5,6 +5,7 @@
 #include <numeric>
 #include <utility>
 
+#include "harness/model/key/rough_cost.hpp"
 #include "runners/engine/exec/memory_plan.hpp"
 #include "runners/onednn/exec/mapped_step.hpp"
 
@@ -179,7 +180,7 @@ void PlanBuilder::append(const Touched& touched, Step step, bool reorder) {
   model_.origins.push_back({layer_, reorder});
 }
 
-/// Schedules the steps on the lanes. Each layer's cost (rough_cost()) is shared by its steps, and
+/// Schedules the steps on the lanes. Each layer's cost (model::rough_cost()) is shared by its steps, and
 /// each step also costs the bytes of its results.
 void PlanBuilder::schedule() {
   std::map<std::optional<model::LayerId>, double> parts;
@@ -195,7 +196,7 @@ void PlanBuilder::schedule() {
   for (std::size_t step = 0; step < costs.size(); ++step) {
     const worker::StepOrigin& origin = model_.origins[step];
     if (origin.layer && !origin.reorder) {
-      costs[step] += engine::rough_cost(graph_.layers[*origin.layer].spec) / parts[origin.layer];
+      costs[step] += model::rough_cost(graph_.layers[*origin.layer].spec) / parts[origin.layer];
     }
   }
   model_.plan.schedule = engine::schedule_branches(needs_, costs, lanes_);

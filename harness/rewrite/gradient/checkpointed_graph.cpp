@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/rewrite/gradient/checkpointed_graph.hpp"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "harness/base/error.hpp"
+#include "harness/model/graph/graph_memory.hpp"
+#include "harness/model/key/rough_cost.hpp"
+#include "harness/model/key/update_layer.hpp"
+
+namespace plumb::rewrite {
+namespace {
+
+using model::Layer;
+using model::LayerId;
+using model::ValueId;
+
+bool is_executed(const Layer& layer) {
+  return layer.role == Layer::Role::kCompute || layer.role == Layer::Role::kView;
+}
+
+/// Returns for each layer whether a value depends on it.
+std::vector<bool> layers_before(const model::Graph& graph, ValueId value) {
+  std::vector<bool> before(graph.layers.size());
+  std::vector<bool> needed(graph.values.size());
+  needed[value] = true;
+  for (LayerId id = graph.layers.size(); id-- > 0;) {
+    const Layer& layer = graph.layers[id];
+    before[id] = is_executed(layer) && std::any_of(layer.outputs.begin(),
+                                                   layer.outputs.end(),
+                                                   [&](ValueId output) { return needed[output]; });
+    for (const std::optional<ValueId>& input : layer.inputs) {
+      if (before[id] && input) {
+        needed[*input] = true;
+      }
+    }
+  }
+  return before;
+}
+
+/// Forward pass of a step, with who reads its values.
+class ForwardPass {
+ public:
+  explicit ForwardPass(const model::Graph& step)
+      : step_(step),
+        root_(model::shared_bytes(step)),
+        forward_(layers_before(step, step.outputs.at(0))) {
+    std::vector<std::size_t> last(step.values.size(), 0);
+    read_by_backward_.resize(step.values.size());
+    for (LayerId id = 0; id < step.layers.size(); ++id) {
+      for (const std::optional<ValueId>& input : step.layers[id].inputs) {
+        if (input && forward_[id]) {
+          last[root_[*input]] = id;
+        } else if (input && is_executed(step.layers[id])) {
+          read_by_backward_[root_[*input]] = true;
+        }
+      }
+    }
+    last_reader_ = std::move(last);
+  }
+
+  [[nodiscard]] bool contains(LayerId id) const { return forward_[id]; }
+  [[nodiscard]] ValueId root(ValueId value) const { return root_[value]; }
+  [[nodiscard]] bool is_read_by_backward(ValueId root) const { return read_by_backward_[root]; }
+  [[nodiscard]] LayerId last_reader(ValueId root) const { return last_reader_[root]; }
+  [[nodiscard]] std::int64_t bytes(ValueId value) const {
+    return byte_size(step_.values[value].type).value;
+  }
+
+  /// Lists the values that a layer makes, without those that share the bytes of others.
+  [[nodiscard]] std::vector<ValueId> made_by(LayerId id) const {
+    std::vector<ValueId> made;
+    for (const ValueId output : step_.layers[id].outputs) {
+      if (root_[output] == output) {
+        made.push_back(output);
+      }
+    }
+    return made;
+  }
+
+ private:
+  const model::Graph& step_;
+  std::vector<ValueId> root_;
+  std::vector<bool> forward_;
+  std::vector<LayerId> last_reader_;  ///< of the forward pass, by root
+  std::vector<bool> read_by_backward_;
+};
+
+/// Returns the costs of the layers of a stage without those that only its result needs.
+double cost_without_result(const model::Graph& step,
+                           const ForwardPass& forward,
+                           const std::vector<LayerId>& layers,
+                           ValueId result,
+                           std::span<const double> costs) {
+  std::set<ValueId> needed;
+  double cost = 0.0;
+  for (auto id = layers.rbegin(); id != layers.rend(); ++id) {
+    const Layer& layer = step.layers[*id];
+    const bool wanted =
+        std::any_of(layer.outputs.begin(), layer.outputs.end(), [&](ValueId output) {
+          const ValueId root = forward.root(output);
+          return needed.contains(output) ||
+                 (root == output && root != result && forward.is_read_by_backward(root));
+        });
+    if (!wanted) {
+      continue;
+    }
+    cost += costs[*id];
+    for (const std::optional<ValueId>& input : layer.inputs) {
+      if (input) {
+        needed.insert(*input);
+      }
+    }
+  }
+  return cost;
+}
+
+/// Writes a step with copies of dropped values.
+class Repeater {
+ public:
+  Repeater(const model::Graph& step, const StepChain& chain, const CheckpointPlan& plan)
+      : step_(step), forward_(step), dropped_(step.values.size()) {
+    result_.graph = step;
+    result_.graph.layers.clear();
+    for (const ChainStretch& stretch : plan.stretches) {
+      for (std::size_t stage = stretch.first; stretch.recomputed && stage <= stretch.last;
+           ++stage) {
+        for (const LayerId id : chain.layers[stage]) {
+          for (const ValueId made : forward_.made_by(id)) {
+            dropped_[made] = made != chain.results[stretch.last];
+          }
+        }
+      }
+    }
+  }
+
+  CheckpointedGraph run() {
+    for (LayerId id = 0; id < step_.layers.size(); ++id) {
+      Layer layer = step_.layers[id];
+      if (is_executed(layer) && !forward_.contains(id)) {
+        for (std::optional<ValueId>& input : layer.inputs) {
+          input = input ? std::optional(now(*input)) : std::nullopt;
+        }
+      }
+      append(std::move(layer), id);
+    }
+    return std::move(result_);
+  }
+
+ private:
+  /// Returns where a value is for the backward pass, and repeats the layers that make it.
+  ValueId now(ValueId value) {
+    if (!dropped_[forward_.root(value)]) {
+      return value;
+    }
+    if (const auto found = copies_.find(value); found != copies_.end()) {
+      return found->second;
+    }
+    const LayerId id = step_.values[value].producer.value();
+    Layer layer = step_.layers[id];
+    for (std::optional<ValueId>& input : layer.inputs) {
+      input = input ? std::optional(now(*input)) : std::nullopt;
+    }
+    layer.name += " again";
+    for (ValueId& output : layer.outputs) {
+      model::Value copy = step_.values[output];
+      copy.name += " again";
+      copies_[output] = result_.graph.values.size();
+      output = result_.graph.values.size();
+      result_.graph.values.push_back(std::move(copy));
+    }
+    result_.repeated += layer.role == Layer::Role::kCompute ? 1 : 0;
+    append(std::move(layer), id);
+    return copies_.at(value);
+  }
+
+  void append(Layer layer, LayerId origin) {
+    for (const ValueId output : layer.outputs) {
+      result_.graph.values[output].producer = result_.graph.layers.size();
+    }
+    result_.graph.layers.push_back(std::move(layer));
+    result_.origins.push_back(origin);
+  }
+
+  const model::Graph& step_;
+  ForwardPass forward_;
+  std::vector<bool> dropped_;  ///< by root: not kept for the backward pass
+  std::map<ValueId, ValueId> copies_;
+  CheckpointedGraph result_;
+};
+
+}  // namespace
+
+StepChain chain_of_step(const model::Graph& step, std::span<const double> costs) {
+  PLUMB_CHECK(costs.size() == step.layers.size());
+  const ForwardPass forward(step);
+  StepChain chain;
+  std::vector<LayerId> layers;
+  std::int64_t before = 0;  // bytes of the result of the stage before
+  const auto end_stage = [&](ValueId result) {
+    ChainStage stage;
+    for (const LayerId id : layers) {
+      stage.recompute += costs[id];
+      for (const ValueId made : forward.made_by(id)) {
+        stage.inner +=
+            made != result && forward.is_read_by_backward(made) ? forward.bytes(made) : 0;
+      }
+    }
+    stage.recompute_last = cost_without_result(step, forward, layers, result, costs);
+    stage.result = forward.bytes(result);
+    stage.backward = stage.result + before;
+    before = stage.result;
+    chain.stages.push_back(stage);
+    chain.layers.push_back(std::move(layers));
+    chain.results.push_back(result);
+    layers.clear();
+  };
+  std::set<ValueId> alive;
+  for (LayerId id = 0; id < step.layers.size(); ++id) {
+    if (!forward.contains(id)) {
+      continue;
+    }
+    layers.push_back(id);
+    for (const ValueId made : forward.made_by(id)) {
+      alive.insert(made);
+    }
+    std::erase_if(alive, [&](ValueId value) { return forward.last_reader(value) <= id; });
+    if (alive.size() == 1 && (chain.results.empty() || chain.results.back() != *alive.begin())) {
+      end_stage(*alive.begin());
+    }
+  }
+  if (!layers.empty()) {
+    end_stage(step.outputs.at(0));
+  }
+  return chain;
+}
+
+std::vector<double> rough_costs(const model::Graph& graph) {
+  std::vector<double> costs;
+  for (const Layer& layer : graph.layers) {
+    costs.push_back(layer.role == Layer::Role::kCompute ? model::rough_cost(layer.spec) : 0.0);
+  }
+  return costs;
+}
+
+CheckpointedGraph checkpointed_graph(const model::Graph& step,
+                                     const StepChain& chain,
+                                     const CheckpointPlan& plan) {
+  return Repeater(step, chain, plan).run();
+}
+
+std::optional<CheckpointedGraph> smallest_step(const model::Graph& step) {
+  const bool updates = std::any_of(step.layers.begin(), step.layers.end(), [](const Layer& layer) {
+    return layer.role == Layer::Role::kCompute && model::is_update(layer.spec);
+  });
+  if (!updates) {
+    return std::nullopt;
+  }
+  const StepChain chain = chain_of_step(step, rough_costs(step));
+  return checkpointed_graph(step, chain, smallest_checkpoints(chain.stages));
+}
+
+}  // namespace plumb::rewrite

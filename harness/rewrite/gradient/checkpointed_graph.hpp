@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "harness/model/graph/graph.hpp"
+#include "harness/rewrite/gradient/checkpoint_plan.hpp"
+
+namespace plumb::rewrite {
+
+/// Forward pass of a step of training as a chain of stages. Its first output is the loss, and the
+/// forward pass is what the loss is computed from.
+struct StepChain {
+  std::vector<ChainStage> stages;
+  std::vector<std::vector<model::LayerId>> layers;  ///< of each stage
+  std::vector<model::ValueId> results;              ///< of each stage; the last one is the loss
+};
+
+/// Cuts a step where only one value is alive. `costs` are those of its layers, by number.
+[[nodiscard]] StepChain chain_of_step(const model::Graph& step, std::span<const double> costs);
+
+/// Returns what model::rough_cost() says of each layer; 0 for what is not executed.
+[[nodiscard]] std::vector<double> rough_costs(const model::Graph& graph);
+
+/// Step that computes some values a second time instead of keeping them for the backward pass.
+struct CheckpointedGraph {
+  model::Graph graph;  ///< values of the step keep their numbers; those computed again follow
+  std::vector<model::LayerId> origins;  ///< of each layer: the layer of the step that it repeats
+  std::size_t repeated = 0;             ///< layers that are executed twice, without views
+};
+
+/// Inserts what a plan recomputes before the first layer that reads it. Layers whose results no
+/// gradient reads are not repeated.
+[[nodiscard]] CheckpointedGraph checkpointed_graph(const model::Graph& step,
+                                                   const StepChain& chain,
+                                                   const CheckpointPlan& plan);
+
+/// Returns the step with the smallest memory that recomputing each value once allows, by rough
+/// costs (the mode `checkpointing`). Absent: the graph is no step of training.
+[[nodiscard]] std::optional<CheckpointedGraph> smallest_step(const model::Graph& step);
+
+}  // namespace plumb::rewrite

@@ -29,7 +29,7 @@
 #include "harness/session/work/random_order.hpp"
 #include "harness/session/work/suite_models.hpp"
 #include "harness/store/url/lease_keeper.hpp"
-#include "harness/worker/protocol/sampling_fact.hpp"
+#include "harness/worker/protocol/profile_request.hpp"
 
 namespace plumb::session {
 namespace {

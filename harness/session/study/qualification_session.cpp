@@ -27,7 +27,7 @@
 #include "harness/session/stored/stored_noise.hpp"
 #include "harness/session/stored/stored_qualification.hpp"
 #include "harness/session/study/paired_profiles.hpp"
-#include "harness/worker/protocol/sampling_fact.hpp"
+#include "harness/worker/protocol/profile_request.hpp"
 
 namespace plumb::session {
 namespace {

@@ -124,8 +124,7 @@ std::vector<results::StoredMeasurement> MeasurementTable::of_run(const RunEntry&
   std::vector<results::StoredMeasurement> rows;
   {
     RowCount count;
-    const StatementUse own =
-        statements_.use(select_rows_sql() + "where m.id >= ? and m.id < ?");
+    const StatementUse own = statements_.use(select_rows_sql() + "where m.id >= ? and m.id < ?");
     own->bind(row_id_of(run.run.number, 0)).bind(row_id_of(run.run.number + 1, 0));
     while (own->step()) {
       rows.push_back(intact(read_row(*own)));
@@ -135,9 +134,8 @@ std::vector<results::StoredMeasurement> MeasurementTable::of_run(const RunEntry&
   }
   const std::size_t reused_rows = reused_by(run, id).size();
   const std::size_t own_rows = rows.size();
-  const StatementUse reused =
-      statements_.use(select_rows_sql() +
-                      "join reused_rows u on u.measurement = m.id where u.run = ?");
+  const StatementUse reused = statements_.use(
+      select_rows_sql() + "join reused_rows u on u.measurement = m.id where u.run = ?");
   reused->bind(run.run.number);
   while (reused->step()) {
     rows.push_back(intact(read_row(*reused)));

@@ -73,7 +73,8 @@ std::string select_latest_sql(std::size_t count) {
   // Each series finds its key first. A join of the key's text left PostgreSQL to try each series
   // with each row of newest_runs.
   return "with asked (place, key, cache, environment) as (values " + values +
-         "), q as materialized (select place, (select id from layer_keys where text = asked.key) as layer_key, "
+         "), q as materialized (select place, (select id from layer_keys where text = asked.key) "
+         "as layer_key, "
          "cache, environment from asked) select " +
          std::string(kRowColumns) +
          ", e.id, r.stack, r.started, q.place "

@@ -14,6 +14,10 @@
 
 namespace plumb::worker {
 
+/// Fact of a worker whose threads can be sampled while it executes a model
+/// (WorkerService::profile()): what is sampled. Absent: nothing can be.
+inline constexpr const char* kSamplingFact = "measure.sampling";
+
 /// Request to execute one model in one mode while a profiler samples it.
 struct ProfileRequest {
   ExecuteRequest model;          ///< with exactly one mode

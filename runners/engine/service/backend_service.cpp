@@ -10,7 +10,7 @@
 #include "harness/loadgen/load_clock.hpp"
 #include "harness/measure/parallel_efficiency.hpp"
 #include "harness/results/paired_round.hpp"
-#include "harness/worker/protocol/sampling_fact.hpp"
+#include "harness/worker/protocol/profile_request.hpp"
 #include "runners/engine/bench/layer_measurement.hpp"
 #include "runners/engine/bench/model_benchmark.hpp"
 #include "runners/engine/load/model_load.hpp"

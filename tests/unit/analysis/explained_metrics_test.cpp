@@ -19,8 +19,11 @@ TEST(ExplainedMetrics, a_model_is_explained_in_the_mode_that_both_profiled) {
       {"fusion", "lenet|1|f32", "fusion", "", 1.2, 1.1, 1.3, 0.5},
       {"layers/v1:conv", "", "", "v1:conv", 1.22, {}, {}, 0.3},
       {"layers/v1:gone", "", "", "v1:gone", 1.22, {}, {}, 0.3}};
-  const std::vector<FunctionFinding> findings = explain_metrics(
-      metrics, std::vector{stored(layered_profile(50, 0))}, std::vector{stored(layered_profile(50, 11))}, {});
+  const std::vector<FunctionFinding> findings =
+      explain_metrics(metrics,
+                      std::vector{stored(layered_profile(50, 0))},
+                      std::vector{stored(layered_profile(50, 11))},
+                      {});
   ASSERT_THAT(findings, SizeIs(2)) << "no step computes v1:gone";
   EXPECT_EQ(findings[0].series, "fusion");
   EXPECT_EQ(findings[0].mode, "fusion");

@@ -38,11 +38,11 @@ TEST(FunctionGrowthTest, the_first_and_the_last_profile_are_compared) {
 TEST(FunctionGrowthTest, systems_and_modes_are_not_mixed) {
   results::NamedProfile plain = layered_profile(50, 0);
   plain.mode = "plain";
-  EXPECT_THAT(find_function_growth(
-                  std::vector{dated(1, layered_profile(50, 0)),
-                              dated(2, plain),
-                              dated(3, layered_profile(50, 0), "lenet|1|f32", "b")}),
-              SizeIs(0));
+  EXPECT_THAT(
+      find_function_growth(std::vector{dated(1, layered_profile(50, 0)),
+                                       dated(2, plain),
+                                       dated(3, layered_profile(50, 0), "lenet|1|f32", "b")}),
+      SizeIs(0));
 }
 
 TEST(FunctionGrowthTest, what_grew_most_comes_first_and_what_cannot_be_told_last) {

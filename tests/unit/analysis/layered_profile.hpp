@@ -11,7 +11,9 @@ namespace plumb::analysis {
 
 /// Returns a profile of 40 blocks: "conv" by its kernel and perhaps a reorder, "relu" by another.
 /// A sample is 1 ms of 100 executions.
-inline results::NamedProfile layered_profile(std::uint32_t conv, std::uint32_t reorder, std::uint32_t relu = 30) {
+inline results::NamedProfile layered_profile(std::uint32_t conv,
+                                             std::uint32_t reorder,
+                                             std::uint32_t relu = 30) {
   ProfileBuilder builder;
   for (std::uint32_t i = 0; i < 40; ++i) {
     // Neighbours differ a little, so that there is something to draw from.
@@ -38,7 +40,7 @@ inline bool is_conv(const results::ProfiledStep& step) {
 
 /// Returns a profile as a run keeps it.
 inline results::StoredProfile stored(results::NamedProfile profile,
-                              const std::string& subject = "lenet|1|f32") {
+                                     const std::string& subject = "lenet|1|f32") {
   return {"01J", subject, {}, std::move(profile)};
 }
 

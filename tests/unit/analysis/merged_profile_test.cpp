@@ -23,7 +23,8 @@ TEST(MergedProfile, samples_of_two_processes_add_up) {
   EXPECT_EQ(count_samples(merged, {}),
             count_samples(layered_profile(50, 0), {}) + count_samples(layered_profile(50, 11), {}));
   EXPECT_EQ(count_samples(merged, is_conv),
-            count_samples(layered_profile(50, 0), is_conv) + count_samples(layered_profile(50, 11), is_conv));
+            count_samples(layered_profile(50, 0), is_conv) +
+                count_samples(layered_profile(50, 11), is_conv));
   EXPECT_EQ(summarize_profile(merged).executions, 8000U);
 }
 

@@ -56,6 +56,7 @@ find_library(PLUMB_PROMETHEUS_CORE prometheus-cpp-core REQUIRED)
 add_library(Prometheus::core UNKNOWN IMPORTED)
 set_target_properties(Prometheus::core PROPERTIES IMPORTED_LOCATION "${PLUMB_PROMETHEUS_CORE}")
 find_library(PLUMB_ELF elf REQUIRED)  # elfutils has no config file
+find_library(PLUMB_CAPSTONE capstone REQUIRED)  # nor has Capstone 4
 if(BUILD_TESTING)
   find_package(GTest REQUIRED)
   include(GoogleTest)

@@ -9,7 +9,7 @@
 
 namespace plumb::importers {
 
-/// Names the function of each sampled address.
+/// Names the function of each sampled address, and of each call (the byte before its return).
 ///
 /// Code that was made at run time is named by `dumps`. Other code is named by the symbols of its
 /// mapping's file, or of the file with debug information that has its build-id. An address without

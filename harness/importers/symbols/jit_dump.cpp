@@ -33,7 +33,7 @@ Number number_at(std::string_view bytes, std::size_t place) {
 /// Code in memory, where later code takes the place of earlier.
 class CodeMap {
  public:
-  void add(NamedCode code) {
+  void add(DumpedFunction code) {
     remove(code.begin, code.end);
     const std::uint64_t begin = code.begin;
     by_begin_.emplace(begin, std::move(code));
@@ -45,13 +45,13 @@ class CodeMap {
     if (found == by_begin_.end()) {
       return;
     }
-    NamedCode code{to, to + size, std::move(found->second.name)};
+    DumpedFunction code{{to, to + size, std::move(found->second.name)}, found->second.offset};
     by_begin_.erase(found);
     add(std::move(code));
   }
 
-  [[nodiscard]] std::vector<NamedCode> take() && {
-    std::vector<NamedCode> functions;
+  [[nodiscard]] std::vector<DumpedFunction> take() && {
+    std::vector<DumpedFunction> functions;
     for (auto& [begin, code] : by_begin_) {
       functions.push_back(std::move(code));
     }
@@ -71,7 +71,7 @@ class CodeMap {
     by_begin_.erase(first, last);
   }
 
-  std::map<std::uint64_t, NamedCode> by_begin_;
+  std::map<std::uint64_t, DumpedFunction> by_begin_;
 };
 
 void check_header(std::string_view bytes) {
@@ -98,13 +98,15 @@ void check_header(std::string_view bytes) {
   }
 }
 
-void add_load(std::string_view record, CodeMap& code) {
+/// Adds the code of a record at a place of the dump.
+void add_load(std::string_view record, std::size_t place, CodeMap& code) {
   const auto address = number_at<std::uint64_t>(record, kRecordBytes + 16);
   const auto size = number_at<std::uint64_t>(record, kRecordBytes + 24);
   const std::string_view text = record.substr(kRecordBytes + kLoadBytes);
   const std::string_view name = text.substr(0, text.find('\0'));
   if (size > 0 && size <= kMaxJitDumpBytes && address <= UINT64_MAX - size) {
-    code.add({address, address + size, std::string(name.substr(0, kMaxCodeName))});
+    code.add({{address, address + size, std::string(name.substr(0, kMaxCodeName))},
+              place + kRecordBytes + kLoadBytes + name.size() + 1});
   }
 }
 
@@ -137,7 +139,7 @@ JitDump read_jit_dump(std::string_view bytes) {
     }
     const std::string_view record = rest.substr(0, size);
     if (id == kLoad && size >= kRecordBytes + kLoadBytes) {
-      add_load(record, code);
+      add_load(record, static_cast<std::size_t>(record.data() - bytes.data()), code);
     } else if (id == kMove && size >= kRecordBytes + kMoveBytes) {
       add_move(record, code);
     }

@@ -16,9 +16,14 @@ struct NamedCode {
   std::string name;
 };
 
+/// Function whose code a dump holds.
+struct DumpedFunction : NamedCode {
+  std::uint64_t offset = 0;  ///< of its first byte in the dump
+};
+
 /// Functions that a program made while it ran, by address. None overlaps another.
 struct JitDump {
-  std::vector<NamedCode> functions;
+  std::vector<DumpedFunction> functions;
   bool cut_off = false;  ///< the last record is not complete
 };
 

@@ -21,7 +21,7 @@ struct ProfiledFunction {
   auto operator<=>(const ProfiledFunction&) const = default;
 };
 
-/// Functions of sampled addresses.
+/// Functions of sampled addresses, and of those before which their calls return.
 struct CodeNames {
   std::vector<ProfiledFunction> functions;
   std::vector<std::pair<std::uint64_t, std::uint32_t>>

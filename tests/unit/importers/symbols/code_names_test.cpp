@@ -112,6 +112,18 @@ TEST(CodeNames, generated_code_is_named_by_its_dump) {
   EXPECT_THAT(names.problems, ElementsAre(HasSubstr("broken.dump")));
 }
 
+TEST(CodeNames, calls_are_named_by_the_byte_before_they_return) {
+  const TemporaryFolder folder;
+  const std::filesystem::path file = folder.path() / "code.dump";
+  std::ofstream(file, std::ios::binary)
+      << JitDumpBuilder().load(0x3400, std::string(0x200, 'x'), "jit_kernel").bytes();
+  results::SampledProfile profile = profile_of({0x3500});
+  profile.mappings = {{0x3000, 0x4000, 0, "", ""}};
+  profile.chains = {{0x3600}};  // the call is the last instruction
+  const results::CodeNames names = read_code_names(profile, {file});
+  EXPECT_EQ(function_at(names, 0x35ff).name, "jit_kernel");
+}
+
 TEST(ElfSymbols, knows_where_the_bytes_of_a_file_are_loaded) {
   const results::CodeMapping mapping = own_mapping();
   const ElfSymbols symbols{std::filesystem::path(mapping.path)};

@@ -23,13 +23,16 @@ std::vector<std::string> described(const JitDump& dump) {
 }
 
 TEST(JitDump, names_the_code_of_each_load_by_address) {
-  const JitDump dump = read_jit_dump(JitDumpBuilder()
-                                         .load(300, "abc", "late")
-                                         .other(4, "unwinding")
-                                         .load(100, "0123456789", "early")
-                                         .other(3, "")
-                                         .bytes());
+  const std::string bytes = JitDumpBuilder()
+                                .load(300, "abc", "late")
+                                .other(4, "unwinding")
+                                .load(100, "0123456789", "early")
+                                .other(3, "")
+                                .bytes();
+  const JitDump dump = read_jit_dump(bytes);
   EXPECT_THAT(described(dump), ElementsAre("100-110 early", "300-303 late"));
+  EXPECT_EQ(bytes.substr(dump.functions[0].offset, 10), "0123456789");
+  EXPECT_EQ(bytes.substr(dump.functions[1].offset, 3), "abc");
   EXPECT_FALSE(dump.cut_off);
 }
 

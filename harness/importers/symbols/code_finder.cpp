@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/importers/symbols/code_finder.hpp"
+
+#include <cxxabi.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <memory>
+#include <sstream>
+#include <utility>
+
+#include "harness/base/error.hpp"
+#include "harness/importers/symbols/jit_dump.hpp"
+
+namespace plumb::importers {
+namespace {
+
+struct Free {
+  void operator()(char* text) const { std::free(text); }
+};
+
+/// Returns a name of C++ as it is written in the source.
+std::string demangled(const std::string& name) {
+  int status = 0;
+  const std::unique_ptr<char, Free> text(
+      abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status));
+  return text == nullptr ? name : std::string(text.get(), ::strnlen(text.get(), kMaxCodeName));
+}
+
+std::string image_of(const results::CodeMapping& mapping) {
+  if (mapping.path.empty() || mapping.path.starts_with("//anon")) {
+    return results::kGeneratedImage;
+  }
+  return mapping.path.front() == '[' ? mapping.path
+                                     : std::filesystem::path(mapping.path).filename().string();
+}
+
+std::filesystem::path debug_file(const std::string& build_id) {
+  return fmt::format(
+      "/usr/lib/debug/.build-id/{}/{}.debug", build_id.substr(0, 2), build_id.substr(2));
+}
+
+/// Finds the part of a sorted list that holds an address. Null: none does.
+template <typename Range>
+const Range* find_range(const std::vector<Range>& ranges, std::uint64_t address) {
+  const auto after = std::upper_bound(
+      ranges.begin(), ranges.end(), address, [](std::uint64_t value, const Range& each) {
+        return value < each.begin;
+      });
+  return after == ranges.begin() || address >= std::prev(after)->end ? nullptr : &*std::prev(after);
+}
+
+}  // namespace
+
+CodeFinder::CodeFinder(const std::vector<results::CodeMapping>& mappings,
+                       const std::vector<std::filesystem::path>& dumps)
+    : mappings_(mappings), dumps_(dumps) {
+  for (std::size_t i = 0; i < dumps_.size(); ++i) {
+    try {
+      read_dump(i);
+    } catch (const Error& error) {
+      problems_.push_back(fmt::format("'{}': {}", dumps_[i].string(), error.what()));
+    }
+  }
+  std::sort(generated_.begin(), generated_.end(), [](const auto& left, const auto& right) {
+    return left.begin < right.begin;
+  });
+}
+
+void CodeFinder::read_dump(std::size_t number) {
+  std::ifstream in(dumps_[number], std::ios::binary);
+  std::ostringstream bytes;
+  bytes << in.rdbuf();
+  for (DumpedFunction& function : read_jit_dump(bytes.view()).functions) {
+    generated_.push_back(
+        {function.begin, function.end, std::move(function.name), number, function.offset});
+  }
+}
+
+FoundCode CodeFinder::find(std::uint64_t address) {
+  if (const DumpedCode* const code = find_range(generated_, address)) {
+    return {{code->name, results::kGeneratedImage},
+            code->begin,
+            code->end,
+            dumps_[code->dump],
+            code->offset};
+  }
+  const results::CodeMapping* const mapping = find_range(mappings_, address);
+  FoundCode found;
+  found.function.image = mapping == nullptr ? "unmapped" : image_of(*mapping);
+  if (mapping == nullptr) {
+    return found;
+  }
+  found.function.build_id = mapping->build_id;
+  if (const ElfSymbols* const symbols = symbols_of(*mapping)) {
+    const std::uint64_t offset = address - mapping->begin + mapping->offset;
+    const auto loaded = symbols->loaded_address(offset);
+    if (const NamedCode* const code = loaded ? symbols->find(*loaded) : nullptr) {
+      found.function.name = demangled(code->name);
+      found.begin = address - (*loaded - code->begin);
+      found.end = found.begin + (code->end - code->begin);
+      found.file = mapping->path;
+      found.offset = offset - (*loaded - code->begin);
+    }
+  }
+  return found;
+}
+
+const ElfSymbols* CodeFinder::symbols_of(const results::CodeMapping& mapping) {
+  if (mapping.path.empty() || mapping.path.front() != '/') {
+    return nullptr;
+  }
+  const auto [place, added] = files_.try_emplace(mapping.path);
+  if (added) {
+    place->second = read_symbols(mapping);
+  }
+  return place->second ? &*place->second : nullptr;
+}
+
+std::optional<ElfSymbols> CodeFinder::read_symbols(const results::CodeMapping& mapping) {
+  try {
+    ElfSymbols symbols{std::filesystem::path(mapping.path)};
+    if (!mapping.build_id.empty() && symbols.build_id() != mapping.build_id) {
+      problems_.push_back(fmt::format("'{}' has changed since it was profiled", mapping.path));
+      return std::nullopt;
+    }
+    const std::filesystem::path more =
+        debug_file(mapping.build_id.size() > 2 ? mapping.build_id : "none");
+    if (!symbols.is_complete() && std::filesystem::is_regular_file(more)) {
+      return ElfSymbols(more);
+    }
+    return symbols;
+  } catch (const Error& error) {
+    problems_.emplace_back(error.what());
+    return std::nullopt;
+  }
+}
+
+}  // namespace plumb::importers

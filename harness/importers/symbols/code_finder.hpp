@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/importers/symbols/elf_symbols.hpp"
+#include "harness/results/profile/code_names.hpp"
+#include "harness/results/profile/sampled_profile.hpp"
+
+namespace plumb::importers {
+
+/// Function at an address of a process, and where its code is.
+struct FoundCode {
+  results::ProfiledFunction function;  ///< without a name: it has no symbol there
+  std::uint64_t begin = 0;             ///< in the process's memory; only with a name
+  std::uint64_t end = 0;               ///< after the last byte
+  std::filesystem::path file;          ///< that holds the code
+  std::uint64_t offset = 0;            ///< of the code in the file
+};
+
+/// Finder of the functions of one process.
+///
+/// Code that was made at run time is named by jitdumps. Other code is named by the symbols of its
+/// mapping's file, or of the file with debug information that has its build-id.
+class CodeFinder {
+ public:
+  /// Reads the dumps. Keeps a reference to the mappings, which are in the order of their addresses.
+  CodeFinder(const std::vector<results::CodeMapping>& mappings,
+             const std::vector<std::filesystem::path>& dumps);
+
+  /// Finds an address. Reads the symbols of its file first, unless that is done.
+  [[nodiscard]] FoundCode find(std::uint64_t address);
+  /// Returns the files that could not be read, or have another build-id now.
+  [[nodiscard]] const std::vector<std::string>& problems() const { return problems_; }
+
+ private:
+  struct DumpedCode {
+    std::uint64_t begin = 0;
+    std::uint64_t end = 0;
+    std::string name;
+    std::size_t dump = 0;  ///< number of its file
+    std::uint64_t offset = 0;
+  };
+
+  void read_dump(std::size_t number);
+  /// Returns the symbols of a mapping's file. Null: there are none.
+  const ElfSymbols* symbols_of(const results::CodeMapping& mapping);
+  std::optional<ElfSymbols> read_symbols(const results::CodeMapping& mapping);
+
+  const std::vector<results::CodeMapping>& mappings_;
+  std::vector<std::filesystem::path> dumps_;
+  std::vector<DumpedCode> generated_;                       // by address
+  std::map<std::string, std::optional<ElfSymbols>> files_;  // each read once
+  std::vector<std::string> problems_;
+};
+
+}  // namespace plumb::importers

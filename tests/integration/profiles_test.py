@@ -5,6 +5,7 @@
 Usage: profiles_test.py BUILD_FOLDER ONNXRUNTIME_LIBRARY [unittest arguments]. Without that library, oneDNN alone is profiled.
 """
 
+import gzip
 import json
 import pathlib
 import sys
@@ -17,6 +18,31 @@ from plumb_command import Command
 Command.build = pathlib.Path(sys.argv.pop(1)).resolve()
 LIBRARY = pathlib.Path(sys.argv.pop(1))
 MODEL = "squeezenet1.1"
+
+
+def pprof_strings(message):
+    """Returns the texts of a message of pprof's profile.proto, whose field 6 is its table of texts."""
+
+    def varint(at):
+        value, shift = 0, 0
+        while True:
+            byte = message[at]
+            value |= (byte & 0x7F) << shift
+            at, shift = at + 1, shift + 7
+            if byte < 0x80:
+                return value, at
+
+    texts, at = [], 0
+    while at < len(message):
+        key, at = varint(at)
+        assert key & 7 in (0, 2), "pprof has numbers and messages only"
+        value, at = varint(at)
+        if key & 7 == 2:
+            if key >> 3 == 6:
+                texts.append(message[at : at + value].decode())
+            at += value
+    assert texts[0] == "", "the first text is empty"
+    return texts
 
 
 class Profiles(Command):
@@ -52,6 +78,43 @@ class Profiles(Command):
         self.assertIn(MODEL, titles[0].firstChild.data)
         self.profile("-o", files["folded"], budget="0.2s")
         self.assertTrue(all(line.count(";") == 2 for line in files["folded"].read_text().splitlines()))
+
+    def test_other_programs_read_what_is_exported(self):
+        def export(ending):
+            file = self.folder / f"profile.{ending}"
+            self.profile("-o", file, budget="0.4s")
+            return file
+
+        messages = pprof_strings(gzip.decompress(export("pb.gz").read_bytes()))
+        self.assertIn("nanoseconds", messages)
+        self.assertTrue(any("conv0" in text for text in messages), messages)
+        trace = json.loads(export("trace").read_text())["traceEvents"]
+        steps = [event for event in trace if event["ph"] == "X"]
+        self.assertAlmostEqual(steps[0]["dur"], sum(event["dur"] for event in steps if "conv" in event["name"]), delta=steps[0]["dur"])
+        script = export("perf").read_text()
+        samples = script.count("cpu-clock:u:") + script.count("cycles:u:") + script.count("timer:u:")
+        self.assertGreater(samples, 10)
+        self.assertEqual(script.count("(step)"), samples)
+
+    def test_calls_lead_to_functions(self):
+        document = self.profile("--chains", budget="1s")
+        if document["clock"] == "timer":
+            self.skipTest("a timer has no chains of calls")
+        self.assertEqual(sum(stack["samples"] for stack in document["stacks"]), document["samples"])
+        self.assertTrue(any(len(stack["functions"]) > 1 for stack in document["stacks"]))
+        self.assertTrue(all(len(stack["functions"]) <= 33 for stack in document["stacks"]))
+        self.assertEqual(self.profile(budget="0.2s")["stacks"], [])
+
+    def test_the_hottest_function_is_listed_with_its_samples(self):
+        listing = self.profile("--listing", "hottest", budget="1s")["listing"]
+        self.assertFalse(listing["exact"] and listing["samples"] == 0)
+        self.assertEqual(sum(each["samples"] for each in listing["instructions"]), listing["samples"])
+        self.assertEqual(listing["bytes"], listing["bytes_listed"])
+        self.assertGreater(len(listing["instructions"]), 10)
+        text = self.plumb("profile", MODEL, "--budget", "1s", "--listing", "hottest").stdout
+        self.assertIn("instruction", text)
+        refused = self.plumb("profile", MODEL, "--budget", "0.2s", "--listing", "absent_function", expect=2).stderr
+        self.assertIn("name one of the hottest", refused)
 
     def test_each_clock_of_this_machine_samples(self):
         for clock in ("cpu-clock", "timer"):

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <map>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -74,6 +75,40 @@ std::vector<results::ProfileCell> count_samples(const results::SampledProfile& s
   return std::move(cells).take();
 }
 
+/// Returns the functions that a sample's calls led through, innermost first. The chain ends where
+/// it leaves the code, because a function without a frame pointer had another number in its place.
+std::vector<std::uint32_t> name_calls(const results::AddressSample& sample,
+                                      const results::SampledProfile& samples,
+                                      const results::CodeNames& names) {
+  std::vector<std::uint32_t> functions{names.function_at(sample.address)};
+  if (sample.chain == results::kNoChain) {
+    return functions;
+  }
+  for (const std::uint64_t address : samples.chains.at(sample.chain)) {
+    const std::uint32_t function = names.function_at(address - 1);
+    if (names.functions.at(function).image == results::kUnmappedImage) {
+      break;
+    }
+    functions.push_back(function);
+  }
+  return functions;
+}
+
+std::vector<results::ProfiledStack> count_stacks(const results::SampledProfile& samples,
+                                                 const results::CodeNames& names) {
+  std::map<std::pair<std::uint32_t, std::vector<std::uint32_t>>, std::uint64_t> counts;
+  for (const results::AddressSample& sample : samples.samples) {
+    std::vector<std::uint32_t> functions = name_calls(sample, samples, names);
+    std::reverse(functions.begin(), functions.end());
+    ++counts[{sample.step, std::move(functions)}];
+  }
+  std::vector<results::ProfiledStack> stacks;
+  for (const auto& [place, count] : counts) {
+    stacks.push_back({place.first, place.second, count});
+  }
+  return stacks;
+}
+
 }  // namespace
 
 results::NamedProfile name_samples(const results::SampledProfile& samples,
@@ -89,6 +124,9 @@ results::NamedProfile name_samples(const results::SampledProfile& samples,
   profile.step_names.resize(samples.steps.size());
   profile.blocks = samples.blocks;
   profile.cells = count_samples(samples, names);
+  if (!samples.chains.empty()) {
+    profile.stacks = count_stacks(samples, names);
+  }
   profile.functions = std::move(names.functions);
   profile.problems = std::move(names.problems);
   return profile;

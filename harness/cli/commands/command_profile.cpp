@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <filesystem>
@@ -8,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "harness/analysis/profile/profile_difference.hpp"
@@ -56,20 +58,29 @@ reporting::Detail detail(bool all) {
 /// Returns what writes a profile into a file of this name. Throws Error{kUser} for an unknown form.
 std::function<void(const results::NamedProfile&, std::ostream&)> writer_of(
     const std::string& file) {
-  const std::string extension = std::filesystem::path(file).extension();
-  if (extension == ".folded") {
-    return reporting::write_folded_stacks;
+  using Writer = void (*)(const results::NamedProfile&, std::ostream&);
+  const auto write_json = [](const results::NamedProfile& profile, std::ostream& out) {
+    out << analysis::document_text(analysis::profile_document(profile));
+  };
+  const std::vector<std::pair<std::string, Writer>> writers{
+      {".json", write_json},
+      {".svg", reporting::write_flame_graph},
+      {".folded", reporting::write_folded_stacks},
+      {".pb.gz", reporting::write_pprof},
+      {".perf", reporting::write_perf_script},
+      {".trace", reporting::write_event_trace},
+  };
+  std::vector<std::string> endings;
+  for (const auto& [ending, writer] : writers) {
+    if (file.ends_with(ending)) {
+      return writer;
+    }
+    endings.push_back(ending);
   }
-  if (extension == ".svg") {
-    return reporting::write_flame_graph;
-  }
-  if (extension == ".json") {
-    return [](const results::NamedProfile& profile, std::ostream& out) {
-      out << analysis::document_text(analysis::profile_document(profile));
-    };
-  }
-  throw Error(Error::Kind::kUser,
-              fmt::format("'{}' has no form of a profile: end it in .json, .svg or .folded", file));
+  throw Error(
+      Error::Kind::kUser,
+      fmt::format(
+          "'{}' has no form of a profile: end it in one of {}", file, fmt::join(endings, ", ")));
 }
 
 suite::ResolvedSuite::Model chosen_model(const CommandContext& context,
@@ -91,9 +102,15 @@ suite::ResolvedSuite::Model chosen_model(const CommandContext& context,
 }
 
 /// Reads the profile of a stored run, or profiles a model.
-results::NamedProfile find_profile(const CommandContext& context, const ProfileOptions& options) {
+ProfiledExecution find_profile(const CommandContext& context, const ProfileOptions& options) {
   if (find_profiled_run(context, options.model)) {
-    return read_named_profile(context, options.model, options.stored_model);
+    if (!options.source.listing.empty()) {
+      throw Error(Error::Kind::kUser,
+                  fmt::format("'{}' is a stored run, which keeps no code: name a model for "
+                              "--listing",
+                              options.model));
+    }
+    return {read_named_profile(context, options.model, options.stored_model), std::nullopt};
   }
   return profile_execution(
       context, options.source, chosen_model(context, options), open_run(context, options.run));
@@ -107,12 +124,16 @@ void write_profile(const CommandContext& context, const ProfileOptions& options)
         "with `plumb profile diff BASE CAND`");
   }
   const auto write = options.output.empty() ? nullptr : writer_of(options.output);
-  const results::NamedProfile profile = find_profile(context, options);
+  const ProfiledExecution execution = find_profile(context, options);
   if (write) {
-    write_whole_file(options.output, [&](std::ostream& out) { write(profile, out); });
+    write_whole_file(options.output, [&](std::ostream& out) { write(execution.profile, out); });
     terminal::say(fmt::format("profile: {}", options.output));
   }
-  reporting::write_profile(profile, output_mode(context), std::cout, detail(options.all));
+  reporting::write_profile(execution.profile,
+                           execution.listing ? &*execution.listing : nullptr,
+                           output_mode(context),
+                           std::cout,
+                           detail(options.all));
 }
 
 void write_difference(const CommandContext& context, const ProfileDiffOptions& options) {
@@ -191,10 +212,17 @@ void add_profile(CLI::App& app, CommandContext& context) {
                       "keep the code that the library made at run time in this folder");
   command->add_option(
       "--run", options->run, "a run of the model, for modes that need its measured variants");
-  command->add_option("-o,--output",
-                      options->output,
-                      "write the profile into this file: .json for diff, .svg a flame graph, "
-                      ".folded stacks");
+  command->add_option(
+      "-o,--output",
+      options->output,
+      "write the profile into this file: .json for diff, .svg a flame graph, "
+      ".folded stacks, .pb.gz for pprof, .perf as perf script, .trace for Perfetto");
+  command->add_flag("--chains", options->source.chains, "also the calls that led to each sample");
+  command
+      ->add_option("--listing",
+                   options->source.listing,
+                   "also the instructions of a function and their samples: its name, or 'hottest'")
+      ->type_name("FUNCTION");
   command->add_flag("--all", options->all, "all steps and functions");
   const CLI::App* const diff = add_profile_diff(*command, context);
   command->callback([&context, options, diff] {

@@ -10,6 +10,7 @@
 
 #include "harness/analysis/profile/profile_json.hpp"
 #include "harness/base/error.hpp"
+#include "harness/importers/symbols/code_listing.hpp"
 #include "harness/session/host/raw_folder.hpp"
 #include "harness/session/host/worker_choice.hpp"
 #include "harness/session/profile/model_profile.hpp"
@@ -18,10 +19,10 @@
 
 namespace plumb::cli {
 
-results::NamedProfile profile_execution(const CommandContext& context,
-                                        const ProfileSource& source,
-                                        const suite::ResolvedSuite::Model& model,
-                                        const std::optional<StoredRun>& run) {
+ProfiledExecution profile_execution(const CommandContext& context,
+                                    const ProfileSource& source,
+                                    const suite::ResolvedSuite::Model& model,
+                                    const std::optional<StoredRun>& run) {
   const session::PlannedModel planned = session::load_model(context.models, model);
   const results::ExecutionMode mode = results::execution_mode_from(source.mode);
   const session::RawFolder folder(source.folder);
@@ -31,16 +32,25 @@ results::NamedProfile profile_execution(const CommandContext& context,
   request.folder = folder.path();
   request.rate = source.rate;
   request.budget = suite::parse_duration(source.budget);
+  request.chains = source.chains;
   if (!source.clock.empty()) {
     request.clock = results::sampling_clock_from(source.clock);
   }
+  const worker::WorkerOptions options =
+      session::worker_options(source.stack, source.threads, source.device);
   try {
-    return session::profile_model(
-        session::worker_options(source.stack, source.threads, source.device),
-        request,
-        suite::parse_duration(source.timeout),
-        planned,
-        [&] { return !context.stop.load(); });
+    const session::SampledModel sampled =
+        session::sample_model(options, request, suite::parse_duration(source.timeout), [&] {
+          return !context.stop.load();
+        });
+    ProfiledExecution execution{session::name_profile(sampled, options, request, planned), {}};
+    if (!source.listing.empty()) {
+      execution.listing = importers::list_code(
+          sampled.samples,
+          sampled.dumps,
+          source.listing == kHottest ? std::string() : source.listing);
+    }
+    return execution;
   } catch (const worker::WorkerDied& death) {
     throw worker::lost_worker(death, "profiling " + request.model.name);
   }

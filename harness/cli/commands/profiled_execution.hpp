@@ -6,6 +6,7 @@
 
 #include "harness/cli/command.hpp"
 #include "harness/cli/commands/traced_execution.hpp"
+#include "harness/results/profile/code_listing.hpp"
 #include "harness/results/profile/named_profile.hpp"
 #include "harness/suite/suite.hpp"
 
@@ -22,14 +23,25 @@ struct ProfileSource {
   std::string clock;           ///< empty: the best that the machine has
   std::string timeout = "5m";  ///< beside the budget
   std::string folder;          ///< for the library's code; empty: it is not kept
+  bool chains = false;         ///< samples have chains of calls
+  std::string listing;         ///< function whose code is listed, or kHottest; empty: none
+};
+
+/// Name that stands for the function with most samples.
+inline constexpr const char* kHottest = "hottest";
+
+/// Profile of a model, and the code that was asked for.
+struct ProfiledExecution {
+  results::NamedProfile profile;
+  std::optional<results::CodeListing> listing;
 };
 
 /// Profiles a model in a worker, and names its samples. Throws Error{kUser} if the model cannot be
-/// profiled so.
-[[nodiscard]] results::NamedProfile profile_execution(const CommandContext& context,
-                                                      const ProfileSource& source,
-                                                      const suite::ResolvedSuite::Model& model,
-                                                      const std::optional<StoredRun>& run);
+/// profiled so, or the function cannot be listed.
+[[nodiscard]] ProfiledExecution profile_execution(const CommandContext& context,
+                                                  const ProfileSource& source,
+                                                  const suite::ResolvedSuite::Model& model,
+                                                  const std::optional<StoredRun>& run);
 
 /// Returns the id of the stored run of this name. Absent: it is the name of a built-in model or of
 /// a file, or there is no such run.

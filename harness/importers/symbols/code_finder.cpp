@@ -90,7 +90,7 @@ FoundCode CodeFinder::find(std::uint64_t address) {
   }
   const results::CodeMapping* const mapping = find_range(mappings_, address);
   FoundCode found;
-  found.function.image = mapping == nullptr ? "unmapped" : image_of(*mapping);
+  found.function.image = mapping == nullptr ? results::kUnmappedImage : image_of(*mapping);
   if (mapping == nullptr) {
     return found;
   }

@@ -12,6 +12,9 @@ namespace plumb::results {
 /// Image of code that a library made at run time.
 inline constexpr const char* kGeneratedImage = "generated";
 
+/// Image of an address at which there was no code.
+inline constexpr const char* kUnmappedImage = "unmapped";
+
 /// Function, as a profile names it.
 struct ProfiledFunction {
   std::string name;   ///< empty: its image has no symbol there

@@ -22,6 +22,13 @@ struct ProfileCell {
   std::vector<Count> counts;  ///< by block, none of them zero
 };
 
+/// Calls that led to samples in a step.
+struct ProfiledStack {
+  std::uint32_t step = kNoStep;
+  std::vector<std::uint32_t> functions;  ///< outermost first; the last one has the samples
+  std::uint64_t samples = 0;
+};
+
 /// Profile of a model's executions whose samples have names.
 struct NamedProfile {
   std::string model;  ///< on one line, with its batch and type
@@ -38,6 +45,7 @@ struct NamedProfile {
   std::vector<ProfiledBlock> blocks;
   std::vector<ProfiledFunction> functions;
   std::vector<ProfileCell> cells;     ///< one for each step and function that has samples
+  std::vector<ProfiledStack> stacks;  ///< of all samples; empty: calls were not asked for
   std::vector<std::string> problems;  ///< files without symbols, and why
 };
 

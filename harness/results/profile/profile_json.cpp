@@ -52,6 +52,10 @@ Json functions_json(const NamedProfile& profile) {
   return functions;
 }
 
+Json step_json(std::uint32_t step) {
+  return step == kNoStep ? Json() : Json(step);
+}
+
 Json cells_json(const NamedProfile& profile) {
   Json cells = Json::array();
   for (const ProfileCell& cell : profile.cells) {
@@ -59,11 +63,21 @@ Json cells_json(const NamedProfile& profile) {
     for (const ProfileCell::Count& count : cell.counts) {
       counts.push_back({count.block, count.samples});
     }
-    cells.push_back({{"step", cell.step == kNoStep ? Json() : Json(cell.step)},
+    cells.push_back({{"step", step_json(cell.step)},
                      {"function", cell.function},
                      {"counts", std::move(counts)}});
   }
   return cells;
+}
+
+Json stacks_json(const NamedProfile& profile) {
+  Json stacks = Json::array();
+  for (const ProfiledStack& stack : profile.stacks) {
+    stacks.push_back({{"step", step_json(stack.step)},
+                      {"functions", stack.functions},
+                      {"samples", stack.samples}});
+  }
+  return stacks;
 }
 
 [[noreturn]] void fail(const std::string& what) {
@@ -73,6 +87,10 @@ Json cells_json(const NamedProfile& profile) {
 template <typename Number>
 Number read_count(const JsonObject& object, const char* name, std::int64_t below = kMaxCount) {
   return static_cast<Number>(object.integer(name, 0, below - 1));
+}
+
+std::uint32_t read_step(const JsonObject& object, const NamedProfile& profile) {
+  return read_count<std::uint32_t>(object, "step", static_cast<std::int64_t>(profile.steps.size()));
 }
 
 void read_steps(const JsonObject& document, NamedProfile& profile) {
@@ -115,13 +133,37 @@ void read_cells(const JsonObject& document, NamedProfile& profile) {
     const JsonObject object(entry);
     ProfileCell cell;
     if (object.has("step")) {
-      cell.step = read_count<std::uint32_t>(
-          object, "step", static_cast<std::int64_t>(profile.steps.size()));
+      cell.step = read_step(object, profile);
     }
     cell.function = read_count<std::uint32_t>(
         object, "function", static_cast<std::int64_t>(profile.functions.size()));
     read_counts(object, profile.blocks.size(), cell.counts);
     profile.cells.push_back(std::move(cell));
+  }
+}
+
+void read_stacks(const JsonObject& document, NamedProfile& profile) {
+  if (!document.has("stacks")) {
+    return;  // of an earlier version
+  }
+  for (const nlohmann::json& entry : document.array("stacks", kMaxEntries)) {
+    const JsonObject object(entry);
+    ProfiledStack stack;
+    if (object.has("step")) {
+      stack.step = read_step(object, profile);
+    }
+    for (const nlohmann::json& function : object.array("functions", kMaxEntries)) {
+      if (!function.is_number_unsigned() ||
+          function.get<std::uint64_t>() >= profile.functions.size()) {
+        fail("a stack of a function that the profile has not");
+      }
+      stack.functions.push_back(function.get<std::uint32_t>());
+    }
+    if (stack.functions.empty()) {
+      fail("a stack without functions");
+    }
+    stack.samples = read_count<std::uint64_t>(object, "samples");
+    profile.stacks.push_back(std::move(stack));
   }
 }
 
@@ -149,7 +191,8 @@ Json to_json(const NamedProfile& profile) {
           {"steps", steps_json(profile)},
           {"functions", functions_json(profile)},
           {"blocks", blocks_json(profile)},
-          {"cells", cells_json(profile)}};
+          {"cells", cells_json(profile)},
+          {"stacks", stacks_json(profile)}};
 }
 
 NamedProfile named_profile_from_json(const nlohmann::json& value) {
@@ -182,6 +225,7 @@ NamedProfile named_profile_from_json(const nlohmann::json& value) {
                               read_time(object, "unsampled_seconds")});
   }
   read_cells(document, profile);
+  read_stacks(document, profile);
   return profile;
 }
 

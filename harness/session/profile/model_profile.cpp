@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "harness/analysis/bounds/model_instance.hpp"
@@ -43,19 +44,25 @@ std::string name_step(const model::Graph& graph, const results::ProfiledStep& st
 
 }  // namespace
 
-results::NamedProfile profile_model(const worker::WorkerOptions& options,
-                                    const worker::ProfileRequest& request,
-                                    Seconds timeout,
-                                    const PlannedModel& planned,
-                                    const std::function<bool()>& keep_running) {
+SampledModel sample_model(const worker::WorkerOptions& options,
+                          const worker::ProfileRequest& request,
+                          Seconds timeout,
+                          const std::function<bool()>& keep_running) {
   worker::WorkerProcess worker(options);
-  const worker::Profile taken = worker.profile(request, request.budget + timeout, keep_running);
-  std::vector<std::filesystem::path> dumps;
+  worker::Profile taken = worker.profile(request, request.budget + timeout, keep_running);
+  SampledModel sampled{std::move(taken.samples), {}};
   for (const std::string& file : taken.code_files) {
-    dumps.push_back(request.folder / file);
+    sampled.dumps.push_back(request.folder / file);
   }
-  results::NamedProfile profile =
-      analysis::name_samples(taken.samples, importers::read_code_names(taken.samples, dumps));
+  return sampled;
+}
+
+results::NamedProfile name_profile(const SampledModel& sampled,
+                                   const worker::WorkerOptions& options,
+                                   const worker::ProfileRequest& request,
+                                   const PlannedModel& planned) {
+  results::NamedProfile profile = analysis::name_samples(
+      sampled.samples, importers::read_code_names(sampled.samples, sampled.dumps));
   profile.model = analysis::to_text(planned.instance, ", ");
   profile.mode = to_text(request.model.modes.at(0).mode);
   profile.stack = options.stack.name;
@@ -64,6 +71,15 @@ results::NamedProfile profile_model(const worker::WorkerOptions& options,
                  profile.step_names.begin(),
                  [&](const results::ProfiledStep& step) { return name_step(planned.graph, step); });
   return profile;
+}
+
+results::NamedProfile profile_model(const worker::WorkerOptions& options,
+                                    const worker::ProfileRequest& request,
+                                    Seconds timeout,
+                                    const PlannedModel& planned,
+                                    const std::function<bool()>& keep_running) {
+  return name_profile(
+      sample_model(options, request, timeout, keep_running), options, request, planned);
 }
 
 }  // namespace plumb::session

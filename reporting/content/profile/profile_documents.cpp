@@ -14,6 +14,7 @@
 #include "harness/analysis/profile/profile_json.hpp"
 #include "harness/analysis/profile/profile_shares.hpp"
 #include "harness/analysis/profile/profile_summary.hpp"
+#include "reporting/content/profile/code_listing_document.hpp"
 #include "reporting/document/aligned_table.hpp"
 #include "reporting/document/quantity_text.hpp"
 #include "reporting/document/sanitized_text.hpp"
@@ -156,11 +157,16 @@ std::string presence_text(const analysis::FunctionChange& change) {
 }  // namespace
 
 void write_profile(const results::NamedProfile& profile,
+                   const results::CodeListing* listing,
                    OutputMode style,
                    std::ostream& out,
                    Detail detail) {
   if (style == OutputMode::kJson) {
-    out << analysis::document_text(analysis::profile_document(profile));
+    analysis::Json document = analysis::profile_document(profile);
+    if (listing != nullptr) {
+      document["listing"] = analysis::listing_json(*listing);
+    }
+    out << analysis::document_text(document);
     return;
   }
   const analysis::ProfileSummary summary = analysis::summarize_profile(profile);
@@ -168,6 +174,9 @@ void write_profile(const results::NamedProfile& profile,
   write_cells(profile, summary, out, detail);
   if (detail == Detail::kAll) {
     write_functions(profile, summary, out);
+  }
+  if (listing != nullptr) {
+    write_code_listing(*listing, out, detail);
   }
 }
 

@@ -4,14 +4,17 @@
 #include <iosfwd>
 
 #include "harness/analysis/profile/profile_difference.hpp"
+#include "harness/results/profile/code_listing.hpp"
 #include "harness/results/profile/named_profile.hpp"
 #include "reporting/content/run/documents.hpp"
 
 namespace plumb::reporting {
 
 /// Writes the output of `plumb profile`. In short, the largest shares of steps and functions; in
-/// full, all of them, then the functions by themselves. The JSON has everything.
+/// full, all of them, then the functions by themselves. A listing follows, if there is one (null:
+/// none), in short only near its samples. The JSON has everything.
 void write_profile(const results::NamedProfile& profile,
+                   const results::CodeListing* listing,
                    OutputMode style,
                    std::ostream& out,
                    Detail detail);

@@ -4,30 +4,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
-#include <numeric>
+#include <nlohmann/json.hpp>
 #include <ostream>
 #include <string>
 #include <vector>
 
 #include "harness/analysis/profile/profile_summary.hpp"
-#include "reporting/document/escape_xml.hpp"
+#include "reporting/content/profile/profile_frames.hpp"
 #include "reporting/document/sanitized_text.hpp"
 
 namespace plumb::reporting {
 namespace {
-
-constexpr double kWidth = 1200.0;
-constexpr double kRowHeight = 20.0;
-constexpr double kLetterWidth = 6.6;  // of the font below
-constexpr double kThinnest = 0.2;     // a narrower rectangle would not be seen
-
-std::uint64_t samples_of(const results::ProfileCell& cell) {
-  return std::accumulate(
-      cell.counts.begin(), cell.counts.end(), std::uint64_t{0}, [](auto sum, const auto& count) {
-        return sum + count.samples;
-      });
-}
 
 /// Returns a name as part of a folded stack, whose parts end at semicolons and its lines at ends of
 /// lines.
@@ -37,123 +24,80 @@ std::string folded_name(const std::string& name) {
   return text;
 }
 
-/// Rectangle of a flame graph.
-struct Frame {
-  std::string name;
-  std::uint64_t first = 0;  ///< number of its first sample, from the left
-  std::uint64_t samples = 0;
-  std::size_t depth = 0;
-  std::string image;  ///< of a function
-};
-
-/// Lists the rectangles of the model, its steps and their functions.
-std::vector<Frame> list_frames(const results::NamedProfile& profile) {
-  std::map<std::uint32_t, std::vector<const results::ProfileCell*>> by_step;
-  std::uint64_t whole = 0;
-  for (const results::ProfileCell& cell : profile.cells) {
-    by_step[cell.step].push_back(&cell);
-    whole += samples_of(cell);
-  }
-  std::vector<Frame> frames{{profile.model, 0, whole, 0, ""}};
-  std::uint64_t first = 0;
-  for (auto& [step, cells] : by_step) {
-    std::stable_sort(cells.begin(), cells.end(), [](const auto* left, const auto* right) {
-      return samples_of(*left) > samples_of(*right);
-    });
-    const std::size_t of_step = frames.size();
-    frames.push_back({analysis::step_name(profile, step), first, 0, 1, ""});
-    for (const results::ProfileCell* const cell : cells) {
-      const results::ProfiledFunction& function = profile.functions.at(cell->function);
-      frames.push_back({analysis::name_of(function), first, samples_of(*cell), 2, function.image});
-      frames[of_step].samples += samples_of(*cell);
-      first += samples_of(*cell);
-    }
-  }
-  return frames;
-}
-
-const char* color_of(const Frame& frame) {
-  if (frame.depth == 0) {
-    return "#c9ced6";
-  }
-  if (frame.depth == 1) {
-    return "#f2b366";
-  }
-  return frame.image == results::kGeneratedImage ? "#e2725b" : "#8fb3d9";
-}
-
-/// Returns as much of a name as fits, on whole characters of UTF-8.
-std::string fitting(const std::string& name, double width) {
-  const auto most = static_cast<std::size_t>(std::max(0.0, width / kLetterWidth - 1.0));
-  if (name.size() <= most) {
-    return name;
-  }
-  constexpr std::size_t kShortest = 3;
-  if (most < kShortest) {
-    return {};
-  }
-  std::size_t end = most - 1;
-  while (end > 0 && (static_cast<unsigned char>(name[end]) & 0xC0U) == 0x80U) {
-    --end;
-  }
-  return name.substr(0, end) + "…";
-}
-
-void write_frame(const Frame& frame, std::uint64_t whole, std::ostream& out) {
-  const double scale = kWidth / static_cast<double>(whole);
-  const double width = static_cast<double>(frame.samples) * scale;
-  if (width < kThinnest) {
-    return;
-  }
-  const double x = static_cast<double>(frame.first) * scale;
-  const double y = static_cast<double>(frame.depth) * kRowHeight;
-  const std::string name = sanitize_utf8(frame.name);
-  out << fmt::format("<g><title>{}: {} samples, {:.2f} %</title>",
-                     escape_xml(name),
-                     frame.samples,
-                     100.0 * static_cast<double>(frame.samples) / static_cast<double>(whole))
-      << fmt::format(R"(<rect x="{:.2f}" y="{:.0f}" width="{:.2f}" height="{:.0f}" fill="{}"/>)",
-                     x,
-                     y,
-                     width,
-                     kRowHeight - 1.0,
-                     color_of(frame));
-  const std::string label = fitting(name, width);
-  if (!label.empty()) {
-    out << fmt::format(R"(<text x="{:.2f}" y="{:.0f}">{}</text>)",
-                       x + 3.0,
-                       y + kRowHeight - 6.0,
-                       escape_xml(label));
-  }
-  out << "</g>\n";
+/// Returns a name as a field of `perf script`, which ends at a space or a parenthesis.
+std::string script_name(const std::string& name) {
+  std::string text = sanitize_utf8(name);
+  std::replace_if(
+      text.begin(),
+      text.end(),
+      [](char letter) { return letter == ' ' || letter == '(' || letter == ')'; },
+      '_');
+  return text;
 }
 
 }  // namespace
 
 void write_folded_stacks(const results::NamedProfile& profile, std::ostream& out) {
-  for (const results::ProfileCell& cell : profile.cells) {
-    out << fmt::format("{};{};{} {}\n",
-                       folded_name(profile.model),
-                       folded_name(analysis::step_name(profile, cell.step)),
-                       folded_name(analysis::name_of(profile.functions.at(cell.function))),
-                       samples_of(cell));
+  for (const results::ProfiledStack& stack : list_stacks(profile)) {
+    out << folded_name(profile.model) << ';'
+        << folded_name(analysis::step_name(profile, stack.step));
+    for (const std::uint32_t function : stack.functions) {
+      out << ';' << folded_name(analysis::name_of(profile.functions.at(function)));
+    }
+    out << ' ' << stack.samples << '\n';
   }
 }
 
-void write_flame_graph(const results::NamedProfile& profile, std::ostream& out) {
-  const std::vector<Frame> frames = list_frames(profile);
-  out << fmt::format(
-      R"(<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {0:.0f} {1:.0f}" width="{0:.0f}" )"
-      R"(height="{1:.0f}" font-family="monospace" font-size="11">)"
-      "\n",
-      kWidth,
-      3.0 * kRowHeight);
-  for (const Frame& frame : frames) {
-    if (frame.samples > 0) {
-      write_frame(frame, frames.front().samples, out);
+void write_perf_script(const results::NamedProfile& profile, std::ostream& out) {
+  constexpr double kMicroseconds = 1e6;
+  const double period = profile.asked_rate > 0.0 ? 1.0 / profile.asked_rate : 0.0;
+  std::uint64_t number = 0;
+  for (const results::ProfiledStack& stack : list_stacks(profile)) {
+    std::string frames;
+    for (auto function = stack.functions.rbegin(); function != stack.functions.rend(); ++function) {
+      const results::ProfiledFunction& called = profile.functions.at(*function);
+      frames += fmt::format("\t{:16x} {} ({})\n",
+                            0,
+                            script_name(analysis::name_of(called)),
+                            script_name(called.image));
+    }
+    frames += fmt::format(
+        "\t{:16x} {} (step)\n\n", 0, script_name(analysis::step_name(profile, stack.step)));
+    for (std::uint64_t i = 0; i < stack.samples; ++i) {
+      const auto time =
+          static_cast<std::uint64_t>(static_cast<double>(number++) * period * kMicroseconds);
+      out << fmt::format("plumb     1/1     [000] {}.{:06}: {:10.0f} {}:u:\n",
+                         time / 1'000'000,
+                         time % 1'000'000,
+                         period * 1e9,
+                         results::to_text(profile.clock))
+          << frames;
     }
   }
-  out << "</svg>\n";
+}
+
+void write_event_trace(const results::NamedProfile& profile, std::ostream& out) {
+  const std::vector<ProfileFrame> frames = list_frames(profile);
+  const auto whole = static_cast<double>(frames.front().samples);
+  const double scale =
+      whole > 0.0 ? analysis::summarize_profile(profile).execution.count() * 1e6 / whole : 0.0;
+  nlohmann::json events = nlohmann::json::array();
+  events.push_back({{"name", "process_name"},
+                    {"ph", "M"},
+                    {"pid", 1},
+                    {"args", {{"name", "mean execution, from samples"}}}});
+  for (const ProfileFrame& frame : frames) {
+    events.push_back(
+        {{"name", sanitize_utf8(frame.name)},
+         {"ph", "X"},
+         {"pid", 1},
+         {"tid", 1},
+         {"ts", static_cast<double>(frame.first) * scale},
+         {"dur", static_cast<double>(frame.samples) * scale},
+         {"args", {{"samples", frame.samples}, {"image", sanitize_utf8(frame.image)}}}});
+  }
+  out << nlohmann::json{{"traceEvents", std::move(events)}, {"displayTimeUnit", "ns"}}.dump()
+      << '\n';
 }
 
 }  // namespace plumb::reporting

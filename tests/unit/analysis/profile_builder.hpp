@@ -33,6 +33,23 @@ class ProfileBuilder {
     return *this;
   }
 
+  /// Adds samples of the last block that each call of `functions`, outermost first, led to.
+  ProfileBuilder& called(const std::string& step,
+                         const std::vector<results::ProfiledFunction>& functions,
+                         std::uint32_t count) {
+    results::CallChain chain;
+    for (std::size_t i = functions.size() - 1; i > 0; --i) {
+      chain.push_back(number_of(functions[i - 1], functions_) + 1);
+    }
+    const std::size_t before = samples_.samples.size();
+    samples(step, functions.back(), count);
+    for (std::size_t i = before; i < samples_.samples.size(); ++i) {
+      samples_.samples[i].chain = static_cast<std::uint32_t>(samples_.chains.size());
+    }
+    samples_.chains.push_back(chain);
+    return *this;
+  }
+
   [[nodiscard]] results::NamedProfile build(const std::string& model = "lenet, batch 1") const {
     results::SampledProfile samples = samples_;
     samples.clock = results::SamplingClock::kCpuClock;

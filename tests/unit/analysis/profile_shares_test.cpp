@@ -129,6 +129,20 @@ TEST(GroupedSamples, rounds_of_a_bootstrap_weigh_groups_as_often_as_they_were_dr
   }
 }
 
+TEST(NameSamples, calls_end_where_they_leave_the_code) {
+  results::SampledProfile samples;
+  samples.blocks.resize(1);
+  samples.samples = {{.address = 7, .chain = 0}, {.address = 7}};
+  samples.chains = {{21, 31, 41}};
+  results::CodeNames names;
+  names.functions = {{"f", "a.so"}, {"g", "a.so"}, {"", results::kUnmappedImage}};
+  names.addresses = {{7, 0}, {20, 1}, {30, 2}, {40, 1}};
+  const results::NamedProfile profile = name_samples(samples, names);
+  ASSERT_EQ(profile.stacks.size(), 2U);
+  EXPECT_EQ(profile.stacks[0].functions, (std::vector<std::uint32_t>{0}));
+  EXPECT_EQ(profile.stacks[1].functions, (std::vector<std::uint32_t>{1, 0}));
+}
+
 TEST(NameSamples, blocks_in_any_order_are_counted_in_theirs) {
   results::SampledProfile samples;
   samples.blocks.resize(3);

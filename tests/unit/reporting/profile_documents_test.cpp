@@ -4,8 +4,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "harness/analysis/profile/profile_json.hpp"
+#include "reporting/content/profile/code_listing_document.hpp"
 #include "reporting/content/profile/profile_files.hpp"
 #include "tests/unit/analysis/profile_builder.hpp"
 
@@ -30,7 +33,7 @@ results::NamedProfile sample_profile() {
 
 std::string text_of(const results::NamedProfile& profile, Detail detail) {
   std::ostringstream out;
-  write_profile(profile, OutputMode::kText, out, detail);
+  write_profile(profile, nullptr, OutputMode::kText, out, detail);
   return out.str();
 }
 
@@ -99,6 +102,98 @@ TEST(ProfileFiles, a_flame_graph_escapes_names_and_is_as_wide_as_its_shares) {
   EXPECT_THAT(out.str(), Not(HasSubstr("copy<a>")));
   EXPECT_THAT(out.str(), HasSubstr("jit_kernel: 300 samples, 60.00 %"));
   EXPECT_THAT(out.str(), HasSubstr(R"(<rect x="0.00" y="40" width="720.00")"));
+}
+
+/// Returns a profile of calls two deep, whose inner function is called from two places.
+results::NamedProfile profile_of_calls() {
+  ProfileBuilder builder;
+  builder.block()
+      .called("conv1", {{"execute", "libdnnl.so.3"}, {"jit_kernel", "generated"}}, 30)
+      .called("conv1", {{"execute", "libdnnl.so.3"}}, 10)
+      .called("pool1", {{"jit_kernel", "generated"}}, 20);
+  return builder.build();
+}
+
+TEST(ProfileFiles, calls_are_parts_of_stacks_and_rows_of_a_flame_graph) {
+  std::ostringstream folded;
+  write_folded_stacks(profile_of_calls(), folded);
+  EXPECT_EQ(folded.str(),
+            "lenet, batch 1;conv1;execute 10\n"
+            "lenet, batch 1;conv1;execute;jit_kernel 30\n"
+            "lenet, batch 1;pool1;jit_kernel 20\n");
+  std::ostringstream flames;
+  write_flame_graph(profile_of_calls(), flames);
+  EXPECT_THAT(flames.str(), HasSubstr("execute: 40 samples, 66.67 %"));
+  EXPECT_THAT(flames.str(), HasSubstr(R"(<rect x="0.00" y="60" width="600.00")"));
+  EXPECT_THAT(flames.str(), HasSubstr(R"(height="80")"));
+}
+
+TEST(ProfileFiles, a_profile_of_calls_survives_json) {
+  const results::NamedProfile profile = profile_of_calls();
+  const results::NamedProfile copy =
+      analysis::profile_from_json(analysis::profile_document(profile).dump());
+  ASSERT_EQ(copy.stacks.size(), 3U);
+  EXPECT_EQ(copy.stacks[1].functions, profile.stacks[1].functions);
+  EXPECT_EQ(copy.stacks[1].samples, 30U);
+}
+
+TEST(ProfileFiles, perf_script_has_each_sample_with_its_step_as_caller) {
+  std::ostringstream out;
+  write_perf_script(sample_profile(), out);
+  const std::string text = out.str();
+  EXPECT_THAT(text,
+              HasSubstr("1000000 cpu-clock:u:\n\t               0 jit_kernel (generated)\n"
+                        "\t               0 conv1 (step)\n\n"));
+  std::size_t events = 0;
+  for (std::size_t at = text.find("cpu-clock:u:"); at != std::string::npos;
+       at = text.find("cpu-clock:u:", at + 1)) {
+    ++events;
+  }
+  EXPECT_EQ(events, 500U);
+  EXPECT_THAT(text, HasSubstr("copy<a>&;? (libdnnl.so.3)"));
+}
+
+TEST(ProfileFiles, an_event_trace_is_one_mean_execution) {
+  std::ostringstream out;
+  write_event_trace(sample_profile(), out);
+  const nlohmann::json events = nlohmann::json::parse(out.str()).at("traceEvents");
+  ASSERT_EQ(events.size(), 7U);  // a name, the model, two steps, three functions
+  EXPECT_NEAR(events[1].at("dur").get<double>(), 10'000.0, 1e-6);
+  EXPECT_EQ(events[2].at("name"), "conv1");
+  EXPECT_NEAR(events[2].at("dur").get<double>(), 8'000.0, 1e-6);
+  EXPECT_EQ(events[5].at("name"), "pool1");
+  EXPECT_NEAR(events[5].at("ts").get<double>(), 8'000.0, 1e-6);
+}
+
+TEST(ProfileFiles, pprof_is_compressed_with_gzip) {
+  std::ostringstream out;
+  write_pprof(sample_profile(), out);
+  EXPECT_EQ(out.str().substr(0, 2), "\x1f\x8b");
+}
+
+TEST(ProfileDocuments, a_listing_shows_what_is_near_samples) {
+  results::CodeListing listing;
+  listing.function = {"jit_kernel", "generated"};
+  listing.samples = 100;
+  listing.of_profile = 200;
+  listing.alike = 2;
+  listing.bytes = 40;
+  listing.bytes_listed = 40;
+  for (std::uint64_t i = 0; i < 10; ++i) {
+    listing.instructions.push_back({4 * i, "nop" + std::to_string(i), i == 6 ? 100U : 0U});
+  }
+  std::ostringstream out;
+  write_code_listing(listing, out, Detail::kShort);
+  EXPECT_THAT(out.str(),
+              HasSubstr("\njit_kernel, generated: 100 samples, 50.0 % of all, in 40 bytes of "
+                        "code\n2 more code"));
+  EXPECT_THAT(out.str(), HasSubstr("approximate"));
+  EXPECT_THAT(out.str(), HasSubstr("100.0 %      100      18  nop6"));
+  EXPECT_THAT(out.str(), Not(HasSubstr("nop3")));
+  EXPECT_THAT(out.str(), HasSubstr("5 more instructions with --all"));
+  std::ostringstream all;
+  write_code_listing(listing, all, Detail::kAll);
+  EXPECT_THAT(all.str(), HasSubstr("nop0"));
 }
 
 TEST(ProfileFiles, a_flame_graph_without_samples_is_an_empty_picture) {

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "harness/results/profile/named_profile.hpp"
+
+namespace plumb::reporting {
+
+/// Part of a profile: the model, a step, or a function that a step called.
+struct ProfileFrame {
+  std::string name;
+  std::uint64_t first = 0;  ///< number of its first sample, of all in the order of the frames
+  std::uint64_t samples = 0;
+  std::size_t depth = 0;  ///< 0: the model; 1: a step; 2 and more: functions, in their callers
+  std::string image;      ///< of a function
+};
+
+/// Returns the stacks of a profile's samples. Without calls, each is one function of a step.
+[[nodiscard]] std::vector<results::ProfiledStack> list_stacks(const results::NamedProfile& profile);
+
+/// Lists the frames of a profile, each before what it called: the steps in their order, and the
+/// functions of each with most samples first.
+[[nodiscard]] std::vector<ProfileFrame> list_frames(const results::NamedProfile& profile);
+
+}  // namespace plumb::reporting

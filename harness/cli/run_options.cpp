@@ -199,7 +199,7 @@ void add_shape_choice(CLI::App& command, SuiteChoice& choice) {
   command
       .add_option("--training",
                   choice.trainings,
-                  "one step of training of these models by an optimiser: sgd, adam or adamw; "
+                  "one step of training of these models by an optimiser: sgd, adam, adamw or lamb; "
                   "default: none, which is inference")
       ->delimiter(',')
       ->allow_extra_args(false)

@@ -41,7 +41,7 @@ inline constexpr std::array<std::string_view, 6> kSuiteDtypes{
     "f32", "bf16", "f16", "f64", "int8", "tf32"};
 
 /// What a suite may ask of a model: inference, or a step of training by an optimiser.
-inline constexpr std::array<std::string_view, 4> kTrainings{"none", "sgd", "adam", "adamw"};
+inline constexpr std::array<std::string_view, 5> kTrainings{"none", "sgd", "adam", "adamw", "lamb"};
 
 /// Suite as written: only what the file says, with line numbers for messages.
 struct SuiteSpec {

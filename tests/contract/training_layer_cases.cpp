@@ -185,6 +185,10 @@ constexpr std::array kCases = std::to_array<LayerCase>({
                "adam;in=f32[70],f32[70],f32[70],f32[70],f32[1],f32[9],f32[9],f32[9],f32[9],f32[1];"
                "out=f32[70],f32[70],f32[70],f32[1],f32[9],f32[9],f32[9],f32[1]",
                ";beta1=0.9;beta2=0.999;decay=0.1;decay_of=weights;epsilon=0.001;rate=0.1"),
+    PLUMB_CASE("lamb_of_two_tensors",
+               "lamb;in=f32[70],f32[70],f32[70],f32[70],f32[1],f32[9],f32[9],f32[9],f32[9],f32[1];"
+               "out=f32[70],f32[70],f32[70],f32[1],f32[9],f32[9],f32[9],f32[1]",
+               ";beta1=0.9;beta2=0.999;decay=0.1;epsilon=0.001;rate=0.1"),
 });
 
 }  // namespace

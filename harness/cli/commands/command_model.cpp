@@ -147,7 +147,7 @@ void add_model(CLI::App& app, CommandContext& context) {
       ->needs(training)
       ->capture_default_str();
   show->add_option("--optimizer", options->optimizer, "what updates the weights; default: nothing")
-      ->check(CLI::IsMember({"sgd", "adam", "adamw"}))
+      ->check(CLI::IsMember(rewrite::optimizer_names()))
       ->needs(training);
   show->callback([&context, options] {
     const auto code = session::parse_model_code(options->model);

@@ -272,6 +272,15 @@ constexpr std::array kSchemas = std::to_array<OpSchema>({
        {"decay_of", kWord, "gradient|weights"},
        {"epsilon", kReal, {}},
        {"rate", kReal, {}}}}},
+    {"lamb",
+     5,
+     kMany,
+     kMany,
+     {{{"beta1", kReal, {}},
+       {"beta2", kReal, {}},
+       {"decay", kReal, {}},
+       {"epsilon", kReal, {}},
+       {"rate", kReal, {}}}}},
 });
 
 struct EltwiseFunction {

@@ -155,6 +155,7 @@ constexpr std::array kShapes = std::to_array<ShapeRow>({
     {"average_pool_backward", pool_gradient_dims},
     {"sgd", update_dims},
     {"adam", update_dims},
+    {"lamb", update_dims},
 });
 
 }  // namespace

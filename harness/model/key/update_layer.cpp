@@ -8,27 +8,29 @@
 namespace plumb::model {
 namespace {
 
-constexpr std::size_t kAdamStates = 3;  // first moment, second moment, steps
-constexpr std::size_t kAdamSteps = 2;
+constexpr std::size_t kMomentStates = 3;  // first moment, second moment, steps
+constexpr std::size_t kSteps = 2;
 
 std::size_t count_states(const LayerSpec& spec) {
-  return spec.op == "adam" ? kAdamStates : (spec.real("momentum") == 0.0 ? 0 : 1);
+  return spec.op != "sgd" ? kMomentStates : (spec.real("momentum") == 0.0 ? 0 : 1);
 }
 
 }  // namespace
 
 bool is_update(const LayerSpec& spec) {
-  return spec.op == "sgd" || spec.op == "adam";
+  return spec.op == "sgd" || spec.op == "adam" || spec.op == "lamb";
 }
 
 UpdateShape::UpdateShape(const LayerSpec& spec)
     : states_(count_states(spec)), tensors_(spec.inputs.size() / (states_ + 2)) {}
 
 double update_flops(const LayerSpec& spec) {
-  // sgd: decay 2, momentum 2, weights 2. adam: decay 2, first moment 3, second 4, weights 5.
+  // sgd: decay 2, momentum 2, weights 2. adam: decay 2, first moment 3, second 4, weights 5. lamb
+  // besides: the squares of weights and direction 4, and the weights once more 2.
   const double momentum = spec.op == "sgd" && spec.real("momentum") != 0.0 ? 2.0 : 0.0;
   const double decay = spec.real("decay") != 0.0 ? 2.0 : 0.0;
-  const double each = (spec.op == "adam" ? 12.0 : 2.0 + momentum) + decay;
+  const double rule = spec.op == "sgd" ? 2.0 + momentum : (spec.op == "adam" ? 12.0 : 18.0);
+  const double each = rule + decay;
   const UpdateShape shape(spec);
   double total = 0.0;
   for (std::size_t tensor = 0; tensor < shape.tensors(); ++tensor) {
@@ -62,7 +64,7 @@ Dims update_dims(const LayerSpec& spec) {
           shape.states() + 1);
   for (std::size_t i = 0; i < spec.inputs.size(); ++i) {
     require(spec.has_input(i), "in", "operand {} is missing", i);
-    const bool counts = spec.op == "adam" && i % operands == 2 + kAdamSteps;
+    const bool counts = spec.op != "sgd" && i % operands == 2 + kSteps;
     const Dims& weights = dims(spec, shape.weights(i / operands));
     require(dims(spec, i) == (counts ? Dims{1} : weights),
             "in",

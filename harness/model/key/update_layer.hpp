@@ -7,7 +7,7 @@
 
 namespace plumb::model {
 
-/// Returns whether a layer updates weights by an optimiser's rule: `sgd` or `adam`.
+/// Returns whether a layer updates weights by an optimiser's rule: `sgd`, `adam` or `lamb`.
 [[nodiscard]] bool is_update(const LayerSpec& spec);
 
 /// Places of one tensor's operands and results in an update of several tensors.

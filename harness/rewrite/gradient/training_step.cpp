@@ -36,6 +36,15 @@ UpdateRule rule_of(const Optimizer& optimizer) {
     }
     return rule;
   }
+  if (optimizer.kind == Kind::kLamb) {
+    return {"lamb",
+            {{"beta1", optimizer.beta1},
+             {"beta2", optimizer.beta2},
+             {"decay", optimizer.decay},
+             {"epsilon", optimizer.epsilon},
+             {"rate", optimizer.rate}},
+            {"first moment", "second moment", kSteps}};
+  }
   const std::string decay_of = optimizer.kind == Kind::kAdamw ? "weights" : "gradient";
   return {"adam",
           {{"beta1", optimizer.beta1},

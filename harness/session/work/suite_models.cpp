@@ -65,7 +65,7 @@ model::Graph step_of(const model::Graph& graph, const std::string& training) {
   const auto kind = rewrite::parse_optimizer(training);
   if (!kind) {
     throw Error(Error::Kind::kUser,
-                fmt::format("'{}' is no optimiser of this version: use sgd, adam or adamw",
+                fmt::format("'{}' is no optimiser of this version: use sgd, adam, adamw or lamb",
                             training.substr(0, 64)));
   }
   return rewrite::training_step(graph, {}, rewrite::standard_optimizer(*kind)).training.graph;

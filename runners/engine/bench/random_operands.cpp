@@ -89,7 +89,7 @@ Role role_of(const model::LayerSpec& spec, std::size_t operand) {
       operand == 4) {
     return Role::kPositive;
   }
-  if (spec.op == "adam") {  // the second moment and the steps
+  if (spec.op == "adam" || spec.op == "lamb") {  // the second moment and the steps
     constexpr std::size_t kOperands = 5;
     return operand % kOperands >= 3 ? Role::kPositive : Role::kSigned;
   }

@@ -50,7 +50,7 @@ std::optional<rewrite::TrainingStep> step_of(const worker::ExecuteRequest& reque
   if (!kind || request.dtype != to_text(model::DataType::kF32)) {
     throw Error(Error::Kind::kUser,
                 fmt::format("training by '{}' in {} is asked for: it is executed in f32, by sgd, "
-                            "adam or adamw",
+                            "adam, adamw or lamb",
                             request.training.substr(0, 64),
                             request.dtype));
   }

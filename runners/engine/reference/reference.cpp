@@ -84,6 +84,7 @@ constexpr std::array kTable = std::to_array<Row>({
     {"average_pool_backward", 1, reference::average_pooling_gradient},
     {"sgd", 2, nullptr, nullptr, reference::updated_weights},
     {"adam", 5, nullptr, nullptr, reference::updated_weights},
+    {"lamb", 5, nullptr, nullptr, reference::updated_weights},
 });
 
 const Row* find_row(std::string_view op) {

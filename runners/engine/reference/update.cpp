@@ -54,6 +54,39 @@ void adapt(const model::LayerSpec& spec, Tensor& tensor) {
   }
 }
 
+double norm(const std::vector<double>& numbers) {
+  double squares = 0.0;
+  for (const double number : numbers) {
+    squares += number * number;
+  }
+  return std::sqrt(squares);
+}
+
+/// You et al., "Large Batch Optimization for Deep Learning: Training BERT in 76 minutes", 2020,
+/// algorithm 2, with φ(z) = z. Where the norm of weights or direction is 0, the ratio is 1.
+void adapt_layerwise(const model::LayerSpec& spec, Tensor& tensor) {
+  const double beta1 = spec.real("beta1");
+  const double beta2 = spec.real("beta2");
+  const double steps = ++tensor.states[2].values.at(0);
+  std::vector<double> direction(tensor.weights.values.size());
+  for (std::size_t i = 0; i < direction.size(); ++i) {
+    const double slope = tensor.gradient.values[i];
+    double& first = tensor.states[0].values[i];
+    double& second = tensor.states[1].values[i];
+    first = beta1 * first + (1.0 - beta1) * slope;
+    second = beta2 * second + (1.0 - beta2) * slope * slope;
+    direction[i] = first / (1.0 - std::pow(beta1, steps)) /
+                       (std::sqrt(second / (1.0 - std::pow(beta2, steps))) + spec.real("epsilon")) +
+                   spec.real("decay") * tensor.weights.values[i];
+  }
+  const double of_weights = norm(tensor.weights.values);
+  const double of_direction = norm(direction);
+  const double ratio = of_weights > 0.0 && of_direction > 0.0 ? of_weights / of_direction : 1.0;
+  for (std::size_t i = 0; i < direction.size(); ++i) {
+    tensor.weights.values[i] -= spec.real("rate") * ratio * direction[i];
+  }
+}
+
 }  // namespace
 
 std::vector<Numbers> updated_weights(const model::LayerSpec& spec, Operands operands) {
@@ -64,7 +97,7 @@ std::vector<Numbers> updated_weights(const model::LayerSpec& spec, Operands oper
     for (std::size_t which = 0; which < shape.states(); ++which) {
       tensor.states.push_back(operands[shape.state(t, which)]);
     }
-    (spec.op == "sgd" ? descend : adapt)(spec, tensor);
+    (spec.op == "sgd" ? descend : spec.op == "adam" ? adapt : adapt_layerwise)(spec, tensor);
     results.push_back(std::move(tensor.weights));
     for (Numbers& state : tensor.states) {
       results.push_back(std::move(state));

@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstddef>
+#include <numeric>
 
 #include "harness/model/key/update_layer.hpp"
 #include "runners/onednn/exec/layers.hpp"
@@ -61,24 +66,99 @@ void adapt(const Adaptation& by,
   }
 }
 
+constexpr std::size_t kBlock = 256;  // elements whose squares a float adds up well enough
+
+/// Writes the direction in which a `lamb` moves the weights of one block.
+void find_direction(const Adaptation& by,
+                    std::size_t count,
+                    const float* __restrict weights,
+                    const float* __restrict first,
+                    const float* __restrict second,
+                    float* __restrict direction) {
+  for (std::size_t i = 0; i < count; ++i) {
+    direction[i] = by.step * first[i] / (std::sqrt(second[i]) / by.correction + by.epsilon) +
+                   by.decay_of_gradient * weights[i];
+  }
+}
+
+void update_moments(const Adaptation& by,
+                    std::size_t count,
+                    const float* __restrict gradient,
+                    float* __restrict first,
+                    float* __restrict second) {
+  for (std::size_t i = 0; i < count; ++i) {
+    first[i] = by.beta1 * first[i] + by.rest1 * gradient[i];
+    second[i] = by.beta2 * second[i] + by.rest2 * gradient[i] * gradient[i];
+  }
+}
+
+double sum_squares(const float* numbers, std::size_t count) {
+  constexpr std::size_t kSums = 16;  // side by side, as wide as a vector
+  std::array<float, kSums> sums{};
+  std::size_t i = 0;
+  for (; i + kSums <= count; i += kSums) {
+    for (std::size_t lane = 0; lane < kSums; ++lane) {
+      sums[lane] += numbers[i + lane] * numbers[i + lane];
+    }
+  }
+  double total = 0.0;
+  for (; i < count; ++i) {
+    total += static_cast<double>(numbers[i]) * numbers[i];
+  }
+  return std::accumulate(sums.begin(), sums.end(), total);
+}
+
+/// Updates a tensor in two passes: the second one needs the norms that the first one adds up. It
+/// computes the direction again, which costs less than to keep it.
+void adapt_layerwise(const Adaptation& by,
+                     float rate,
+                     std::size_t count,
+                     float* weights,
+                     const float* gradient,
+                     float* first,
+                     float* second) {
+  std::array<float, kBlock> direction{};
+  double of_weights = 0.0;
+  double of_direction = 0.0;
+  for (std::size_t at = 0; at < count; at += kBlock) {
+    const std::size_t block = std::min(kBlock, count - at);
+    update_moments(by, block, gradient + at, first + at, second + at);
+    find_direction(by, block, weights + at, first + at, second + at, direction.data());
+    of_weights += sum_squares(weights + at, block);
+    of_direction += sum_squares(direction.data(), block);
+  }
+  const bool known = of_weights > 0.0 && of_direction > 0.0;
+  const float step =
+      rate * (known ? static_cast<float>(std::sqrt(of_weights / of_direction)) : 1.0F);
+  for (std::size_t at = 0; at < count; at += kBlock) {
+    const std::size_t block = std::min(kBlock, count - at);
+    find_direction(by, block, weights + at, first + at, second + at, direction.data());
+    for (std::size_t i = 0; i < block; ++i) {
+      weights[at + i] -= step * direction[i];
+    }
+  }
+}
+
 float* numbers(std::byte* bytes) {
   return static_cast<float*>(static_cast<void*>(bytes));
 }
 
 using Buffers = std::span<std::byte* const>;
 
-/// Update of one tensor after the other, by the rule of the layer.
+/// Update of some tensors of a layer, one after the other, by the layer's rule.
 class UpdateKernel {
  public:
-  explicit UpdateKernel(const model::LayerSpec& spec) : shape_(spec), spec_(spec) {
-    for (std::size_t tensor = 0; tensor < shape_.tensors(); ++tensor) {
+  /// Updates the tensors from `first` to before `end`.
+  UpdateKernel(const model::LayerSpec& spec, std::size_t first, std::size_t end)
+      : shape_(spec), spec_(spec), first_(first), end_(end) {
+    for (std::size_t tensor = 0; tensor < end; ++tensor) {
       counts_.push_back(
           static_cast<std::size_t>(element_count(*spec.inputs[shape_.weights(tensor)])));
     }
   }
 
   void operator()(Buffers buffers) const {
-    for (std::size_t tensor = 0; tensor < shape_.tensors(); ++tensor) {
+    for (std::size_t tensor = first_; tensor < end_; ++tensor) {
       spec_.op == "sgd" ? descend_tensor(buffers, tensor) : adapt_tensor(buffers, tensor);
     }
   }
@@ -106,30 +186,41 @@ class UpdateKernel {
     const double beta2 = spec_.real("beta2");
     const double rate = spec_.real("rate");
     const double decay = spec_.real("decay");
-    const bool of_weights = spec_.text("decay_of") == "weights";
-    const Adaptation by{static_cast<float>(beta1),
-                        static_cast<float>(1.0 - beta1),
-                        static_cast<float>(beta2),
-                        static_cast<float>(1.0 - beta2),
-                        static_cast<float>(spec_.real("epsilon")),
-                        static_cast<float>(of_weights ? 0.0 : decay),
-                        static_cast<float>(of_weights ? 1.0 - rate * decay : 1.0),
-                        static_cast<float>(rate / (1.0 - std::pow(beta1, done))),
-                        static_cast<float>(std::sqrt(1.0 - std::pow(beta2, done)))};
-    adapt(by,
-          counts_[tensor],
-          numbers(buffers[shape_.weights(tensor)]),
-          numbers(buffers[shape_.gradient(tensor)]),
-          numbers(buffers[shape_.state(tensor, 0)]),
-          numbers(buffers[shape_.state(tensor, 1)]));
+    const bool layerwise = spec_.op == "lamb";
+    const bool of_weights = !layerwise && spec_.text("decay_of") == "weights";
+    const Adaptation by{
+        static_cast<float>(beta1),
+        static_cast<float>(1.0 - beta1),
+        static_cast<float>(beta2),
+        static_cast<float>(1.0 - beta2),
+        static_cast<float>(spec_.real("epsilon")),
+        static_cast<float>(of_weights ? 0.0 : decay),
+        static_cast<float>(of_weights ? 1.0 - rate * decay : 1.0),
+        static_cast<float>((layerwise ? 1.0 : rate) / (1.0 - std::pow(beta1, done))),
+        static_cast<float>(std::sqrt(1.0 - std::pow(beta2, done)))};
+    float* const weights = numbers(buffers[shape_.weights(tensor)]);
+    const float* const gradient = numbers(buffers[shape_.gradient(tensor)]);
+    float* const first = numbers(buffers[shape_.state(tensor, 0)]);
+    float* const second = numbers(buffers[shape_.state(tensor, 1)]);
+    if (layerwise) {
+      adapt_layerwise(
+          by, static_cast<float>(rate), counts_[tensor], weights, gradient, first, second);
+    } else {
+      adapt(by, counts_[tensor], weights, gradient, first, second);
+    }
   }
 
   model::UpdateShape shape_;
   model::LayerSpec spec_;
+  std::size_t first_;
+  std::size_t end_;
   std::vector<std::size_t> counts_;  // of elements, by tensor
 };
 
-ExecutionPlan update_plan(const model::LayerSpec& spec, const std::string& implementation) {
+/// Makes a plan with a step for every `tensors` tensors.
+ExecutionPlan update_plan(const model::LayerSpec& spec,
+                          const std::string& implementation,
+                          std::size_t tensors) {
   const model::UpdateShape shape(spec);
   ExecutionPlan plan;
   plan.implementation = implementation;
@@ -143,7 +234,10 @@ ExecutionPlan update_plan(const model::LayerSpec& spec, const std::string& imple
     plan.outputs.push_back(shape.replaced(result));
     plan.buffers[shape.replaced(result)].updated = true;
   }
-  plan.steps.emplace_back(KernelStep(UpdateKernel(spec)));
+  for (std::size_t first = 0; first < shape.tensors(); first += tensors) {
+    plan.steps.emplace_back(
+        KernelStep(UpdateKernel(spec, first, std::min(first + tensors, shape.tensors()))));
+  }
   return plan;
 }
 
@@ -156,12 +250,19 @@ void update_weights(const model::LayerSpec& spec, const Device& /*device*/, Buil
             spec,
             "weights are updated in f32, and none is constant");
   }
-  VariantBuilder builder;
-  builder.implementation = "plumb:" + spec.op;
-  builder.build = [spec, implementation = builder.implementation] {
-    return update_plan(spec, implementation);
+  const std::size_t tensors = model::UpdateShape(spec).tensors();
+  const auto add = [&](const std::string& implementation, std::size_t of_step) {
+    VariantBuilder builder;
+    builder.implementation = implementation;
+    builder.build = [spec, implementation, of_step] {
+      return update_plan(spec, implementation, of_step);
+    };
+    list.add(std::move(builder));
   };
-  list.add(std::move(builder));
+  add("plumb:" + spec.op, tensors);
+  if (tensors > 1) {
+    add(fmt::format("plumb:{}_by_tensor", spec.op), 1);
+  }
 }
 
 }  // namespace plumb::onednn

@@ -75,6 +75,7 @@ constexpr std::array kFamilies = std::to_array<LayerFamily>({
     {"average_pool_backward", offer_average_pool_gradient, nullptr},
     {"sgd", nullptr, update_weights},
     {"adam", nullptr, update_weights},
+    {"lamb", nullptr, update_weights},
 });
 
 /// Runs one function of the table. Returns why it added nothing, or an empty text.

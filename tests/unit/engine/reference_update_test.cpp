@@ -85,6 +85,30 @@ TEST(ReferenceUpdate, of_adam_decays_the_gradient_or_the_weights) {
               ElementsAre(DoubleNear(1.9 - 0.1 * (0.5 / 0.75) / std::sqrt(0.25 / 0.4375), 1e-12)));
 }
 
+TEST(ReferenceUpdate, of_lamb_moves_by_a_share_of_the_weights) {
+  // First step: the corrected moments are the gradient and its square, so that the direction is the
+  // sign of the gradient, and with decay 0.5: (1 + 1.5, −1 + 2) = (2.5, 1). Norms: 5 and √7.25.
+  const Lists found = updated(
+      "lamb;in=f64[2],f64[2],f64[2],f64[2],f64[1];out=f64[2],f64[2],f64[2],f64[1];acc=f64;"
+      "math=strict;beta1=0.9;beta2=0.99;decay=0.5;epsilon=0.0;rate=0.125",
+      {{3.0, 4.0}, {10.0, -0.1}, {0.0, 0.0}, {0.0, 0.0}, {0.0}});
+  const double ratio = 5.0 / std::sqrt(7.25);
+  EXPECT_THAT(found.at(0),
+              ElementsAre(DoubleNear(3.0 - 0.125 * ratio * 2.5, 1e-12),
+                          DoubleNear(4.0 - 0.125 * ratio * 1.0, 1e-12)));
+  EXPECT_THAT(found.at(1), ElementsAre(DoubleNear(1.0, 1e-12), DoubleNear(-0.01, 1e-12)));
+  EXPECT_THAT(found.at(2), ElementsAre(DoubleNear(1.0, 1e-12), DoubleNear(1e-4, 1e-12)));
+  EXPECT_THAT(found.at(3), ElementsAre(1.0));
+}
+
+TEST(ReferenceUpdate, of_lamb_moves_weights_of_zero_by_the_rate) {
+  const Lists found = updated(
+      "lamb;in=f64[1],f64[1],f64[1],f64[1],f64[1];out=f64[1],f64[1],f64[1],f64[1];acc=f64;"
+      "math=strict;beta1=0.9;beta2=0.99;decay=0.5;epsilon=0.0;rate=0.125",
+      {{0.0}, {-3.0}, {0.0}, {0.0}, {0.0}});
+  EXPECT_THAT(found.at(0), ElementsAre(DoubleNear(0.125, 1e-12)));
+}
+
 TEST(UpdateKey, says_what_is_wrong) {
   const auto problem = [](const std::string& key) -> std::string {
     try {

@@ -171,7 +171,8 @@ INSTANTIATE_TEST_SUITE_P(Optimizers,
                          ToyProblem,
                          ::testing::Values(Optimizer::Kind::kSgd,
                                            Optimizer::Kind::kAdam,
-                                           Optimizer::Kind::kAdamw),
+                                           Optimizer::Kind::kAdamw,
+                                           Optimizer::Kind::kLamb),
                          [](const auto& each) { return std::string(to_text(each.param)); });
 
 TEST_P(ToyProblem, is_learnt) {

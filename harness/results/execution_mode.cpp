@@ -19,11 +19,12 @@ struct ModeWord {
   bool ExecutionMode::*option;
 };
 
-constexpr std::array<ModeWord, 12> kWords{{
+constexpr std::array<ModeWord, 13> kWords{{
     {"best_variant", &ExecutionMode::best_variant},
     {"bf16", &ExecutionMode::bf16},
     {"captured", &ExecutionMode::captured},
     {"channels_last", &ExecutionMode::channels_last},
+    {"checkpointing", &ExecutionMode::checkpointing},
     {"eager", &ExecutionMode::eager},
     {"f16", &ExecutionMode::f16},
     {"fusion", &ExecutionMode::fusion},
@@ -37,6 +38,11 @@ constexpr std::array<ModeWord, 12> kWords{{
 constexpr std::array kLayouts =
     std::to_array<ModeWord>({{"best_variant", &ExecutionMode::best_variant},
                              {"channels_last", &ExecutionMode::channels_last}});
+
+// Which variants are the best is asked of the layers of the model as it is written.
+constexpr std::array kPlans =
+    std::to_array<ModeWord>({{"best_variant", &ExecutionMode::best_variant},
+                             {"checkpointing", &ExecutionMode::checkpointing}});
 
 // The words that are names of types. A mode has one of them at most.
 constexpr std::array kTypes = std::to_array<ModeWord>({{"bf16", &ExecutionMode::bf16},
@@ -128,6 +134,7 @@ ExecutionMode execution_mode_from(std::string_view text) {
     }
     mode.*(found->option) = true;
     check_at_most_one(mode, kLayouts, "; best_variant also tries variants with channels last");
+    check_at_most_one(mode, kPlans);
     check_at_most_one(mode, kTypes);
     check_at_most_one(mode, kLaunches);
     if (end == std::string_view::npos) {

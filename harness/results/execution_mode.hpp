@@ -15,6 +15,7 @@ struct ExecutionMode {
   bool bf16 = false;               ///< tensors in bf16, accumulation in f32
   bool captured = false;           ///< a device's launches as one captured graph
   bool channels_last = false;      ///< images with their channels last wherever a layer can
+  bool checkpointing = false;      ///< a step of training that recomputes what it does not keep
   bool eager = false;              ///< a device's launches one after the other
   bool f16 = false;                ///< tensors in f16, accumulation in f32
   bool fusion = false;             ///< layers fused and BatchNorm folded by harness/rewrite's table
@@ -39,8 +40,8 @@ struct ExecutionMode {
 [[nodiscard]] std::string list_mode_words();
 
 /// Reads what to_text writes, in any order. Throws Error{kUser} that lists the known words. Also
-/// throws for best_variant with channels_last, for two types, for two of captured, eager, streams
-/// and parallel_branches, and for micro_batch with another word.
+/// throws for best_variant with channels_last or checkpointing, for two types, for two of captured,
+/// eager, streams and parallel_branches, and for micro_batch with another word.
 [[nodiscard]] ExecutionMode execution_mode_from(std::string_view text);
 
 /// Returns the modes that a run executes by default, as far as it has what they need: one for each

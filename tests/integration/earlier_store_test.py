@@ -35,7 +35,7 @@ ADDED = (
     *("functions", "accuracy", "settings", "not_judged", "realised_memory_bytes", "realised_baseline_memory_bytes", "realised_difference"),
 )
 #: What-ifs that later versions added.
-ADDED_WHAT_IFS = ("f16", "channels_last+f16", "tf32", "graph_capture", "micro_batch", "co_schedule", "framework")
+ADDED_WHAT_IFS = ("f16", "channels_last+f16", "tf32", "graph_capture", "micro_batch", "co_schedule", "framework", "weight_gradients", "checkpointing")
 #: What-ifs that later versions no longer predict for runs with one thread, which these are.
 WITHDRAWN_WHAT_IFS = ("parallel_branches", "all")
 

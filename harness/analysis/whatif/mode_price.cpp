@@ -10,7 +10,8 @@ namespace plumb::analysis {
 std::optional<MeasuredTime> price_mode(const WhatIfInput& input,
                                        const results::ExecutionMode& mode) {
   const bool own_type = mode.other_type().empty();
-  if (mode.channels_last || mode.captured || mode.eager || mode.has_branches() ||
+  if (mode.channels_last || mode.checkpointing || mode.captured || mode.eager ||
+      mode.has_branches() ||
       (!own_type && input.instance.dtype != to_text(model::DataType::kF32))) {
     return std::nullopt;
   }

@@ -22,6 +22,7 @@ constexpr std::array kSettings = std::to_array<ModeSetting>({
     {"channels_last", "cuDNN", "CUDNN_TENSOR_NHWC"},
     {"channels_last", "ONNX Runtime", "CUDA provider: prefer_nhwc = 1"},
     {"channels_last", "PyTorch", "model and inputs .to(memory_format=torch.channels_last)"},
+    {"checkpointing", "PyTorch", "torch.utils.checkpoint.checkpoint_sequential()"},
     {"bf16", "oneDNN", "memory::data_type::bf16"},
     {"bf16", "cuDNN", "CUDNN_DATA_BFLOAT16, compute type CUDNN_DATA_FLOAT"},
     {"bf16", "PyTorch", "model and inputs .to(torch.bfloat16), or torch.autocast"},

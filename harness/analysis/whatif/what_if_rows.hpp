@@ -45,6 +45,12 @@ namespace plumb::analysis {
 /// Predicts the saving if fused steps shared the processors, after Rammer.
 [[nodiscard]] WhatIfResult co_schedule_what_if(const WhatIfInput& input);
 
+/// Predicts the saving if a second lane computed the gradients of weights and the updates.
+[[nodiscard]] WhatIfResult weight_gradients_what_if(const WhatIfInput& input);
+
+/// Predicts what it costs to keep as little as recomputing each value once allows.
+[[nodiscard]] WhatIfResult checkpointing_what_if(const WhatIfInput& input);
+
 /// Predicts what the traced runtime would save if it executed what the model needs. Each saving is
 /// one finding of the trace, at most its time.
 [[nodiscard]] WhatIfResult framework_what_if(const WhatIfInput& input);

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "harness/base/error.hpp"
+#include "harness/rewrite/gradient/checkpointed_graph.hpp"
 #include "harness/rewrite/quantized_graph.hpp"
 #include "harness/rewrite/typed_graph.hpp"
 
@@ -99,16 +100,37 @@ worker::LayerVariants channels_last_variants(const model::Graph& graph,
   return result;
 }
 
+/// Names the layers of the graph before by those of the graph that it was made of.
+void trace_back(const std::vector<model::LayerId>& origins, rewrite::FusedGraph& fused) {
+  for (std::vector<model::LayerId>& layers : fused.origins) {
+    for (model::LayerId& layer : layers) {
+      layer = origins.at(layer);
+    }
+    std::sort(layers.begin(), layers.end());
+  }
+}
+
 }  // namespace
 
 ModeGraph graph_of_mode(const model::Graph& graph,
                         const worker::ModeRequest& request,
                         const worker::Backend& backend) {
   // 8 bits come after fusion, with values of their own to observe.
-  const model::Graph typed = request.mode.int8 || request.mode.other_type().empty()
-                                 ? graph
-                                 : rewrite::typed_graph(graph, request.mode.other_type());
+  model::Graph typed = request.mode.int8 || request.mode.other_type().empty()
+                           ? graph
+                           : rewrite::typed_graph(graph, request.mode.other_type());
   ModeGraph result;
+  std::optional<rewrite::CheckpointedGraph> small;
+  if (request.mode.checkpointing) {
+    small = rewrite::smallest_step(typed);
+    if (!small) {
+      throw Error(Error::Kind::kUser,
+                  fmt::format("'{}' is no step of training, so nothing is kept that could be "
+                              "computed again: give --training",
+                              graph.name));
+    }
+    typed = std::move(small->graph);
+  }
   if (backend.plans_models()) {
     result.fused = rewrite::fused_graph(typed, {});
     return result;
@@ -122,6 +144,9 @@ ModeGraph graph_of_mode(const model::Graph& graph,
         typed, [&](const rewrite::Match& match) { return support.has(match.key); });
   }
   result.fused = rewrite::fused_graph(typed, chosen);
+  if (small) {
+    trace_back(small->origins, result.fused);
+  }
   if (request.mode.int8) {
     result.observed = std::move(result.fused);
     result.fused = rewrite::quantized_graph(*result.observed);

@@ -26,10 +26,12 @@ struct ModeGraph {
 /// - channels_last: each layer gets the library's first variant with channels last, if there is
 ///   one.
 /// - int8: the fused graph is quantised.
+/// - checkpointing: the graph computes again what it does not keep. This comes before fusion.
 ///
 /// For a backend that plans models itself, the graph stays as written.
 ///
-/// Throws Error{kUser} for steps that do not fit the graph.
+/// Throws Error{kUser} for steps that do not fit the graph, and for checkpointing of a graph that
+/// is no step of training.
 [[nodiscard]] ModeGraph graph_of_mode(const model::Graph& graph,
                                       const worker::ModeRequest& request,
                                       const worker::Backend& backend);

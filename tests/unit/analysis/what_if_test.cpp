@@ -4,8 +4,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "harness/analysis/whatif/what_if_rows.hpp"
 #include "harness/results/execution_mode.hpp"
+#include "harness/rewrite/gradient/checkpointed_graph.hpp"
+#include "harness/rewrite/gradient/training_step.hpp"
 #include "harness/rewrite/quantized_graph.hpp"
 #include "harness/rewrite/rewrite.hpp"
 #include "tests/unit/analysis/row_builder.hpp"
@@ -62,6 +66,8 @@ TEST(WhatIf, table_asks_each_question_once) {
                           "graph_capture",
                           "parallel_branches",
                           "co_schedule",
+                          "weight_gradients",
+                          "checkpointing",
                           "framework",
                           "all_sequential",
                           "all"));
@@ -150,6 +156,74 @@ TEST(WhatIf, parallel_branches_save_what_is_not_on_the_longest_path) {
   EXPECT_NEAR(microseconds(*result.baseline), 25.0, 1e-9);
   EXPECT_NEAR(microseconds(*result.predicted), 20.0, 1e-9);
   EXPECT_EQ(result.execution_mode, "parallel_branches");
+}
+
+/// Step of training of two products with a ReLU between them.
+model::Graph trained_products() {
+  rewrite::GraphSketch g;
+  const model::Graph model = g.build({g.gemm(g.relu(g.gemm(g.input({16, 8}), 8)), 8)});
+  return rewrite::training_step(
+             model, {}, rewrite::standard_optimizer(rewrite::Optimizer::Kind::kSgd))
+      .training.graph;
+}
+
+/// Gives every key of a graph a time: 10 µs for what the text is part of, and 1 µs for the others.
+RowBuilder slow_rows(const model::Graph& graph, std::string_view slow) {
+  RowBuilder b;
+  std::set<std::string> seen;
+  for (const model::Layer& layer : graph.layers) {
+    if (layer.role == model::Layer::Role::kCompute && seen.insert(layer.key.text).second) {
+      b.choice(layer.key, "a", layer.key.text.find(slow) != std::string::npos ? 10.0 : 1.0);
+    }
+  }
+  return b;
+}
+
+TEST(WhatIf, weight_gradients_take_no_time_beside_longer_gradients_of_data) {
+  const model::Graph graph = trained_products();
+  // Two updates of products and two of biases: together 40 µs, all on the second lane. What is
+  // before the first of them stays, and so does the slowest of all: their own lane.
+  const WhatIfResult result = ask("weight_gradients", graph, slow_rows(graph, "v1:sgd"));
+  EXPECT_THAT(result.why_not, IsEmpty());
+  std::size_t layers = 0;
+  for (const model::Layer& layer : graph.layers) {
+    layers += layer.role == model::Layer::Role::kCompute ? 1 : 0;
+  }
+  EXPECT_NEAR(microseconds(*result.baseline), static_cast<double>(layers - 4) + 40.0, 1e-9);
+  EXPECT_LT(microseconds(*result.predicted), microseconds(*result.baseline));
+  EXPECT_GE(microseconds(*result.predicted), 40.0);
+  EXPECT_EQ(result.execution_mode, "parallel_branches");
+
+  rewrite::GraphSketch g;
+  const model::Graph inference = g.build({g.relu(g.input({4}))});
+  EXPECT_FALSE(ask("weight_gradients", inference, slow_rows(inference, "-")).applies);
+}
+
+TEST(WhatIf, checkpointing_costs_what_is_computed_twice) {
+  rewrite::GraphSketch g;
+  model::ValueId value = g.input({16, 8});
+  for (int i = 0; i < 8; ++i) {
+    value = g.relu(g.gemm(value, 8));
+  }
+  const model::Graph graph =
+      rewrite::training_step(
+          g.build({value}), {}, rewrite::standard_optimizer(rewrite::Optimizer::Kind::kSgd))
+          .training.graph;
+  const auto small = rewrite::smallest_step(graph);
+  ASSERT_TRUE(small);
+  const WhatIfResult result = ask("checkpointing", graph, slow_rows(graph, "nothing"));
+  EXPECT_THAT(result.why_not, IsEmpty());
+  EXPECT_GT(small->repeated, 0U);
+  EXPECT_NEAR(microseconds(*result.predicted) - microseconds(*result.baseline),
+              static_cast<double>(small->repeated),
+              1e-9);
+  EXPECT_THAT(result.layers, SizeIs(small->repeated));
+  EXPECT_THAT(result.mode, HasSubstr("MiB at once"));
+
+  const model::Graph inference = product_and_relu();
+  const WhatIfResult none = ask("checkpointing", inference, slow_rows(inference, "-"));
+  EXPECT_FALSE(none.applies);
+  EXPECT_THAT(none.why_not, HasSubstr("--training"));
 }
 
 TEST(WhatIf, all_has_parallel_branches_too) {

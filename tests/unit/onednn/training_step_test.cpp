@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "harness/model/onnx/weight_stream.hpp"
+#include "harness/rewrite/gradient/checkpointed_graph.hpp"
 #include "runners/engine/exec/step_inputs.hpp"
 #include "runners/engine/number_formats.hpp"
 #include "runners/onednn/onednn_backend.hpp"
@@ -185,6 +186,30 @@ TEST_P(ToyProblem, is_learnt) {
   }
   EXPECT_GT(first, 0.9);  // of four classes it knows nothing
   EXPECT_LT(last, 0.1 * first);
+}
+
+TEST(TrainingSteps, compute_the_same_where_values_are_computed_again) {
+  rewrite::GraphSketch sketch;
+  model::ValueId value = sketch.input({16, 4, 8, 8});
+  for (int i = 0; i < 6; ++i) {
+    value = sketch.relu(sketch.batch_norm(sketch.conv(value, 4, 3)));
+  }
+  const model::ValueId flat = sketch.view(value, {16, 4 * 8 * 8});
+  const TrainingStep plain = rewrite::training_step(sketch.build({sketch.gemm(flat, 4)}), {}, {});
+  TrainingStep small = plain;
+  auto checkpointed = rewrite::smallest_step(plain.training.graph);
+  ASSERT_TRUE(checkpointed);
+  ASSERT_GT(checkpointed->repeated, 5U);
+  small.training.graph = std::move(checkpointed->graph);
+  const Values values = toy_values(plain);
+  Steps keeping(plain, values);
+  Steps repeating(small, values);
+  EXPECT_LT(repeating.prepared().program->facts().workspace,
+            keeping.prepared().program->facts().workspace);
+  for (int i = 0; i < 5; ++i) {
+    EXPECT_EQ(repeating.next(), keeping.next());
+  }
+  EXPECT_EQ(repeating.weights(), keeping.weights());
 }
 
 TEST(TrainingSteps, keep_no_second_copy_of_the_weights) {

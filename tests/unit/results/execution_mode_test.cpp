@@ -28,6 +28,7 @@ TEST(ExecutionMode, refuses_unknown_and_repeated_words) {
                                  "fusion+fusion",
                                  "Fusion",
                                  "best_variant+channels_last",
+                                 "best_variant+checkpointing",
                                  "micro_batch+fusion"}) {
     EXPECT_THROW(static_cast<void>(execution_mode_from(text)), Error) << text;
   }

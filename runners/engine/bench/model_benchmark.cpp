@@ -20,6 +20,7 @@
 #include "runners/engine/exec/memory_limit.hpp"
 #include "runners/engine/exec/output_difference.hpp"
 #include "runners/engine/exec/reference_comparison.hpp"
+#include "runners/engine/exec/step_rounding.hpp"
 #include "runners/engine/number_formats.hpp"
 
 namespace plumb::engine {
@@ -78,6 +79,11 @@ std::size_t parts_of_pass(Seconds pass, Seconds execution) {
   return static_cast<std::size_t>(std::clamp(std::ceil(pass / beside), kMinParts, kMaxParts));
 }
 
+/// Says what differences of a model's outputs are relative to.
+const char* measure_of(const RequestedModel& model) {
+  return model.step() == nullptr ? "largest magnitude" : "norm";
+}
+
 }  // namespace
 
 ModelBenchmark::ModelBenchmark(worker::Backend& backend,
@@ -113,7 +119,9 @@ void ModelBenchmark::prepare(const RequestedModel& model, std::size_t index) {
   }
 }
 
-void ModelBenchmark::finish(const RequestedModel& model, std::size_t index) {
+void ModelBenchmark::finish(const RequestedModel& model,
+                            std::size_t index,
+                            const worker::ExecuteReport& report) {
   Mode& mode = modes_[index];
   results::Measurement& row = mode.execution.row;
   make_ready(model, timing_.clock(), mode.ready);
@@ -126,29 +134,38 @@ void ModelBenchmark::finish(const RequestedModel& model, std::size_t index) {
     row.creation = mode.ready.prepared.program->facts().creation;
   }
   row.output_hash = output_hash(mode.ready.outputs);
-  check(model, mode);
+  if (index == 0) {
+    rounding_ = measure_rounding(model, mode.ready);
+  }
+  mode.ready.rounding = rounding_;
+  check(model, mode, report);
   if (row.outcome.ok()) {
     compare(model, mode);
   }
   mode.ready.outputs.clear();
 }
 
-void ModelBenchmark::check(const RequestedModel& model, Mode& mode) {
+void ModelBenchmark::check(const RequestedModel& model,
+                           Mode& mode,
+                           const worker::ExecuteReport& report) {
   if (!request_.verify) {
     return;
   }
-  const auto compared = compare_with_reference(model, mode.ready, macs_left_);
+  const auto compared =
+      compare_with_reference(model, mode.ready, macs_left_, [&] { report_share(0.0, report); });
   if (!compared) {
     return;
   }
   mode.execution.row.maximum_error = compared->error;
-  if (compared->error > compared->most) {
+  if (compared->is_beyond()) {
     mode.execution.row.outcome = {
         results::Outcome::Kind::kWrongResult,
-        fmt::format("an output differs from the float64 reference by {:.3g} of its largest "
-                    "magnitude; up to {:g} counts as rounding",
-                    compared->error,
-                    compared->most)};
+        fmt::format(
+            "an output differs from the float64 reference by {:.3g} of its {}; up to {:.3g} "
+            "counts as rounding",
+            compared->error,
+            measure_of(model),
+            compared->most)};
   }
 }
 
@@ -160,19 +177,23 @@ void ModelBenchmark::compare(const RequestedModel& model, Mode& mode) {
   if (expected_.empty()) {
     return;  // nothing to compare with
   }
-  const double error = model.difference(mode.ready.outputs, expected_);
-  mode.execution.row.maximum_error = error;
-  const double most = tolerated_difference(
+  const Deviation compared = model.deviation(
       mode.ready.outputs,
-      request_.executed_type(results::execution_mode_from(mode.execution.mode)));
-  if (error > most) {
+      expected_,
+      rounding_,
+      tolerated_difference(
+          mode.ready.outputs,
+          request_.executed_type(results::execution_mode_from(mode.execution.mode))));
+  mode.execution.row.maximum_error = compared.error;
+  if (compared.is_beyond()) {
     mode.execution.row.outcome = {
         results::Outcome::Kind::kWrongResult,
-        fmt::format("an output differs from that of the mode {} by {:.3g} of its largest "
-                    "magnitude; up to {:g} counts as rounding",
+        fmt::format("an output differs from that of the mode {} by {:.3g} of its {}; up to {:.3g} "
+                    "counts as rounding",
                     modes_.front().execution.mode,
-                    error,
-                    most)};
+                    compared.error,
+                    measure_of(model),
+                    compared.most)};
   }
 }
 
@@ -410,7 +431,7 @@ void ModelBenchmark::run(const std::function<void(results::Execution)>& emit,
       for (std::size_t first = 0; first < modes_.size(); first += together) {
         const std::size_t last = std::min(first + together, modes_.size());
         for (std::size_t i = first; i < last; ++i) {
-          guard(modes_[i], [&] { finish(*model, i); });
+          guard(modes_[i], [&] { finish(*model, i, report); });
         }
         time(first, last, report, await_turn);
       }

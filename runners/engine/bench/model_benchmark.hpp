@@ -46,10 +46,10 @@ class ModelBenchmark {
 
   void guard(Mode& mode, const std::function<void()>& step);
   void prepare(const RequestedModel& model, std::size_t index);
-  void finish(const RequestedModel& model, std::size_t index);
+  void finish(const RequestedModel& model, std::size_t index, const worker::ExecuteReport& report);
   /// Compares a mode's outputs with the float64 reference, in the order of the modes and as long as
-  /// that is affordable.
-  void check(const RequestedModel& model, Mode& mode);
+  /// that is affordable. Reports while it does, since it may take as long as a row may be silent.
+  void check(const RequestedModel& model, Mode& mode, const worker::ExecuteReport& report);
   /// Compares a mode's outputs with the first mode's.
   void compare(const RequestedModel& model, Mode& mode);
   /// Times one block of executions of a mode, again on a disturbed host, and adds it to the others.
@@ -82,6 +82,7 @@ class ModelBenchmark {
   const worker::ExecuteRequest& request_;
   std::vector<Mode> modes_;
   std::vector<model::Tensor> expected_;  // the first mode's outputs
+  std::vector<double> rounding_;         // of a step, found in the first mode
   /// Multiply-accumulates that the reference may still compute: some seconds.
   std::int64_t macs_left_ = 20'000'000'000;
   Seconds began_{};     // of the first turn

@@ -3,6 +3,7 @@
 
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "harness/model/graph/graph.hpp"
 #include "harness/model/key/tensor.hpp"
@@ -14,15 +15,27 @@ namespace plumb::engine {
 [[nodiscard]] double largest_difference(std::span<const model::Tensor> outputs,
                                         std::span<const model::Tensor> expected);
 
-/// Returns the largest distance of outputs of one kind, relative to the norm of the expected ones.
+/// Returns the distance of the outputs of each kind, relative to the norm of the expected ones.
 ///
-/// `kinds` has a number for each output. So a gradient that is zero but for rounding, as that of a
-/// bias before a normalisation, is compared with the size of all gradients. Kinds from 2 on are
-/// states of an optimiser. Their distance counts a 500th: where rounding flips a share of the ReLUs
-/// and maxima, gradients change by about the root of that share.
-[[nodiscard]] double largest_distance(std::span<const model::Tensor> outputs,
-                                      std::span<const model::Tensor> expected,
-                                      std::span<const std::size_t> kinds);
+/// `kinds` has a number for each output, from 0. So a gradient that is zero but for rounding, as
+/// that of a bias before a normalisation, is compared with the size of all gradients.
+[[nodiscard]] std::vector<double> distances_by_kind(std::span<const model::Tensor> outputs,
+                                                    std::span<const model::Tensor> expected,
+                                                    std::span<const std::size_t> kinds);
+
+/// Distance of outputs from the expected ones, and what rounding explains.
+struct Deviation {
+  double error = 0.0;
+  double most = 0.0;
+  [[nodiscard]] bool is_beyond() const { return !(error <= most); }  ///< also what is no number
+};
+
+/// Returns the distance that is the largest beside what rounding explains of its kind: four times
+/// what measure_rounding() found, at least `most` and otherwise at most 0.1. An empty `rounding` is
+/// not known.
+[[nodiscard]] Deviation worst_distance(std::span<const double> distances,
+                                       std::span<const double> rounding,
+                                       double most);
 
 /// Returns the largest difference from the reference of the same graph that counts as rounding. It
 /// is 2e-4 where all is f32 or wider, 0.3 with 8-bit integers, and 0.1 otherwise. The reference

@@ -19,6 +19,7 @@ struct ReadyModel {
   Magnitudes magnitudes;           ///< of the values of plan.observed
   std::vector<model::Tensor> outputs;
   Seconds first_call{};
+  std::vector<double> rounding;  ///< of a step of training: measure_rounding(); empty: not known
 };
 
 /// Plans a model in one mode. The backend checks its memory, but nothing is allocated. Throws

@@ -11,9 +11,10 @@
 
 namespace plumb::engine {
 
-std::optional<ReferenceComparison> compare_with_reference(const RequestedModel& model,
-                                                          const ReadyModel& ready,
-                                                          std::int64_t& macs_left) {
+std::optional<Deviation> compare_with_reference(const RequestedModel& model,
+                                                const ReadyModel& ready,
+                                                std::int64_t& macs_left,
+                                                const std::function<void()>& after_layer) {
   const rewrite::FusedGraph& fused = ready.plan.fused;
   const model::GraphTotals sums = model::totals(fused.graph);
   if (sums.macs_saturated || sums.macs > macs_left) {
@@ -30,11 +31,11 @@ std::optional<ReferenceComparison> compare_with_reference(const RequestedModel& 
     values.insert_or_assign(wanted[i], std::move(operands[i]));
   }
   std::vector<model::Tensor> expected;
-  if (!reference_model_outputs(fused.graph, values, expected).ok()) {
+  if (!reference_model_outputs(fused.graph, values, expected, after_layer).ok()) {
     return std::nullopt;
   }
-  return ReferenceComparison{model.difference(ready.outputs, expected),
-                             tolerated_by_reference(fused.graph)};
+  return model.deviation(
+      ready.outputs, expected, ready.rounding, tolerated_by_reference(fused.graph));
 }
 
 }  // namespace plumb::engine

@@ -18,7 +18,8 @@ results::Outcome unknown_value(const model::Graph& graph, model::ValueId value) 
 
 results::Outcome reference_model_outputs(const model::Graph& graph,
                                          std::map<model::ValueId, model::Tensor>& values,
-                                         std::vector<model::Tensor>& outputs) {
+                                         std::vector<model::Tensor>& outputs,
+                                         const std::function<void()>& after_layer) {
   for (const model::Layer& layer : graph.layers) {
     if (layer.role == model::Layer::Role::kFolded) {
       continue;
@@ -40,6 +41,9 @@ results::Outcome reference_model_outputs(const model::Graph& graph,
     std::vector<model::Tensor> results = reference_outputs(layer.spec, operands);
     for (std::size_t i = 0; i < results.size(); ++i) {
       values[layer.outputs[i]] = std::move(results[i]);
+    }
+    if (after_layer) {
+      after_layer();
     }
   }
   for (const model::ValueId output : graph.outputs) {

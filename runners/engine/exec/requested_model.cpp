@@ -14,7 +14,6 @@
 #include "runners/engine/exec/channel_folding.hpp"
 #include "runners/engine/exec/constant_folding.hpp"
 #include "runners/engine/exec/model_inputs.hpp"
-#include "runners/engine/exec/output_difference.hpp"
 #include "runners/engine/exec/reference_model.hpp"
 #include "runners/engine/exec/step_inputs.hpp"
 #include "runners/engine/number_formats.hpp"
@@ -92,10 +91,12 @@ std::vector<model::Tensor> RequestedModel::make_inputs(std::uint64_t seed) const
   return model_inputs(file_graph_, seed);
 }
 
-double RequestedModel::difference(std::span<const model::Tensor> outputs,
-                                  std::span<const model::Tensor> expected) const {
-  return step_ ? largest_distance(outputs, expected, step_->kinds)
-               : largest_difference(outputs, expected);
+Deviation RequestedModel::deviation(std::span<const model::Tensor> outputs,
+                                    std::span<const model::Tensor> expected,
+                                    std::span<const double> rounding,
+                                    double most) const {
+  return step_ ? worst_distance(distances_by_kind(outputs, expected, step_->kinds), rounding, most)
+               : Deviation{largest_difference(outputs, expected), most};
 }
 
 results::Outcome RequestedModel::operands(const rewrite::FusedGraph& graph,

@@ -13,6 +13,7 @@
 #include "harness/rewrite/fused_graph.hpp"
 #include "harness/rewrite/gradient/training_step.hpp"
 #include "harness/worker/protocol/execute_request.hpp"
+#include "runners/engine/exec/output_difference.hpp"
 #include "runners/engine/exec/quantized_constants.hpp"
 
 namespace onnx {
@@ -48,10 +49,12 @@ class RequestedModel {
   /// Makes inputs in the same way from another seed.
   [[nodiscard]] std::vector<model::Tensor> make_inputs(std::uint64_t seed) const;
 
-  /// Returns how far outputs of the model are from the expected ones: largest_difference(), or for
-  /// a step of training largest_distance().
-  [[nodiscard]] double difference(std::span<const model::Tensor> outputs,
-                                  std::span<const model::Tensor> expected) const;
+  /// Returns how far outputs of the model are from the expected ones, and how far they may be:
+  /// largest_difference() and `most`, or for a step of training worst_distance().
+  [[nodiscard]] Deviation deviation(std::span<const model::Tensor> outputs,
+                                    std::span<const model::Tensor> expected,
+                                    std::span<const double> rounding,
+                                    double most) const;
 
   /// Collects inputs and constants in the types and order that a program wants.
   ///

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runners/engine/exec/step_rounding.hpp"
+
+#include <cstddef>
+#include <cstring>
+
+#include "runners/engine/exec/output_difference.hpp"
+#include "runners/engine/random_stream.hpp"
+
+namespace plumb::engine {
+namespace {
+
+constexpr std::uint64_t kSeed = 19;
+
+/// Changes each number of a tensor by up to 2⁻¹⁹ of it.
+void change(model::Tensor& tensor, const RandomStream& random) {
+  const std::size_t count = tensor.data.size() / sizeof(float);
+  for (std::size_t i = 0; i < count; ++i) {
+    const double drawn = static_cast<double>(random.bits(i) >> 11U) * 0x1p-52 - 1.0;
+    float number = 0.0F;
+    std::memcpy(&number, tensor.data.data() + i * sizeof(float), sizeof(float));
+    number *= static_cast<float>(1.0 + drawn * 0x1p-19);
+    std::memcpy(tensor.data.data() + i * sizeof(float), &number, sizeof(float));
+  }
+}
+
+}  // namespace
+
+std::vector<double> measure_rounding(const RequestedModel& model, ReadyModel& ready) {
+  if (model.step() == nullptr) {
+    return {};
+  }
+  std::vector<model::Tensor> operands;
+  if (!model.operands(ready.plan.fused, ready.prepared.operands, operands, ready.magnitudes).ok()) {
+    return {};
+  }
+  std::vector<model::Tensor> changed = operands;
+  for (std::size_t i = 0; i < changed.size(); ++i) {
+    if (changed[i].type.dtype == model::DataType::kF32) {
+      change(changed[i], RandomStream(kSeed, i));
+    }
+  }
+  worker::Program& program = *ready.prepared.program;
+  program.bind(0, changed, false);
+  program.enqueue(0);
+  program.synchronize();
+  std::vector<double> moved =
+      distances_by_kind(program.outputs(0), ready.outputs, model.step()->kinds);
+  program.bind(0, operands, false);
+  return moved;
+}
+
+}  // namespace plumb::engine

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <vector>
+
+#include "runners/engine/exec/ready_model.hpp"
+#include "runners/engine/exec/requested_model.hpp"
+
+namespace plumb::engine {
+
+/// Measures how far rounding may move the outputs of a step of training, by kind
+/// (rewrite::TrainingStep::kinds), relative to their norm.
+///
+/// The step is executed once more from operands that are changed at random by up to 2⁻¹⁹, what
+/// rounding leaves of a sum of a thousand products in f32. This is Monte Carlo arithmetic (Parker,
+/// "Monte Carlo Arithmetic", 1997) with the operands alone. Then the ready step is bound anew, as
+/// before its first execution. Empty: the model is no step of training, or has no such operands.
+[[nodiscard]] std::vector<double> measure_rounding(const RequestedModel& model, ReadyModel& ready);
+
+}  // namespace plumb::engine

@@ -85,6 +85,7 @@ void add_serve(CLI::App& app, CommandContext& context);
 void add_submit(CLI::App& app, CommandContext& context);
 void add_suite(CLI::App& app, CommandContext& context);
 void add_alternate(CLI::App& app, CommandContext& context);
+void add_training(CLI::App& app, CommandContext& context);
 void add_trace(CLI::App& app, CommandContext& context);
 void add_triage(CLI::App& app, CommandContext& context);
 

@@ -82,12 +82,12 @@ int run(int argc, char** argv, terminal::StandardOutput& output) {
   });
 
   for (const auto add :
-       {add_doctor,   add_env,     add_model,  add_suite,     add_run,     add_runs,
-        add_bound,    add_whatif,  add_layer,  add_calibrate, add_compare, add_comment,
-        add_baseline, add_qualify, add_bisect, add_detect,    add_triage,  add_issue,
-        add_import,   add_report,  add_serve,  add_push,      add_export,  add_stacks,
-        add_preview,  add_store,   add_regret, add_matrix,    add_explain, add_alternate,
-        add_trace,    add_submit,  add_profile}) {
+       {add_doctor,   add_env,     add_model,   add_suite,     add_run,     add_runs,
+        add_bound,    add_whatif,  add_layer,   add_calibrate, add_compare, add_comment,
+        add_baseline, add_qualify, add_bisect,  add_detect,    add_triage,  add_issue,
+        add_import,   add_report,  add_serve,   add_push,      add_export,  add_stacks,
+        add_preview,  add_store,   add_regret,  add_matrix,    add_explain, add_alternate,
+        add_trace,    add_submit,  add_profile, add_training}) {
     add(app, context);
   }
   check_values(app);

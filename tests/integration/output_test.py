@@ -80,6 +80,9 @@ class Output(Command):
 
     def test_every_command_says_that_its_output_is_lost(self):
         self.stack("new")
+        trained = self.json("run", "--model", "lenet", "--training", "sgd", "--stack", "fake", "--mode", "plain")["run"]
+        lengths = self.folder / "lengths.txt"
+        lengths.write_text("512 10\n128 30\n")
         first = self.run_tiny()["run"]
         second = self.run_tiny("--resume", reuse="never")["run"]
         store = self.folder / "plumb/store.db"
@@ -107,6 +110,11 @@ class Output(Command):
             "model list": [[], ["--json"]],
             "model show": [["lenet"], ["lenet", "--json"], ["lenet", "--training"], ["lenet", "--training", "--json"],
                            ["lenet", "--training", "--optimizer", "adamw"]],
+            "training last-batch": [["--samples", "1000", "--batch", "64"], ["--samples", "1000", "--batch", "64", "--json"]],
+            "training packing": [[lengths], [lengths, "--json"]],
+            "training largest-batch": [["lenet", "--memory", "64MiB"], ["lenet", "--memory", "64MiB", "--json"]],
+            **{f"training {name}": [[*words], [*words, "--json"]] for name, words in (
+                ("checkpoints", [trained]), ("exchange", [trained, "--rate", "1e9"]), ("time", [trained, "--samples", "1000"]))},
             "model export": [["lenet", "-o", self.folder / "m.onnx"], ["lenet", "-o", "/dev/stdout"]],
             "suite show": [[self.tiny()]],
             "run": [[self.tiny(), *fake], [self.tiny(), *fake, "--json"]],

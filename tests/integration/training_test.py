@@ -77,6 +77,55 @@ class Training(Command):
         self.plumb("report", "@latest", "-o", self.folder / name)
         return (self.folder / name).read_text()
 
+    def test_arithmetic_of_given_numbers(self):
+        last = self.json("training", "last-batch", "--samples", "1281167", "--batch", "67456", "--from", "64000", "--to", "72000", "--multiple", "128")
+        self.assertEqual([last["batches"][0][name] for name in ("steps", "wasted")], [19, 497])
+        self.assertEqual(last["batches"][1]["batch"], 67456)  # the least wasteful of that range
+        lengths = self.folder / "lengths.txt"
+        lengths.write_text("# tokens, sequences\n512 10\n256 20\n128 40\n")
+        packing = self.json("training", "packing", lengths, "--batch", "3")
+        by_packer = {each["packer"]: each for each in packing["packers"]}
+        self.assertEqual([by_packer[name]["samples"] for name in ("none", "best_fit")], [70, 34])
+        self.assertEqual((packing["graphs"]["fewest_sequences"], packing["graphs"]["most_sequences"], packing["graphs"]["packed"]), (3, 9, 7))
+        lengths.write_text("512\n")
+        self.assertIn("lengths.txt:1: '512'", self.plumb("training", "packing", lengths, expect=2).stderr)
+        self.assertIn("--batch", self.plumb("training", "last-batch", "--samples", "10", expect=2).stderr)
+
+    def test_largest_batch_is_the_last_that_fits(self):
+        found = self.json("training", "largest-batch", "lenet", "--memory", "64MiB")
+        plain = {each["batch"]: each["plain"]["total_bytes"] for each in found["batches"]}
+        self.assertLessEqual(plain[found["largest_batch"]], 64 << 20)
+        self.assertGreaterEqual(found["largest_batch_checkpointing"], found["largest_batch"])
+        one_more = self.json("training", "largest-batch", "lenet", "--memory", plain[found["largest_batch"]])
+        self.assertEqual(one_more["largest_batch"], found["largest_batch"])
+        self.assertIsNone(self.json("training", "largest-batch", "lenet", "--memory", "1KiB")["largest_batch"])
+
+    def test_arithmetic_of_a_measured_step(self):
+        self.plumb("run", "--model", "lenet", "--batch", "8", "--training", "sgd", "--stack", "fake", "--mode", "plain", "--mode", "fusion")
+        front = self.json("training", "checkpoints")["models"][0]
+        self.assertEqual(front["plans"][-1]["repeated_layers"], 0)
+        self.assertAlmostEqual(front["plans"][-1]["predicted_seconds"], front["step_seconds"])
+        memory = [plan["memory"]["results_bytes"] for plan in front["plans"]]
+        self.assertEqual(memory, sorted(memory))
+        step = self.json("training", "exchange", "--rate", "1e6", "--latency", "1e-6", "--bucket", "1KiB")["models"][0]
+        self.assertEqual(sum(each["bytes"] for each in step["exchanges"]), self.json("model", "show", "lenet")["weight_bytes"])
+        self.assertLess(step["overlapped_seconds"], step["after_each_other_seconds"])
+        self.assertGreater(step["overlapped_seconds"], step["communication_seconds"])
+        time = self.json("training", "time", "--samples", "1000", "--epochs", "3", "--evaluation", "2")["models"][0]
+        self.assertEqual(time["steps_per_epoch"], 125)
+        self.assertAlmostEqual(time["estimated_seconds"], 3 * (125 * time["step_seconds"] + 2))
+        self.plumb("run", "--model", "lenet", "--stack", "fake", "--mode", "plain")
+        self.assertIn("--training", self.plumb("training", "checkpoints", expect=2).stderr)
+
+    def test_values_are_computed_again_in_the_mode_checkpointing(self):
+        self.plumb("run", "--model", "lenet", "--batch", "64", "--training", "sgd", "--mode", "plain", "--mode", "checkpointing", "--cache", "none",
+                   "--processes", "1")
+        row = {each["name"]: each for each in self.json("whatif")["models"][0]["whatifs"]}["checkpointing"]
+        self.assertLess(row["realised_memory_bytes"], row["realised_baseline_memory_bytes"])
+        self.assertEqual(row["realised_difference"], 0.0)
+        self.plumb("run", "--model", "lenet", "--mode", "checkpointing", "--only", "models", "--processes", "1")
+        self.assertIn("no step of training", self.json("bound")["models"][0]["executions"][0]["reason"])
+
     def test_a_loss_belongs_to_training(self):
         self.assertIn("--training", self.plumb("model", "show", "lenet", "--loss", "cross_entropy", expect=2).stderr)
         self.assertIn("mean_squared_error", self.plumb("model", "show", "lenet", "--training", "--loss", "dice", expect=2).stderr)

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/analysis/training/measured_step.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "harness/model/key/update_layer.hpp"
+#include "harness/rewrite/gradient/checkpointed_graph.hpp"
+
+namespace plumb::analysis {
+namespace {
+
+constexpr std::size_t kCaps = 16;
+
+bool is_update(const model::Layer& layer) {
+  return layer.role == model::Layer::Role::kCompute && model::is_update(layer.spec);
+}
+
+}  // namespace
+
+MeasuredStep measured_step(const model::Graph& graph, const ResultSet& results) {
+  MeasuredStep step;
+  if (std::none_of(graph.layers.begin(), graph.layers.end(), is_update)) {
+    step.why_not = "it is not trained: run with --training";
+    return step;
+  }
+  step.times.resize(graph.layers.size());
+  for (model::LayerId id = 0; id < graph.layers.size(); ++id) {
+    if (graph.layers[id].role != model::Layer::Role::kCompute) {
+      continue;
+    }
+    const auto time = results.library_choice(graph.layers[id].key, results::CacheMode::kNone);
+    if (!time) {
+      step.why_not =
+          fmt::format("no time of the library's own choice for '{}'", graph.layers[id].name);
+      return step;
+    }
+    step.times[id] = time->time.median;
+    step.total += step.times[id];
+  }
+  return step;
+}
+
+std::vector<TimedLayer> timed_layers(const model::Graph& graph, const MeasuredStep& step) {
+  const std::vector<model::ValueId> root = model::shared_bytes(graph);
+  std::set<model::ValueId> gradients;
+  for (const model::Layer& layer : graph.layers) {
+    if (is_update(layer)) {
+      const model::UpdateShape shape(layer.spec);
+      for (std::size_t tensor = 0; tensor < shape.tensors(); ++tensor) {
+        gradients.insert(root[layer.inputs.at(shape.gradient(tensor)).value()]);
+      }
+    }
+  }
+  std::vector<TimedLayer> layers;
+  for (model::LayerId id = 0; id < graph.layers.size(); ++id) {
+    TimedLayer timed{step.times.at(id), {}, is_update(graph.layers[id])};
+    for (const model::ValueId output : graph.layers[id].outputs) {
+      if (root[output] == output && gradients.contains(output)) {
+        timed.gradients += byte_size(graph.values[output].type);
+      }
+    }
+    layers.push_back(timed);
+  }
+  return layers;
+}
+
+std::vector<PricedCheckpoints> price_checkpoints(const model::Graph& graph,
+                                                 const MeasuredStep& step) {
+  std::vector<double> costs;
+  for (const Seconds time : step.times) {
+    costs.push_back(time.count());
+  }
+  const rewrite::StepChain chain = rewrite::chain_of_step(graph, costs);
+  std::vector<PricedCheckpoints> front;
+  for (const rewrite::CheckpointPlan& plan : rewrite::checkpoint_front(chain.stages, kCaps)) {
+    const rewrite::CheckpointedGraph made = rewrite::checkpointed_graph(graph, chain, plan);
+    PricedCheckpoints priced{made.repeated, model::compute_memory(made.graph), {}};
+    for (const model::LayerId origin : made.origins) {
+      priced.recomputation += step.times[origin];
+    }
+    priced.recomputation = std::max(Seconds{}, priced.recomputation - step.total);
+    // Both numbers are those of the graph, so a plan may turn out no better than one before it.
+    while (!front.empty() && front.back().memory.peak >= priced.memory.peak &&
+           front.back().recomputation >= priced.recomputation) {
+      front.pop_back();
+    }
+    if (front.empty() || priced.recomputation < front.back().recomputation) {
+      front.push_back(priced);
+    }
+  }
+  return front;
+}
+
+}  // namespace plumb::analysis

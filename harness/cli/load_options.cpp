@@ -65,7 +65,9 @@ void check_submitter(const LoadOptions& options) {
 void check_used(const LoadOptions& options, const suite::ResolvedSuite& suite) {
   bool any = false;
   bool server = false;
+  bool training = false;
   for (const suite::ResolvedSuite::Model& model : suite.models) {
+    training = training || !model.training.empty();
     for (const suite::Scenario& scenario : model.scenarios) {
       any = true;
       server = server || is_server(scenario.name);
@@ -77,13 +79,18 @@ void check_used(const LoadOptions& options, const suite::ResolvedSuite& suite) {
       {"--batch-timeout", !options.batch_timeout.empty()},
       {"--lanes", options.lanes.has_value()},
       {"--performance-sample-count", options.performance_sample_count.has_value()},
-      {"--mlperf-logs", !options.mlperf_logs.empty()},
       {"--mlperf-submission", !options.mlperf_submission.empty()},
       {"--accuracy", options.accuracy}};
   for (const auto& [option, given] : of_any) {
     if (given && !any) {
       refuse_unused(option, "a scenario");
     }
+  }
+  if (!options.mlperf_logs.empty() && !any && !training) {
+    throw Error(
+        Error::Kind::kUser,
+        "'--mlperf-logs' needs something that MLPerf logs: a scenario (--scenario), or a step "
+        "of training (--training)");
   }
   if (options.accuracy && options.mlperf_logs.empty() && options.mlperf_submission.empty()) {
     throw Error(Error::Kind::kUser, "'--accuracy' needs a place for its log: add --mlperf-logs");
@@ -143,7 +150,9 @@ void add_load_options(CLI::App& run, LoadOptions& options) {
       ->group("Scenarios");
   run.add_option("--mlperf-logs",
                  options.mlperf_logs,
-                 "write each scenario's logs in MLPerf's formats below this folder")
+                 "write the logs of each scenario, and of timed steps of training, in MLPerf's "
+                 "formats below "
+                 "this folder")
       ->group("Scenarios");
   run.add_option("--mlperf-submission",
                  options.mlperf_submission,

@@ -5,12 +5,18 @@
 Usage: training_test.py BUILD_FOLDER [unittest arguments].
 """
 
+import json
 import pathlib
 import sys
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 from plumb_command import Command
+
+try:
+    from mlperf_logging.compliance_checker import mlp_compliance
+except ImportError:
+    mlp_compliance = None
 
 Command.build = pathlib.Path(sys.argv.pop(1)).resolve()
 
@@ -76,6 +82,37 @@ class Training(Command):
     def report(self, name):
         self.plumb("report", "@latest", "-o", self.folder / name)
         return (self.folder / name).read_text()
+
+    def test_logs_of_mlperf_training_lack_only_what_needs_a_data_set(self):
+        logs = self.folder / "logs"
+        self.plumb("run", "--model", "lenet", "--batch", "4", "--training", "sgd", "--only", "models", "--mode", "plain", "--mode", "fusion",
+                   "--processes", "1", "--mlperf-logs", logs)
+        files = sorted(logs.rglob("result_0.txt"))
+        self.assertEqual(len(files), 2, files)
+        for file in files:
+            lines = [json.loads(line.removeprefix(":::MLLOG ")) for line in file.read_text().splitlines()]
+            keys = [line["key"] for line in lines]
+            self.assertEqual(len(keys), len(set(keys)))
+            self.assertNotIn("eval_accuracy", keys)
+            of = {line["key"]: line for line in lines}
+            self.assertLess(of["run_start"]["time_ms"], of["run_stop"]["time_ms"])
+            self.assertEqual(of["run_stop"]["metadata"]["status"], "aborted")
+            self.assertEqual(of["train_samples"]["value"] % 4, 0)
+            self.assertEqual(sorted(line["time_ms"] for line in lines), [line["time_ms"] for line in lines])
+        refused = self.plumb("run", "--model", "lenet", "--mlperf-logs", logs, expect=2).stderr
+        self.assertIn("--training", refused)
+
+    @unittest.skipUnless(mlp_compliance, "needs PyPI's mlperf-logging")
+    def test_mlperfs_checker_misses_nothing_but_the_accuracy(self):
+        logs = self.folder / "logs"
+        self.plumb("run", "--model", "resnet50-v1", "--batch", "1", "--dim", "image=32", "--training", "sgd", "--only", "models", "--mode", "plain",
+                   "--processes", "1", "--mlperf-logs", logs)
+        file, = logs.rglob("result_0.txt")
+        checker = mlp_compliance.make_checker("training", "4.0.0", True, False)
+        valid = mlp_compliance.main(str(file), "training_4.0.0/common.yaml", checker)[0]
+        self.assertFalse(valid)
+        for fault in [*checker.not_overwritable, *checker.overwritable.values()]:
+            self.assertIn("eval_accuracy", fault)
 
     def test_arithmetic_of_given_numbers(self):
         last = self.json("training", "last-batch", "--samples", "1281167", "--batch", "67456", "--from", "64000", "--to", "72000", "--multiple", "128")

@@ -22,6 +22,7 @@
 #include "harness/session/run/run_preparation.hpp"
 #include "harness/session/run/scenario_runs.hpp"
 #include "harness/session/run/shared_measurement.hpp"
+#include "harness/session/run/training_logs.hpp"
 #include "harness/session/stored/run_record.hpp"
 #include "harness/session/stored/run_session.hpp"
 #include "harness/session/stored/stored_comparison.hpp"
@@ -121,6 +122,9 @@ class SuiteRun {
                           *options_.confirmation,
                           options_.processes)
           .confirm(start, options_.threads, runs);
+    }
+    if (!options_.mlperf_logs.empty()) {
+      write_training_logs(context_.store, session_.header(), models_, options_.mlperf_logs);
     }
     // At the beginning and the end, the controls tell how fast the machine was during the run.
     if (controlled && !context_.stop.load()) {

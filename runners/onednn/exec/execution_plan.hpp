@@ -54,12 +54,6 @@ using KernelStep = std::function<void(std::span<std::byte* const> buffers)>;
 
 using Step = std::variant<PrimitiveStep, KernelStep>;
 
-/// Buffers that a step reads and writes. A buffer that it reads and changes is in both lists.
-struct Touched {
-  std::vector<std::size_t> read;
-  std::vector<std::size_t> written;
-};
-
 /// Plan of a layer or a model: what to allocate and what to run, in order.
 struct ExecutionPlan {
   std::string implementation;
@@ -67,7 +61,6 @@ struct ExecutionPlan {
   std::vector<std::size_t>
       outputs;  ///< buffer of each output; a view's output is its input's buffer
   std::vector<Step> steps;
-  std::vector<Touched> touched;  ///< by each step of a model's plan; none: a layer's plan
   std::size_t scratchpad_bytes = 0;
   std::size_t arena_bytes = 0;      ///< of each slot's block for the buffers with `arena`
   Seconds creation{};               ///< time to make the primitives, cache off

@@ -127,7 +127,7 @@ void PlanBuilder::add_part(const ExecutionPlan& part, const std::vector<std::siz
         touch(touched, i);
       }
     }
-    append(std::move(touched), mapped_step(step, map), false);
+    append(touched, mapped_step(step, map), false);
   }
 }
 
@@ -150,7 +150,7 @@ bool PlanBuilder::is_constant(model::ValueId value) const {
   return std::find(graph_.inputs.begin(), graph_.inputs.end(), value) == graph_.inputs.end();
 }
 
-void PlanBuilder::append(Touched touched, Step step, bool reorder) {
+void PlanBuilder::append(const Touched& touched, Step step, bool reorder) {
   const std::size_t number = model_.plan.steps.size();
   // A step needs the last writer of each buffer it uses. A writer also needs the readers since
   // then.
@@ -177,12 +177,11 @@ void PlanBuilder::append(Touched touched, Step step, bool reorder) {
   needs.erase(number);
   needs_.emplace_back(needs.begin(), needs.end());
   model_.plan.steps.push_back(std::move(step));
-  model_.plan.touched.push_back(std::move(touched));
   model_.origins.push_back({layer_, reorder});
 }
 
-/// Schedules the steps on the lanes. Each layer's cost (model::rough_cost()) is shared by its
-/// steps, and each step also costs the bytes of its results.
+/// Schedules the steps on the lanes. Each layer's cost (model::rough_cost()) is shared by its steps, and
+/// each step also costs the bytes of its results.
 void PlanBuilder::schedule() {
   std::map<std::optional<model::LayerId>, double> parts;
   for (const worker::StepOrigin& origin : model_.origins) {

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
-#include <map>
 #include <numeric>
+#include <set>
 #include <utility>
 
 #include "harness/base/error.hpp"
@@ -315,36 +315,30 @@ void PlanProgram::execute_marked(std::size_t slot, worker::StepMark& current) {
   synchronize();
 }
 
-void PlanProgram::touch_before(std::size_t place, const Slot& slot, Bytes most) const {
-  PLUMB_CHECK(plan_.touched.size() == plan_.steps.size());
-  std::vector<std::size_t> recent;  // latest first, each address once: buffers share memory
-  std::map<const std::byte*, bool> written;
+void PlanProgram::read_before(std::size_t place, const Slot& slot, Bytes most) const {
+  std::vector<std::size_t> recent;  // latest first, each buffer once
+  std::vector<bool> seen(plan_.buffers.size());
+  std::set<const std::byte*> counted;  // addresses, because buffers share memory
   Bytes bytes;
-  const auto touch = [&](std::size_t buffer, bool writes) {
-    const auto [at, added] = written.try_emplace(slot.buffers[buffer], writes);
-    at->second = at->second || writes;
-    if (added) {
-      recent.push_back(buffer);
-      bytes += bytes_of(plan_.buffers[buffer].bytes);
-    }
-  };
   const std::size_t count = sequence_.size();
   for (std::size_t back = 1; back <= count && bytes < most; ++back) {
-    const Touched& touched = plan_.touched[sequence_[(place + count - back) % count]];
-    for (const std::size_t buffer : touched.written) {
-      touch(buffer, true);
+    const Step& step = plan_.steps[sequence_[(place + count - back) % count]];
+    const auto* primitive = std::get_if<PrimitiveStep>(&step);
+    if (primitive == nullptr) {
+      continue;  // kernels do not name the buffers that they use
     }
-    for (const std::size_t buffer : touched.read) {
-      touch(buffer, false);
+    for (const PrimitiveStep::Argument& argument : primitive->arguments) {
+      if (!seen[argument.buffer]) {
+        seen[argument.buffer] = true;
+        recent.push_back(argument.buffer);
+        if (counted.insert(slot.buffers[argument.buffer]).second) {
+          bytes += bytes_of(plan_.buffers[argument.buffer].bytes);
+        }
+      }
     }
   }
   std::for_each(recent.rbegin(), recent.rend(), [&](std::size_t index) {
-    std::byte* const data = slot.buffers[index];
-    if (written.at(data)) {
-      write_again(data, plan_.buffers[index].bytes);
-    } else {
-      read_through(data, plan_.buffers[index].bytes);
-    }
+    read_through(slot.buffers[index], plan_.buffers[index].bytes);
   });
 }
 
@@ -361,7 +355,7 @@ std::vector<Seconds> PlanProgram::profile_in_context(std::size_t slot,
       run(bound, bound.steps[step]);
       continue;
     }
-    touch_before(i, bound, most);
+    read_before(i, bound, most);
     if (i > 0) {
       run(bound, bound.steps[sequence_[i - 1]]);
       stream_.wait();

@@ -86,10 +86,9 @@ class PlanProgram : public worker::Program {
   [[nodiscard]] Seconds timed(Slot& slot, const BoundStep& step);
   /// Sets the calling thread's number of threads to that of one lane, while the result lives.
   [[nodiscard]] std::optional<OpenmpThreads> threads_of_step() const;
-  /// Touches the buffers of the steps before `place` of the sequence, in the order of their last
-  /// use: what they wrote becomes dirty in the caches, and what they read is read. The sequence
-  /// counts as a circle. At most the most recent `most` bytes are touched.
-  void touch_before(std::size_t place, const Slot& slot, Bytes most) const;
+  /// Reads the buffers of the steps before `place` of the sequence, in the order of their last use.
+  /// The sequence counts as a circle. At most the most recent `most` bytes are read.
+  void read_before(std::size_t place, const Slot& slot, Bytes most) const;
   /// Returns the time of one reorder, the median of a few.
   [[nodiscard]] Seconds time_reorder(const dnnl::memory::desc& from, const dnnl::memory::desc& to);
 

@@ -231,8 +231,8 @@ TEST_P(StoreTransfer, a_bad_import_names_its_line_and_changes_nothing) {
   EXPECT_THAT(message(good.substr(0, good.rfind("{\"type\":\"end\""))), HasSubstr("line "));
   EXPECT_THAT(message(sealed(plain + "{\"type\":\"end\",\"lines\":0}\n")),
               HasSubstr("after the end"));
-  EXPECT_THAT(altered(R"("format":2)", R"("format":3)"),
-              testing::AllOf(HasSubstr("format 3"), HasSubstr("up to 2")));
+  EXPECT_THAT(altered(R"("format":2)", R"("format":4)"),
+              testing::AllOf(HasSubstr("format 4"), HasSubstr("up to 3")));
   EXPECT_THAT(altered(R"("floor_seconds":1e-07)", R"("floor_seconds":2e-07)"),
               testing::AllOf(HasSubstr("line 3"), HasSubstr("checksum")));
   EXPECT_THAT(altered(R"("position":1)", R"("position":0)"), HasSubstr("occurs twice"));
@@ -385,7 +385,7 @@ TEST_P(StoreTransfer, garbage_collection_gives_its_room_back) {
   const auto store = open();
   store->begin_run(header(kOld, 0));
   std::vector<results::Measurement> rows;
-  for (int i = 0; i < 2000; ++i) {
+  for (int i = 0; i < 3000; ++i) {
     rows.push_back(row(key(i % 50), 5, "a"));
     rows.back().samples.assign(200, Seconds(1e-3 * (i + 1)));
   }

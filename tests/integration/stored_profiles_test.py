@@ -1,0 +1,111 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Profiles that runs keep: their pass, what reads them, and the functions that explain a real regression of oneDNN.
+
+The regression is another instruction set: the stack `slow` is the same library, limited to SSE4.1.
+
+Usage: stored_profiles_test.py BUILD_FOLDER [unittest arguments].
+"""
+
+import pathlib
+import sys
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+from plumb_command import Command
+
+Command.build = pathlib.Path(sys.argv.pop(1)).resolve()
+MODEL = "squeezenet1.1"
+SUBJECT = f"{MODEL}|1|f32"
+
+
+class StoredProfiles(Command):
+    def setUp(self):
+        super().setUp()
+        folder = self.folder / "plumb/stacks/slow"
+        folder.mkdir(parents=True)
+        (folder / "stack.toml").write_text('backend = "onednn"\nlibraries = ["libdnnl.so.3"]\n[variables]\nONEDNN_MAX_CPU_ISA = "SSE41"\n')
+
+    def run_model(self, stack, *options):
+        words = ["--model", MODEL, "--only", "models", "--mode", "fusion", "--processes", "3", "--stack", stack]
+        self.plumb("run", *words, *options)
+        return self.json("runs")["runs"][0]["run"]
+
+    def check_regression(self, functions, decided):
+        if not decided:
+            self.skipTest("the host is too busy to decide that the slow stack is slower")
+        (whole,) = [each for each in functions if each["model"] == SUBJECT and not each["layer"]]
+        self.assertEqual((whole["problem"], whole["mode"]), ("", "fusion"))
+        self.assertGreater(whole["ratio"], 1.1)
+        self.assertGreater(whole["candidate_seconds"], whole["baseline_seconds"])
+        self.assertLess(abs(whole["unexplained_seconds"]), 0.3 * (whole["candidate_seconds"] - whole["baseline_seconds"]))
+        appeared = [part for part in whole["parts"] if part["in_candidate"] and not part["in_baseline"]]
+        self.assertTrue(any(part["image"] == "generated" for part in appeared), whole["parts"][:5])
+
+    @staticmethod
+    def is_decided(metrics):
+        """Returns whether the model end to end is found to be slower."""
+        return any("/end_to_end/" in each["series"] and each["verdict"] == "regressed" for each in metrics)
+
+    def test_a_comparison_names_the_functions_of_a_regression(self):
+        base = self.run_model("default", "--profile-budget", "8s")
+        slow = self.run_model("slow", "--profile-budget", "8s")
+        shown = self.json("profile", base)
+        self.assertEqual((shown["mode"], shown["stack"]), ("fusion", "default"))
+        self.assertGreater(shown["samples"], 1000)
+        self.assertGreaterEqual(shown["share_in_steps"], 0.95)
+        self.assertEqual(self.json("profile", base, "--model", MODEL), shown)
+        self.assertLessEqual(len(shown["blocks"]), 200)
+        difference = self.json("profile", "diff", base, slow)
+        self.assertGreater(difference["change_seconds"], 0)
+
+        self.plumb("report", base, "-o", self.folder / "report.html")
+        self.assertIn('"flame_graph":{"svg":', (self.folder / "report.html").read_text())
+
+        self.plumb("store", "export", base, "-o", self.folder / "export.jsonl")
+        copy = ("--store", f"sqlite:{self.folder}/copy.db")
+        self.plumb("store", "import", self.folder / "export.jsonl", *copy)
+        self.assertEqual(self.json("profile", base, *copy), shown)
+        self.plumb("store", "verify", *copy)
+
+        compared = ("compare", base, slow, "--vary", "stack")
+        document = self.json(*compared)
+        self.check_regression(document["functions"], self.is_decided(document["metrics"]))
+        text = self.plumb(*compared).stdout
+        self.assertIn("inside what changed", text)
+        self.assertIn("which the baseline did not execute", text)
+        for kind in ("html", "md"):
+            self.plumb(*compared, "-o", self.folder / f"comparison.{kind}")
+            self.assertIn("unexplained", (self.folder / f"comparison.{kind}").read_text())
+
+    def test_a_qualification_profiles_what_changed(self):
+        self.seconds = 240
+        words = ("--model", MODEL, "--baseline", "default", "--candidate", "slow", "--mode", "fusion", "--pairs", "6", "--budget", "30s")
+        document = self.json("qualify", *words, "--profile-budget", "20s")
+        self.check_regression(document["functions"], any(each["test"]["verdict"] == "regressed" for each in document["models"]))
+        kept = self.plumb("report", f"{document['baseline']['run']}..{document['candidate']['run']}", "-o", self.folder / "qualification.md")
+        self.assertEqual(kept.returncode, 0)
+        self.assertIn("Inside what changed", (self.folder / "qualification.md").read_text())
+        self.assertGreater(self.json("profile", document["candidate"]["run"])["samples"], 1000)
+
+    def test_a_pass_takes_one_per_cent_of_a_run(self):
+        run = self.run_model("default")
+        done = self.plumb("profile", run, expect=2).stderr
+        self.assertIn("would take longer than", done)
+
+    def test_old_profiles_are_removed_before_their_runs(self):
+        run = self.run_model("default", "--profile-budget", "5s")
+        self.assertGreater(self.json("profile", run)["samples"], 0)
+        self.assertEqual(self.json("store", "gc", "--profiles-older-than", "0s")["removed_profiles"], 1)
+        self.assertIn("has no profile", self.plumb("profile", run, expect=2).stderr)
+
+    def test_what_takes_no_profile_says_why(self):
+        run = self.run_model("default", "--profile", "off")
+        self.assertIn("has no profile", self.plumb("profile", run, expect=2).stderr)
+        self.plumb("run", self.tiny(), "--stack", "fake")
+        self.assertIn("unsupported", self.plumb("profile", "@latest", expect=2).stderr)
+        self.assertIn("absent", self.plumb("profile", "diff", "absent", run, expect=2).stderr)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

@@ -180,8 +180,8 @@ void PlanBuilder::append(const Touched& touched, Step step, bool reorder) {
   model_.origins.push_back({layer_, reorder});
 }
 
-/// Schedules the steps on the lanes. Each layer's cost (model::rough_cost()) is shared by its steps, and
-/// each step also costs the bytes of its results.
+/// Schedules the steps on the lanes. Each layer's cost (model::rough_cost()) is shared by its
+/// steps, and each step also costs the bytes of its results.
 void PlanBuilder::schedule() {
   std::map<std::optional<model::LayerId>, double> parts;
   for (const worker::StepOrigin& origin : model_.origins) {

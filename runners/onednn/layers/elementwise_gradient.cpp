@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include <numbers>
+#include <vector>
+
 #include "runners/onednn/exec/attributes.hpp"
 #include "runners/onednn/exec/descriptor.hpp"
 #include "runners/onednn/exec/layers.hpp"
@@ -20,11 +23,41 @@ void check_two(const model::LayerSpec& spec) {
   }
 }
 
+/// Offers dy·2/√π·exp(−x²) as the product x·x and what follows it, because oneDNN has no gradient of
+/// erf.
+void offer_erf_gradient(const model::LayerSpec& spec, const Device& device, BuilderList& list) {
+  const auto data = dense(*spec.inputs[1]);
+  const auto result = dense(spec.outputs[0]);
+  PostOperations posts;
+  posts.append_scale(-1.0F);
+  posts.list.append_eltwise(dnnl::algorithm::eltwise_exp, 0.0F, 0.0F);
+  posts.append_scale(2.0F * std::numbers::inv_sqrtpi_v<float>);
+  posts.append_binary(spec, dnnl_binary_mul, 0, result.get_dims(), Layout::kPlain);
+  dnnl::primitive_attr attributes = make_attributes(spec);
+  attributes.set_post_ops(posts.list);
+  std::vector<Argument> arguments{input(spec, DNNL_ARG_SRC_0, 1, data),
+                                  input(spec, DNNL_ARG_SRC_1, 1, data),
+                                  output(DNNL_ARG_DST, 0, result)};
+  arguments.insert(arguments.end(), posts.arguments.begin(), posts.arguments.end());
+  dnnl_primitive_desc_t first = nullptr;
+  const dnnl_status_t status = dnnl_binary_primitive_desc_create(&first,
+                                                                 device.engine.get(),
+                                                                 dnnl_binary_mul,
+                                                                 data.get(),
+                                                                 data.get(),
+                                                                 result.get(),
+                                                                 attributes.get());
+  list.add_implementations(status, first, arguments, "kind=binary");
+}
+
 }  // namespace
 
 void offer_eltwise_gradient(const model::LayerSpec& spec, const Device& device, BuilderList& list) {
   check_two(spec);
   const std::string& fn = spec.text("fn");
+  if (fn == "erf") {
+    return offer_erf_gradient(spec, device, list);
+  }
   const auto function = eltwise_algorithm(fn, spec.reals("parameters"));
   if (!function) {
     throw Unsupported(fmt::format("oneDNN has no gradient of eltwise fn={}", fn));

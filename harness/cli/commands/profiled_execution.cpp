@@ -45,10 +45,10 @@ ProfiledExecution profile_execution(const CommandContext& context,
         });
     ProfiledExecution execution{session::name_profile(sampled, options, request, planned), {}};
     if (!source.listing.empty()) {
-      execution.listing = importers::list_code(
-          sampled.samples,
-          sampled.dumps,
-          source.listing == kHottest ? std::string() : source.listing);
+      execution.listing =
+          importers::list_code(sampled.samples,
+                               sampled.dumps,
+                               source.listing == kHottest ? std::string() : source.listing);
     }
     return execution;
   } catch (const worker::WorkerDied& death) {

@@ -142,8 +142,9 @@ class HistoryReader {
       for (const nlohmann::json& model : results::JsonObject(document).array("models", 1)) {
         for (const nlohmann::json& entry : results::JsonObject(model).array("bounds", kMaxBounds)) {
           const results::JsonObject bound(entry);
-          if (bound.boolean("complete") && bound.has("seconds")) {
-            times[results::bound_series(subject, bound.text("kind"), bound.text("mode"))] =
+          const auto kind = results::parse_bound_kind(bound.text("kind"));
+          if (kind && bound.boolean("complete") && bound.has("seconds")) {
+            times[results::bound_series(subject, *kind, bound.text("mode"))] =
                 bound.number("seconds");
           }
         }

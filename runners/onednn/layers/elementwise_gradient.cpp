@@ -23,8 +23,8 @@ void check_two(const model::LayerSpec& spec) {
   }
 }
 
-/// Offers dy·2/√π·exp(−x²) as the product x·x and what follows it, because oneDNN has no gradient of
-/// erf.
+/// Offers dy·2/√π·exp(−x²) as the product x·x and what follows it, because oneDNN has no gradient
+/// of erf.
 void offer_erf_gradient(const model::LayerSpec& spec, const Device& device, BuilderList& list) {
   const auto data = dense(*spec.inputs[1]);
   const auto result = dense(spec.outputs[0]);

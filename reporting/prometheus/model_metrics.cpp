@@ -95,16 +95,18 @@ void add_bound(const ModelMetrics& model, GaugeFamily& family) {
     for (const auto& [stat, time] : {std::pair("value", bound.seconds),
                                      std::pair("low", bound.interval.low),
                                      std::pair("high", bound.interval.high)}) {
-      family.add(
-          model.labels, {{"mode", bound.mode}, {"kind", bound.kind}, {"stat", stat}}, time.count());
+      family.add(model.labels,
+                 {{"mode", bound.mode}, {"kind", std::string(to_text(bound.kind))}, {"stat", stat}},
+                 time.count());
     }
   }
 }
 
 void add_complete(const ModelMetrics& model, GaugeFamily& family) {
   for (const analysis::Bound& bound : model.bounds->bounds) {
-    family.add(
-        model.labels, {{"mode", bound.mode}, {"kind", bound.kind}}, bound.complete ? 1.0 : 0.0);
+    family.add(model.labels,
+               {{"mode", bound.mode}, {"kind", std::string(to_text(bound.kind))}},
+               bound.complete ? 1.0 : 0.0);
   }
 }
 
@@ -139,7 +141,7 @@ void with_limits(const ModelMetrics& model, Use&& use) {
 void add_normalized(const ModelMetrics& model, GaugeFamily& family) {
   with_limits(model, [&](const analysis::ExecutionTime& execution, const analysis::Bound& bound) {
     family.add(model.labels,
-               {{"mode", execution.mode}, {"kind", bound.kind}},
+               {{"mode", execution.mode}, {"kind", std::string(to_text(bound.kind))}},
                bound.seconds / execution.median);
   });
 }
@@ -147,7 +149,7 @@ void add_normalized(const ModelMetrics& model, GaugeFamily& family) {
 void add_violated(const ModelMetrics& model, GaugeFamily& family) {
   with_limits(model, [&](const analysis::ExecutionTime& execution, const analysis::Bound& bound) {
     family.add(model.labels,
-               {{"mode", execution.mode}, {"kind", bound.kind}},
+               {{"mode", execution.mode}, {"kind", std::string(to_text(bound.kind))}},
                bound.interval.low > execution.interval.high ? 1.0 : 0.0);
   });
 }

@@ -49,7 +49,10 @@ bool has_best(const analysis::Matrix& matrix) {
 }
 
 std::string quantity_words(const analysis::MatrixQuery& query) {
-  const std::string bound = fmt::format("{}", fmt::join(query.bounds, ", "));
+  std::string bound;
+  for (const results::BoundKind kind : query.bounds) {
+    bound += fmt::format("{}{}", bound.empty() ? "" : ", ", to_text(kind));
+  }
   switch (query.quantity) {
     case Quantity::kTime:
       return "time end to end (median)";

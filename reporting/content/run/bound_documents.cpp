@@ -92,11 +92,9 @@ std::string measured_cell(const analysis::ModeSummary& mode) {
 void write_summary_of(const analysis::ModelBounds& model, std::ostream& out) {
   const analysis::ModelSummary summary = summarize(model);
   out << header_of(model) << "  " << sentence_of(summary) << '\n';
-  const auto update =
-      std::find_if(model.bounds.begin(), model.bounds.end(), [](const analysis::Bound& bound) {
-        return bound.kind == "hardware_update" && bound.complete;
-      });
-  if (update != model.bounds.end()) {
+  const analysis::Bound* const update =
+      find_complete(model, results::BoundKind::kHardwareUpdate, "any");
+  if (update != nullptr) {
     out << fmt::format("  at least {} of it to update the weights, bound by memory\n",
                        time_text(update->seconds));
   }
@@ -125,7 +123,7 @@ void write_all_of(const analysis::ModelReport& report, Timestamp now, std::ostre
       {{"  bound"}, {"mode"}, {"time", true}, {"complete"}, {"oldest row", true}, {"lacks"}});
   for (const analysis::Bound& bound : model.bounds) {
     table.add(
-        {"  " + bound.kind,
+        {"  " + std::string(to_text(bound.kind)),
          bound.mode,
          analysis::known_time(bound) ? with_interval(bound.seconds, bound.interval) : kUnknown,
          bound.complete ? "yes" : "NO",

@@ -252,7 +252,7 @@ void write_junit_report(const analysis::RunReport& report, std::ostream& out) {
         counts.seconds,
         to_text(report.run.header.started).substr(0, 19));
     for (const analysis::Bound& bound : model.bounds.bounds) {
-      const std::string name = escape_xml(bound.kind + "." + bound.mode);
+      const std::string name = escape_xml(fmt::format("{}.{}", to_text(bound.kind), bound.mode));
       if (const std::optional<Seconds> time = analysis::known_time(bound)) {
         out << property(name + ".seconds", fmt::format("{:.9f}", time->count()));
       }

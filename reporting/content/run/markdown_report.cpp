@@ -17,7 +17,7 @@ namespace plumb::reporting {
 namespace {
 
 const analysis::Bound* find_bound(const analysis::ModelBounds& model,
-                                  std::string_view kind,
+                                  results::BoundKind kind,
                                   std::string_view mode) {
   const auto place =
       std::find_if(model.bounds.begin(), model.bounds.end(), [&](const analysis::Bound& bound) {
@@ -27,7 +27,7 @@ const analysis::Bound* find_bound(const analysis::ModelBounds& model,
 }
 
 std::string bound_cell(const analysis::ModelBounds& model,
-                       std::string_view kind,
+                       results::BoundKind kind,
                        std::string_view mode) {
   const analysis::Bound* const bound = find_bound(model, kind, mode);
   const std::optional<Seconds> time =
@@ -67,11 +67,11 @@ std::string overview(const analysis::RunReport& report) {
                         markdown_cell(b.instance.dtype),
                         b.measured_layers,
                         b.total_layers,
-                        bound_cell(b, "hardware", ""),
-                        bound_cell(b, "library", "fusion"),
-                        bound_cell(b, "library", "plain"),
-                        bound_cell(b, "library_parallel", "fusion"),
-                        bound_cell(b, "predicted", "plain"),
+                        bound_cell(b, results::BoundKind::kHardware, ""),
+                        bound_cell(b, results::BoundKind::kLibrary, "fusion"),
+                        bound_cell(b, results::BoundKind::kLibrary, "plain"),
+                        bound_cell(b, results::BoundKind::kLibraryParallel, "fusion"),
+                        bound_cell(b, results::BoundKind::kPredicted, "plain"),
                         execution_cell(b, "plain"));
   }
   return text;

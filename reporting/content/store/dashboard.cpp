@@ -85,8 +85,8 @@ analysis::Json point_json(const SuiteMetrics& suite,
     if (!analysis::must_not_exceed(bound, execution)) {
       continue;
     }
-    point[bound.kind + "_seconds"] = bound.seconds.count();
-    if (bound.kind == "library" && execution.median > Seconds(0.0)) {
+    point[std::string(to_text(bound.kind)) + "_seconds"] = bound.seconds.count();
+    if (bound.kind == results::BoundKind::kLibrary && execution.median > Seconds(0.0)) {
       point["ratio"] = bound.seconds / execution.median;
     }
   }

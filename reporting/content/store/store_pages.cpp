@@ -49,15 +49,6 @@ const analysis::ExecutionTime* best_execution(const analysis::ModelBounds& model
   return best;
 }
 
-const analysis::Bound* find_bound(const analysis::ModelBounds& model,
-                                  std::string_view kind,
-                                  std::string_view mode) {
-  const auto bound = std::find_if(model.bounds.begin(), model.bounds.end(), [&](const auto& each) {
-    return each.kind == kind && (mode.empty() || each.mode == mode);
-  });
-  return bound == model.bounds.end() || !bound->complete ? nullptr : &*bound;
-}
-
 std::string bound_text(const analysis::Bound* bound) {
   return bound == nullptr ? "–" : time_text(bound->seconds);
 }
@@ -98,8 +89,8 @@ Row model_row(const SuiteMetrics& suite, const analysis::ModelBounds& model) {
           text_cell(fmt::format("{} ({})", suite.series.stack, suite.series.backend)),
           text_cell(suite.device),
           number_cell(fmt::format("{} of {}", model.measured_layers, model.total_layers)),
-          number_cell(bound_text(find_bound(model, "hardware", ""))),
-          number_cell(bound_text(find_bound(model, "library", "fusion"))),
+          number_cell(bound_text(find_complete(model, results::BoundKind::kHardware, "any"))),
+          number_cell(bound_text(find_complete(model, results::BoundKind::kLibrary, "fusion"))),
           number_cell(execution == nullptr ? "–" : time_text(execution->median)),
           text_cell(execution == nullptr ? "–" : execution->mode),
           text_cell(state_text(suite, model.instance)),
@@ -253,7 +244,7 @@ void add_series(HtmlPage& page, const SuiteMetrics& suite, std::size_t index) {
                                     : std::string(to_text(execution.outcome.kind)))});
   }
   for (const analysis::Bound& bound : model.bounds) {
-    rows.push_back({text_cell(bound.kind),
+    rows.push_back({text_cell(std::string(to_text(bound.kind))),
                     text_cell(bound.mode),
                     number_cell(bound.complete ? time_text(bound.seconds) : "–"),
                     text_cell(bound.complete ? interval_text(bound.interval) : "incomplete")});

@@ -142,7 +142,7 @@ TEST(Bounds, are_incomplete_where_a_layer_has_no_time) {
   EXPECT_EQ(model.unsupported[0].reason, "unsupported: no 1x1");
   EXPECT_EQ(model.unsupported[1].reason, "not measured in this run");
   for (const Bound& bound : model.bounds) {
-    EXPECT_FALSE(bound.complete) << bound.kind << " " << bound.mode;
+    EXPECT_FALSE(bound.complete) << to_text(bound.kind) << " " << bound.mode;
   }
   EXPECT_NEAR(
       microseconds(find(model, results::BoundKind::kLibrary, "plain").seconds), 160.0, 1e-9);
@@ -209,7 +209,7 @@ TEST(Bounds, add_up_no_choices_from_hot_times_alone) {
   const ModelBounds model = compute_bounds(kInstance, graph, ResultSet(b.rows()));
   for (const Bound& bound : model.bounds) {
     EXPECT_NE(bound.kind, results::BoundKind::kLayerSum);
-    EXPECT_TRUE(bound.complete) << bound.kind;
+    EXPECT_TRUE(bound.complete) << to_text(bound.kind);
   }
 }
 

@@ -60,7 +60,7 @@ TEST(MatrixQuantity, no_bound_of_the_models_type_holds_in_another_type) {
                                         results::BoundKind::kBenanzaSequential}) {
     EXPECT_EQ(evaluate(Quantity::kGap, "bf16", kind, sample()).missing.kind,
               MissingValue::Kind::kNoBound)
-        << kind;
+        << to_text(kind);
   }
   EXPECT_EQ(evaluate(Quantity::kBound, "parallel_branches", results::BoundKind::kLibrary, sample())
                 .missing.kind,

@@ -61,8 +61,8 @@ TEST(ZooBounds, keep_their_order_on_every_model) {
     EXPECT_THAT(model.findings, testing::IsEmpty());
     EXPECT_EQ(model.measured_layers, model.total_layers);
     for (const Bound& bound : model.bounds) {
-      EXPECT_TRUE(bound.complete) << bound.kind << " " << bound.mode;
-      EXPECT_GT(bound.seconds.count(), 0.0) << bound.kind << " " << bound.mode;
+      EXPECT_TRUE(bound.complete) << to_text(bound.kind) << " " << bound.mode;
+      EXPECT_GT(bound.seconds.count(), 0.0) << to_text(bound.kind) << " " << bound.mode;
     }
     const double fused = seconds(model, results::BoundKind::kLibrary, "fusion");
     const double plain = seconds(model, results::BoundKind::kLibrary, "plain");

@@ -14,9 +14,11 @@
 
 #include "harness/base/digest.hpp"
 #include "harness/base/error.hpp"
+#include "harness/model/key/quantized_product.hpp"
 #include "runners/engine/bench/random_operands.hpp"
 #include "runners/engine/exec/mapped_file.hpp"
 #include "runners/engine/exec/memory_limit.hpp"
+#include "runners/engine/service/processor_peak.hpp"
 #include "runners/onnxruntime/session_program.hpp"
 #include "runners/onnxruntime/shaped_program.hpp"
 
@@ -38,6 +40,20 @@ results::Outcome outcome_of(Attempt attempt) {
       throw;
     }
     return {results::Outcome::Kind::kUnsupported, refusal.what()};
+  }
+}
+
+/// Throws Error{kUser} for a layer whose sums would saturate: of u8 and s8, on a processor without
+/// instructions for exact ones.
+void check_sums(const model::LayerSpec& spec) {
+  const auto has_type = [&](std::size_t input, model::DataType type) {
+    return spec.has_input(input) && spec.inputs[input]->dtype == type;
+  };
+  if (model::is_integer_product(spec) && has_type(0, model::DataType::kU8) &&
+      has_type(1, model::DataType::kS8) && !engine::adds_byte_products_exactly()) {
+    throw Error(Error::Kind::kUser,
+                "products of u8 and s8 need a CPU with VNNI: without it ONNX Runtime lets sums "
+                "saturate at 16 bits");
   }
 }
 
@@ -98,7 +114,11 @@ class OnnxRuntimeBackend final : public worker::Backend {
   [[nodiscard]] results::Outcome supports(const model::LayerKey& key) const override {
     const auto [at, added] = supported_.try_emplace(key);
     if (added) {
-      at->second = outcome_of([&] { try_layer(model::parse_key(key)); });
+      at->second = outcome_of([&] {
+        const model::LayerSpec spec = model::parse_key(key);
+        check_sums(spec);
+        try_layer(spec);
+      });
     }
     return at->second;
   }

@@ -27,6 +27,8 @@ Command.build = pathlib.Path(sys.argv.pop(1)).resolve()
 
 #: What a planted fault is called.
 FAULTS = {"pad", "threads oversubscribed", "missed fusion", "reorder", "weights reordered", "slower variant", "lower precision"}
+#: oneDNN computes bf16 with these instructions alone.
+HAS_BF16 = not {"avx512bw", "avx_ne_convert"}.isdisjoint(pathlib.Path("/proc/cpuinfo").read_text().split())
 LAYERS = 6
 CHANNELS = 32
 SIZE = 56
@@ -133,6 +135,7 @@ class PlantedFaults(Command):
         slow = self.onednn_stack("slow", ONEDNN_MAX_CPU_ISA="SSE41")
         self.assertIn("slower variant", self.findings("--stack", slow, "--run", "@latest"))
 
+    @unittest.skipUnless(HAS_BF16, "oneDNN has no bf16 on this processor")
     def test_precision_lowered(self):
         raw = self.folder / "raw"
         self.plumb("trace", self.model, "--mode", "bf16+fusion", "--folder", raw)

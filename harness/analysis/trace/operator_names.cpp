@@ -36,6 +36,8 @@ constexpr std::array kOperators = std::to_array<std::pair<std::string_view, std:
     {"NchwcConv", " Conv "},
     {"FusedGemm", " Gemm "},
     {"Gemm", " MatMul "},  // with the addition behind it
+    {"GlobalAveragePool", " AveragePool "},  // over the whole image
+    {"GlobalMaxPool", " MaxPool "},
     {"Gelu", " Erf "},
     {"FusedMatMul", " MatMul "},
     {"BiasGelu", " Add Gelu Erf "},

@@ -19,7 +19,9 @@ class VariantId {
   /// that the caller fixed.
   [[nodiscard]] std::string_view layout() const { return field("layout"); }
   /// Returns whether the implementation is Plumbline's and not the library's.
-  [[nodiscard]] bool is_own() const { return implementation().starts_with("plumb:"); }
+  [[nodiscard]] bool is_own() const {
+    return implementation().substr(0, implementation().find(':')) == "plumb";
+  }
 
  private:
   std::string_view text_;

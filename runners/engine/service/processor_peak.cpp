@@ -301,4 +301,9 @@ std::optional<FlopsPerSecond> measure_processor_peak(model::DataType type,
                         static_cast<double>(std::max(threads, 1)) / best->count()};
 }
 
+bool adds_byte_products_exactly() {
+  const ProcessorFeatures features = processor_features();
+  return features.amx_int8 || features.avx_vnni || __builtin_cpu_supports("avx512vnni") != 0;
+}
+
 }  // namespace plumb::engine

@@ -18,4 +18,8 @@ namespace plumb::engine {
                                                                    int threads,
                                                                    const measure::Clock& clock);
 
+/// Returns whether the processor adds products of u8 and s8 in 32 bits (VNNI, matrix tiles). Others
+/// add pairs of them in 16 bits, which saturate.
+[[nodiscard]] bool adds_byte_products_exactly();
+
 }  // namespace plumb::engine

@@ -188,8 +188,9 @@ TEST_P(AddressSamplerClock, does_not_lock_onto_a_program_with_the_period_of_the_
   if (blocks < 6) {
     GTEST_SKIP() << "the machine is too busy for samples";
   }
-  // Of ten independent samples, all are of one step in 3 % of the blocks.
-  EXPECT_LE(of_one_step, blocks / 3) << "of " << blocks;
+  // Of ten independent samples, all are of one step in 3 % of the blocks. On a busy machine samples
+  // come in bursts, and more blocks are. With a fixed period nearly all are.
+  EXPECT_LE(of_one_step, blocks * 2 / 3) << "of " << blocks;
 }
 
 /// Names a test by its clock, without what names of tests may not have.

@@ -16,6 +16,8 @@ TEST(VariantId, has_the_fields_of_its_text) {
   EXPECT_EQ(id.field("algo"), "");
   EXPECT_EQ(id.field(""), "");
   EXPECT_FALSE(id.is_own());
+  EXPECT_TRUE(VariantId("impl=plumb;layout=NHWC").is_own());
+  EXPECT_FALSE(VariantId("impl=plumbing:avx2").is_own());
   EXPECT_EQ(VariantId("").implementation(), "");
   EXPECT_EQ(VariantId("jit").implementation(), "");
 }

@@ -35,7 +35,7 @@ constexpr std::array kOperators = std::to_array<std::pair<std::string_view, std:
     {"FusedConv", " Conv "},
     {"NchwcConv", " Conv "},
     {"FusedGemm", " Gemm "},
-    {"Gemm", " MatMul "},  // with the addition behind it
+    {"Gemm", " MatMul "},                    // with the addition behind it
     {"GlobalAveragePool", " AveragePool "},  // over the whole image
     {"GlobalMaxPool", " MaxPool "},
     {"Gelu", " Erf "},

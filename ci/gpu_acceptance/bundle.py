@@ -17,6 +17,7 @@ TESTS = (
     "tests/device/plumb_gpu_checks",
     "tests/bench/model_latency",
 )
+NODE_TESTS = pathlib.Path("/usr/share/libonnx-testdata/data/node")  # of Debian's libonnx-testdata, 1.2 MB when packed
 OF_THE_SYSTEM = re.compile(r"lib(c|m|dl|rt|pthread|stdc\+\+|gcc_s)\.so")
 
 
@@ -56,8 +57,10 @@ def make(build="build/ci", file="build/gpu-bundle.tar.xz"):
 
 
 def copy_scripts(root, tests):
-    """Puts this script and the comparison with other executors into the bundle's folder of tests."""
+    """Puts this script, the comparison with other executors and ONNX's operator tests into the bundle's folder of tests."""
     shutil.copy(root / "ci/gpu-acceptance", tests)
     os.chmod(tests / "gpu-acceptance", 0o755)
     for source, target in ((root / "ci/gpu_acceptance", "gpu_acceptance"), (root / "tests/bench/peers", "peers")):
         shutil.copytree(source, tests / target, ignore=shutil.ignore_patterns("__pycache__"))
+    if NODE_TESTS.is_dir():
+        shutil.copytree(NODE_TESTS, tests / "onnx_node_tests")

@@ -317,6 +317,17 @@ def judge_suite(status, bound):
     return Judgement("failed" if wrong else "unknown" if unsure else "passed", wrong + unsure, figures)
 
 
+def judge_unchanged(document):
+    """Compares two runs of the same models one after the other. A change that is reported there is a false alarm."""
+    metrics = field(document, "metrics")
+    counts = {}
+    for metric in metrics:
+        counts[field(metric, "verdict")] = counts.get(metric["verdict"], 0) + 1
+    wrong = [f"{metric['series']} is {metric['verdict']}: {metric['ratio']:.4f}" for metric in metrics if metric["verdict"] in ("regressed", "improved", "broken")]
+    figures = {"verdict": field(document, "verdict"), "n": len(metrics), **counts}
+    return Judgement("failed" if wrong else "passed" if metrics else "unknown", wrong or ([] if metrics else ["nothing was compared"]), figures)
+
+
 def judge_peers(documents):
     """Times beside other executors. Outputs that differ fail; where no executor is installed, nothing is said."""
     figures, absent, wrong = {}, set(), []

@@ -51,7 +51,9 @@ def notes(found):
 def environment(found, bundle, base=os.environ):
     """Extends the loader's path; what it held before stays, behind."""
     folders = [*dict.fromkeys(str(file.parent) for file in found.values()), str(bundle / "lib/plumb"), *filter(None, [base.get("LD_LIBRARY_PATH")])]
-    return {**base, "LD_LIBRARY_PATH": ":".join(folders), "PLUMB_TEST_CUDNN": str(found["cuDNN 9"])}
+    nodes = bundle / "tests/onnx_node_tests"
+    operators = {"PLUMB_ONNX_NODE_TESTS": str(nodes)} if nodes.is_dir() else {}
+    return {**base, **operators, "LD_LIBRARY_PATH": ":".join(folders), "PLUMB_TEST_CUDNN": str(found["cuDNN 9"])}
 
 
 def write_stack(found, data):

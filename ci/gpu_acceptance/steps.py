@@ -20,12 +20,20 @@ FULL = {
     "models": ["resnet50-v1", "mobilenet-v2"],
     "executions": 200,
     "choices": None,
-    "quick": ["quick"],
+    "quick": [  # a run each; the second repeats the first
+        ["--model", "bvlc-alexnet", "--processes", "3"],
+        ["--model", "bvlc-alexnet", "--processes", "3", "--reuse", "never"],
+        ["--model", "resnet50-v1", "--processes", "3"],
+        ["--model", "resnet50-v1", "--processes", "3", "--dtype", "f16"],
+        ["--model", "mobilenet-v2", "--processes", "3"],
+        ["--model", "bert-base", "--processes", "3", "--dtype", "f32,f16"],
+    ],
     "counted": "v1:matmul;in=f16[2048,2048],f16[2048,2048]c;out=f16[2048,2048];acc=f32;math=strict",
-    "peers": [
-        ["--dtype", "f16", "--model", "resnet50-v1"],
-        ["--dtype", "f16", "--batch", "32", "--model", "resnet50-v1"],
-        ["--model", "resnet50-v1", "--model", "mobilenet-v2"],
+    "peers": [  # what compiles for long comes last
+        ["--dtype", "f16", "--batch", "32", "--model", "resnet50-v1", "--without", "pytorch-compile"],
+        ["--dtype", "f16", "--model", "resnet50-v1", "--without", "pytorch-compile"],
+        ["--model", "resnet50-v1", "--model", "mobilenet-v2", "--without", "pytorch-compile"],
+        ["--model", "resnet50-v1"],
     ],
 }
 #: For the test double, which computes on the host.
@@ -34,7 +42,7 @@ SMALL = {
     "models": ["lenet"],
     "executions": 5,
     "choices": ["lenet"],
-    "quick": ["--model", "lenet", "--only", "models", "--mode", "plain"],
+    "quick": [["--model", "lenet", "--only", "models", "--mode", "plain", *words] for words in ([], ["--reuse", "never"])],
     "counted": "v1:matmul;in=f16[64,64],f16[64,64]c;out=f16[64,64];acc=f32;math=strict",
     "peers": [["--blocks", "2", "--block-seconds", "0.01", "--model", "lenet"]],
 }
@@ -318,20 +326,30 @@ def choices(call, machine):
 
 def quick(call, machine):
     plumb = machine.program("plumb")
-    budget = max(60, int(call.left()) - 120)  # the run ends itself and keeps what it has
-    ended = call.run("run", [plumb, "run", *machine.sizes["quick"], "--stack", "gpu", "--budget", f"{budget}s"], call.left() - 60)
+    judgements, runs = {}, []
+    for number, words in enumerate(machine.sizes["quick"]):
+        name = f"run-{number}"
+        budget = int(call.left()) - 100  # a run ends itself and keeps what it has; time for documents stays
+        if budget < 20:
+            break
+        ended = call.run(name, [plumb, "run", *words, "--stack", "gpu", "--budget", f"{budget}s"], call.left() - 60)
+        if ended.status not in (None, 75):
+            ended.check()
+        bound = call.document(f"bound-{number}", [plumb, "bound", "@latest", "--json"], 60)
+        judgements[name] = judges.judge(judges.judge_suite, ended.status, bound)
+        runs.append(judges.field(bound, "run"))
     if (machine.data / "plumb/store.db").exists():
         with open(machine.data / "plumb/store.db", "rb") as store, lzma.open(call.folder / "store.db.xz", "wb", preset=3) as packed:
             shutil.copyfileobj(store, packed)
-    if ended.status not in (None, 75):
-        ended.check()
-    bound = call.document("bound", [plumb, "bound", "@latest", "--json"], 60)
-    call.run("report", [plumb, "report", "@latest", "-o", call.folder / "report.html"], 60).check()
-    return judges.judge(judges.judge_suite, ended.status, bound)
+    if len(runs) > 1 and not judges.is_double(machine.identity):
+        compared = call.document("unchanged", [plumb, "compare", *runs[:2], "--json"], 60)
+        judgements["unchanged"] = judges.judge(judges.judge_unchanged, compared)
+    call.run("report", [plumb, "report", runs[0], "-o", call.folder / "report.html"], 60).check()
+    return judges.joined(judgements)
 
 
 def peers(call, machine):
-    documents = []
+    documents, unsure = [], []
     for number, words in enumerate(machine.sizes["peers"]):
         file = f"peers-{number}.json"
         command = [
@@ -346,9 +364,16 @@ def peers(call, machine):
             "--library",
             machine.cudnn,
         ]
-        call.run(f"peers-{number}", [*command, *words, "--json", call.folder / file], 150).check()
-        documents.append(call.parsed(file))
-    return judges.judge(judges.judge_peers, documents)
+        try:
+            call.run(f"peers-{number}", [*command, *words, "--json", call.folder / file], 100).check()
+            documents.append(call.parsed(file))
+        except Broken as problem:
+            unsure.append(str(problem))
+    judgement = judges.judge(judges.judge_peers, documents)
+    if unsure:
+        judgement.reasons += unsure
+        judgement.state = "failed" if judgement.state == "failed" else "unknown"
+    return judgement
 
 
 @dataclasses.dataclass
@@ -368,7 +393,7 @@ STEPS = (
     Step("counters", 30, 120, counters, "the GPU's counters of an f16 product"),
     Step("choices", 60, 300, choices, "cuDNN's choices here against the preview without a GPU, for thirty models"),
     Step("units", 60, 300, units, "ONNX operators, driver and device"),
-    Step("quick", 120, 520, quick, "a suite: times, bounds, report, store"),
+    Step("quick", 120, 520, quick, "whole models with their layers: times, bounds, two unchanged runs, report, store"),
     Step("sanitizer", 120, 520, sanitizer, "the contract under compute-sanitizer"),
     Step("peers", 60, 460, peers, "beside PyTorch and ONNX Runtime, where they are installed"),
 )

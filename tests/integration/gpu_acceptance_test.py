@@ -149,7 +149,7 @@ class Steps(Acceptance):
         self.assertEqual(profiled(1.08, 1.08), "passed", "the profiler slows kernels, both times show it")
         self.assertEqual(profiled(1.08, 1.0), "failed")
         self.assertEqual(judges.judge(judges.judge_slopes, clocks).state, "unknown")
-        bound = self.document("quick", "bound.json")
+        bound = self.document("quick", "bound-0.json")
         self.assertEqual(judges.judge(judges.judge_suite, 0, bound).state, "passed")
         for model in bound["models"]:
             for one in model["executions"]:

@@ -30,6 +30,7 @@ def arguments():
     parser.add_argument("--library", required=True, help="oneDNN's or cuDNN's library file")
     parser.add_argument("--model", action="append", help="a built-in name or a file; several (default: resnet50-v1, mobilenet-v2, bert-base)")
     parser.add_argument("--mode", action="append", help="plumb's modes; the fastest is compared (default: plain, fusion)")
+    parser.add_argument("--without", action="append", default=[], metavar="PEER", help="leave a peer out, such as pytorch-compile; several")
     parser.add_argument("--batch", type=int, default=1)
     parser.add_argument("--dtype", choices=sorted(TOLERATED), default="f32")
     parser.add_argument("--threads", type=int, default=1, help="of each side on the CPU")
@@ -52,6 +53,10 @@ def makers(asked, device):
             pytorch_side.missing(way, device),
             lambda file, inputs, way=way: pytorch_side.PyTorch(file, inputs, asked.dtype, device, way, asked.threads),
         )
+    for name in asked.without:
+        if name not in known:
+            raise RuntimeError(f"--without: no peer '{name}': the peers are {', '.join(known)}")
+        known[name] = ("left out by --without", known[name][1])
     return {name: make for name, (reason, make) in known.items() if reason is None}, {name: reason for name, (reason, _) in known.items() if reason is not None}
 
 

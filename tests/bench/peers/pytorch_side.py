@@ -23,6 +23,8 @@ def missing(way, device):
 
 class PyTorch:
     def __init__(self, file, inputs, dtype="f32", device="cpu", way="eager", threads=1):
+        import onnx
+        import onnx.version_converter
         import onnx2torch
         import torch
 
@@ -33,9 +35,11 @@ class PyTorch:
         torch.backends.cuda.matmul.allow_tf32 = False  # another promise than plumb's f32
         torch.backends.cudnn.allow_tf32 = False
         torch.backends.cudnn.benchmark = True  # its fastest algorithm, as plumb's best variant
-        module = onnx2torch.convert(str(file)).eval().to(device)
+        # onnx2torch knows the operators of later versions than the zoo's.
+        module = onnx2torch.convert(onnx.version_converter.convert_version(onnx.load(str(file)), 13)).eval().to(device)
         if dtype != "f32":
             module = module.to(types[dtype])
+        self.type = types[dtype]
         self.inputs = [torch.frombuffer(bytearray(one.bytes), dtype=types[one.dtype]).reshape(one.shape).to(device) for one in inputs]
         with torch.inference_mode():
             if way == "compile":
@@ -48,7 +52,8 @@ class PyTorch:
 
     def forward(self, module):
         with self.torch.inference_mode():
-            self.result = module(*self.inputs)
+            # As plumb does it: inputs in the model's own type are converted in each execution.
+            self.result = module(*(one.to(self.type) if one.is_floating_point() else one for one in self.inputs))
 
     def captured(self, module):
         aside = self.torch.cuda.Stream()

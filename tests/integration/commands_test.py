@@ -217,9 +217,13 @@ class Run(Command):
         self.assertEqual(run["state"], "interrupted")
         (model,) = self.json("bound")["models"]
         self.assertEqual(model["measured_layers"], model["total_layers"], "everything was measured once")
-        resumed = self.json("run", self.tiny("never"), "--stack", "fake", "--budget", "4s", "--processes", 2, "--resume")
-        self.assertEqual(resumed["run"], run["run"])
+        resumed = self.json("run", self.tiny("never"), "--stack", "fake", "--budget", "30s", "--processes", 2, "--resume")
+        self.assertEqual(resumed["run"], run["run"], "a longer budget is for the same run")
         self.assertEqual(self.json("runs")["runs"][0]["state"], "finished")
+        self.stack("fake")
+        other = self.json("run", self.tiny("never"), "--stack", "fake", "--processes", 2)
+        self.assertNotEqual(other["run"], run["run"])
+        self.json("compare", run["run"], other["run"])  # nor does another budget make it another suite
 
 
 class OwnModel(Command):

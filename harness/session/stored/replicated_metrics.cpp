@@ -13,6 +13,7 @@
 #include "harness/results/json_object.hpp"
 #include "harness/results/series/series_name.hpp"
 #include "harness/session/stored/stored_noise.hpp"
+#include "harness/session/work/suite_models.hpp"
 
 namespace plumb::session {
 namespace {
@@ -87,7 +88,7 @@ std::vector<SelfComparison> stored_calibrations(const store::Store& store,
     }
   }
   std::erase_if(found, [&](const SelfComparison& each) {
-    return each.first.header.suite_hash != like.suite_hash;
+    return !measure_the_same(each.first.header, like);
   });
   std::reverse(found.begin(), found.end());
   return found;

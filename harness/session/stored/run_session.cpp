@@ -15,6 +15,7 @@
 #include "harness/base/json_text.hpp"
 #include "harness/base/ulid.hpp"
 #include "harness/session/stored/run_record.hpp"
+#include "harness/session/work/suite_models.hpp"
 
 namespace plumb::session {
 namespace {
@@ -35,7 +36,7 @@ void require_equal(const results::RunHeader& run, const results::RunHeader& own)
                             difference.candidate);
     }
   }
-  if (run.suite_hash != own.suite_hash) {
+  if (!measure_the_same(run, own)) {
     unlike += fmt::format("{} suite: '{}' ({:.12}) there and '{}' ({:.12}) here",
                           unlike.empty() ? "" : ";",
                           run.suite,
@@ -84,8 +85,9 @@ bool RunSession::resume(const results::RunHeader& header) {
   const std::string environment = header.environment.id();
   for (const results::RunRecord& run : store_.runs()) {
     const results::RunHeader& old = run.header;
-    if (run.state == results::RunState::kFinished || old.suite_hash != header.suite_hash ||
-        old.shard != header.shard || old.environment.id() != environment || is_spoilt(old.id)) {
+    if (run.state == results::RunState::kFinished || old.suite != header.suite ||
+        old.shard != header.shard || old.environment.id() != environment || is_spoilt(old.id) ||
+        !measure_the_same(store_.find_run(old.id).header, header)) {
       continue;
     }
     if (store_.take_run(old.id)) {

@@ -351,8 +351,7 @@ void check_alike(const results::RunRecord& baseline,
                 "the runs were measured in different environments:" + unlike +
                     " name what differs on purpose: --vary stack, --vary driver, --vary FACT");
   }
-  if (left.suite_hash != right.suite_hash && !analysis::is_varied("suite", varied) &&
-      !measure_the_same(left.resolved_suite, right.resolved_suite)) {
+  if (!analysis::is_varied("suite", varied) && !measure_the_same(left, right)) {
     throw Error(Error::Kind::kRefused,
                 fmt::format("the runs are of different suites, '{}' ({:.12}) and '{}' ({:.12}): "
                             "--vary suite compares what both have",

@@ -201,6 +201,7 @@ nlohmann::json measured_part(const std::string& resolved_suite) {
   if (!suite.is_object() || !suite.contains("graphs") || !suite.contains("models")) {
     return Json(Json::value_t::discarded);
   }
+  suite.erase("budget_seconds");
   suite.erase("reuse");
   for (const char* const list : {"models", "graphs"}) {
     for (Json& model : suite[list]) {
@@ -214,10 +215,12 @@ nlohmann::json measured_part(const std::string& resolved_suite) {
 
 }  // namespace
 
-bool measure_the_same(const std::string& one, const std::string& other) {
-  const nlohmann::json left = measured_part(one);
-  const nlohmann::json right = measured_part(other);
-  return one == other || (!left.is_discarded() && !right.is_discarded() && left == right);
+bool measure_the_same(const results::RunHeader& one, const results::RunHeader& other) {
+  if (one.suite_hash == other.suite_hash) {
+    return true;
+  }
+  const nlohmann::json left = measured_part(one.resolved_suite);
+  return !left.is_discarded() && left == measured_part(other.resolved_suite);
 }
 
 namespace {

@@ -46,9 +46,10 @@ void keep_models(suite::ResolvedSuite& suite, const std::vector<std::string>& na
 [[nodiscard]] std::string suite_for_store(const suite::ResolvedSuite& suite,
                                           std::span<const PlannedModel> models);
 
-/// Returns whether two suites, as they are stored, measure the same. They may differ in when rows
-/// are reused, and in where the files of models lie: digests identify their content.
-[[nodiscard]] bool measure_the_same(const std::string& one, const std::string& other);
+/// Returns whether two runs are of suites that measure the same. They may differ in the time they
+/// may take, in when rows are reused, and in where the files of models lie: digests identify their
+/// content.
+[[nodiscard]] bool measure_the_same(const results::RunHeader& one, const results::RunHeader& other);
 
 /// Reads back the models that a stored run measured, built in or from their files. Throws
 /// Error{kUser} if a file is gone or a graph has changed since, naming it.

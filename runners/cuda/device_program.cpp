@@ -280,7 +280,7 @@ worker::Observation DeviceProgram::collect_counters(std::size_t slot, Seconds bu
     if (const double listing = plan_.listing.count(); listing > 0.0) {
       seen.readings["listing_seconds"] = {listing, listing, listing, 1};
     }
-    if (observers_.management != nullptr && observers_.management->energy()) {
+    if (budget > Seconds(0.0) && observers_.management != nullptr) {
       attempt([&] {
         const std::vector<EnergyMark> marks = energy_marks(slot, budget * kEnergyBudgets);
         if (const std::optional<results::Reading> joules = energy_per_execution(marks)) {

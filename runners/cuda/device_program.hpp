@@ -63,10 +63,10 @@ class DeviceProgram : public worker::Program {
   [[nodiscard]] std::vector<Seconds> profile(std::size_t slot) override;
   /// Observes one execution beside its time. Without tracer and counters, it captures the execution
   /// as a graph, which is not executed, and reads the launches (graph_attributes()). It then also
-  /// measures "energy_joules" of an execution, which includes the GPU's idle share. With a tracer,
-  /// it gives the kernels that the tracer saw (trace_observation()). With a reader of counters, it
-  /// gives what those counted. "kernels_missing" says why kernels or energy could not be observed,
-  /// "metrics_missing" why counters could not.
+  /// measures "energy_joules" of an execution in ten times the budget, which includes the GPU's
+  /// idle share. With a tracer, it gives the kernels that the tracer saw (trace_observation()).
+  /// With a reader of counters, it gives what those counted. "kernels_missing" says why kernels or
+  /// energy could not be observed, "metrics_missing" why counters could not.
   [[nodiscard]] worker::Observation collect_counters(std::size_t slot, Seconds budget) override;
 
  protected:

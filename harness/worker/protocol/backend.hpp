@@ -134,7 +134,8 @@ class Program {
   }
 
   /// Executes a slot in extra passes with a profiler or with counters of the device. No time of a
-  /// row comes from them. Takes about `budget`. What cannot be observed is absent.
+  /// row comes from them. Takes about `budget`; of zero, what takes many executions is absent. What
+  /// cannot be observed is absent, too.
   [[nodiscard]] virtual Observation collect_counters(std::size_t slot, Seconds budget) {
     static_cast<void>(slot);
     static_cast<void>(budget);

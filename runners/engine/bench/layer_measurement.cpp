@@ -361,7 +361,11 @@ void LayerMeasurement::look_at(Candidate& candidate, results::Measurement& row) 
   if (!row.outcome.timed()) {
     return;
   }
-  worker::Observation seen = candidate.program->collect_counters(0, request_.sampling.budget);
+  // The energy of an execution takes ten times as long as its time, and is the same in each
+  // process.
+  const bool again = request_.purpose == results::Purpose::kConfirm;
+  worker::Observation seen =
+      candidate.program->collect_counters(0, again ? Seconds(0.0) : request_.sampling.budget);
   seen.attributes.merge(candidate.row.attributes);  // observed values win
   candidate.row.attributes = std::move(seen.attributes);
   row.attributes = candidate.row.attributes;

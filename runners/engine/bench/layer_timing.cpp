@@ -90,19 +90,22 @@ void LayerTiming::time(measure::TimedRegion& region,
   const bool by_own_clock = own != nullptr && own->has_clock();
   const bool paced =
       attempts != kAsItComes && pace_ && row.purpose != results::Purpose::kRace && !by_own_clock;
+  const bool watched = monitor_ != nullptr && (row.purpose != results::Purpose::kRace ||
+                                               !watched_ || clock_() - *watched_ >= kRaceWatch);
   std::optional<results::Reading> pace;
   row.started = now();
   MonitoredBlock seen;
   for (row.attempt = 1;; ++row.attempt) {
     const Seconds before = paced ? quiet_pace() : Seconds(0.0);
     const measure::DisturbanceReading begin = disturbance_();
-    if (monitor_ != nullptr) {
+    if (watched) {
       monitor_->begin();
     }
     measure::Samples samples = measure::sample(region, plan, clock_);
     row.disturbance = measure::disturbance_between(begin, disturbance_());
-    if (monitor_ != nullptr) {
+    if (watched) {
       seen = monitor_->end();
+      watched_ = clock_();
       row.disturbance.disturbed = row.disturbance.disturbed || seen.disturbed;
     }
     if (paced) {

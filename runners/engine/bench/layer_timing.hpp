@@ -47,7 +47,9 @@ class LayerTiming {
   ///   only one sample
   /// - kCrashed after a fault of the device, which the attribute kDeviceFault names
   ///
-  /// What the monitor read becomes the row's readings. With a device's clock the overhead is 0.
+  /// What the monitor read becomes the row's readings. Of races, which take milliseconds each, it
+  /// watches one in kRaceWatch, and the others have no readings: a reading of a GPU takes 10 ms.
+  /// With a device's clock the overhead is 0.
   void time(measure::TimedRegion& region,
             const measure::SamplingPlan& plan,
             std::int64_t attempts,
@@ -78,6 +80,7 @@ class LayerTiming {
   static constexpr double kUnstableAbove = 0.10;
   static constexpr Seconds kMinWaiting{0.1};
   static constexpr double kWaitingShare = 0.2;
+  static constexpr Seconds kRaceWatch{0.1};
 
  private:
   measure::Clock clock_;
@@ -93,7 +96,8 @@ class LayerTiming {
   Seconds waited_{};
   bool floor_known_ = false;
   HarnessOverhead floor_;
-  int stayed_disturbed_ = 0;  // consecutive disturbed blocks
+  int stayed_disturbed_ = 0;        // consecutive disturbed blocks
+  std::optional<Seconds> watched_;  // when the monitor read last, by clock_
 };
 
 /// Returns kUnstable and the reason if the median's interval is too wide or there is only one

@@ -147,6 +147,20 @@ TEST_F(Service, rows_have_what_the_backend_says_and_sees_and_races_only_what_is_
   EXPECT_EQ(std::count(backend.script.log.begin(), backend.script.log.end(), "observe a 0"), 1);
 }
 
+TEST_F(Service, a_confirmation_observes_what_takes_no_executions) {
+  ScriptedVariant a = chosen(variant("a", 1e-3));
+  a.observed.attributes = {{"tensor_cores", "yes"}};
+  a.observed.readings = {{"energy_joules", {0.5, 0.4, 0.6, 3}}};
+  ScriptedBackend backend({a});
+  worker::MeasureRequest asked = request(false);
+  asked.purpose = results::Purpose::kConfirm;
+  const std::vector<results::Measurement> rows = measure(backend, asked);
+  ASSERT_EQ(rows.size(), 1U);
+  EXPECT_EQ(rows[0].purpose, results::Purpose::kConfirm);
+  EXPECT_EQ(rows[0].attributes.at("tensor_cores"), "yes");
+  EXPECT_FALSE(rows[0].readings.contains("energy_joules"));
+}
+
 TEST_F(Service, races_all_variants_and_measures_the_close_ones_in_full) {
   ScriptedBackend backend({chosen(variant("a", 2e-3)),
                            variant("b", 1e-3),

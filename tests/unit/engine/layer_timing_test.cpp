@@ -159,6 +159,32 @@ TEST_F(Timing, a_row_that_is_timed_again_has_the_readings_of_then) {
   EXPECT_EQ(result.readings, (results::Readings{{"sm_clock_hertz", cool}}));
 }
 
+TEST_F(Timing, of_races_one_in_a_tenth_of_a_second_is_watched_and_every_other_row) {
+  const results::Reading cool{45.0, 45.0, 45.0, 1};
+  ListedMonitor monitor({{.readings = {{"power_watts", cool}}, .disturbed = false, .fault = {}}});
+  monitor_ = &monitor;
+  LayerTiming layer_timing = timing();
+  CostlyRegion region(now_, [](int) { return 1e-3; });
+  const measure::SamplingPlan plan{.budget = Seconds(0.01)};
+  const Seconds begin = now_;
+  int races = 0;
+  int with_readings = 0;
+  for (; now_ - begin < Seconds(10.0); ++races) {
+    results::Measurement result = row(results::Purpose::kRace);
+    layer_timing.time(region, plan, 1, result);
+    with_readings += result.readings.empty() ? 0 : 1;
+  }
+  EXPECT_EQ(monitor.begun, with_readings);
+  const Seconds each = (now_ - begin) / static_cast<double>(races);
+  const double expected = 10.0 / std::max(each, LayerTiming::kRaceWatch).count();
+  EXPECT_NEAR(with_readings, expected, 0.5 * expected) << each.count() << " s each";
+  for (const auto purpose : {results::Purpose::kFull, results::Purpose::kConfirm}) {
+    results::Measurement result = row(purpose);
+    layer_timing.time(region, plan, 1, result);
+    EXPECT_FALSE(result.readings.empty());
+  }
+}
+
 TEST_F(Timing, a_device_that_stays_held_back_leaves_a_disturbed_row) {
   ListedMonitor monitor({{.readings = {}, .disturbed = true, .fault = {}}});
   monitor_ = &monitor;

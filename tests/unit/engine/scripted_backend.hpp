@@ -66,7 +66,11 @@ class ScriptedProgram final : public worker::Program {
   [[nodiscard]] worker::Observation collect_counters(std::size_t slot, Seconds budget) override {
     script_.log.push_back("observe " + variant_.variant.text + " " + std::to_string(slot));
     script_.now += budget;
-    return variant_.observed;
+    worker::Observation seen = variant_.observed;
+    if (budget <= Seconds(0.0)) {
+      seen.readings.clear();
+    }
+    return seen;
   }
   void bind(std::size_t slot, std::span<const model::Tensor> operands, bool shared) override {
     script_.log.push_back("bind " + variant_.variant.text + " " + std::to_string(slot) +

@@ -14,7 +14,7 @@ namespace plumb::cuda::kernels {
   };
 
 template <class C>
-__device__ inline C greater_of(C a, C b) {
+__device__ inline C larger_of(C a, C b) {
   return a > b ? a : b;
 }
 template <class C>
@@ -27,18 +27,18 @@ __device__ inline C sigmoid_value(C x) {
 }
 template <class C>
 __device__ inline C softplus_value(C x) {
-  return greater_of(x, C(0)) + log1p(exp(-fabs(x)));
+  return larger_of(x, C(0)) + log1p(exp(-fabs(x)));
 }
 template <class C>
 __device__ inline C hard_sigmoid_value(C x, C a, C b) {
-  return greater_of(C(0), smaller_of(C(1), a * x + b));
+  return larger_of(C(0), smaller_of(C(1), a * x + b));
 }
 
 PLUMB_UNARY(relu, x < C(0) ? C(0) : x)
 PLUMB_UNARY(leaky_relu, x < C(0) ? a * x : x)
 PLUMB_UNARY(elu, x < C(0) ? a * expm1(x) : x)
 PLUMB_UNARY(selu, b * (x > C(0) ? x : a * expm1(x)))
-PLUMB_UNARY(celu, greater_of(C(0), x) + smaller_of(C(0), a * expm1(x / a)))
+PLUMB_UNARY(celu, larger_of(C(0), x) + smaller_of(C(0), a * expm1(x / a)))
 PLUMB_UNARY(sigmoid, sigmoid_value(x))
 PLUMB_UNARY(tanh, tanh(x))
 PLUMB_UNARY(softplus, softplus_value(x))

@@ -87,7 +87,7 @@ struct Round {
     if (Zero != 0) {
       rounded += load<C, Grid>(operands.at[Zero], at[Zero]);
     }
-    return smaller_of(greater_of(rounded, C(Ends<Grid>::kLow)), C(Ends<Grid>::kHigh));
+    return smaller_of(larger_of(rounded, C(Ends<Grid>::kLow)), C(Ends<Grid>::kHigh));
   }
 };
 

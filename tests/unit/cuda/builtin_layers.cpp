@@ -81,10 +81,65 @@ constexpr const char* kMore[] = {
     "v1:transpose;in=f32[1,6,8,5];out=f32[1,8,5,6];acc=f32;math=strict;perm=[0,2,3,1]",
 };
 
+/// Functions of one element with their parameters.
+constexpr std::pair<const char*, const char*> kFunctions[] = {
+    {"relu", ""},          {"leaky_relu", "0.1"},
+    {"elu", "0.7"},        {"selu", "1.67,1.05"},
+    {"celu", "0.7"},       {"sigmoid", ""},
+    {"tanh", ""},          {"softplus", ""},
+    {"softsign", ""},      {"hard_sigmoid", "0.2,0.5"},
+    {"hard_swish", ""},    {"silu", ""},
+    {"gelu_erf", ""},      {"gelu_tanh", ""},
+    {"mish", ""},          {"thresholded_relu", "0.3"},
+    {"clip", "-0.5,0.5"},  {"exp", ""},
+    {"log", ""},           {"sqrt", ""},
+    {"reciprocal", ""},    {"abs", ""},
+    {"neg", ""},           {"erf", ""},
+    {"sin", ""},           {"cos", ""},
+    {"linear", "0.5,-1.0"}};
+constexpr const char* kRoundings[] = {"sign", "floor", "ceil", "round"};  // no gradient
+constexpr const char* kArithmetic[] = {
+    "add", "sub", "mul", "div", "max", "min", "pow", "mod", "fmod"};
+constexpr const char* kComparisons[] = {"equal", "greater", "less", "greater_equal", "less_equal"};
+constexpr const char* kLogic[] = {"and", "or", "xor"};
+
+/// Adds a layer of each function, since each is a template's argument by its name.
+void add_functions(std::vector<std::string>& keys) {
+  for (const auto& [fn, parameters] : kFunctions) {
+    keys.push_back(
+        fmt::format("v1:eltwise;in=f32[40];out=f32[40];acc=f32;math=strict;fn={};parameters=[{}]",
+                    fn,
+                    parameters));
+    keys.push_back(
+        fmt::format("v1:eltwise_backward;in=f32[40],f32[40];out=f32[40];acc=f32;"
+                    "math=strict;fn={};parameters=[{}]",
+                    fn,
+                    parameters));
+  }
+  for (const char* const fn : kRoundings) {
+    keys.push_back(fmt::format(
+        "v1:eltwise;in=f32[40];out=f32[40];acc=f32;math=strict;fn={};parameters=[]", fn));
+  }
+  const auto add = [&keys](const char* fn, const char* from, const char* to) {
+    keys.push_back(fmt::format(
+        "v1:binary;in={0}[30],{0}[30];out={1}[30];acc=f32;math=strict;fn={2}", from, to, fn));
+  };
+  for (const char* const fn : kArithmetic) {
+    add(fn, "f32", "f32");
+  }
+  for (const char* const fn : kComparisons) {
+    add(fn, "f32", "bool");
+  }
+  for (const char* const fn : kLogic) {
+    add(fn, "bool", "bool");
+  }
+}
+
 }  // namespace
 
 std::vector<std::string> builtin_keys() {
   std::vector<std::string> keys(std::begin(kMore), std::end(kMore));
+  add_functions(keys);
   for (const contract::LayerCase& each : contract::layer_cases()) {
     keys.emplace_back(each.key);
   }

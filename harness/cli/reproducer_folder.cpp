@@ -111,7 +111,7 @@ void write_reproducer(const std::filesystem::path& folder,
   });
   write_whole_file(folder / "row.json", [&](std::ostream& out) {
     reporting::write_layer(
-        request.key, request.rows, environment, reporting::OutputMode::kJson, out);
+        request.key, request.rows, environment, reporting::OutputMode::kJson, true, out);
   });
   // If no variable makes the library log, the instructions say how the program makes a log.
   if (!reproducer.log_variables.empty()) {

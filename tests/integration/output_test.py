@@ -121,7 +121,7 @@ class Output(Command):
             "runs": [[], ["--json"]],
             "bound": [[], ["--json"], ["--all"]],
             "whatif": [[], ["--json"], ["--all"], ["--measure"]],
-            "layer": [[CONV, *fake]],
+            "layer": [[CONV, *fake], [CONV, *fake, "--all"]],
             "calibrate": [[self.tiny(), *fake, "--pairs", 5, "--only", "layers"]],
             "compare": [[first, second], ["--samples", samples], ["--json", "--samples", samples]],
             "baseline set": [["@latest", "--reason", "first"]],

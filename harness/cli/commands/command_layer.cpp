@@ -37,6 +37,7 @@ struct LayerOptions {
   int threads = 1;
   std::string device;
   bool force = false;
+  bool all = false;
 };
 
 /// Returns the metrics that the worker is asked for; an empty list: the backend's own choice.
@@ -123,6 +124,7 @@ void measure_layer(CommandContext& context, const LayerOptions& options) {
                          rows,
                          environment,
                          context.json ? reporting::OutputMode::kJson : reporting::OutputMode::kText,
+                         options.all,
                          std::cout);
   if (!options.emit.empty()) {
     if (!worker) {
@@ -161,6 +163,7 @@ void add_layer(CLI::App& app, CommandContext& context) {
                   options->metrics,
                   "execute the variants once more and read the GPU's counters: a default set that "
                   "shows how busy the GPU is, or --metrics=NAME,… with CUPTI's names");
+  layer->add_flag("--all", options->all, "every variant, and what is known of each");
   layer->add_flag(
       "--force", options->force, "with --emit: also write into a folder that is not empty");
   layer->callback([&context, options] { measure_layer(context, *options); });

@@ -162,10 +162,12 @@ void write_layer(const model::LayerKey& key,
                  std::span<const results::Measurement> rows,
                  const results::Environment& environment,
                  OutputMode style,
+                 bool all,
                  std::ostream& out) {
   if (style == OutputMode::kJson) {
     return write_json(layer_document(key, rows, environment), out);
   }
+  constexpr std::size_t kShown = 10;
   std::vector<const results::Measurement*> sorted;
   for (const results::Measurement& row : rows) {
     if (row.purpose != results::Purpose::kRace || !row.outcome.timed()) {
@@ -193,7 +195,14 @@ void write_layer(const model::LayerKey& key,
                       {"reorder", true},
                       {"workspace", true},
                       {"outcome"}});
-  for (const results::Measurement* row : sorted) {
+  std::vector<const results::Measurement*> shown = sorted;
+  if (!all && sorted.size() > kShown) {
+    const auto left_out = shown.begin() + static_cast<std::ptrdiff_t>(kShown);
+    shown.erase(
+        std::remove_if(left_out, shown.end(), [](const auto* row) { return !row->library_choice; }),
+        shown.end());
+  }
+  for (const results::Measurement* row : shown) {
     const measure::SampleSummary time = row->corrected();
     const bool timed = row->outcome.timed() && time.n > 0;
     const double rate =
@@ -214,10 +223,18 @@ void write_layer(const model::LayerKey& key,
   }
   table.write(out);
   bool first = true;
-  for (const results::Measurement* row : sorted) {
-    if (const std::string text = attribute_text(*row); !text.empty()) {
+  for (const results::Measurement* row : shown) {
+    const std::string text = attribute_text(*row);
+    if (!text.empty() && (all || row == shown.front() || row->library_choice)) {
       out << fmt::format("{}{}: {}\n", std::exchange(first, false) ? "\n" : "", row->variant, text);
     }
+  }
+  if (shown.size() < sorted.size()) {
+    const auto untimed = std::count_if(
+        sorted.begin(), sorted.end(), [](const auto* row) { return !row->outcome.timed(); });
+    out << fmt::format("\n{} more variants{}: plumb layer --all\n",
+                       sorted.size() - shown.size(),
+                       untimed > 0 ? fmt::format(", {} of them without a time", untimed) : "");
   }
 }
 

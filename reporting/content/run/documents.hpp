@@ -42,11 +42,13 @@ void write_environment(const results::Environment& environment,
                        OutputMode style,
                        bool explain,
                        std::ostream& out);
-/// Writes the output of `plumb layer`: all rows of one key, fastest first.
+/// Writes the output of `plumb layer`: the rows of one key, fastest first. As text without `all`,
+/// the first ones and the library's choice, and what is known of that and of the fastest.
 void write_layer(const model::LayerKey& key,
                  std::span<const results::Measurement> rows,
                  const results::Environment& environment,
                  OutputMode style,
+                 bool all,
                  std::ostream& out);
 
 }  // namespace plumb::reporting

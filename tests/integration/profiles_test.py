@@ -18,6 +18,12 @@ from plumb_command import Command
 Command.build = pathlib.Path(sys.argv.pop(1)).resolve()
 LIBRARY = pathlib.Path(sys.argv.pop(1))
 MODEL = "squeezenet1.1"
+#: A product whose kernel keeps data below the stack pointer where oneDNN has no faster one (gemm:jit).
+PRODUCT = """<ir_version: 8, opset_import: ["" : 17]>
+product (float[N, 256, 256] x, float[256, 256] w) => (y) {
+  y = MatMul(x, w)
+}
+"""
 
 
 def pprof_strings(message):
@@ -121,6 +127,14 @@ class Profiles(Command):
             document = self.profile("--clock", clock, "--rate", "500Hz", budget="1s")
             self.assertEqual((document["clock"], document["asked_hertz"], document["refused"]), (clock, 500, ""))
             self.assertGreater(document["samples"], 20)
+
+    def test_signals_leave_the_data_of_generated_code(self):
+        model = self.folder / "product.onnxtxt"
+        model.write_text(PRODUCT)
+        document = self.json("profile", model, "--clock", "timer", "--rate", "10kHz", "--budget", "2s")
+        if not any(step["variant"].startswith("impl=gemm:jit") for step in document["steps"]):
+            self.skipTest(f"another kernel computes the product: {document['steps']}")
+        self.assertGreater(document["samples"], 100)
 
     def test_the_kernels_of_another_instruction_set_are_named(self):
         folder = self.folder / "plumb/stacks/slow"

@@ -15,6 +15,7 @@
 #include "harness/base/error.hpp"
 #include "harness/base/units.hpp"
 #include "runners/engine/profile/sample_ring.hpp"
+#include "runners/engine/profile/signal_stacks.hpp"
 #include "runners/engine/random_stream.hpp"
 
 namespace plumb::engine {
@@ -40,18 +41,6 @@ std::uint64_t interrupted_address(const void* context) noexcept {
 #endif
 }
 
-void set_handler(void (*handler)(int, siginfo_t*, void*)) {
-  struct sigaction action {};
-  action.sa_flags = SA_RESTART;
-  if (handler == nullptr) {
-    action.sa_handler = SIG_IGN;  // a signal may be on its way, and the default would end us
-  } else {
-    action.sa_flags |= SA_SIGINFO;
-    action.sa_sigaction = handler;
-  }
-  ::sigaction(kSignal, &action, nullptr);
-}
-
 std::int64_t read(clockid_t clock) noexcept {
   timespec now{};
   ::clock_gettime(clock, &now);
@@ -61,9 +50,11 @@ std::int64_t read(clockid_t clock) noexcept {
 /// Timer of elapsed time, which signals to one thread, and the samples of that thread.
 class TimedThread {
  public:
-  TimedThread(pid_t thread, Seconds period, RandomStream periods)
-      // The kernel's number for the clock of a thread's running time.
-      : running_time_(static_cast<clockid_t>((~static_cast<unsigned>(thread) << 3U) | 6U)),
+  /// Measures the thread with this number in the list of threads.
+  TimedThread(pid_t thread, std::uint32_t number, Seconds period, RandomStream periods)
+      : number_(number),
+        // The kernel's number for the clock of a thread's running time.
+        running_time_(static_cast<clockid_t>((~static_cast<unsigned>(thread) << 3U) | 6U)),
         period_(period),
         periods_(periods),
         ring_(kCapacity) {
@@ -103,6 +94,7 @@ class TimedThread {
     return signal.si_code == SI_TIMER && signal.si_value.sival_ptr == this;
   }
   [[nodiscard]] SampleRing& ring() { return ring_; }
+  [[nodiscard]] std::uint32_t number() const { return number_; }
 
  private:
   /// Draws a number from 0 to 1.
@@ -133,6 +125,7 @@ class TimedThread {
     return running;
   }
 
+  std::uint32_t number_;
   clockid_t running_time_;
   timer_t timer_{};
   Seconds period_;
@@ -149,18 +142,22 @@ class TimerSamples final : public SampleSource {
                const SamplerOptions& options,
                const worker::StepMark& step)
       : step_(step) {
-    for (std::size_t i = 0; i < threads.size(); ++i) {
-      threads_.push_back(std::make_unique<TimedThread>(
-          threads[i], Seconds(1.0 / options.rate), RandomStream(options.seed, i)));
+    PLUMB_CHECK(active_source == nullptr);
+    const std::vector<pid_t> ready = give_signal_stacks(threads, kSignal);
+    for (std::uint32_t i = 0; i < threads.size(); ++i) {
+      if (std::find(ready.begin(), ready.end(), threads[i]) != ready.end()) {
+        threads_.push_back(std::make_unique<TimedThread>(
+            threads[i], i, Seconds(1.0 / options.rate), RandomStream(options.seed, i)));
+      }
     }
     TimerSamples* none = nullptr;
     PLUMB_CHECK(active_source.compare_exchange_strong(none, this));
-    set_handler(&TimerSamples::on_signal);
+    set_signal_handler(kSignal, &TimerSamples::on_signal, SA_ONSTACK);
   }
 
   ~TimerSamples() override {
     stop_timers();
-    set_handler(nullptr);
+    set_signal_handler(kSignal, nullptr);
     active_source = nullptr;
     while (handlers_running != 0) {
       ::sched_yield();
@@ -181,10 +178,10 @@ class TimerSamples final : public SampleSource {
   void stop() override { stop_timers(); }
 
   void take(std::uint32_t block, results::SampledProfile& profile) override {
-    for (std::size_t i = 0; i < threads_.size(); ++i) {
-      threads_[i]->ring().drain([&](const SampleRing::Sample& sample) {
+    for (const std::unique_ptr<TimedThread>& thread : threads_) {
+      thread->ring().drain([&](const SampleRing::Sample& sample) {
         profile.samples.push_back(
-            {sample.address, sample.step, block, static_cast<std::uint32_t>(i), results::kNoChain});
+            {sample.address, sample.step, block, thread->number(), results::kNoChain});
       });
     }
   }

@@ -13,8 +13,10 @@ namespace plumb::engine {
 
 /// Opens a source of samples that a timer's signal (SIGPROF) takes on each of the threads.
 ///
-/// The handler writes address and step into the thread's ring, and draws the next period. There is
-/// at most one such source at a time. Throws Error{kEnvironment} with the system's reason.
+/// The handler writes address and step into the thread's ring, and draws the next period. It runs
+/// on an alternate stack, which each thread gets here, while no thread executes the program. A
+/// thread that blocks the signal has no samples. There is at most one such source at a time. Throws
+/// Error{kEnvironment} with the system's reason.
 [[nodiscard]] std::unique_ptr<SampleSource> open_timer_samples(const std::vector<pid_t>& threads,
                                                                const SamplerOptions& options,
                                                                const worker::StepMark& step);

@@ -7,10 +7,14 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <csignal>
+#include <cstddef>
+#include <functional>
 #include <optional>
 #include <ostream>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "harness/base/error.hpp"
@@ -59,6 +63,32 @@ SamplerOptions with(SamplingClock clock) {
   options.clocks = {clock};
   return options;
 }
+
+/// Thread that has prepared itself when the constructor returns, and computes once it is released.
+class WaitingThread {
+ public:
+  explicit WaitingThread(
+      std::function<void()> compute, std::function<void()> prepare = [] {})
+      : thread_([this, compute = std::move(compute), prepare = std::move(prepare)] {
+          prepare();
+          started_ = true;
+          started_.notify_one();
+          released_.wait(false);
+          compute();
+        }) {
+    started_.wait(false);
+  }
+  void release() {
+    released_ = true;
+    released_.notify_one();
+  }
+  void join() { thread_.join(); }
+
+ private:
+  std::atomic<bool> started_{false};
+  std::atomic<bool> released_{false};
+  std::thread thread_;
+};
 
 /// Is a test with a clock, skipped where the machine has none.
 class AddressSamplerClock : public testing::TestWithParam<SamplingClock> {
@@ -117,16 +147,13 @@ TEST_P(AddressSamplerClock, takes_no_samples_before_the_start_and_after_the_stop
 
 TEST_P(AddressSamplerClock, a_thread_that_waits_has_hardly_a_sample) {
   sampler.reset();
-  std::atomic<bool> end{false};
-  std::thread waiting([&] { end.wait(false); });
-  std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  WaitingThread waiting([] {});
   sampler.emplace(with(GetParam()), step);
   EXPECT_EQ(sampler->threads(), 2U);
   sampler->start();
   spin(Seconds(0.1));
   sampler->stop();
-  end = true;
-  end.notify_one();
+  waiting.release();
   waiting.join();
   std::size_t of_waiting = 0;
   std::size_t of_this = 0;
@@ -139,16 +166,10 @@ TEST_P(AddressSamplerClock, a_thread_that_waits_has_hardly_a_sample) {
 
 TEST_P(AddressSamplerClock, other_threads_are_sampled_while_they_run) {
   sampler.reset();
-  std::atomic<bool> begin{false};
-  std::thread running([&] {
-    begin.wait(false);
-    spin(Seconds(0.1));
-  });
-  std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  WaitingThread running([] { spin(Seconds(0.1)); });
   sampler.emplace(with(GetParam()), step);
   sampler->start();
-  begin = true;
-  begin.notify_one();
+  running.release();
   running.join();
   sampler->stop();
   const std::vector<results::AddressSample> samples = taken(*sampler);
@@ -192,6 +213,56 @@ TEST_P(AddressSamplerClock, does_not_lock_onto_a_program_with_the_period_of_the_
   // come in bursts, and more blocks are. With a fixed period nearly all are.
   EXPECT_LE(of_one_step, blocks * 2 / 3) << "of " << blocks;
 }
+
+#if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)  // which calls handlers later
+
+/// Keeps a pattern from 1 KiB to 4 KiB below the stack pointer while it computes, as code that a
+/// library makes at run time may. Returns whether the pattern is still there.
+[[gnu::noinline]] bool compute_below_the_stack(std::uint64_t links) {
+  constexpr std::uint64_t kPattern = 0x5A17'C0DE'5A17'C0DEU;
+  constexpr std::uint64_t kWords = 3072 / sizeof kPattern;
+  bool kept = false;
+  asm volatile(
+      "cld\n\t"
+      "lea -4096(%%rsp), %%rdi\n\t"
+      "mov %[words], %%rcx\n\t"
+      "rep stosq\n\t"
+      "1: dec %[links]\n\t"
+      "jnz 1b\n\t"
+      "lea -4096(%%rsp), %%rdi\n\t"
+      "mov %[words], %%rcx\n\t"
+      "repe scasq\n\t"
+      "sete %[kept]"
+      : [links] "+&r"(links), [kept] "=q"(kept)
+      : "a"(kPattern), [words] "r"(kWords)
+      : "rdi", "rcx", "cc", "memory");
+  return kept;
+}
+
+TEST_P(AddressSamplerClock, leaves_what_code_keeps_below_the_stack_of_each_thread) {
+  constexpr std::uint64_t kLinks = 300'000'000;
+  sampler.reset();
+  bool kept_by_other = false;
+  WaitingThread other([&] { kept_by_other = compute_below_the_stack(kLinks); });
+  SamplerOptions options = with(GetParam());
+  options.rate = 10'000.0;
+  sampler.emplace(options, step);
+  sampler->start();
+  other.release();
+  const bool kept = compute_below_the_stack(kLinks);
+  other.join();
+  sampler->stop();
+  std::vector<std::size_t> samples(2);
+  for (const results::AddressSample& sample : taken(*sampler)) {
+    ++samples.at(sample.thread);
+  }
+  EXPECT_TRUE(kept);
+  EXPECT_TRUE(kept_by_other);
+  EXPECT_GT(samples[0], 5U);
+  EXPECT_GT(samples[1], 5U);
+}
+
+#endif
 
 /// Names a test by its clock, without what names of tests may not have.
 std::string test_name(const testing::TestParamInfo<SamplingClock>& clock) {
@@ -247,6 +318,48 @@ TEST(AddressSampler, chains_of_calls_are_bounded_and_each_is_kept_once) {
   std::sort(sorted.begin(), sorted.end());
   EXPECT_EQ(std::adjacent_find(sorted.begin(), sorted.end()), sorted.end());
 }
+
+#ifndef __SANITIZE_THREAD__
+
+TEST(TimerSampler, a_thread_keeps_its_own_stack_for_signals) {
+  std::vector<std::byte> own(std::size_t{256} << 10U);
+  stack_t found{};
+  WaitingThread thread([&] { ::sigaltstack(nullptr, &found); },
+                       [&] {
+                         stack_t stack{};
+                         stack.ss_sp = own.data();
+                         stack.ss_size = own.size();
+                         ::sigaltstack(&stack, nullptr);
+                       });
+  worker::StepMark step;
+  const AddressSampler sampler(with(SamplingClock::kTimer), step);
+  thread.release();
+  thread.join();
+  EXPECT_EQ(found.ss_sp, own.data());
+}
+
+TEST(TimerSampler, a_thread_that_blocks_the_signal_has_no_samples) {
+  WaitingThread blocking([] { spin(Seconds(0.1)); },
+                         [] {
+                           sigset_t all{};
+                           ::sigfillset(&all);
+                           ::pthread_sigmask(SIG_BLOCK, &all, nullptr);
+                         });
+  worker::StepMark step;
+  AddressSampler sampler(with(SamplingClock::kTimer), step);
+  EXPECT_EQ(sampler.threads(), 2U);
+  sampler.start();
+  blocking.release();
+  spin(Seconds(0.1));
+  blocking.join();
+  sampler.stop();
+  const std::vector<results::AddressSample> samples = taken(sampler);
+  EXPECT_FALSE(samples.empty());
+  EXPECT_TRUE(std::all_of(
+      samples.begin(), samples.end(), [](const auto& sample) { return sample.thread == 0; }));
+}
+
+#endif
 
 TEST(StepMark, keeps_the_times_of_steps_until_there_are_too_many) {
   worker::StepMark step;

@@ -1,9 +1,68 @@
-// Shows where inside the layers of a model its time goes, by the profile that the run keeps. The picture is an image of its
-// own, so that nothing in it becomes part of the page.
+// Shows where inside the layers of a model its time goes, by the profile that the run keeps. Frames are drawn anew from the
+// picture, so that nothing in it becomes part of the page but texts and numbers.
+
+const kFrameHeight = 20;
+
+// The frames of a picture by plumb: names, number of the first sample and of all, row and colour.
+function framesOf(picture) {
+  const parsed = new DOMParser().parseFromString(picture, 'image/svg+xml');
+  return [...parsed.querySelectorAll('g')].map((group) => {
+    const rect = group.querySelector('rect'), lines = group.querySelector('title').textContent;
+    return {name: lines.replace(/: \d+ samples, [\d.]+ %$/, ''), first: Number(group.dataset.first), samples: Number(group.dataset.samples),
+      row: Math.round(Number(rect.getAttribute('y')) / kFrameHeight), fill: rect.getAttribute('fill')};
+  });
+}
+
+// The share of all samples that frames of one text hold. What such a frame calls counts once.
+function shareOf(frames, marked) {
+  let end = 0, samples = 0;
+  for (const frame of frames) {
+    if (!marked(frame) || frame.first + frame.samples <= end) continue;
+    samples += frame.samples;
+    end = frame.first + frame.samples;
+  }
+  return samples / frames[0].samples;
+}
+
+function flameGraph(model, frames) {
+  const width = Math.max(280, page.clientWidth - 40), whole = frames[0].samples, percent = (samples) => (100 * samples / whole).toFixed(2) + ' %';
+  const drawing = svg('svg', {class: 'flame', width, height: kFrameHeight * (1 + Math.max(...frames.map((frame) => frame.row))), role: 'group', 'aria-label': 'Flame graph of ' + title(model)});
+  const search = make('input', {type: 'search', placeholder: 'function or layer', 'aria-label': 'Mark frames of ' + title(model)});
+  const answer = make('output', {class: 'quiet'}), back = make('button', {type: 'button', disabled: ''}, 'whole model');
+  let focus = frames[0];
+  const draw = () => {
+    const text = search.value.trim().toLowerCase(), marked = (frame) => text !== '' && frame.name.toLowerCase().includes(text);
+    const begin = focus.first, end = focus.first + focus.samples, x = (sample) => width * (sample - begin) / focus.samples;
+    drawing.replaceChildren();
+    for (const frame of frames) {
+      // What holds the focus is as wide as the picture; what lies beside it is not drawn.
+      const left = Math.max(begin, frame.first), right = Math.min(end, frame.first + frame.samples), wide = x(right) - x(left);
+      if (wide < .2) continue;
+      const group = svg('g', {class: (marked(frame) ? 'marked ' : '') + (frame.row < focus.row ? 'above' : ''), tabindex: '0', role: 'button'});
+      group.append(svg('title', {}, frame.name + '\n' + frame.samples + ' samples, ' + percent(frame.samples) + ' of the model' +
+        (focus === frames[0] ? '' : ', ' + (100 * (right - left) / focus.samples).toFixed(2) + ' % of ' + focus.name)),
+      svg('rect', {x: x(left), y: frame.row * kFrameHeight, width: wide, height: kFrameHeight - 1, style: 'fill: ' + frame.fill}));
+      const letters = Math.floor((wide - 6) / 6.6), label = frame.name.length <= letters ? frame.name : letters > 3 ? frame.name.slice(0, letters - 1) + '…' : '';
+      if (label) group.append(svg('text', {x: x(left) + 3, y: (frame.row + 1) * kFrameHeight - 6}, label));
+      const zoom = () => { focus = frame; draw(); };
+      group.addEventListener('click', zoom);
+      group.addEventListener('keydown', (event) => { if (event.key === 'Enter') zoom(); });
+      drawing.append(group);
+    }
+    back.disabled = focus === frames[0];
+    answer.textContent = text ? percent(whole * shareOf(frames, marked)) + ' of the samples are in marked frames' : '';
+  };
+  search.addEventListener('input', draw);
+  back.addEventListener('click', () => { focus = frames[0]; draw(); });
+  draw();
+  return [make('p', {class: 'flame'}, search, ' ', back, ' ', answer), make('div', {class: 'timeline', tabindex: '0'}, drawing)];
+}
+
 function flames(model) {
-  if (!model.flame_graph) return [];
-  const picture = make('img', {class: 'flame', alt: 'Flame graph of ' + title(model), src: 'data:image/svg+xml;charset=utf-8,' + encodeURIComponent(model.flame_graph.svg)});
+  const frames = model.flame_graph ? framesOf(model.flame_graph.svg) : [];
+  if (!frames.length) return [];
   return [make('h3', {}, 'Inside the layers'),
-    make('p', {class: 'quiet'}, 'Samples of executions in the mode ' + model.flame_graph.mode + ': the model, its steps in their order, and the functions of each, as wide as their shares. `plumb profile RUN` lists them.'),
-    make('div', {class: 'timeline', tabindex: '0'}, picture)];
+    make('p', {class: 'quiet'}, 'Samples of executions in the mode ' + model.flame_graph.mode + ': the model, its steps in their order, and the functions of each, as wide as their shares. ' +
+      'A click on a frame shows it alone. `plumb profile RUN` lists the functions.'),
+    ...flameGraph(model, frames)];
 }

@@ -55,10 +55,13 @@ void write_frame(const ProfileFrame& frame, std::uint64_t whole, std::ostream& o
   const double x = static_cast<double>(frame.first) * scale;
   const double y = static_cast<double>(frame.depth) * kRowHeight;
   const std::string name = sanitize_utf8(frame.name);
-  out << fmt::format("<g><title>{}: {} samples, {:.2f} %</title>",
-                     escape_xml(name),
-                     frame.samples,
-                     100.0 * static_cast<double>(frame.samples) / static_cast<double>(whole))
+  out << fmt::format(
+             R"(<g data-first="{}" data-samples="{}"><title>{}: {} samples, {:.2f} %</title>)",
+             frame.first,
+             frame.samples,
+             escape_xml(name),
+             frame.samples,
+             100.0 * static_cast<double>(frame.samples) / static_cast<double>(whole))
       << fmt::format(R"(<rect x="{:.2f}" y="{:.0f}" width="{:.2f}" height="{:.0f}" fill="{}"/>)",
                      x,
                      y,

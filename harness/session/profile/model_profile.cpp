@@ -13,6 +13,7 @@
 #include "harness/analysis/bounds/model_instance.hpp"
 #include "harness/analysis/profile/named_samples.hpp"
 #include "harness/base/error.hpp"
+#include "harness/base/timestamp.hpp"
 #include "harness/importers/symbols/code_names.hpp"
 
 namespace plumb::session {
@@ -48,8 +49,13 @@ SampledModel sample_model(const worker::WorkerOptions& options,
                           const worker::ProfileRequest& request,
                           Seconds timeout,
                           const std::function<bool()>& keep_running) {
+  const Seconds begin = steady_time();
   worker::WorkerProcess worker(options);
-  worker::Profile taken = worker.profile(request, request.budget + timeout, keep_running);
+  worker::ProfileRequest asked = request;
+  if (request.within) {
+    asked.within = std::max(Seconds(0.0), *request.within - (steady_time() - begin));
+  }
+  worker::Profile taken = worker.profile(asked, request.budget + timeout, keep_running);
   SampledModel sampled{std::move(taken.samples), {}};
   for (const std::string& file : taken.code_files) {
     sampled.dumps.push_back(request.folder / file);

@@ -19,8 +19,8 @@ struct SampledModel {
 };
 
 /// Executes a model in a worker of its own that samples it. The request's folder exists, and
-/// `timeout` is beside its budget. Throws WorkerDied, and Error{kUser} if the model cannot be
-/// profiled so.
+/// `timeout` is beside its budget. The worker's start counts to the time that the whole may take.
+/// Throws WorkerDied, and Error{kUser} if the model cannot be profiled so.
 [[nodiscard]] SampledModel sample_model(const worker::WorkerOptions& options,
                                         const worker::ProfileRequest& request,
                                         Seconds timeout,

@@ -5,6 +5,7 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 #include <utility>
 
@@ -16,13 +17,27 @@
 #include "harness/session/profile/model_profile.hpp"
 #include "harness/session/work/random_order.hpp"
 #include "harness/session/work/suite_models.hpp"
+#include "harness/worker/protocol/profile_request.hpp"
 
 namespace plumb::session {
 namespace {
 
-constexpr Seconds kWorkerStart{0.3};   ///< of a process and its library
-constexpr Seconds kLeastSampled{0.7};  ///< six pairs of blocks, so that shares have intervals
-constexpr Seconds kTimeout{120.0};     ///< beside the expected time
+constexpr Seconds kBlock{0.05};     ///< of whole executions, at least
+constexpr Seconds kTimeout{120.0};  ///< beside the expected time
+
+/// Returns what enough pairs of blocks of a model's executions take.
+Seconds least_executions(Seconds execution) {
+  constexpr double kSpread = 1.2;  // executions differ
+  constexpr Seconds kShortest{1e-7};
+  const Seconds block = execution * std::ceil(kBlock / std::max(execution, kShortest));
+  return kSpread * 2.0 * static_cast<double>(worker::kLeastProfilePairs) * std::max(kBlock, block);
+}
+
+/// Returns how long a model's operands take to fill and bring into their layouts, beside others.
+double size_of(Bytes memory) {
+  constexpr double kNone = 20e6;  // bytes that take as long as what every worker does
+  return kNone + static_cast<double>(memory.value);
+}
 
 /// Returns how much a mode says of a run's models: the higher, the better.
 int rank_mode(const results::ExecutionMode& mode) {
@@ -65,10 +80,14 @@ std::vector<RunProfiles::Model> RunProfiles::find_models(std::vector<std::size_t
           });
       if (timed != executions.end() &&
           (!best || rank_mode(mode.mode) > rank_mode(best->mode.mode))) {
+        const results::Measurement& row = timed->row;
+        // It is executed twice before the first block.
         best = Model{index,
                      mode,
-                     kWorkerStart + timed->row.creation.value_or(Seconds{}) +
-                         timed->row.first_call.value_or(Seconds{})};
+                     workers_.longest_start + row.creation.value_or(Seconds{}) +
+                         row.first_call.value_or(Seconds{}) + 2.0 * row.summary.median,
+                     least_executions(row.summary.median),
+                     size_of(timed->memory)};
       }
     }
     if (best && !profiled.contains(subject)) {
@@ -78,7 +97,8 @@ std::vector<RunProfiles::Model> RunProfiles::find_models(std::vector<std::size_t
   return found;
 }
 
-void RunProfiles::profile(const Model& model, Seconds budget) {
+void RunProfiles::profile(const Model& model, Seconds budget, Seconds end) {
+  const Seconds begin = steady_time();
   const PlannedModel& planned = models_[model.index];
   const RawFolder folder("");
   worker::ProfileRequest request;
@@ -87,14 +107,41 @@ void RunProfiles::profile(const Model& model, Seconds budget) {
   request.model.verify = false;
   request.folder = folder.path();
   request.rate = kPassRate;
-  request.budget = budget;
+  request.budget = std::min(budget, worker::kMaxProfileBudget);
+  request.within =
+      std::clamp(end - afterwards_ - steady_time(), Seconds(0.0), worker::kMaxProfileBudget);
+  const auto keep_running = [&] { return !context_.stop.load() && steady_time() < end; };
+  const SampledModel sampled = sample_model(workers_.options, request, kTimeout, keep_running);
+  const Seconds answered = steady_time();
+  Seconds executed{};
+  for (const results::ProfiledBlock& block : sampled.samples.blocks) {
+    executed += block.sampled + block.unsampled;
+  }
+  unforeseen_ += answered - begin - executed - model.preparation;
+  observed_ += model.size;
   results::StoredProfile stored;
   stored.run = run_;
   stored.subject = analysis::subject_of(planned.instance);
-  stored.profile = results::join_blocks(
-      profile_model(worker_, request, kTimeout, planned, [this] { return !context_.stop.load(); }));
+  stored.profile = results::join_blocks(name_profile(sampled, workers_.options, request, planned));
   stored.taken = current_time();
   context_.store.put_profile(stored);
+  afterwards_ = std::max(afterwards_, steady_time() - answered);
+}
+
+std::string RunProfiles::try_profile(const Model& model, Seconds share, Seconds end) {
+  const std::string subject = analysis::subject_of(models_[model.index].instance);
+  try {
+    profile(model, std::max(model.least, executing(model, share)), end);
+    return {};
+  } catch (const worker::WorkerDied& death) {
+    if (!context_.stop.load() && steady_time() >= end) {
+      return fmt::format("{} was not prepared and executed when the time of the pass ended",
+                         subject);
+    }
+    return death.outcome().reason;
+  } catch (const Error& error) {
+    return fmt::format("{}: {}", subject, error.what());
+  }
 }
 
 ProfilingRecord RunProfiles::take(std::vector<std::size_t> chosen, Seconds allowed) {
@@ -108,18 +155,13 @@ ProfilingRecord RunProfiles::take(std::vector<std::size_t> chosen, Seconds allow
   for (const Model& model : models) {
     const Seconds left = allowed - (steady_time() - begin);
     const Seconds share = left / static_cast<double>(waiting--);
-    if (context_.stop.load() || left < model.preparation + kLeastSampled) {
+    if (context_.stop.load() || executing(model, left) < model.least) {
       ++without_time;
       continue;
     }
-    try {
-      profile(model, std::max(kLeastSampled, share - model.preparation));
-      ++record.profiled;
-    } catch (const worker::WorkerDied& death) {
-      record.reason = death.outcome().reason;
-    } catch (const Error& error) {
-      record.reason = error.what();
-    }
+    const std::string problem = try_profile(model, share, begin + allowed);
+    record.profiled += problem.empty() ? 1U : 0U;
+    record.reason = problem.empty() ? record.reason : problem;
   }
   record.spent = steady_time() - begin;
   if (without_time > 0 && record.reason.empty()) {

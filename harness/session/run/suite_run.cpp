@@ -363,7 +363,7 @@ class SuiteRun {
       const Seconds elapsed = steady_time() - start;
       record = RunProfiles(context_,
                            session_.id(),
-                           executor_.options().worker,
+                           {executor_.options().worker, executor_.longest_start()},
                            suite_,
                            models_,
                            {options_.modes, options_.workspace_cap})

@@ -235,7 +235,9 @@ void Executor::end_worker() {
 
 worker::WorkerProcess& Executor::worker() {
   if (!worker_) {
+    const Seconds begin = steady_time();
     worker_ = std::make_unique<worker::WorkerProcess>(options_.worker);
+    longest_start_ = std::max(longest_start_, steady_time() - begin);
     ++processes_;
   }
   return *worker_;

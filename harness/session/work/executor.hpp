@@ -110,6 +110,8 @@ class Executor {
   [[nodiscard]] const std::string& device_fault() const { return device_fault_; }
 
   [[nodiscard]] const ExecutorOptions& options() const { return options_; }
+  /// Returns the longest time that one of its workers took to start. Zero: none was started.
+  [[nodiscard]] Seconds longest_start() const { return longest_start_; }
 
  private:
   class LayerRun;
@@ -130,6 +132,7 @@ class Executor {
   std::string host_;  ///< attribute of each row; empty: none
   const std::atomic<bool>& stop_;
   std::unique_ptr<worker::WorkerProcess> worker_;
+  Seconds longest_start_{};
   std::int64_t processes_ = 0;
   std::int64_t resumed_after_ = 0;
   std::string device_fault_;

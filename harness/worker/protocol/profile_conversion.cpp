@@ -146,6 +146,9 @@ protocol::ProfileRequest to_protocol(const ProfileRequest& request) {
   message.set_folder(request.folder.string());
   message.set_rate(request.rate);
   message.set_budget_seconds(request.budget.count());
+  if (request.within) {
+    message.set_within_seconds(request.within->count());
+  }
   if (request.clock) {
     message.set_clock(std::string(results::to_text(*request.clock)));
   }
@@ -166,6 +169,10 @@ ProfileRequest from_protocol(const protocol::ProfileRequest& message) {
   request.rate = bounded("rate", message.rate(), kMinSamplingRate, kMaxSamplingRate);
   request.budget =
       Seconds(bounded("budget_seconds", message.budget_seconds(), 0.0, kMaxProfileBudget.count()));
+  if (message.has_within_seconds()) {
+    request.within = Seconds(
+        bounded("within_seconds", message.within_seconds(), 0.0, kMaxProfileBudget.count()));
+  }
   if (message.has_clock()) {
     request.clock = read_clock(message.clock());
   }

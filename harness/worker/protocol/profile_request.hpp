@@ -24,6 +24,9 @@ struct ProfileRequest {
   std::filesystem::path folder;  ///< exists; the library writes the code that it makes there
   double rate = 1000.0;          ///< samples a second of each thread
   Seconds budget{10.0};          ///< of all executions, half of them without samples
+  /// For the whole, with the model's preparation. Absent: any time. Refused if it is too short for
+  /// kLeastProfilePairs pairs of blocks.
+  std::optional<Seconds> within;
   std::optional<results::SamplingClock> clock;  ///< absent: the best that the machine has
   bool chains = false;                          ///< samples have chains of calls
 };
@@ -35,6 +38,7 @@ struct Profile {
 };
 
 /// Limits of a profile and of its request.
+inline constexpr std::size_t kLeastProfilePairs = 6;  ///< so that shares have intervals
 inline constexpr double kMinSamplingRate = 1.0;
 inline constexpr double kMaxSamplingRate = 20'000.0;
 inline constexpr Seconds kMaxProfileBudget{3600.0};

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <system_error>
 #include <utility>
 
@@ -54,12 +55,15 @@ class BlockRunner {
     const Seconds once = std::min(warm_up, run(1));
     const auto most =
         static_cast<double>((worker::StepMark::kMaxStarts - 2) / std::max<std::size_t>(1, steps));
+    once_ = once;
     executions_ = once > Seconds(0.0) ? static_cast<std::uint32_t>(std::clamp(
                                             std::ceil(kBlock / once), 1.0, std::max(1.0, most)))
                                       : 1;
   }
 
   [[nodiscard]] std::uint32_t executions() const { return executions_; }
+  /// Returns what a block with samples and one without are expected to take.
+  [[nodiscard]] Seconds pair_time() const { return 2.0 * executions_ * once_; }
   [[nodiscard]] Seconds run_block() { return run(executions_); }
 
  private:
@@ -76,17 +80,49 @@ class BlockRunner {
   worker::Program& program_;
   worker::StepMark& step_;
   const measure::Clock& clock_;
+  Seconds once_{};
   std::uint32_t executions_ = 1;
+};
+
+/// Time that a profile may take, from its request on.
+class TimeLimit {
+ public:
+  TimeLimit(std::optional<Seconds> within, const measure::Clock& clock)
+      : within_(within), clock_(clock), begin_(clock()) {}
+
+  /// Throws Error{kUser} if there is no time for enough pairs of blocks.
+  void check(Seconds pair) const {
+    if (within_ && left() < static_cast<double>(worker::kLeastProfilePairs) * pair) {
+      throw Error(Error::Kind::kUser,
+                  fmt::format("{:.2g} s of {:.2g} s are left once the model is prepared, and {} "
+                              "pairs of blocks take {:.2g} s: allow more time",
+                              std::max(0.0, left().count()),
+                              within_->count(),
+                              worker::kLeastProfilePairs,
+                              static_cast<double>(worker::kLeastProfilePairs) * pair.count()));
+    }
+  }
+  [[nodiscard]] bool has(Seconds time) const { return !within_ || left() >= time; }
+
+ private:
+  [[nodiscard]] Seconds left() const { return *within_ - (clock_() - begin_); }
+
+  std::optional<Seconds> within_;
+  const measure::Clock& clock_;
+  Seconds begin_;
 };
 
 void take_samples(BlockRunner& runner,
                   AddressSampler& sampler,
                   Seconds budget,
+                  const TimeLimit& limit,
                   results::SampledProfile& profile) {
+  limit.check(runner.pair_time());
+  Seconds longest = runner.pair_time();
   Seconds spent{};
   Seconds sampled{};
-  while (profile.blocks.empty() ||
-         (spent < budget && profile.blocks.size() < worker::kMaxProfileBlocks)) {
+  while (profile.blocks.empty() || (spent < budget && limit.has(longest) &&
+                                    profile.blocks.size() < worker::kMaxProfileBlocks)) {
     results::ProfiledBlock block{.executions = runner.executions()};
     const auto number = static_cast<std::uint32_t>(profile.blocks.size());
     const bool sampled_first = number % 2 == 0;
@@ -102,6 +138,7 @@ void take_samples(BlockRunner& runner,
     sampler.take(number, profile);
     profile.blocks.push_back(block);
     spent += block.sampled + block.unsampled;
+    longest = std::max(longest, block.sampled + block.unsampled);
     sampled += block.sampled;
     if (profile.samples.size() > worker::kMaxProfileSamples) {
       profile.lost += profile.samples.size() - worker::kMaxProfileSamples;
@@ -143,6 +180,7 @@ std::vector<std::string> collect_code_files(const std::filesystem::path& folder)
 worker::Profile sample_model(worker::Backend& backend,
                              const measure::Clock& clock,
                              const worker::ProfileRequest& request) {
+  const TimeLimit limit(request.within, clock);
   backend.dump_generated_code(request.folder);
   RequestedModel model(request.model);
   ReadyModel ready = prepare_mode(backend, model, request.model.modes.at(0));
@@ -167,7 +205,7 @@ worker::Profile sample_model(worker::Backend& backend,
   samples.clock = sampler.clock();
   samples.refused = sampler.refused();
   samples.threads = sampler.threads();
-  take_samples(runner, sampler, request.budget, samples);
+  take_samples(runner, sampler, request.budget, limit, samples);
   samples.mappings = read_mapped_code();
   profile.code_files = collect_code_files(request.folder);
   return profile;

@@ -98,6 +98,23 @@ TEST_F(ModelSamples, a_long_execution_is_a_block_by_itself) {
   EXPECT_EQ(samples.blocks[0].executions, 1U);
 }
 
+TEST_F(ModelSamples, end_within_the_time_of_their_request) {
+  request_.within = Seconds(0.85);
+  // Eight pairs of 0.1 s, since preparing takes some milliseconds.
+  EXPECT_EQ(sampled().samples.blocks.size(), 8U);
+}
+
+TEST_F(ModelSamples, are_refused_where_the_time_is_too_short_for_intervals) {
+  request_.within = Seconds(0.5);
+  try {
+    static_cast<void>(sampled());
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), Error::Kind::kUser);
+    EXPECT_THAT(error.what(), HasSubstr("of 0.5 s are left once the model is prepared"));
+  }
+}
+
 TEST_F(ModelSamples, tell_the_layers_keys_and_variants_of_steps) {
   const results::SampledProfile samples = sampled().samples;
   ASSERT_EQ(samples.steps.size(), 3U);

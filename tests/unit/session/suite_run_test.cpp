@@ -12,6 +12,7 @@
 #include "harness/session/run/suspect_confirmation.hpp"
 #include "harness/session/stored/run_session.hpp"
 #include "tests/support/temporary_folder.hpp"
+#include "tests/unit/session/no_models.hpp"
 
 namespace plumb::session {
 namespace {
@@ -23,23 +24,6 @@ const char* const kSmall =
     "v1:eltwise;in=f32[8];out=f32[8];acc=f32;math=strict;fn=relu;parameters=[]";
 const char* const kLarge =
     "v1:eltwise;in=f32[16];out=f32[16];acc=f32;math=strict;fn=relu;parameters=[]";
-
-/// Source without built-in models: the suites of these tests have layers alone.
-class NoModels final : public ModelSource {
- public:
-  [[nodiscard]] std::map<std::string, std::int64_t> axes(const std::string& name,
-                                                         const model::ReadOptions&) const override {
-    throw Error(Error::Kind::kUser, "there is no model '" + name + "'");
-  }
-  [[nodiscard]] model::Graph graph(const std::string& name,
-                                   const model::ReadOptions&) const override {
-    throw Error(Error::Kind::kUser, "there is no model '" + name + "'");
-  }
-  [[nodiscard]] std::string onnx(const std::string& name,
-                                 const model::ReadOptions&) const override {
-    throw Error(Error::Kind::kUser, "there is no model '" + name + "'");
-  }
-};
 
 /// Display that counts what it is asked to do.
 class CountedProgress final : public ProgressDisplay {

@@ -16,6 +16,7 @@ ProfileRequest sample_request() {
   request.folder = "/profiles/1";
   request.rate = 500.0;
   request.budget = Seconds(3.0);
+  request.within = Seconds(4.0);
   request.clock = results::SamplingClock::kTimer;
   request.chains = true;
   return request;
@@ -59,11 +60,14 @@ TEST(ProfileConversion, requests_survive_the_wire) {
   EXPECT_EQ(copy.folder, "/profiles/1");
   EXPECT_EQ(copy.rate, 500.0);
   EXPECT_EQ(copy.budget, Seconds(3.0));
+  EXPECT_EQ(copy.within, Seconds(4.0));
   EXPECT_EQ(copy.clock, results::SamplingClock::kTimer);
   EXPECT_TRUE(copy.chains);
   ProfileRequest any = sample_request();
   any.clock.reset();
+  any.within.reset();
   EXPECT_FALSE(over_the_wire(any).clock);
+  EXPECT_FALSE(over_the_wire(any).within);
 }
 
 TEST(ProfileConversion, a_request_is_of_one_mode_a_full_path_and_bounded_numbers) {

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/session/study/paired_profiles.hpp"
+
+#include <gmock/gmock.h>
+
+#include "harness/base/timestamp.hpp"
+#include "tests/unit/session/profiled_models.hpp"
+
+namespace plumb::session {
+namespace {
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+class PairedProfilesTest : public ProfiledModels {
+ protected:
+  PairedProfileSets take(const PairedSide& baseline,
+                         const PairedSide& candidate,
+                         Seconds budget,
+                         const std::string& subject = {}) {
+    const std::vector<ProfiledModel> wanted{
+        {subject.empty() ? subject_ : subject, results::execution_mode_from("fusion")}};
+    return profile_in_pairs(context(), suite_, models_, wanted, baseline, candidate, budget);
+  }
+  PairedSide side(const std::string& backend) { return {worker(backend), begin_run()}; }
+};
+
+TEST_F(PairedProfilesTest, each_side_gets_its_profile_and_keeps_it) {
+  need_onednn();
+  if (IsSkipped()) {
+    return;
+  }
+  const PairedSide baseline = side("onednn");
+  const PairedSide candidate = side("onednn");
+  const Seconds begin = steady_time();
+  const PairedProfileSets sets = take(baseline, candidate, Seconds(2.0));
+  EXPECT_LT(steady_time() - begin, Seconds(20.0));
+  EXPECT_THAT(sets.problems, IsEmpty());
+  ASSERT_THAT(sets.baseline, SizeIs(1));
+  ASSERT_THAT(sets.candidate, SizeIs(1));
+  EXPECT_EQ(sets.baseline[0].run, baseline.run);
+  EXPECT_EQ(sets.candidate[0].run, candidate.run);
+  for (const PairedSide* const one : {&baseline, &candidate}) {
+    const auto kept = store_->profiles(one->run);
+    ASSERT_THAT(kept, SizeIs(1));
+    EXPECT_EQ(kept[0].subject, subject_);
+    EXPECT_EQ(kept[0].profile.mode, "fusion");
+    EXPECT_FALSE(kept[0].profile.cells.empty());
+  }
+  // The turns are equally many, so that neither side has much more blocks than the other.
+  const double ratio = static_cast<double>(sets.baseline[0].profile.blocks.size()) /
+                       static_cast<double>(sets.candidate[0].profile.blocks.size());
+  EXPECT_GT(ratio, 0.5);
+  EXPECT_LT(ratio, 2.0);
+}
+
+TEST_F(PairedProfilesTest, a_side_that_refuses_is_a_problem_and_the_other_keeps_its_profile) {
+  need_onednn();
+  if (IsSkipped()) {
+    return;
+  }
+  const PairedProfileSets sets = take(side("onednn"), side("fake"), Seconds(2.0));
+  EXPECT_THAT(
+      sets.problems,
+      ElementsAre(AllOf(HasSubstr("profiling " + subject_), HasSubstr("cannot be sampled"))));
+  EXPECT_THAT(sets.baseline, SizeIs(1));
+  EXPECT_THAT(sets.candidate, IsEmpty());
+}
+
+TEST_F(PairedProfilesTest, models_for_which_no_time_is_left_are_counted) {
+  const PairedProfileSets sets = take(side("fake"), side("fake"), Seconds(0.0));
+  EXPECT_THAT(sets.problems, ElementsAre(HasSubstr("1 of 1 changed models were not profiled")));
+}
+
+TEST_F(PairedProfilesTest, a_model_that_was_not_planned_is_left_out) {
+  const PairedProfileSets sets = take(side("fake"), side("fake"), Seconds(1.0), "other|1|f32");
+  EXPECT_THAT(sets.problems, IsEmpty());
+  EXPECT_THAT(sets.baseline, IsEmpty());
+}
+
+}  // namespace
+}  // namespace plumb::session

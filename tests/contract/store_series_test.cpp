@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What every store answers about history: series, their newest points, and what can be reused.
+#include "harness/store/sqlite/sqlite_connection.hpp"
 #include "tests/contract/store_contract.hpp"
 
 namespace plumb::test {
@@ -138,6 +139,38 @@ TEST_P(StoreSeries, latest_agrees_with_the_end_of_each_series) {
     EXPECT_EQ(points.back().run, newest->run) << layer;
   }
   EXPECT_THAT(store->verify(), IsEmpty());
+}
+
+TEST_P(StoreSeries, a_key_may_have_any_text) {
+  const auto store = open();
+  const model::LayerKey odd{R"(it's a ? \ "key" of $1 ''; -- ü)"};
+  add_run(*store, header(kFirst, 100), {row(odd, 20), row({odd.text + "'"}, 30)});
+  const std::vector<store::SeriesPoint> points =
+      store->series({odd.text, results::CacheMode::kNone, {}});
+  ASSERT_THAT(points, SizeIs(1));
+  EXPECT_NEAR(points[0].corrected.median.count(), 19.9e-6, 1e-12);
+  EXPECT_EQ(store->measurements(kFirst).at(0).measurement.key, odd);
+}
+
+TEST_P(StoreSeries, a_damaged_row_leaves_the_store_usable) {
+  const auto store = open();
+  add_run(*store, header(kFirst, 100), std::vector<results::Measurement>(5000, row(key(1), 20)));
+  add_run(*store, header(kSecond, 200), {row(key(2), 30)});
+  const std::string damage = "update measurements set median_seconds = 1 where id % 5000 = 100";
+  if (GetParam().name == "postgresql") {
+    run_postgresql(GetParam().url(folder_.path() / "store"), damage);
+  } else {
+    store::SqliteConnection(folder_.path() / "store" / "store.db").execute(damage);
+  }
+  for (int repeated = 0; repeated < 2; ++repeated) {
+    const std::string why =
+        error_of(Error::Kind::kEnvironment, [&] { (void)store->measurements(kFirst); });
+    EXPECT_THAT(why, testing::HasSubstr("checksum"));
+    EXPECT_THAT(store->measurements(kSecond), SizeIs(1));
+    EXPECT_THAT(store->series({key(2).text, results::CacheMode::kNone, {}}), SizeIs(1));
+  }
+  add_run(*store, header(kThird, 300), {row(key(2), 30)});
+  EXPECT_THAT(store->runs(), SizeIs(3));
 }
 
 TEST_P(StoreSeries, reusable_rows_are_the_newest_complete_set_of_each_key) {

@@ -5,14 +5,10 @@
 #include <libpq-fe.h>
 
 #include "harness/base/error.hpp"
+#include "harness/store/postgresql/copy_format.hpp"
 
 namespace plumb::store {
 namespace {
-
-// The signature, flags, and the length of an extension (the manual's page of COPY, "Binary
-// Format").
-constexpr std::string_view kCopyHeader("PGCOPY\n\377\r\n\0\0\0\0\0\0\0\0\0", 19);
-constexpr std::string_view kCopyEnd("\377\377", 2);
 
 void append_big_endian(std::string& out, std::uint32_t value, unsigned bytes) {
   while (bytes-- > 0) {

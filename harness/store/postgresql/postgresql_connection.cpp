@@ -39,6 +39,10 @@ void FreeResult::operator()(pg_result* result) const noexcept {
   PQclear(result);
 }
 
+void FreeCopied::operator()(char* bytes) const noexcept {
+  PQfreemem(bytes);
+}
+
 void PostgresqlConnection::Close::operator()(pg_conn* handle) const noexcept {
   PQfinish(handle);
 }
@@ -108,6 +112,7 @@ PostgresqlResult PostgresqlConnection::checked(pg_result* raw) const {
     case PGRES_COMMAND_OK:
     case PGRES_TUPLES_OK:
     case PGRES_COPY_IN:
+    case PGRES_COPY_OUT:
     case PGRES_PIPELINE_SYNC:
       return result;
     default:
@@ -153,6 +158,7 @@ void PostgresqlConnection::queue(const std::string& statement,
 }
 
 void PostgresqlConnection::drain() {
+  PLUMB_CHECK(!copies_rows_);
   if (queued_ == 0) {
     return;
   }
@@ -201,6 +207,41 @@ void PostgresqlConnection::copy(const std::string& sql, std::string_view bytes) 
   while (pg_result* const rest = PQgetResult(handle_.get())) {
     PQclear(rest);
   }
+}
+
+void PostgresqlConnection::start_rows(const std::string& query_sql) {
+  (void)query(fmt::format("copy ({}) to stdout (format binary)", query_sql));
+  copies_rows_ = true;
+}
+
+CopiedRow PostgresqlConnection::next_row() {
+  char* bytes = nullptr;
+  const int size = PQgetCopyData(handle_.get(), &bytes, 0);
+  if (size < 0) {
+    throw_failure(*handle_, PostgresqlResult(PQgetResult(handle_.get())).get(), url_);
+  }
+  return {std::unique_ptr<char, FreeCopied>(bytes), static_cast<std::size_t>(size)};
+}
+
+void PostgresqlConnection::end_rows() noexcept {
+  copies_rows_ = false;
+  char* bytes = nullptr;
+  while (PQgetCopyData(handle_.get(), &bytes, 0) > 0) {
+    PQfreemem(bytes);
+  }
+  while (pg_result* const rest = PQgetResult(handle_.get())) {
+    PQclear(rest);
+  }
+}
+
+std::string PostgresqlConnection::literal(std::string_view text) {
+  PLUMB_CHECK(text.find('\0') == std::string_view::npos);
+  const std::unique_ptr<char, FreeCopied> quoted(
+      PQescapeLiteral(handle_.get(), text.data(), text.size()));
+  if (quoted == nullptr) {
+    throw_failure(*handle_, nullptr, url_);
+  }
+  return quoted.get();
 }
 
 std::string PostgresqlConnection::new_statement_name() {

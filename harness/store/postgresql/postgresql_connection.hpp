@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -22,6 +23,15 @@ struct FreeResult {
 };
 /// Owner of one answer of a server.
 using PostgresqlResult = std::unique_ptr<pg_result, FreeResult>;
+
+struct FreeCopied {
+  void operator()(char* bytes) const noexcept;
+};
+/// One message of a copy from a server.
+struct CopiedRow {
+  std::unique_ptr<char, FreeCopied> bytes;
+  std::size_t size = 0;
+};
 
 /// Owner of one connection to a PostgreSQL database. The tables are in the first schema of its
 /// search path.
@@ -48,6 +58,14 @@ class PostgresqlConnection final : public Connection {
   PostgresqlResult describe(const std::string& statement, const std::string& sql);
   /// Sends what COPY … FROM STDIN expects.
   void copy(const std::string& sql, std::string_view bytes);
+  /// Starts `COPY (query) TO STDOUT` in its binary form. Nothing else may be sent until end_rows().
+  void start_rows(const std::string& query);
+  /// Returns the next message of the copy. The last one says that it is the last.
+  [[nodiscard]] CopiedRow next_row();
+  /// Drops what is left of the copy.
+  void end_rows() noexcept;
+  /// Returns a text as SQL writes it.
+  [[nodiscard]] std::string literal(std::string_view text);
   /// Returns a name for a prepared statement, new in each call.
   [[nodiscard]] std::string new_statement_name();
   /// Drops a lock of this session, as soon as the transaction allows it.
@@ -58,6 +76,7 @@ class PostgresqlConnection final : public Connection {
   [[nodiscard]] std::int64_t revision() override;
   [[nodiscard]] Bytes size() override;
   [[nodiscard]] std::unique_ptr<Statement> prepare(const std::string& sql) override;
+  [[nodiscard]] std::unique_ptr<Statement> prepare_stream(const std::string& sql) override;
   [[nodiscard]] std::unique_ptr<Statement> prepare_insert(const std::string& table,
                                                           std::string_view columns,
                                                           std::size_t count) override;
@@ -92,6 +111,7 @@ class PostgresqlConnection final : public Connection {
   std::unique_ptr<pg_conn, Close> handle_;
   std::string schema_;
   int queued_ = 0;
+  bool copies_rows_ = false;
   int statements_ = 0;
   std::vector<std::int64_t> locks_to_drop_;
 };

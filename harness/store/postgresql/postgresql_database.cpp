@@ -11,6 +11,7 @@
 #include "harness/store/postgresql/copy_statement.hpp"
 #include "harness/store/postgresql/postgresql_connection.hpp"
 #include "harness/store/postgresql/postgresql_statement.hpp"
+#include "harness/store/postgresql/row_stream.hpp"
 
 namespace plumb::store {
 namespace {
@@ -52,6 +53,10 @@ std::size_t count_references() {
 
 std::unique_ptr<Statement> PostgresqlConnection::prepare(const std::string& sql) {
   return std::make_unique<PostgresqlStatement>(*this, sql);
+}
+
+std::unique_ptr<Statement> PostgresqlConnection::prepare_stream(const std::string& sql) {
+  return std::make_unique<RowStream>(*this, sql);
 }
 
 std::unique_ptr<Statement> PostgresqlConnection::prepare_insert(const std::string& table,

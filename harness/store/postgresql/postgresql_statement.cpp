@@ -4,28 +4,9 @@
 #include <libpq-fe.h>
 
 #include "harness/base/error.hpp"
+#include "harness/store/postgresql/query_text.hpp"
 
 namespace plumb::store {
-namespace {
-
-/// Returns SQL with its parameters numbered, as PostgreSQL writes them.
-std::string numbered(std::string_view sql) {
-  std::string result;
-  int parameter = 0;
-  bool quoted = false;
-  for (const char c : sql) {
-    quoted = quoted != (c == '\'');
-    if (c == '?' && !quoted) {
-      result.append("$").append(std::to_string(++parameter));
-    } else {
-      result += c;
-    }
-  }
-  return result;
-}
-
-}  // namespace
-
 PostgresqlStatement::PostgresqlStatement(PostgresqlConnection& connection, std::string_view sql)
     : connection_(connection), name_(connection.new_statement_name()) {
   const PostgresqlResult description = connection.describe(name_, numbered(sql));

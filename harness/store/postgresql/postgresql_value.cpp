@@ -5,7 +5,6 @@
 
 #include <bit>
 #include <limits>
-#include <type_traits>
 
 #include "harness/base/error.hpp"
 #include "harness/store/damage.hpp"
@@ -26,17 +25,6 @@ Integer narrow(std::int64_t value) {
     throw Error(
         Error::Kind::kInternal,
         fmt::format("{} does not fit its column in the store; please report this bug", value));
-  }
-  return static_cast<Integer>(value);
-}
-
-/// Reads an integer whose bytes begin with the highest.
-template <typename Integer>
-Integer read_bytes(std::string_view bytes) {
-  std::make_unsigned_t<Integer> value = 0;
-  for (const char byte : bytes) {
-    value =
-        static_cast<std::make_unsigned_t<Integer>>(value << 8U) | static_cast<unsigned char>(byte);
   }
   return static_cast<Integer>(value);
 }

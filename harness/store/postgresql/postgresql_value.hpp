@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <string_view>
+#include <type_traits>
 
 namespace plumb::store {
 
@@ -34,6 +35,16 @@ class PostgresqlValue {
   std::size_t used_ = 0;
 };
 
+/// Reads an integer whose bytes begin with the highest.
+template <typename Integer>
+[[nodiscard]] Integer read_bytes(std::string_view bytes) {
+  std::make_unsigned_t<Integer> value = 0;
+  for (const char byte : bytes) {
+    value =
+        static_cast<std::make_unsigned_t<Integer>>(value << 8U) | static_cast<unsigned char>(byte);
+  }
+  return static_cast<Integer>(value);
+}
 /// Reads a column as an integer; a flag is 0 or 1. Throws Error{kEnvironment} for another type.
 [[nodiscard]] std::int64_t read_integer(unsigned type, std::string_view bytes);
 /// Reads a column as a number. Throws Error{kEnvironment} for another type.

@@ -50,6 +50,11 @@ class Connection {
 
   /// Prepares a statement. Its parameters are written as `?`.
   [[nodiscard]] virtual std::unique_ptr<Statement> prepare(const std::string& sql) = 0;
+  /// Prepares a query of many rows, which may come while they are read. Until its end or its reset
+  /// nothing else may use the connection.
+  [[nodiscard]] virtual std::unique_ptr<Statement> prepare_stream(const std::string& sql) {
+    return prepare(sql);
+  }
   /// Prepares the insertion of `count` rows into some columns of a table, the values of which are
   /// bound row by row. At most rows_per_insert() rows.
   [[nodiscard]] virtual std::unique_ptr<Statement> prepare_insert(const std::string& table,

@@ -124,7 +124,8 @@ std::vector<results::StoredMeasurement> MeasurementTable::of_run(const RunEntry&
   std::vector<results::StoredMeasurement> rows;
   {
     RowCount count;
-    const StatementUse own = statements_.use(select_rows_sql() + "where m.id >= ? and m.id < ?");
+    const StatementUse own = statements_.stream(select_rows_sql() + "where m.id >= ? and m.id < ?");
+    rows.reserve(static_cast<std::size_t>(run.rows_ok + run.rows_failed));
     own->bind(row_id_of(run.run.number, 0)).bind(row_id_of(run.run.number + 1, 0));
     while (own->step()) {
       rows.push_back(intact(read_row(*own)));
@@ -134,7 +135,7 @@ std::vector<results::StoredMeasurement> MeasurementTable::of_run(const RunEntry&
   }
   const std::size_t reused_rows = reused_by(run, id).size();
   const std::size_t own_rows = rows.size();
-  const StatementUse reused = statements_.use(
+  const StatementUse reused = statements_.stream(
       select_rows_sql() + "join reused_rows u on u.measurement = m.id where u.run = ?");
   reused->bind(run.run.number);
   while (reused->step()) {

@@ -106,7 +106,7 @@ std::vector<SeriesPoint> SeriesReader::all(const SeriesQuery& query) {
       "and m.purpose in ('full', 'confirm') and m.outcome in ('ok', 'unstable')";
   sql += query.environment ? " and e.id = ?" : "";
   sql += " order by r.started, r.number, m.id";
-  const StatementUse statement = statements_.use(sql);
+  const StatementUse statement = statements_.stream(sql);
   statement->bind(std::string_view(query.key)).bind(to_text(query.cache));
   if (query.environment) {
     statement->bind(std::string_view(*query.environment));

@@ -41,6 +41,14 @@ class StatementCache {
     }
     return StatementUse(*statement);
   }
+  /// Returns a query of many rows, as Connection::prepare_stream() makes it.
+  [[nodiscard]] StatementUse stream(const std::string& sql) {
+    std::unique_ptr<Statement>& statement = streams_[sql];
+    if (!statement) {
+      statement = connection_.prepare_stream(sql);
+    }
+    return StatementUse(*statement);
+  }
   /// Returns the insertion of `count` rows, as Connection::prepare_insert() makes it.
   [[nodiscard]] StatementUse insert(const std::string& table,
                                     std::string_view columns,
@@ -56,6 +64,7 @@ class StatementCache {
  private:
   Connection& connection_;
   std::unordered_map<std::string, std::unique_ptr<Statement>> statements_;
+  std::unordered_map<std::string, std::unique_ptr<Statement>> streams_;
 };
 
 }  // namespace plumb::store

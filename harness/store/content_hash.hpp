@@ -43,6 +43,10 @@ class ContentHash {
     return value ? add(*value) : *this;
   }
 
+  /// Returns the hash of bytes alone, with a sign.
+  [[nodiscard]] static std::int64_t of(std::string_view content) {
+    return std::bit_cast<std::int64_t>(hash64(std::as_bytes(std::span(content))));
+  }
   [[nodiscard]] std::uint64_t value() const {
     return hash64(std::as_bytes(std::span(content_).first(used_)));
   }

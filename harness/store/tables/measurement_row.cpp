@@ -211,7 +211,7 @@ ReadRow read_row(Statement& statement) {
   row.outcome.reason = statement.text();
   row.library_choice = statement.flag();
   row.reference_implementation = statement.flag();
-  const std::string samples(statement.blob_view());
+  const std::string_view samples = statement.blob_view();
   row.repetitions = statement.integer();
   if (auto decoded = results::decode_samples(samples, row.repetitions)) {
     row.samples = *std::move(decoded);
@@ -251,14 +251,14 @@ ReadRow read_row(Statement& statement) {
 std::string row_fault(const ReadRow& row) {
   const results::StoredMeasurement& stored = row.stored;
   const results::Measurement& measurement = stored.measurement;
-  const auto hash = [](const std::string& text) { return ContentHash().bytes(text).stored(); };
   const auto fault = [&](const char* what) {
     return fmt::format(
         "row {} of run {} ({}): {}", stored.row, stored.run, measurement.key.text, what);
   };
-  if (row.checksum !=
-      row_checksum(
-          measurement, hash(stored.run), hash(measurement.key.text), hash(measurement.variant))) {
+  if (row.checksum != row_checksum(measurement,
+                                   ContentHash::of(stored.run),
+                                   ContentHash::of(measurement.key.text),
+                                   ContentHash::of(measurement.variant))) {
     return fault("does not match its checksum");
   }
   if (!row.samples_intact) {

@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "harness/results/run.hpp"
@@ -62,6 +63,8 @@ class ResultSet {
     return reached_calibration_;
   }
   [[nodiscard]] std::span<const results::StoredMeasurement> rows() const { return rows_; }
+  /// Gives the rows back. The set is of no use afterwards.
+  [[nodiscard]] std::vector<results::StoredMeasurement> take_rows() && { return std::move(rows_); }
   /// Returns all rows of a key.
   [[nodiscard]] std::vector<const results::StoredMeasurement*> rows_of(
       const model::LayerKey& key) const;

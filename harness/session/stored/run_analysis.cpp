@@ -7,6 +7,7 @@
 #include <chrono>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <utility>
 
 #include "harness/analysis/bounds/host_agreement.hpp"
 #include "harness/analysis/bounds/model_execution.hpp"
@@ -190,16 +191,15 @@ analysis::RunReport analyze_run(const Archive& archive,
 analysis::RunReport analyze_run(const Archive& archive,
                                 const results::RunRecord& run,
                                 const std::vector<std::string>& only,
-                                const RunResults& run_results) {
+                                RunResults run_results) {
   analysis::RunReport report;
   report.run = run;
   report.now = current_time();
-  report.rows = run_results.rows;
   report.exclusions = read_exclusions(archive.store, run.header.id);
   if (const auto record = archive.store.latest_calibration(run.header.environment.id())) {
     report.calibration = results::calibration_from_json(record->payload);
   }
-  const analysis::ResultSet results(report.rows, report.calibration);
+  analysis::ResultSet results(std::move(run_results.rows), report.calibration);
   const analysis::ThreadScaling scaling =
       read_scaling(archive.store, run.header, list_hot_keys(results));
   const std::map<analysis::ModelInstance, std::vector<std::string>> wanted = scenarios_of_run(run);
@@ -225,7 +225,7 @@ analysis::RunReport analyze_run(const Archive& archive,
     }
     analysis::require_like_hosts(
         hosts_of(entry.bounds,
-                 report.rows,
+                 results.rows(),
                  executed == run_results.executions.end() ? std::vector<results::Execution>{}
                                                           : executed->second),
         hosts,
@@ -260,6 +260,7 @@ analysis::RunReport analyze_run(const Archive& archive,
   if (only.empty()) {
     report.layers = analysis::single_layer_results(list_single_layers(run), results);
   }
+  report.rows = std::move(results).take_rows();
   if (report.models.empty() && !only.empty()) {
     throw Error(Error::Kind::kUser,
                 fmt::format("run {} has no model '{}'", run.header.id, fmt::join(only, "', '")));

@@ -34,7 +34,7 @@ struct RunResults {
 [[nodiscard]] analysis::RunReport analyze_run(const Archive& archive,
                                               const results::RunRecord& run,
                                               const std::vector<std::string>& only,
-                                              const RunResults& run_results);
+                                              RunResults run_results);
 [[nodiscard]] analysis::RunReport analyze_run(const Archive& archive,
                                               const results::RunRecord& run,
                                               const std::vector<std::string>& only);

@@ -102,9 +102,6 @@ class Store {
       std::optional<Timestamp> not_before) const = 0;
   /// Returns one point per run, in the order in which the runs started.
   [[nodiscard]] virtual std::vector<SeriesPoint> series(const SeriesQuery& query) const = 0;
-  /// Returns the newest point of each series. Fast for thousands of series among millions of rows.
-  [[nodiscard]] virtual std::vector<std::optional<SeriesPoint>> latest(
-      std::span<const SeriesQuery> queries) const = 0;
 
   /// Adds records, except those that their run has already (equal except for `computed`).
   virtual void put_derived(std::span<const results::DerivedRecord> records) = 0;

@@ -4,8 +4,8 @@
 
     postgresql_store.py BUILD [--rows 500000] [--copies 3]
 
-Starts a server with the settings of its package (fsync on), lets store_bench append rows with 30 samples and find the
-newest values, then copies the same rows into a table with the same indexes and references. Exit status 1 if the store
+Starts a server with the settings of its package (fsync on), lets store_bench append rows with 30 samples and ask its
+questions, then copies the same rows into a table with the same indexes and references. Exit status 1 if the store
 takes fewer than half as many rows a second as the copy, or if store_bench misses a limit. Wants a quiet machine."""
 import argparse
 import os

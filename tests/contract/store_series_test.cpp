@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every store answers about history: series, their newest points, and what can be reused.
+// What every store answers about history: series, and what can be reused.
 #include "harness/store/sqlite/sqlite_connection.hpp"
 #include "tests/contract/store_contract.hpp"
 
@@ -89,56 +89,6 @@ TEST_P(StoreSeries, of_several_processes_the_middle_one_is_the_point) {
       store->series({key(1).text, results::CacheMode::kNone, {}});
   ASSERT_THAT(points, SizeIs(1));
   EXPECT_NEAR(points[0].corrected.median.count(), 11.9e-6, 1e-12) << "not the luckiest process";
-}
-
-TEST_P(StoreSeries, latest_is_the_point_of_the_run_that_started_last) {
-  const auto store = open();
-  add_run(*store, header(kSecond, 200), {row(key(1), 20)});
-  add_run(*store, header(kFirst, 100), {row(key(1), 10), row(key(2), 15)});
-  add_run(*store,
-          header(kThird, 150, "Epyc"),
-          {row(key(1), 30), failure(key(2), results::Outcome::Kind::kUnsupported, "no")});
-  const std::vector<store::SeriesQuery> queries{{key(1).text, results::CacheMode::kNone, {}},
-                                                {key(1).text, results::CacheMode::kNone, epyc()},
-                                                {key(2).text, results::CacheMode::kNone, {}},
-                                                {key(2).text, results::CacheMode::kNone, epyc()},
-                                                {key(1).text, results::CacheMode::kAll, {}},
-                                                {"nothing", results::CacheMode::kNone, {}}};
-  const auto points = store->latest(queries);
-  ASSERT_THAT(points, SizeIs(6));
-  EXPECT_EQ(points[0]->run, kSecond);
-  EXPECT_NEAR(points[0]->corrected.median.count(), 19.9e-6, 1e-12);
-  EXPECT_EQ(points[1]->run, kThird);
-  EXPECT_EQ(points[2]->run, kFirst);
-  EXPECT_FALSE(points[3].has_value()) << "never timed there";
-  EXPECT_FALSE(points[4].has_value());
-  EXPECT_FALSE(points[5].has_value());
-  EXPECT_THAT(store->verify(), IsEmpty());
-}
-
-TEST_P(StoreSeries, latest_agrees_with_the_end_of_each_series) {
-  const auto store = open();
-  for (int run = 0; run < 12; ++run) {
-    const int when = (run * 7) % 12;
-    std::vector<results::Measurement> rows;
-    for (int layer = 1; layer <= 5; ++layer) {
-      if ((run + layer) % 3 != 0) {
-        rows.push_back(row(key(layer), 10 + run));
-      }
-    }
-    add_run(*store,
-            header("01J0000000000000000000000" + std::string(1, static_cast<char>('A' + run)),
-                   when * 10.0),
-            rows);
-  }
-  for (int layer = 1; layer <= 5; ++layer) {
-    const store::SeriesQuery query{key(layer).text, results::CacheMode::kNone, {}};
-    const auto points = store->series(query);
-    const auto newest = store->latest(std::vector<store::SeriesQuery>{query}).front();
-    ASSERT_FALSE(points.empty());
-    EXPECT_EQ(points.back().run, newest->run) << layer;
-  }
-  EXPECT_THAT(store->verify(), IsEmpty());
 }
 
 TEST_P(StoreSeries, a_key_may_have_any_text) {

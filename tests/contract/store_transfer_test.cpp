@@ -86,11 +86,7 @@ TEST_P(StoreTransfer, an_export_imports_whole_and_only_once) {
   ASSERT_THAT(bounds, SizeIs(1));
   EXPECT_EQ(bounds[0].payload, R"({"models":[],"text":"\"ü\""})");
   EXPECT_THAT(bounds[0].inputs, SizeIs(2));
-  EXPECT_EQ(
-      target
-          ->latest(std::vector<store::SeriesQuery>{{key(3).text, results::CacheMode::kNone, {}}})[0]
-          ->run,
-      kNew);
+  EXPECT_EQ(target->series({.key = key(3).text, .environment = {}}).back().run, kNew);
 }
 
 TEST_P(StoreTransfer, an_export_of_one_run_brings_the_runs_it_refers_to) {
@@ -344,13 +340,9 @@ TEST_P(StoreTransfer, garbage_collection_removes_old_runs_and_what_is_theirs) {
   EXPECT_EQ(store->runs()[0].header.id, kNew);
   EXPECT_THROW((void)store->find_run(kOld), Error);
   EXPECT_THAT(store->verify(), IsEmpty());
-  // The newest points are those of what is left.
-  EXPECT_TRUE(
-      store->latest(std::vector<store::SeriesQuery>{{.key = key(1).text, .environment = {}}})[0]
-          .has_value());
-  EXPECT_FALSE(
-      store->latest(std::vector<store::SeriesQuery>{{.key = key(2).text, .environment = {}}})[0]
-          .has_value());
+  // Series have the points of what is left.
+  EXPECT_THAT(store->series({.key = key(1).text, .environment = {}}), SizeIs(1));
+  EXPECT_THAT(store->series({.key = key(2).text, .environment = {}}), IsEmpty());
   EXPECT_EQ(store->collect_garbage(at(20)).runs, 0U);
   EXPECT_EQ(store->measurements(kNew)[0].row, kept[0]);
 }

@@ -273,11 +273,6 @@ std::vector<SeriesPoint> SpooledStore::series(const SeriesQuery& query) const {
   return answer([&](TableStore& server) { return server.series(query); });
 }
 
-std::vector<std::optional<SeriesPoint>> SpooledStore::latest(
-    std::span<const SeriesQuery> queries) const {
-  return answer([&](TableStore& server) { return server.latest(queries); });
-}
-
 std::vector<results::DerivedRecord> SpooledStore::derived(const results::RunId& run,
                                                           const std::string& kind) const {
   return answer([&](TableStore& server) { return server.derived(run, kind); },

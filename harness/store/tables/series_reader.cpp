@@ -62,36 +62,6 @@ SeriesPoint find_best(std::vector<Candidate>& rows) {
   return std::move(best->point);
 }
 
-/// Returns the statement that selects the rows of the newest runs of `count` series, in any order.
-/// Its parameters are the place, key, cache mode and environment (or null) of each.
-std::string select_latest_sql(std::size_t count) {
-  std::string values;
-  for (std::size_t i = 0; i < count; ++i) {
-    values += i == 0 ? "" : ", ";
-    values += "(cast(? as bigint), cast(? as text), cast(? as text), cast(? as text))";
-  }
-  // Each series finds its key first. A join of the key's text left PostgreSQL to try each series
-  // with each row of newest_runs.
-  return "with asked (place, key, cache, environment) as (values " + values +
-         "), q as materialized (select place, (select id from layer_keys where text = asked.key) "
-         "as layer_key, "
-         "cache, environment from asked) select " +
-         std::string(kRowColumns) +
-         ", e.id, r.stack, r.started, q.place "
-         // Cross joins keep this order in SQLite.
-         "from q cross join newest_runs n cross join environments e cross join runs r "
-         "cross join layer_keys k cross join measurements m join variants v on v.id = m.variant "
-         "left join attribute_sets a on a.id = m.attributes "
-         "where n.layer_key = q.layer_key and n.cache = q.cache and k.id = q.layer_key "
-         "and e.number = n.environment and (e.id = q.environment or (q.environment is null "
-         "and not exists (select 1 from newest_runs o where o.layer_key = n.layer_key "
-         "and o.cache = n.cache and (o.timed_started, o.timed_run) > "
-         "(n.timed_started, n.timed_run)))) "
-         "and r.number = n.timed_run and m.run = n.timed_run and m.layer_key = q.layer_key "
-         "and m.cache = q.cache and m.purpose in ('full', 'confirm') "
-         "and m.outcome in ('ok', 'unstable')";
-}
-
 }  // namespace
 
 std::vector<SeriesPoint> SeriesReader::all(const SeriesQuery& query) {
@@ -123,36 +93,6 @@ std::vector<SeriesPoint> SeriesReader::all(const SeriesQuery& query) {
   }
   if (!rows.empty()) {
     points.push_back(find_best(rows));
-  }
-  return points;
-}
-
-std::vector<std::optional<SeriesPoint>> SeriesReader::latest(std::span<const SeriesQuery> queries) {
-  constexpr std::size_t kQueriesAtOnce = 1000;  // four parameters each
-  std::vector<std::optional<SeriesPoint>> points(queries.size());
-  for (std::size_t from = 0; from < queries.size(); from += kQueriesAtOnce) {
-    const auto part = queries.subspan(from, std::min(kQueriesAtOnce, queries.size() - from));
-    const StatementUse statement = statements_.use(select_latest_sql(part.size()));
-    for (std::size_t i = 0; i < part.size(); ++i) {
-      const SeriesQuery& query = part[i];
-      statement->bind(static_cast<std::int64_t>(i));
-      statement->bind(std::string_view(query.key)).bind(to_text(query.cache));
-      if (query.environment) {
-        statement->bind(std::string_view(*query.environment));
-      } else {
-        statement->bind_null();
-      }
-    }
-    std::vector<std::vector<Candidate>> rows(part.size());
-    while (statement->step()) {
-      Candidate candidate = read_candidate(*statement);
-      rows.at(static_cast<std::size_t>(statement->integer())).push_back(std::move(candidate));
-    }
-    for (std::size_t i = 0; i < part.size(); ++i) {
-      if (!rows[i].empty()) {
-        points[from + i] = find_best(rows[i]);
-      }
-    }
   }
   return points;
 }

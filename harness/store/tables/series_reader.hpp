@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <optional>
-#include <span>
 #include <vector>
 
 #include "harness/store/store.hpp"
@@ -19,10 +17,6 @@ class SeriesReader {
 
   /// Returns all points, in the order in which the runs started.
   [[nodiscard]] std::vector<SeriesPoint> all(const SeriesQuery& query);
-  /// Returns the newest point of each series. Many series are read by one statement: each answer of
-  /// a server takes its time.
-  [[nodiscard]] std::vector<std::optional<SeriesPoint>> latest(
-      std::span<const SeriesQuery> queries);
 
  private:
   StatementCache& statements_;

@@ -127,11 +127,6 @@ std::vector<SeriesPoint> TableStore::series(const SeriesQuery& query) const {
   return read([&] { return tables_->series.all(query); });
 }
 
-std::vector<std::optional<SeriesPoint>> TableStore::latest(
-    std::span<const SeriesQuery> queries) const {
-  return read([&] { return tables_->series.latest(queries); });
-}
-
 void TableStore::put_derived(std::span<const results::DerivedRecord> records) {
   write([&] {
     for (const results::DerivedRecord& record : records) {

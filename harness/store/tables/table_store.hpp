@@ -33,8 +33,6 @@ class TableStore final : public Store, public SharedWork {
       results::CacheMode cache,
       std::optional<Timestamp> not_before) const override;
   [[nodiscard]] std::vector<SeriesPoint> series(const SeriesQuery& query) const override;
-  [[nodiscard]] std::vector<std::optional<SeriesPoint>> latest(
-      std::span<const SeriesQuery> queries) const override;
   void put_derived(std::span<const results::DerivedRecord> records) override;
   [[nodiscard]] std::vector<results::DerivedRecord> derived(const results::RunId& run,
                                                             const std::string& kind) const override;

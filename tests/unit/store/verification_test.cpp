@@ -256,8 +256,7 @@ TEST_F(VerificationTest, rows_that_a_run_reuses_are_guarded) {
 
 TEST_F(VerificationTest, nothing_altered_is_handed_out) {
   const auto series = [](const Store& store) {
-    (void)store.latest(
-        std::vector<SeriesQuery>{{test::key(1).text, results::CacheMode::kNone, {}}});
+    (void)store.series({test::key(1).text, results::CacheMode::kNone, {}});
   };
   const std::vector<std::pair<const char*, std::function<void(Store&)>>> cases{
       {"update measurements set median_seconds = 1", [](Store& s) { (void)s.measurements(kRun); }},

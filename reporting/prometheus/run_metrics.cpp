@@ -88,7 +88,8 @@ RunMetrics run_metrics(analysis::RunReport report, std::size_t slowest) {
       ++metrics.reused;
       continue;
     }
-    if (results::find_exclusion(
+    if (!metrics.exclusions.empty() &&
+        results::find_exclusion(
             metrics.exclusions,
             results::case_names(results::layer_series(row.measurement.key.text))) != nullptr) {
       continue;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <map>
 #include <set>
 #include <string_view>
 #include <tuple>
@@ -55,17 +56,24 @@ KeyTime combine_rows(const std::vector<const results::StoredMeasurement*>& rows)
 std::optional<KeyTime> fastest(const std::vector<const results::StoredMeasurement*>& rows,
                                results::CacheMode cache,
                                const std::function<bool(const results::Measurement&)>& wanted) {
-  std::set<std::string> variants;
+  struct Variant {
+    std::vector<const results::StoredMeasurement*> rows;
+    bool wanted = false;
+  };
+  std::map<std::string_view, Variant> variants;
   for (const results::StoredMeasurement* row : rows) {
-    if (wanted(row->measurement)) {
-      variants.insert(row->measurement.variant);
-    }
+    Variant& variant = variants[row->measurement.variant];
+    variant.rows.push_back(row);
+    variant.wanted = variant.wanted || wanted(row->measurement);
   }
   std::optional<KeyTime> best;
   std::tuple<bool, bool, Seconds> best_order;
-  for (const std::string& variant : variants) {
+  for (const auto& [name, variant] : variants) {
+    if (!variant.wanted) {
+      continue;
+    }
     const std::vector<const results::StoredMeasurement*> deciding =
-        deciding_rows(rows, variant, cache);
+        deciding_rows(variant.rows, variant.rows.front()->measurement.variant, cache);
     if (deciding.empty()) {
       continue;
     }

@@ -6,6 +6,7 @@
 #include <iterator>
 #include <map>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -124,7 +125,7 @@ double test_times(MetricComparison& metric,
 }
 
 ProcessDeviation process_deviation(std::span<const results::StoredMeasurement> rows) {
-  std::map<std::pair<std::string, std::string>,
+  std::map<std::pair<std::string_view, std::string_view>,
            std::map<std::pair<results::Purpose, std::int64_t>, double>>
       times;
   for (const results::StoredMeasurement& row : rows) {

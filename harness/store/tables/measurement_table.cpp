@@ -124,7 +124,11 @@ std::vector<results::StoredMeasurement> MeasurementTable::of_run(const RunEntry&
   std::vector<results::StoredMeasurement> rows;
   {
     RowCount count;
-    const StatementUse own = statements_.stream(select_rows_sql() + "where m.id >= ? and m.id < ?");
+    // Statistics of a server do not know the newest run yet. It would expect one row, and search
+    // the texts of each of thousands. It does not look into subqueries, and expects many.
+    const StatementUse own = statements_.stream(
+        select_rows_sql() +
+        "where m.id >= (select cast(? as bigint)) and m.id < (select cast(? as bigint))");
     rows.reserve(static_cast<std::size_t>(run.rows_ok + run.rows_failed));
     own->bind(row_id_of(run.run.number, 0)).bind(row_id_of(run.run.number + 1, 0));
     while (own->step()) {

@@ -27,7 +27,7 @@
 
 namespace {
 
-/// Is a backend, and what it refers to.
+/// Backend, and what it refers to.
 struct Loaded {
   std::optional<plumb::cuda::CudnnLibrary> library;
   std::optional<plumb::cuda::Driver> driver;

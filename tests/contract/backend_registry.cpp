@@ -18,7 +18,7 @@
 namespace plumb::contract {
 namespace {
 
-/// Is the CUDA backend with what it refers to.
+/// CUDA backend with what it refers to.
 class WholeCudaBackend final : public worker::Backend {
  public:
   WholeCudaBackend() : device_(driver_), library_({cudnn()}), backend_(library_, device_) {}

@@ -16,7 +16,7 @@
 
 namespace plumb::test {
 
-/// Is a kind of store that has to keep the contract: where to make a fresh one in a folder.
+/// Kind of store that has to keep the contract: where to make a fresh one in a folder.
 struct StoreKind {
   std::string name;
   std::string (*url)(const std::filesystem::path& folder);
@@ -26,7 +26,7 @@ inline void PrintTo(const StoreKind& kind, std::ostream* out) {
   *out << kind.name;
 }
 
-/// Is the fixture of every contract suite over stores.
+/// Fixture of every contract suite over stores.
 class StoreContract : public testing::TestWithParam<StoreKind> {
  protected:
   [[nodiscard]] std::unique_ptr<store::Store> open(const std::string& name = "store") const {

@@ -83,7 +83,7 @@ json slopes(const DeviceContext& context, const DeviceStream& stream, const Chec
   return rows;
 }
 
-/// Is a kernel of ours that copies so many elements, as a launch.
+/// Kernel of ours that copies so many elements, as a launch.
 struct Copy {
   Copy(const Driver& driver, KernelLibrary& kernels, std::int64_t elements)
       : from(driver, static_cast<std::size_t>(elements) * sizeof(float)),

@@ -24,7 +24,7 @@
 namespace plumb {
 namespace {
 
-/// Is what a misbehaviour gets to work with: the channel, and the first request after hello.
+/// What a misbehaviour gets to work with: the channel, and the first request after hello.
 struct Scene {
   int socket;
   worker::FrameChannel& channel;
@@ -83,7 +83,7 @@ void trickle(const Scene& scene) {
   }
 }
 
-/// Says that it lives, and that nothing goes on.
+/// Reports that it lives, and that nothing goes on.
 void beat_idly(const Scene& scene) {
   protocol::Reply reply;
   *reply.mutable_load_progress() =
@@ -94,7 +94,7 @@ void beat_idly(const Scene& scene) {
   }
 }
 
-/// Says of a model that it goes on, four times, and then only that it lives.
+/// Reports of a model that it goes on, four times, and then only that it lives.
 void stall_at_half(const Scene& scene) {
   for (double share = 0.0;; share = std::min(0.5, share + 0.125)) {
     protocol::Reply reply;

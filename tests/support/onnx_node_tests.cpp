@@ -147,7 +147,7 @@ void fix_small_inputs(onnx::GraphProto& graph, const NamedTensors& inputs) {
   }
 }
 
-/// Is a test of several nodes: a function of ONNX written out.
+/// Test of several nodes: a function of ONNX written out.
 struct GraphTest {
   model::Graph graph;
   std::map<model::ValueId, model::Tensor> values;

@@ -24,7 +24,7 @@ using GraphExecutor =
                                    std::map<model::ValueId, model::Tensor>& values,
                                    std::vector<model::Tensor>& outputs)>;
 
-/// Is what computes the tests.
+/// What computes the tests.
 struct NodeTestExecutor {
   LayerExecutor layer;
   GraphExecutor graph;

@@ -12,7 +12,7 @@
 
 namespace plumb::test_support {
 
-/// Says why a test cannot be executed.
+/// Returns why a test cannot be executed.
 struct Unsupported {
   std::string reason;
 };
@@ -28,7 +28,7 @@ struct Unsupported {
 /// Returns a tensor of numbers, dense. Throws Unsupported for other types.
 [[nodiscard]] model::Tensor tensor_of(const onnx::TensorProto& proto);
 
-/// Says what differs, in words; empty if nothing. `allowed` returns the tolerance of an output
+/// Returns what differs, in words; empty if nothing. `allowed` returns the tolerance of an output
 /// relative to its largest value: NumPy computed the expected outputs in the tensors' own types.
 [[nodiscard]] std::string difference(const std::vector<model::Tensor>& expected,
                                      const std::vector<model::Tensor>& actual,

@@ -14,7 +14,7 @@ class ModelProto;
 
 namespace plumb {
 
-/// Is a model in ONNX's text syntax, with weights by name and shape.
+/// Model in ONNX's text syntax, with weights by name and shape.
 struct Sample {
   std::string text;
   std::map<std::string, std::vector<std::int64_t>> weights = {};

@@ -25,7 +25,7 @@ std::string subject_text(const Bisection& bisection) {
              : fmt::format("{} ({})", bisection.subject->name, bisection.subject->mode);
 }
 
-/// Says what the confirmation did not confirm.
+/// Writes what the confirmation did not confirm.
 std::string doubt(const Bisection& bisection) {
   switch (bisection.confirmation) {
     case CandidateState::kGood:

@@ -11,7 +11,7 @@
 namespace plumb::analysis {
 namespace {
 
-/// Says how a layer is executed: "8 in 2 parts: impl=…".
+/// Describes how a layer is executed: "8 in 2 parts: impl=…".
 std::string describe(const LayerDivision& division, std::int64_t batch) {
   if (division.parts.size() == 1) {
     return fmt::format("{} undivided, by {}", batch, division.variant);

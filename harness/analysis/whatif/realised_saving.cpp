@@ -52,7 +52,7 @@ PredictionError prediction_error(const MeasuredTime& priced_before,
           std::max(std::abs(low), std::abs(high)) / whole};
 }
 
-/// Says that a mode was tried and gave no time, where nothing is predicted for it either.
+/// Notes that a mode was tried and gave no time, where nothing is predicted for it either.
 void say_why_not_executed(const ModelBounds& model, WhatIfResult& result) {
   for (const ExecutionTime& execution : model.executions) {
     if (execution.mode == result.execution_mode && execution.samples == 0 && !result.predicted) {

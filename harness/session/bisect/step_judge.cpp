@@ -57,7 +57,7 @@ analysis::PairedSamples pairs_of(const QualifiedMetric& metric) {
   return {"", metric.baseline_seconds, metric.candidate_seconds};
 }
 
-/// Has more rounds measure one metric.
+/// Measures one metric in more rounds.
 void open_again(const analysis::BisectionSubject& subject, RoundComparison& comparison) {
   if (subject.mode.empty()) {
     comparison.open_layers.insert({subject.name});
@@ -74,7 +74,7 @@ void copy_metric(const QualifiedMetric& metric, analysis::BisectionStep& step) {
   step.candidate_variant = metric.candidate_variant;
 }
 
-/// Says why nothing is known of a step, where the numbers do not. Returns whether that is so.
+/// Returns whether nothing is known of a step, and notes why where the numbers do not show it.
 bool note_obstacle(const RoundComparison& comparison, analysis::BisectionStep& step) {
   if (comparison.valid == 0) {
     step.test.reason = "no round was valid: the controls drifted";

@@ -26,7 +26,7 @@ class StepMark {
   /// Limit of the times that are kept.
   static constexpr std::size_t kMaxStarts = std::size_t{1} << 18U;
 
-  /// Says that a step begins, or with results::kNoStep that none is executed. Reads a clock only
+  /// Notes that a step begins, or with results::kNoStep that none is executed. Reads a clock only
   /// while times are kept.
   void begin(std::uint32_t step) {
     current_.store(step, std::memory_order_relaxed);

@@ -153,7 +153,7 @@ void write_what_ifs_of(const analysis::ModelReport& report, Detail detail, std::
   out << '\n';
 }
 
-/// Says how to see more, and how to measure what has no realised saving.
+/// Writes how to see more, and how to measure what has no realised saving.
 void write_hint(const analysis::RunReport& report, std::ostream& out) {
   const bool missing = std::any_of(
       report.models.begin(), report.models.end(), [](const analysis::ModelReport& model) {

@@ -79,7 +79,7 @@ std::size_t parts_of_pass(Seconds pass, Seconds execution) {
   return static_cast<std::size_t>(std::clamp(std::ceil(pass / beside), kMinParts, kMaxParts));
 }
 
-/// Says what differences of a model's outputs are relative to.
+/// Names what differences of a model's outputs are relative to.
 const char* measure_of(const RequestedModel& model) {
   return model.step() == nullptr ? "largest magnitude" : "norm";
 }

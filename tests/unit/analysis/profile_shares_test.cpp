@@ -181,7 +181,7 @@ TEST(BootstrapInterval, is_wider_for_few_groups) {
   EXPECT_NEAR(bootstrap_interval(0.5, values, 1'000'000).high, 0.975, 1e-4);
 }
 
-/// Is a profiler's view of a program with three steps, whose shares vary from block to block.
+/// Profiler's view of a program with three steps, whose shares vary from block to block.
 class Replay {
  public:
   static constexpr double kFirst = 0.30;  ///< true shares of the time

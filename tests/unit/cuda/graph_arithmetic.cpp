@@ -14,7 +14,7 @@
 namespace plumb::cuda {
 namespace {
 
-/// Is a tensor's memory, each element where the strides say.
+/// Tensor's memory, each element where the strides say.
 struct Memory {
   std::vector<std::int64_t> dimensions;
   std::vector<std::int64_t> strides;
@@ -116,7 +116,7 @@ class Computation {
     });
   }
 
-  /// Holds cuDNN to what it documents: the grid's extents follow from the image's.
+  /// Checks that cuDNN keeps what it documents: the grid's extents follow from the image's.
   static void check_extents(const ConvolutionOperation& value,
                             const Memory& image,
                             const Memory& grid,

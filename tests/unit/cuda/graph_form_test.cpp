@@ -21,7 +21,7 @@
 namespace plumb::cuda {
 namespace {
 
-/// Is a layer in one form, with what comes before and follows the form's graph as steps for the
+/// Layer in one form, with what comes before and follows the form's graph as steps for the
 /// host.
 struct HostForm {
   model::LayerSpec spec;

@@ -44,7 +44,7 @@ class HostKernels {
   void* library_ = nullptr;
 };
 
-/// Is a layer to be executed by our kernels on the host.
+/// Layer to be executed by our kernels on the host.
 struct HostLayer {
   model::LayerSpec spec;
   BuiltinLayer layer;

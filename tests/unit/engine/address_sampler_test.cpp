@@ -90,7 +90,7 @@ class WaitingThread {
   std::thread thread_;
 };
 
-/// Is a test with a clock, skipped where the machine has none.
+/// Test with a clock, skipped where the machine has none.
 class AddressSamplerClock : public testing::TestWithParam<SamplingClock> {
  protected:
   void SetUp() override {

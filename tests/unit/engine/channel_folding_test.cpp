@@ -13,7 +13,7 @@ namespace {
 using testing::ElementsAre;
 using Dims = std::vector<std::int64_t>;
 
-/// Is a convolution with two channels of two weights, and what follows it.
+/// Convolution with two channels of two weights, and what follows it.
 class ChannelFolding2 : public testing::Test {
  protected:
   ChannelFolding2() {

@@ -48,7 +48,7 @@ class SteppedProgram final : public worker::Program {
   std::vector<std::vector<bool>>& asked_;
 };
 
-/// Is conv, relu, conv, relu, conv, relu, conv, relu, conv of equal keys, and a reorder of the
+/// Conv, relu, conv, relu, conv, relu, conv, relu, conv of equal keys, and a reorder of the
 /// output.
 struct RepeatedBlock {
   RepeatedBlock() {

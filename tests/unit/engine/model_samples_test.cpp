@@ -20,7 +20,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-/// Is a backend whose library writes code below the folder that it is told.
+/// Backend whose library writes code below the folder that it is told.
 class DumpingBackend final : public worker::Backend {
  public:
   explicit DumpingBackend(worker::Backend& backend) : backend_(backend) {}

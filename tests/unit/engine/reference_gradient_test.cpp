@@ -65,7 +65,7 @@ std::vector<std::vector<double>> gradients(const model::LayerSpec& spec, const N
   return results;
 }
 
-/// Is a layer, its gradient, and which of the layer's operands each of the gradient's outputs
+/// Layer, its gradient, and which of the layer's operands each of the gradient's outputs
 /// belongs to. The gradient reads dy and those of the layer's operands.
 struct Pair {
   const char* layer;

@@ -16,7 +16,7 @@
 
 namespace plumb::engine {
 
-/// Is a clock that only programs move, and what they did with it.
+/// Clock that only programs move, and what they did with it.
 struct Script {
   Seconds now{100.0};
   std::vector<std::string> log;  ///< "prepare NAME", "bind NAME 3 shared", "drop NAME"
@@ -27,7 +27,7 @@ struct Script {
   }
 };
 
-/// Says how one variant of the scripted backend behaves. It computes relu by copying what is
+/// Behaviour of one variant of the scripted backend. It computes relu by copying what is
 /// positive.
 struct ScriptedVariant {
   worker::Variant variant;

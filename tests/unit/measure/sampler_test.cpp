@@ -57,7 +57,8 @@ TEST(Sampler, stops_as_soon_as_the_interval_is_tight) {
   }
 }
 
-/// Has a clock of its own, as a GPU has: 250 executions in each sample, whatever is asked for.
+/// Region with a clock of its own, as a GPU has: 250 executions in each sample, whatever is asked
+/// for.
 class OwnClockRegion : public ScriptedRegion, public OwnClock {
  public:
   OwnClockRegion() : ScriptedRegion([](std::size_t) { return 0.0; }) {}

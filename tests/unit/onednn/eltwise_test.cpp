@@ -12,7 +12,7 @@
 namespace plumb::onednn {
 namespace {
 
-/// Is one function with parameters and whether oneDNN has it.
+/// One function with parameters and whether oneDNN has it.
 struct Function {
   const char* fn;
   std::vector<double> parameters;

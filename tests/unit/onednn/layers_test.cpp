@@ -9,7 +9,7 @@
 namespace plumb::onednn {
 namespace {
 
-/// Is one layer to be computed in every way there is.
+/// One layer to be computed in every way there is.
 struct LayerCase {
   const char* name;
   const char* key;

@@ -25,7 +25,7 @@ namespace {
 using namespace std::chrono_literals;
 using testing::HasSubstr;
 
-/// Is a convolution, a pool and a product at a batch.
+/// Convolution, a pool and a product at a batch.
 std::string network(std::int64_t batch) {
   onnx::ModelProto model;
   const std::string n = std::to_string(batch);
@@ -165,7 +165,7 @@ TEST(ModelLoad, a_sample_that_gives_no_number_fails_with_its_place) {
   EXPECT_EQ(judge_load(load), results::LoadVerdict::kFailed);
 }
 
-/// Is a program of batches whose second sample gets the answer of the first.
+/// Program of batches whose second sample gets the answer of the first.
 class RepeatingProgram final : public worker::Program {
  public:
   explicit RepeatingProgram(std::unique_ptr<worker::Program> program)
@@ -196,7 +196,7 @@ class RepeatingProgram final : public worker::Program {
   std::unique_ptr<worker::Program> program_;
 };
 
-/// Is oneDNN, wrong in batches of two.
+/// OneDNN, wrong in batches of two.
 class RepeatingBackend final : public worker::Backend {
  public:
   [[nodiscard]] results::Environment describe() const override { return backend_->describe(); }

@@ -19,7 +19,7 @@ namespace {
 using testing::HasSubstr;
 using testing::SizeIs;
 
-/// Is two blocks of Inception's kind, small: four branches each, joined.
+/// Two blocks of Inception's kind, small: four branches each, joined.
 const Sample kInception{
     "g (float[1,8,14,14] x) => (float[1,32,14,14] y) {"
     "  a1 = Conv(x, w1)  a = Relu(a1)"

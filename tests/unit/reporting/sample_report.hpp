@@ -8,7 +8,7 @@
 
 namespace plumb::reporting {
 
-/// Is a name that tries every way out of HTML, a script, Markdown, XML and a terminal at once.
+/// Name that tries every way out of HTML, a script, Markdown, XML and a terminal at once.
 extern const std::string kHostileName;
 
 /// Makes the report of a finished run: one model of four layers, each timed (a convolution of

@@ -30,7 +30,7 @@ class NoProgress final : public ProgressDisplay {
   void end() override {}
 };
 
-/// Is a test with a store and a suite of one small model, which real or misbehaving workers
+/// Test with a store and a suite of one small model, which real or misbehaving workers
 /// profile.
 class ProfiledModels : public testing::Test {
  protected:

@@ -10,7 +10,7 @@
 
 namespace plumb::zoo {
 
-/// Holds the shape of every value of a model, as onnx's own rules infer them, strictly.
+/// Shape of every value of a model, as onnx's own rules infer them, strictly.
 class InferredShapes {
  public:
   /// Writes the inferred types into `model`. Throws what onnx throws where a rule is broken.

@@ -9,19 +9,19 @@
 
 namespace plumb::zoo {
 
-/// Is one node of a published model.
+/// One node of a published model.
 struct PublishedNode {
   std::size_t layer = 0;               ///< in PublishedTopology::layers
   std::vector<std::size_t> producers;  ///< how many nodes back each input is made; 0: not by a node
 };
 
-/// Is one layer of Benanza's dump: "TYPE SHAPE... > SHAPE".
+/// One layer of Benanza's dump: "TYPE SHAPE... > SHAPE".
 struct PublishedLayer {
   std::string text;       ///< as published
   std::string corrected;  ///< with the shapes that its operator gives; mostly the same
 };
 
-/// Holds what benanza_topology.txt says; its head describes the form.
+/// Content of benanza_topology.txt; its head describes the form.
 struct PublishedTopology {
   std::vector<PublishedLayer> layers;
   std::map<std::string, std::vector<PublishedNode>> models;

@@ -7,7 +7,7 @@
 
 namespace plumb::zoo {
 
-/// Holds what is known of a model from outside this project. Nodes, operators, unique layers and
+/// What is known of a model from outside this project. Nodes, operators, unique layers and
 /// MACs are those of the original export's topology as Benanza (IPDPS 2020) published it;
 /// parameters follow from the papers' tables. BERT-base's are computed by hand: 109,482,240
 /// parameters and five scalars of its graph. MLPerf's models are counted by hand, from the
@@ -34,7 +34,7 @@ inline void PrintTo(const Golden& golden, std::ostream* out) {
   *out << golden.name;
 }
 
-/// Is sorted by name, as the zoo is.
+/// Sorted by name, as the zoo is.
 inline const std::vector<Golden>& goldens() {
   static const std::vector<Golden> table{
       {"3d-unet",

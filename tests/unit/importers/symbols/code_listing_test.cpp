@@ -115,7 +115,7 @@ TEST_F(CodeListing, of_a_dump_that_is_cut_off_is_an_error_with_its_name) {
   }
 }
 
-/// Is a function whose code the test finds in its own executable.
+/// Function whose code the test finds in its own executable.
 [[gnu::noinline]] int listed_function(int value) {
   asm volatile("" : "+r"(value));
   return value + 1;

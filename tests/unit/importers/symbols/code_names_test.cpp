@@ -19,7 +19,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-/// Is a function that the tests look for in their own executable.
+/// Function that the tests look for in their own executable.
 [[gnu::noinline]] int named_function(int value) {
   asm volatile("" : "+r"(value));
   return value + 1;

@@ -125,26 +125,27 @@ double test_times(MetricComparison& metric,
 }
 
 ProcessDeviation process_deviation(std::span<const results::StoredMeasurement> rows) {
-  std::map<std::pair<std::string_view, std::string_view>,
-           std::map<std::pair<results::Purpose, std::int64_t>, double>>
-      times;
+  using Processes = std::map<std::pair<results::Purpose, std::int64_t>, double>;
+  std::map<std::string_view, std::map<std::string_view, Processes>> times;  // by key and variant
   for (const results::StoredMeasurement& row : rows) {
     const results::Measurement& measurement = row.measurement;
     if (measurement.cache != results::CacheMode::kNone || !measurement.outcome.ok() ||
         measurement.disturbance.disturbed || measurement.purpose == results::Purpose::kRace) {
       continue;
     }
-    times[{measurement.key.text, measurement.variant}][{measurement.purpose, measurement.process}] =
+    times[measurement.key.text][measurement.variant][{measurement.purpose, measurement.process}] =
         measurement.corrected().median.count();
   }
   std::vector<double> deviations;
-  for (const auto& [name, processes] : times) {
-    const double* before = nullptr;
-    for (const auto& [process, time] : processes) {
-      if (before != nullptr && *before > 0.0 && time > 0.0) {
-        deviations.push_back(std::abs(std::log(time / *before)));
+  for (const auto& [key, variants] : times) {
+    for (const auto& [variant, processes] : variants) {
+      const double* before = nullptr;
+      for (const auto& [process, time] : processes) {
+        if (before != nullptr && *before > 0.0 && time > 0.0) {
+          deviations.push_back(std::abs(std::log(time / *before)));
+        }
+        before = &time;
       }
-      before = &time;
     }
   }
   ProcessDeviation result{kAssumedProcessDeviation, deviations.size()};

@@ -105,6 +105,27 @@ void stall_at_half(const Scene& scene) {
   }
 }
 
+void announce(const Scene& scene, double seconds) {
+  protocol::Reply reply;
+  reply.mutable_long_step()->set_seconds_at_most(seconds);
+  scene.send(reply);
+}
+
+/// Announces a step, and takes longer than others for its answer.
+void take_long(const Scene& scene) {
+  announce(scene, 30.0);
+  std::this_thread::sleep_for(std::chrono::milliseconds(600));
+  scene.send_row({scene.request.measure().key().text()}, Seconds(1));
+  scene.send_done();
+}
+
+/// Announces steps, and never answers.
+void put_off(const Scene& scene) {
+  while (true) {
+    announce(scene, 1000.0);
+  }
+}
+
 /// Answers a load with bytes that are none.
 void answer_nonsense(const Scene& scene) {
   protocol::Reply reply;
@@ -150,6 +171,16 @@ const std::map<std::string, std::function<void(const Scene&)>>& misbehaviours() 
   static const std::map<std::string, std::function<void(const Scene&)>> table{
       {"beat_idly", beat_idly},
       {"stall_at_half", stall_at_half},
+      {"take_long", take_long},
+      {"put_off", put_off},
+      {"announce_nothing", [](const Scene& scene) { announce(scene, 0.0); }},
+      {"announce_nan",
+       [](const Scene& scene) { announce(scene, std::numeric_limits<double>::quiet_NaN()); }},
+      {"announce_and_hang",
+       [](const Scene& scene) {
+         announce(scene, 0.4);
+         hang();
+       }},
       {"answer_nonsense", answer_nonsense},
       {"segfault", [](const Scene&) { die_by(SIGSEGV); }},
       {"killed", [](const Scene&) { die_by(SIGKILL); }},

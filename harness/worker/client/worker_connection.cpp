@@ -21,6 +21,21 @@ constexpr Seconds kGrace{1.0};
 constexpr Seconds kBetweenQuestions{0.5};
 /// Longest time-out, three years. It keeps a time-out of "for ever" within the clock's range.
 constexpr Seconds kLongestTimeout{1e8};
+/// Longest time that a worker may ask for before one reply.
+constexpr Seconds kLongestStep{3600.0};
+
+Seconds duration_of(const protocol::LongStep& step, Seconds already) {
+  const Seconds asked(step.seconds_at_most());
+  if (asked > Seconds(0) && asked + already <= kLongestStep) {
+    return asked;
+  }
+  throw ProtocolError(
+      ProtocolError::Kind::kBroken,
+      fmt::format("it asks for {:g} s before its next reply, after {:g} s; allowed are {:g} s",
+                  asked.count(),
+                  already.count(),
+                  kLongestStep.count()));
+}
 
 std::string death_text(int wait_status) {
   const std::string text = exit_text(wait_status);
@@ -126,15 +141,25 @@ protocol::Reply WorkerConnection::receive_until(FrameChannel::Deadline deadline,
 protocol::Reply WorkerConnection::receive_while(FrameChannel::Deadline deadline,
                                                 Seconds timeout,
                                                 const std::function<bool()>& keep_running) {
-  try {
-    while (!channel_.await_bytes(std::min(deadline, deadline_in(kBetweenQuestions))) &&
-           std::chrono::steady_clock::now() < deadline) {
-      stop_unless(keep_running());
+  for (Seconds announced{};;) {
+    try {
+      while (!channel_.await_bytes(std::min(deadline, deadline_in(kBetweenQuestions))) &&
+             std::chrono::steady_clock::now() < deadline) {
+        stop_unless(keep_running());
+      }
+    } catch (const ProtocolError& problem) {
+      die(problem, timeout);
     }
-  } catch (const ProtocolError& problem) {
-    die(problem, timeout);
+    protocol::Reply reply = receive_until(deadline, timeout);
+    if (!reply.has_long_step()) {
+      return reply;
+    }
+    const Seconds step =
+        read(reply, true, [&] { return duration_of(reply.long_step(), announced); });
+    announced += step;
+    timeout = std::max(timeout, step);
+    deadline = std::max(deadline, deadline_in(step));
   }
-  return receive_until(deadline, timeout);
 }
 
 void WorkerConnection::stop_unless(bool wanted) {

@@ -44,7 +44,8 @@ class WorkerConnection {
   void send(const protocol::Request& request, Seconds timeout);
   /// Receives one reply before `deadline`, and asks meanwhile whether the request shall keep
   /// running. A worker in a long call of its library cannot ask itself. `timeout`, from which the
-  /// deadline was computed, is for the message.
+  /// deadline was computed, is for the message. A worker that announces a long step gets the time
+  /// that it asks for, up to an hour for one reply.
   [[nodiscard]] protocol::Reply receive_while(FrameChannel::Deadline deadline,
                                               Seconds timeout,
                                               const std::function<bool()>& keep_running);

@@ -44,7 +44,7 @@ namespace plumb::worker {
 
 /// Version of the protocol, raised whenever a message changes its meaning. Both sides must have the
 /// same.
-inline constexpr std::uint32_t kProtocolVersion = 10;
+inline constexpr std::uint32_t kProtocolVersion = 11;
 
 /// Limits of the lists in one message.
 inline constexpr std::size_t kMaxSentSamples = 1'000'000;

@@ -65,6 +65,13 @@ class Backend:
         """Returns whether a mode is what a model takes when its user asks for nothing."""
         return mode == "plain"
 
+    def longest_preparation(self, mode):
+        """Returns the seconds that a compiler may take before a model's first execution ends in a mode; None: no longer than others.
+
+        `plumb` ends a worker that says nothing for a minute, unless it announced this.
+        """
+        return None
+
     def prepare_model(self, model, mode):
         """Returns a Program of a whole model (onnx_model.RequestedModel) in a mode, such as "bf16+fusion"."""
         raise Unsupported("this backend does not execute whole models")

@@ -53,12 +53,13 @@ class _Mode:
 class ModelBenchmark:
     """One request to execute a model. Emits one execution for each mode, in order."""
 
-    def __init__(self, backend, clock, request, report, await_turn):
+    def __init__(self, backend, clock, request, report, await_turn, announce):
         self._backend = backend
         self._timing = clock
         self._request = request
         self._report = report
         self._await_turn = await_turn
+        self._announce = announce
         self._begin = clock.clock()
         self._reported = self._begin
         self._code = ModelCode(request.code) if request.HasField("code") else None
@@ -100,6 +101,7 @@ class ModelBenchmark:
     def _prepare(self, model, mode):
         if self._request.training:
             raise Unsupported("this runtime executes no step of training here: it gets models for inference")
+        self._announce(mode.name)
         if self._code:
             mode.program = self._backend.prepare_code(self._code, model, mode.name)
         else:

@@ -181,15 +181,22 @@ class Server:
         ModelBenchmark(
             self._backend, self._timing, request,
             lambda share, elapsed: self._reply(execute_progress=protocol.ExecuteProgress(share=share, elapsed_seconds=elapsed)),
-            self._await_turn,
+            self._await_turn, self._announce,
         ).run(lambda execution: self._reply(execution=execution))
         self._reply(done=protocol.Nothing())
+
+    def _announce(self, mode):
+        """Announces how long preparing and first executing a model in a mode may take, where that is longer than usual."""
+        seconds = self._backend.longest_preparation(mode)
+        if seconds is not None:
+            self._reply(long_step=protocol.LongStep(seconds_at_most=seconds))
 
     def _trace(self, request):
         """Executes a model under the framework's profiler, whose files end up in the folder of the request."""
         from .onnx_model import RequestedModel  # needs onnx
         mode = request.model.modes[0].mode.decode()
         model = RequestedModel(request.model)
+        self._announce(mode)
         if request.model.HasField("code"):
             program = self._backend.prepare_code(ModelCode(request.model.code), model, mode)
         else:
@@ -205,6 +212,7 @@ class Server:
 
     def _alternate(self, request):
         from .model_alternation import alternate_shapes  # needs onnx
+        self._announce(request.shapes[0].modes[0].mode.decode())
         return alternate_shapes(self._backend, request)
 
     def _await_turn(self):

@@ -25,6 +25,7 @@ from .torch_libraries import check_mapped, identity_and_facts
 _TYPES = {"f64": torch.float64, "f32": torch.float32, "bf16": torch.bfloat16, "s64": torch.int64, "s32": torch.int32, "bool": torch.bool,
           "u8": torch.uint8, "s8": torch.int8}
 _WITH_LAYOUTS = ("conv", "max_pool", "average_pool", "batch_norm", "lrn", "prelu")
+LONGEST_COMPILATION = 900.0  # seconds
 CONTIGUOUS, CHANNELS_LAST, COMPILED = "layout=contiguous", "layout=channels_last", "layout=contiguous;compiled=1"
 
 
@@ -67,6 +68,9 @@ class PyTorchBackend(Backend):
         program = make_program(lambda: convert(model.graph, _opset(model), weights, inputs, _real(spec)), list(inputs.values()), options)
         program.attributes["operators"] = "torch.compile" if options == {"fusion"} else "eager"
         return program
+
+    def longest_preparation(self, mode):
+        return LONGEST_COMPILATION if "fusion" in mode.split("+") else None
 
     def prepare_model(self, model, mode):
         options = _options(model, mode)

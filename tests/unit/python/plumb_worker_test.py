@@ -25,9 +25,13 @@ try:
     from onnx.reference import ReferenceEvaluator
     from plumb_worker import disturbance, layer_measurement, random_numbers, reference, sampler, summary, weights
     from plumb_worker import layer_model as layers
+    from plumb_worker import protocol_pb2 as protocol
+    from plumb_worker.backend import Backend
     from plumb_worker.channel import MAX_FRAME, Channel, ChannelClosed, ChannelError
     from plumb_worker.layer_key import parse_key
     from plumb_worker.outcome import Unsupported, UserError, outcome_of
+    from plumb_worker.protocol_version import PROTOCOL_VERSION
+    from plumb_worker.worker import Server
 except ImportError as missing:
     print(f"skipped: {missing}; ci/setup test installs it")
     sys.exit(77)
@@ -260,6 +264,36 @@ class Comparison(unittest.TestCase):
         reason = outcome_of(RuntimeError("a\nb " * 5000)).reason
         self.assertNotIn(b"\n", reason)
         self.assertLessEqual(len(reason), 4000)
+
+
+class SlowBackend(Backend):
+    """One that compiles for long in one mode, and then refuses."""
+
+    def longest_preparation(self, mode):
+        return 700.0 if mode == "fusion" else None
+
+
+class Announcements(unittest.TestCase):
+    def test_a_mode_that_is_compiled_is_announced_before_it_is_prepared(self):
+        graph = helper.make_graph([helper.make_node("Relu", ["x"], ["y"])], "g", [helper.make_tensor_value_info("x", TensorProto.FLOAT, [3])],
+                                  [helper.make_tensor_value_info("y", TensorProto.FLOAT, [3])])
+        execute = protocol.ExecuteRequest(name=b"relu", model=helper.make_model(graph).SerializeToString(), seed=1)
+        execute.modes.add(mode=b"plain")
+        execute.modes.add(mode=b"fusion")
+        ours, theirs = socket.socketpair()
+        with ours, theirs:
+            harness = Channel(theirs)
+            for request in (protocol.Request(hello=protocol.Hello(version=PROTOCOL_VERSION)), protocol.Request(execute=execute),
+                            protocol.Request(shutdown=protocol.Nothing())):
+                harness.send(request.SerializeToString())
+            Server("slow", Channel(ours)).run(lambda setup: SlowBackend())
+            ours.close()
+            replies = []
+            while (frame := harness.receive()) is not None:
+                replies.append(protocol.Reply.FromString(frame))
+        said = [reply.WhichOneof("body") for reply in replies]
+        self.assertEqual([each for each in said if each != "execute_progress"], ["hello", "long_step", "execution", "execution", "done"])
+        self.assertEqual(replies[said.index("long_step")].long_step.seconds_at_most, 700.0)
 
 
 class Frames(unittest.TestCase):

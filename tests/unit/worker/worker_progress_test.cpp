@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -104,6 +105,38 @@ TEST_F(WorkerProgress, stops_a_worker_that_says_nothing) {
     ASSERT_TRUE(outcome);
     EXPECT_EQ(outcome->kind, results::Outcome::Kind::kSkipped);
     EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(30));
+  }
+}
+
+/// Asks a worker that misbehaves in this way to measure a layer, with a time-out of 0.2 s.
+results::Outcome outcome_of_measurement(const std::string& how, int& rows) {
+  WorkerProcess worker(misbehaving(how));
+  MeasureRequest request;
+  request.key = {"v1:any"};
+  try {
+    worker.measure(request, Seconds(0.2), [&](const results::Measurement&) { ++rows; });
+  } catch (const WorkerDied& death) {
+    return death.outcome();
+  }
+  return {};
+}
+
+TEST_F(WorkerProgress, waits_for_a_step_as_long_as_the_worker_announced) {
+  int rows = 0;
+  EXPECT_TRUE(outcome_of_measurement("take_long", rows).ok());
+  EXPECT_EQ(rows, 1);
+  const results::Outcome hung = outcome_of_measurement("announce_and_hang", rows);
+  EXPECT_EQ(hung.kind, results::Outcome::Kind::kTimedOut);
+  EXPECT_EQ(hung.reason, "no answer for 0.4 s");
+}
+
+TEST_F(WorkerProgress, ends_a_worker_that_puts_off_its_answer_or_announces_no_time) {
+  for (const char* how : {"put_off", "announce_nothing", "announce_nan"}) {
+    int rows = 0;
+    const results::Outcome outcome = outcome_of_measurement(how, rows);
+    EXPECT_EQ(outcome.kind, results::Outcome::Kind::kCrashed) << how;
+    EXPECT_THAT(outcome.reason, testing::HasSubstr("before its next reply")) << how;
+    EXPECT_EQ(rows, 0) << how;
   }
 }
 

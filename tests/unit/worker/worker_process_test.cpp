@@ -2,6 +2,7 @@
 #include "harness/worker/client/worker_process.hpp"
 
 #include <fcntl.h>
+#include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -17,6 +18,7 @@
 
 #include "harness/base/error.hpp"
 #include "harness/base/file_descriptor.hpp"
+#include "harness/worker/protocol/protocol_conversion.hpp"
 #include "tests/support/temporary_folder.hpp"
 #include "tests/unit/worker/worker_process_fixture.hpp"
 
@@ -238,8 +240,11 @@ TEST_F(WorkerProcessTest, starts_a_worker_again_that_was_killed_meanwhile) {
 }
 
 TEST_F(WorkerProcessTest, refuses_a_worker_of_another_version_or_backend) {
-  EXPECT_THAT(start_error(misbehaving("wrong_version")),
-              HasSubstr("speaks protocol version 11 and this program 10; build or install both"));
+  EXPECT_THAT(
+      start_error(misbehaving("wrong_version")),
+      HasSubstr(fmt::format("speaks protocol version {} and this program {}; build or install both",
+                            kProtocolVersion + 1,
+                            kProtocolVersion)));
   EXPECT_THAT(start_error(misbehaving("wrong_backend")), HasSubstr("its backend is 'other'"));
 }
 

@@ -120,9 +120,11 @@ void check_training(const ResolvedSuite::Model& model) {
   if (model.training.empty()) {
     return;
   }
-  if (model.dtype != "f32") {
+  if (model.dtype == "f64" || model.dtype == "int8") {
     throw Error(Error::Kind::kUser,
-                describe(model) + ": a step of training is executed in f32; use dtype = \"f32\"");
+                describe(model) +
+                    ": a step of training is executed in f32, tf32, bf16 or f16; use "
+                    "one of them as dtype");
   }
   if (!model.scenarios.empty()) {
     throw Error(Error::Kind::kUser,

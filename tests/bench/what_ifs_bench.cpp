@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "harness/cli/zoo_models.hpp"
-#include "harness/rewrite/typed_graph.hpp"
+#include "harness/rewrite/types/typed_graph.hpp"
 #include "harness/session/stored/run_analysis.hpp"
 #include "harness/session/work/planner.hpp"
 #include "harness/session/work/suite_models.hpp"

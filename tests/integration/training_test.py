@@ -75,8 +75,8 @@ class Training(Command):
         self.assertIn("lenet (training by sgd)", self.report("r.md"))
 
     def test_what_cannot_be_trained_says_why(self):
-        self.assertIn("in f32", self.plumb("run", "--model", "lenet", "--training", "sgd", "--dtype", "bf16", expect=2).stderr)
-        done = self.plumb("run", "--model", "lenet", "--training", "sgd", "--stack", "fake", "--mode", "plain", "--mode", "bf16")
+        self.assertIn("in f32", self.plumb("run", "--model", "lenet", "--training", "sgd", "--dtype", "f64", expect=2).stderr)
+        done = self.plumb("run", "--model", "lenet", "--training", "sgd", "--stack", "fake", "--mode", "plain")
         self.assertIn("training by sgd", done.stdout)
 
     def report(self, name):
@@ -162,6 +162,22 @@ class Training(Command):
         self.assertEqual(row["realised_difference"], 0.0)
         self.plumb("run", "--model", "lenet", "--mode", "checkpointing", "--only", "models", "--processes", "1")
         self.assertIn("no step of training", self.json("bound")["models"][0]["executions"][0]["reason"])
+
+    def test_a_step_in_bf16_keeps_weights_in_f32(self):
+        self.plumb("run", "--model", "lenet", "--batch", "8", "--training", "sgd", "--mode", "plain", "--mode", "bf16", "--mode", "int8", "--cache",
+                   "none", "--processes", "1")
+        model = self.json("bound")["models"][0]
+        executions = {each["mode"]: each for each in model["executions"]}
+        self.assertGreater(executions["bf16"]["samples"], 0, executions["bf16"])
+        self.assertLess(executions["bf16"]["memory_bytes"], 0.7 * executions["plain"]["memory_bytes"])
+        self.assertIn("not in int8", executions["int8"]["reason"])
+        row = {each["name"]: each for each in self.json("whatif")["models"][0]["whatifs"]}["bf16"]
+        self.assertIsNotNone(row["realised_seconds"], row)
+        self.plumb("run", "--model", "lenet", "--batch", "8", "--training", "sgd", "--dtype", "bf16", "--mode", "fusion", "--cache", "none", "--processes",
+                   "1")
+        bound = self.json("bound")["models"][0]
+        self.assertEqual(bound["measured_layers"], bound["total_layers"], bound["unsupported"])
+        self.assertIn("bf16 or f16", self.plumb("run", "--model", "lenet", "--training", "sgd", "--dtype", "int8", expect=2).stderr)
 
     def test_a_loss_belongs_to_training(self):
         self.assertIn("--training", self.plumb("model", "show", "lenet", "--loss", "cross_entropy", expect=2).stderr)

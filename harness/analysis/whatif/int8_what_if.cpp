@@ -7,6 +7,7 @@
 #include "harness/analysis/whatif/f32_price.hpp"
 #include "harness/analysis/whatif/what_if_rows.hpp"
 #include "harness/model/key/quantized_product.hpp"
+#include "harness/rewrite/gradient/training_step.hpp"
 #include "harness/rewrite/quantized_graph.hpp"
 
 namespace plumb::analysis {
@@ -16,6 +17,11 @@ WhatIfResult int8_what_if(const WhatIfInput& input) {
   result.mode =
       "convolutions and products with constant weights in 8-bit integers, fused, fastest variants, "
       "hot; against the layers as written in f32";
+  if (rewrite::is_step(input.graph)) {
+    result.applies = false;
+    result.why_not = "a step of training is not executed in 8-bit integers";
+    return result;
+  }
   const std::optional<PricedPartition> full = price_in_f32(input, result);
   if (!full) {
     return result;

@@ -16,7 +16,7 @@
 #include "harness/cli/command.hpp"
 #include "harness/model/key/layer_spec.hpp"
 #include "harness/rewrite/rewrite.hpp"
-#include "harness/rewrite/typed_graph.hpp"
+#include "harness/rewrite/types/typed_graph.hpp"
 #include "harness/session/host/gpu_profile.hpp"
 #include "harness/session/host/user_paths.hpp"
 #include "harness/session/host/worker_choice.hpp"

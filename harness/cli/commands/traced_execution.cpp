@@ -10,7 +10,7 @@
 #include "harness/base/error.hpp"
 #include "harness/importers/traces/trace_file.hpp"
 #include "harness/rewrite/rewrite.hpp"
-#include "harness/rewrite/typed_graph.hpp"
+#include "harness/rewrite/types/typed_graph.hpp"
 #include "harness/session/host/raw_folder.hpp"
 #include "harness/session/host/worker_choice.hpp"
 #include "harness/session/work/mode_requests.hpp"

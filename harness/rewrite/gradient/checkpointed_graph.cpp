@@ -9,7 +9,7 @@
 #include "harness/base/error.hpp"
 #include "harness/model/graph/graph_memory.hpp"
 #include "harness/model/key/rough_cost.hpp"
-#include "harness/model/key/update_layer.hpp"
+#include "harness/rewrite/gradient/training_step.hpp"
 
 namespace plumb::rewrite {
 namespace {
@@ -253,10 +253,7 @@ CheckpointedGraph checkpointed_graph(const model::Graph& step,
 }
 
 std::optional<CheckpointedGraph> smallest_step(const model::Graph& step) {
-  const bool updates = std::any_of(step.layers.begin(), step.layers.end(), [](const Layer& layer) {
-    return layer.role == Layer::Role::kCompute && model::is_update(layer.spec);
-  });
-  if (!updates) {
+  if (!is_step(step)) {
     return std::nullopt;
   }
   const StepChain chain = chain_of_step(step, rough_costs(step));

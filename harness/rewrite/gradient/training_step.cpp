@@ -4,11 +4,13 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <array>
 #include <string>
 #include <utility>
 
 #include "harness/base/error.hpp"
+#include "harness/model/key/update_layer.hpp"
 #include "harness/rewrite/gradient/layer_writer.hpp"
 
 namespace plumb::rewrite {
@@ -127,6 +129,12 @@ TrainingStep training_step(const model::Graph& graph,
     step.kinds.insert(step.kinds.end(), results[kind].size(), kind + 1);
   }
   return step;
+}
+
+bool is_step(const model::Graph& graph) {
+  return std::any_of(graph.layers.begin(), graph.layers.end(), [](const model::Layer& layer) {
+    return layer.role == model::Layer::Role::kCompute && model::is_update(layer.spec);
+  });
 }
 
 }  // namespace plumb::rewrite

@@ -27,4 +27,7 @@ struct TrainingStep {
                                          const TrainingChoice& choice,
                                          const Optimizer& optimizer);
 
+/// Returns whether a graph is a step of training: it updates weights.
+[[nodiscard]] bool is_step(const model::Graph& graph);
+
 }  // namespace plumb::rewrite

@@ -10,7 +10,7 @@
 #include "harness/analysis/bounds/model_partition.hpp"
 #include "harness/analysis/micro_batch/layer_division.hpp"
 #include "harness/results/results_json.hpp"
-#include "harness/rewrite/typed_graph.hpp"
+#include "harness/rewrite/types/typed_graph.hpp"
 
 namespace plumb::session {
 namespace {
@@ -137,9 +137,14 @@ std::vector<worker::ModeRequest> mode_requests(const PlannedModel& model,
   const bool asked = !wanted.modes.empty();
   std::vector<worker::ModeRequest> requests;
   for (const results::ExecutionMode& mode : asked ? wanted.modes : results::default_modes()) {
-    if (!mode.other_type().empty() && (model.instance.dtype != to_text(model::DataType::kF32) ||
-                                       !model.instance.training.empty())) {
-      continue;  // it is in another type already, or a step of training, which is not yet in others
+    if (!mode.other_type().empty() && model.instance.dtype != to_text(model::DataType::kF32)) {
+      continue;  // it is in another type already
+    }
+    if (mode.int8 && !model.instance.training.empty()) {
+      if (asked) {
+        requests.push_back({mode, {}, {}});  // the worker says why nothing is trained in 8 bits
+      }
+      continue;
     }
     if (mode.channels_last && !asked && !has_images(model.graph)) {
       continue;

@@ -15,7 +15,7 @@
 #include "harness/base/json_text.hpp"
 #include "harness/base/path_text.hpp"
 #include "harness/rewrite/gradient/training_step.hpp"
-#include "harness/rewrite/typed_graph.hpp"
+#include "harness/rewrite/types/typed_graph.hpp"
 
 namespace plumb::session {
 namespace {
@@ -98,11 +98,9 @@ PlannedModel load_model(const ModelSource& source, const suite::ResolvedSuite::M
   if (model.open_batch) {
     instance.batch = first_extent(graph).value_or(model.batch);
   }
-  model::Graph typed = rewrite::typed_graph(graph, model.dtype);
-  if (!model.training.empty()) {
-    typed = step_of(typed, model.training);
-  }
-  return {std::move(instance), std::move(typed)};
+  return {std::move(instance),
+          rewrite::typed_graph(model.training.empty() ? graph : step_of(graph, model.training),
+                               model.dtype)};
 }
 
 std::vector<PlannedModel> prepare_models(const ModelSource& source, suite::ResolvedSuite& suite) {

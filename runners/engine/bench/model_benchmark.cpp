@@ -134,10 +134,7 @@ void ModelBenchmark::finish(const RequestedModel& model,
     row.creation = mode.ready.prepared.program->facts().creation;
   }
   row.output_hash = output_hash(mode.ready.outputs);
-  if (index == 0) {
-    rounding_ = measure_rounding(model, mode.ready);
-  }
-  mode.ready.rounding = rounding_;
+  mode.ready.rounding = measure_rounding(model, mode.ready);
   check(model, mode, report);
   if (row.outcome.ok()) {
     compare(model, mode);
@@ -177,13 +174,14 @@ void ModelBenchmark::compare(const RequestedModel& model, Mode& mode) {
   if (expected_.empty()) {
     return;  // nothing to compare with
   }
-  const Deviation compared = model.deviation(
-      mode.ready.outputs,
-      expected_,
-      rounding_,
-      tolerated_difference(
-          mode.ready.outputs,
-          request_.executed_type(results::execution_mode_from(mode.execution.mode))));
+  const auto type_of = [&](const Mode& each) {
+    return request_.executed_type(results::execution_mode_from(each.execution.mode));
+  };
+  const double most = tolerated_difference(mode.ready.outputs, type_of(mode));
+  const Deviation compared =
+      type_of(mode) == type_of(modes_.front())
+          ? model.deviation(mode.ready.outputs, expected_, mode.ready.rounding, most)
+          : model.deviation_across_types(mode.ready.outputs, expected_, most);
   mode.execution.row.maximum_error = compared.error;
   if (compared.is_beyond()) {
     mode.execution.row.outcome = {

@@ -82,7 +82,6 @@ class ModelBenchmark {
   const worker::ExecuteRequest& request_;
   std::vector<Mode> modes_;
   std::vector<model::Tensor> expected_;  // the first mode's outputs
-  std::vector<double> rounding_;         // of a step, found in the first mode
   /// Multiply-accumulates that the reference may still compute: some seconds.
   std::int64_t macs_left_ = 20'000'000'000;
   Seconds began_{};     // of the first turn

@@ -14,7 +14,7 @@
 #include "harness/base/error.hpp"
 #include "harness/rewrite/gradient/checkpointed_graph.hpp"
 #include "harness/rewrite/quantized_graph.hpp"
-#include "harness/rewrite/typed_graph.hpp"
+#include "harness/rewrite/types/typed_graph.hpp"
 
 namespace plumb::engine {
 namespace {

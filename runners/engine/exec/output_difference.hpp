@@ -31,8 +31,8 @@ struct Deviation {
 };
 
 /// Returns the distance that is the largest beside what rounding explains of its kind: four times
-/// what measure_rounding() found, at least `most` and otherwise at most 0.1. An empty `rounding` is
-/// not known.
+/// what measure_rounding() found, at least `most` and otherwise at most 0.1, or 1 where `most` is
+/// that of few digits. An empty `rounding` is not known.
 [[nodiscard]] Deviation worst_distance(std::span<const double> distances,
                                        std::span<const double> rounding,
                                        double most);

@@ -10,7 +10,7 @@
 #include "harness/model/onnx/onnx_file.hpp"
 #include "harness/model/onnx/onnx_reader.hpp"
 #include "harness/model/onnx/weights.hpp"
-#include "harness/rewrite/typed_graph.hpp"
+#include "harness/rewrite/types/typed_graph.hpp"
 #include "runners/engine/exec/channel_folding.hpp"
 #include "runners/engine/exec/constant_folding.hpp"
 #include "runners/engine/exec/model_inputs.hpp"
@@ -46,12 +46,10 @@ std::optional<rewrite::TrainingStep> step_of(const worker::ExecuteRequest& reque
     return std::nullopt;
   }
   const auto kind = rewrite::parse_optimizer(request.training);
-  if (!kind || request.dtype != to_text(model::DataType::kF32)) {
+  if (!kind) {
     throw Error(Error::Kind::kUser,
-                fmt::format("training by '{}' in {} is asked for: it is executed in f32, by sgd, "
-                            "adam, adamw or lamb",
-                            request.training.substr(0, 64),
-                            request.dtype));
+                fmt::format("training by '{}' is asked for: there are sgd, adam, adamw and lamb",
+                            request.training.substr(0, 64)));
   }
   return rewrite::training_step(graph, {}, rewrite::standard_optimizer(*kind));
 }
@@ -67,8 +65,8 @@ RequestedModel::RequestedModel(const worker::ExecuteRequest& request)
   request_.model.clear();
   request_.model.shrink_to_fit();
   file_graph_ = model::read_graph(*file_, options_of(request), folder_of(request));
-  graph_ = rewrite::typed_graph(file_graph_, request.dtype);
-  step_ = step_of(request, graph_);
+  step_ = step_of(request, file_graph_);
+  graph_ = rewrite::typed_graph(step_ ? step_->training.graph : file_graph_, request.dtype);
 }
 
 RequestedModel::~RequestedModel() = default;
@@ -97,6 +95,18 @@ Deviation RequestedModel::deviation(std::span<const model::Tensor> outputs,
                                     double most) const {
   return step_ ? worst_distance(distances_by_kind(outputs, expected, step_->kinds), rounding, most)
                : Deviation{largest_difference(outputs, expected), most};
+}
+
+Deviation RequestedModel::deviation_across_types(std::span<const model::Tensor> outputs,
+                                                 std::span<const model::Tensor> expected,
+                                                 double most) const {
+  if (!step_) {
+    return {largest_difference(outputs, expected), most};
+  }
+  const std::size_t count = outputs.size() - step_->states.size();
+  const std::span kinds(step_->kinds);
+  return worst_distance(
+      distances_by_kind(outputs.first(count), expected.first(count), kinds.first(count)), {}, most);
 }
 
 results::Outcome RequestedModel::operands(const rewrite::FusedGraph& graph,

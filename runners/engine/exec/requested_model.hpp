@@ -34,7 +34,7 @@ class RequestedModel {
   RequestedModel& operator=(RequestedModel&&) = delete;
 
   /// Returns the graph in the type that the request asks for, or a step of its training.
-  [[nodiscard]] const model::Graph& graph() const { return step_ ? step_->training.graph : graph_; }
+  [[nodiscard]] const model::Graph& graph() const { return graph_; }
   /// Returns the step of training that graph() is. Null: it is the model.
   [[nodiscard]] const rewrite::TrainingStep* step() const { return step_ ? &*step_ : nullptr; }
 
@@ -55,6 +55,11 @@ class RequestedModel {
                                     std::span<const model::Tensor> expected,
                                     std::span<const double> rounding,
                                     double most) const;
+  /// As deviation(), between executions in two types. A deep model's gradient may then be mostly
+  /// rounding, so of a step only the loss and the new weights are compared.
+  [[nodiscard]] Deviation deviation_across_types(std::span<const model::Tensor> outputs,
+                                                 std::span<const model::Tensor> expected,
+                                                 double most) const;
 
   /// Collects inputs and constants in the types and order that a program wants.
   ///

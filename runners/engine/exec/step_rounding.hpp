@@ -12,7 +12,8 @@ namespace plumb::engine {
 /// (rewrite::TrainingStep::kinds), relative to their norm.
 ///
 /// The step is executed once more from operands that are changed at random by up to 2⁻¹⁹, what
-/// rounding leaves of a sum of a thousand products in f32. This is Monte Carlo arithmetic (Parker,
+/// rounding leaves of a sum of a thousand products in f32, or by half of the last digit of bf16
+/// (2⁻⁹), f16 and TF32 (2⁻¹²) in a step that has them. This is Monte Carlo arithmetic (Parker,
 /// "Monte Carlo Arithmetic", 1997) with the operands alone. Then the ready step is bound anew, as
 /// before its first execution. Empty: the model is no step of training, or has no such operands.
 [[nodiscard]] std::vector<double> measure_rounding(const RequestedModel& model, ReadyModel& ready);

@@ -10,7 +10,7 @@
 #include "harness/analysis/bounds/hardware_bound.hpp"
 #include "harness/rewrite/gradient/training_step.hpp"
 #include "harness/rewrite/quantized_graph.hpp"
-#include "harness/rewrite/typed_graph.hpp"
+#include "harness/rewrite/types/typed_graph.hpp"
 #include "tests/unit/analysis/row_builder.hpp"
 #include "tests/unit/rewrite/graph_sketch.hpp"
 

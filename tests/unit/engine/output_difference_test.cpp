@@ -46,6 +46,9 @@ TEST(OutputDifference, what_rounding_moves_is_tolerated_and_no_more) {
 TEST(OutputDifference, nothing_explains_a_tenth_or_what_is_no_number) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   EXPECT_TRUE(worst_distance(std::vector<double>{0.2}, std::vector<double>{1.0}, 1e-3).is_beyond());
+  EXPECT_FALSE(worst_distance(std::vector<double>{0.9}, std::vector<double>{0.3}, 0.1).is_beyond());
+  EXPECT_TRUE(worst_distance(std::vector<double>{0.9}, std::vector<double>{0.2}, 0.1).is_beyond());
+  EXPECT_TRUE(worst_distance(std::vector<double>{1.1}, std::vector<double>{2.0}, 0.1).is_beyond());
   EXPECT_TRUE(worst_distance(std::vector<double>{nan}, std::vector<double>{1.0}, 1e-3).is_beyond());
   EXPECT_TRUE(worst_distance(std::vector<double>{0.2}, std::vector<double>{nan}, 1e-3).is_beyond());
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/rewrite/typed_graph.hpp"
+#include "harness/rewrite/types/typed_graph.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,17 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/rewrite/typed_graph.hpp"
+#include "harness/rewrite/types/typed_graph.hpp"
 
 #include <fmt/format.h>
 
 #include <optional>
 
 #include "harness/base/error.hpp"
+#include "harness/rewrite/gradient/training_step.hpp"
 #include "harness/rewrite/quantized_graph.hpp"
 #include "harness/rewrite/rewrite.hpp"
+#include "harness/rewrite/types/mixed_precision.hpp"
 
 namespace plumb::rewrite {
 
+namespace {
+
+model::Graph typed_step(const model::Graph& step, std::string_view type) {
+  const std::optional<model::DataType> floating = model::parse_data_type(type);
+  if (floating == model::DataType::kBf16 || floating == model::DataType::kF16) {
+    return mixed_precision_step(step, *floating);
+  }
+  if (floating == model::DataType::kF32) {
+    return step;
+  }
+  throw Error(
+      Error::Kind::kUser,
+      fmt::format("a step of training is executed in f32, tf32, bf16 or f16, not in '{}'", type));
+}
+
+}  // namespace
+
 model::Graph typed_graph(const model::Graph& graph, std::string_view type) {
+  if (is_step(graph) && type != kTf32) {
+    return typed_step(graph, type);
+  }
   if (type == kInt8) {
     return int8_graph(graph).graph;
   }

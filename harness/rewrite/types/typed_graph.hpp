@@ -11,8 +11,9 @@ namespace plumb::rewrite {
 inline constexpr std::string_view kTf32 = "tf32";
 
 /// Returns a model's graph in a type of a suite: "f32" as it is, another floating type by
-/// with_precision(), "tf32" by with_tf32(), "int8" by int8_graph(). Throws Error{kUser} for any
-/// other text.
+/// with_precision(), "tf32" by with_tf32(), "int8" by int8_graph(). A step of training becomes
+/// bf16 and f16 by mixed_precision_step(). Throws Error{kUser} for any other text, and for a step
+/// in another type.
 [[nodiscard]] model::Graph typed_graph(const model::Graph& graph, std::string_view type);
 
 }  // namespace plumb::rewrite

@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/rewrite/types/mixed_precision.hpp"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <set>
+#include <string_view>
+#include <utility>
+
+#include "harness/base/error.hpp"
+#include "harness/model/key/update_layer.hpp"
+#include "harness/rewrite/gradient/layer_writer.hpp"
+#include "harness/rewrite/gradient/training_step.hpp"
+
+namespace plumb::rewrite {
+namespace {
+
+using model::DataType;
+using model::Layer;
+using model::LayerId;
+using model::ValueId;
+
+/// Operands and results of a layer that are f32 whatever its data are: parameters, statistics, and
+/// rows that are summed up.
+struct WideOperands {
+  std::string_view op;
+  std::size_t first_input;  ///< and all that follow
+  std::size_t first_output;
+};
+
+constexpr std::array kWide{WideOperands{"batch_norm_training", 1, 1},
+                           WideOperands{"batch_norm_backward", 2, 1},
+                           WideOperands{"layer_norm_backward", 2, 1},
+                           WideOperands{"gather_backward", 0, 0}};
+
+const WideOperands* find_wide(const Layer& layer) {
+  const auto* found = std::find_if(kWide.begin(), kWide.end(), [&](const WideOperands& each) {
+    return each.op == layer.spec.op;
+  });
+  return found == kWide.end() ? nullptr : found;
+}
+
+/// Layers of a step's loss, and of its gradient up to where the model begins: what
+/// add_loss_layers() wrote.
+class LossLayers {
+ public:
+  explicit LossLayers(const model::Graph& step) : step_(step) {
+    // loss = a · sum(b · c): of cross-entropy the target and logarithms, of squares a difference.
+    ValueId value = step.outputs.at(0);
+    for (const std::string_view op : {"eltwise", "reduce", "binary"}) {
+      const Layer* layer = producer(value);
+      if (layer != nullptr && layer->spec.op == op) {
+        value = add(value);
+      }
+    }
+    for (const ValueId factor : factors_) {
+      const Layer* layer = producer(factor);
+      if (layer == nullptr) {
+        targets_.insert(factor);
+      } else if (layer->spec.op == "softmax") {
+        add(factor);
+      } else if (layer->spec.op == "binary" && factors_.front() == factors_.back()) {
+        add(factor);
+        targets_.insert(layer->inputs.back().value());
+      }
+    }
+    add_gradient();
+  }
+
+  [[nodiscard]] bool contains(LayerId layer) const { return layers_.contains(layer); }
+  [[nodiscard]] bool is_target(ValueId value) const { return targets_.contains(value); }
+
+ private:
+  [[nodiscard]] const Layer* producer(ValueId value) const {
+    const auto id = step_.values[value].producer;
+    return id ? &step_.layers[*id] : nullptr;
+  }
+
+  /// Takes the layer that makes a value. Returns what it reads first.
+  ValueId add(ValueId value) {
+    const LayerId id = step_.values[value].producer.value();
+    layers_.insert(id);
+    forward_.insert(value);
+    const Layer& layer = step_.layers[id];
+    if (layer.spec.op == "binary" && factors_.empty()) {
+      factors_ = {layer.inputs.front().value(), layer.inputs.back().value()};
+    }
+    return layer.inputs.front().value();
+  }
+
+  void add_gradient() {
+    std::set<ValueId> made;
+    for (LayerId id = 0; id < step_.layers.size(); ++id) {
+      const Layer& layer = step_.layers[id];
+      bool of_loss = false;
+      bool only = !contains(id) && layer.role == Layer::Role::kCompute;
+      for (const std::optional<ValueId>& input : layer.inputs) {
+        const bool direct = input && (forward_.contains(*input) || targets_.contains(*input));
+        of_loss = of_loss || direct;
+        only = only && input && (direct || made.contains(*input));
+      }
+      if (only && of_loss) {
+        layers_.insert(id);
+        made.insert(layer.outputs.begin(), layer.outputs.end());
+      }
+    }
+  }
+
+  const model::Graph& step_;
+  std::set<LayerId> layers_;
+  std::set<ValueId> forward_;
+  std::vector<ValueId> factors_;
+  std::set<ValueId> targets_;
+};
+
+/// Writer of a step in two types.
+class MixedStep {
+ public:
+  MixedStep(const model::Graph& step, DataType type)
+      : step_(step), loss_(step), type_(type), result_(step) {
+    result_.layers.clear();
+  }
+
+  model::Graph run() {
+    choose_types();
+    for (LayerId id = 0; id < step_.layers.size(); ++id) {
+      append(step_.layers[id], id);
+    }
+    return std::move(result_);
+  }
+
+ private:
+  /// Returns whether a layer has these operands or results in f32.
+  [[nodiscard]] bool is_wide(LayerId id, std::size_t index, bool output) const {
+    const Layer& layer = step_.layers[id];
+    if (model::is_update(layer.spec) || loss_.contains(id) || looks_up(layer)) {
+      return true;
+    }
+    const WideOperands* wide = find_wide(layer);
+    return wide != nullptr && index >= (output ? wide->first_output : wide->first_input);
+  }
+
+  /// Returns whether a layer takes rows of a weight, of which a cast would read all.
+  [[nodiscard]] bool looks_up(const Layer& layer) const {
+    return layer.spec.op == "gather" && layer.inputs.front() &&
+           !step_.values[*layer.inputs.front()].producer;
+  }
+
+  void choose_types() {
+    std::set<ValueId> wide;  // weights and states
+    for (LayerId id = 0; id < step_.layers.size(); ++id) {
+      const Layer& layer = step_.layers[id];
+      for (std::size_t i = 0; i < layer.outputs.size(); ++i) {
+        if (is_wide(id, i, true)) {
+          wide.insert(layer.outputs[i]);
+        }
+      }
+      if (model::is_update(layer.spec)) {
+        for (const std::optional<ValueId>& input : layer.inputs) {
+          if (input && !step_.values[*input].producer) {
+            wide.insert(*input);
+          }
+        }
+      }
+    }
+    for (ValueId id = 0; id < result_.values.size(); ++id) {
+      model::TensorType& type = result_.values[id].type;
+      if (type.dtype == DataType::kF32 && !wide.contains(id) && !loss_.is_target(id)) {
+        type.dtype = type_;
+      }
+    }
+  }
+
+  void append(Layer layer, LayerId id) {
+    if (layer.role == Layer::Role::kCompute || layer.role == Layer::Role::kView) {
+      retype(layer, id);
+    }
+    for (const ValueId output : layer.outputs) {
+      result_.values[output].producer = result_.layers.size();
+    }
+    result_.layers.push_back(std::move(layer));
+  }
+
+  /// Gives a layer operands of its types. A view has the type of what it renames.
+  void retype(Layer& layer, LayerId id) {
+    const bool view = layer.role == Layer::Role::kView;
+    for (std::size_t i = 0; i < layer.spec.inputs.size(); ++i) {
+      if (!layer.inputs[i]) {
+        continue;
+      }
+      ValueId& input = *layer.inputs[i];
+      if (!view) {
+        input = is_gradient(layer, i) ? unscaled(input) : cast(input, is_wide(id, i, false));
+      }
+      layer.spec.inputs[i].value().dtype = result_.values[input].type.dtype;
+    }
+    for (std::size_t i = 0; i < layer.outputs.size(); ++i) {
+      DataType& type = result_.values[layer.outputs[i]].type.dtype;
+      type = view ? layer.spec.inputs.at(0).value().dtype : type;
+      layer.spec.outputs.at(i).dtype = type;
+    }
+    rekey(layer);
+  }
+
+  /// Returns whether an operand is the gradient that an update reads.
+  static bool is_gradient(const Layer& layer, std::size_t index) {
+    return model::is_update(layer.spec) &&
+           index % (model::UpdateShape(layer.spec).states() + 2) == 1;
+  }
+
+  static void rekey(Layer& layer) {
+    try {
+      layer.key = model::to_key(layer.spec);
+      layer.cost = model::compute_cost(layer.spec);
+    } catch (const Error& error) {
+      layer.role = Layer::Role::kUnsupported;
+      layer.reason = error.what();
+      layer.key = {};
+      layer.cost = {};
+    }
+  }
+
+  /// Returns a value in the type that its reader has.
+  ValueId cast(ValueId value, bool wide) {
+    const DataType now = result_.values[value].type.dtype;
+    const DataType wanted = wide ? DataType::kF32 : type_;
+    if (now == wanted || (now != DataType::kF32 && now != type_)) {
+      return value;
+    }
+    const auto [found, is_new] = casts_.try_emplace(value);
+    if (is_new) {
+      const auto producer =
+          value < step_.values.size() ? step_.values[value].producer : std::nullopt;
+      const bool of_loss = producer && loss_.contains(*producer);
+      LayerWriter writer = writer_at(value);
+      const ValueId from =
+          of_loss && type_ == DataType::kF16 ? writer.scaled(value, kLossScale) : value;
+      found->second = writer.layer("cast", {from}, writer.dims(value), {}, wanted);
+    }
+    return found->second;
+  }
+
+  /// Returns a weight's gradient in f32, as large as the loss's is.
+  ValueId unscaled(ValueId gradient) {
+    const ValueId wide = cast(gradient, true);
+    return type_ == DataType::kF16 ? writer_at(gradient).scaled(wide, 1.0 / kLossScale) : wide;
+  }
+
+  LayerWriter writer_at(ValueId value) {
+    LayerWriter writer(result_);
+    writer.name(result_.values[value].name);
+    return writer;
+  }
+
+  const model::Graph& step_;
+  LossLayers loss_;
+  DataType type_;
+  model::Graph result_;
+  std::map<ValueId, ValueId> casts_;
+};
+
+}  // namespace
+
+model::Graph mixed_precision_step(const model::Graph& step, model::DataType type) {
+  PLUMB_CHECK(is_step(step) && (type == DataType::kBf16 || type == DataType::kF16));
+  return MixedStep(step, type).run();
+}
+
+}  // namespace plumb::rewrite

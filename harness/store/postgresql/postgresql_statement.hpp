@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -12,39 +13,46 @@
 namespace plumb::store {
 
 /// One statement prepared by a server. All rows of an answer are in memory until the reset.
-class PostgresqlStatement final : public Statement {
+class PostgresqlStatement : public Statement {
  public:
   using Statement::bind;
 
   /// Prepares `sql`, with parameters written as `?`. `connection` must live longer.
   PostgresqlStatement(PostgresqlConnection& connection, std::string_view sql);
 
-  PostgresqlStatement& bind(std::int64_t value) override;
-  PostgresqlStatement& bind(double value) override;
-  PostgresqlStatement& bind(std::string_view text) override { return bind_bytes(text); }
-  PostgresqlStatement& bind_bytes(std::string_view bytes) override;
-  PostgresqlStatement& bind_null() override;
+  PostgresqlStatement& bind(std::int64_t value) final;
+  PostgresqlStatement& bind(double value) final;
+  PostgresqlStatement& bind(std::string_view text) final { return bind_bytes(text); }
+  PostgresqlStatement& bind_bytes(std::string_view bytes) final;
+  PostgresqlStatement& bind_null() final;
   bool step() override;
   void run() override;
   void reset() noexcept override;
-  [[nodiscard]] std::int64_t integer() override;
-  [[nodiscard]] double number() override;
-  [[nodiscard]] std::string_view text_view() override { return blob_view(); }
-  [[nodiscard]] std::string_view blob_view() override;
+  [[nodiscard]] std::int64_t integer() final;
+  [[nodiscard]] double number() final;
+  [[nodiscard]] std::string_view text_view() final { return blob_view(); }
+  [[nodiscard]] std::string_view blob_view() final { return columns_.at(column_++); }
+
+ protected:
+  [[nodiscard]] PostgresqlConnection& connection() const { return connection_; }
+  /// Returns the parameters in the text of a statement as SQL writes them.
+  [[nodiscard]] std::vector<std::string> literals() const;
+  /// Returns the columns of the current row, to be set: their bytes. That of a null has no data.
+  [[nodiscard]] std::vector<std::string_view>& start_row();
 
  private:
-  [[nodiscard]] bool skip_null() override;
+  [[nodiscard]] bool skip_null() final;
   [[nodiscard]] unsigned next_type() const;
-  /// Returns the bytes of the next column.
-  std::string_view next();
 
   PostgresqlConnection& connection_;
   std::string name_;
-  std::vector<unsigned> types_;  ///< of the parameters
+  std::vector<unsigned> parameter_types_;
+  std::vector<unsigned> column_types_;
   std::vector<PostgresqlValue> parameters_;
+  std::vector<std::string_view> columns_;  ///< of the current row
+  std::size_t column_ = 0;
   PostgresqlResult result_;
   int row_ = 0;
-  int column_ = 0;
 };
 
 }  // namespace plumb::store

@@ -89,4 +89,9 @@ double read_number(unsigned type, std::string_view bytes) {
   return std::bit_cast<double>(read_bytes<std::int64_t>(bytes));
 }
 
+std::string number_text(unsigned type, std::string_view bytes) {
+  return type == kFloat8 ? fmt::format("{}", read_number(type, bytes))
+                         : fmt::format("{}", read_integer(type, bytes));
+}
+
 }  // namespace plumb::store

@@ -1,10 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <endian.h>
+
 #include <array>
 #include <cstdint>
+#include <cstring>
+#include <string>
 #include <string_view>
 #include <type_traits>
+
+#include "harness/base/error.hpp"
 
 namespace plumb::store {
 
@@ -23,6 +29,7 @@ class PostgresqlValue {
   PostgresqlValue() = default;
 
   [[nodiscard]] bool is_null() const { return used_ == 0 && outside_.data() == nullptr; }
+  [[nodiscard]] bool is_number() const { return used_ != 0; }
   [[nodiscard]] std::string_view bytes() const {
     return used_ == 0 ? outside_ : std::string_view(inside_.data(), used_);
   }
@@ -38,10 +45,16 @@ class PostgresqlValue {
 /// Reads an integer whose bytes begin with the highest.
 template <typename Integer>
 [[nodiscard]] Integer read_bytes(std::string_view bytes) {
+  PLUMB_CHECK(bytes.size() == sizeof(Integer));
   std::make_unsigned_t<Integer> value = 0;
-  for (const char byte : bytes) {
-    value =
-        static_cast<std::make_unsigned_t<Integer>>(value << 8U) | static_cast<unsigned char>(byte);
+  std::memcpy(&value, bytes.data(), sizeof value);
+  if constexpr (sizeof value == 8) {
+    value = be64toh(value);
+  } else if constexpr (sizeof value == 4) {
+    value = be32toh(value);
+  } else {
+    static_assert(sizeof value == 2);
+    value = be16toh(value);
   }
   return static_cast<Integer>(value);
 }
@@ -49,5 +62,7 @@ template <typename Integer>
 [[nodiscard]] std::int64_t read_integer(unsigned type, std::string_view bytes);
 /// Reads a column as a number. Throws Error{kEnvironment} for another type.
 [[nodiscard]] double read_number(unsigned type, std::string_view bytes);
+/// Returns an integer or a number as a text that has all of it.
+[[nodiscard]] std::string number_text(unsigned type, std::string_view bytes);
 
 }  // namespace plumb::store

@@ -42,6 +42,7 @@ struct CollectedGarbage {
   std::size_t runs = 0;      ///< removed, with all their rows and derived records
   std::size_t rows = 0;      ///< of runs that stay: lost their samples, or were removed as races
   std::size_t profiles = 0;  ///< removed from runs that stay
+  bool keeps_free_room = false;  ///< what they took is not given back, but for new rows
 };
 
 /// Append-only, versioned store of results, shared by several processes (docs/reference/store.md).
@@ -186,6 +187,9 @@ struct SpooledRun {
 /// Sends what dead processes left in a folder of spools to the store that it is for. Throws
 /// ServerAway if the server cannot be reached. Nothing waits for a file.
 std::vector<SpooledRun> sync_spools(const std::string& url, const std::filesystem::path& folder);
+
+/// Returns how a damaged store at a URL is restored.
+[[nodiscard]] std::string restore_advice(const std::string& url);
 
 /// Returns a text that identifies what is at a store's URL. If the text changes, the store was
 /// replaced, say, and must be opened again. Absent: there is no store. Throws Error{kUser} for a

@@ -116,6 +116,9 @@ TEST_P(StoreSeries, a_damaged_row_leaves_the_store_usable) {
     const std::string why =
         error_of(Error::Kind::kEnvironment, [&] { (void)store->measurements(kFirst); });
     EXPECT_THAT(why, testing::HasSubstr("checksum"));
+    EXPECT_THAT(why,
+                testing::EndsWith("to restore, " +
+                                  store::restore_advice(GetParam().url(folder_.path() / "store"))));
     EXPECT_THAT(store->measurements(kSecond), SizeIs(1));
     EXPECT_THAT(store->series({key(2).text, results::CacheMode::kNone, {}}), SizeIs(1));
   }

@@ -60,9 +60,7 @@ void verify(CommandContext& context) {
     text += "\n  " + terminal::message_line(fault);
   }
   if (!faults.empty()) {
-    text +=
-        "\nto restore, move the store and the files beside it that end in -wal and -shm away, then "
-        "copy a backup to its place or import an export";
+    text += "\nto restore, " + store::restore_advice(context.store_url());
   }
   for (const results::RunId& run : unguarded) {
     text += fmt::format(
@@ -118,6 +116,17 @@ struct GarbageAges {
   std::string profiles;  ///< empty: as for runs
 };
 
+/// Returns what became of the room that a store takes.
+std::string room_text(const store::CollectedGarbage& collected, Bytes before, Bytes after) {
+  if (collected.keeps_free_room) {
+    return fmt::format(
+        "The store takes {} on its server, which keeps the room of what was removed for new rows",
+        reporting::bytes_text(after));
+  }
+  return fmt::format(
+      "The store went from {} to {}", reporting::bytes_text(before), reporting::bytes_text(after));
+}
+
 void collect_garbage(CommandContext& context, const GarbageAges& ages) {
   const std::string& older_than = ages.runs;
   const Timestamp now = current_time();
@@ -131,7 +140,7 @@ void collect_garbage(CommandContext& context, const GarbageAges& ages) {
   say(context,
       fmt::format(
           "removed {} run{} older than {}; {} stay{} (newer, tagged, baselines, and what they "
-          "need). Samples or races of {} more rows were dropped{}. The store went from {} to {}",
+          "need). Samples or races of {} more rows were dropped{}. {}",
           collected.runs,
           collected.runs == 1 ? "" : "s",
           older_than,
@@ -139,8 +148,7 @@ void collect_garbage(CommandContext& context, const GarbageAges& ages) {
           left == 1 ? "s" : "",
           collected.rows,
           collected.profiles > 0 ? fmt::format(", and {} profiles", collected.profiles) : "",
-          reporting::bytes_text(before),
-          reporting::bytes_text(after)),
+          room_text(collected, before, after)),
       {{"removed_runs", collected.runs},
        {"runs", left},
        {"rows", collected.rows},

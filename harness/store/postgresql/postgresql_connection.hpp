@@ -92,7 +92,9 @@ class PostgresqlConnection final : public Connection {
   [[nodiscard]] std::string history_sql() const override;
   [[nodiscard]] std::string migration_sql(std::string_view sql) const override;
   [[nodiscard]] std::vector<std::string> structural_faults() override;
+  [[nodiscard]] std::string_view restore_advice() const override;
   void shrink() override;
+  [[nodiscard]] bool keeps_free_room() const override { return true; }
 
  private:
   struct Close {

@@ -7,6 +7,7 @@
 #include <regex>
 
 #include "harness/base/error.hpp"
+#include "harness/store/damage.hpp"
 #include "harness/store/migration.hpp"
 #include "harness/store/postgresql/copy_statement.hpp"
 #include "harness/store/postgresql/postgresql_connection.hpp"
@@ -158,6 +159,10 @@ std::vector<std::string> PostgresqlConnection::structural_faults() {
     }
   }
   return faults;
+}
+
+std::string_view PostgresqlConnection::restore_advice() const {
+  return kRestoreDatabase;
 }
 
 void PostgresqlConnection::shrink() {

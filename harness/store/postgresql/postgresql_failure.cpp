@@ -21,6 +21,8 @@ struct Advice {
   std::string_view text;
 };
 
+constexpr std::string_view kDamaged = "the store is damaged";
+
 constexpr std::array kAdvices{
     Advice{"55P03",
            Error::Kind::kTryAgain,
@@ -38,10 +40,10 @@ constexpr std::array kAdvices{
     Advice{"25006", Error::Kind::kEnvironment, "name a server or a role that may write"},
     Advice{"22", Error::Kind::kUser, "the store cannot hold this value"},
     // The tables are not what the migrations made.
-    Advice{"23", Error::Kind::kEnvironment, kDamageAdvice},
-    Advice{"42P01", Error::Kind::kEnvironment, kDamageAdvice},
-    Advice{"42703", Error::Kind::kEnvironment, kDamageAdvice},
-    Advice{"XX", Error::Kind::kEnvironment, kDamageAdvice},
+    Advice{"23", Error::Kind::kEnvironment, kDamaged},
+    Advice{"42P01", Error::Kind::kEnvironment, kDamaged},
+    Advice{"42703", Error::Kind::kEnvironment, kDamaged},
+    Advice{"XX", Error::Kind::kEnvironment, kDamaged},
     Advice{"28",
            Error::Kind::kEnvironment,
            "check the role, and its password in ~/.pgpass, PGPASSFILE or the service file"},
@@ -117,6 +119,7 @@ void throw_failure(const pg_conn& connection, const pg_result* result, const std
     throw_away(store, trimmed(PQerrorMessage(&connection)));
   }
   const std::string message = field(result, PG_DIAG_MESSAGE_PRIMARY);
+  const std::string damaged = std::string(kDamaged) + "; " + damage_advice(kRestoreDatabase);
   for (const Advice& advice : kAdvices) {
     if (code.starts_with(advice.code)) {
       throw Error(advice.kind,
@@ -124,7 +127,7 @@ void throw_failure(const pg_conn& connection, const pg_result* result, const std
                               store,
                               message,
                               code,
-                              advice.text));
+                              advice.text == kDamaged ? damaged : advice.text));
     }
   }
   throw Error(Error::Kind::kInternal,

@@ -29,7 +29,7 @@ Integer narrow(std::int64_t value) {
   return static_cast<Integer>(value);
 }
 
-Error wrong_type(unsigned type) {
+StoreDamage wrong_type(unsigned type) {
   return damaged_store(fmt::format("a column has the type {}, which it should not have", type));
 }
 

@@ -155,7 +155,7 @@ void SqliteConnection::check(int code, std::string_view doing) const {
     }
   }
   if (advice.damaged) {
-    advice.text.append("; ").append(kDamageAdvice);
+    advice.text.append("; ").append(damage_advice(kRestoreFile));
   }
   throw Error(advice.kind,
               fmt::format("cannot {} the store '{}': {} (SQLite code {}); {}",

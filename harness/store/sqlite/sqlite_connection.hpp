@@ -60,6 +60,7 @@ class SqliteConnection final : public Connection {
     return std::string(sql);
   }
   [[nodiscard]] std::vector<std::string> structural_faults() override;
+  [[nodiscard]] std::string_view restore_advice() const override;
   void shrink() override;
 
  private:

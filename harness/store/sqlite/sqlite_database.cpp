@@ -98,7 +98,8 @@ void SqliteConnection::set_up() {
       "pragma synchronous = normal; pragma cache_size = -65536; "
       "pragma wal_autocheckpoint = 16384; pragma temp_store = memory");
   if (!read_only()) {
-    (void)read_schema_version(*this);  // Refuses another program's file before it is touched.
+    // Refuses another program's file before it is touched.
+    (void)with_advice(kRestoreFile, [&] { return read_schema_version(*this); });
     enter_wal_mode();
   }
 }
@@ -172,6 +173,10 @@ std::vector<std::string> SqliteConnection::structural_faults() {
     }
   }
   return faults;
+}
+
+std::string_view SqliteConnection::restore_advice() const {
+  return kRestoreFile;
 }
 
 void SqliteConnection::shrink() {

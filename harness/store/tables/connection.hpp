@@ -88,8 +88,12 @@ class Connection {
 
   /// Returns what is wrong with the files, the schema and the references, one line per fault.
   [[nodiscard]] virtual std::vector<std::string> structural_faults() = 0;
+  /// Returns how the store is restored, to be told where it is damaged.
+  [[nodiscard]] virtual std::string_view restore_advice() const = 0;
   /// Gives free room back, or makes it ready for new rows. Not within a transaction.
   virtual void shrink() = 0;
+  /// Returns whether shrink() makes free room ready for new rows, instead of giving it back.
+  [[nodiscard]] virtual bool keeps_free_room() const { return false; }
 
  protected:
   Connection(Connection&&) = default;

@@ -14,7 +14,9 @@ namespace plumb::store {
 
 TableStore::TableStore(std::unique_ptr<Connection> connection, const StoreAccess& access)
     : tables_(std::make_unique<StoreTables>(std::move(connection))) {
-  bring_up_to_date(tables_->connection, access.migrate, [this] { tables_->runs.guard_all(); });
+  with_advice(tables_->connection.restore_advice(), [&] {
+    bring_up_to_date(tables_->connection, access.migrate, [this] { tables_->runs.guard_all(); });
+  });
 }
 
 RunTable::Entry TableStore::writable_run(const results::RunId& run) {
@@ -179,7 +181,8 @@ Bytes TableStore::size() const {
 }
 
 int TableStore::schema_version() const {
-  return read_schema_version(tables_->connection);
+  return with_advice(tables_->connection.restore_advice(),
+                     [&] { return read_schema_version(tables_->connection); });
 }
 
 std::vector<std::string> TableStore::verify() const {
@@ -196,9 +199,10 @@ std::size_t TableStore::import_from(std::istream& in) {
 
 CollectedGarbage TableStore::collect_garbage(Timestamp before,
                                              std::optional<Timestamp> profiles_before) {
-  const CollectedGarbage collected =
+  CollectedGarbage collected =
       write([&] { return collect_garbage_of(*tables_, before, profiles_before.value_or(before)); });
   tables_->connection.shrink();
+  collected.keeps_free_room = tables_->connection.keeps_free_room();
   return collected;
 }
 

@@ -5,6 +5,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "harness/store/damage.hpp"
 #include "harness/store/store.hpp"
 #include "harness/store/tables/store_tables.hpp"
 #include "harness/store/tables/transaction.hpp"
@@ -101,15 +102,17 @@ class TableStore final : public Store, public SharedWork {
  private:
   template <typename Work>
   auto within(TransactionKind kind, Work&& work) const {
-    Transaction transaction(tables_->connection, kind);
-    if constexpr (std::is_void_v<decltype(work())>) {
-      work();
-      transaction.commit();
-    } else {
-      auto result = work();
-      transaction.commit();
-      return result;
-    }
+    return with_advice(tables_->connection.restore_advice(), [&] {
+      Transaction transaction(tables_->connection, kind);
+      if constexpr (std::is_void_v<decltype(work())>) {
+        work();
+        transaction.commit();
+      } else {
+        auto result = work();
+        transaction.commit();
+        return result;
+      }
+    });
   }
   /// Runs `work` on one snapshot.
   template <typename Work>

@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "harness/base/error.hpp"
+#include "harness/store/damage.hpp"
 #include "harness/store/files/log_damage.hpp"
 #include "harness/store/postgresql/postgresql_connection.hpp"
 #include "harness/store/postgresql/postgresql_url.hpp"
@@ -81,6 +82,10 @@ std::vector<SpooledRun> sync_spools(const std::string& url, const std::filesyste
     return {};
   }
   return sync_spools_of(folder, url, *open_server(url, {}));
+}
+
+std::string restore_advice(const std::string& url) {
+  return std::string(is_postgresql_url(url) ? kRestoreDatabase : kRestoreFile);
 }
 
 std::optional<std::string> store_identity(const std::string& url) {

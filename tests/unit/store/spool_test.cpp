@@ -88,6 +88,9 @@ class Server {
     [[nodiscard]] std::vector<std::string> structural_faults() override {
       return file_.structural_faults();
     }
+    [[nodiscard]] std::string_view restore_advice() const override {
+      return file_.restore_advice();
+    }
     void shrink() override { file_.shrink(); }
 
    private:

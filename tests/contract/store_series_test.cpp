@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What every store answers about history: series, and what can be reused.
+#include <fmt/format.h>
+
 #include "harness/store/sqlite/sqlite_connection.hpp"
 #include "tests/contract/store_contract.hpp"
 
@@ -100,6 +102,20 @@ TEST_P(StoreSeries, a_key_may_have_any_text) {
   ASSERT_THAT(points, SizeIs(1));
   EXPECT_NEAR(points[0].corrected.median.count(), 19.9e-6, 1e-12);
   EXPECT_EQ(store->measurements(kFirst).at(0).measurement.key, odd);
+}
+
+TEST_P(StoreSeries, a_long_history_is_whole_and_in_order) {
+  const auto store = open();
+  // More runs than are read at a time; the later one is stored, the earlier it started.
+  constexpr int kRuns = 1002;
+  for (int i = 0; i < kRuns; ++i) {
+    add_run(*store, header(fmt::format("01J{:023}", i), 10'000 - i), {row(key(1), 20)});
+  }
+  const auto points = store->series({key(1).text, results::CacheMode::kNone, {}});
+  ASSERT_THAT(points, SizeIs(kRuns));
+  for (int i = 0; i < kRuns; ++i) {
+    EXPECT_EQ(points[static_cast<std::size_t>(i)].run, fmt::format("01J{:023}", kRuns - 1 - i));
+  }
 }
 
 TEST_P(StoreSeries, a_damaged_row_leaves_the_store_usable) {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <tuple>
 
 #include "harness/base/error.hpp"
 #include "harness/base/utf8_text.hpp"
@@ -175,33 +176,31 @@ void bind_row(Statement& statement,
   bind_text_or_null(readings);
 }
 
+// Without the texts that many rows share: a server takes long to make them for each row.
 const std::string_view kRowColumns =
-    "m.id, m.run, r.id, k.text, v.text, m.cache, m.purpose, m.outcome, m.reason, "
+    "m.id, m.run, m.layer_key, m.variant, m.attributes, m.cache, m.purpose, m.outcome, m.reason, "
     "m.library_choice, m.reference_implementation, m.samples, m.repetitions, m.n, "
     "m.median_seconds, m.low_seconds, m.high_seconds, m.min_seconds, m.p90_seconds, "
     "m.mean_seconds, m.min_has_company, m.floor_seconds, m.creation_seconds, "
     "m.first_call_seconds, m.reorder_seconds, m.workspace_bytes, m.maximum_error, m.output_hash, "
     "m.involuntary_switches, m.steal_ratio, m.load, m.pressure_ratio, m.disturbed, m.attempt, "
-    "m.process, m.started, m.wall_seconds, m.checksum, a.text, m.readings ";
+    "m.process, m.started, m.wall_seconds, m.checksum, m.readings ";
 
 const std::string& select_rows_sql() {
   static const std::string sql =
-      std::string("select ").append(kRowColumns) +
-      "from measurements m join runs r on r.number = m.run join layer_keys k on k.id = m.layer_key "
-      "join variants v on v.id = m.variant "
-      "left join attribute_sets a on a.id = m.attributes ";
+      std::string("select ").append(kRowColumns) + "from measurements m ";
   return sql;
 }
 
-ReadRow read_row(Statement& statement) {
-  ReadRow result;
+RowReferences read_row(Statement& statement, results::StoredMeasurement& stored) {
+  RowReferences references;
   const results::RowId id = statement.integer();
-  result.stored.row = id;
-  result.run_number = statement.integer();
-  result.stored.run = statement.text();
-  results::Measurement& row = result.stored.measurement;
-  row.key.text = statement.text();
-  row.variant = statement.text();
+  stored.row = id;
+  references.run = statement.integer();
+  references.key = statement.integer();
+  references.variant = statement.integer();
+  references.attributes = statement.optional_integer();
+  results::Measurement& row = stored.measurement;
   std::string_view word = statement.text_view();
   row.cache = known(results::parse_cache_mode(word), word, id);
   word = statement.text_view();
@@ -216,7 +215,7 @@ ReadRow read_row(Statement& statement) {
   if (auto decoded = results::decode_samples(samples, row.repetitions)) {
     row.samples = *std::move(decoded);
   } else {
-    result.samples_intact = false;
+    references.samples_intact = false;
   }
   row.summary.n = static_cast<std::size_t>(statement.integer());
   row.summary.median = statement.seconds();
@@ -242,42 +241,44 @@ ReadRow read_row(Statement& statement) {
   row.process = statement.integer();
   row.started = statement.time();
   row.wall = statement.seconds();
-  result.checksum = statement.integer();
-  row.attributes = read_json(statement.text(), &results::attributes_from_json, id);
+  references.checksum = statement.integer();
   row.readings = read_json(statement.text(), &results::readings_from_json, id);
-  return result;
+  return references;
 }
 
-std::string row_fault(const ReadRow& row) {
-  const results::StoredMeasurement& stored = row.stored;
-  const results::Measurement& measurement = stored.measurement;
+results::Attributes read_attributes(const std::string& text, results::RowId row) {
+  return read_json(text, &results::attributes_from_json, row);
+}
+
+std::string row_fault(const results::StoredMeasurement& row,
+                      const RowReferences& references,
+                      const TextChecksums& texts) {
+  const results::Measurement& measurement = row.measurement;
+  for (const auto& [known, what, number] :
+       {std::tuple(texts.run.has_value(), "run", references.run),
+        std::tuple(texts.key.has_value(), "key", references.key),
+        std::tuple(texts.variant.has_value(), "variant", references.variant)}) {
+    if (!known) {
+      return fmt::format(
+          "row {}: refers to the {} {}, which does not exist", row.row, what, number);
+    }
+  }
   const auto fault = [&](const char* what) {
-    return fmt::format(
-        "row {} of run {} ({}): {}", stored.row, stored.run, measurement.key.text, what);
+    return fmt::format("row {} of run {} ({}): {}", row.row, row.run, measurement.key.text, what);
   };
-  if (row.checksum != row_checksum(measurement,
-                                   ContentHash::of(stored.run),
-                                   ContentHash::of(measurement.key.text),
-                                   ContentHash::of(measurement.variant))) {
+  if (references.checksum != row_checksum(measurement, *texts.run, *texts.key, *texts.variant)) {
     return fault("does not match its checksum");
   }
-  if (!row.samples_intact) {
+  if (!references.samples_intact) {
     return fault("its samples are damaged");
   }
-  if (stored.row >> 32 != row.run_number) {
+  if (row.row >> 32 != references.run) {
     return fmt::format("row {}: belongs to run {} by its id, to {} by its column",
-                       stored.row,
-                       stored.row >> 32,
-                       row.run_number);
+                       row.row,
+                       row.row >> 32,
+                       references.run);
   }
   return {};
-}
-
-results::StoredMeasurement intact(ReadRow row) {
-  if (const std::string fault = row_fault(row); !fault.empty()) {
-    throw damaged_store(fault);
-  }
-  return std::move(row.stored);
 }
 
 }  // namespace plumb::store

@@ -44,25 +44,36 @@ void bind_row(Statement& statement,
               std::string_view samples,
               const std::string& readings);
 
-/// Columns for read_row(), of m (measurements), r (runs), k (layer_keys), v (variants) and a
-/// (attribute_sets).
+/// Columns of m (measurements) for read_row().
 extern const std::string_view kRowColumns;
-/// Returns the statement that selects kRowColumns: "select … from measurements m join …". Add a
-/// condition on m, k, v or r.
+/// Returns the statement that selects them: "select … from measurements m ". Add joins, or a
+/// condition on m.
 [[nodiscard]] const std::string& select_rows_sql();
 
-/// Row as read, with what its verification needs.
-struct ReadRow {
-  results::StoredMeasurement stored;
-  std::int64_t run_number = 0;
+/// What a row refers to, and what its verification needs.
+struct RowReferences {
+  std::int64_t run = 0;  ///< by the column
+  std::int64_t key = 0;
+  std::int64_t variant = 0;
+  std::optional<std::int64_t> attributes;
   std::int64_t checksum = 0;
   bool samples_intact = true;
 };
-/// Reads the current row of a statement. Throws Error{kEnvironment} if a word in it is unknown.
-[[nodiscard]] ReadRow read_row(Statement& statement);
-/// Returns what is wrong with a row by its checksums and its id. Empty: nothing.
-[[nodiscard]] std::string row_fault(const ReadRow& row);
-/// Returns the row. Throws Error{kEnvironment} if something is wrong with it.
-[[nodiscard]] results::StoredMeasurement intact(ReadRow row);
+/// Checksums of texts that a row refers to. Absent: the store lacks the text.
+struct TextChecksums {
+  std::optional<std::int64_t> run;
+  std::optional<std::int64_t> key;
+  std::optional<std::int64_t> variant;
+};
+/// Reads the current row of a statement, all but the texts that it refers to: those of its run,
+/// key, variant and attributes. Throws Error{kEnvironment} if a word in it is unknown.
+[[nodiscard]] RowReferences read_row(Statement& statement, results::StoredMeasurement& row);
+/// Reads attributes that a row refers to. Throws Error{kEnvironment} for a text that has none.
+[[nodiscard]] results::Attributes read_attributes(const std::string& text, results::RowId row);
+/// Returns what is wrong with a row, which has its texts, by its checksums, references and id.
+/// Empty: nothing.
+[[nodiscard]] std::string row_fault(const results::StoredMeasurement& row,
+                                    const RowReferences& references,
+                                    const TextChecksums& texts);
 
 }  // namespace plumb::store

@@ -4,6 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
+#include <map>
+#include <utility>
 
 #include "harness/base/error.hpp"
 #include "harness/results/results_json.hpp"
@@ -31,6 +34,7 @@ void RowCount::require_complete(const RunEntry& run, const results::RunId& id) c
 
 MeasurementTable::MeasurementTable(StatementCache& statements)
     : statements_(statements),
+      runs_(statements, "runs", "number", "id"),
       keys_(statements, "layer_keys"),
       variants_(statements, "variants"),
       attributes_(statements, "attribute_sets"),
@@ -113,47 +117,113 @@ void MeasurementTable::link_reused(RunEntry& run, std::span<const results::RowId
 }
 
 void MeasurementTable::forget() {
+  runs_.forget();
   keys_.forget();
   variants_.forget();
   attributes_.forget();
   newest_.forget();
 }
 
+ReadRows MeasurementTable::read(Statement& statement, std::size_t expected) {
+  ReadRows read;
+  read.rows.reserve(expected);
+  read.references.reserve(expected);
+  while (statement.step()) {
+    read.references.push_back(read_row(statement, read.rows.emplace_back()));
+  }
+  complete(read);
+  return read;
+}
+
+std::vector<results::StoredMeasurement> MeasurementTable::read_intact(Statement& statement,
+                                                                      std::size_t expected) {
+  ReadRows read = this->read(statement, expected);
+  if (!read.faults.empty()) {
+    throw damaged_store(read.faults.front());
+  }
+  return std::move(read.rows);
+}
+
+void MeasurementTable::complete(ReadRows& read) {
+  const auto load = [&](TextTable& table, const auto& id_of) {
+    std::vector<std::int64_t> ids;
+    for (const RowReferences& row : read.references) {
+      const std::optional<std::int64_t> id = id_of(row);
+      // Rows of one key come together.
+      if (id && (ids.empty() || ids.back() != *id)) {
+        ids.push_back(*id);
+      }
+    }
+    table.load(std::move(ids));
+  };
+  load(runs_, [](const RowReferences& row) { return std::optional(row.run); });
+  load(keys_, [](const RowReferences& row) { return std::optional(row.key); });
+  load(variants_, [](const RowReferences& row) { return std::optional(row.variant); });
+  load(attributes_, [](const RowReferences& row) { return row.attributes; });
+  std::map<std::int64_t, results::Attributes> attributes;
+  const auto take = [](const TextTable& table, std::int64_t id, std::string& text) {
+    const TextTable::Text* const known = table.text_of(id);
+    if (known == nullptr) {
+      return std::optional<std::int64_t>();
+    }
+    text = known->text;
+    return std::optional(known->checksum);
+  };
+  for (std::size_t i = 0; i < read.rows.size(); ++i) {
+    results::StoredMeasurement& row = read.rows[i];
+    const RowReferences& references = read.references[i];
+    const TextChecksums texts{take(runs_, references.run, row.run),
+                              take(keys_, references.key, row.measurement.key.text),
+                              take(variants_, references.variant, row.measurement.variant)};
+    if (references.attributes) {
+      const auto [known, added] = attributes.try_emplace(*references.attributes);
+      const TextTable::Text* const text = attributes_.text_of(*references.attributes);
+      if (added && text != nullptr) {
+        known->second = read_attributes(text->text, row.row);
+      }
+      row.measurement.attributes = known->second;
+    }
+    if (std::string fault = row_fault(row, references, texts); !fault.empty()) {
+      read.faults.push_back(std::move(fault));
+    }
+  }
+}
+
 std::vector<results::StoredMeasurement> MeasurementTable::of_run(const RunEntry& run,
                                                                  const results::RunId& id) {
   std::vector<results::StoredMeasurement> rows;
   {
-    RowCount count;
-    // Statistics of a server do not know the newest run yet. It would expect one row, and search
-    // the texts of each of thousands. It does not look into subqueries, and expects many.
+    // Statistics of a server do not know the newest run yet. It would expect one row. It does not
+    // look into subqueries, and expects many.
     const StatementUse own = statements_.stream(
         select_rows_sql() +
         "where m.id >= (select cast(? as bigint)) and m.id < (select cast(? as bigint))");
-    rows.reserve(static_cast<std::size_t>(run.rows_ok + run.rows_failed));
     own->bind(row_id_of(run.run.number, 0)).bind(row_id_of(run.run.number + 1, 0));
-    while (own->step()) {
-      rows.push_back(intact(read_row(*own)));
-      count.add(rows.back().measurement);
-    }
-    count.require_complete(run, id);
+    rows = read_intact(*own, static_cast<std::size_t>(run.rows_ok + run.rows_failed));
   }
+  RowCount count;
+  for (const results::StoredMeasurement& row : rows) {
+    count.add(row.measurement);
+  }
+  count.require_complete(run, id);
   const std::size_t reused_rows = reused_by(run, id).size();
-  const std::size_t own_rows = rows.size();
-  const StatementUse reused = statements_.stream(
+  const StatementUse statement = statements_.stream(
       select_rows_sql() + "join reused_rows u on u.measurement = m.id where u.run = ?");
-  reused->bind(run.run.number);
-  while (reused->step()) {
-    rows.push_back(intact(read_row(*reused)));
-    rows.back().reused = true;
-  }
-  if (rows.size() - own_rows != reused_rows) {
+  statement->bind(run.run.number);
+  std::vector<results::StoredMeasurement> reused = read_intact(*statement, reused_rows);
+  if (reused.size() != reused_rows) {
     throw damaged_store(fmt::format("run {} lacks rows that it reuses", id));
   }
-  std::sort(rows.begin(),
-            rows.end(),
-            [](const results::StoredMeasurement& a, const results::StoredMeasurement& b) {
-              return a.row < b.row;
-            });
+  for (results::StoredMeasurement& row : reused) {
+    row.reused = true;
+    rows.push_back(std::move(row));
+  }
+  const auto before = [](const results::StoredMeasurement& a, const results::StoredMeasurement& b) {
+    return a.row < b.row;
+  };
+  if (!std::is_sorted(rows.begin(), rows.end(), before)) {
+    std::sort(rows.begin(), rows.end(), before);
+  }
   return rows;
 }
 
@@ -170,17 +240,16 @@ std::vector<results::StoredMeasurement> MeasurementTable::reusable(
     }
     const StatementUse statement = statements_.use(
         select_rows_sql() +
-        "where k.text = ? and m.cache = ? and m.run = ? "
-        "and (m.purpose <> 'race' or m.outcome not in ('ok', 'unstable')) order by m.id");
+        "where m.layer_key = (select id from layer_keys where text = ?) and m.cache = ? "
+        "and m.run = ? and (m.purpose <> 'race' or m.outcome not in ('ok', 'unstable')) "
+        "order by m.id");
     statement->bind(std::string_view(key.text)).bind(to_text(cache)).bind(*run);
-    const std::size_t before = rows.size();
-    bool fresh = true;
-    while (statement->step()) {
-      rows.push_back(intact(read_row(*statement)));
-      fresh = fresh && (!not_before || rows.back().measurement.started >= *not_before);
-    }
-    if (!fresh) {
-      rows.resize(before);
+    std::vector<results::StoredMeasurement> of_key = read_intact(*statement);
+    const bool fresh = std::all_of(of_key.begin(), of_key.end(), [&](const auto& row) {
+      return !not_before || row.measurement.started >= *not_before;
+    });
+    if (fresh) {
+      std::move(of_key.begin(), of_key.end(), std::back_inserter(rows));
     }
   }
   return rows;

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -18,6 +21,9 @@ namespace plumb::store {
 [[nodiscard]] inline results::RowId row_id_of(std::int64_t run_number, std::int64_t position) {
   return (run_number << 32) | position;
 }
+[[nodiscard]] inline std::int64_t run_number_of(results::RowId row) {
+  return row >> 32;
+}
 [[nodiscard]] inline std::int64_t position_of(results::RowId row) {
   return row & 0xFFFFFFFF;
 }
@@ -32,6 +38,13 @@ class RowCount {
  private:
   std::int64_t ok_ = 0;
   std::int64_t failed_ = 0;
+};
+
+/// Rows of an answer.
+struct ReadRows {
+  std::vector<results::StoredMeasurement> rows;
+  std::vector<RowReferences> references;  ///< of each row
+  std::vector<std::string> faults;        ///< one line per row with something wrong
 };
 
 /// Writer and reader of the tables measurements and reused_rows. The caller opens the transactions.
@@ -50,6 +63,12 @@ class MeasurementTable {
   void link_reused(RunEntry& run, std::span<const results::RowId> rows);
   void forget();
 
+  /// Reads all rows of a statement that selects them by select_rows_sql(), with the texts that they
+  /// refer to. About `expected` come.
+  [[nodiscard]] ReadRows read(Statement& statement, std::size_t expected = 0);
+  /// Does so. Throws Error{kEnvironment} if something is wrong with one.
+  [[nodiscard]] std::vector<results::StoredMeasurement> read_intact(Statement& statement,
+                                                                    std::size_t expected = 0);
   /// Returns a run's own and reused rows, in order of id. Throws Error{kEnvironment} if one does
   /// not match its checksum, or if there are not as many as the run counted.
   [[nodiscard]] std::vector<results::StoredMeasurement> of_run(const RunEntry& run,
@@ -79,7 +98,11 @@ class MeasurementTable {
                std::int64_t position,
                PreparedRow& out);
 
+  /// Gives rows their texts, and notes what is wrong with them.
+  void complete(ReadRows& read);
+
   StatementCache& statements_;
+  TextTable runs_;
   TextTable keys_;
   TextTable variants_;
   TextTable attributes_;

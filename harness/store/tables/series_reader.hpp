@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "harness/store/store.hpp"
+#include "harness/store/tables/measurement_table.hpp"
 #include "harness/store/tables/statement_cache.hpp"
 
 namespace plumb::store {
@@ -13,13 +14,15 @@ namespace plumb::store {
 /// processes timed, the middle one counts.
 class SeriesReader {
  public:
-  explicit SeriesReader(StatementCache& statements) : statements_(statements) {}
+  SeriesReader(StatementCache& statements, MeasurementTable& measurements)
+      : statements_(statements), measurements_(measurements) {}
 
   /// Returns all points, in the order in which the runs started.
   [[nodiscard]] std::vector<SeriesPoint> all(const SeriesQuery& query);
 
  private:
   StatementCache& statements_;
+  MeasurementTable& measurements_;
 };
 
 }  // namespace plumb::store

@@ -68,8 +68,8 @@ class Export {
         rows.insert(rows.end(), record.inputs.begin(), record.inputs.end());
       }
       for (const results::RowId row : rows) {
-        if (wanted.insert(row >> 32).second) {
-          open.push_back(row >> 32);
+        if (wanted.insert(run_number_of(row)).second) {
+          open.push_back(run_number_of(row));
         }
       }
     }
@@ -105,12 +105,15 @@ class Export {
     const StatementUse statement =
         tables_.statements.use(select_rows_sql() + "where m.id >= ? and m.id < ? order by m.id");
     statement->bind(row_id_of(number, 0)).bind(row_id_of(number + 1, 0));
-    while (statement->step()) {
-      ReadRow row = read_row(*statement);
-      const std::int64_t checksum = row.checksum;
-      results::StoredMeasurement stored = intact(std::move(row));
-      put(ExportedRow{{stored.run, position_of(stored.row)}, checksum, stored.measurement});
-      count.add(stored.measurement);
+    const ReadRows read = tables_.measurements.read(*statement);
+    if (!read.faults.empty()) {
+      throw damaged_store(read.faults.front());
+    }
+    for (std::size_t i = 0; i < read.rows.size(); ++i) {
+      const results::StoredMeasurement& row = read.rows[i];
+      put(ExportedRow{
+          {row.run, position_of(row.row)}, read.references[i].checksum, row.measurement});
+      count.add(row.measurement);
     }
     count.require_complete(entries_.at(number), ids_.at(number));
   }
@@ -136,7 +139,7 @@ class Export {
     std::vector<RowReference> result;
     result.reserve(rows.size());
     for (const results::RowId row : rows) {
-      result.push_back({id_of(row >> 32), position_of(row)});
+      result.push_back({id_of(run_number_of(row)), position_of(row)});
     }
     return result;
   }

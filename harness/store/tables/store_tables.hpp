@@ -28,7 +28,7 @@ struct StoreTables {
         measurements(statements),
         derived(statements),
         profiles(statements),
-        series(statements) {}
+        series(statements, measurements) {}
 
   std::unique_ptr<Connection> owned;
   Connection& connection;

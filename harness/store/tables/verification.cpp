@@ -54,19 +54,17 @@ class Verification {
   }
 
   void check_rows() {
-    constexpr std::int64_t kRowsAtOnce = 10'000;  // A connection may keep all rows of an answer.
+    constexpr std::size_t kRowsAtOnce = 10'000;  // A connection may keep all rows of an answer.
     results::RowId last = std::numeric_limits<results::RowId>::min();
-    for (std::int64_t count = kRowsAtOnce; count == kRowsAtOnce;) {
-      count = 0;
+    for (bool more = true; more;) {
       const StatementUse statement =
           tables_.statements.use(select_rows_sql() + "where m.id > ? order by m.id limit ?");
-      statement->bind(last).bind(kRowsAtOnce);
-      for (; statement->step(); ++count) {
-        const ReadRow row = read_row(*statement);
-        last = row.stored.row;
-        if (std::string found = row_fault(row); !found.empty()) {
-          fault(std::move(found));
-        }
+      statement->bind(last).bind(std::int64_t{kRowsAtOnce});
+      ReadRows read = tables_.measurements.read(*statement);
+      more = read.rows.size() == kRowsAtOnce;
+      last = more ? read.rows.back().row : last;
+      for (std::string& found : read.faults) {
+        fault(std::move(found));
       }
     }
   }

@@ -208,6 +208,13 @@ TEST_F(VerificationTest, texts_and_headers_are_guarded) {
   EXPECT_THAT(faults_after("update suites set resolved = '{}'"), Contains(HasSubstr("suite")));
 }
 
+TEST_F(VerificationTest, a_row_without_its_texts_is_found) {
+  EXPECT_THAT(faults_after("pragma foreign_keys = off; delete from variants where id = 1"),
+              Contains(HasSubstr("refers to the variant 1, which does not exist")));
+  EXPECT_EQ(kind_of([&] { (void)open_store(url())->measurements(kRun); }),
+            Error::Kind::kEnvironment);
+}
+
 TEST_F(VerificationTest, environments_are_guarded) {
   EXPECT_THAT(faults_after("update environments set identity = '{}'"),
               Contains(HasSubstr("environment")));

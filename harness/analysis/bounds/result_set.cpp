@@ -120,10 +120,6 @@ ResultSet::ResultSet(std::vector<results::StoredMeasurement> rows,
   for (std::size_t i = 0; i < rows_.size(); ++i) {
     by_key_[rows_[i].measurement.key].rows.push_back(i);
   }
-  for (auto& [key, of_key] : by_key_) {
-    of_key.best = find_best(key, results::CacheMode::kNone);
-    of_key.library_choice = find_library_choice(key, results::CacheMode::kNone);
-  }
   if (calibration_) {
     reached_calibration_ = with_reached_peaks(*calibration_, rows_);
   }
@@ -132,7 +128,11 @@ ResultSet::ResultSet(std::vector<results::StoredMeasurement> rows,
 std::optional<KeyTime> ResultSet::best(const model::LayerKey& key, results::CacheMode cache) const {
   if (cache == results::CacheMode::kNone) {
     const auto found = by_key_.find(key);
-    return found == by_key_.end() ? std::nullopt : found->second.best;
+    if (found == by_key_.end()) {
+      return std::nullopt;
+    }
+    KeyRows::Answer& answer = found->second.best;
+    return answer ? *answer : answer.emplace(find_best(key, cache));
   }
   return find_best(key, cache);
 }
@@ -170,7 +170,11 @@ std::optional<KeyTime> ResultSet::library_choice(const model::LayerKey& key,
                                                  results::CacheMode cache) const {
   if (cache == results::CacheMode::kNone) {
     const auto found = by_key_.find(key);
-    return found == by_key_.end() ? std::nullopt : found->second.library_choice;
+    if (found == by_key_.end()) {
+      return std::nullopt;
+    }
+    KeyRows::Answer& answer = found->second.library_choice;
+    return answer ? *answer : answer.emplace(find_library_choice(key, cache));
   }
   return find_library_choice(key, cache);
 }

@@ -27,7 +27,8 @@ struct KeyTime {
 /// Returns how grave an outcome is: zero for ok, the highest for a crash.
 [[nodiscard]] int severity(results::Outcome::Kind kind);
 
-/// Index of the rows of one run, for analysis. Pure: no store, no clock.
+/// Index of the rows of one run, for analysis. Pure: no store, no clock. For one thread at a time,
+/// as it remembers answers.
 class ResultSet {
  public:
   explicit ResultSet(std::vector<results::StoredMeasurement> rows,
@@ -70,11 +71,13 @@ class ResultSet {
       const model::LayerKey& key) const;
 
  private:
-  /// Rows of a key, and its hot times: analyses ask for these many times.
+  /// Rows of a key, and its hot times: analyses ask for these many times, but not for those of all
+  /// keys.
   struct KeyRows {
+    using Answer = std::optional<std::optional<KeyTime>>;  ///< absent: nobody asked yet
     std::vector<std::size_t> rows;
-    std::optional<KeyTime> best;
-    std::optional<KeyTime> library_choice;
+    mutable Answer best;
+    mutable Answer library_choice;
   };
 
   [[nodiscard]] std::optional<KeyTime> find_best(const model::LayerKey& key,

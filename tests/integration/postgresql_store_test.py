@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs whole commands on a store of a real PostgreSQL server: rights, secrets, outages, copies and back-ups.
 
-Usage: postgresql_store_test.py BUILD_FOLDER [unittest arguments]."""
+Usage: postgresql_store_test.py BUILD_FOLDER [--outage SECONDS] [unittest arguments]."""
 
 import os
 import pathlib
@@ -18,12 +18,13 @@ import unittest
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 from dashboard_files import store_queries
 from local_server import free_address
-from plumb_command import Command
+from plumb_command import Command, option
 from postgresql_server import PostgresqlServer, program
 
 Command.build = pathlib.Path(sys.argv.pop(1)).resolve()
 GUIDE = pathlib.Path(__file__).resolve().parents[2] / "docs/guides/share-a-store.md"
 PASSWORD = "hunter2-of-the-test"
+OUTAGE = option("--outage", 2)  # seconds
 
 
 class OnServer(Command):
@@ -397,6 +398,18 @@ class Outages(ShortRuns):
         # A run that ends while the server recovers leaves the rest to `sync`, if there is a rest: its bounds are read last.
         self.assertIn(process.returncode, (0, 75), errors)
         self.assertLessEqual(len(self.json("store", "sync")["runs"]), 1 if process.returncode else 0, errors)
+        self.check()
+
+    def test_a_run_goes_on_while_its_server_is_away_and_sends_what_waited(self):
+        self.stack("fake", f"[[rule]]\ndelay_seconds = {OUTAGE / 20}\n")
+        process = self.start()
+        self.stop_after(2, "fast")
+        time.sleep(OUTAGE)
+        self.assertIsNone(process.poll(), "the run was shorter than the outage")
+        self.restart()
+        _, errors = process.communicate(timeout=60 + 10 * OUTAGE)
+        self.assertEqual(process.returncode, 0, errors)
+        self.assertEqual(self.json("store", "sync")["runs"], [])
         self.check()
 
     def test_a_run_that_is_killed_while_its_server_is_away_is_resumed(self):

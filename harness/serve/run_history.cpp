@@ -124,7 +124,7 @@ std::vector<reporting::SuiteMetrics> RunHistory::suites(const session::Archive& 
   hosts_ = controls_.hosts(runs);
   std::map<analysis::RunSeries, std::vector<const results::RunRecord*>> series;
   for (const results::RunRecord& run : runs) {
-    if (!analysis::is_side_of_pairs(run.header)) {
+    if (analysis::is_point_of_history(run.header)) {
       series[analysis::run_series_of(run.header)].push_back(&run);
     }
   }

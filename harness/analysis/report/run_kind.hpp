@@ -2,21 +2,25 @@
 #pragma once
 
 #include <array>
+#include <string>
 #include <string_view>
 #include <utility>
 
+#include "harness/results/labels/run_marks.hpp"
 #include "harness/results/run.hpp"
 
 namespace plumb::analysis {
 
-/// Returns what made a run: "run", "import", "calibration", "qualification", "bisection", or
-/// "pairs" of another command.
+/// Returns what made a run: "run", "sampled" by a profiler while it was timed, "import",
+/// "calibration", "qualification", "bisection", or "pairs" of another command.
 [[nodiscard]] inline std::string_view run_kind(const results::RunHeader& header) {
   if (header.stack == "external") {
     return "import";
   }
-  const auto method = header.environment.identity.find("method");
-  if (method == header.environment.identity.end() || !method->second.ends_with(" paired")) {
+  if (results::has_mark(header.environment, results::kSampledMark)) {
+    return "sampled";
+  }
+  if (!results::has_mark(header.environment, results::kPairedMark)) {
     return "run";
   }
   constexpr std::array<std::pair<std::string_view, std::string_view>, 3> kCommands{
@@ -29,11 +33,18 @@ namespace plumb::analysis {
   return "pairs";
 }
 
-/// Returns whether a run is one side of pairs. Such runs belong to their comparison, and are no
-/// points of a history.
-[[nodiscard]] inline bool is_side_of_pairs(const results::RunHeader& header) {
+/// Returns whether a run is a point of a history, which a baseline may be. One side of pairs
+/// belongs to its comparison, and a profiler slows the times that it samples.
+[[nodiscard]] inline bool is_point_of_history(const results::RunHeader& header) {
   const std::string_view kind = run_kind(header);
-  return kind != "run" && kind != "import";
+  return kind == "run" || kind == "import";
+}
+
+/// Says why a run is no point of a history, of one that is none.
+[[nodiscard]] inline std::string why_no_history(const results::RunHeader& header) {
+  const std::string_view kind = run_kind(header);
+  return kind == "sampled" ? "was sampled while it was timed (--profile always), which costs time"
+                           : "is one side of a comparison in pairs (" + std::string(kind) + ")";
 }
 
 }  // namespace plumb::analysis

@@ -41,12 +41,11 @@ reporting::SuiteMetrics state_after(const session::Archive& archive,
                             "plumb run --resume",
                             run.header.id));
   }
-  if (analysis::is_side_of_pairs(run.header)) {
+  if (!analysis::is_point_of_history(run.header)) {
     throw Error(Error::Kind::kUser,
-                fmt::format("run {} is one side of a comparison in pairs ({}) and has no series; "
-                            "push a run of `plumb run`",
+                fmt::format("run {} {}, so it has no series; push another run of `plumb run`",
                             run.header.id,
-                            analysis::run_kind(run.header)));
+                            analysis::why_no_history(run.header)));
   }
   const analysis::RunSeries series = analysis::run_series_of(run.header);
   std::vector<results::RunRecord> runs = store.runs();

@@ -12,6 +12,7 @@
 #include "harness/base/digest.hpp"
 #include "harness/base/error.hpp"
 #include "harness/base/ulid.hpp"
+#include "harness/results/labels/run_marks.hpp"
 #include "harness/session/host/system_facts.hpp"
 #include "harness/session/host/worker_choice.hpp"
 #include "harness/session/work/suite_models.hpp"
@@ -35,7 +36,7 @@ PairedRun paired_run(const std::string& stack,
   header.stack = run.side.worker.stack.name;
   header.environment = join_environment(
       read_system(), worker::WorkerProcess(run.side.worker).describe(), threads, header.stack);
-  header.environment.identity["method"] += " paired";
+  results::add_mark(results::kPairedMark, header.environment);
   header.command = std::move(command);
   header.started = current_time();
   return run;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "harness/analysis/report/run_kind.hpp"
 #include "harness/base/error.hpp"
 #include "harness/session/stored/run_record.hpp"
 
@@ -47,6 +48,12 @@ void accept_baseline(store::Store& store,
                             "`plumb run --resume`, or accept an interrupted one with --partial",
                             run.header.id,
                             to_text(run.state)));
+  }
+  if (!analysis::is_point_of_history(run.header)) {
+    throw Error(Error::Kind::kUser,
+                fmt::format("run {} {}: accept another run of `plumb run` as the baseline",
+                            run.header.id,
+                            analysis::why_no_history(run.header)));
   }
   std::string previous;
   for (const results::RunRecord& other : store.runs()) {

@@ -10,6 +10,7 @@
 
 #include "harness/analysis/bounds/model_execution.hpp"
 #include "harness/analysis/compare/model_comparison.hpp"
+#include "harness/analysis/report/run_kind.hpp"
 #include "harness/base/error.hpp"
 #include "harness/results/execution.hpp"
 #include "harness/results/json_object.hpp"
@@ -22,19 +23,12 @@ namespace {
 
 constexpr std::size_t kMaxBounds = 1000;
 
-/// Returns whether a run is one side of pairs. The short samples of such a run are not points of a
-/// history.
-bool is_paired(const results::RunHeader& header) {
-  const results::Facts& identity = header.environment.identity;
-  const auto method = identity.find("method");
-  return method != identity.end() && method->second.ends_with(" paired");
-}
-
 /// Returns the finished runs of the newest run's series that the query allows, oldest first.
 std::vector<results::RunRecord> find_runs(const store::Store& store, const HistoryQuery& query) {
   std::vector<results::RunRecord> runs;
   for (results::RunRecord& run : store.runs()) {  // newest first
-    const bool wanted = run.state == results::RunState::kFinished && !is_paired(run.header) &&
+    const bool wanted = run.state == results::RunState::kFinished &&
+                        analysis::is_point_of_history(run.header) &&
                         (query.suite.empty() || run.header.suite == query.suite) &&
                         (query.stack.empty() || run.header.stack == query.stack);
     const analysis::RunSeries series = analysis::run_series_of(run.header);
@@ -174,7 +168,7 @@ std::vector<analysis::RunSeries> list_histories(const store::Store& store,
   std::vector<analysis::RunSeries> histories;
   for (const results::RunRecord& run : store.runs()) {
     const analysis::RunSeries series = analysis::run_series_of(run.header);
-    if (run.state == results::RunState::kFinished && !is_paired(run.header) &&
+    if (run.state == results::RunState::kFinished && analysis::is_point_of_history(run.header) &&
         (suite.empty() || suite == series.suite) && (stack.empty() || stack == series.stack) &&
         std::find(histories.begin(), histories.end(), series) == histories.end()) {
       histories.push_back(series);

@@ -63,9 +63,8 @@ analysis::MatrixRun read_run(const Archive& archive, results::RunRecord record) 
   const results::RunRecord whole =
       complete ? std::move(record) : archive.store.find_run(record.header.id);
   try {
-    if (analysis::is_side_of_pairs(whole.header)) {
-      throw Error(Error::Kind::kUser,
-                  "it is one side of pairs, whose report is 'plumb report BASE..CAND'");
+    if (!analysis::is_point_of_history(whole.header)) {
+      throw Error(Error::Kind::kUser, "it " + analysis::why_no_history(whole.header));
     }
     run.models = kept.empty() ? analyse_again(archive, whole)
                               : analysis::model_results_from_json(kept.back().payload);

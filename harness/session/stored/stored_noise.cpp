@@ -5,24 +5,19 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <string>
-#include <string_view>
 
 #include "harness/analysis/compare/run_times.hpp"
 #include "harness/results/json_object.hpp"
+#include "harness/results/labels/run_marks.hpp"
 
 namespace plumb::session {
 namespace {
 
-constexpr std::string_view kPaired = " paired";
 constexpr std::size_t kMaxSeries = 1'000'000;
 
 /// Returns the environment's id without the mark of pairs, which measure the same thing.
-std::string unpaired_id(results::Environment environment) {
-  const auto method = environment.identity.find("method");
-  if (method != environment.identity.end() && method->second.ends_with(kPaired)) {
-    method->second.resize(method->second.size() - kPaired.size());
-  }
-  return environment.id();
+std::string unpaired_id(const results::Environment& environment) {
+  return results::without_mark(environment, results::kPairedMark).id();
 }
 
 /// Adds the series of one run's calibrations that `floors` does not have yet.

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "harness/analysis/bounds/model_summary.hpp"
+#include "harness/analysis/report/run_kind.hpp"
 #include "harness/loadgen/mlperf/mlperf_words.hpp"
 #include "reporting/content/run/batch_rows.hpp"
 #include "reporting/content/run/documents.hpp"
@@ -176,6 +177,9 @@ void write_notes(const analysis::RunReport& report, std::ostream& out) {
       out << models << ": " << text << '\n';
     }
   };
+  if (!analysis::is_point_of_history(report.run.header)) {
+    out << "this run " << analysis::why_no_history(report.run.header) << '\n';
+  }
   note(models_where(report,
                     [](const analysis::ModelBounds& model) { return !model.disturbances.empty(); }),
        "disturbed or unstable; run again when the host is quiet");

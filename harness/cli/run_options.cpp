@@ -142,10 +142,33 @@ suite::LayerSelection selection_of(const RunOptions& options) {
   return selection;
 }
 
-/// Returns how models are profiled. Throws Error{kUser} for a budget that is no duration.
+/// Refuses what models that are sampled while they are timed cannot have.
+void refuse_always(const RunOptions& options) {
+  const bool no_models = options.is_of_layers() || !options.loads.scenarios.empty();
+  if (no_models || !options.join.empty()) {
+    throw Error(Error::Kind::kUser,
+                fmt::format("'--profile always' samples models that {}: leave it out",
+                            no_models ? "are timed end to end, and this run times none"
+                                      : "one process measures, without --join"));
+  }
+  if (!options.baseline.baseline.empty()) {
+    throw Error(Error::Kind::kUser,
+                "'--profile always' costs time that counts, so that the run cannot be compared "
+                "with a baseline: leave out one of them");
+  }
+}
+
+/// Returns how models are profiled. Throws Error{kUser} for a budget that is no duration, and for
+/// options that exclude each other.
 session::RunProfilesOptions profiles_of(const RunOptions& options) {
+  using session::ProfiledTime;
   session::RunProfilesOptions profiles;
-  profiles.wanted = options.profile != "off";
+  if (options.profile == "always") {
+    refuse_always(options);
+    profiles.time = ProfiledTime::kAlways;
+  } else if (options.profile == "off") {
+    profiles.time = ProfiledTime::kNever;
+  }
   if (!options.profile_budget.empty()) {
     profiles.budget = suite::parse_duration(options.profile_budget);
   }

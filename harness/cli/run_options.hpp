@@ -85,7 +85,7 @@ struct RunOptions {
   std::string device;
   std::size_t processes = 5;
   bool resume = false;
-  std::string profile = "pass";       ///< off or pass
+  std::string profile = "pass";       ///< off, pass or always
   std::string profile_budget;         ///< of the pass
   std::string join;                   ///< name of a run that several processes share
   std::string lease = "30s";          ///< of this process in it

@@ -88,6 +88,34 @@ class StoredProfiles(Command):
         self.assertIn("Inside what changed", (self.folder / "qualification.md").read_text())
         self.assertGreater(self.json("profile", document["candidate"]["run"])["samples"], 1000)
 
+    def test_a_run_that_is_always_sampled_is_marked_and_no_baseline(self):
+        plain = self.run_model("default", "--profile", "off")
+        run = self.run_model("default", "--profile", "always")
+        (entry,) = [each for each in self.json("runs")["runs"] if each["run"] == run]
+        self.assertEqual(entry["kind"], "sampled")
+        shown = self.json("profile", run)
+        self.assertEqual((shown["mode"], shown["cost"], shown["asked_hertz"]), ("fusion", None, 1000))
+        self.assertGreater(shown["samples"], 100)
+        self.assertGreaterEqual(shown["share_in_steps"], 0.95)
+        self.assertGreaterEqual(shown["share_in_functions"], 0.9)
+        self.plumb("store", "export", run, "-o", self.folder / "sampled.jsonl")
+        exported = (self.folder / "sampled.jsonl").read_text()
+        self.assertIn(' sampled"', exported, "the run is marked")
+        self.assertIn("1000 Hz by ", exported, "its rows are marked")
+        self.assertIn("was sampled while it was timed", self.plumb("baseline", "set", run, expect=2).stderr)
+        self.assertIn("was sampled while it was timed", self.plumb("push", run, "--textfile", self.folder / "out.prom", expect=2).stderr)
+        self.assertIn("method", self.plumb("compare", plain, run, expect=4).stderr)
+        self.assertEqual(self.json("compare", plain, run, "--vary", "method")["varied"], ["method"])
+        self.plumb("export", "--openmetrics", "-o", self.folder / "history.txt")
+        self.assertIn(MODEL, (self.folder / "history.txt").read_text(), "of the other run")
+
+    def test_what_cannot_be_sampled_while_it_is_timed_is_refused(self):
+        words = ["run", "--model", MODEL, "--profile", "always"]
+        self.assertIn("timed end to end", self.plumb(*words, "--only", "layers", expect=2).stderr)
+        self.plumb("run", self.tiny(), "--stack", "fake")
+        self.assertIn("leave out one of them", self.plumb(*words, "--baseline", "@latest", expect=2).stderr)
+        self.assertIn("cannot be sampled", self.plumb("run", self.tiny(), "--stack", "fake", "--profile", "always", expect=2).stderr)
+
     def test_a_pass_takes_one_per_cent_of_a_run(self):
         run = self.run_model("default")
         done = self.plumb("profile", run, expect=2).stderr

@@ -37,7 +37,7 @@ Json profile_document(const results::NamedProfile& profile) {
                    {"share_in_functions", summary.in_functions},
                    {"executions", summary.executions},
                    {"execution_seconds", summary.execution.count()},
-                   {"cost", summary.cost},
+                   {"cost", summary.cost ? Json(*summary.cost) : Json()},
                    {"cost_interval", interval_json(summary.cost_interval)},
                    {"cost_pairs", summary.pairs}});
   add_shares(
@@ -74,7 +74,9 @@ Json profile_difference_document(const results::NamedProfile& baseline,
                                  const results::NamedProfile& candidate,
                                  const ProfileDifference& difference) {
   const auto side = [](const results::NamedProfile& profile) {
-    return Json{{"mode", profile.mode}, {"stack", profile.stack}};
+    return Json{{"mode", profile.mode},
+                {"stack", profile.stack},
+                {"always_sampled", is_always_sampled(profile)}};
   };
   Json functions = Json::array();
   for (const FunctionChange& change : difference.functions) {

@@ -98,7 +98,7 @@ GroupedSamples::GroupedSamples(const results::NamedProfile& profile,
     return static_cast<std::uint32_t>(block * totals_.size() / profile.blocks.size());
   };
   for (std::size_t block = 0; block < profile.blocks.size(); ++block) {
-    seconds_[group_of(block)] += profile.blocks[block].unsampled.count();
+    seconds_[group_of(block)] += profile.blocks[block].executed().count();
     executions_[group_of(block)] += profile.blocks[block].executions;
   }
   std::vector<std::vector<std::uint32_t>> of_rows(rows);  // by row and group; empty: none

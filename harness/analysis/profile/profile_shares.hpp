@@ -89,7 +89,7 @@ class GroupedSamples {
     std::uint32_t samples = 0;
   };
   std::vector<std::uint64_t> totals_;  ///< by group: samples of all rows
-  std::vector<double> seconds_;        ///< by group: time without samples
+  std::vector<double> seconds_;        ///< by group: ProfiledBlock::executed()
   std::vector<double> executions_;     ///< by group: in that time
   std::vector<std::size_t> begins_;    ///< by row: its first count, and after the last one
   std::vector<Count> counts_;

@@ -50,16 +50,23 @@ ProfileSummary summarize_profile(const results::NamedProfile& profile) {
     summary.in_steps = static_cast<double>(in_steps) / whole;
     summary.in_functions = static_cast<double>(in_functions) / whole;
   }
-  Seconds unsampled{};
+  Seconds executed{};
   for (const results::ProfiledBlock& block : profile.blocks) {
     summary.executions += block.executions;
-    unsampled += block.unsampled;
+    executed += block.executed();
   }
   if (summary.executions > 0) {
-    summary.execution = unsampled / static_cast<double>(summary.executions);
+    summary.execution = executed / static_cast<double>(summary.executions);
   }
   compute_cost(profile, summary);
   return summary;
+}
+
+bool is_always_sampled(const results::NamedProfile& profile) {
+  return !profile.blocks.empty() &&
+         std::none_of(profile.blocks.begin(), profile.blocks.end(), [](const auto& block) {
+           return block.unsampled > Seconds(0.0);
+         });
 }
 
 std::string name_of(const results::ProfiledFunction& function) {

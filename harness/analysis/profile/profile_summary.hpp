@@ -18,14 +18,18 @@ struct ProfileSummary {
   double in_steps = 0.0;         ///< share of the samples that have a step
   double in_functions = 0.0;     ///< share of the samples whose function has a name
   std::uint64_t executions = 0;  ///< with samples
-  Seconds execution{};           ///< mean time without samples
-  double cost = 0.0;             ///< relative, of sampling: median over pairs of blocks
+  Seconds execution{};           ///< mean time, without samples if any were so
+  /// Relative, of sampling: median over pairs of blocks. Absent: all blocks were sampled.
+  std::optional<double> cost;
   std::optional<NumberInterval> cost_interval;  ///< absent: too few pairs
   std::size_t pairs = 0;
 };
 
 /// Summarises a profile. Pure.
 [[nodiscard]] ProfileSummary summarize_profile(const results::NamedProfile& profile);
+
+/// Returns whether all blocks of a profile were sampled, so that its times include what that costs.
+[[nodiscard]] bool is_always_sampled(const results::NamedProfile& profile);
 
 /// Returns a function's name for people: "[IMAGE]" if it has none.
 [[nodiscard]] std::string name_of(const results::ProfiledFunction& function);

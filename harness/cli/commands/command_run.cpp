@@ -278,8 +278,9 @@ void add_run(CLI::App& app, CommandContext& context) {
   run->add_option("--profile",
                   options->profile,
                   "where inside layers the time goes: pass samples models after they were "
-                  "measured, off does not")
-      ->check(CLI::IsMember({"off", "pass"}))
+                  "measured, off does not; always samples them while they are timed, and such a "
+                  "run is never a baseline")
+      ->check(CLI::IsMember({"off", "pass", "always"}))
       ->capture_default_str();
   run->add_option("--profile-budget",
                   options->profile_budget,

@@ -43,7 +43,8 @@ ProfiledExecution profile_execution(const CommandContext& context,
         session::sample_model(options, request, suite::parse_duration(source.timeout), [&] {
           return !context.stop.load();
         });
-    ProfiledExecution execution{session::name_profile(sampled, options, request, planned), {}};
+    ProfiledExecution execution{
+        session::name_profile(sampled, options, request.model.modes.at(0).mode, planned), {}};
     if (!source.listing.empty()) {
       execution.listing =
           importers::list_code(sampled.samples,

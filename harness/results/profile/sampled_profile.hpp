@@ -64,7 +64,10 @@ struct ProfiledStep {
 struct ProfiledBlock {
   std::uint32_t executions = 0;  ///< of each kind
   Seconds sampled{};             ///< all executions with samples
-  Seconds unsampled{};           ///< all executions without
+  Seconds unsampled{};           ///< all executions without; zero: there were none
+
+  /// Returns the time of the executions: of those without samples, where there are any.
+  [[nodiscard]] Seconds executed() const { return unsampled > Seconds(0.0) ? unsampled : sampled; }
 };
 
 /// Samples of a program's executions, as a worker took them. Their addresses have no names yet.

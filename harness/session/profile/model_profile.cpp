@@ -65,12 +65,12 @@ SampledModel sample_model(const worker::WorkerOptions& options,
 
 results::NamedProfile name_profile(const SampledModel& sampled,
                                    const worker::WorkerOptions& options,
-                                   const worker::ProfileRequest& request,
+                                   const results::ExecutionMode& mode,
                                    const PlannedModel& planned) {
   results::NamedProfile profile = analysis::name_samples(
       sampled.samples, importers::read_code_names(sampled.samples, sampled.dumps));
   profile.model = analysis::to_text(planned.instance, ", ");
-  profile.mode = to_text(request.model.modes.at(0).mode);
+  profile.mode = to_text(mode);
   profile.stack = options.stack.name;
   std::transform(profile.steps.begin(),
                  profile.steps.end(),
@@ -84,8 +84,10 @@ results::NamedProfile profile_model(const worker::WorkerOptions& options,
                                     Seconds timeout,
                                     const PlannedModel& planned,
                                     const std::function<bool()>& keep_running) {
-  return name_profile(
-      sample_model(options, request, timeout, keep_running), options, request, planned);
+  return name_profile(sample_model(options, request, timeout, keep_running),
+                      options,
+                      request.model.modes.at(0).mode,
+                      planned);
 }
 
 }  // namespace plumb::session

@@ -26,10 +26,10 @@ struct SampledModel {
                                         Seconds timeout,
                                         const std::function<bool()>& keep_running);
 
-/// Names the samples that sample_model() took of a planned model.
+/// Names the samples of a planned model in a mode.
 [[nodiscard]] results::NamedProfile name_profile(const SampledModel& sampled,
                                                  const worker::WorkerOptions& options,
-                                                 const worker::ProfileRequest& request,
+                                                 const results::ExecutionMode& mode,
                                                  const PlannedModel& planned);
 
 /// Samples a model, and names the samples.

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "harness/analysis/history/run_series.hpp"
+#include "harness/results/labels/run_marks.hpp"
 
 namespace plumb::session {
 
@@ -13,6 +14,7 @@ std::vector<analysis::DatedProfile> read_dated_profiles(const store::Store& stor
   std::size_t read = 0;
   for (const results::RunRecord& run : store.runs()) {
     if (run.state != results::RunState::kFinished || run.header.started < after ||
+        results::has_mark(run.header.environment, results::kSampledMark) ||
         ++read > kMaxProfiledRuns) {
       continue;
     }

@@ -11,7 +11,8 @@ namespace plumb::session {
 /// Runs that are read at most: the newest.
 inline constexpr std::size_t kMaxProfiledRuns = 500;
 
-/// Reads the profiles of the runs that finished and started after a moment.
+/// Reads the profiles of the runs that finished and started after a moment. Those that were sampled
+/// while they were timed are left out: their times include the samples' cost.
 [[nodiscard]] std::vector<analysis::DatedProfile> read_dated_profiles(const store::Store& store,
                                                                       Timestamp after);
 

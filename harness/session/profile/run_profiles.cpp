@@ -39,12 +39,6 @@ double size_of(Bytes memory) {
   return kNone + static_cast<double>(memory.value);
 }
 
-/// Returns how much a mode says of a run's models: the higher, the better.
-int rank_mode(const results::ExecutionMode& mode) {
-  const std::string text = to_text(mode);
-  return text == "fusion" ? 2 : text == "plain" ? 1 : 0;
-}
-
 /// Returns the timed executions of a model of the run.
 std::vector<results::Execution> read_executions(const store::Store& store,
                                                 const results::RunId& run,
@@ -60,6 +54,11 @@ std::vector<results::Execution> read_executions(const store::Store& store,
 }
 
 }  // namespace
+
+int rank_profiled_mode(const results::ExecutionMode& mode) {
+  const std::string text = to_text(mode);
+  return text == "fusion" ? 2 : text == "plain" ? 1 : 0;
+}
 
 std::vector<RunProfiles::Model> RunProfiles::find_models(std::vector<std::size_t> chosen) const {
   std::set<std::string> profiled;
@@ -79,7 +78,7 @@ std::vector<RunProfiles::Model> RunProfiles::find_models(std::vector<std::size_t
             return each.mode == to_text(mode.mode);
           });
       if (timed != executions.end() &&
-          (!best || rank_mode(mode.mode) > rank_mode(best->mode.mode))) {
+          (!best || rank_profiled_mode(mode.mode) > rank_profiled_mode(best->mode.mode))) {
         const results::Measurement& row = timed->row;
         // It is executed twice before the first block.
         best = Model{index,
@@ -122,7 +121,8 @@ void RunProfiles::profile(const Model& model, Seconds budget, Seconds end) {
   results::StoredProfile stored;
   stored.run = run_;
   stored.subject = analysis::subject_of(planned.instance);
-  stored.profile = results::join_blocks(name_profile(sampled, workers_.options, request, planned));
+  stored.profile =
+      results::join_blocks(name_profile(sampled, workers_.options, model.mode.mode, planned));
   stored.taken = current_time();
   context_.store.put_profile(stored);
   afterwards_ = std::max(afterwards_, steady_time() - answered);

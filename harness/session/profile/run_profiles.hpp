@@ -15,11 +15,21 @@
 
 namespace plumb::session {
 
+/// When models are profiled.
+enum class ProfiledTime {
+  kNever,
+  kPass,    ///< after they were timed, in a pass of its own
+  kAlways,  ///< while they are timed, which makes their times no points of a history
+};
+
 /// Options for the profiles of a run.
 struct RunProfilesOptions {
-  bool wanted = true;
+  ProfiledTime time = ProfiledTime::kPass;
   std::optional<Seconds> budget;  ///< of the pass; absent: kPassShare of the run's time
 };
+
+/// Returns how much a mode says of a run's models: the higher, the better.
+[[nodiscard]] int rank_profiled_mode(const results::ExecutionMode& mode);
 
 /// Share of a run's time that its pass may take.
 inline constexpr double kPassShare = 0.01;

@@ -139,7 +139,7 @@ bool ModelRuns::execute_one(std::size_t index,
 }
 
 bool ModelRuns::execute_once(std::size_t index, const worker::ExecuteRequest& request) {
-  const std::vector<results::Execution> executions = executed_model(request);
+  const std::vector<results::Execution> executions = executed_model(index, request);
   for (const results::Execution& execution : executions) {
     put_run_record(context_.store,
                    run_,
@@ -151,9 +151,10 @@ bool ModelRuns::execute_once(std::size_t index, const worker::ExecuteRequest& re
 }
 
 /// Executes a model and shows its progress. Empty: the user stopped it.
-std::vector<results::Execution> ModelRuns::executed_model(const worker::ExecuteRequest& request) {
+std::vector<results::Execution> ModelRuns::executed_model(std::size_t index,
+                                                          const worker::ExecuteRequest& request) {
   ProgressStage stage(context_.progress);
-  return executor_.execute_model(request, [&](const worker::ExecuteProgress& progress) {
+  const auto show = [&](const worker::ExecuteProgress& progress) {
     std::optional<Seconds> left;
     if (progress.share > 0.0) {
       left = progress.elapsed * ((1.0 - progress.share) / progress.share);
@@ -164,7 +165,16 @@ std::vector<results::Execution> ModelRuns::executed_model(const worker::ExecuteR
                 .current = {},
                 .elapsed = progress.elapsed,
                 .left = left});
-  });
+  };
+  if (profiles_ == nullptr) {
+    return executor_.execute_model(request, show);
+  }
+  worker::ExecuteRequest sampled = request;
+  sampled.sampled = profiles_->next_request();
+  return executor_.execute_model(
+      sampled, show, [&](const results::ExecutionMode& mode, worker::Profile profile) {
+        profiles_->take(index, mode, std::move(profile));
+      });
 }
 
 }  // namespace plumb::session

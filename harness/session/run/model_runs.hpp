@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "harness/session/profile/timed_profiles.hpp"
 #include "harness/session/work/executor.hpp"
 #include "harness/session/work/mode_requests.hpp"
 #include "harness/session/work/planner.hpp"
@@ -35,6 +36,9 @@ class ModelRuns {
   /// Executes these models from now on.
   void choose(std::vector<std::size_t> chosen) { mine_ = std::move(chosen); }
 
+  /// Samples the models while they are timed, from now on. Keeps a reference.
+  void sample(TimedProfiles& profiles) { profiles_ = &profiles; }
+
   /// Executes each model in one more worker process, unless `processes` processes of the run have
   /// timed it. Returns false if `stopped`, asked before each model, or the user ended the work.
   ///
@@ -52,7 +56,7 @@ class ModelRuns {
   bool execute_one(std::size_t index, std::size_t processes, const std::function<bool()>& stopped);
   bool execute_once(std::size_t index, const worker::ExecuteRequest& request);
   [[nodiscard]] std::vector<results::Execution> executed_model(
-      const worker::ExecuteRequest& request);
+      std::size_t index, const worker::ExecuteRequest& request);
   [[nodiscard]] worker::ExecuteRequest request_for(std::size_t index, bool first);
 
   const SessionContext& context_;
@@ -62,6 +66,7 @@ class ModelRuns {
   std::span<const PlannedModel> models_;
   std::vector<std::size_t> mine_;  ///< indices of the chosen models
   WantedModes modes_;
+  TimedProfiles* profiles_ = nullptr;  ///< null: nothing is sampled while it is timed
   std::map<std::size_t, std::vector<worker::ModeRequest>> requests_;  ///< of models executed, by
                                                                       ///< index
 };

@@ -13,10 +13,12 @@
 #include "harness/base/error.hpp"
 #include "harness/base/timestamp.hpp"
 #include "harness/results/division/divided_variant.hpp"
+#include "harness/results/labels/run_marks.hpp"
 #include "harness/results/results_json.hpp"
 #include "harness/session/host/system_facts.hpp"
 #include "harness/session/host/worker_choice.hpp"
 #include "harness/session/profile/run_profiles.hpp"
+#include "harness/session/profile/timed_profiles.hpp"
 #include "harness/session/run/claimed_work.hpp"
 #include "harness/session/run/model_runs.hpp"
 #include "harness/session/run/run_preparation.hpp"
@@ -54,6 +56,15 @@ results::RunHeader describe_run(const SuiteRunOptions& options,
   results::add_labels(options.labels, header.environment);
   if (has_micro_batch(options.modes)) {
     results::add_workspace_cap(options.workspace_cap, header.environment);
+  }
+  if (options.profiles.time == ProfiledTime::kAlways) {
+    if (!header.environment.facts.contains(worker::kSamplingFact)) {
+      throw Error(Error::Kind::kUser,
+                  fmt::format("workers of the backend '{}' cannot be sampled: leave out --profile "
+                              "always",
+                              header.backend));
+    }
+    results::add_mark(results::kSampledMark, header.environment);
   }
   header.shard = options.shard;
   header.command = options.command;
@@ -105,9 +116,17 @@ class SuiteRun {
                    models_,
                    models_of_shard(models_, shard),
                    {options_.modes, options_.workspace_cap});
+    std::optional<TimedProfiles> timed;
+    if (options_.profiles.time == ProfiledTime::kAlways) {
+      runs.sample(timed.emplace(context_, session_.id(), executor_.options().worker, models_));
+    }
     if (summary.state == results::RunState::kFinished &&
         !execute_end_to_end(runs, shard, start, stopped)) {
       summary.state = results::RunState::kInterrupted;
+    }
+    if (timed) {
+      put_profiling(
+          context_.store, session_.id(), timed->store(models_of_shard(models_, shard).size()));
     }
     const bool all_measured = summary.state == results::RunState::kFinished || repetitions_cut_;
     if (all_measured) {
@@ -354,7 +373,7 @@ class SuiteRun {
   /// Profiles models, by index, in a pass that takes a small part of the run's time.
   void take_profiles(std::vector<std::size_t> chosen, Seconds start) {
     const RunProfilesOptions& options = options_.profiles;
-    if (!options_.models || !options.wanted || is_stopped()) {
+    if (!options_.models || options.time != ProfiledTime::kPass || is_stopped()) {
       return;
     }
     ProfilingRecord record;

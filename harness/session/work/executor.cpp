@@ -9,6 +9,7 @@
 
 #include "harness/base/error.hpp"
 #include "harness/base/timestamp.hpp"
+#include "harness/results/labels/run_marks.hpp"
 #include "harness/session/work/control_measurement.hpp"
 #include "harness/session/work/planner.hpp"
 
@@ -314,8 +315,27 @@ std::optional<results::Controls> Executor::measure_controls() {
   });
 }
 
+void Executor::pass_samples(const std::vector<results::Execution>& executions,
+                            const TakeSamples& take) {
+  for (const results::Execution& execution : executions) {
+    if (!execution.row.attributes.contains(results::kSampledRow)) {
+      continue;
+    }
+    const results::ExecutionMode mode = results::execution_mode_from(execution.mode);
+    try {
+      take(mode, worker().take_samples(mode, options_.row_timeout));
+    } catch (const Error& error) {
+      spdlog::warn("the samples of {} in the mode {} are lost: {}",
+                   execution.row.key.text,
+                   execution.mode,
+                   error.what());
+    }
+  }
+}
+
 std::vector<results::Execution> Executor::execute_model(const worker::ExecuteRequest& request,
-                                                        const worker::ExecuteReport& report) {
+                                                        const worker::ExecuteReport& report,
+                                                        const TakeSamples& take) {
   end_worker();
   std::vector<results::Execution> executions;
   // All modes are prepared before any is timed, so the silence may last longer.
@@ -340,6 +360,9 @@ std::vector<results::Execution> Executor::execute_model(const worker::ExecuteReq
     } else {
       execute();
     }
+    if (request.sampled && take) {
+      pass_samples(executions, take);
+    }
   } catch (const worker::WorkerDied& death) {
     failure = death.outcome();
     end_worker();
@@ -354,7 +377,7 @@ std::vector<results::Execution> Executor::execute_model(const worker::ExecuteReq
     for (const worker::ModeRequest& mode : request.modes) {
       worker::ExecuteRequest one = request;
       one.modes = {mode};
-      std::vector<results::Execution> own = execute_model(one, report);
+      std::vector<results::Execution> own = execute_model(one, report, take);
       if (own.empty()) {
         return {};
       }

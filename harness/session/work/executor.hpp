@@ -44,6 +44,9 @@ struct ExecutionSummary {
   std::size_t processes = 0;
 };
 
+/// Receiver of what a worker sampled of a mode while it timed it.
+using TakeSamples = std::function<void(const results::ExecutionMode&, worker::Profile)>;
+
 /// Executor of work items in worker processes. It appends their rows to a running run.
 ///
 /// A key's rows are stored in one transaction when the key is done. So a killed run loses the key
@@ -78,9 +81,11 @@ class Executor {
   [[nodiscard]] std::optional<results::Controls> measure_controls();
   /// Executes one model end to end in a fresh worker process, all modes in one. If that process
   /// dies, each mode gets one of its own. A worker that dies or falls silent is the mode's outcome.
-  /// When the user stops the run, the worker is killed and the result is empty.
+  /// When the user stops the run, the worker is killed and the result is empty. `take` gets what
+  /// was sampled of each mode that was timed, while its worker is alive.
   [[nodiscard]] std::vector<results::Execution> execute_model(const worker::ExecuteRequest& request,
-                                                              const worker::ExecuteReport& report);
+                                                              const worker::ExecuteReport& report,
+                                                              const TakeSamples& take = {});
 
   /// Runs one scenario of a model in a fresh worker process. If the worker refuses, dies, falls
   /// silent or runs far beyond the budget, that is the result's outcome. When the user stops the
@@ -119,6 +124,8 @@ class Executor {
   /// Notes in a row where it was measured.
   void mark(results::Measurement& row) const;
   void look_for_fault(const results::Measurement& row);
+  /// Passes on what the worker sampled of the modes that it timed. A failure is logged.
+  void pass_samples(const std::vector<results::Execution>& executions, const TakeSamples& take);
   /// Calls `ask`, and once more with a new worker if the worker crashed or, `even_if_hung`, fell
   /// silent. Throws WorkerDied.
   void with_second_try(const std::string& what,

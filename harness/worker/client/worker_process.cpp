@@ -254,6 +254,14 @@ class WorkerProcess::Implementation {
         reply, reply.has_profile(), [&] { return from_protocol(reply.profile()); });
   }
 
+  Profile take_samples(const results::ExecutionMode& mode, Seconds timeout) {
+    protocol::Request request;
+    request.mutable_take_samples()->set_mode(to_text(mode));
+    const protocol::Reply reply = ask_while(request, timeout, [] { return true; });
+    return connection_->read(
+        reply, reply.has_profile(), [&] { return from_protocol(reply.profile()); });
+  }
+
   bool export_model(const ExportRequest& wanted,
                     Seconds timeout,
                     const std::function<bool()>& keep_running) {
@@ -351,6 +359,9 @@ Profile WorkerProcess::profile(const ProfileRequest& request,
                                Seconds timeout,
                                const std::function<bool()>& keep_running) {
   return implementation_->profile(request, timeout, keep_running);
+}
+Profile WorkerProcess::take_samples(const results::ExecutionMode& mode, Seconds timeout) {
+  return implementation_->take_samples(mode, timeout);
 }
 bool WorkerProcess::export_model(const ExportRequest& request,
                                  Seconds timeout,

@@ -58,6 +58,9 @@ class WorkerProcess {
   [[nodiscard]] Profile profile(const ProfileRequest& request,
                                 Seconds timeout,
                                 const std::function<bool()>& keep_running);
+  /// Asks for what the last execute() sampled of a mode. The worker forgets it then. `timeout`
+  /// bounds the whole.
+  [[nodiscard]] Profile take_samples(const results::ExecutionMode& mode, Seconds timeout);
   /// Asks the worker to write a model that code of the user builds. Returns false if it runs no
   /// such code. `timeout` bounds the whole.
   [[nodiscard]] bool export_model(const ExportRequest& request,

@@ -18,14 +18,6 @@ constexpr std::size_t kMaximumModes = 100;
 constexpr std::size_t kMaximumSteps = 1'000'000;
 constexpr std::int64_t kMaximumAttempts = 1000;
 
-results::ExecutionMode mode_from(const std::string& text) {
-  try {
-    return results::execution_mode_from(text);
-  } catch (const Error& error) {
-    throw ProtocolError(ProtocolError::Kind::kBroken, error.what());
-  }
-}
-
 std::string dtype_from(const std::string& text) {
   const std::optional<model::DataType> type = model::parse_data_type(text);
   if (text != "tf32" && !(type && model::is_floating(*type))) {
@@ -85,6 +77,15 @@ std::vector<VariantTime> choices_from(const protocol::ModeStep& step) {
   return choices;
 }
 
+SampledBlocks sampled_blocks_from(const protocol::SampledBlocks& message) {
+  const SampledBlocks sampled{bounded("rate", message.rate(), kMinSamplingRate, kMaxSamplingRate),
+                              message.folder()};
+  if (!sampled.folder.is_absolute()) {
+    fail_field("folder", "not an absolute path");
+  }
+  return sampled;
+}
+
 ModeRequest mode_request_from(const protocol::ModeRequest& message) {
   ModeRequest request;
   request.mode = mode_from(message.mode());
@@ -101,6 +102,14 @@ ModeRequest mode_request_from(const protocol::ModeRequest& message) {
 }
 
 }  // namespace
+
+results::ExecutionMode mode_from(const std::string& text) {
+  try {
+    return results::execution_mode_from(text);
+  } catch (const Error& error) {
+    throw ProtocolError(ProtocolError::Kind::kBroken, error.what());
+  }
+}
 
 protocol::ExecuteRequest to_protocol(const ExecuteRequest& request) {
   protocol::ExecuteRequest message;
@@ -131,6 +140,10 @@ protocol::ExecuteRequest to_protocol(const ExecuteRequest& request) {
   message.set_profile(request.profile);
   message.set_verify(request.verify);
   message.set_in_turns(request.in_turns);
+  if (request.sampled) {
+    message.mutable_sampled()->set_rate(request.sampled->rate);
+    message.mutable_sampled()->set_folder(request.sampled->folder.string());
+  }
   return message;
 }
 
@@ -171,6 +184,9 @@ ExecuteRequest from_protocol(const protocol::ExecuteRequest& message) {
   request.profile = !message.has_profile() || message.profile();
   request.verify = !message.has_verify() || message.verify();
   request.in_turns = message.in_turns();
+  if (message.has_sampled()) {
+    request.sampled = sampled_blocks_from(message.sampled());
+  }
   return request;
 }
 

@@ -38,6 +38,12 @@ struct ModeRequest {
   Seconds reorder_per_byte{};   ///< price of changing a layout, by bytes read and written
 };
 
+/// Sampling of where the threads are, in the blocks whose time counts.
+struct SampledBlocks {
+  double rate = 1000.0;          ///< samples a second of each thread
+  std::filesystem::path folder;  ///< exists; the library writes the code that it makes there
+};
+
 /// Request to execute one whole model end to end, in one mode or, in turns, in several.
 struct ExecuteRequest {
   std::string name;   ///< for the log
@@ -58,6 +64,7 @@ struct ExecuteRequest {
   bool verify = true;                ///< compare with the float64 reference, unless too large
   bool profile = true;               ///< time the plan's steps beside the model, for its prediction
   bool in_turns = false;             ///< wait before each turn, while another worker has its own
+  std::optional<SampledBlocks> sampled;  ///< absent: no block is sampled
 
   /// Returns the type in which a mode executes the model, by its name in suites.
   [[nodiscard]] std::string_view executed_type(const results::ExecutionMode& mode) const {

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "harness/base/error.hpp"
@@ -111,5 +112,6 @@ inline constexpr std::size_t kMaximumVariants = 10'000;
 [[nodiscard]] std::vector<Variant> from_protocol(const protocol::Variants& message);
 [[nodiscard]] results::Calibration from_protocol(const protocol::Calibration& message);
 [[nodiscard]] Error from_protocol(const protocol::Error& message);
+[[nodiscard]] results::ExecutionMode mode_from(const std::string& text);
 
 }  // namespace plumb::worker

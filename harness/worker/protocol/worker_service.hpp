@@ -110,6 +110,12 @@ class WorkerService {
                 "this worker cannot be sampled: profiles need a stack of the backend 'onednn' or "
                 "'onnxruntime'");
   }
+  /// Returns what the last execute() sampled of a mode, once. Throws Error{kUser} if it sampled
+  /// nothing of it.
+  [[nodiscard]] virtual Profile take_samples(const results::ExecutionMode& mode) {
+    throw Error(Error::Kind::kUser,
+                "no block of the mode " + to_text(mode) + " was sampled while it was timed");
+  }
   /// Runs code of the user that builds a model, and writes the model as ONNX. Returns false if the
   /// backend runs no such code. Throws Error{kUser} for what is wrong with the code.
   [[nodiscard]] virtual bool export_model(const ExportRequest& request) {

@@ -167,6 +167,9 @@ class Server {
       } else if (request.has_profile()) {
         *message.mutable_profile() =
             to_protocol(service_->profile(from_protocol(request.profile())));
+      } else if (request.has_take_samples()) {
+        *message.mutable_profile() =
+            to_protocol(service_->take_samples(mode_from(request.take_samples().mode())));
       } else if (request.has_export_model()) {
         message.mutable_exported()->set_written(
             service_->export_model(from_protocol(request.export_model())));

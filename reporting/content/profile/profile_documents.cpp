@@ -50,12 +50,38 @@ std::string interval_text(const std::optional<analysis::NumberInterval>& interva
                   : "–";
 }
 
+std::string side_text(const char* side, Seconds execution, const results::NamedProfile& profile) {
+  return sanitize_utf8(
+      fmt::format("{}  {} in mode {}, on {}{}",
+                  side,
+                  time_text(execution),
+                  profile.mode,
+                  profile.stack,
+                  analysis::is_always_sampled(profile) ? ", with what samples cost" : ""));
+}
+
+void write_cost(const analysis::ProfileSummary& summary, std::ostream& out) {
+  if (!summary.cost) {
+    out << "  cost       unknown: no execution was without samples\n";
+    return;
+  }
+  out << fmt::format("  cost       {} of the time", signed_percent(*summary.cost));
+  if (summary.cost_interval) {
+    out << fmt::format(" ({} to {})",
+                       signed_percent(summary.cost_interval->low),
+                       signed_percent(summary.cost_interval->high));
+  }
+  out << fmt::format(", in {} pairs of blocks\n", summary.pairs);
+}
+
 void write_head(const results::NamedProfile& profile,
                 const analysis::ProfileSummary& summary,
                 std::ostream& out) {
   out << sanitize_utf8(
              fmt::format("{}, mode {}, on {}", profile.model, profile.mode, profile.stack))
-      << fmt::format("\n  execution  {} without samples\n", time_text(summary.execution))
+      << fmt::format("\n  execution  {} {} samples\n",
+                     time_text(summary.execution),
+                     summary.cost ? "without" : "with")
       << fmt::format(
              "  samples    {} of {} executions by {}, {:.0f} a second where {:.0f} were "
              "asked for\n",
@@ -72,14 +98,8 @@ void write_head(const results::NamedProfile& profile,
   }
   out << fmt::format("  assigned   {} to a step, {} to a function\n",
                      share_text(summary.in_steps),
-                     share_text(summary.in_functions))
-      << fmt::format("  cost       {} of the time", signed_percent(summary.cost));
-  if (summary.cost_interval) {
-    out << fmt::format(" ({} to {})",
-                       signed_percent(summary.cost_interval->low),
-                       signed_percent(summary.cost_interval->high));
-  }
-  out << fmt::format(", in {} pairs of blocks\n", summary.pairs);
+                     share_text(summary.in_functions));
+  write_cost(summary, out);
   for (std::size_t i = 0; i < std::min(kNamedProblems, profile.problems.size()); ++i) {
     out << sanitize_utf8(fmt::format("  no names   {}", profile.problems[i])) << '\n';
   }
@@ -192,16 +212,8 @@ void write_profile_difference(const results::NamedProfile& baseline,
     return;
   }
   out << sanitize_utf8(baseline.model) << '\n'
-      << sanitize_utf8(fmt::format("  baseline   {} in mode {}, on {}",
-                                   time_text(difference.baseline),
-                                   baseline.mode,
-                                   baseline.stack))
-      << '\n'
-      << sanitize_utf8(fmt::format("  candidate  {} in mode {}, on {}",
-                                   time_text(difference.candidate),
-                                   candidate.mode,
-                                   candidate.stack))
-      << '\n'
+      << side_text("  baseline ", difference.baseline, baseline) << '\n'
+      << side_text("  candidate", difference.candidate, candidate) << '\n'
       << fmt::format("  change     {} ({})\n",
                      change_text(difference.change()),
                      change_interval_text(difference.interval))

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "harness/measure/section_interval.hpp"
+#include "harness/results/labels/run_marks.hpp"
 #include "harness/results/reading_sum.hpp"
 #include "runners/engine/bench/block_sum.hpp"
 #include "runners/engine/bench/candidate.hpp"
@@ -22,6 +23,7 @@
 #include "runners/engine/exec/reference_comparison.hpp"
 #include "runners/engine/exec/step_rounding.hpp"
 #include "runners/engine/number_formats.hpp"
+#include "runners/engine/profile/profiled_program.hpp"
 
 namespace plumb::engine {
 namespace {
@@ -235,6 +237,16 @@ void ModelBenchmark::add_repeatable_block(Mode& mode,
   add_block(block, mode.execution.row);
 }
 
+void ModelBenchmark::time_block(Mode& mode,
+                                measure::TimedRegion& region,
+                                const measure::SamplingPlan& plan) {
+  if (request_.in_turns) {
+    timing_.add_turn(region, plan, mode.execution.row);
+  } else {
+    add_repeatable_block(mode, region, plan);
+  }
+}
+
 void ModelBenchmark::take_turn(Mode& mode,
                                ModelProfile& profile,
                                std::size_t rounds,
@@ -242,11 +254,16 @@ void ModelBenchmark::take_turn(Mode& mode,
   const bool warm = parts > 1 || (request_.in_turns && !mode.of_rounds.empty());
   const measure::SamplingPlan plan =
       plan_of_turn(request_.sampling, rounds, parts, samples_in_round(), warm);
-  HotRegion region(*mode.ready.prepared.program);
-  if (request_.in_turns) {
-    timing_.add_turn(region, plan, mode.execution.row);
+  worker::Program& program = *mode.ready.prepared.program;
+  if (sampler_) {
+    MarkedRegion region =
+        sampler_->region(program, mode.ready.prepared.needs.empty(), timing_.clock());
+    sampler_->begin();
+    time_block(mode, region, plan);
+    sampler_->end(region, mode.samples);
   } else {
-    add_repeatable_block(mode, region, plan);
+    HotRegion region(program);
+    time_block(mode, region, plan);
   }
   if (!mode.execution.row.outcome.timed()) {
     return;
@@ -292,6 +309,9 @@ void ModelBenchmark::time(std::size_t first,
                           const worker::ExecuteReport& report,
                           const worker::AwaitTurn& await_turn) {
   std::vector<ModelProfile> profiles;
+  if (request_.sampled) {
+    sampler_.emplace(*request_.sampled, request_.seed);  // all threads were started by now
+  }
   for (std::size_t i = first; i < last; ++i) {
     profiles.emplace_back(modes_[i].ready, Bytes{2 * last_level_cache_.value});
   }
@@ -355,8 +375,25 @@ void ModelBenchmark::time(std::size_t first,
     }
     check_loss(modes_[i]);
     look_at(modes_[i]);
+    if (sampler_ && sampler_->complete(modes_[i].ready, modes_[i].samples)) {
+      row.attributes[results::kSampledRow] = sampler_->text();
+    }
     modes_[i].ready = {};
   }
+  sampler_.reset();
+}
+
+std::map<std::string, worker::Profile> ModelBenchmark::take_samples() {
+  std::map<std::string, worker::Profile> taken;
+  if (request_.sampled) {
+    const std::vector<std::string> files = collect_code_files(request_.sampled->folder);
+    for (std::size_t i = 0; i < modes_.size(); ++i) {
+      if (!modes_[i].samples.blocks.empty()) {
+        taken[to_text(request_.modes[i].mode)] = {std::move(modes_[i].samples), files};
+      }
+    }
+  }
+  return taken;
 }
 
 void ModelBenchmark::check_loss(Mode& mode) const {
@@ -402,6 +439,9 @@ void ModelBenchmark::run(const std::function<void(results::Execution)>& emit,
     execution.row.started = current_time();
   }
   fmt::print(stderr, "executing {} (seed {})\n", request_.name, request_.seed);
+  if (request_.sampled) {
+    backend_.dump_generated_code(request_.sampled->folder);
+  }
   std::optional<RequestedModel> model;
   const auto for_all = [&](const std::function<void()>& step) {
     results::Measurement trial;

@@ -2,6 +2,9 @@
 #pragma once
 
 #include <functional>
+#include <map>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "harness/results/execution.hpp"
@@ -9,6 +12,7 @@
 #include "harness/worker/protocol/worker_service.hpp"
 #include "runners/engine/bench/layer_timing.hpp"
 #include "runners/engine/exec/ready_model.hpp"
+#include "runners/engine/profile/block_sampler.hpp"
 #include "runners/engine/profile/model_profile.hpp"
 
 namespace plumb::engine {
@@ -35,13 +39,18 @@ class ModelBenchmark {
       const worker::ExecuteReport& report = [](const worker::ExecuteProgress& /*progress*/) {},
       const worker::AwaitTurn& await_turn = [] {});
 
+  /// Returns what was sampled of each mode that run() timed, by its text, for a request that asked
+  /// for that. Called once.
+  [[nodiscard]] std::map<std::string, worker::Profile> take_samples();
+
  private:
   struct Mode {
     results::Execution execution;
     ReadyModel ready;
     Seconds wall{};
-    std::vector<Seconds> of_rounds;  ///< median of each round's samples
-    std::size_t ended = 0;           ///< number of samples of the completed rounds
+    results::SampledProfile samples;  ///< of the blocks, where they are sampled
+    std::vector<Seconds> of_rounds;   ///< median of each round's samples
+    std::size_t ended = 0;            ///< number of samples of the completed rounds
   };
 
   void guard(Mode& mode, const std::function<void()>& step);
@@ -56,6 +65,8 @@ class ModelBenchmark {
   void add_repeatable_block(Mode& mode,
                             measure::TimedRegion& region,
                             const measure::SamplingPlan& plan);
+  /// Times one block of executions of a mode, in one way or the other.
+  void time_block(Mode& mode, measure::TimedRegion& region, const measure::SamplingPlan& plan);
   /// Times one block of executions of a mode, then the next parts of a pass over its steps. A pass
   /// has `parts` parts. The sampling budget is divided over `rounds` rounds of `parts` turns.
   void take_turn(Mode& mode, ModelProfile& profile, std::size_t rounds, std::size_t parts);
@@ -81,6 +92,7 @@ class ModelBenchmark {
   Bytes last_level_cache_;
   const worker::ExecuteRequest& request_;
   std::vector<Mode> modes_;
+  std::optional<BlockSampler> sampler_;  // of the modes that are timed
   std::vector<model::Tensor> expected_;  // the first mode's outputs
   /// Multiply-accumulates that the reference may still compute: some seconds.
   std::int64_t macs_left_ = 20'000'000'000;

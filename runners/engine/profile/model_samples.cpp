@@ -6,14 +6,13 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
-#include <system_error>
-#include <utility>
 
 #include "harness/base/error.hpp"
 #include "runners/engine/exec/ready_model.hpp"
 #include "runners/engine/exec/requested_model.hpp"
 #include "runners/engine/profile/address_sampler.hpp"
 #include "runners/engine/profile/mapped_code.hpp"
+#include "runners/engine/profile/profiled_program.hpp"
 
 namespace plumb::engine {
 namespace {
@@ -25,21 +24,6 @@ void check(const results::Outcome& outcome) {
     throw Error(Error::Kind::kUser,
                 fmt::format("the model cannot be profiled in this mode: {}", outcome.reason));
   }
-}
-
-std::vector<results::ProfiledStep> describe_steps(const ReadyModel& ready) {
-  std::vector<results::ProfiledStep> steps;
-  for (const worker::StepOrigin& origin : ready.prepared.steps) {
-    results::ProfiledStep step;
-    step.reorder = origin.reorder;
-    if (origin.layer) {
-      step.layers = ready.plan.fused.origins.at(*origin.layer);
-      step.key = ready.plan.fused.graph.layers.at(*origin.layer).key.text;
-      step.variant = ready.prepared.variants.at(*origin.layer);
-    }
-    steps.push_back(std::move(step));
-  }
-  return steps;
 }
 
 /// Program that is executed in blocks.
@@ -120,7 +104,6 @@ void take_samples(BlockRunner& runner,
   limit.check(runner.pair_time());
   Seconds longest = runner.pair_time();
   Seconds spent{};
-  Seconds sampled{};
   while (profile.blocks.empty() || (spent < budget && limit.has(longest) &&
                                     profile.blocks.size() < worker::kMaxProfileBlocks)) {
     results::ProfiledBlock block{.executions = runner.executions()};
@@ -139,40 +122,14 @@ void take_samples(BlockRunner& runner,
     profile.blocks.push_back(block);
     spent += block.sampled + block.unsampled;
     longest = std::max(longest, block.sampled + block.unsampled);
-    sampled += block.sampled;
     if (profile.samples.size() > worker::kMaxProfileSamples) {
       profile.lost += profile.samples.size() - worker::kMaxProfileSamples;
       profile.samples.resize(worker::kMaxProfileSamples);
       break;
     }
   }
-  const auto of_first = std::count_if(profile.samples.begin(),
-                                      profile.samples.end(),
-                                      [](const auto& sample) { return sample.thread == 0; });
-  profile.rate = sampled > Seconds(0.0) ? static_cast<double>(of_first) / sampled.count() : 0.0;
+  set_rate(profile);
   profile.lost += sampler.lost();
-}
-
-/// Moves the files that a library wrote somewhere below a folder into it, and returns their names.
-std::vector<std::string> collect_code_files(const std::filesystem::path& folder) {
-  std::vector<std::filesystem::path> found;
-  std::error_code ignored;
-  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder, ignored)) {
-    if (entry.path().extension() == ".dump" && entry.is_regular_file(ignored) &&
-        found.size() < worker::kMaxCodeFiles) {
-      found.push_back(entry.path());
-    }
-  }
-  std::vector<std::string> names;
-  for (const std::filesystem::path& file : found) {
-    const std::string name = fmt::format("code-{}.dump", names.size());
-    std::error_code fault;
-    std::filesystem::rename(file, folder / name, fault);
-    if (!fault) {
-      names.push_back(name);
-    }
-  }
-  return names;
 }
 
 }  // namespace

@@ -73,8 +73,14 @@ void BackendService::execute(const worker::ExecuteRequest& request,
                              const worker::ExecuteReport& report,
                              const worker::AwaitTurn& await_turn) {
   timing_.know_pace(request.host_pace);
-  ModelBenchmark(backend_, timing_, options_.last_level_cache, request)
-      .run(emit, report, await_turn);
+  ModelBenchmark benchmark(backend_, timing_, options_.last_level_cache, request);
+  benchmark.run(emit, report, await_turn);
+  samples_ = benchmark.take_samples();
+}
+
+worker::Profile BackendService::take_samples(const results::ExecutionMode& mode) {
+  auto found = samples_.extract(to_text(mode));
+  return found.empty() ? WorkerService::take_samples(mode) : std::move(found.mapped());
 }
 
 results::ScenarioResult BackendService::load(const worker::LoadRequest& request,

@@ -3,6 +3,8 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
+#include <string>
 #include <vector>
 
 #include "harness/measure/cache_facts.hpp"
@@ -53,12 +55,14 @@ class BackendService final : public worker::WorkerService {
   [[nodiscard]] worker::Trace trace(const worker::TraceRequest& request) override;
   [[nodiscard]] worker::Alternation alternate(const worker::AlternateRequest& request) override;
   [[nodiscard]] worker::Profile profile(const worker::ProfileRequest& request) override;
+  [[nodiscard]] worker::Profile take_samples(const results::ExecutionMode& mode) override;
 
  private:
   worker::Backend& backend_;
   BackendServiceOptions options_;
   LayerTiming timing_;
   CacheFlush flush_;
+  std::map<std::string, worker::Profile> samples_;  // of the last execution, by mode
 };
 
 }  // namespace plumb::engine

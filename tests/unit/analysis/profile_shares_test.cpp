@@ -51,11 +51,26 @@ TEST(ProfileSummary, tells_what_is_assigned_and_what_sampling_costs) {
   EXPECT_DOUBLE_EQ(summary.in_functions, 0.8);
   EXPECT_EQ(summary.executions, 80U);
   EXPECT_NEAR(summary.execution.count(), 0.005, 1e-12);
-  EXPECT_NEAR(summary.cost, 0.02, 1e-9);
+  ASSERT_TRUE(summary.cost);
+  EXPECT_NEAR(*summary.cost, 0.02, 1e-9);
+  EXPECT_FALSE(is_always_sampled(profile));
   ASSERT_TRUE(summary.cost_interval);
   EXPECT_NEAR(summary.cost_interval->high, 0.02, 1e-9);
   EXPECT_EQ(name_of({"", "b.so"}), "[b.so]");
   EXPECT_EQ(name_of({"", "[vdso]"}), "[vdso]");
+}
+
+TEST(ProfileSummary, blocks_that_were_all_sampled_have_their_time_and_no_known_cost) {
+  results::NamedProfile profile = equal_blocks(8, {{"f", 10}}).build();
+  for (results::ProfiledBlock& block : profile.blocks) {
+    block.unsampled = Seconds(0.0);
+  }
+  const ProfileSummary summary = summarize_profile(profile);
+  EXPECT_NEAR(summary.execution.count(), 0.01, 1e-12);
+  EXPECT_FALSE(summary.cost);
+  EXPECT_TRUE(is_always_sampled(profile));
+  EXPECT_NEAR(
+      GroupedSamples(profile, rows_of_functions(profile), 1).execution_seconds(), 0.01, 1e-12);
 }
 
 TEST(ProfileSummary, few_pairs_have_no_interval_and_no_samples_no_shares) {
@@ -64,6 +79,7 @@ TEST(ProfileSummary, few_pairs_have_no_interval_and_no_samples_no_shares) {
   EXPECT_EQ(empty.samples, 0U);
   EXPECT_EQ(empty.in_steps, 0.0);
   EXPECT_EQ(empty.pairs, 0U);
+  EXPECT_FALSE(empty.cost);
 }
 
 TEST(ProfileShares, equal_blocks_leave_no_doubt) {

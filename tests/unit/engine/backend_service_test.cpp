@@ -423,5 +423,19 @@ TEST_F(Service, describes_how_it_measures) {
   EXPECT_TRUE(environment.facts.contains("measure.floor_seconds"));
 }
 
+TEST_F(Service, has_no_samples_of_a_mode_that_was_not_sampled) {
+  ScriptedBackend backend({variant("a", 1e-3)});
+  BackendServiceOptions options;
+  options.last_level_cache = Bytes{65536};
+  BackendService service(backend, options);
+  try {
+    static_cast<void>(service.take_samples({.fusion = true}));
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), Error::Kind::kUser);
+    EXPECT_THAT(error.what(), HasSubstr("no block of the mode fusion was sampled"));
+  }
+}
+
 }  // namespace
 }  // namespace plumb::engine

@@ -9,11 +9,17 @@
 #include <span>
 
 #include "harness/measure/section_interval.hpp"
+#include "harness/results/labels/run_marks.hpp"
+#include "tests/support/temporary_folder.hpp"
 #include "tests/unit/engine/listed_monitor.hpp"
 #include "tests/unit/engine/scripted_backend.hpp"
 
 namespace plumb::engine {
 namespace {
+
+using testing::Key;
+using testing::StartsWith;
+using testing::UnorderedElementsAre;
 
 constexpr const char* kLook = "observe impl=scripted 0";
 
@@ -254,6 +260,51 @@ TEST_F(Models, a_device_that_erred_is_not_believed) {
   EXPECT_EQ(executions[0].row.outcome.kind, results::Outcome::Kind::kCrashed);
   EXPECT_EQ(executions[0].row.attributes.at(results::kDeviceFault), "an uncorrected memory error");
   EXPECT_EQ(logged(kLook), 0);
+}
+
+TEST_F(Models, that_are_sampled_while_they_are_timed_say_so) {
+  const TemporaryFolder folder;
+  request_.sampled = {1000.0, folder.path()};
+  variant_.steps = 3;
+  ScriptedBackend backend({variant_});
+  LayerTiming timing(backend.script.clock(), [] { return measure::DisturbanceReading{}; });
+  ModelBenchmark benchmark(backend, timing, Bytes{1 << 20}, request_);
+  std::size_t executions = 0;
+  std::size_t samples = 0;
+  benchmark.run([&](const results::Execution& execution) {
+    EXPECT_THAT(execution.row.attributes.at(results::kSampledRow), StartsWith("1000 Hz by "));
+    samples += execution.row.samples.size();
+    ++executions;
+  });
+  EXPECT_EQ(executions, 2U);
+  const std::map<std::string, worker::Profile> taken = benchmark.take_samples();
+  ASSERT_THAT(taken, UnorderedElementsAre(Key("plain"), Key("fusion")));
+  std::size_t sampled = 0;
+  for (const auto& [mode, profile] : taken) {
+    EXPECT_EQ(profile.samples.steps.size(), 3U);
+    EXPECT_EQ(profile.samples.asked_rate, 1000.0);
+    EXPECT_FALSE(profile.samples.mappings.empty());
+    for (const results::ProfiledBlock& block : profile.samples.blocks) {
+      EXPECT_NEAR(block.sampled.count(), 1e-3 * block.executions, 1e-4) << "each takes 1 ms";
+      EXPECT_EQ(block.unsampled, Seconds(0.0));
+      sampled += block.executions;
+    }
+    for (const results::AddressSample& sample : profile.samples.samples) {
+      EXPECT_TRUE(sample.step < 3 || sample.step == results::kNoStep);
+      EXPECT_LT(sample.block, profile.samples.blocks.size());
+    }
+  }
+  EXPECT_GE(sampled, samples) << "each sample of a row is one execution or more";
+}
+
+TEST_F(Models, are_not_sampled_unless_that_is_asked_for) {
+  ScriptedBackend backend({variant_});
+  LayerTiming timing(backend.script.clock(), [] { return measure::DisturbanceReading{}; });
+  ModelBenchmark benchmark(backend, timing, Bytes{1 << 20}, request_);
+  benchmark.run([](const results::Execution& execution) {
+    EXPECT_FALSE(execution.row.attributes.contains(results::kSampledRow));
+  });
+  EXPECT_TRUE(benchmark.take_samples().empty());
 }
 
 }  // namespace

@@ -48,6 +48,25 @@ TEST(ProfileDocuments, lead_with_what_is_known_about_the_profile) {
   EXPECT_THAT(text, Not(HasSubstr("lost")));
 }
 
+TEST(ProfileDocuments, say_that_the_time_includes_what_samples_cost) {
+  results::NamedProfile profile = sample_profile();
+  for (results::ProfiledBlock& block : profile.blocks) {
+    block.unsampled = Seconds(0.0);
+  }
+  const std::string text = text_of(profile, Detail::kShort);
+  EXPECT_THAT(text, HasSubstr("execution  10.000 ms with samples"));
+  EXPECT_THAT(text, HasSubstr("cost       unknown: no execution was without samples"));
+  std::ostringstream out;
+  write_profile_difference(sample_profile(),
+                           profile,
+                           analysis::compute_profile_difference(sample_profile(), profile),
+                           OutputMode::kText,
+                           out,
+                           Detail::kShort);
+  EXPECT_THAT(out.str(), HasSubstr("baseline   10.000 ms in mode fusion, on default\n"));
+  EXPECT_THAT(out.str(), HasSubstr("in mode fusion, on default, with what samples cost\n"));
+}
+
 TEST(ProfileDocuments, are_short_unless_all_is_asked_for) {
   ProfileBuilder builder;
   for (int i = 0; i < 10; ++i) {

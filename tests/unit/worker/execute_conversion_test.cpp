@@ -30,6 +30,7 @@ TEST(ExecuteConversion, carries_a_request) {
   request.profile = false;
   request.verify = false;
   request.in_turns = true;
+  request.sampled = {500.0, "/tmp/samples"};
   protocol::ExecuteRequest message;
   ASSERT_TRUE(message.ParseFromString(to_protocol(request).SerializeAsString()));
   const ExecuteRequest read = from_protocol(message);
@@ -58,6 +59,20 @@ TEST(ExecuteConversion, carries_a_request) {
   EXPECT_EQ(read.disturbed_attempts, request.disturbed_attempts);
   EXPECT_FALSE(read.profile);
   EXPECT_FALSE(read.verify);
+  ASSERT_TRUE(read.sampled);
+  EXPECT_EQ(read.sampled->rate, 500.0);
+  EXPECT_EQ(read.sampled->folder, "/tmp/samples");
+  EXPECT_FALSE(from_protocol(to_protocol(ExecuteRequest{})).sampled);
+}
+
+TEST(ExecuteConversion, refuses_samples_of_another_rate_or_in_a_relative_folder) {
+  for (const SampledBlocks& sampled : {SampledBlocks{0.0, "/tmp/samples"},
+                                       SampledBlocks{1e9, "/tmp/samples"},
+                                       SampledBlocks{1000.0, "samples"}}) {
+    ExecuteRequest request;
+    request.sampled = sampled;
+    EXPECT_THROW(static_cast<void>(from_protocol(to_protocol(request))), ProtocolError);
+  }
 }
 
 TEST(ExecuteConversion, carries_an_execution) {

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "harness/measure/sampler.hpp"
+#include "harness/worker/protocol/backend.hpp"
+#include "harness/worker/protocol/execute_request.hpp"
+#include "runners/engine/exec/ready_model.hpp"
+#include "runners/engine/profile/address_sampler.hpp"
+
+namespace plumb::engine {
+
+/// Region that executes slot 0 of a program, and marks its steps for a sampler.
+class MarkedRegion final : public measure::TimedRegion {
+ public:
+  /// Keeps references. A program whose steps are not `in_order` is executed as it is, without
+  /// marks.
+  MarkedRegion(worker::Program& program,
+               bool in_order,
+               worker::StepMark& step,
+               const measure::Clock& clock)
+      : program_(program), in_order_(in_order), step_(step), clock_(clock) {}
+  void run(std::size_t repetitions) override;
+
+  /// Returns the executions so far, with the time that they took.
+  [[nodiscard]] results::ProfiledBlock executed() const { return executed_; }
+
+ private:
+  worker::Program& program_;
+  bool in_order_;
+  worker::StepMark& step_;
+  const measure::Clock& clock_;
+  results::ProfiledBlock executed_;
+};
+
+/// Sampler of the blocks of a model's executions whose time counts, of several modes in turns.
+///
+/// What the thread does between executions, such as waiting for a quiet host, has no samples.
+class BlockSampler {
+ public:
+  /// Attaches to all threads of the process, as AddressSampler does.
+  BlockSampler(const worker::SampledBlocks& wanted, std::uint64_t seed);
+
+  /// Returns the region that a block executes.
+  [[nodiscard]] MarkedRegion region(worker::Program& program,
+                                    bool in_order,
+                                    const measure::Clock& clock) {
+    return {program, in_order, step_, clock};
+  }
+  void begin();
+  /// Ends a block, and adds it and its samples to a profile.
+  void end(const MarkedRegion& region, results::SampledProfile& profile);
+  /// Completes the profile of a program, whose code is still there. Returns false if it has no
+  /// block.
+  [[nodiscard]] bool complete(const ReadyModel& ready, results::SampledProfile& profile) const;
+  /// Says how blocks are sampled: "1000 Hz by cpu-clock".
+  [[nodiscard]] std::string text() const;
+
+ private:
+  double rate_;
+  worker::StepMark step_;
+  AddressSampler sampler_;
+  bool running_ = false;
+  std::uint64_t lost_ = 0;  ///< samples before this block for which there was no room
+};
+
+}  // namespace plumb::engine

@@ -54,6 +54,7 @@ Json finding_json(const FunctionFinding& finding) {
           {"model", finding.model},
           {"mode", finding.mode},
           {"layer", finding.layer},
+          {"control", finding.control},
           {"ratio", number(finding.ratio)},
           {"ratio_low", number(finding.low)},
           {"ratio_high", number(finding.high)},
@@ -73,6 +74,7 @@ FunctionFinding finding_from(const nlohmann::json& value) {
   finding.model = object.text("model");
   finding.mode = object.text("mode");
   finding.layer = object.text("layer");
+  finding.control = object.has("control") && object.boolean("control");
   finding.ratio = object.optional_number("ratio");
   finding.low = object.optional_number("ratio_low");
   finding.high = object.optional_number("ratio_high");

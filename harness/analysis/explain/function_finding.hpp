@@ -30,6 +30,7 @@ struct FunctionFinding {
   std::string model;            ///< that was profiled: subject_of() it
   std::string mode;             ///< in which it was profiled
   std::string layer;            ///< key; empty: the whole model
+  bool control = false;         ///< the metric did not change
   std::optional<double> ratio;  ///< of the metric, as it was measured without samples
   std::optional<double> low;    ///< of the ratio, 95%
   std::optional<double> high;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <tuple>
 #include <utility>
 
 #include "harness/analysis/profile/explained_change.hpp"
@@ -43,6 +44,7 @@ FunctionFinding finding_of(const ChangedMetric& metric) {
   finding.ratio = metric.ratio;
   finding.low = metric.low;
   finding.high = metric.high;
+  finding.control = metric.control;
   return finding;
 }
 
@@ -55,8 +57,9 @@ class Explainer {
       : pairs_(find_pairs(baseline, candidate)), graphs_(graphs) {}
 
   /// Returns the rank of a model's metric among those of the model: the higher, the better.
-  [[nodiscard]] std::pair<bool, double> rank(const ChangedMetric& metric) const {
-    return {pairs_.contains({metric.model, metric.mode}),
+  [[nodiscard]] std::tuple<bool, bool, double> rank(const ChangedMetric& metric) const {
+    return {!metric.control,
+            pairs_.contains({metric.model, metric.mode}),
             std::abs(std::log(metric.ratio.value_or(1.0)))};
   }
 
@@ -151,14 +154,20 @@ std::vector<FunctionFinding> explain_metrics(
     findings.push_back(explainer.explain_model(*metric));
   }
   std::stable_sort(layers.begin(), layers.end(), [](const auto* left, const auto* right) {
-    return std::abs(left->delta) > std::abs(right->delta);
+    return std::pair(left->control, -std::abs(left->delta)) <
+           std::pair(right->control, -std::abs(right->delta));
   });
-  layers.resize(std::min(layers.size(), kMaxExplainedLayers));
+  std::size_t changed = 0;
   for (const ChangedMetric* const metric : layers) {
+    if (!metric->control && ++changed > kMaxExplainedLayers) {
+      continue;
+    }
     if (auto finding = explainer.explain_layer(*metric)) {
       findings.push_back(*std::move(finding));
     }
   }
+  std::stable_partition(
+      findings.begin(), findings.end(), [](const auto& finding) { return !finding.control; });
   return findings;
 }
 

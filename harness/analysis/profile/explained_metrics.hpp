@@ -13,7 +13,8 @@
 
 namespace plumb::analysis {
 
-/// Metric of a model or a layer that changed between two sides.
+/// Metric of a model or a layer that changed between two sides, or that did not: a control, in
+/// which no function should differ.
 struct ChangedMetric {
   std::string series;
   std::string model;  ///< subject; empty: it is of a layer
@@ -23,6 +24,7 @@ struct ChangedMetric {
   std::optional<double> low;
   std::optional<double> high;
   double delta = 0.0;  ///< in seconds
+  bool control = false;
 };
 
 /// Layers that are explained: those that changed most.
@@ -34,7 +36,7 @@ inline constexpr std::size_t kMaxExplainedLayers = 10;
 /// change. A layer is sought in the steps of all models: as their key, or among their layers in
 /// `graphs`, by subject. Of several models, the one with most samples tells. A model without
 /// profiles of one mode on both sides gets a finding that says so, unless neither side has any
-/// profile. Pure.
+/// profile. Controls come last, and a model is none if one of its metrics changed. Pure.
 [[nodiscard]] std::vector<FunctionFinding> explain_metrics(
     std::span<const ChangedMetric> metrics,
     std::span<const results::StoredProfile> baseline,

@@ -40,9 +40,10 @@ class SideProfile {
       profile_ = std::move(more);
     }
   }
-  [[nodiscard]] bool is_complete() const {
-    return profile_ && analysis::count_samples(*profile_, {}) >= kPairedSamples;
+  [[nodiscard]] std::uint64_t samples() const {
+    return profile_ ? analysis::count_samples(*profile_, {}) : 0;
   }
+  [[nodiscard]] bool is_complete() const { return samples() >= kPairedSamples; }
   /// Absent: nothing was taken.
   [[nodiscard]] std::optional<results::StoredProfile> stored() const {
     if (!profile_) {
@@ -101,7 +102,7 @@ PairedProfileSets profile_in_pairs(const SessionContext& context,
     const Seconds left = end - steady_time();
     if (left <= Seconds(0.0)) {
       sets.problems.push_back(
-          fmt::format("{} of {} changed models were not profiled: the time for it, {:.0f} s, ended",
+          fmt::format("{} of {} models were not profiled: the time for it, {:.0f} s, ended",
                       wanted.size() - i,
                       wanted.size(),
                       budget.count()));
@@ -117,6 +118,14 @@ PairedProfileSets profile_in_pairs(const SessionContext& context,
     SideProfile after(candidate, *planned, request);
     try {
       take_turns(before, after, left / static_cast<double>(wanted.size() - i), keep_running);
+      if (!before.is_complete() || !after.is_complete()) {
+        sets.problems.push_back(
+            fmt::format("profiling {}: the time for it ended with {} and {} of {} samples",
+                        wanted[i].subject,
+                        before.samples(),
+                        after.samples(),
+                        kPairedSamples));
+      }
     } catch (const worker::WorkerDied& death) {
       sets.problems.push_back(
           fmt::format("profiling {}: {}", wanted[i].subject, death.outcome().reason));

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <iterator>
 #include <map>
 #include <utility>
@@ -208,7 +209,7 @@ class QualificationSession {
   void explain(const PairedSession& session,
                const results::Environment& baseline,
                const results::Environment& candidate) {
-    const std::vector<analysis::ChangedMetric> changed = list_changes();
+    std::vector<analysis::ChangedMetric> changed = list_changes();
     if (changed.empty() || !options_.profile_budget) {
       return;
     }
@@ -218,8 +219,15 @@ class QualificationSession {
           "what changed was not profiled: workers of this backend cannot be sampled");
       return;
     }
-    const std::vector<ProfiledModel> wanted = choose_models(changed);
-    spdlog::info("profiling {} models in which something changed", wanted.size());
+    std::vector<ProfiledModel> wanted = choose_models(changed);
+    const std::vector<analysis::ChangedMetric> controls = list_controls(wanted);
+    changed.insert(changed.end(), controls.begin(), controls.end());
+    for (const analysis::ChangedMetric& control : controls) {
+      if (!control.model.empty()) {
+        wanted.push_back({control.model, results::execution_mode_from(control.mode)});
+      }
+    }
+    spdlog::info("profiling {} models in which something changed, or as controls", wanted.size());
     PairedProfileSets sets = profile_in_pairs(context_,
                                               suite_,
                                               models_,
@@ -235,31 +243,73 @@ class QualificationSession {
     q_.functions = analysis::explain_metrics(changed, sets.baseline, sets.candidate, graphs);
   }
 
+  static analysis::ChangedMetric describe(const analysis::QualifiedMetric& metric) {
+    const analysis::MetricComparison& test = metric.test;
+    const bool of_model = !metric.mode.empty();
+    analysis::ChangedMetric described;
+    described.series = test.series;
+    described.model = of_model ? metric.subject : "";
+    described.mode = metric.mode;
+    described.layer = of_model ? "" : metric.subject;
+    described.ratio = test.ratio;
+    if (test.has_interval) {
+      described.low = test.low;
+      described.high = test.high;
+    }
+    described.delta = test.delta;
+    return described;
+  }
+
   [[nodiscard]] std::vector<analysis::ChangedMetric> list_changes() const {
     std::vector<analysis::ChangedMetric> changed;
     for (const std::vector<analysis::QualifiedMetric>* const metrics : {&q_.models, &q_.layers}) {
       for (const analysis::QualifiedMetric& metric : *metrics) {
-        const analysis::MetricComparison& test = metric.test;
-        if ((test.verdict != analysis::ComparisonVerdict::kRegressed &&
-             test.verdict != analysis::ComparisonVerdict::kImproved) ||
-            !test.ratio) {
-          continue;
+        const analysis::ComparisonVerdict verdict = metric.test.verdict;
+        if ((verdict == analysis::ComparisonVerdict::kRegressed ||
+             verdict == analysis::ComparisonVerdict::kImproved) &&
+            metric.test.ratio) {
+          changed.push_back(describe(metric));
         }
-        const bool of_model = !metric.mode.empty();
-        analysis::ChangedMetric& each = changed.emplace_back();
-        each.series = test.series;
-        each.model = of_model ? metric.subject : "";
-        each.mode = metric.mode;
-        each.layer = of_model ? "" : metric.subject;
-        each.ratio = test.ratio;
-        if (test.has_interval) {
-          each.low = test.low;
-          each.high = test.high;
-        }
-        each.delta = test.delta;
       }
     }
     return changed;
+  }
+
+  /// Lists what did not change, to show how much the functions of equal executions differ: the
+  /// longest layer in a profiled model, and the shortest model that is not profiled, because it is
+  /// soon prepared.
+  [[nodiscard]] std::vector<analysis::ChangedMetric> list_controls(
+      const std::vector<ProfiledModel>& profiled) const {
+    const auto is_profiled = [&](const std::string& subject) {
+      return std::any_of(profiled.begin(), profiled.end(), [&](const ProfiledModel& each) {
+        return each.subject == subject;
+      });
+    };
+    std::vector<analysis::ChangedMetric> controls;
+    const auto add = [&](const std::vector<analysis::QualifiedMetric>& metrics,
+                         auto&& is_wanted,
+                         auto&& is_better) {
+      const analysis::QualifiedMetric* best = nullptr;
+      for (const analysis::QualifiedMetric& metric : metrics) {
+        if (metric.test.verdict == analysis::ComparisonVerdict::kEquivalent && is_wanted(metric) &&
+            (best == nullptr || is_better(metric.test.baseline, best->test.baseline))) {
+          best = &metric;
+        }
+      }
+      if (best != nullptr) {
+        controls.push_back(describe(*best));
+        controls.back().control = true;
+      }
+    };
+    add(
+        q_.models, [&](const auto& model) { return !is_profiled(model.subject); }, std::less<>());
+    add(
+        q_.layers,
+        [&](const auto& layer) {
+          return std::any_of(layer.models.begin(), layer.models.end(), is_profiled);
+        },
+        std::greater<>());
+    return controls;
   }
 
   /// Chooses the models that changed, each in the mode that changed most. A layer that is in none

@@ -26,13 +26,16 @@ std::string signed_time(Seconds time) {
   return fmt::format("{}{}", time < Seconds(0.0) ? "−" : "+", time_text(std::chrono::abs(time)));
 }
 
+std::string signed_percent(double ratio) {
+  return fmt::format("{}{:.1f} %", ratio < 0.0 ? "−" : "+", std::abs(100.0 * ratio));
+}
+
 /// Returns a change relative to the baseline's time of the model or layer.
 std::string relative_text(const FunctionFinding& finding, Seconds change) {
   if (finding.baseline <= Seconds(0.0)) {
     return signed_time(change);
   }
-  const double percent = 100.0 * (change / finding.baseline);
-  return fmt::format("{}{:.1f} %", percent < 0.0 ? "−" : "+", std::abs(percent));
+  return signed_percent(change / finding.baseline);
 }
 
 std::string name_of(const FunctionFinding& finding, const PlaceTexts& places) {
@@ -43,10 +46,21 @@ std::string name_of(const FunctionFinding& finding, const PlaceTexts& places) {
   return place == places.end() ? finding.layer : place->second;
 }
 
+/// Returns "is equivalent (−0.2 to +0.4 %)", of a control.
+std::string equivalent_text(const FunctionFinding& finding) {
+  return finding.low && finding.high ? fmt::format("is equivalent ({} to {})",
+                                                   signed_percent(*finding.low - 1.0),
+                                                   signed_percent(*finding.high - 1.0))
+                                     : "is equivalent";
+}
+
 /// Returns "regressed by 12 % (9 to 15 %)", as the metric was measured.
 std::string measured_text(const FunctionFinding& finding) {
   if (!finding.ratio) {
     return "changed";
+  }
+  if (finding.control) {
+    return equivalent_text(finding);
   }
   const bool slower = *finding.ratio >= 1.0;
   const auto percent = [&](double ratio) { return 100.0 * (slower ? ratio - 1.0 : 1.0 - ratio); };
@@ -74,8 +88,10 @@ std::string short_name(const std::string& name) {
 }  // namespace
 
 std::string function_text(const FunctionFinding& finding, const PlaceTexts& places) {
-  const std::string subject =
-      fmt::format("{} {}", name_of(finding, places), measured_text(finding));
+  const std::string subject = fmt::format("{}{} {}",
+                                          finding.control ? "control: " : "",
+                                          name_of(finding, places),
+                                          measured_text(finding));
   if (!finding.problem.empty()) {
     return fmt::format("{}; no functions are named: {}", subject, finding.problem);
   }
@@ -98,7 +114,11 @@ std::string function_text(const FunctionFinding& finding, const PlaceTexts& plac
                                 finding.parts.size() - parts.size()));
   }
   parts.push_back(relative_text(finding, finding.unexplained()) + " unexplained");
-  return fmt::format("{}: {}", subject, fmt::join(parts, "; "));
+  return fmt::format("{}: {} ({} and {} samples)",
+                     subject,
+                     fmt::join(parts, "; "),
+                     finding.baseline_samples,
+                     finding.candidate_samples);
 }
 
 void add_functions(std::span<const FunctionFinding> findings,
@@ -130,8 +150,8 @@ void add_functions(std::span<const FunctionFinding> findings,
                  rows);
     }
     page.paragraph(fmt::format(
-        "{} → {} in an execution in the mode {}, by {} and {} samples of {}. Each side was one "
-        "process, and no time of a row comes from it.",
+        "{} → {} in an execution in the mode {}, by {} and {} samples of {}. No time of a row "
+        "comes from these executions.",
         time_text(finding.baseline),
         time_text(finding.candidate),
         finding.mode,

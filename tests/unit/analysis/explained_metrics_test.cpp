@@ -58,5 +58,29 @@ TEST(ExplainedMetrics, a_side_without_a_profile_is_told_if_the_other_has_one) {
   EXPECT_THAT(explain_metrics(metrics, {}, {}, {}), IsEmpty());
 }
 
+TEST(ExplainedMetrics, controls_come_last_and_a_changed_model_is_none) {
+  std::vector<ChangedMetric> metrics{
+      {"layers/v1:conv", "", "", "v1:conv", 1.0, 0.99, 1.01, 1.0, true},
+      {"plain", "lenet|1|f32", "plain", "", 1.0, 0.99, 1.01, 0.0, true},
+      {"fusion", "lenet|1|f32", "fusion", "", 1.2, 1.1, 1.3, 0.5}};
+  const auto explain = [&] {
+    return explain_metrics(metrics,
+                           std::vector{stored(layered_profile(50, 0))},
+                           std::vector{stored(layered_profile(50, 11))},
+                           {});
+  };
+  std::vector<FunctionFinding> findings = explain();
+  ASSERT_THAT(findings, SizeIs(2));
+  EXPECT_EQ(findings[0].series, "fusion");
+  EXPECT_FALSE(findings[0].control);
+  EXPECT_EQ(findings[1].layer, "v1:conv");
+  EXPECT_TRUE(findings[1].control);
+  metrics.pop_back();
+  findings = explain();
+  ASSERT_THAT(findings, SizeIs(2));
+  EXPECT_TRUE(findings[0].control);
+  EXPECT_EQ(findings[0].model, "lenet|1|f32");
+}
+
 }  // namespace
 }  // namespace plumb::analysis

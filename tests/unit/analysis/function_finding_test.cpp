@@ -21,10 +21,12 @@ TEST(FunctionFindingTest, json_holds_all_of_them) {
   explain_change(layered_profile(50, 0), layered_profile(50, 11), is_conv, explained);
   FunctionFinding open;
   open.problem = "too few samples";
+  open.control = true;
   const nlohmann::ordered_json list = function_findings_json(std::vector{explained, open});
   EXPECT_EQ(list[1]["baseline_seconds"], nullptr) << "unknown is no zero";
   const std::vector<FunctionFinding> back = function_findings_from_json(nlohmann::json(list));
   EXPECT_EQ(function_findings_json(back), list);
+  EXPECT_TRUE(back[1].control);
 }
 
 }  // namespace

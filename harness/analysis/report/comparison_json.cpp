@@ -190,6 +190,7 @@ Json comparison_document(const RunComparisonReport& report) {
     document["attributions"] = attributions_json(comparison.attributions);
     document["findings"] = findings_json(comparison.findings);
     document["functions"] = function_findings_json(report.functions);
+    document["profile_with"] = report.profile_with.empty() ? Json() : Json(report.profile_with);
     document["process_deviation"] = {{"relative", comparison.deviation.relative},
                                      {"pairs", comparison.deviation.pairs},
                                      {"assumed", comparison.deviation.pairs < kMinDeviationPairs}};

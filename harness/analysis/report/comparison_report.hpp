@@ -62,7 +62,9 @@ struct RunComparisonReport {
   std::map<std::string, std::string> places;  ///< of a layer key: "conv1 of lenet, and 2 more"
   std::vector<MetricSamples> samples;
   std::vector<FunctionFinding> functions = {};  ///< that explain changes, from profiles
-  std::vector<results::RunId> calibrations;     ///< that floors come from
+  std::string profile_with = {};  ///< command by which functions would be named; empty: they are,
+                                  ///< or nothing changed
+  std::vector<results::RunId> calibrations;  ///< that floors come from
   std::optional<ComparisonSource> source;
   std::optional<ComparedBoots> boots;
   results::CommitLink commits = {};  ///< addresses of what the labels name

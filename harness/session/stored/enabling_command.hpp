@@ -25,4 +25,9 @@ namespace plumb::session {
 [[nodiscard]] std::string repeating_command(const results::RunHeader& run,
                                             const std::string& series);
 
+/// Returns the command that profiles what two runs measured: both stacks in pairs, or the candidate
+/// once more where the stacks have one name. Empty: the candidate is no run of `plumb run`.
+[[nodiscard]] std::string profiling_command(const results::RunHeader& baseline,
+                                            const results::RunHeader& candidate);
+
 }  // namespace plumb::session

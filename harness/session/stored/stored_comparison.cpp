@@ -19,6 +19,7 @@
 #include "harness/analysis/report/layer_places.hpp"
 #include "harness/base/error.hpp"
 #include "harness/results/series/series_name.hpp"
+#include "harness/session/stored/enabling_command.hpp"
 #include "harness/session/stored/run_analysis.hpp"
 #include "harness/session/stored/run_record.hpp"
 #include "harness/session/stored/stored_confirmation.hpp"
@@ -151,22 +152,29 @@ std::vector<analysis::ChangedMetric> list_changes(const analysis::RunComparison&
   return changed;
 }
 
-/// Explains what changed by the profiles that both runs keep.
-std::vector<analysis::FunctionFinding> explain_changes(const store::Store& store,
-                                                       const analysis::RunComparisonReport& report,
-                                                       const analysis::RunReport& candidate) {
+/// Explains what changed by the profiles that both runs keep. Where they name no function, says
+/// what would.
+void explain_changes(const store::Store& store,
+                     const analysis::RunReport& candidate,
+                     analysis::RunComparisonReport& report) {
   const std::vector<analysis::ChangedMetric> changed = list_changes(report.comparison);
   if (changed.empty()) {
-    return {};
+    return;
   }
   std::map<std::string, const model::Graph*> graphs;
   for (const analysis::ModelReport& model : candidate.models) {
     graphs[analysis::subject_of(model.bounds.instance)] = &model.graph;
   }
-  return analysis::explain_metrics(changed,
-                                   store.profiles(report.baseline.header.id),
-                                   store.profiles(report.candidate.header.id),
-                                   graphs);
+  report.functions = analysis::explain_metrics(changed,
+                                               store.profiles(report.baseline.header.id),
+                                               store.profiles(report.candidate.header.id),
+                                               graphs);
+  const bool explained = std::any_of(report.functions.begin(),
+                                     report.functions.end(),
+                                     [](const auto& finding) { return finding.problem.empty(); });
+  if (!explained) {
+    report.profile_with = profiling_command(report.baseline.header, report.candidate.header);
+  }
 }
 
 /// Reads both runs' results. If they are of one machine, a host that was slow all through one run
@@ -300,7 +308,7 @@ analysis::RunComparisonReport compare(const Archive& archive,
         report.comparison);
   }
   exclude_cases(store, report);
-  report.functions = explain_changes(store, report, right);
+  explain_changes(store, right, report);
   report.places = places_in(left, right);
   report.samples = samples_of_changes(
       report, {left_results, left_run.executions}, {right_results, right_run.executions});

@@ -165,6 +165,10 @@ void write_comparison_markdown(const analysis::RunComparisonReport& report, std:
                         i == 0 ? "\nInside what changed:\n\n" : "",
                         markdown_cell(function_text(report.functions[i], report.places)));
   }
+  if (!report.profile_with.empty()) {
+    text += fmt::format("\nTo name the functions inside what changed: {}\n",
+                        markdown_code(report.profile_with));
+  }
   MetricList models;
   for (const analysis::MetricComparison& metric : comparison.metrics) {
     if (!is_changed(metric) && !analysis::is_detail(metric)) {

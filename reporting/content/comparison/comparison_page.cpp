@@ -294,6 +294,9 @@ void write_comparison_page(const analysis::RunComparisonReport& report,
     page.heading("Inside what changed");
     add_functions(report.functions, report.places, page);
   }
+  if (!report.profile_with.empty()) {
+    page.paragraph("To name the functions inside what changed: " + report.profile_with);
+  }
   add_models(report, page);
   add_layers(report, page);
   add_not_compared(report, page);

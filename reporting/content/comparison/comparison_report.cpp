@@ -78,6 +78,10 @@ void write_text(const analysis::RunComparisonReport& report, std::ostream& out) 
   write_exclusions(report, out);
   write_findings(comparison.findings, report.places, out);
   write_functions(report.functions, report.places, out);
+  if (!report.profile_with.empty()) {
+    out << fmt::format("\nto name the functions inside what changed: {}\n",
+                       sanitize_utf8(report.profile_with));
+  }
 }
 
 void write_json_document(const analysis::RunComparisonReport& report, std::ostream& out) {

@@ -203,7 +203,7 @@ void add_profile(CLI::App& app, CommandContext& context) {
       ->add_option("--clock",
                    options->source.clock,
                    "what interrupts the threads; default: the first of these that the machine has")
-      ->check(CLI::IsMember({"cycles", "cpu-clock", "timer"}));
+      ->check(CLI::IsMember({"cycles", "thread", "cpu-clock", "timer"}));
   command
       ->add_option("--timeout", options->source.timeout, "how long it may take beside the budget")
       ->capture_default_str();

@@ -10,6 +10,7 @@ namespace {
 
 constexpr std::array kClocks{std::pair{SamplingClock::kCycles, std::string_view("cycles")},
                              std::pair{SamplingClock::kCpuClock, std::string_view("cpu-clock")},
+                             std::pair{SamplingClock::kThread, std::string_view("thread")},
                              std::pair{SamplingClock::kTimer, std::string_view("timer")}};
 
 }  // namespace

@@ -17,10 +17,11 @@ namespace plumb::results {
 enum class SamplingClock {
   kCycles,    ///< the processor's counter of cycles
   kCpuClock,  ///< the kernel's clock of the time that the thread runs
+  kThread,    ///< a thread on another processor; a thread that waits is left out
   kTimer,     ///< a timer of elapsed time; a sample without running in between is left out
 };
 
-/// Returns the name of a clock: "cycles", "cpu-clock" or "timer".
+/// Returns the name of a clock: "cycles", "cpu-clock", "thread" or "timer".
 [[nodiscard]] std::string_view to_text(SamplingClock clock);
 /// Returns the clock of a name. Absent: there is no such clock.
 [[nodiscard]] std::optional<SamplingClock> sampling_clock_from(std::string_view text);

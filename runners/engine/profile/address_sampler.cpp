@@ -11,7 +11,7 @@
 
 #include "harness/base/error.hpp"
 #include "runners/engine/profile/kernel_samples.hpp"
-#include "runners/engine/profile/timer_samples.hpp"
+#include "runners/engine/profile/signalled_samples.hpp"
 
 namespace plumb::engine {
 namespace {
@@ -39,8 +39,8 @@ AddressSampler::AddressSampler(const SamplerOptions& options, worker::StepMark& 
   PLUMB_CHECK(options.rate > 0.0);
   for (const results::SamplingClock clock : options.clocks) {
     try {
-      source_ = clock == results::SamplingClock::kTimer
-                    ? open_timer_samples(threads_, options, step)
+      source_ = clock == results::SamplingClock::kTimer || clock == results::SamplingClock::kThread
+                    ? open_signalled_samples(clock, threads_, options, step)
                     : open_kernel_samples(clock, threads_, options, step);
       clock_ = clock;
       return;

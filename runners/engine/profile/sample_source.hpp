@@ -16,10 +16,11 @@ struct SamplerOptions {
   double rate = 1000.0;  ///< samples a second of each thread
   /// Clocks to try, best first.
   std::vector<results::SamplingClock> clocks{results::SamplingClock::kCycles,
+                                             results::SamplingClock::kThread,
                                              results::SamplingClock::kCpuClock,
                                              results::SamplingClock::kTimer};
   std::uint64_t seed = 1;  ///< of the periods, which are drawn within ±25 %
-  std::size_t depth = 0;   ///< of the chains of calls; zero: none. A timer has none
+  std::size_t depth = 0;   ///< of the chains of calls; zero: none. Signals have none
 };
 
 /// Source of samples of some threads.

@@ -10,6 +10,7 @@
 #include <csignal>
 #include <cstddef>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <ostream>
 #include <string>
@@ -93,12 +94,24 @@ class WaitingThread {
 /// Test with a clock, skipped where the machine has none.
 class AddressSamplerClock : public testing::TestWithParam<SamplingClock> {
  protected:
-  void SetUp() override {
+  void SetUp() override { open(with(GetParam())); }
+
+  void open(const SamplerOptions& options) {
     try {
-      sampler.emplace(with(GetParam()), step);
+      sampler.emplace(options, step);
     } catch (const Error& error) {
       GTEST_SKIP() << error.what();
     }
+  }
+
+  /// Opens a sampler of two threads, or skips the test and ends the other one.
+  bool opens_beside(WaitingThread& other, const SamplerOptions& options) {
+    open(options);
+    if (IsSkipped()) {
+      other.release();
+      other.join();
+    }
+    return !IsSkipped();
   }
 
   worker::StepMark step;
@@ -148,7 +161,9 @@ TEST_P(AddressSamplerClock, takes_no_samples_before_the_start_and_after_the_stop
 TEST_P(AddressSamplerClock, a_thread_that_waits_has_hardly_a_sample) {
   sampler.reset();
   WaitingThread waiting([] {});
-  sampler.emplace(with(GetParam()), step);
+  if (!opens_beside(waiting, with(GetParam()))) {
+    return;
+  }
   EXPECT_EQ(sampler->threads(), 2U);
   sampler->start();
   spin(Seconds(0.1));
@@ -167,7 +182,9 @@ TEST_P(AddressSamplerClock, a_thread_that_waits_has_hardly_a_sample) {
 TEST_P(AddressSamplerClock, other_threads_are_sampled_while_they_run) {
   sampler.reset();
   WaitingThread running([] { spin(Seconds(0.1)); });
-  sampler.emplace(with(GetParam()), step);
+  if (!opens_beside(running, with(GetParam()))) {
+    return;
+  }
   sampler->start();
   running.release();
   running.join();
@@ -246,7 +263,9 @@ TEST_P(AddressSamplerClock, leaves_what_code_keeps_below_the_stack_of_each_threa
   WaitingThread other([&] { kept_by_other = compute_below_the_stack(kLinks); });
   SamplerOptions options = with(GetParam());
   options.rate = 10'000.0;
-  sampler.emplace(options, step);
+  if (!opens_beside(other, options)) {
+    return;
+  }
   sampler->start();
   other.release();
   const bool kept = compute_below_the_stack(kLinks);
@@ -274,6 +293,7 @@ std::string test_name(const testing::TestParamInfo<SamplingClock>& clock) {
 INSTANTIATE_TEST_SUITE_P(Clocks,
                          AddressSamplerClock,
                          testing::Values(SamplingClock::kCycles,
+                                         SamplingClock::kThread,
                                          SamplingClock::kCpuClock,
                                          SamplingClock::kTimer),
                          test_name);
@@ -317,6 +337,28 @@ TEST(AddressSampler, chains_of_calls_are_bounded_and_each_is_kept_once) {
   std::vector<results::CallChain> sorted = profile.chains;
   std::sort(sorted.begin(), sorted.end());
   EXPECT_EQ(std::adjacent_find(sorted.begin(), sorted.end()), sorted.end());
+}
+
+TEST(ThreadSampler, is_chosen_if_a_processor_is_left_beside_the_threads_and_has_no_calls) {
+  worker::StepMark step;
+  SamplerOptions options = with(SamplingClock::kThread);
+  options.depth = 8;
+  EXPECT_THROW(AddressSampler(options, step), Error);
+  std::vector<std::unique_ptr<WaitingThread>> others;
+  for (unsigned i = 0; i < std::thread::hardware_concurrency(); ++i) {
+    others.push_back(std::make_unique<WaitingThread>([] {}));
+  }
+  {
+    options = {};
+    options.clocks = {SamplingClock::kThread, SamplingClock::kTimer};
+    const AddressSampler sampler(options, step);
+    EXPECT_EQ(sampler.clock(), SamplingClock::kTimer);
+    EXPECT_THAT(sampler.refused(), HasSubstr("no processor is left beside"));
+  }
+  for (const std::unique_ptr<WaitingThread>& other : others) {
+    other->release();
+    other->join();
+  }
 }
 
 #ifndef __SANITIZE_THREAD__

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <sys/types.h>
+
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "harness/base/units.hpp"
+#include "runners/engine/random_stream.hpp"
+
+namespace plumb::engine {
+
+/// Returns for how many nanoseconds a thread of this process ran so far. Async-signal-safe.
+[[nodiscard]] std::int64_t read_running_time(pid_t thread) noexcept;
+/// Returns the nanoseconds of the monotonic clock. Async-signal-safe.
+[[nodiscard]] std::int64_t read_monotonic_time() noexcept;
+
+/// Counts the processors that this process may use, whatever its threads are bound to.
+[[nodiscard]] std::size_t count_processors();
+
+/// What a thread ran and what time passed, from one look to the next.
+class RunningShare {
+ public:
+  explicit RunningShare(pid_t thread) : thread_(thread) {}
+
+  void begin() noexcept;
+  /// Returns whether the thread ran for at least half of the time since the last look.
+  /// Async-signal-safe.
+  [[nodiscard]] bool look() noexcept;
+
+ private:
+  pid_t thread_;
+  std::int64_t ran_ = 0;     ///< nanoseconds at the last look
+  std::int64_t passed_ = 0;  ///< likewise
+};
+
+/// Thread on a processor of its own that sends signals to others of this process.
+///
+/// Each target gets its signals after random times, within ±25 % of a period, and none while it
+/// waits. An interruption by another processor takes less of the target's time than a timer of its
+/// own, above all on virtual machines.
+class SignalSender {
+ public:
+  /// Receiver of signals, and the pointer that comes with each.
+  struct Target {
+    pid_t thread = 0;
+    void* value = nullptr;
+  };
+
+  /// Throws Error{kEnvironment} unless the process may use a second processor.
+  SignalSender(const std::vector<Target>& targets, int signal, Seconds period, std::uint64_t seed);
+  ~SignalSender();
+  SignalSender(const SignalSender&) = delete;
+  SignalSender& operator=(const SignalSender&) = delete;
+  SignalSender(SignalSender&&) = delete;
+  SignalSender& operator=(SignalSender&&) = delete;
+
+  /// Begins on another processor than the calling thread's. The first times are such that every
+  /// part of what follows is as likely.
+  void start();
+  /// Returns once no further signal will be sent.
+  void stop();
+
+ private:
+  struct Due {
+    Target target;
+    RunningShare share;
+    RandomStream periods;
+    std::uint64_t drawn = 0;
+    std::int64_t time = 0;  ///< of the next signal, by read_monotonic_time()
+  };
+
+  void run();
+  void send(const Due& due) const noexcept;
+  [[nodiscard]] static double draw(Due& due);
+
+  int signal_;
+  double period_;  ///< nanoseconds
+  std::vector<Due> due_;
+  std::mutex mutex_;  ///< of what follows, and of `due_`
+  std::condition_variable changed_;
+  bool running_ = false;
+  bool ended_ = false;
+  std::thread thread_;
+};
+
+}  // namespace plumb::engine

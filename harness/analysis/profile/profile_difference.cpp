@@ -12,13 +12,25 @@
 
 #include "harness/analysis/profile/profile_summary.hpp"
 #include "harness/base/error.hpp"
+#include "harness/results/profile/code_names.hpp"
 
 namespace plumb::analysis {
 namespace {
 
+/// Removes the number that some versions of a library add to each kernel: "jit_kernel.19".
+void remove_number(std::string& name) {
+  const std::size_t end = name.find_last_not_of("0123456789");
+  if (end != std::string::npos && end > 0 && end + 1 < name.size() && name[end] == '.') {
+    name.resize(end);
+  }
+}
+
 /// Returns a function with the name of its library without a version.
 results::ProfiledFunction comparable(results::ProfiledFunction function) {
   function.build_id.clear();
+  if (function.image == results::kGeneratedImage) {
+    remove_number(function.name);
+  }
   const std::size_t ending = function.image.find(".so");
   if (ending != std::string::npos) {
     function.image.resize(ending + 3);

@@ -49,6 +49,21 @@ TEST(ProfileDifference, names_the_function_that_the_baseline_did_not_execute) {
   EXPECT_GT(difference.interval->low, 0.001);
 }
 
+TEST(ProfileDifference, kernels_are_equal_up_to_the_number_that_a_library_adds) {
+  const results::NamedProfile baseline =
+      scattered_blocks(0.05, {{"jit_kernel", 40}, {"v1.2", 10}, {".7", 10}}).build();
+  const results::NamedProfile candidate =
+      scattered_blocks(0.05,
+                       {{"jit_kernel.19", 20}, {"jit_kernel.3", 20}, {"v1.2", 10}, {".7", 10}})
+          .build();
+  const ProfileDifference difference = compute_profile_difference(baseline, candidate);
+  ASSERT_EQ(difference.functions.size(), 3U);
+  for (const FunctionChange& change : difference.functions) {
+    EXPECT_TRUE(change.in_baseline && change.in_candidate) << change.function.name;
+    EXPECT_FALSE(change.is_certain()) << change.function.name;
+  }
+}
+
 TEST(ProfileDifference, of_a_profile_with_itself_is_nothing) {
   const results::NamedProfile profile =
       scattered_blocks(0.05, {{"kernel", 40}, {"other", 10}}).build();

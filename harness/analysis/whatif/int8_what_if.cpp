@@ -7,8 +7,8 @@
 #include "harness/analysis/whatif/f32_price.hpp"
 #include "harness/analysis/whatif/what_if_rows.hpp"
 #include "harness/model/key/quantized_product.hpp"
-#include "harness/rewrite/gradient/training_step.hpp"
 #include "harness/rewrite/quantized_graph.hpp"
+#include "harness/rewrite/types/typed_graph.hpp"
 
 namespace plumb::analysis {
 
@@ -17,7 +17,7 @@ WhatIfResult int8_what_if(const WhatIfInput& input) {
   result.mode =
       "convolutions and products with constant weights in 8-bit integers, fused, fastest variants, "
       "hot; against the layers as written in f32";
-  if (rewrite::is_step(input.graph)) {
+  if (!rewrite::has_form(input.graph, rewrite::kInt8)) {
     result.applies = false;
     result.why_not = "a step of training is not executed in 8-bit integers";
     return result;

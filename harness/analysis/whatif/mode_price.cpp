@@ -4,14 +4,15 @@
 #include <vector>
 
 #include "harness/analysis/bounds/model_partition.hpp"
+#include "harness/rewrite/types/typed_graph.hpp"
 
 namespace plumb::analysis {
 
 std::optional<MeasuredTime> price_mode(const WhatIfInput& input,
                                        const results::ExecutionMode& mode) {
   const bool own_type = mode.other_type().empty();
-  if (mode.channels_last || mode.checkpointing || mode.captured || mode.eager ||
-      mode.has_branches() ||
+  if (!rewrite::has_form(input.graph, mode.other_type()) || mode.channels_last ||
+      mode.checkpointing || mode.captured || mode.eager || mode.has_branches() ||
       (!own_type && input.instance.dtype != to_text(model::DataType::kF32))) {
     return std::nullopt;
   }

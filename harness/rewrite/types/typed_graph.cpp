@@ -13,6 +13,10 @@
 
 namespace plumb::rewrite {
 
+bool has_form(const model::Graph& graph, std::string_view type) {
+  return (type != kInt8 && type != to_text(model::DataType::kF64)) || !is_step(graph);
+}
+
 namespace {
 
 model::Graph typed_step(const model::Graph& step, std::string_view type) {

@@ -10,10 +10,14 @@ namespace plumb::rewrite {
 /// Name of the type of a model's instance that with_tf32() made.
 inline constexpr std::string_view kTf32 = "tf32";
 
+/// Returns whether a graph has a form in a type of a suite: a step of training has none in f64 and
+/// int8.
+[[nodiscard]] bool has_form(const model::Graph& graph, std::string_view type);
+
 /// Returns a model's graph in a type of a suite: "f32" as it is, another floating type by
 /// with_precision(), "tf32" by with_tf32(), "int8" by int8_graph(). A step of training becomes
-/// bf16 and f16 by mixed_precision_step(). Throws Error{kUser} for any other text, and for a step
-/// in another type.
+/// bf16 and f16 by mixed_precision_step(). Throws Error{kUser} for any other text, and where there
+/// is no such form.
 [[nodiscard]] model::Graph typed_graph(const model::Graph& graph, std::string_view type);
 
 }  // namespace plumb::rewrite

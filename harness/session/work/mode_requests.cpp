@@ -140,9 +140,9 @@ std::vector<worker::ModeRequest> mode_requests(const PlannedModel& model,
     if (!mode.other_type().empty() && model.instance.dtype != to_text(model::DataType::kF32)) {
       continue;  // it is in another type already
     }
-    if (mode.int8 && !model.instance.training.empty()) {
+    if (!rewrite::has_form(model.graph, mode.other_type())) {
       if (asked) {
-        requests.push_back({mode, {}, {}});  // the worker says why nothing is trained in 8 bits
+        requests.push_back({mode, {}, {}});  // the worker says why there is none
       }
       continue;
     }

@@ -178,7 +178,12 @@ TEST(MixedPrecision, is_what_a_type_of_a_suite_makes_of_a_step) {
   EXPECT_THAT(types_of(typed_graph(step, "bf16"), "sgd"), testing::Each("f32→f32"));
   EXPECT_THAT(typed_graph(step, "f32").layers, SizeIs(step.layers.size()));
   EXPECT_THAT(typed_graph(step, "tf32").layers, SizeIs(step.layers.size()));
+  for (const std::string_view type : {"", "f32", "bf16", "f16", "tf32"}) {
+    EXPECT_TRUE(has_form(step, type)) << type;
+  }
   for (const std::string_view type : {"int8", "f64"}) {
+    EXPECT_FALSE(has_form(step, type));
+    EXPECT_TRUE(has_form(model::read_graph(zoo::find("lenet")->build(1)), type));
     try {
       static_cast<void>(typed_graph(step, type));
       FAIL() << "was accepted";

@@ -133,9 +133,10 @@ training = ["none", "adamw"]
   EXPECT_FALSE(models[1].contains("training"));  // as in suites of earlier versions
 }
 
-TEST(ResolvedSuite, trains_in_f32_and_under_no_load) {
+TEST(ResolvedSuite, trains_in_floats_and_under_no_load) {
   const std::string model = "[[model]]\nname = \"a\"\n";
-  EXPECT_THAT(error_of(model + "training = \"sgd\"\ndtype = \"bf16\"\n"), HasSubstr("in f32"));
+  EXPECT_THAT(error_of(model + "training = \"sgd\"\ndtype = \"int8\"\n"),
+              HasSubstr("in f32, tf32, bf16 or f16"));
   EXPECT_THAT(error_of(model + "training = \"sgd\"\nscenario = \"offline\"\n"),
               HasSubstr("a scenario loads a model for inference"));
   EXPECT_THAT(error_of(model + "training = \"lion\"\n"), HasSubstr("adamw"));

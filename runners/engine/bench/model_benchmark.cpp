@@ -180,11 +180,14 @@ void ModelBenchmark::compare(const RequestedModel& model, Mode& mode) {
     return request_.executed_type(results::execution_mode_from(each.execution.mode));
   };
   const double most = tolerated_difference(mode.ready.outputs, type_of(mode));
+  const bool across = type_of(mode) != type_of(modes_.front());
   const Deviation compared =
-      type_of(mode) == type_of(modes_.front())
-          ? model.deviation(mode.ready.outputs, expected_, mode.ready.rounding, most)
-          : model.deviation_across_types(mode.ready.outputs, expected_, most);
-  mode.execution.row.maximum_error = compared.error;
+      across ? model.deviation_across_types(mode.ready.outputs, expected_, most)
+             : model.deviation(mode.ready.outputs, expected_, mode.ready.rounding, most);
+  std::optional<double>& error = mode.execution.row.maximum_error;
+  if (!error || !across || model.step() == nullptr) {  // of a step, the reference tells more
+    error = compared.error;
+  }
   if (compared.is_beyond()) {
     mode.execution.row.outcome = {
         results::Outcome::Kind::kWrongResult,

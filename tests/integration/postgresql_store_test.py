@@ -401,7 +401,7 @@ class Outages(ShortRuns):
         self.check()
 
     def test_a_run_goes_on_while_its_server_is_away_and_sends_what_waited(self):
-        self.stack("fake", f"[[rule]]\ndelay_seconds = {OUTAGE / 20}\n")
+        self.stack("fake", f"[[rule]]\ndelay_seconds = {OUTAGE / 60}\n")
         process = self.start()
         self.stop_after(2, "fast")
         time.sleep(OUTAGE)

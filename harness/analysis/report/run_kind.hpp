@@ -40,7 +40,7 @@ namespace plumb::analysis {
   return kind == "run" || kind == "import";
 }
 
-/// Says why a run is no point of a history, of one that is none.
+/// Returns why a run is no point of a history, of one that is none.
 [[nodiscard]] inline std::string why_no_history(const results::RunHeader& header) {
   const std::string_view kind = run_kind(header);
   return kind == "sampled" ? "was sampled while it was timed (--profile always), which costs time"

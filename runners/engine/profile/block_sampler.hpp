@@ -56,7 +56,7 @@ class BlockSampler {
   /// Completes the profile of a program, whose code is still there. Returns false if it has no
   /// block.
   [[nodiscard]] bool complete(const ReadyModel& ready, results::SampledProfile& profile) const;
-  /// Says how blocks are sampled: "1000 Hz by cpu-clock".
+  /// Returns how blocks are sampled: "1000 Hz by cpu-clock".
   [[nodiscard]] std::string text() const;
 
  private:

@@ -3,6 +3,7 @@
 
 #include "harness/base/error.hpp"
 #include "harness/model/key/floating_product.hpp"
+#include "harness/rewrite/rekeyed_layer.hpp"
 #include "harness/rewrite/rewrite.hpp"
 
 namespace plumb::rewrite {
@@ -11,19 +12,6 @@ namespace {
 void retype(model::TensorType& type, model::DataType to) {
   if (type.dtype == model::DataType::kF32) {
     type.dtype = to;
-  }
-}
-
-/// Makes the key and the cost of a layer whose spec has changed.
-void rekey(model::Layer& layer) {
-  try {
-    layer.key = model::to_key(layer.spec);
-    layer.cost = model::compute_cost(layer.spec);
-  } catch (const Error& error) {
-    layer.role = model::Layer::Role::kUnsupported;
-    layer.reason = error.what();
-    layer.key = {};
-    layer.cost = {};
   }
 }
 
@@ -45,6 +33,18 @@ bool computes_f32(const model::LayerSpec& spec) {
 }
 
 }  // namespace
+
+void rekey(model::Layer& layer) {
+  try {
+    layer.key = model::to_key(layer.spec);
+    layer.cost = model::compute_cost(layer.spec);
+  } catch (const Error& error) {
+    layer.role = model::Layer::Role::kUnsupported;
+    layer.reason = error.what();
+    layer.key = {};
+    layer.cost = {};
+  }
+}
 
 model::Graph with_precision(const model::Graph& graph, model::DataType type) {
   PLUMB_CHECK(model::is_floating(type));

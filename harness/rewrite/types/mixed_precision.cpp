@@ -12,6 +12,7 @@
 #include "harness/model/key/update_layer.hpp"
 #include "harness/rewrite/gradient/layer_writer.hpp"
 #include "harness/rewrite/gradient/training_step.hpp"
+#include "harness/rewrite/rekeyed_layer.hpp"
 
 namespace plumb::rewrite {
 namespace {
@@ -207,18 +208,6 @@ class MixedStep {
   static bool is_gradient(const Layer& layer, std::size_t index) {
     return model::is_update(layer.spec) &&
            index % (model::UpdateShape(layer.spec).states() + 2) == 1;
-  }
-
-  static void rekey(Layer& layer) {
-    try {
-      layer.key = model::to_key(layer.spec);
-      layer.cost = model::compute_cost(layer.spec);
-    } catch (const Error& error) {
-      layer.role = Layer::Role::kUnsupported;
-      layer.reason = error.what();
-      layer.key = {};
-      layer.cost = {};
-    }
   }
 
   /// Returns a value in the type that its reader has.

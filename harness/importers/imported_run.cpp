@@ -12,7 +12,7 @@
 #include "harness/base/digest.hpp"
 #include "harness/base/error.hpp"
 #include "harness/base/json_text.hpp"
-#include "harness/results/external_name.hpp"
+#include "harness/results/labels/external_name.hpp"
 #include "harness/stats/student_t.hpp"
 
 namespace plumb::importers {

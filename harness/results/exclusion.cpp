@@ -2,12 +2,10 @@
 #include "harness/results/exclusion.hpp"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <regex>
 
-#include "harness/base/json_text.hpp"
 #include "harness/base/name_pattern.hpp"
-#include "harness/results/json_object.hpp"
+#include "harness/results/json_fields.hpp"
 
 namespace plumb::results {
 namespace {
@@ -32,26 +30,30 @@ const Exclusion* find_exclusion(const std::vector<Exclusion>& exclusions,
   return found == exclusions.end() ? nullptr : &*found;
 }
 
+template <typename Fields>
+void describe(Fields& fields, Described<Fields, Exclusion>& value) {
+  fields("case", value.match);
+  fields("reason", value.reason);
+  fields.since("who", value.who);
+  fields("expires", value.until);
+}
+
+/// List of exclusions as a record holds it.
+struct ExclusionList {
+  std::vector<Exclusion> exclusions;
+};
+
+template <typename Fields>
+void describe(Fields& fields, Described<Fields, ExclusionList>& value) {
+  fields("exclusions", value.exclusions, {.elements = kMaxExclusions});
+}
+
 std::string to_json(const std::vector<Exclusion>& exclusions) {
-  nlohmann::json document{{"exclusions", nlohmann::json::array()}};
-  for (const Exclusion& each : exclusions) {
-    document["exclusions"].push_back({{"case", each.match},
-                                      {"reason", each.reason},
-                                      {"who", each.who},
-                                      {"expires", each.until}});
-  }
-  return json_text(document);
+  return described_text(ExclusionList{exclusions});
 }
 
 std::vector<Exclusion> exclusions_from_json(const std::string& payload) {
-  const nlohmann::json document = parse_json(payload);
-  std::vector<Exclusion> exclusions;
-  for (const nlohmann::json& entry : JsonObject(document).array("exclusions", kMaxExclusions)) {
-    const JsonObject each(entry);
-    exclusions.push_back(
-        {each.text("case"), each.text("reason"), each.text_or_empty("who"), each.text("expires")});
-  }
-  return exclusions;
+  return value_from_text<ExclusionList>(payload).exclusions;
 }
 
 }  // namespace plumb::results

@@ -8,7 +8,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <type_traits>
 #include <vector>
 
 #include "harness/base/timestamp.hpp"
@@ -21,19 +20,6 @@ namespace plumb::results {
 /// 32 levels, has more than ten million values or is longer than 64 MiB. For .cpp files only: the
 /// header of the JSON library is heavy.
 [[nodiscard]] nlohmann::json parse_json(std::string_view text);
-
-/// Writes a value, of a time its seconds, or null if it is absent.
-template <typename Value>
-[[nodiscard]] nlohmann::json or_null(const std::optional<Value>& value) {
-  if (!value) {
-    return nullptr;
-  }
-  if constexpr (std::is_arithmetic_v<Value>) {
-    return *value;
-  } else {
-    return Seconds(*value).count();
-  }
-}
 
 /// Reader of the fields of a JSON object that came from outside. It checks presence, type and
 /// range. Every function throws Error{kUser} that names the field. It refers to the object, which
@@ -59,9 +45,9 @@ class JsonObject {
   [[nodiscard]] const nlohmann::json& array(const char* name, std::size_t at_most) const;
   [[nodiscard]] std::vector<std::string> texts(const char* name, std::size_t at_most) const;
   [[nodiscard]] Facts facts(const char* name) const;  ///< an object whose values are texts
+  [[nodiscard]] const nlohmann::json& field(const char* name) const;  ///< whatever its type
 
  private:
-  [[nodiscard]] const nlohmann::json& field(const char* name) const;
   const nlohmann::json& value_;
 };
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "harness/results/external_name.hpp"
+#include "harness/results/labels/external_name.hpp"
 #include "harness/results/reading_sum.hpp"
 #include "harness/results/series/series_name.hpp"
 

@@ -2,9 +2,7 @@
 #pragma once
 
 #include <cstdint>
-#include <nlohmann/json_fwd.hpp>
 #include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -47,11 +45,5 @@ struct FunctionFinding {
   /// Returns the part of the change that is no part of `parts`.
   [[nodiscard]] Seconds unexplained() const;
 };
-
-/// Writes findings as a list of JSON objects.
-[[nodiscard]] nlohmann::ordered_json function_findings_json(
-    std::span<const FunctionFinding> findings);
-/// Reads what function_findings_json() wrote. Throws Error{kUser} that names the field at fault.
-[[nodiscard]] std::vector<FunctionFinding> function_findings_from_json(const nlohmann::json& list);
 
 }  // namespace plumb::analysis

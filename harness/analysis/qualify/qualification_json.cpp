@@ -1,335 +1,300 @@
 // SPDX-License-Identifier: Apache-2.0
+// Fields of qualifications and of confirmations by pairs, as JSON.
 #include <array>
-#include <limits>
-#include <nlohmann/json.hpp>
 
+#include "harness/analysis/compare/metric_fields.hpp"
 #include "harness/analysis/compare/rounds/confirmation.hpp"
+#include "harness/analysis/explain/function_fields.hpp"
 #include "harness/analysis/qualify/qualification.hpp"
 #include "harness/base/error.hpp"
-#include "harness/base/timestamp.hpp"
-#include "harness/results/json_object.hpp"
-
-// Absent values are null, in both directions.
-template <typename Value>
-struct nlohmann::adl_serializer<std::optional<Value>> {
-  static void to_json(json& document, const std::optional<Value>& value) {
-    document = value ? json(*value) : json();
-  }
-  static void from_json(const json& document, std::optional<Value>& value) {
-    if (!document.is_null()) {
-      value = document.get<Value>();
-    }
-  }
-};
-
-// Moments are RFC 3339.
-template <>
-struct nlohmann::adl_serializer<plumb::Timestamp> {
-  static void to_json(json& document, const plumb::Timestamp& value) {
-    document = plumb::to_text(value);
-  }
-  static void from_json(const json& document, plumb::Timestamp& value) {
-    value = plumb::parse_timestamp(document.get<std::string>());
-  }
-};
 
 namespace plumb::analysis {
 namespace {
 
-template <typename Word, std::size_t count>
-Word word_from(const nlohmann::json& document, const std::array<Word, count>& words) {
-  const auto& text = document.get_ref<const std::string&>();
-  for (const Word word : words) {
-    if (to_text(word) == text) {
-      return word;
-    }
+constexpr std::array kQualificationVerdicts{QualificationVerdict::kApprove,
+                                            QualificationVerdict::kApproveWithExceptions,
+                                            QualificationVerdict::kReject,
+                                            QualificationVerdict::kNotEnoughEvidence};
+constexpr std::array kBoundChanges{BoundChange::kNotTested,
+                                   BoundChange::kCapabilityLost,
+                                   BoundChange::kChoiceOnly,
+                                   BoundChange::kUndecided};
+constexpr std::array kReplayFindings{ReplayFinding::kNotTested,
+                                     ReplayFinding::kHeuristicChanged,
+                                     ReplayFinding::kKernelChanged,
+                                     ReplayFinding::kRemoved,
+                                     ReplayFinding::kNotSeenAgain,
+                                     ReplayFinding::kUndecided};
+constexpr std::array kCriterionStates{CriterionState::kMet,
+                                      CriterionState::kFailed,
+                                      CriterionState::kWaived,
+                                      CriterionState::kOpen,
+                                      CriterionState::kNotMeasured};
+
+/// Reads a record of the store. Throws Error{kUser} that says which it was.
+template <typename Value>
+Value read_record(std::string_view json, const char* what) {
+  try {
+    return results::value_from_text<Value>(json);
+  } catch (const Error& error) {
+    throw Error(error.kind(), std::string(what) + " cannot be read: " + error.what());
   }
-  throw Error(Error::Kind::kUser, "a stored qualification says '" + text.substr(0, 64) + "'");
 }
 
 }  // namespace
 
-void to_json(nlohmann::json& document, const ComparisonVerdict& verdict) {
-  document = to_text(verdict);
-}
-void from_json(const nlohmann::json& document, ComparisonVerdict& verdict) {
-  using enum ComparisonVerdict;
-  verdict =
-      word_from(document, std::array{kBroken, kRegressed, kImproved, kEquivalent, kInconclusive});
-}
-void to_json(nlohmann::json& document, const MetricKind& kind) {
-  document = to_text(kind);
-}
-void from_json(const nlohmann::json& document, MetricKind& kind) {
-  using enum MetricKind;
-  kind = word_from(document,
-                   std::array{kEndToEnd,
-                              kLayer,
-                              kCapability,
-                              kBound,
-                              kLoad,
-                              kCost,
-                              kAccuracy,
-                              kControl,
-                              kReplay,
-                              kOverall});
-}
-void to_json(nlohmann::json& document, const QualificationVerdict& verdict) {
-  document = to_text(verdict);
-}
-void from_json(const nlohmann::json& document, QualificationVerdict& verdict) {
-  using enum QualificationVerdict;
-  verdict = word_from(document,
-                      std::array{kApprove, kApproveWithExceptions, kReject, kNotEnoughEvidence});
-}
-void to_json(nlohmann::json& document, const BoundChange& change) {
-  document = to_text(change);
-}
-void from_json(const nlohmann::json& document, BoundChange& change) {
-  using enum BoundChange;
-  change = word_from(document, std::array{kNotTested, kCapabilityLost, kChoiceOnly, kUndecided});
-}
-void to_json(nlohmann::json& document, const ReplayFinding& finding) {
-  document = to_text(finding);
-}
-void from_json(const nlohmann::json& document, ReplayFinding& finding) {
-  using enum ReplayFinding;
-  finding = word_from(
-      document,
-      std::array{
-          kNotTested, kHeuristicChanged, kKernelChanged, kRemoved, kNotSeenAgain, kUndecided});
-}
-void to_json(nlohmann::json& document, const CriterionState& state) {
-  document = to_text(state);
-}
-void from_json(const nlohmann::json& document, CriterionState& state) {
-  using enum CriterionState;
-  state = word_from(document, std::array{kMet, kFailed, kWaived, kOpen, kNotMeasured});
+template <typename Fields>
+void describe(Fields& fields, Described<Fields, MetricComparison>& value) {
+  fields("series", value.series);
+  fields("kind", value.kind, kMetricKinds);
+  describe_change(fields, value);
+  fields("mde", value.mde);
+  fields("verdict", value.verdict, kVerdicts);
+  fields("reason", value.reason);
+  fields("delta_seconds", value.delta);
+  fields("delta_error_seconds", value.error);
+  fields("causes", value.causes);
+  describe_floor(fields, value);  // qualifications from before floors were calibrated have none
 }
 
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Cause, cause, share, evidence)
-
-void to_json(nlohmann::json& document, const MetricComparison& metric) {
-  const bool compared = metric.ratio.has_value();
-  document = {{"series", metric.series},
-              {"kind", metric.kind},
-              {"baseline_seconds", compared ? nlohmann::json(metric.baseline) : nlohmann::json()},
-              {"candidate_seconds", compared ? nlohmann::json(metric.candidate) : nlohmann::json()},
-              {"ratio", metric.ratio},
-              {"interval", compared ? nlohmann::json{metric.low, metric.high} : nlohmann::json()},
-              {"q", metric.q},
-              {"mde", metric.mde},
-              {"verdict", metric.verdict},
-              {"reason", metric.reason},
-              {"delta_seconds", metric.delta},
-              {"delta_error_seconds", metric.error},
-              {"causes", metric.causes}};
-  if (metric.floor) {
-    document["floor"] = metric.floor->relative;
-    document["floor_source"] = to_text(metric.floor->source);
-  }
-}
-void from_json(const nlohmann::json& document, MetricComparison& metric) {
-  metric.series = document.at("series").get<std::string>();
-  document.at("kind").get_to(metric.kind);
-  document.at("ratio").get_to(metric.ratio);
-  if (metric.ratio) {
-    metric.baseline = document.at("baseline_seconds").get<double>();
-    metric.candidate = document.at("candidate_seconds").get<double>();
-    metric.low = document.at("interval").at(0).get<double>();
-    metric.high = document.at("interval").at(1).get<double>();
-  }
-  document.at("q").get_to(metric.q);
-  document.at("mde").get_to(metric.mde);
-  document.at("verdict").get_to(metric.verdict);
-  metric.reason = document.at("reason").get<std::string>();
-  metric.delta = document.at("delta_seconds").get<double>();
-  metric.error = document.at("delta_error_seconds").get<double>();
-  document.at("causes").get_to(metric.causes);
-  // Present since floors can be calibrated. Older qualifications have none.
-  if (document.contains("floor")) {
-    using enum FloorSource;
-    metric.floor = MinimumEffect{document.at("floor").get<double>(),
-                                 word_from(document.at("floor_source"),
-                                           std::array{kFixed, kCalibrated, kLearned, kAssumed})};
-  }
+template <typename Fields>
+void describe(Fields& fields, Described<Fields, Waiver>& value) {
+  fields("match", value.match);
+  fields("reason", value.reason);
+  fields("who", value.who);
+  fields("expires", value.expires);
+  fields("expired", value.expired);
+  fields("applied_to", value.applied_to);
 }
 
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Waiver, match, reason, who, expires, expired, applied_to)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(QualificationCriteria,
-                                   file,
-                                   sha256,
-                                   model_slowdown,
-                                   geometric_mean,
-                                   layer_slowdown,
-                                   new_unsupported,
-                                   memory_growth,
-                                   memory_minimum_bytes,
-                                   creation_growth,
-                                   creation_minimum_seconds,
-                                   first_call_growth,
-                                   first_call_minimum_seconds,
-                                   control_drift,
-                                   maximum_error,
-                                   waivers)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(CriterionResult, criterion, limit, state, found, cases)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(
-    QualifiedStack, name, run, environment, libraries, crashes, timeouts)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(QualifiedFact, name, baseline, candidate, identity)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(PinnedVariantCheck,
-                                   finding,
-                                   bound,
-                                   replayed_variant,
-                                   replay,
-                                   baseline_best,
-                                   candidate_best,
-                                   best,
-                                   evidence)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(QualifiedMetric,
-                                   subject,
-                                   mode,
-                                   test,
-                                   baseline_variant,
-                                   candidate_variant,
-                                   baseline_seconds,
-                                   candidate_seconds,
-                                   screening_pairs,
-                                   decided_at,
-                                   models,
-                                   place,
-                                   replay,
-                                   waived_by)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(
-    ModelAttribution::Term, layer, seconds, error, baseline_variant, candidate_variant)
-// Older qualifications have no errors of reorders and unmatched layers.
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(ModelAttribution,
-                                                subject,
-                                                mode,
-                                                delta_seconds,
-                                                delta_error,
-                                                layers,
-                                                reorder_seconds,
-                                                reorder_error,
-                                                unmatched_seconds,
-                                                unmatched_error,
-                                                unexplained_seconds,
-                                                unexplained_error)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(
-    QualificationFinding, cause, evidence, layers, models, delta_seconds)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(QualifiedAccuracy,
-                                   subject,
-                                   baseline_error,
-                                   candidate_error,
-                                   baseline_hash,
-                                   candidate_hash,
-                                   verdict)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(
-    QualifiedCost, subject, name, unit, baseline, candidate, ratio, low, high)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(
-    QualifiedControl, name, test, baseline_seconds, candidate_seconds, moved)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(AlarmControl, tests, alarms, level, low, high)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(InvalidRound, round, reason)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(QualificationLook, pairs, open)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(GeometricMean, mode, models, value, low, high)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Qualification,
-                                   suite,
-                                   suite_hash,
-                                   baseline,
-                                   candidate,
-                                   differences,
-                                   unchanged,
-                                   command,
-                                   started,
-                                   finished,
-                                   criteria,
-                                   judged_again,
-                                   results,
-                                   verdict,
-                                   reason,
-                                   models,
-                                   layers,
-                                   geometric_means,
-                                   attributions,
-                                   findings,
-                                   accuracy,
-                                   costs,
-                                   controls,
-                                   alarms,
-                                   invalid_rounds,
-                                   looks,
-                                   rounds,
-                                   complete,
-                                   machine_moved,
-                                   stack_changed,
-                                   notes)
+template <typename Fields>
+void describe(Fields& fields, Described<Fields, QualificationCriteria>& value) {
+  fields("file", value.file);
+  fields("sha256", value.sha256);
+  fields("model_slowdown", value.model_slowdown);
+  fields("geometric_mean", value.geometric_mean);
+  fields("layer_slowdown", value.layer_slowdown);
+  fields("new_unsupported", value.new_unsupported);
+  fields("memory_growth", value.memory_growth);
+  fields("creation_growth", value.creation_growth);
+  fields("first_call_growth", value.first_call_growth);
+  // In earlier versions a growth counted however small it was.
+  fields.since("memory_minimum_bytes", value.memory_minimum_bytes, 0.0);
+  fields.since("creation_minimum_seconds", value.creation_minimum_seconds, 0.0);
+  fields.since("first_call_minimum_seconds", value.first_call_minimum_seconds, 0.0);
+  fields("control_drift", value.control_drift);
+  fields("maximum_error", value.maximum_error);
+  fields("waivers", value.waivers);
+}
 
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(PairedConfirmation, rounds, valid, drifted, metrics)
+template <typename Fields>
+void describe(Fields& fields, Described<Fields, CriterionResult>& value) {
+  fields("criterion", value.criterion);
+  fields("limit", value.limit);
+  fields("state", value.state, kCriterionStates);
+  fields("found", value.found);
+  fields("cases", value.cases);
+}
+
+template <typename Fields>
+void describe(Fields& fields, Described<Fields, QualifiedStack>& value) {
+  fields("name", value.name);
+  fields("run", value.run);
+  fields("environment", value.environment);
+  fields("libraries", value.libraries);
+  fields("crashes", value.crashes);
+  fields("timeouts", value.timeouts);
+}
+
+template <typename Fields>
+void describe(Fields& fields, Described<Fields, QualifiedFact>& value) {
+  fields("name", value.name);
+  fields("baseline", value.baseline);
+  fields("candidate", value.candidate);
+  fields("identity", value.identity);
+}
+
+template <typename Fields>
+void describe(Fields& fields, Described<Fields, PinnedVariantCheck>& value) {
+  fields("finding", value.finding, kReplayFindings);
+  fields("bound", value.bound, kBoundChanges);
+  fields("replayed_variant", value.replayed_variant);
+  fields("replay", value.replay);
+  fields("baseline_best", value.baseline_best);
+  fields("candidate_best", value.candidate_best);
+  fields("best", value.best);
+  fields("evidence", value.evidence);
+}
+
+template <typename Fields>
+void describe(Fields& fields, Described<Fields, QualifiedMetric>& value) {
+  fields("subject", value.subject);
+  fields("mode", value.mode);
+  fields("test", value.test);
+  fields("baseline_variant", value.baseline_variant);
+  fields("candidate_variant", value.candidate_variant);
+  fields("baseline_seconds", value.baseline_seconds);
+  fields("candidate_seconds", value.candidate_seconds);
+  fields("screening_pairs", value.screening_pairs);
+  fields("decided_at", value.decided_at);
+  fields("models", value.models);
+  fields.since("place", value.place);
+  fields("replay", value.replay);
+  fields("waived_by", value.waived_by);
+}
+
+template <typename Fields>
+void describe(Fields& fields, Described<Fields, ModelAttribution::Term>& value) {
+  fields("layer", value.layer);
+  fields("seconds", value.seconds);
+  fields("error", value.error);
+  fields("baseline_variant", value.baseline_variant);
+  fields("candidate_variant", value.candidate_variant);
+}
+
+template <typename Fields>
+void describe(Fields& fields, Described<Fields, ModelAttribution>& value) {
+  fields("subject", value.subject);
+  fields("mode", value.mode);
+  fields("delta_seconds", value.delta_seconds);
+  fields("delta_error", value.delta_error);
+  fields("layers", value.layers);
+  fields("reorder_seconds", value.reorder_seconds);
+  fields.since("reorder_error", value.reorder_error);
+  fields("unmatched_seconds", value.unmatched_seconds);
+  fields.since("unmatched_error", value.unmatched_error);
+  fields("unexplained_seconds", value.unexplained_seconds);
+  fields("unexplained_error", value.unexplained_error);
+}
+
+template <typename Fields>
+void describe(Fields& fields, Described<Fields, QualificationFinding>& value) {
+  fields("cause", value.cause);
+  fields("evidence", value.evidence);
+  fields("layers", value.layers);
+  fields("models", value.models);
+  fields("delta_seconds", value.delta_seconds);
+}
+
+template <typename Fields>
+void describe(Fields& fields, Described<Fields, QualifiedAccuracy>& value) {
+  fields("subject", value.subject);
+  fields("baseline_error", value.baseline_error);
+  fields("candidate_error", value.candidate_error);
+  fields("baseline_hash", value.baseline_hash);
+  fields("candidate_hash", value.candidate_hash);
+  fields("verdict", value.verdict);
+}
+
+template <typename Fields>
+void describe(Fields& fields, Described<Fields, QualifiedCost>& value) {
+  fields("subject", value.subject);
+  fields("name", value.name);
+  fields("unit", value.unit);
+  fields("baseline", value.baseline);
+  fields("candidate", value.candidate);
+  fields("ratio", value.ratio);
+  fields("low", value.low);
+  fields("high", value.high);
+}
+
+template <typename Fields>
+void describe(Fields& fields, Described<Fields, QualifiedControl>& value) {
+  fields("name", value.name);
+  fields("test", value.test);
+  fields("baseline_seconds", value.baseline_seconds);
+  fields("candidate_seconds", value.candidate_seconds);
+  fields("moved", value.moved);
+}
+
+template <typename Fields>
+void describe(Fields& fields, Described<Fields, AlarmControl>& value) {
+  fields("tests", value.tests);
+  fields("alarms", value.alarms);
+  fields("level", value.level);
+  fields("low", value.low);
+  fields("high", value.high);
+}
+
+template <typename Fields>
+void describe(Fields& fields, Described<Fields, InvalidRound>& value) {
+  fields("round", value.round);
+  fields("reason", value.reason);
+}
+
+template <typename Fields>
+void describe(Fields& fields, Described<Fields, QualificationLook>& value) {
+  fields("pairs", value.pairs);
+  fields("open", value.open);
+}
+
+template <typename Fields>
+void describe(Fields& fields, Described<Fields, GeometricMean>& value) {
+  fields("mode", value.mode);
+  fields("models", value.models);
+  fields("value", value.value);
+  fields("low", value.low);
+  fields("high", value.high);
+}
+
+template <typename Fields>
+void describe(Fields& fields, Described<Fields, Qualification>& value) {
+  fields("suite", value.suite);
+  fields("suite_hash", value.suite_hash);
+  fields("baseline", value.baseline);
+  fields("candidate", value.candidate);
+  fields("differences", value.differences);
+  fields("unchanged", value.unchanged);
+  fields("command", value.command);
+  fields("started", value.started);
+  fields("finished", value.finished);
+  fields("criteria", value.criteria);
+  fields.since("judged_again", value.judged_again);
+  fields("results", value.results);
+  fields("verdict", value.verdict, kQualificationVerdicts);
+  fields("reason", value.reason);
+  fields("models", value.models);
+  fields("layers", value.layers);
+  fields("geometric_means", value.geometric_means);
+  fields("attributions", value.attributions);
+  fields("findings", value.findings);
+  fields.since("functions", value.functions);
+  fields("accuracy", value.accuracy);
+  fields("costs", value.costs);
+  fields("controls", value.controls);
+  fields("alarms", value.alarms);
+  fields("invalid_rounds", value.invalid_rounds);
+  fields("looks", value.looks);
+  fields("rounds", value.rounds);
+  fields("complete", value.complete);
+  // In earlier versions only the reason told of the machine and of the stacks.
+  fields.since("machine_moved", value.machine_moved, value.reason.starts_with("the machine moved"));
+  fields.since("stack_changed", value.stack_changed, value.reason.starts_with("a stack changed"));
+  fields("notes", value.notes);
+}
+
+template <typename Fields>
+void describe(Fields& fields, Described<Fields, PairedConfirmation>& value) {
+  fields("rounds", value.rounds);
+  fields("valid", value.valid);
+  fields("drifted", value.drifted);
+  fields("metrics", value.metrics);
+}
 
 std::string to_json(const PairedConfirmation& confirmation) {
-  return nlohmann::json(confirmation)
-      .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  return results::described_text(confirmation);
 }
-
-namespace {
-
-/// Adds the place of each metric, which earlier versions did not store.
-void complete_places(nlohmann::json& metrics) {
-  for (nlohmann::json& metric : metrics) {
-    metric.emplace("place", "");
-  }
-}
-
-}  // namespace
 
 PairedConfirmation paired_confirmation_from_json(std::string_view json) {
-  nlohmann::json document = results::parse_json(json);
-  try {
-    complete_places(document.at("metrics"));
-    return document.get<PairedConfirmation>();
-  } catch (const nlohmann::json::exception& error) {
-    throw Error(Error::Kind::kUser,
-                std::string("a stored confirmation cannot be read: ") + error.what());
-  }
+  return read_record<PairedConfirmation>(json, "a stored confirmation");
 }
 
 std::string to_json(const Qualification& qualification) {
-  nlohmann::json document = qualification;
-  document["functions"] = function_findings_json(qualification.functions);
-  return document.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  return results::described_text(qualification);
 }
-
-namespace {
-
-/// Adds what qualifications of earlier versions do not say. Then a growth counted however small it
-/// was, and only the reason told of the machine and of the stacks.
-void complete_earlier(nlohmann::json& document) {
-  nlohmann::json& criteria = document.at("criteria");
-  for (const char* minimum :
-       {"memory_minimum_bytes", "creation_minimum_seconds", "first_call_minimum_seconds"}) {
-    criteria.emplace(minimum, 0.0);
-  }
-  document.emplace("judged_again", false);
-  document.emplace("functions", nlohmann::json::array());
-  complete_places(document.at("models"));
-  complete_places(document.at("layers"));
-  const auto reason = document.at("reason").get<std::string>();
-  document.emplace("machine_moved", reason.starts_with("the machine moved"));
-  document.emplace("stack_changed", reason.starts_with("a stack changed"));
-}
-
-}  // namespace
 
 Qualification qualification_from_json(std::string_view json) {
-  nlohmann::json document = results::parse_json(json);
-  try {
-    complete_earlier(document);
-    auto qualification = document.get<Qualification>();
-    qualification.functions = function_findings_from_json(document.at("functions"));
-    return qualification;
-  } catch (const nlohmann::json::exception& error) {
-    throw Error(Error::Kind::kUser,
-                std::string("a stored qualification cannot be read: ") + error.what());
-  }
+  return read_record<Qualification>(json, "a stored qualification");
 }
 
 }  // namespace plumb::analysis

@@ -4,107 +4,61 @@
 #include <array>
 #include <utility>
 
+#include "harness/analysis/compare/metric_fields.hpp"
 #include "harness/analysis/report/run_json.hpp"
-#include "harness/base/error.hpp"
 
 namespace plumb::analysis {
 namespace {
 
-template <typename Word, std::size_t count>
-Word read_word(const Json& document, const std::array<Word, count>& words) {
-  const auto text = document.get<std::string>();
-  for (const Word word : words) {
-    if (to_text(word) == text) {
-      return word;
-    }
-  }
-  throw Error(Error::Kind::kUser, "a step of a search says '" + text + "'");
-}
+constexpr std::array kPurposes{
+    SearchTask::Purpose::kEnds, SearchTask::Purpose::kSearch, SearchTask::Purpose::kConfirmation};
+constexpr std::array kStates{CandidateState::kGood,
+                             CandidateState::kBad,
+                             CandidateState::kUnknown,
+                             CandidateState::kSkipped};
 
-void read_test(const Json& document, MetricComparison& test) {
-  using enum ComparisonVerdict;
-  test.verdict = read_word(document.at("verdict"),
-                           std::array{kBroken, kRegressed, kImproved, kEquivalent, kInconclusive});
-  test.reason = document.at("reason").get<std::string>();
-  if (document.at("ratio").is_number()) {
-    test.ratio = document.at("ratio").get<double>();
-    test.baseline = document.at("baseline_seconds").get<double>();
-    test.candidate = document.at("candidate_seconds").get<double>();
-    test.low = document.at("interval").at(0).get<double>();
-    test.high = document.at("interval").at(1).get<double>();
+/// Describes a step. What is written also names the candidate, for which the search is needed.
+template <typename Fields>
+void describe_step(Fields& fields, Described<Fields, BisectionStep>& value, const Bisection* of) {
+  fields("purpose", value.task.purpose, kPurposes);
+  fields("candidate", value.task.candidate);
+  fields("against", value.task.against);
+  if (of != nullptr) {
+    const BisectionCandidate& candidate = of->line[value.task.candidate];
+    fields.derived(of->unit.c_str(), [&] { return candidate.name; });
+    fields.derived(of->unit == "commit" ? "commit_subject" : "version",
+                   [&] { return candidate.about; });
   }
-  if (document.at("q").is_number()) {
-    test.q = document.at("q").get<double>();
-  }
-}
-
-BisectionStep read_step(const Json& document) {
-  BisectionStep step;
-  using enum SearchTask::Purpose;
-  step.task.purpose = read_word(document.at("purpose"), std::array{kEnds, kSearch, kConfirmation});
-  step.task.candidate = document.at("candidate").get<std::size_t>();
-  step.task.against = document.at("against").get<std::size_t>();
-  using enum CandidateState;
-  step.state = read_word(document.at("state"), std::array{kGood, kBad, kUnknown, kSkipped});
-  if (document.at("subject").is_string()) {
-    step.subject.name = document.at("subject").get<std::string>();
-    step.subject.mode =
-        document.at("mode").is_string() ? document.at("mode").get<std::string>() : "";
-  }
-  step.baseline_variant = document.at("baseline_variant").get<std::string>();
-  step.candidate_variant = document.at("candidate_variant").get<std::string>();
-  step.pairs = document.at("pairs").get<std::size_t>();
-  step.baseline_run = document.at("baseline_run").get<std::string>();
-  step.run = document.at("run").get<std::string>();
-  step.problem =
-      document.at("problem").is_string() ? document.at("problem").get<std::string>() : "";
-  step.tail = document.at("log_tail").get<std::vector<std::string>>();
-  step.log = document.at("log").is_string() ? document.at("log").get<std::string>() : "";
-  step.builds = document.at("builds").get<std::size_t>();
-  read_test(document, step.test);
-  return step;
+  fields("state", value.state, kStates);
+  fields.null_if_empty("subject", value.subject.name);
+  fields.null_if_empty("mode", value.subject.mode);
+  fields("verdict", value.test.verdict, kVerdicts);
+  fields("reason", value.test.reason);
+  describe_change(fields, value.test);
+  fields("pairs", value.pairs);
+  fields("baseline_variant", value.baseline_variant);
+  fields("candidate_variant", value.candidate_variant);
+  fields("baseline_run", value.baseline_run);
+  fields("run", value.run);
+  fields.null_if_empty("problem", value.problem);
+  fields.null_if_empty("log", value.log);
+  fields("log_tail", value.tail);
+  fields("builds", value.builds);
 }
 
 }  // namespace
 
 Json step_json(const BisectionStep& step, const Bisection& bisection) {
-  const MetricComparison& test = step.test;
-  const bool compared = test.ratio.has_value();
-  const BisectionCandidate& candidate = bisection.line[step.task.candidate];
-  Json document{{"purpose", to_text(step.task.purpose)},
-                {"candidate", step.task.candidate},
-                {"against", step.task.against},
-                {bisection.unit, candidate.name}};
-  document[bisection.unit == "commit" ? "commit_subject" : "version"] = candidate.about;
-  document.update({{"state", to_text(step.state)},
-                   {"subject", text_or_null(step.subject.name)},
-                   {"mode", text_or_null(step.subject.mode)},
-                   {"verdict", to_text(test.verdict)},
-                   {"reason", test.reason},
-                   {"baseline_seconds", compared ? Json(test.baseline) : Json()},
-                   {"candidate_seconds", compared ? Json(test.candidate) : Json()},
-                   {"ratio", compared ? Json(*test.ratio) : Json()},
-                   {"interval", compared ? Json{test.low, test.high} : Json()},
-                   {"q", test.q ? Json(*test.q) : Json()},
-                   {"pairs", step.pairs},
-                   {"baseline_variant", step.baseline_variant},
-                   {"candidate_variant", step.candidate_variant},
-                   {"baseline_run", step.baseline_run},
-                   {"run", step.run},
-                   {"problem", text_or_null(step.problem)},
-                   {"log", text_or_null(step.log)},
-                   {"log_tail", step.tail},
-                   {"builds", step.builds}});
-  return document;
+  results::FieldWriter<Json> fields;
+  describe_step(fields, step, &bisection);
+  return fields.take();
 }
 
-BisectionStep step_from_json(const Json& document) {
-  try {
-    return read_step(document);
-  } catch (const nlohmann::json::exception& error) {
-    throw Error(Error::Kind::kUser,
-                std::string("a step of a search cannot be read: ") + error.what());
-  }
+BisectionStep step_from_json(const nlohmann::json& document) {
+  BisectionStep step;
+  results::FieldReader fields{results::JsonObject(document)};
+  describe_step(fields, step, nullptr);
+  return step;
 }
 
 Json bisection_document(const Bisection& bisection) {

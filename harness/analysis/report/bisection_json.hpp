@@ -12,7 +12,8 @@ namespace plumb::analysis {
 /// Returns a step of a search, as documents and the records of searches have it.
 [[nodiscard]] Json step_json(const BisectionStep& step, const Bisection& bisection);
 
-/// Reads back a step of a search along the same line. Throws Error{kUser} if it is none.
-[[nodiscard]] BisectionStep step_from_json(const Json& document);
+/// Reads back a step of a search along the same line. Throws Error{kUser} that names
+/// the field at fault.
+[[nodiscard]] BisectionStep step_from_json(const nlohmann::json& document);
 
 }  // namespace plumb::analysis

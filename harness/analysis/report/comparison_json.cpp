@@ -1,12 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/analysis/report/comparison_json.hpp"
 
-namespace plumb::analysis {
-namespace {
+#include "harness/analysis/compare/metric_fields.hpp"
+#include "harness/analysis/explain/function_fields.hpp"
 
-Json number_or_null(const std::optional<double>& value) {
-  return value ? Json(*value) : Json();
+namespace plumb::analysis {
+
+template <typename Fields>
+void describe(Fields& fields, Described<Fields, LevelChange>& value) {
+  const auto processes = [&](const char* name, auto& count) {
+    fields.nested(name, [&](auto& nested) {
+      nested("low", count.low);
+      nested("high", count.high);
+    });
+  };
+  fields("low_seconds", value.low_seconds);
+  fields("high_seconds", value.high_seconds);
+  processes("known_processes", value.known);
+  processes("baseline_processes", value.baseline);
+  processes("candidate_processes", value.candidate);
+  fields("suspected_cause", value.suspected_cause);
 }
+
+template <typename Fields>
+void describe(Fields& fields, Described<Fields, OutputChange>& value) {
+  fields("same_bits", value.same_bits);
+  fields("baseline_maximum_error", value.baseline_error);
+  fields("candidate_maximum_error", value.candidate_error);
+}
+namespace {
 
 constexpr double kNormal95 = 1.959964;
 
@@ -86,56 +108,26 @@ Json run_document(const RunComparisonReport& report) {
 }  // namespace
 
 Json metric_json(const MetricComparison& metric) {
-  const bool compared = metric.ratio.has_value();
-  const bool timed = compared && !metric.in_bytes;
-  Json row{{"series", metric.series},
-           {"kind", to_text(metric.kind)},
-           {"baseline_seconds", timed ? Json(metric.baseline) : Json()},
-           {"candidate_seconds", timed ? Json(metric.candidate) : Json()},
-           {"ratio", number_or_null(metric.ratio)},
-           {"interval", compared && metric.has_interval ? Json{metric.low, metric.high} : Json()},
-           {"q", number_or_null(metric.q)},
-           {"mde", number_or_null(metric.mde)},
-           {"verdict", to_text(metric.verdict)},
-           {"causes", Json::array()}};
+  results::FieldWriter<Json> fields;
+  fields("series", metric.series);
+  fields("kind", metric.kind, kMetricKinds);
+  describe_change(fields, metric);
+  fields("mde", metric.mde);
+  fields("verdict", metric.verdict, kVerdicts);
+  fields("causes", metric.causes);
   if (metric.decides) {
-    row["decides"] = true;
+    fields("decides", true);
   }
-  if (metric.confirmed) {
-    row["confirmed"] = *metric.confirmed;
-  }
+  fields.unless_empty("confirmed", metric.confirmed);
   if (metric.in_bytes) {
-    row["baseline_bytes"] = metric.baseline;
-    row["candidate_bytes"] = metric.candidate;
+    fields("baseline_bytes", metric.baseline);
+    fields("candidate_bytes", metric.candidate);
   }
-  for (const Cause& cause : metric.causes) {
-    row["causes"].push_back(
-        {{"cause", cause.cause}, {"share", cause.share}, {"evidence", cause.evidence}});
-  }
-  if (metric.floor) {
-    row["floor"] = metric.floor->relative;
-    row["floor_source"] = to_text(metric.floor->source);
-  }
-  if (!metric.reason.empty()) {
-    row["reason"] = metric.reason;
-  }
-  if (metric.levels) {
-    const auto count_json = [](const stats::LevelCount& count) {
-      return Json{{"low", count.low}, {"high", count.high}};
-    };
-    row["levels"] = {{"low_seconds", metric.levels->low_seconds},
-                     {"high_seconds", metric.levels->high_seconds},
-                     {"known_processes", count_json(metric.levels->known)},
-                     {"baseline_processes", count_json(metric.levels->baseline)},
-                     {"candidate_processes", count_json(metric.levels->candidate)},
-                     {"suspected_cause", metric.levels->suspected_cause}};
-  }
-  if (metric.output) {
-    row["output"] = {{"same_bits", metric.output->same_bits},
-                     {"baseline_maximum_error", number_or_null(metric.output->baseline_error)},
-                     {"candidate_maximum_error", number_or_null(metric.output->candidate_error)}};
-  }
-  return row;
+  describe_floor(fields, metric);
+  fields.unless_empty("reason", metric.reason);
+  fields.unless_empty("levels", metric.levels);
+  fields.unless_empty("output", metric.output);
+  return fields.take();
 }
 
 Json overall_json(const OverallChange& overall) {
@@ -189,7 +181,7 @@ Json comparison_document(const RunComparisonReport& report) {
   } else {
     document["attributions"] = attributions_json(comparison.attributions);
     document["findings"] = findings_json(comparison.findings);
-    document["functions"] = function_findings_json(report.functions);
+    document["functions"] = results::json_of<Json>(report.functions);
     document["profile_with"] = report.profile_with.empty() ? Json() : Json(report.profile_with);
     document["process_deviation"] = {{"relative", comparison.deviation.relative},
                                      {"pairs", comparison.deviation.pairs},

@@ -1,115 +1,242 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes the result of a scenario as JSON, and reads it.
+// Fields of the result of a scenario, as JSON.
+#include <fmt/format.h>
+
+#include <array>
+#include <charconv>
+
 #include "harness/base/error.hpp"
-#include "harness/results/disturbance_json.hpp"
-#include "harness/results/load/load_fields.hpp"
-#include "harness/results/load/load_result_json.hpp"
-#include "harness/results/load/load_settings_json.hpp"
+#include "harness/results/measurement_fields.hpp"
 #include "harness/results/scenario_result.hpp"
 
 namespace plumb::results {
 namespace {
 
-using Json = nlohmann::json;
+using nlohmann::json;
 
-constexpr std::size_t kMaxBuckets = 10'000;
+constexpr std::array kScenarios{loadgen::LoadScenario::kSingleStream,
+                                loadgen::LoadScenario::kMultiStream,
+                                loadgen::LoadScenario::kServer,
+                                loadgen::LoadScenario::kOffline};
+constexpr std::array kModes{loadgen::LoadMode::kPerformance, loadgen::LoadMode::kAccuracy};
+constexpr std::array kPurposes{loadgen::PeakProbe::Purpose::kUnloaded,
+                               loadgen::PeakProbe::Purpose::kProbe,
+                               loadgen::PeakProbe::Purpose::kConfirmation};
+constexpr std::array kShortfalls{loadgen::Shortfall::Kind::kDuration,
+                                 loadgen::Shortfall::Kind::kCount,
+                                 loadgen::Shortfall::Kind::kLatency,
+                                 loadgen::Shortfall::Kind::kConfidence,
+                                 loadgen::Shortfall::Kind::kDropped,
+                                 loadgen::Shortfall::Kind::kFailed,
+                                 loadgen::Shortfall::Kind::kMiscounted};
 
-Json batcher_value(const ScenarioResult& load) {
-  Json buckets = Json::array();
-  for (const loadgen::BucketUse& use : load.buckets) {
-    buckets.push_back({{"bucket", use.bucket}, {"batches", use.batches}, {"samples", use.samples}});
-  }
-  return {{"direct", load.direct},
-          {"maximum_batch", load.batches.maximum_batch},
-          {"timeout_seconds", seconds_value(load.batches.timeout)},
-          {"lanes", load.batches.lanes},
-          {"buckets", std::move(buckets)}};
+/// Writes a seed as text, because it needs 64 bits.
+json seed_value(std::uint64_t seed) {
+  return std::to_string(seed);
 }
 
-void read_batcher(const JsonObject& object, ScenarioResult& load) {
-  load.direct = object.boolean("direct");
-  load.batches.maximum_batch = count(object, "maximum_batch");
-  load.batches.timeout = nanoseconds(object, "timeout_seconds");
-  load.batches.lanes = count(object, "lanes");
-  for (const Json& entry : object.array("buckets", kMaxBuckets)) {
-    const JsonObject use(entry);
-    load.buckets.push_back({count(use, "bucket"), count(use, "batches"), count(use, "samples")});
+std::uint64_t seed_from(const json& value, const char* name) {
+  const std::string text = value.is_string() ? value.get<std::string>() : std::string();
+  std::uint64_t seed = 0;
+  const char* const end = text.data() + text.size();
+  if (text.empty() || std::from_chars(text.data(), end, seed).ptr != end) {
+    throw Error(Error::Kind::kUser, fmt::format("field '{}' is not a seed of 64 bits", name));
   }
+  return seed;
 }
 
 }  // namespace
 
+template <typename Fields>
+void describe(Fields& fields, Described<Fields, loadgen::LoadSeeds>& value) {
+  fields.converted("samples", value.samples, seed_value, seed_from);
+  fields.converted("schedule", value.schedule, seed_value, seed_from);
+  // Earlier versions took the data set in its own order, and stored no seed of it.
+  fields.converted_since("data_set", value.data_set, seed_value, seed_from, std::uint64_t{0});
+}
+
+template <typename Fields>
+void describe(Fields& fields, Described<Fields, loadgen::RequestedLoad>& value) {
+  fields("scenario", value.scenario, kScenarios);
+  fields("mode", value.mode, kModes);
+  fields("minimum_duration_seconds", value.minimum_duration);
+  fields("fixed_duration_seconds", value.fixed_duration);
+  fields("maximum_duration_seconds", value.maximum_duration);
+  fields("minimum_queries", value.minimum_queries);
+  fields("samples_per_query", value.samples_per_query);
+  fields("percentile", value.percentile);
+  fields("latency_limit_seconds", value.latency_limit);
+  fields("target_rate", value.target_rate);
+  fields("expected_rate", value.expected_rate);
+  fields("warm_up_seconds", value.warm_up);
+  fields("stall_limit_seconds", value.stall_limit);
+  fields("loaded_samples", value.loaded_samples);
+  fields("total_samples", value.total_samples);
+  fields("seeds", value.seeds);
+}
+
+template <typename Fields>
+void describe(Fields& fields, Described<Fields, loadgen::EffectiveLoad>& value) {
+  fields("scenario", value.scenario, kScenarios);
+  fields("mode", value.mode, kModes);
+  fields("minimum_duration_seconds", value.minimum_duration);
+  fields("fixed_duration", value.fixed_duration);
+  fields("maximum_duration_seconds", value.maximum_duration);
+  fields("minimum_queries", value.minimum_queries);
+  fields("samples_per_query", value.samples_per_query);
+  fields("percentile", value.rule.percentile);
+  fields("confidence", value.rule.confidence);
+  fields("latency_limit_seconds", value.latency_limit);
+  fields("target_rate", value.target_rate);
+  fields("warm_up_seconds", value.warm_up);
+  fields("stall_limit_seconds", value.stall_limit);
+  fields("over_latency_at_most", value.over_latency_at_most);
+  fields("loaded_samples", value.loaded_samples);
+  fields("total_samples", value.total_samples);
+  fields("seeds", value.seeds);
+}
+
+template <typename Fields>
+void describe(Fields& fields, Described<Fields, loadgen::LatencySummary>& value) {
+  fields("count", value.count);
+  fields("min_seconds", value.min);
+  fields("mean_seconds", value.mean);
+  fields("max_seconds", value.max);
+  fields("p50_low_seconds", value.median_low);
+  fields("p50_high_seconds", value.median_high);
+  for (std::size_t i = 0; i < value.percentiles.size(); ++i) {
+    fields(fmt::format("p{:g}_seconds", loadgen::LatencySummary::kPercentiles[i]).c_str(),
+           value.percentiles[i]);
+  }
+}
+
+template <typename Fields>
+void describe(Fields& fields, Described<Fields, loadgen::EarlyStopping>& value) {
+  fields("met", value.met);
+  fields("queries", value.queries);
+  fields("needed", value.needed);
+  fields("over", value.over);
+  fields("dropped", value.dropped);
+  fields("estimate_99_seconds", value.estimate_99);
+  fields("estimate_seconds", value.estimate);
+}
+
+template <typename Fields>
+void describe(Fields& fields, Described<Fields, loadgen::Shortfall>& value) {
+  fields("kind", value.kind, kShortfalls);
+  fields("required", value.required);
+  fields("actual", value.actual);
+  fields("text", value.text);
+}
+
+template <typename Fields>
+void describe(Fields& fields, Described<Fields, loadgen::LoadResult>& value) {
+  fields("effective", value.load);
+  fields("system", value.system);
+  fields.derived("valid", [&] { return value.valid(); });
+  fields("shortfalls", value.shortfalls, {.elements = 100});
+  fields("queries_issued", value.queries_issued);
+  fields("queries_completed", value.queries_completed);
+  fields("samples_issued", value.samples_issued);
+  fields("samples_completed", value.samples_completed);
+  fields("samples_failed", value.samples_failed);
+  fields("samples_dropped", value.samples_dropped);
+  fields("unknown_answers", value.unknown_answers);
+  fields("over_latency", value.over_latency);
+  fields("first_failure", value.first_failure);
+  fields("out_of_budget", value.out_of_budget);
+  fields("stopped_as_lost", value.stopped_as_lost);
+  fields.since("begin_seconds", value.begin);
+  fields("last_issue_seconds", value.last_issue);
+  fields("last_completion_seconds", value.last_completion);
+  fields("sample_latency", value.sample_latency);
+  fields("query_latency", value.query_latency);
+  fields("percentile_seconds", value.percentile_latency);
+  fields("early_stopping", value.early_stopping);
+  fields("lateness", value.lateness);
+  fields("queries_per_second", value.queries_per_second);
+  fields("samples_per_second", value.samples_per_second);
+  fields("scheduled_per_second", value.scheduled_per_second);
+}
+
+template <typename Fields>
+void describe(Fields& fields, Described<Fields, LoadProbe>& value) {
+  fields("purpose", value.purpose, kPurposes);
+  fields("rate", value.rate);
+  fields("valid", value.valid);
+  fields("queries", value.queries);
+  fields("percentile_seconds", value.percentile_latency);
+  fields("reason", value.reason);
+}
+
+template <typename Fields>
+void describe(Fields& fields, Described<Fields, LoadPeak>& value) {
+  fields("rate", value.rate);
+  fields("highest_passed", value.highest_passed);
+  fields("lowest_failed", value.lowest_failed);
+  fields("reason", value.reason);
+  fields("probes", value.probes, {.elements = 1'000});
+}
+
+template <typename Fields>
+void describe(Fields& fields, Described<Fields, LoadAgreement>& value) {
+  fields("samples", value.samples);
+  fields("maximum_difference", value.maximum_difference);
+}
+
+template <typename Fields>
+void describe(Fields& fields, Described<Fields, loadgen::BucketUse>& value) {
+  fields("bucket", value.bucket);
+  fields("batches", value.batches);
+  fields("samples", value.samples);
+}
+
+template <typename Fields>
+void describe(Fields& fields, Described<Fields, LoadScore>& value) {
+  fields("name", value.name);
+  fields("unit", value.unit);
+  fields("value", value.value);
+}
+
+template <typename Fields>
+void describe(Fields& fields, Described<Fields, ScenarioResult>& value) {
+  fields("mode", value.mode);
+  fields("model", value.model);
+  fields("scenario", value.scenario);
+  fields("outcome", value.outcome.kind, parse_outcome_kind);
+  fields("reason", value.outcome.reason);
+  fields.derived("verdict", [&] { return to_text(judge_load(value)); });
+  fields.derived("score", [&] { return compute_score(value); });
+  fields("requested", value.requested);
+  fields("result", value.result);
+  fields("peak", value.peak);
+  fields("agreement", value.agreement);
+  fields("accuracy", value.accuracy);
+  fields.nested("batcher", [&](auto& batcher) {
+    batcher("direct", value.direct);
+    batcher("maximum_batch", value.batches.maximum_batch);
+    batcher("timeout_seconds", value.batches.timeout);
+    batcher("lanes", value.batches.lanes);
+    batcher("buckets", value.buckets, {.elements = 10'000});
+  });
+  fields("inputs_per_sample", value.inputs_per_sample, {.low = 1});
+  fields.derived("copies_counted", [] { return true; });
+  fields("memory_bytes", value.memory);
+  fields("reorders", value.reorders);
+  fields("floor_seconds", value.floor);
+  fields("preparation_seconds", value.preparation);
+  fields("disturbance", value.disturbance);
+  fields("started", value.started);
+  fields("wall_seconds", value.wall);
+  fields("process", value.process);
+}
+
 std::string to_json(const ScenarioResult& load) {
-  const std::optional<LoadScore> score = compute_score(load);
-  return Json{
-      {"mode", load.mode},
-      {"model", load.model},
-      {"scenario", load.scenario},
-      {"outcome", to_text(load.outcome.kind)},
-      {"reason", load.outcome.reason},
-      {"verdict", to_text(judge_load(load))},
-      {"score",
-       score ? Json{{"name", score->name}, {"unit", score->unit}, {"value", or_null(score->value)}}
-             : Json()},
-      {"requested", to_value(load.requested)},
-      {"result", load.result ? to_value(*load.result) : Json()},
-      {"peak", load.peak ? to_value(*load.peak) : Json()},
-      {"agreement",
-       load.agreement ? Json{{"samples", load.agreement->samples},
-                             {"maximum_difference", load.agreement->maximum_difference}}
-                      : Json()},
-      {"accuracy", load.accuracy ? to_value(*load.accuracy) : Json()},
-      {"batcher", batcher_value(load)},
-      {"inputs_per_sample", load.inputs_per_sample},
-      {"copies_counted", true},
-      {"memory_bytes", load.memory.value},
-      {"reorders", load.reorders},
-      {"floor_seconds", load.floor.count()},
-      {"preparation_seconds", load.preparation.count()},
-      {"disturbance", disturbance_json(load.disturbance)},
-      {"started", plumb::to_text(load.started)},
-      {"wall_seconds", load.wall.count()},
-      {"process", load.process}}
-      .dump(-1, ' ', false, Json::error_handler_t::replace);
+  return described_text(load);
 }
 
 ScenarioResult scenario_result_from_json(std::string_view text) {
-  const Json value = parse_json(text);
-  const JsonObject object(value);
-  ScenarioResult load;
-  load.mode = object.text("mode");
-  load.model = object.text("model");
-  load.scenario = object.text("scenario");
-  const auto outcome = parse_outcome_kind(object.text("outcome"));
-  if (!outcome) {
-    throw Error(Error::Kind::kUser, "field 'outcome' has an unknown value");
-  }
-  load.outcome = {*outcome, object.text("reason")};
-  load.requested = requested_from(object.object("requested"));
-  if (object.has("result")) {
-    load.result = result_from(object.object("result"));
-  }
-  if (object.has("peak")) {
-    load.peak = peak_from(object.object("peak"));
-  }
-  if (object.has("agreement")) {
-    const JsonObject agreement = object.object("agreement");
-    load.agreement = {count(agreement, "samples"), agreement.number("maximum_difference")};
-  }
-  if (object.has("accuracy")) {
-    load.accuracy = result_from(object.object("accuracy"));
-  }
-  read_batcher(object.object("batcher"), load);
-  load.inputs_per_sample = object.integer("inputs_per_sample", 1, JsonObject::kHighest);
-  load.memory.value = object.integer("memory_bytes", 0, JsonObject::kHighest);
-  load.reorders = object.integer("reorders", 0, JsonObject::kHighest);
-  load.floor = object.seconds("floor_seconds");
-  load.preparation = object.seconds("preparation_seconds");
-  load.disturbance = disturbance_from(object.object("disturbance"));
-  load.started = object.time("started");
-  load.wall = object.seconds("wall_seconds");
-  load.process = object.integer("process", 0, JsonObject::kHighest);
-  return load;
+  return value_from_text<ScenarioResult>(text);
 }
 
 }  // namespace plumb::results

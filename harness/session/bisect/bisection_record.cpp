@@ -55,8 +55,8 @@ std::vector<analysis::BisectionStep> BisectionRecord::read() const {
       throw Error(Error::Kind::kUser, "it is larger than 16 MiB");
     }
     std::ifstream in(file_, std::ios::binary);
-    const analysis::Json document = analysis::Json::parse(in);
-    for (const analysis::Json& step : document.at("steps")) {
+    const auto document = nlohmann::json::parse(in);
+    for (const nlohmann::json& step : document.at("steps")) {
       steps.push_back(analysis::step_from_json(step));
     }
   } catch (const std::exception& fault) {

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/analysis/explain/function_finding.hpp"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 
+#include "harness/analysis/explain/function_fields.hpp"
 #include "harness/analysis/profile/explained_change.hpp"
 #include "tests/unit/analysis/layered_profile.hpp"
 
@@ -22,11 +21,14 @@ TEST(FunctionFindingTest, json_holds_all_of_them) {
   FunctionFinding open;
   open.problem = "too few samples";
   open.control = true;
-  const nlohmann::ordered_json list = function_findings_json(std::vector{explained, open});
+  const std::vector findings{explained, open};
+  const nlohmann::json list = results::json_of(findings);
   EXPECT_EQ(list[1]["baseline_seconds"], nullptr) << "unknown is no zero";
-  const std::vector<FunctionFinding> back = function_findings_from_json(nlohmann::json(list));
-  EXPECT_EQ(function_findings_json(back), list);
-  EXPECT_TRUE(back[1].control);
+  for (std::size_t i = 0; i < findings.size(); ++i) {
+    const auto back = results::value_from<FunctionFinding>(results::JsonObject(list[i]));
+    EXPECT_EQ(results::json_of(back), list[i]);
+    EXPECT_EQ(back.control, i == 1);
+  }
 }
 
 }  // namespace

@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 
 #include "harness/importers/imported_run.hpp"
-#include "harness/results/external_name.hpp"
+#include "harness/results/labels/external_name.hpp"
 #include "tests/unit/importers/import_fault.hpp"
 
 namespace plumb::importers {

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "harness/results/json_fields.hpp"
+#include "harness/results/measurement.hpp"
+#include "harness/results/sample_codec.hpp"
+
+/// Fields of a row, for all documents that hold one. For .cpp files only, as json_object.hpp.
+namespace plumb::results {
+
+/// Returns an error's value. JSON cannot express that of a result with NaN or infinity in it, which
+/// is infinitely wrong: it is the text "inf".
+[[nodiscard]] nlohmann::json error_value(const std::optional<double>& error);
+/// Reads what error_value() returned. Throws Error{kUser}.
+[[nodiscard]] std::optional<double> error_from(const nlohmann::json& value, const char* name);
+/// Reads bounded texts by name. Throws Error{kUser} that says what is wrong.
+[[nodiscard]] Attributes attributes_from(const nlohmann::json& value);
+[[nodiscard]] nlohmann::json readings_value(const Readings& readings);
+/// Reads bounded readings by name. Throws Error{kUser} that says what is wrong.
+[[nodiscard]] Readings readings_from(const nlohmann::json& value);
+
+template <typename Fields>
+void describe(Fields& fields, Described<Fields, measure::Disturbance>& value) {
+  fields("involuntary_switches", value.involuntary_switches);
+  fields("steal_ratio", value.steal_ratio);
+  fields("load", value.load);
+  fields("pressure_ratio", value.pressure_ratio);
+  fields("disturbed", value.disturbed);
+}
+
+template <typename Fields>
+void describe(Fields& fields, Described<Fields, measure::SampleSummary>& value) {
+  fields("n", value.n);
+  fields("median_seconds", value.median);
+  fields("low_seconds", value.interval.low);
+  fields("high_seconds", value.interval.high);
+  fields("min_seconds", value.min);
+  fields("p90_seconds", value.p90);
+  fields("mean_seconds", value.mean);
+  fields("min_has_company", value.min_has_company);
+}
+
+template <typename Fields>
+void describe(Fields& fields, Described<Fields, Measurement>& value) {
+  fields("key", value.key.text);
+  fields("variant", value.variant);
+  fields("library_choice", value.library_choice);
+  fields("reference_implementation", value.reference_implementation);
+  fields("cache", value.cache, parse_cache_mode);
+  fields("purpose", value.purpose, parse_purpose);
+  fields("outcome", value.outcome.kind, parse_outcome_kind);
+  fields("reason", value.outcome.reason);
+  fields("samples_seconds", value.samples, {.elements = kMaxStoredSamples});
+  fields("repetitions", value.repetitions, {.low = 1});
+  fields("summary", value.summary);
+  fields("floor_seconds", value.floor);
+  fields("creation_seconds", value.creation);
+  fields("first_call_seconds", value.first_call);
+  fields("reorder_seconds", value.reorder);
+  fields("workspace_bytes", value.workspace);
+  fields.converted("maximum_error", value.maximum_error, error_value, error_from);
+  fields("output_hash", value.output_hash);
+  fields("disturbance", value.disturbance);
+  fields("attempt", value.attempt);
+  fields("process", value.process);
+  fields("started", value.started);
+  fields("wall_seconds", value.wall);
+  fields.unless_empty(
+      "attributes",
+      value.attributes,
+      [](const Attributes& attributes) { return nlohmann::json(attributes); },
+      attributes_from);
+  fields.unless_empty("readings", value.readings, readings_value, readings_from);
+}
+
+}  // namespace plumb::results

@@ -109,7 +109,7 @@ class Modes(Command):
         divided = self.whatifs()["micro_batch"]
         self.assertGreater(divided["predicted_seconds"], 0)
         self.assertEqual(divided["realised_seconds"], executions["micro_batch"]["median_seconds"])
-        self.assertIn("--batch 4 --workspace-cap 33554432 --mode micro_batch", divided["command"])
+        self.assertIn("--batch 4 --workspace-cap 32MiB --mode micro_batch", divided["command"])
 
     def test_a_batch_of_one_is_not_divided(self):
         self.executed("plain", "micro_batch", stack="default")

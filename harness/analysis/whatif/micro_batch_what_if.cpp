@@ -34,6 +34,7 @@ WhatIfResult micro_batch_what_if(const WhatIfInput& input) {
     return !part_sizes(model::parse_key(step.key)).empty();
   });
   if (!divisible) {
+    result.applies = false;
     result.why_not = "no convolution has a batch of two or more: use --batch";
     return result;
   }

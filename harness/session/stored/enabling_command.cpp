@@ -71,10 +71,13 @@ std::string device_option(const results::RunHeader& run) {
 }
 
 std::string workspace_option(const results::RunHeader& run, std::string_view mode) {
+  constexpr std::int64_t kMebibyte = std::int64_t{1} << 20;
   const std::optional<Bytes> cap = results::workspace_cap_of(run.environment);
-  return cap && results::execution_mode_from(mode).micro_batch
-             ? fmt::format(" --workspace-cap {}", cap->value)
-             : "";
+  if (!cap || !results::execution_mode_from(mode).micro_batch) {
+    return "";
+  }
+  return cap->value % kMebibyte == 0 ? fmt::format(" --workspace-cap {}MiB", cap->value / kMebibyte)
+                                     : fmt::format(" --workspace-cap {}", cap->value);
 }
 
 }  // namespace

@@ -35,6 +35,17 @@ std::string memory_cell(const std::optional<Bytes>& amount) {
   return amount ? bytes_text(*amount) : kNoTime;
 }
 
+std::string error_cell(const analysis::WhatIfResult& result) {
+  return result.prediction_error ? fmt::format("{:.1f} %", 100.0 * result.prediction_error->share)
+                                 : kNoTime;
+}
+
+std::string error_interval_cell(const analysis::WhatIfResult& result) {
+  const auto& error = result.prediction_error;
+  return error ? fmt::format("{:.1f} … {:.1f} %", 100.0 * error->low, 100.0 * error->high)
+               : kNoTime;
+}
+
 std::string saving_interval_cell(const analysis::WhatIfResult& result) {
   const std::optional<analysis::MeasuredTime> saving = analysis::saving_with_interval(result);
   return saving ? fmt::format(
@@ -42,35 +53,58 @@ std::string saving_interval_cell(const analysis::WhatIfResult& result) {
                 : kNoTime;
 }
 
-void write_what_if_table(const analysis::ModelWhatIfs& model, std::ostream& out) {
-  AlignedTable table({{"  what if"},
-                      {"saves", true},
-                      {"now, priced", true},
-                      {"predicted", true},
-                      {"speed-up", true},
-                      {"now, measured", true},
-                      {"realised", true},
-                      {"speed-up", true},
-                      {"error", true},
-                      {"saves, 95 %", true},
-                      {"accuracy"},
-                      {"memory", true}});
-  for (const analysis::WhatIfResult& result : model.whatifs) {
+/// Returns whether a what-if has a number: a predicted saving, or a realised time.
+bool has_number(const analysis::WhatIfResult& result) {
+  return analysis::predicted_saving(result) || result.realised;
+}
+
+void write_what_if_table(const analysis::ModelWhatIfs& model, Detail detail, std::ostream& out) {
+  struct Cell {
+    AlignedTable::Column column;
+    std::string text;
+    bool always = false;  ///< else only with Detail::kAll
+  };
+  const auto cells_of = [](const analysis::WhatIfResult& result) {
     const std::optional<Seconds> saving = analysis::predicted_saving(result);
-    table.add({"  " + result.name,
-               saving ? time_text(*saving) : kNoTime,
-               interval_cell(result.baseline, result.baseline_interval),
-               interval_cell(saving ? result.predicted : std::nullopt, result.predicted_interval),
-               speed_up_cell(saving ? result.predicted_speedup : std::nullopt),
-               interval_cell(result.realised_baseline, result.realised_baseline_interval),
-               interval_cell(result.realised, result.realised_interval),
-               speed_up_cell(result.realised_speedup),
-               prediction_error_text(result),
-               saving_interval_cell(result),
-               analysis::accuracy_class(result.execution_mode),
-               memory_cell(result.realised_memory)});
+    return std::vector<Cell>{
+        {{"  what if"}, "  " + result.name, true},
+        {{"saves", true}, saving ? time_text(*saving) : kNoTime, true},
+        {{"saves, 95 %", true}, saving_interval_cell(result)},
+        {{"now, priced", true}, interval_cell(result.baseline, result.baseline_interval)},
+        {{"predicted", true},
+         interval_cell(saving ? result.predicted : std::nullopt, result.predicted_interval),
+         true},
+        {{"speed-up", true}, speed_up_cell(saving ? result.predicted_speedup : std::nullopt)},
+        {{"now, measured", true},
+         interval_cell(result.realised_baseline, result.realised_baseline_interval)},
+        {{"realised", true}, interval_cell(result.realised, result.realised_interval), true},
+        {{"speed-up", true}, speed_up_cell(result.realised_speedup), true},
+        {{"error", true}, error_cell(result), true},
+        {{"error, 95 %", true}, error_interval_cell(result)},
+        {{"accuracy"}, std::string(analysis::accuracy_class(result.execution_mode)), true},
+        {{"memory", true}, memory_cell(result.realised_memory)}};
+  };
+  std::optional<AlignedTable> table;
+  for (const analysis::WhatIfResult& result : model.whatifs) {
+    if (!has_number(result)) {
+      continue;
+    }
+    std::vector<AlignedTable::Column> columns;
+    std::vector<std::string> row;
+    for (Cell& cell : cells_of(result)) {
+      if (cell.always || detail == Detail::kAll) {
+        columns.push_back(std::move(cell.column));
+        row.push_back(std::move(cell.text));
+      }
+    }
+    if (!table) {
+      table.emplace(std::move(columns));
+    }
+    table->add(std::move(row));
   }
-  table.write(out);
+  if (table) {
+    table->write(out);
+  }
 }
 
 /// Writes the way from the time now to the bound: "12.8 ms now; 1.2 ms reorders, cold caches and
@@ -87,8 +121,51 @@ void write_waterfall(const std::vector<analysis::WaterfallLevel>& levels, std::o
   out << fmt::format("; {} is left ({})\n", time_text(levels.back().seconds), levels.back().name);
 }
 
+/// Splits a variant's text into its fields.
+std::vector<std::string_view> fields_of(std::string_view variant) {
+  std::vector<std::string_view> fields;
+  while (!variant.empty()) {
+    const std::size_t end = std::min(variant.find(';'), variant.size());
+    fields.push_back(variant.substr(0, end));
+    variant.remove_prefix(std::min(end + 1, variant.size()));
+  }
+  return fields;
+}
+
+/// Returns the fields of a variant that another lacks: "brgconv:avx512_core_vnni".
+std::string own_fields(std::string_view variant, std::string_view other) {
+  constexpr std::string_view kImplementation = "impl=";
+  const std::vector<std::string_view> others = fields_of(other);
+  std::string result;
+  for (std::string_view field : fields_of(variant)) {
+    if (std::find(others.begin(), others.end(), field) == others.end()) {
+      field.remove_prefix(field.starts_with(kImplementation) ? kImplementation.size() : 0);
+      result += result.empty() ? "" : ";";
+      result += field;
+    }
+  }
+  return result;
+}
+
+/// Returns what differs between two variants "A → B", and of one variant its implementation. Any
+/// other text stays as it is.
+std::string short_change(std::string_view change) {
+  constexpr std::string_view kArrow = " → ";
+  constexpr std::string_view kImplementation = "impl=";
+  const std::size_t arrow = change.find(kArrow);
+  if (!change.starts_with(kImplementation)) {
+    return std::string(change);
+  }
+  if (arrow == std::string_view::npos) {
+    return std::string(fields_of(change).front().substr(kImplementation.size()));
+  }
+  const std::string_view before = change.substr(0, arrow);
+  const std::string_view after = change.substr(arrow + kArrow.size());
+  return own_fields(before, after) + std::string(kArrow) + own_fields(after, before);
+}
+
 /// Writes the largest savings of a what-if, and what the rest of them adds up to.
-void write_savings(const analysis::WhatIfResult& result, std::ostream& out) {
+void write_savings(const analysis::WhatIfResult& result, Detail detail, std::ostream& out) {
   constexpr std::size_t kMost = 3;
   Seconds rest{};
   for (std::size_t i = 0; i < result.layers.size(); ++i) {
@@ -97,11 +174,12 @@ void write_savings(const analysis::WhatIfResult& result, std::ostream& out) {
       rest += saving.before - saving.after;
       continue;
     }
-    out << fmt::format("    {}  {} → {}  ({})\n",
-                       sanitize_utf8(saving.layer),
-                       time_text(saving.before),
-                       time_text(saving.after),
-                       sanitize_utf8(saving.change));
+    out << fmt::format(
+        "    {}  {} → {}  ({})\n",
+        sanitize_utf8(saving.layer),
+        time_text(saving.before),
+        time_text(saving.after),
+        sanitize_utf8(detail == Detail::kAll ? saving.change : short_change(saving.change)));
   }
   if (result.layers.size() > kMost) {
     out << fmt::format("    {} more save {} together: --json lists them\n",
@@ -110,26 +188,49 @@ void write_savings(const analysis::WhatIfResult& result, std::ostream& out) {
   }
 }
 
-/// Writes a what-if's meaning, what switches it on, what it needs and where it saves.
-void write_details(const analysis::WhatIfResult& result, std::ostream& out) {
+/// Writes a what-if's meaning, what switches it on and where it saves.
+void write_details(const analysis::WhatIfResult& result, Detail detail, std::ostream& out) {
   out << fmt::format("  {}: {}\n", result.name, sanitize_utf8(result.mode));
   if (!result.command.empty()) {
     out << "    $ " << sanitize_utf8(result.command) << '\n';
   }
-  std::map<std::string_view, std::vector<std::string_view>> settings;
-  for (const analysis::ModeSetting& each : analysis::settings_of(result.execution_mode)) {
-    settings[each.framework].push_back(each.setting);
-  }
-  for (const auto& [framework, of_framework] : settings) {
-    out << fmt::format("    {}: {}\n", framework, fmt::join(of_framework, "; "));
-  }
-  for (const std::string& need : result.prerequisites) {
-    out << "    needs " << sanitize_utf8(need) << '\n';
+  if (detail == Detail::kAll) {
+    std::map<std::string_view, std::vector<std::string_view>> settings;
+    for (const analysis::ModeSetting& each : analysis::settings_of(result.execution_mode)) {
+      settings[each.framework].push_back(each.setting);
+    }
+    for (const auto& [framework, of_framework] : settings) {
+      out << fmt::format("    {}: {}\n", framework, fmt::join(of_framework, "; "));
+    }
+    for (const std::string& need : result.prerequisites) {
+      out << "    needs " << sanitize_utf8(need) << '\n';
+    }
   }
   if (!result.not_judged.empty()) {
     out << "    not judged: " << sanitize_utf8(result.not_judged) << '\n';
   }
-  write_savings(result, out);
+  write_savings(result, detail, out);
+}
+
+/// Writes why what-ifs have no prediction. In short, those that do not apply are only named.
+void write_reasons(const analysis::ModelWhatIfs& model, Detail detail, std::ostream& out) {
+  std::vector<std::string_view> elsewhere;
+  for (const analysis::WhatIfResult& result : model.whatifs) {
+    if (analysis::predicted_saving(result)) {
+      continue;
+    }
+    if (!result.applies && detail == Detail::kShort) {
+      elsewhere.push_back(result.name);
+    } else {
+      out << fmt::format("  {}: {}: {}\n",
+                         result.name,
+                         result.applies ? "not predicted" : "does not apply",
+                         sanitize_utf8(result.why_not));
+    }
+  }
+  if (!elsewhere.empty()) {
+    out << fmt::format("  do not apply here: {}\n", fmt::join(elsewhere, ", "));
+  }
 }
 
 void write_what_ifs_of(const analysis::ModelReport& report, Detail detail, std::ostream& out) {
@@ -137,19 +238,15 @@ void write_what_ifs_of(const analysis::ModelReport& report, Detail detail, std::
   const analysis::ModelWhatIfs& model = report.whatifs;
   out << sanitize_utf8(to_text(model.instance, "  ")) << '\n';
   write_waterfall(report.waterfall, out);
-  write_what_if_table(model, out);
+  write_what_if_table(model, detail, out);
   std::size_t detailed = 0;
   for (const analysis::WhatIfResult& result : model.whatifs) {
     const std::optional<Seconds> saving = analysis::predicted_saving(result);
-    if (!saving) {
-      out << fmt::format("  {}: {}: {}\n",
-                         result.name,
-                         result.applies ? "not predicted" : "does not apply",
-                         sanitize_utf8(result.why_not));
-    } else if (detail == Detail::kAll || (*saving > Seconds{} && detailed++ < kDetailed)) {
-      write_details(result, out);
+    if (saving && (detail == Detail::kAll || (*saving > Seconds{} && detailed++ < kDetailed))) {
+      write_details(result, detail, out);
     }
   }
+  write_reasons(model, detail, out);
   out << '\n';
 }
 
@@ -164,7 +261,9 @@ void write_hint(const analysis::RunReport& report, std::ostream& out) {
                            });
       });
   if (!report.models.empty()) {
-    out << "plumb whatif --all: what switches each of them on, what it needs and where it saves\n";
+    out << "plumb whatif --all: all columns; what switches each of them on in other frameworks, "
+           "what "
+           "it needs, where it saves, and why the rest does not apply\n";
   }
   if (missing) {
     out << "plumb whatif --measure: executes what has no realised saving yet\n";

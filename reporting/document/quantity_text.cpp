@@ -75,6 +75,15 @@ std::string ratio_text(double ratio) {
   return fmt::format("{:.2f}×", ratio);
 }
 
+std::string change_text(Seconds change) {
+  return fmt::format(
+      "{}{}", change < Seconds(0.0) ? "−" : "+", time_text(std::chrono::abs(change)));
+}
+
+std::string counted(std::size_t count, const char* noun) {
+  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
+}
+
 std::string age_text(Timestamp begin, Timestamp end) {
   const auto time = elapsed(begin, end);
   return time ? duration_text(*time) : "? (clock set back)";

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 
@@ -17,6 +18,9 @@ namespace plumb::reporting {
 [[nodiscard]] std::string duration_text(Seconds time);  ///< "3 d", "2 h", "45 s": ages
 /// Returns the time between two moments: "2 h", or "? (clock set back)".
 [[nodiscard]] std::string age_text(Timestamp begin, Timestamp end);
-[[nodiscard]] std::string ratio_text(double ratio);  ///< "1.27×"
+[[nodiscard]] std::string ratio_text(double ratio);     ///< "1.27×"
+[[nodiscard]] std::string change_text(Seconds change);  ///< "+1.234 ms", "−5.000 µs"
+/// Returns how many there are of what a word names: "1 layer", "2 layers".
+[[nodiscard]] std::string counted(std::size_t count, const char* noun);
 
 }  // namespace plumb::reporting

@@ -145,13 +145,14 @@ class Judge {
     std::vector<std::string> open;
     std::string found;
     for (const GeometricMean& mean : q_.geometric_means) {
-      found += fmt::format("{}{}: {:.4f} ({:.4f} to {:.4f}) over {} models",
+      found += fmt::format("{}{}: {:.4f} ({:.4f} to {:.4f}) over {} model{}",
                            found.empty() ? "" : "; ",
                            mean.mode,
                            mean.value,
                            mean.low,
                            mean.high,
-                           mean.models);
+                           mean.models,
+                           mean.models == 1 ? "" : "s");
       if (mean.high < q_.criteria.geometric_mean) {
         failed.push_back("geometric mean " + mean.mode);
       } else if (mean.value < q_.criteria.geometric_mean) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "reporting/content/comparison/metric_rows.hpp"
+#include "reporting/document/quantity_text.hpp"
 #include "reporting/document/sanitized_text.hpp"
 
 namespace plumb::reporting {
@@ -71,16 +72,21 @@ void add_attribution(const analysis::ModelAttribution& split,
   }
 }
 
+std::string extent_text(const analysis::QualificationFinding& finding) {
+  return fmt::format("{} of {}, {}",
+                     counted(finding.layers.size(), "layer"),
+                     counted(finding.models.size(), "model"),
+                     change_text(Seconds(finding.delta_seconds)));
+}
+
 void add_findings(std::span<const analysis::QualificationFinding> findings,
                   const PlaceTexts& places,
                   Page& page) {
   for (const analysis::QualificationFinding& finding : findings) {
     const std::string names = names_of(finding, places);
-    page.paragraph(fmt::format("{} ({:+.4g} s over {} layers of {} models): {}{}{}",
+    page.paragraph(fmt::format("{} ({}): {}{}{}",
                                finding.cause,
-                               finding.delta_seconds,
-                               finding.layers.size(),
-                               finding.models.size(),
+                               extent_text(finding),
                                finding.evidence,
                                names.empty() ? "" : ". Layers: ",
                                names));
@@ -91,11 +97,9 @@ void write_findings(std::span<const analysis::QualificationFinding> findings,
                     const PlaceTexts& places,
                     std::ostream& out) {
   for (const analysis::QualificationFinding& finding : findings) {
-    out << fmt::format("\n{}: {} layers, {} models, {:+.4g} s\n  {}\n",
+    out << fmt::format("\n{}: {}\n  {}\n",
                        sanitize_utf8(finding.cause),
-                       finding.layers.size(),
-                       finding.models.size(),
-                       finding.delta_seconds,
+                       extent_text(finding),
                        sanitize_utf8(finding.evidence));
     if (const std::string names = names_of(finding, places); !names.empty()) {
       out << fmt::format("  {}\n", sanitize_utf8(names));

@@ -16,6 +16,8 @@ using PlaceTexts = std::map<std::string, std::string>;
 
 /// Adds how a model's change splits over its layers: a sentence and a table.
 void add_attribution(const analysis::ModelAttribution& split, const PlaceTexts& places, Page& page);
+/// Returns what a finding explains: "4 layers of 1 model, +43.03 µs".
+[[nodiscard]] std::string extent_text(const analysis::QualificationFinding& finding);
 /// Adds one paragraph for each finding, with the names of its first layers.
 void add_findings(std::span<const analysis::QualificationFinding> findings,
                   const PlaceTexts& places,

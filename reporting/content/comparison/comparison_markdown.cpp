@@ -5,6 +5,7 @@
 #include <ostream>
 
 #include "harness/results/labels/run_labels.hpp"
+#include "reporting/content/comparison/attribution_rows.hpp"
 #include "reporting/content/comparison/comparison_writers.hpp"
 #include "reporting/content/comparison/function_rows.hpp"
 #include "reporting/content/comparison/metric_rows.hpp"
@@ -152,12 +153,8 @@ void write_comparison_markdown(const analysis::RunComparisonReport& report, std:
   constexpr std::size_t kMaxFindings = 10;
   for (std::size_t i = 0; i < std::min(kMaxFindings, comparison.findings.size()); ++i) {
     const analysis::QualificationFinding& finding = comparison.findings[i];
-    text += fmt::format("{}- **{}**: {} layers, {} models, {:+.4g} s\n",
-                        i == 0 ? "\n" : "",
-                        markdown_cell(finding.cause),
-                        finding.layers.size(),
-                        finding.models.size(),
-                        finding.delta_seconds);
+    text += fmt::format(
+        "{}- **{}**: {}\n", i == 0 ? "\n" : "", markdown_cell(finding.cause), extent_text(finding));
   }
   constexpr std::size_t kMaxExplained = 5;
   for (std::size_t i = 0; i < std::min(kMaxExplained, report.functions.size()); ++i) {

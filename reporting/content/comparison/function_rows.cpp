@@ -22,10 +22,6 @@ constexpr std::size_t kNamedFunctions = 3;
 constexpr std::size_t kMaxRows = 20;
 constexpr std::size_t kLongestName = 80;
 
-std::string signed_time(Seconds time) {
-  return fmt::format("{}{}", time < Seconds(0.0) ? "−" : "+", time_text(std::chrono::abs(time)));
-}
-
 std::string signed_percent(double ratio) {
   return fmt::format("{}{:.1f} %", ratio < 0.0 ? "−" : "+", std::abs(100.0 * ratio));
 }
@@ -33,7 +29,7 @@ std::string signed_percent(double ratio) {
 /// Returns a change relative to the baseline's time of the model or layer.
 std::string relative_text(const FunctionFinding& finding, Seconds change) {
   if (finding.baseline <= Seconds(0.0)) {
-    return signed_time(change);
+    return change_text(change);
   }
   return signed_percent(change / finding.baseline);
 }
@@ -136,8 +132,8 @@ void add_functions(std::span<const FunctionFinding> findings,
           {code_cell(part.function),
            text_cell(part.image),
            text_cell(part.step),
-           number_cell(signed_time(part.change)),
-           number_cell(fmt::format("{} to {}", signed_time(part.low), signed_time(part.high))),
+           number_cell(change_text(part.change)),
+           number_cell(fmt::format("{} to {}", change_text(part.low), change_text(part.high))),
            text_cell(only_text(part))});
     }
     if (!rows.empty()) {

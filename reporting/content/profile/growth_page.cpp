@@ -20,10 +20,6 @@ namespace {
 constexpr std::size_t kMaxModels = 100;
 constexpr std::size_t kMaxFunctions = 15;
 
-std::string signed_time(Seconds time) {
-  return fmt::format("{}{}", time < Seconds(0.0) ? "−" : "+", time_text(std::chrono::abs(time)));
-}
-
 /// Lists the functions that certainly changed, largest change first.
 std::vector<PageRow> function_rows(const analysis::ProfileDifference& difference) {
   std::vector<PageRow> rows;
@@ -36,10 +32,10 @@ std::vector<PageRow> function_rows(const analysis::ProfileDifference& difference
                     text_cell(each.step),
                     number_cell(time_text(each.baseline)),
                     number_cell(time_text(each.candidate)),
-                    number_cell(signed_time(each.change())),
+                    number_cell(change_text(each.change())),
                     number_cell(fmt::format("{} to {}",
-                                            signed_time(Seconds(each.interval->low)),
-                                            signed_time(Seconds(each.interval->high))))});
+                                            change_text(Seconds(each.interval->low)),
+                                            change_text(Seconds(each.interval->high))))});
   }
   return rows;
 }

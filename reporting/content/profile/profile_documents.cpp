@@ -30,11 +30,6 @@ std::string signed_percent(double ratio) {
   return fmt::format("{}{:.1f} %", ratio < 0.0 ? "−" : "+", std::abs(100.0 * ratio));
 }
 
-std::string change_text(Seconds change) {
-  return fmt::format(
-      "{}{}", change < Seconds(0.0) ? "−" : "+", time_text(std::chrono::abs(change)));
-}
-
 std::string short_name(std::string name, Detail detail) {
   // A cut within a character is mended by the table.
   return detail == Detail::kShort && name.size() > kLongestName ? name.substr(0, kLongestName) + "…"

@@ -218,7 +218,7 @@ void add_history(const analysis::QualificationReport& report, Page& page) {
   for (const analysis::PastQualification& past : report.history) {
     rows.push_back({text_cell(past.run),
                     text_cell(to_text(past.finished)),
-                    text_cell(std::string(to_text(past.verdict))),
+                    text_cell(verdict_words(past.verdict)),
                     text_cell(past.reason)});
   }
   if (rows.empty()) {
@@ -247,7 +247,7 @@ void add_sign_off(const analysis::Qualification& q, Page& page) {
   page.heading("14. Sign-off");
   page.paragraph(fmt::format("{} The program's answer from the evidence above: {}. {}.",
                              question_of(q),
-                             to_text(q.verdict),
+                             verdict_words(q.verdict),
                              q.reason));
   page.signature_line("Decided by, on");
 }

@@ -9,23 +9,23 @@
 #include "reporting/document/quantity_text.hpp"
 
 namespace plumb::reporting {
+
+std::string verdict_words(analysis::QualificationVerdict verdict) {
+  std::string words{to_text(verdict)};
+  std::replace(words.begin(), words.end(), '_', ' ');
+  return words;
+}
+
 namespace {
 
 constexpr std::size_t kExtremes = 10;
 constexpr std::size_t kMaxLibraries = 60;
 
-std::string verdict_words(analysis::QualificationVerdict verdict) {
-  switch (verdict) {
-    case analysis::QualificationVerdict::kApprove:
-      return "Approve.";
-    case analysis::QualificationVerdict::kApproveWithExceptions:
-      return "Approve with exceptions.";
-    case analysis::QualificationVerdict::kReject:
-      return "Reject.";
-    case analysis::QualificationVerdict::kNotEnoughEvidence:
-      return "Not enough evidence.";
-  }
-  return "Not enough evidence.";
+/// Returns a verdict as a sentence: "Not enough evidence."
+std::string verdict_sentence(analysis::QualificationVerdict verdict) {
+  std::string sentence = verdict_words(verdict) + ".";
+  sentence[0] = static_cast<char>(sentence[0] - 'a' + 'A');
+  return sentence;
 }
 
 Tone tone_of_answer(analysis::QualificationVerdict verdict) {
@@ -36,7 +36,7 @@ Tone tone_of_answer(analysis::QualificationVerdict verdict) {
 
 void add_answer(const analysis::Qualification& q, Page& page) {
   page.heading("1. Question and verdict");
-  page.verdict(verdict_words(q.verdict), q.reason, tone_of_answer(q.verdict));
+  page.verdict(verdict_sentence(q.verdict), q.reason, tone_of_answer(q.verdict));
   page.table({text_cell("report"), text_cell("measured from"), text_cell("to")},
              {{text_cell(q.candidate.run),
                text_cell(to_text(q.started)),

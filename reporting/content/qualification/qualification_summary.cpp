@@ -64,9 +64,9 @@ void write_layers(const analysis::Qualification& q, std::ostream& out) {
       changed.push_back(&layer);
     }
   }
-  out << fmt::format("\n{} layers:", q.layers.size());
+  out << fmt::format("\n{}:", counted(q.layers.size(), "layer"));
   for (const auto& [verdict, count] : counts) {
-    out << fmt::format(" {} {}", count, verdict);
+    out << fmt::format("{} {} {}", verdict == counts.begin()->first ? "" : ",", count, verdict);
   }
   out << '\n';
   if (changed.empty()) {
@@ -136,7 +136,7 @@ void write_qualification(const analysis::Qualification& q, OutputMode style, std
                      sanitize_utf8(q.suite),
                      sanitize_utf8(stack_label(q.baseline)),
                      sanitize_utf8(stack_label(q.candidate)),
-                     to_text(q.verdict),
+                     verdict_words(q.verdict),
                      sanitize_utf8(q.reason));
   AlignedTable criteria({{"  criterion"}, {"limit"}, {"state"}, {"found"}});
   for (const analysis::CriterionResult& result : q.results) {

@@ -15,6 +15,9 @@ namespace plumb::reporting {
 /// The name alone where the library is not known.
 [[nodiscard]] std::string stack_label(const analysis::QualifiedStack& stack);
 
+/// Returns a verdict in words: "not enough evidence".
+[[nodiscard]] std::string verdict_words(analysis::QualificationVerdict verdict);
+
 /// Returns the question: "May oneDNN 3.2.0 (new) replace oneDNN 3.1.0 (old)?".
 [[nodiscard]] std::string question_of(const analysis::Qualification& qualification);
 

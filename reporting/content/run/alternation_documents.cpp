@@ -65,11 +65,6 @@ std::string summary_text(const measure::SampleSummary& summary) {
              : time_text(summary.median);
 }
 
-std::string signed_text(Seconds change) {
-  return fmt::format(
-      "{}{}", change < Seconds{} ? "−" : "+", time_text(Seconds(std::abs(change.count()))));
-}
-
 }  // namespace
 
 void write_alternation(const analysis::AlternationReport& report,
@@ -103,10 +98,10 @@ void write_alternation(const analysis::AlternationReport& report,
                time_text(shape.first),
                summary_text(shape.steady),
                summary_text(shape.changed),
-               change ? signed_text(change->seconds) : "–",
+               change ? change_text(change->seconds) : "–",
                change ? fmt::format("{} … {}",
-                                    signed_text(change->interval.low),
-                                    signed_text(change->interval.high))
+                                    change_text(change->interval.low),
+                                    change_text(change->interval.high))
                       : "–"});
   }
   table.write(out);

@@ -123,12 +123,6 @@ void write_calls(const analysis::TraceReport& report, std::ostream& out) {
   table.write(out);
 }
 
-/// Writes a change with its sign.
-std::string change_text(Seconds change) {
-  return fmt::format(
-      "{}{}", change < Seconds(0.0) ? "−" : "+", time_text(std::chrono::abs(change)));
-}
-
 std::string side_text(const analysis::TraceReport& report) {
   return report.stack.empty() ? fmt::format("{}", fmt::join(report.formats, " and "))
                               : fmt::format("{}, mode {}", report.stack, report.mode);

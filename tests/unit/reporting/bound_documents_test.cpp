@@ -16,9 +16,9 @@ std::string bounds_text(const analysis::RunReport& report, Detail detail) {
   return out.str();
 }
 
-std::string what_ifs_text(const analysis::RunReport& report) {
+std::string what_ifs_text(const analysis::RunReport& report, Detail detail = Detail::kShort) {
   std::ostringstream out;
-  write_what_ifs(report, OutputMode::kText, out);
+  write_what_ifs(report, OutputMode::kText, out, detail);
   return out.str();
 }
 
@@ -129,12 +129,16 @@ TEST(WhatIfDocuments, name_accuracy_memory_settings_and_what_does_not_apply) {
   better.prerequisites = {"patience"};
   better.not_judged = "the threads share cores";
   report.models[0].whatifs.whatifs[1].applies = false;
+  const std::string all = what_ifs_text(report, Detail::kAll);
+  EXPECT_THAT(all, HasSubstr("  same      2.0 KiB\n"));
+  EXPECT_THAT(all, HasSubstr("    PyTorch: torch.backends.cudnn.benchmark = True\n"));
+  EXPECT_THAT(all, HasSubstr("    needs patience\n"));
+  EXPECT_THAT(all, HasSubstr("    not judged: the threads share cores\n"));
+  EXPECT_THAT(all, HasSubstr("bf16: does not apply: no bf16 rows in this run"));
   const std::string text = what_ifs_text(report);
-  EXPECT_THAT(text, HasSubstr("  same      2.0 KiB\n"));
-  EXPECT_THAT(text, HasSubstr("    PyTorch: torch.backends.cudnn.benchmark = True\n"));
-  EXPECT_THAT(text, HasSubstr("    needs patience\n"));
-  EXPECT_THAT(text, HasSubstr("    not judged: the threads share cores\n"));
-  EXPECT_THAT(text, HasSubstr("bf16: does not apply: no bf16 rows in this run"));
+  EXPECT_THAT(text, HasSubstr("  same\n"));
+  EXPECT_THAT(text, Not(HasSubstr("PyTorch")));
+  EXPECT_THAT(text, HasSubstr("  do not apply here: bf16\n"));
 }
 
 TEST(WhatIfDocuments, show_the_times_that_their_ratios_use_and_the_command) {
@@ -144,12 +148,17 @@ TEST(WhatIfDocuments, show_the_times_that_their_ratios_use_and_the_command) {
   better.layers.resize(5, better.layers[0]);
   const std::string text = what_ifs_text(report);
   EXPECT_THAT(text, HasSubstr("saves"));
-  EXPECT_THAT(text,
-              HasSubstr("700.0 µs  3.500 ms ± 2.9 %  2.800 ms ± 3.6 %     1.25×  5.000 ms ± "
-                        "2.0 %  4.500 ms ± 2.2 %     1.11×"));
+  EXPECT_THAT(text, HasSubstr("700.0 µs  2.800 ms ± 3.6 %  4.500 ms ± 2.2 %     1.11×"));
+  EXPECT_THAT(what_ifs_text(report, Detail::kAll),
+              HasSubstr("3.500 ms ± 2.9 %  2.800 ms ± 3.6 %     1.25×  5.000 ms ± 2.0 %  4.500 ms "
+                        "± 2.2 %     1.11×"));
   EXPECT_THAT(text, HasSubstr("    $ plumb run --model tiny --mode best_variant\n"));
   EXPECT_THAT(text, HasSubstr("2 more save 1.400 ms together"));
   EXPECT_THAT(text, HasSubstr("bf16: not predicted: no bf16 rows in this run"));
+  better.layers[0].change = "impl=a;layout=any → impl=b:avx2;layout=any";
+  EXPECT_THAT(what_ifs_text(report), HasSubstr("(a → b:avx2)\n"));
+  better.layers[0].change = "impl=b;layout=any";
+  EXPECT_THAT(what_ifs_text(report), HasSubstr("(b)\n"));
   EXPECT_TRUE(is_clean_utf8(what_ifs_text(hostile_report())));
 }
 

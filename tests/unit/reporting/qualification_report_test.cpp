@@ -168,7 +168,7 @@ TEST(QualificationReport, the_page_says_what_a_release_manager_needs) {
         "plumb layer &apos;v1:eltwise",
         "removed",
         "capability_lost",
-        "implementation removed (+0.0002 s over 1 layers of 1 models): wino. Layers: relu1 of "
+        "implementation removed (1 layer of 1 model, +200.0 µs): wino. Layers: relu1 of "
         "lenet, batch 1, f32",
         "+20.0 % in &apos;jit:reorder&apos;, which the baseline did not execute",
         "3.00e-07",

@@ -8,9 +8,10 @@
 
 #include "harness/base/error.hpp"
 #include "harness/cli/gate.hpp"
-#include "harness/cli/report_files.hpp"
 #include "harness/session/stored/stored_comparison.hpp"
+#include "harness/terminal/messages.hpp"
 #include "reporting/content/comparison/comparison_report.hpp"
+#include "reporting/formats/output_format.hpp"
 
 namespace plumb::cli {
 
@@ -80,7 +81,8 @@ std::optional<analysis::RunComparisonReport> BaselineCheck::check(
   analysis::RunComparisonReport report =
       session::compare_stored_runs({store, models}, *baseline_, run, options_.varied, {});
   report.commits = options_.commits;
-  write_reports(report, reporting::comparison_formats(), options_.outputs);
+  reporting::write_reports(
+      report, reporting::comparison_formats(), options_.outputs, terminal::announce_report);
   session::store_comparison(store, report);
   return report;
 }

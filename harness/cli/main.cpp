@@ -14,8 +14,8 @@
 #include "harness/base/limited_call.hpp"
 #include "harness/cli/command.hpp"
 #include "harness/cli/option_checks.hpp"
-#include "harness/cli/zoo_models.hpp"
 #include "harness/session/host/build_facts.hpp"
+#include "harness/session/zoo/zoo_models.hpp"
 #include "harness/terminal/messages.hpp"
 #include "harness/terminal/progress_line.hpp"
 #include "harness/terminal/standard_output.hpp"
@@ -54,7 +54,7 @@ int run(int argc, char** argv, terminal::StandardOutput& output) {
       "4 refused to compare unlike with unlike, 75 try again, 130/143 interrupted with the partial "
       "run saved.");
 
-  const ZooModels models;
+  const session::ZooModels models;
   terminal::ProgressLine progress;
   CommandContext context{.version = session::kPlumbVersion,
                          .named_store = "",

@@ -11,6 +11,8 @@
 #include <string_view>
 #include <vector>
 
+#include "harness/worker/protocol/worker_setup.hpp"
+
 namespace plumb::cli {
 namespace {
 
@@ -36,6 +38,25 @@ std::string refuse_infinite(const std::string& value) {
   return std::isfinite(std::strtod(value.c_str(), nullptr))
              ? ""
              : fmt::format("'{}' is not a finite number", value);
+}
+
+/// Returns why a text is not a number or an identifier of a GPU. Empty: it is one.
+std::string refuse_device(const std::string& text) {
+  constexpr std::size_t kMaxDigits = 4;
+  constexpr std::string_view kDigits = "0123456789";
+  constexpr std::string_view kHexDigits = "0123456789abcdefABCDEF-";
+  constexpr std::string_view kBegin = "GPU-";
+  const bool number =
+      text.size() <= kMaxDigits && text.find_first_not_of(kDigits) == std::string::npos;
+  const bool identifier = text.size() <= worker::kMaxDeviceName && text.starts_with(kBegin) &&
+                          text.size() > kBegin.size() &&
+                          text.find_first_not_of(kHexDigits, kBegin.size()) == std::string::npos;
+  return number || identifier
+             ? ""
+             : fmt::format(
+                   "'{:.40}' is neither the number of a GPU (0, 1 …) nor its identifier or "
+                   "the beginning of it (GPU-…)",
+                   text);
 }
 
 }  // namespace
@@ -82,6 +103,16 @@ CLI::Validator positive_number() {
             return number > 0.0 ? "" : fmt::format("'{}' is not a number above 0", value);
           },
           "POSITIVE"};
+}
+
+CLI::Option* add_device_option(CLI::App& command, std::string& device) {
+  return command
+      .add_option("--device",
+                  device,
+                  "the GPU to measure on: its number as the driver counts, or its identifier "
+                  "(GPU-…) or the beginning of that; default: the first")
+      ->check([](const std::string& text) { return refuse_device(text); })
+      ->type_name("NUMBER|GPU-…");
 }
 
 }  // namespace plumb::cli

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <span>
+#include <string>
 
 namespace CLI {
 class App;
+class Option;
 class Validator;
 }  // namespace CLI
 
@@ -20,5 +22,8 @@ void refuse_empty_values(CLI::App& program, std::span<char* const> arguments);
 
 /// Returns the check of a number that must be above 0.
 [[nodiscard]] CLI::Validator positive_number();
+
+/// Adds --device, which names one of several GPUs by its number or its identifier.
+CLI::Option* add_device_option(CLI::App& command, std::string& device);
 
 }  // namespace plumb::cli

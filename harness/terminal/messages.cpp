@@ -123,6 +123,10 @@ void say(std::string_view text) {
   std::fwrite(line.data(), 1, line.size(), stderr);
 }
 
+void announce_report(const std::filesystem::path& file) {
+  say(fmt::format("report: {}", std::filesystem::absolute(file).string()));
+}
+
 void log_to_terminal() {
   spdlog::set_default_logger(spdlog::stderr_color_mt("plumb"));
   spdlog::set_formatter(std::make_unique<LineFormatter>());

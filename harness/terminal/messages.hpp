@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <filesystem>
 #include <string>
 #include <string_view>
 
@@ -12,6 +13,9 @@ namespace plumb::terminal {
 
 /// Writes a message as one line on standard error.
 void say(std::string_view text);
+
+/// Writes the location of a report on standard error.
+void announce_report(const std::filesystem::path& file);
 
 /// Makes log messages lines on standard error, each as message_line() returns it.
 void log_to_terminal();

@@ -5,8 +5,10 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "harness/base/error.hpp"
+#include "harness/base/whole_file.hpp"
 
 namespace plumb::reporting {
 
@@ -44,6 +46,32 @@ template <typename Report>
     text.append(" (").append(format.what).append(")");
   }
   return text;
+}
+
+/// Writes one report to each file, in the format that its extension chooses, and calls `written`
+/// with each file. Throws Error{kUser} for an unknown extension before anything is written, else as
+/// write_whole_file() does.
+template <typename Report, typename Written>
+void write_reports(const Report& report,
+                   std::span<const OutputFormat<Report>> formats,
+                   const std::vector<std::string>& files,
+                   const Written& written) {
+  std::vector<const OutputFormat<Report>*> chosen;
+  chosen.reserve(files.size());
+  for (const std::string& file : files) {
+    chosen.push_back(&format_for(formats, file));
+  }
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    write_whole_file(files[i], [&](std::ostream& out) { chosen[i]->write(report, out); });
+    written(files[i]);
+  }
+}
+
+/// Returns a check that a file's extension names a format, for an option's value. It is made before
+/// the command runs, and throws Error{kUser}.
+template <typename Report>
+[[nodiscard]] auto check_format(std::span<const OutputFormat<Report>> formats) {
+  return [formats](const std::string& file) { static_cast<void>(format_for(formats, file)); };
 }
 
 }  // namespace plumb::reporting

@@ -20,9 +20,9 @@
 #include <vector>
 
 #include "harness/analysis/matrix/model_results.hpp"
-#include "harness/cli/zoo_models.hpp"
 #include "harness/results/execution_mode.hpp"
 #include "harness/session/stored/stored_matrix.hpp"
+#include "harness/session/zoo/zoo_models.hpp"
 #include "harness/store/store.hpp"
 #include "reporting/content/matrix/matrix_documents.hpp"
 
@@ -126,7 +126,7 @@ struct MatrixTime {
 
 MatrixTime time_matrix(const std::string& url) {
   const auto start = std::chrono::steady_clock::now();
-  const cli::ZooModels models;
+  const session::ZooModels models;
   const auto store = store::open_store(url);
   const std::vector<std::string> names{session::kAllRuns};
   analysis::MatrixReport report;

@@ -22,8 +22,8 @@
 #include <string>
 #include <vector>
 
-#include "harness/cli/zoo_models.hpp"
 #include "harness/serve/store_collector.hpp"
+#include "harness/session/zoo/zoo_models.hpp"
 #include "harness/store/store.hpp"
 
 namespace plumb::store {
@@ -178,7 +178,7 @@ double read_series(const std::string& url) {
 /// Returns how long an exporter needs from opening the store to its metrics.
 double first_look(const std::string& url) {
   const Stopwatch watch;
-  const cli::ZooModels models;
+  const session::ZooModels models;
   serve::StoreCollector collector({.store_url = url, .version = "bench", .max_age = {}}, models);
   if (!collector.refresh(current_time()) || !collector.health().up) {
     throw std::runtime_error("the exporter cannot read the store: " + collector.problem());

@@ -17,11 +17,11 @@
 #include <utility>
 #include <vector>
 
-#include "harness/cli/zoo_models.hpp"
 #include "harness/rewrite/types/typed_graph.hpp"
 #include "harness/session/stored/run_analysis.hpp"
 #include "harness/session/work/planner.hpp"
 #include "harness/session/work/suite_models.hpp"
+#include "harness/session/zoo/zoo_models.hpp"
 #include "harness/store/store.hpp"
 #include "reporting/content/run/documents.hpp"
 
@@ -68,7 +68,7 @@ std::vector<session::WorkItem> all_items(const std::vector<session::PlannedModel
 
 /// Fills a store with a run with each number of threads. Returns the last.
 results::RunId fill(const std::string& url, std::size_t& rows_stored) {
-  const cli::ZooModels source;
+  const session::ZooModels source;
   suite::ResolvedSuite suite =
       session::resolve_suite(source, suite::read_suite(PLUMB_SUITES "/vision30.toml"));
   const std::vector<session::PlannedModel> models = session::prepare_models(source, suite);
@@ -107,7 +107,7 @@ struct WhatIfTime {
 WhatIfTime time_what_ifs(const std::string& url, const results::RunId& run) {
   WhatIfTime time;
   const auto start = std::chrono::steady_clock::now();
-  const cli::ZooModels source;
+  const session::ZooModels source;
   const auto store = store::open_store(url);
   const analysis::RunReport report =
       session::analyze_run({*store, source}, store->find_run(run), {});

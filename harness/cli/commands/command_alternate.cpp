@@ -13,7 +13,7 @@
 #include "harness/analysis/alternation/shape_latencies.hpp"
 #include "harness/base/error.hpp"
 #include "harness/cli/command.hpp"
-#include "harness/cli/device_option.hpp"
+#include "harness/cli/option_checks.hpp"
 #include "harness/cli/run_options.hpp"
 #include "harness/session/host/worker_choice.hpp"
 #include "harness/session/work/suite_models.hpp"

@@ -10,7 +10,6 @@
 #include "harness/base/error.hpp"
 #include "harness/base/whole_file.hpp"
 #include "harness/cli/command.hpp"
-#include "harness/cli/report_files.hpp"
 #include "harness/cli/what_if_measurement.hpp"
 #include "harness/serve/flame_graphs.hpp"
 #include "harness/serve/run_dashboard.hpp"
@@ -18,10 +17,12 @@
 #include "harness/session/stored/stored_comparison.hpp"
 #include "harness/session/stored/stored_qualification.hpp"
 #include "harness/session/study/criteria_file.hpp"
+#include "harness/terminal/messages.hpp"
 #include "reporting/content/comparison/comparison_report.hpp"
 #include "reporting/content/qualification/qualification_report.hpp"
 #include "reporting/content/qualification/qualification_summary.hpp"
 #include "reporting/content/run/documents.hpp"
+#include "reporting/formats/output_format.hpp"
 
 namespace plumb::cli {
 namespace {
@@ -76,7 +77,7 @@ void write_report(CommandContext& context, const AnalysisOptions& options) {
     dashboard.commits = context.commits();
     write_whole_file(options.output,
                      [&](std::ostream& out) { reporting::write_dashboard(dashboard, out); });
-    announce_report(options.output);
+    terminal::announce_report(options.output);
   } else if (const auto runs = session::compared_runs(options.run)) {
     const auto store = store::open_store(context.store_url());
     if (auto kept = session::kept_qualification(*store, runs->baseline, runs->candidate)) {
@@ -84,7 +85,8 @@ void write_report(CommandContext& context, const AnalysisOptions& options) {
         analysis::judge_again(kept->qualification,
                               session::read_criteria(options.criteria, today()));
       }
-      write_reports(*kept, reporting::qualification_formats(), {options.output});
+      reporting::write_reports(
+          *kept, reporting::qualification_formats(), {options.output}, terminal::announce_report);
       if (!options.criteria.empty()) {
         reporting::write_qualification(
             kept->qualification,
@@ -97,7 +99,8 @@ void write_report(CommandContext& context, const AnalysisOptions& options) {
       analysis::RunComparisonReport report =
           session::kept_comparison({*store, context.models}, *runs);
       report.commits = context.commits();
-      write_reports(report, reporting::comparison_formats(), {options.output});
+      reporting::write_reports(
+          report, reporting::comparison_formats(), {options.output}, terminal::announce_report);
     }
   } else if (!options.criteria.empty()) {
     refuse_criteria(options.run);
@@ -105,7 +108,8 @@ void write_report(CommandContext& context, const AnalysisOptions& options) {
     static_cast<void>(reporting::format_for(reporting::report_formats(), options.output));
     analysis::RunReport report = analyze(context, options);
     serve::add_flame_graphs({*store::open_store(context.store_url()), context.models}, report);
-    write_reports(report, reporting::report_formats(), {options.output});
+    reporting::write_reports(
+        report, reporting::report_formats(), {options.output}, terminal::announce_report);
   }
 }
 

@@ -11,7 +11,7 @@
 #include "harness/analysis/history/middle_run.hpp"
 #include "harness/base/error.hpp"
 #include "harness/cli/command.hpp"
-#include "harness/cli/device_option.hpp"
+#include "harness/cli/option_checks.hpp"
 #include "harness/cli/run_options.hpp"
 #include "harness/session/stored/baseline_record.hpp"
 #include "harness/session/stored/run_analysis.hpp"

@@ -9,7 +9,7 @@
 #include "harness/analysis/compare/rounds/sequential_comparison.hpp"
 #include "harness/base/error.hpp"
 #include "harness/cli/command.hpp"
-#include "harness/cli/device_option.hpp"
+#include "harness/cli/option_checks.hpp"
 #include "harness/cli/run_options.hpp"
 #include "harness/session/bisect/bisection_session.hpp"
 #include "harness/session/bisect/commit_candidates.hpp"

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "harness/cli/command.hpp"
-#include "harness/cli/device_option.hpp"
+#include "harness/cli/option_checks.hpp"
 #include "harness/session/host/user_paths.hpp"
 #include "harness/session/study/noise_study.hpp"
 #include "harness/session/work/suite_models.hpp"

@@ -6,15 +6,16 @@
 #include "harness/base/error.hpp"
 #include "harness/cli/command.hpp"
 #include "harness/cli/gate.hpp"
-#include "harness/cli/report_files.hpp"
 #include "harness/session/stored/named_runs.hpp"
 #include "harness/session/stored/stored_boots.hpp"
 #include "harness/session/stored/stored_comparison.hpp"
 #include "harness/session/study/sample_file.hpp"
+#include "harness/terminal/messages.hpp"
 #include "reporting/content/comparison/boot_source.hpp"
 #include "reporting/content/comparison/change_documents.hpp"
 #include "reporting/content/comparison/comparison_report.hpp"
 #include "reporting/content/comparison/paired_report.hpp"
+#include "reporting/formats/output_format.hpp"
 
 namespace plumb::cli {
 namespace {
@@ -47,7 +48,8 @@ std::vector<analysis::ComparisonVerdict> compare_samples(const CompareOptions& o
     verdicts.push_back(report.answers.back().verdict);
   }
   reporting::write_comparisons(report.answers, style, std::cout);
-  write_reports(report, reporting::paired_formats(), options.outputs);
+  reporting::write_reports(
+      report, reporting::paired_formats(), options.outputs, terminal::announce_report);
   return verdicts;
 }
 
@@ -68,7 +70,8 @@ analysis::ComparisonVerdict compare_stored(const CommandContext& context,
   }
   report.commits = context.commits();
   reporting::write_run_comparison(report, style, std::cout);
-  write_reports(report, reporting::comparison_formats(), options.outputs);
+  reporting::write_reports(
+      report, reporting::comparison_formats(), options.outputs, terminal::announce_report);
   if (!boots) {
     session::store_comparison(*store, report);
   }
@@ -105,7 +108,7 @@ void add_compare(CLI::App& app, CommandContext& context) {
                    options->outputs,
                    "also write this report; may be repeated: " +
                        reporting::format_list(reporting::comparison_formats()))
-      ->each(check_format(reporting::comparison_formats()));
+      ->each(reporting::check_format(reporting::comparison_formats()));
   command
       ->add_flag(
           "--sequential",

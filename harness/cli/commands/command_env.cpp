@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "harness/cli/command.hpp"
-#include "harness/cli/device_option.hpp"
+#include "harness/cli/option_checks.hpp"
 #include "harness/session/host/system_facts.hpp"
 #include "harness/session/host/worker_choice.hpp"
 #include "reporting/content/run/documents.hpp"

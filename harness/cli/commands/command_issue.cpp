@@ -9,11 +9,11 @@
 #include "harness/base/error.hpp"
 #include "harness/base/whole_file.hpp"
 #include "harness/cli/command.hpp"
-#include "harness/cli/report_files.hpp"
 #include "harness/results/labels/run_labels.hpp"
 #include "harness/session/stored/enabling_command.hpp"
 #include "harness/session/stored/stored_triage.hpp"
 #include "harness/stacks/built/git_repository.hpp"
+#include "harness/terminal/messages.hpp"
 #include "reporting/content/review/regression_issue.hpp"
 
 namespace plumb::cli {
@@ -100,7 +100,7 @@ void add_issue(CLI::App& app, CommandContext& context) {
     }
     write_whole_file(options->output,
                      [&](std::ostream& out) { reporting::write_issue(issue, out); });
-    announce_report(options->output);
+    terminal::announce_report(options->output);
   });
 }
 

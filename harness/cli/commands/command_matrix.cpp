@@ -10,10 +10,11 @@
 #include "harness/base/error.hpp"
 #include "harness/cli/command.hpp"
 #include "harness/cli/option_checks.hpp"
-#include "harness/cli/report_files.hpp"
 #include "harness/results/execution_mode.hpp"
 #include "harness/session/stored/stored_matrix.hpp"
+#include "harness/terminal/messages.hpp"
 #include "reporting/content/matrix/matrix_documents.hpp"
+#include "reporting/formats/output_format.hpp"
 
 namespace plumb::cli {
 namespace {
@@ -159,7 +160,8 @@ void show_matrix(const CommandContext& context, const MatrixOptions& options) {
   }
   report.commands = session::commands_for_missing(*store, report.runs, report.matrix);
   reporting::write_matrix(report, style, std::cout);
-  write_reports(report, reporting::matrix_formats(), options.outputs);
+  reporting::write_reports(
+      report, reporting::matrix_formats(), options.outputs, terminal::announce_report);
 }
 
 void add_choice(CLI::App& command, MatrixOptions& options) {
@@ -228,7 +230,7 @@ void add_matrix(CLI::App& app, CommandContext& context) {
                    options->outputs,
                    "also write this report; may be repeated: " +
                        reporting::format_list(reporting::matrix_formats()))
-      ->each(check_format(reporting::matrix_formats()));
+      ->each(reporting::check_format(reporting::matrix_formats()));
   command->callback([&context, options] { show_matrix(context, *options); });
 }
 

@@ -12,10 +12,10 @@
 #include "harness/base/whole_file.hpp"
 #include "harness/cli/command.hpp"
 #include "harness/cli/option_checks.hpp"
-#include "harness/cli/zoo_models.hpp"
 #include "harness/model/onnx/weights.hpp"
 #include "harness/rewrite/gradient/training_step.hpp"
 #include "harness/session/host/model_export.hpp"
+#include "harness/session/zoo/zoo_models.hpp"
 #include "harness/terminal/messages.hpp"
 #include "reporting/content/run/documents.hpp"
 #include "reporting/content/run/training_document.hpp"
@@ -78,7 +78,7 @@ reporting::ShownStep shown_step(const model::Graph& graph, const ModelChoice& op
 }
 
 void export_model(const ModelChoice& options) {
-  onnx::ModelProto model = build_zoo_model(options.model, read_options(options));
+  onnx::ModelProto model = session::build_zoo_model(options.model, read_options(options));
   if (options.weights) {
     model::fill_weights(model, options.seed);
   }

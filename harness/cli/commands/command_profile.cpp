@@ -18,7 +18,7 @@
 #include "harness/base/whole_file.hpp"
 #include "harness/cli/command.hpp"
 #include "harness/cli/commands/profiled_execution.hpp"
-#include "harness/cli/device_option.hpp"
+#include "harness/cli/option_checks.hpp"
 #include "harness/cli/run_options.hpp"
 #include "harness/terminal/messages.hpp"
 #include "harness/worker/protocol/profile_request.hpp"

@@ -9,15 +9,16 @@
 #include "harness/analysis/compare/rounds/sequential_comparison.hpp"
 #include "harness/base/error.hpp"
 #include "harness/cli/command.hpp"
-#include "harness/cli/device_option.hpp"
-#include "harness/cli/report_files.hpp"
+#include "harness/cli/option_checks.hpp"
 #include "harness/cli/run_options.hpp"
 #include "harness/session/stored/stored_qualification.hpp"
 #include "harness/session/study/criteria_file.hpp"
 #include "harness/session/study/qualification_session.hpp"
 #include "harness/session/work/suite_models.hpp"
+#include "harness/terminal/messages.hpp"
 #include "reporting/content/qualification/qualification_report.hpp"
 #include "reporting/content/qualification/qualification_summary.hpp"
+#include "reporting/formats/output_format.hpp"
 
 namespace plumb::cli {
 namespace {
@@ -127,9 +128,10 @@ void qualify(CommandContext& context, QualifyOptions options) {
   const session::UpgradeOutcome outcome =
       session::test_upgrade(context.session(*store), suite, models, criteria, options.upgrade);
   const analysis::Qualification& qualification = outcome.qualification;
-  write_reports(session::with_history(*store, qualification),
-                reporting::qualification_formats(),
-                options.outputs);
+  reporting::write_reports(session::with_history(*store, qualification),
+                           reporting::qualification_formats(),
+                           options.outputs,
+                           terminal::announce_report);
   reporting::write_qualification(
       qualification,
       context.json ? reporting::OutputMode::kJson : reporting::OutputMode::kText,
@@ -188,7 +190,7 @@ void add_qualify(CLI::App& app, CommandContext& context) {
                    options->outputs,
                    "also write the report here: " +
                        reporting::format_list(reporting::qualification_formats()))
-      ->each(check_format(reporting::qualification_formats()));
+      ->each(reporting::check_format(reporting::qualification_formats()));
   command->add_flag("--gate",
                     options->gate,
                     "exit 1 if the upgrade is rejected, 75 if the evidence is not enough");

@@ -4,9 +4,10 @@
 #include <memory>
 
 #include "harness/cli/command.hpp"
-#include "harness/cli/report_files.hpp"
 #include "harness/store/store.hpp"
+#include "harness/terminal/messages.hpp"
 #include "reporting/content/stack/regret_report.hpp"
+#include "reporting/formats/output_format.hpp"
 
 namespace plumb::cli {
 namespace {
@@ -29,7 +30,8 @@ void report_regret(const CommandContext& context, const RegretOptions& options) 
       report,
       context.json ? reporting::OutputMode::kJson : reporting::OutputMode::kText,
       std::cout);
-  write_reports(report, reporting::regret_formats(), options.outputs);
+  reporting::write_reports(
+      report, reporting::regret_formats(), options.outputs, terminal::announce_report);
 }
 
 }  // namespace
@@ -48,7 +50,7 @@ void add_regret(CLI::App& app, CommandContext& context) {
                    options->outputs,
                    "also write this report; may be repeated: " +
                        reporting::format_list(reporting::regret_formats()))
-      ->each(check_format(reporting::regret_formats()));
+      ->each(reporting::check_format(reporting::regret_formats()));
   command->callback([&context, options] { report_regret(context, *options); });
 }
 

@@ -17,7 +17,7 @@
 #include "harness/base/whole_file.hpp"
 #include "harness/cli/command.hpp"
 #include "harness/cli/commands/traced_execution.hpp"
-#include "harness/cli/device_option.hpp"
+#include "harness/cli/option_checks.hpp"
 #include "harness/cli/run_options.hpp"
 #include "harness/results/trace/traced_losses.hpp"
 #include "harness/session/host/model_export.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/cli/zoo_models.hpp"
+#include "harness/session/zoo/zoo_models.hpp"
 
 #include <fmt/format.h>
 #include <onnx/onnx_pb.h>
@@ -8,7 +8,7 @@
 #include "harness/session/host/model_export.hpp"
 #include "suites/zoo/zoo.hpp"
 
-namespace plumb::cli {
+namespace plumb::session {
 namespace {
 
 bool looks_like_a_file(const std::string& name) {
@@ -17,7 +17,7 @@ bool looks_like_a_file(const std::string& name) {
 
 const zoo::Entry& find_entry(const std::string& name) {
   const zoo::Entry* const entry = zoo::find(name);
-  if (entry == nullptr && session::parse_model_code(name)) {
+  if (entry == nullptr && parse_model_code(name)) {
     throw Error(
         Error::Kind::kUser,
         fmt::format("'{}' is a function of a Python file, whose code runs only where you name "
@@ -65,4 +65,4 @@ std::string ZooModels::onnx(const std::string& name, const model::ReadOptions& o
   return build_zoo_model(name, options).SerializeAsString();
 }
 
-}  // namespace plumb::cli
+}  // namespace plumb::session

@@ -9,7 +9,7 @@ namespace onnx {
 class ModelProto;
 }
 
-namespace plumb::cli {
+namespace plumb::session {
 
 /// Builds a model of the zoo as ONNX. Throws Error{kUser} for an unknown name or axis, with the
 /// nearest one.
@@ -17,7 +17,7 @@ namespace plumb::cli {
                                                const model::ReadOptions& options);
 
 /// Source of the models of the zoo.
-class ZooModels final : public session::ModelSource {
+class ZooModels final : public ModelSource {
  public:
   [[nodiscard]] std::map<std::string, std::int64_t> axes(
       const std::string& name, const model::ReadOptions& options) const override;
@@ -27,4 +27,4 @@ class ZooModels final : public session::ModelSource {
                                  const model::ReadOptions& options) const override;
 };
 
-}  // namespace plumb::cli
+}  // namespace plumb::session

@@ -69,19 +69,18 @@ std::int64_t read_monotonic_time() noexcept {
 }
 
 void RunningShare::begin() noexcept {
-  ran_ = read_running_time(thread_);
-  passed_ = read_monotonic_time();
+  ran_.store(read_running_time(thread_), std::memory_order_relaxed);
+  passed_.store(read_monotonic_time(), std::memory_order_relaxed);
 }
 
 bool RunningShare::look() noexcept {
   constexpr double kRunning = 0.5;
   const std::int64_t ran = read_running_time(thread_);
   const std::int64_t passed = read_monotonic_time();
-  const bool running =
-      static_cast<double>(ran - ran_) >= kRunning * static_cast<double>(passed - passed_);
-  ran_ = ran;
-  passed_ = passed;
-  return running;
+  const auto ran_since = static_cast<double>(ran - ran_.exchange(ran, std::memory_order_relaxed));
+  const auto passed_since =
+      static_cast<double>(passed - passed_.exchange(passed, std::memory_order_relaxed));
+  return ran_since >= kRunning * passed_since;
 }
 
 SignalSender::SignalSender(const std::vector<Target>& targets,

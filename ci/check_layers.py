@@ -32,7 +32,7 @@ FOREIGN = [
     (r"prometheus/", ("reporting/prometheus", "harness/serve", "harness/cli", "tests")),
     (r"(boost/(asio|beast)/|curl/)", ("harness/serve", "tests")),
     (r"capstone/", ("harness/importers/symbols",)),
-    (r"zlib\.h", ("harness/serve", "harness/importers/traces", "reporting/content/profile", "tests")),
+    (r"zlib\.h", ("harness/serve", "harness/importers/traces", "reporting/content/samples", "tests")),
     (r"onnx/", ("harness/model/onnx", "suites/zoo", "harness/session/zoo", "harness/cli", "tests", "runners/engine", "runners/onnxruntime")),
 ]
 HEAVY_IN_HEADERS = re.compile(r"(nlohmann/json\.hpp|toml\+\+|CLI/|onnx/|google/protobuf|(oneapi/)?dnnl|sqlite3)")

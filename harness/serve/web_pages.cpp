@@ -13,9 +13,9 @@
 #include <vector>
 
 #include "harness/base/error.hpp"
-#include "harness/serve/flame_graphs.hpp"
 #include "harness/serve/triage_request.hpp"
 #include "harness/session/profile/profiled_runs.hpp"
+#include "harness/session/profile/stored_profiles.hpp"
 #include "harness/session/stored/run_analysis.hpp"
 #include "harness/session/stored/stored_comparison.hpp"
 #include "harness/session/stored/stored_triage.hpp"
@@ -97,7 +97,7 @@ struct WebPages::Worker {
     }
     std::ostringstream out;
     analysis::RunReport report = session::analyze_run({*store, models}, run, {});
-    add_flame_graphs({*store, models}, report);
+    session::add_profiles(*store, report);
     report.commits = commits;
     reporting::format_for(reporting::report_formats(), "report.html").write(report, out);
     const auto text = std::make_shared<const std::string>(std::move(out).str());

@@ -8,6 +8,7 @@
 
 #include "harness/base/error.hpp"
 #include "harness/base/utf8_text.hpp"
+#include "harness/results/profile/listing_json.hpp"
 #include "harness/results/profile/profile_codec.hpp"
 #include "harness/store/content_hash.hpp"
 
@@ -27,6 +28,12 @@ void require_finite(const NamedProfile& profile) {
   PLUMB_CHECK(profile.step_names.size() == profile.steps.size());
 }
 
+void repair_texts(results::ProfiledFunction& function) {
+  for (std::string* const text : {&function.name, &function.image, &function.build_id}) {
+    *text = in_utf8(std::move(*text));
+  }
+}
+
 void repair_texts(NamedProfile& profile) {
   for (std::string* const text :
        {&profile.model, &profile.mode, &profile.stack, &profile.refused}) {
@@ -42,8 +49,14 @@ void repair_texts(NamedProfile& profile) {
     step.variant = in_utf8(std::move(step.variant));
   }
   for (results::ProfiledFunction& function : profile.functions) {
-    for (std::string* const text : {&function.name, &function.image, &function.build_id}) {
-      *text = in_utf8(std::move(*text));
+    repair_texts(function);
+  }
+  for (results::CodeListing& listing : profile.listings) {
+    repair_texts(listing.function);
+    listing.step = in_utf8(std::move(listing.step));
+    listing.problem = in_utf8(std::move(listing.problem));
+    for (results::ListedInstruction& instruction : listing.instructions) {
+      instruction.text = in_utf8(std::move(instruction.text));
     }
   }
 }
@@ -126,6 +139,9 @@ std::int64_t profile_checksum(const results::StoredProfile& stored) {
     hash.add(std::int64_t{cell.step}).add(std::string_view(function.name));
     hash.add(std::string_view(function.image)).add(std::string_view(function.build_id));
     hash.add(std::string_view(results::encode_counts(cell.counts)));
+  }
+  if (!profile.listings.empty()) {  // earlier profiles have none
+    hash.add(std::string_view(results::to_json(profile.listings).dump()));
   }
   return hash.stored();
 }

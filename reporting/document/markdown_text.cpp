@@ -63,4 +63,9 @@ std::string markdown_code(const std::string& text) {
   return "``" + sanitize_utf8(safe) + "``";
 }
 
+std::string markdown_block(std::string lines) {
+  std::replace(lines.begin(), lines.end(), '`', '\'');
+  return "```text\n" + lines + "```\n";
+}
+
 }  // namespace plumb::reporting

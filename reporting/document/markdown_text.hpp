@@ -20,4 +20,8 @@ inline constexpr std::size_t kMarkdownLimit = 60'000;  ///< bytes; GitHub allows
 /// spaces.
 [[nodiscard]] std::string markdown_code(const std::string& text);
 
+/// Returns lines as a block of code. Their characters are those of sanitize_utf8(). Backticks
+/// become apostrophes.
+[[nodiscard]] std::string markdown_block(std::string lines);
+
 }  // namespace plumb::reporting

@@ -64,7 +64,7 @@ void MarkdownPage::signature_line(const std::string& text) {
 }
 
 void MarkdownPage::preformatted(const std::string& lines) {
-  add(fmt::format("```text\n{}```\n\n", lines), kForParts);
+  add(markdown_block(lines) + "\n", kForParts);
 }
 
 void MarkdownPage::table(const PageRow& head, const std::vector<PageRow>& rows) {

@@ -22,7 +22,7 @@ class MarkdownPage : public Page {
   void signature_line(const std::string& text) override;
   void table(const PageRow& head, const std::vector<PageRow>& rows) override;
 
-  /// Adds lines made by plumb, such as a picture of characters. They must have no backticks.
+  /// Adds lines made by plumb, such as a picture of characters.
   void preformatted(const std::string& lines);
 
   [[nodiscard]] std::size_t most_details() const override { return 10; }

@@ -231,7 +231,7 @@ function models() {
       if (model.unsupported.length) {
         box.append(table('Layers without a time', ['layer', 'reason', 'key'], model.unsupported.map((u) => [u.layer, u.reason, keyCell(u.key)])));
       }
-      box.append(make('h3', {}, 'Critical path'), criticalPath(model), ...timelineOf(model), ...schedules(model), ...traces(model), ...flames(model), make('h3', {}, 'What-ifs'), ...whatIfs(model), make('h3', {}, 'Layers'), ...layers(model));
+      box.append(make('h3', {}, 'Critical path'), criticalPath(model), ...timelineOf(model), ...schedules(model), ...traces(model), ...flames(model), ...listings(model), make('h3', {}, 'What-ifs'), ...whatIfs(model), make('h3', {}, 'Layers'), ...layers(model));
       if (document.body.dataset.ready) drawWaiting();
     };
     if (index === 0) fill();

@@ -72,7 +72,7 @@ class FlameGraph(Command):
         for row in range(1, 1 + max(frame["row"] for frame in frames)):
             self.assertLessEqual(sum(frame["width"] for frame in frames if frame["row"] == row), frames[0]["width"] + 1e-6)
 
-    def test_it_is_drawn_zooms_and_marks(self):
+    def test_it_is_drawn_zooms_and_marks_beside_listings(self):
         frames = self.frames()
         self.assertEqual((frames[0]["row"], frames[0]["x"]), (0, 0))
         self.assertIn(MODEL, frames[0]["name"])
@@ -106,6 +106,11 @@ class FlameGraph(Command):
         self.assertEqual(self.search("no such function"), "0.00 % of the samples are in marked frames")
         self.assertEqual(self.search(""), "")
         self.assertEqual(self.frames(), frames)
+
+        listings = self.browser.evaluate("[...document.querySelectorAll('details.listing')].map((box) => [box.querySelector('summary').textContent, "
+                                         "box.querySelectorAll('tr.hot').length, box.textContent.includes('approximate')])")
+        self.assertEqual(len(listings), 3)
+        self.assertTrue(any(" samples, " in title and hot > 0 and approximate for title, hot, approximate in listings), listings)
 
         self.assertEqual(self.browser.console, [])
         self.assertEqual(self.browser.evaluate("performance.getEntriesByType('resource').map((each) => each.name)"), [])

@@ -156,10 +156,13 @@ TEST_P(StoreTransfer, names_in_a_profile_become_storable) {
   results::StoredProfile profile = stored_profile(kOld);
   profile.profile.functions[0].name = std::string("bad\xFF and zero\0", 14);
   profile.profile.functions[1].name = std::string(4096, 'x');
+  profile.profile.listings[0].function.name = "\xFF";
+  profile.profile.listings[0].instructions[0].text = "nop \xFF";
   store->put_profile(profile);
   store->put_profile(profile);
   ASSERT_THAT(store->profiles(kOld), SizeIs(1));
   EXPECT_EQ(store->profiles(kOld)[0].profile.functions[0].name, "bad\uFFFD and zero?");
+  EXPECT_EQ(store->profiles(kOld)[0].profile.listings[0].instructions[0].text, "nop \uFFFD");
   EXPECT_THAT(store->verify(), IsEmpty());
 }
 

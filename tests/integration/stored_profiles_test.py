@@ -12,6 +12,7 @@ import sys
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+from local_server import LocalServer, fetch, free_address
 from plumb_command import Command
 
 Command.build = pathlib.Path(sys.argv.pop(1)).resolve()
@@ -30,6 +31,35 @@ class StoredProfiles(Command):
         words = ["--model", MODEL, "--only", "models", "--mode", "fusion", "--processes", "3", "--stack", stack]
         self.plumb("run", *words, *options)
         return self.json("runs")["runs"][0]["run"]
+
+    def check_listings(self, run, shown):
+        """The instructions of the hottest functions are kept with the profile, and in its reports."""
+        listing = shown["listings"][0]
+        self.assertEqual((listing["image"], listing.get("problem", "")), ("generated", ""), "the library's kernel")
+        self.assertIn("conv", listing["step"])
+        self.assertLessEqual(len(listing["instructions"]), 100)
+        self.assertGreaterEqual(sum(each["samples"] for each in listing["instructions"]), 0.5 * listing["samples"])
+        self.assertEqual(listing["samples_of_profile"], shown["samples"])
+        self.assertEqual(self.json("profile", run, "--listing", "hottest")["listing"], listing)
+        refused = self.plumb("profile", run, "--listing", "absent_function", expect=2).stderr
+        self.assertIn("name a model in place of the run", refused)
+        hot = max(listing["instructions"], key=lambda each: each["samples"])
+        text = self.plumb("profile", run, "--listing", listing["name"]).stdout
+        self.assertIn(" ".join(hot["text"].split()), " ".join(text.split()))
+        self.plumb("report", run, "-o", self.folder / "report.md")
+        for report in ("report.html", "report.md"):
+            words = (self.folder / report).read_text()
+            self.assertIn("approximate", words)
+            self.assertIn(hot["text"], words)
+
+    def check_pages(self, base, slow):
+        """The server shows listings, and which functions take more time than before."""
+        address = free_address()
+        server = LocalServer(self, "serve", [self.program(), "serve", "--listen", address], address, "/functions", self.environment)
+        page = fetch(server.url + "/functions")
+        for words in (f"{SUBJECT}, mode fusion", f"/runs/{base}", f"/runs/{slow}", "In the last run: ", "approximate"):
+            self.assertIn(words, page)
+        self.assertIn('"listings":[{', fetch(f"{server.url}/runs/{slow}"))
 
     def check_regression(self, functions, decided):
         if not decided:
@@ -61,6 +91,8 @@ class StoredProfiles(Command):
 
         self.plumb("report", base, "-o", self.folder / "report.html")
         self.assertIn('"flame_graph":{"svg":', (self.folder / "report.html").read_text())
+        self.check_listings(base, shown)
+        self.check_pages(base, slow)
 
         self.plumb("store", "export", base, "-o", self.folder / "export.jsonl")
         copy = ("--store", f"sqlite:{self.folder}/copy.db")

@@ -8,7 +8,8 @@
 
 namespace plumb::test {
 
-/// Returns a profile of a run, as stores hand it back: two steps, three functions, three blocks.
+/// Returns a profile of a run, as stores hand it back: two steps, three functions, three blocks,
+/// two listings.
 inline results::StoredProfile stored_profile(const results::RunId& run,
                                              const std::string& subject = "lenet|1|f32") {
   results::StoredProfile stored{run, subject, at(8.000001), {}};
@@ -31,6 +32,23 @@ inline results::StoredProfile stored_profile(const results::RunId& run,
       {"jit_brgemm_kernel_t", "generated"}, {"", "libc.so.6", "00ff"}, {"ümlaut<int>", "plumb"}};
   profile.cells = {{0, 0, {{0, 40}, {2, 300}}}, {1, 1, {{1, 7}}}, {results::kNoStep, 2, {{2, 1}}}};
   profile.problems = {"'libx.so' has no symbols"};
+  results::CodeListing listing;
+  listing.function = profile.functions[0];
+  listing.step = "conv1+relu1";
+  listing.samples = 340;
+  listing.of_profile = 348;
+  listing.alike = 2;
+  listing.bytes = listing.bytes_listed = 40;
+  listing.disassembled = 10;
+  listing.instructions = {{4, 4, "add          rax, 1", 40},
+                          {8, 4, "vmulps       ymm0, ymm1", 300}};
+  profile.listings.push_back(listing);
+  listing = {};
+  listing.function = profile.functions[1];
+  listing.samples = 7;
+  listing.of_profile = 348;
+  listing.problem = "'/usr/lib/libc.so.6' has no symbol there";
+  profile.listings.push_back(listing);
   return stored;
 }
 

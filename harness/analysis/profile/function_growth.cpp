@@ -18,6 +18,23 @@ double relative_growth(const FunctionGrowth& growth) {
              : 0.0;
 }
 
+/// Lists the functions that certainly take more time, of those that a profile lists.
+std::vector<results::CodeListing> list_grown(const ProfileDifference& difference,
+                                             const results::NamedProfile& profile) {
+  std::vector<results::CodeListing> grown;
+  for (const results::CodeListing& listing : profile.listings) {
+    const bool grew = std::any_of(
+        difference.functions.begin(), difference.functions.end(), [&](const auto& change) {
+          return change.function == comparable_function(listing.function) && change.is_certain() &&
+                 change.change() > Seconds(0.0);
+        });
+    if (grew) {
+      grown.push_back(listing);
+    }
+  }
+  return grown;
+}
+
 FunctionGrowth compare_ends(const std::vector<const DatedProfile*>& profiles) {
   const DatedProfile& first = *profiles.front();
   const DatedProfile& last = *profiles.back();
@@ -35,6 +52,7 @@ FunctionGrowth compare_ends(const std::vector<const DatedProfile*>& profiles) {
   growth.problem = find_shortage(first.stored.profile, last.stored.profile);
   if (growth.problem.empty()) {
     growth.difference = compute_profile_difference(first.stored.profile, last.stored.profile);
+    growth.listings = list_grown(growth.difference, last.stored.profile);
   }
   return growth;
 }

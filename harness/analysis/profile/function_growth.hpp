@@ -29,8 +29,9 @@ struct FunctionGrowth {
   Timestamp last_started{};
   std::string first_stack;
   std::string last_stack;
-  std::string problem;           ///< why no functions are named; empty: they are
-  ProfileDifference difference;  ///< from the first to the last
+  std::string problem;                         ///< why no functions are named; empty: they are
+  ProfileDifference difference;                ///< from the first to the last
+  std::vector<results::CodeListing> listings;  ///< that the last keeps of functions that grew
 };
 
 /// Compares the first and the last profile of each model in each mode, by clock and by system.

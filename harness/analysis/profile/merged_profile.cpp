@@ -65,6 +65,55 @@ std::vector<std::uint32_t> merge_functions(const results::NamedProfile& more,
   return numbers;
 }
 
+std::uint64_t count_all(const results::NamedProfile& profile) {
+  std::uint64_t sum = 0;
+  for (const results::ProfileCell& cell : profile.cells) {
+    for (const results::ProfileCell::Count& count : cell.counts) {
+      sum += count.samples;
+    }
+  }
+  return sum;
+}
+
+/// Returns whether two listings are of one code. Processes have it at other addresses, of which
+/// some are in the texts.
+bool are_equal(const results::CodeListing& left, const results::CodeListing& right) {
+  return left.bytes == right.bytes && left.disassembled == right.disassembled &&
+         std::equal(left.instructions.begin(),
+                    left.instructions.end(),
+                    right.instructions.begin(),
+                    right.instructions.end(),
+                    [](const auto& one, const auto& other) { return one.offset == other.offset; });
+}
+
+/// Adds the samples of listings of equal code. Of two codes of one name, the hotter one stays.
+void merge_listings(const results::NamedProfile& more, results::NamedProfile& profile) {
+  std::vector<results::CodeListing>& known = profile.listings;
+  for (const results::CodeListing& listing : more.listings) {
+    const auto place = std::find_if(known.begin(), known.end(), [&](const auto& each) {
+      return each.function == listing.function;
+    });
+    if (place == known.end()) {
+      known.push_back(listing);
+    } else if (are_equal(*place, listing)) {
+      place->samples += listing.samples;
+      for (std::size_t i = 0; i < listing.instructions.size(); ++i) {
+        place->instructions[i].samples += listing.instructions[i].samples;
+      }
+    } else if (place->samples < listing.samples) {
+      *place = listing;
+    }
+  }
+  std::stable_sort(known.begin(), known.end(), [](const auto& left, const auto& right) {
+    return left.samples > right.samples;
+  });
+  known.resize(std::min(known.size(), results::kMaxListings));
+  const std::uint64_t samples = count_all(profile);
+  for (results::CodeListing& listing : known) {
+    listing.of_profile = samples;
+  }
+}
+
 }  // namespace
 
 void merge_profile(const results::NamedProfile& more, results::NamedProfile& profile) {
@@ -112,6 +161,7 @@ void merge_profile(const results::NamedProfile& more, results::NamedProfile& pro
       profile.cells[place->second].counts.push_back({first_block + count.block, count.samples});
     }
   }
+  merge_listings(more, profile);
 }
 
 }  // namespace plumb::analysis

@@ -25,19 +25,6 @@ void remove_number(std::string& name) {
   }
 }
 
-/// Returns a function with the name of its library without a version.
-results::ProfiledFunction comparable(results::ProfiledFunction function) {
-  function.build_id.clear();
-  if (function.image == results::kGeneratedImage) {
-    remove_number(function.name);
-  }
-  const std::size_t ending = function.image.find(".so");
-  if (ending != std::string::npos) {
-    function.image.resize(ending + 3);
-  }
-  return function;
-}
-
 /// Numbers for what two profiles have in common, in the order of first sight.
 template <typename Name>
 class SharedNumbers {
@@ -70,7 +57,8 @@ struct SharedRows {
 SharedRows find_rows(const results::NamedProfile& profile, Functions& functions, Places& places) {
   SharedRows rows;
   for (const results::ProfileCell& cell : profile.cells) {
-    rows.functions.push_back(functions.number(comparable(profile.functions.at(cell.function))));
+    rows.functions.push_back(
+        functions.number(comparable_function(profile.functions.at(cell.function))));
     rows.places.push_back(places.number({step_name(profile, cell.step), rows.functions.back()}));
   }
   return rows;
@@ -164,6 +152,18 @@ void name_steps(const Places& places,
 }
 
 }  // namespace
+
+results::ProfiledFunction comparable_function(results::ProfiledFunction function) {
+  function.build_id.clear();
+  if (function.image == results::kGeneratedImage) {
+    remove_number(function.name);
+  }
+  const std::size_t ending = function.image.find(".so");
+  if (ending != std::string::npos) {
+    function.image.resize(ending + 3);
+  }
+  return function;
+}
 
 Seconds ProfileDifference::unexplained() const {
   Seconds rest = change();

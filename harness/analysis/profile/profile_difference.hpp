@@ -41,6 +41,10 @@ struct ProfileDifference {
   [[nodiscard]] Seconds unexplained() const;
 };
 
+/// Returns a function as two versions of a library have it: without a build-id, the version of its
+/// library, and the number that some versions add to each kernel.
+[[nodiscard]] results::ProfiledFunction comparable_function(results::ProfiledFunction function);
+
 /// Ranks the functions of two profiles by the change of their time in an execution.
 ///
 /// A function's time is its share of the samples times the time of an execution without samples.

@@ -52,24 +52,6 @@ results::NamedProfile profile_from_json(std::string_view text) {
   return results::named_profile_from_json(results::parse_json(text));
 }
 
-Json listing_json(const results::CodeListing& listing) {
-  Json instructions = Json::array();
-  for (const results::ListedInstruction& instruction : listing.instructions) {
-    instructions.push_back({{"offset", instruction.offset},
-                            {"text", instruction.text},
-                            {"samples", instruction.samples}});
-  }
-  return {{"name", listing.function.name},
-          {"image", listing.function.image},
-          {"samples", listing.samples},
-          {"samples_of_profile", listing.of_profile},
-          {"alike", listing.alike},
-          {"exact", listing.exact},
-          {"bytes", listing.bytes},
-          {"bytes_listed", listing.bytes_listed},
-          {"instructions", std::move(instructions)}};
-}
-
 Json profile_difference_document(const results::NamedProfile& baseline,
                                  const results::NamedProfile& candidate,
                                  const ProfileDifference& difference) {

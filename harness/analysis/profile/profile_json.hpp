@@ -5,7 +5,6 @@
 
 #include "harness/analysis/profile/profile_difference.hpp"
 #include "harness/analysis/report/json_document.hpp"
-#include "harness/results/profile/code_listing.hpp"
 #include "harness/results/profile/named_profile.hpp"
 
 namespace plumb::analysis {
@@ -19,8 +18,5 @@ namespace plumb::analysis {
 [[nodiscard]] Json profile_difference_document(const results::NamedProfile& baseline,
                                                const results::NamedProfile& candidate,
                                                const ProfileDifference& difference);
-
-/// Returns the JSON of a listing of code.
-[[nodiscard]] Json listing_json(const results::CodeListing& listing);
 
 }  // namespace plumb::analysis

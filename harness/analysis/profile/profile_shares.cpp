@@ -30,18 +30,6 @@ void add_product(double factor, std::span<const double> numbers, std::vector<dou
   }
 }
 
-/// Returns Wilson's interval of a share of independent samples (Brown, Cai and DasGupta,
-/// "Interval Estimation for a Binomial Proportion", 2001, §3.1.1).
-NumberInterval wilson_interval(std::uint64_t part, std::uint64_t whole) {
-  const auto n = static_cast<double>(whole);
-  const double share = static_cast<double>(part) / n;
-  const double square = kNormalQuantile * kNormalQuantile;
-  const double middle = (share + square / (2.0 * n)) / (1.0 + square / n);
-  const double half = kNormalQuantile / (1.0 + square / n) *
-                      std::sqrt(share * (1.0 - share) / n + square / (4.0 * n * n));
-  return {std::max(0.0, middle - half), std::min(1.0, middle + half)};
-}
-
 /// Lists the rows whose intervals a bootstrap gives.
 std::vector<std::size_t> choose_rows(const GroupedSamples& samples) {
   std::vector<std::size_t> rows;
@@ -63,6 +51,16 @@ std::vector<std::size_t> choose_rows(const GroupedSamples& samples) {
 }
 
 }  // namespace
+
+NumberInterval wilson_interval(std::uint64_t part, std::uint64_t whole) {
+  const auto n = static_cast<double>(whole);
+  const double share = static_cast<double>(part) / n;
+  const double square = kNormalQuantile * kNormalQuantile;
+  const double middle = (share + square / (2.0 * n)) / (1.0 + square / n);
+  const double half = kNormalQuantile / (1.0 + square / n) *
+                      std::sqrt(share * (1.0 - share) / n + square / (4.0 * n * n));
+  return {std::max(0.0, middle - half), std::min(1.0, middle + half)};
+}
 
 CellRows rows_of_cells(const results::NamedProfile& profile) {
   CellRows rows(profile.cells.size());

@@ -25,6 +25,10 @@ struct ProfileShare {
   std::optional<NumberInterval> interval;  ///< absent: too few blocks
 };
 
+/// Returns Wilson's interval of a share of independent samples (Brown, Cai and DasGupta,
+/// "Interval Estimation for a Binomial Proportion", 2001, §3.1.1).
+[[nodiscard]] NumberInterval wilson_interval(std::uint64_t part, std::uint64_t whole);
+
 /// Row of a table of shares that each cell of a profile counts to.
 using CellRows = std::vector<std::uint32_t>;
 

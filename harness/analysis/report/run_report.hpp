@@ -13,15 +13,10 @@
 #include "harness/analysis/whatif/what_if.hpp"
 #include "harness/results/exclusion.hpp"
 #include "harness/results/labels/commit_link.hpp"
+#include "harness/results/profile/named_profile.hpp"
 #include "harness/results/run.hpp"
 
 namespace plumb::analysis {
-
-/// Picture of where inside a model's layers its time goes.
-struct FlameGraph {
-  std::string svg;   ///< empty: the run keeps no profile of the model
-  std::string mode;  ///< in which it was executed
-};
 
 /// Contents of a report on one model of a run.
 struct ModelReport {
@@ -31,7 +26,7 @@ struct ModelReport {
   ModelLimits limits = {};
   std::vector<WaterfallLevel> waterfall = {};
   std::string trace = {};  ///< newest document of `plumb trace`; empty: none
-  FlameGraph flame_graph = {};
+  std::optional<results::NamedProfile> profile = {};  ///< newest that the run keeps of the model
   std::vector<CoSchedule> schedules = {};  ///< of the partitions plain and fusion; none: not known
 };
 

@@ -11,8 +11,8 @@
 #include "harness/base/whole_file.hpp"
 #include "harness/cli/command.hpp"
 #include "harness/cli/what_if_measurement.hpp"
-#include "harness/serve/flame_graphs.hpp"
 #include "harness/serve/run_dashboard.hpp"
+#include "harness/session/profile/stored_profiles.hpp"
 #include "harness/session/stored/run_analysis.hpp"
 #include "harness/session/stored/stored_comparison.hpp"
 #include "harness/session/stored/stored_qualification.hpp"
@@ -107,7 +107,7 @@ void write_report(CommandContext& context, const AnalysisOptions& options) {
   } else {
     static_cast<void>(reporting::format_for(reporting::report_formats(), options.output));
     analysis::RunReport report = analyze(context, options);
-    serve::add_flame_graphs({*store::open_store(context.store_url()), context.models}, report);
+    session::add_profiles(*store::open_store(context.store_url()), report);
     reporting::write_reports(
         report, reporting::report_formats(), {options.output}, terminal::announce_report);
   }

@@ -23,7 +23,7 @@
 #include "harness/terminal/messages.hpp"
 #include "harness/worker/protocol/profile_request.hpp"
 #include "reporting/content/profile/profile_documents.hpp"
-#include "reporting/content/profile/profile_files.hpp"
+#include "reporting/content/samples/profile_files.hpp"
 
 namespace plumb::cli {
 namespace {
@@ -104,13 +104,11 @@ suite::ResolvedSuite::Model chosen_model(const CommandContext& context,
 /// Reads the profile of a stored run, or profiles a model.
 ProfiledExecution find_profile(const CommandContext& context, const ProfileOptions& options) {
   if (find_profiled_run(context, options.model)) {
+    ProfiledExecution stored{read_named_profile(context, options.model, options.stored_model), {}};
     if (!options.source.listing.empty()) {
-      throw Error(Error::Kind::kUser,
-                  fmt::format("'{}' is a stored run, which keeps no code: name a model for "
-                              "--listing",
-                              options.model));
+      stored.listing = find_listing(stored.profile, options.source.listing);
     }
-    return {read_named_profile(context, options.model, options.stored_model), std::nullopt};
+    return stored;
   }
   return profile_execution(
       context, options.source, chosen_model(context, options), open_run(context, options.run));

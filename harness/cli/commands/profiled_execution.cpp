@@ -2,13 +2,16 @@
 #include "harness/cli/commands/profiled_execution.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <system_error>
+#include <vector>
 
 #include "harness/analysis/profile/profile_json.hpp"
+#include "harness/analysis/profile/profile_summary.hpp"
 #include "harness/base/error.hpp"
 #include "harness/importers/symbols/code_listing.hpp"
 #include "harness/session/host/raw_folder.hpp"
@@ -43,12 +46,14 @@ ProfiledExecution profile_execution(const CommandContext& context,
         session::sample_model(options, request, suite::parse_duration(source.timeout), [&] {
           return !context.stop.load();
         });
-    ProfiledExecution execution{
-        session::name_profile(sampled, options, request.model.modes.at(0).mode, planned), {}};
+    ProfiledExecution execution{results::condense_listings(session::name_profile(
+                                    sampled, options, request.model.modes.at(0).mode, planned)),
+                                {}};
     if (!source.listing.empty()) {
       execution.listing =
           importers::list_code(sampled.samples,
                                sampled.dumps,
+                               execution.profile.step_names,
                                source.listing == kHottest ? std::string() : source.listing);
     }
     return execution;
@@ -86,6 +91,25 @@ results::NamedProfile read_named_profile(const CommandContext& context,
     return session::read_profile(*store::open_store(context.store_url()), *run, model).profile;
   }
   return read_profile_file(name);
+}
+
+results::CodeListing find_listing(const results::NamedProfile& profile,
+                                  const std::string& function) {
+  std::vector<std::string> names;
+  for (const results::CodeListing& listing : profile.listings) {
+    if (function == kHottest || listing.function.name == function) {
+      return listing;
+    }
+    names.push_back(analysis::name_of(listing.function));
+  }
+  throw Error(Error::Kind::kUser,
+              names.empty()
+                  ? std::string("the profile of this run keeps no instructions: name a model in "
+                                "place of the run")
+                  : fmt::format("the run keeps instructions of its hottest functions alone, '{}': "
+                                "for '{}', name a model in place of the run",
+                                fmt::join(names, "', '"),
+                                function));
 }
 
 results::NamedProfile read_profile_file(const std::string& file) {

@@ -54,6 +54,11 @@ struct ProfiledExecution {
                                                        const std::string& name,
                                                        const std::string& model);
 
+/// Returns the listing that a stored profile keeps of a function, or of kHottest. Throws
+/// Error{kUser} that names the functions of which it keeps one.
+[[nodiscard]] results::CodeListing find_listing(const results::NamedProfile& profile,
+                                                const std::string& function);
+
 /// Reads a profile that was written as JSON. Throws Error{kUser} with the file's name.
 [[nodiscard]] results::NamedProfile read_profile_file(const std::string& file);
 

@@ -86,56 +86,69 @@ FoundCode CodeFinder::find(std::uint64_t address) {
             code->begin,
             code->end,
             dumps_[code->dump],
-            code->offset};
+            code->offset,
+            {}};
   }
   const results::CodeMapping* const mapping = find_range(mappings_, address);
   FoundCode found;
-  found.function.image = mapping == nullptr ? results::kUnmappedImage : image_of(*mapping);
   if (mapping == nullptr) {
+    found.function.image = results::kUnmappedImage;
+    found.problem = "no code was mapped there any more when the profile ended";
     return found;
   }
+  found.function.image = image_of(*mapping);
   found.function.build_id = mapping->build_id;
-  if (const ElfSymbols* const symbols = symbols_of(*mapping)) {
-    const std::uint64_t offset = address - mapping->begin + mapping->offset;
-    const auto loaded = symbols->loaded_address(offset);
-    if (const NamedCode* const code = loaded ? symbols->find(*loaded) : nullptr) {
-      found.function.name = demangled(code->name);
-      found.begin = address - (*loaded - code->begin);
-      found.end = found.begin + (code->end - code->begin);
-      found.file = mapping->path;
-      found.offset = offset - (*loaded - code->begin);
-    }
+  if (found.function.image == results::kGeneratedImage) {
+    found.problem = has_dumps() ? "the library's dump does not hold this code"
+                                : "the library kept no dump of the code that it made";
+    return found;
+  }
+  const FileSymbols& file = symbols_of(*mapping);
+  found.problem = file.problem;
+  if (!file.symbols) {
+    return found;
+  }
+  const std::uint64_t offset = address - mapping->begin + mapping->offset;
+  const auto loaded = file.symbols->loaded_address(offset);
+  if (const NamedCode* const code = loaded ? file.symbols->find(*loaded) : nullptr) {
+    found.function.name = demangled(code->name);
+    found.begin = address - (*loaded - code->begin);
+    found.end = found.begin + (code->end - code->begin);
+    found.file = mapping->path;
+    found.offset = offset - (*loaded - code->begin);
+  } else {
+    found.problem = fmt::format("'{}' has no symbol there", mapping->path);
   }
   return found;
 }
 
-const ElfSymbols* CodeFinder::symbols_of(const results::CodeMapping& mapping) {
-  if (mapping.path.empty() || mapping.path.front() != '/') {
-    return nullptr;
-  }
+const CodeFinder::FileSymbols& CodeFinder::symbols_of(const results::CodeMapping& mapping) {
   const auto [place, added] = files_.try_emplace(mapping.path);
-  if (added) {
+  if (added && mapping.path.front() != '/') {
+    place->second.problem = fmt::format("{} is no file", mapping.path);
+  } else if (added) {
     place->second = read_symbols(mapping);
+    if (!place->second.problem.empty()) {
+      problems_.push_back(place->second.problem);
+    }
   }
-  return place->second ? &*place->second : nullptr;
+  return place->second;
 }
 
-std::optional<ElfSymbols> CodeFinder::read_symbols(const results::CodeMapping& mapping) {
+CodeFinder::FileSymbols CodeFinder::read_symbols(const results::CodeMapping& mapping) {
   try {
     ElfSymbols symbols{std::filesystem::path(mapping.path)};
     if (!mapping.build_id.empty() && symbols.build_id() != mapping.build_id) {
-      problems_.push_back(fmt::format("'{}' has changed since it was profiled", mapping.path));
-      return std::nullopt;
+      return {std::nullopt, fmt::format("'{}' has changed since it was profiled", mapping.path)};
     }
     const std::filesystem::path more =
         debug_file(mapping.build_id.size() > 2 ? mapping.build_id : "none");
     if (!symbols.is_complete() && std::filesystem::is_regular_file(more)) {
-      return ElfSymbols(more);
+      return {ElfSymbols(more), {}};
     }
-    return symbols;
+    return {std::move(symbols), {}};
   } catch (const Error& error) {
-    problems_.emplace_back(error.what());
-    return std::nullopt;
+    return {std::nullopt, error.what()};
   }
 }
 

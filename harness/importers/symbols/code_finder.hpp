@@ -21,6 +21,7 @@ struct FoundCode {
   std::uint64_t end = 0;               ///< after the last byte
   std::filesystem::path file;          ///< that holds the code
   std::uint64_t offset = 0;            ///< of the code in the file
+  std::string problem;                 ///< why it has no name; empty: it has one
 };
 
 /// Finder of the functions of one process.
@@ -37,6 +38,8 @@ class CodeFinder {
   [[nodiscard]] FoundCode find(std::uint64_t address);
   /// Returns the files that could not be read, or have another build-id now.
   [[nodiscard]] const std::vector<std::string>& problems() const { return problems_; }
+  /// Returns whether there is any dump.
+  [[nodiscard]] bool has_dumps() const { return !dumps_.empty(); }
 
  private:
   struct DumpedCode {
@@ -48,14 +51,20 @@ class CodeFinder {
   };
 
   void read_dump(std::size_t number);
-  /// Returns the symbols of a mapping's file. Null: there are none.
-  const ElfSymbols* symbols_of(const results::CodeMapping& mapping);
-  std::optional<ElfSymbols> read_symbols(const results::CodeMapping& mapping);
+  /// Symbols of a file, or why there are none.
+  struct FileSymbols {
+    std::optional<ElfSymbols> symbols;
+    std::string problem;
+  };
+
+  /// Returns the symbols of a mapping's file. They are read once.
+  const FileSymbols& symbols_of(const results::CodeMapping& mapping);
+  static FileSymbols read_symbols(const results::CodeMapping& mapping);
 
   const std::vector<results::CodeMapping>& mappings_;
   std::vector<std::filesystem::path> dumps_;
-  std::vector<DumpedCode> generated_;                       // by address
-  std::map<std::string, std::optional<ElfSymbols>> files_;  // each read once
+  std::vector<DumpedCode> generated_;         // by address
+  std::map<std::string, FileSymbols> files_;  // each read once
   std::vector<std::string> problems_;
 };
 

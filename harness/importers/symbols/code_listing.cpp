@@ -10,10 +10,9 @@
 #include <map>
 #include <memory>
 #include <numeric>
-#include <unordered_map>
+#include <utility>
 
 #include "harness/base/error.hpp"
-#include "harness/importers/symbols/code_finder.hpp"
 
 namespace plumb::importers {
 namespace {
@@ -23,43 +22,40 @@ constexpr std::size_t kSuggested = 5;
 /// Samples by address.
 using Counts = std::map<std::uint64_t, std::uint64_t>;
 
-/// Code of one function, and where its samples are.
+/// Code that has samples: one function, or all of an image that has no name there.
 struct SampledCode {
   FoundCode code;
   Counts counts;
+  std::map<std::uint32_t, std::uint64_t> steps;  // samples by step
+  std::uint64_t samples = 0;
 
-  [[nodiscard]] std::uint64_t samples() const {
-    return std::accumulate(
-        counts.begin(), counts.end(), std::uint64_t{0}, [](auto sum, const auto& count) {
-          return sum + count.second;
-        });
-  }
+  [[nodiscard]] bool has_name() const { return !code.function.name.empty(); }
 };
 
-/// Lists the functions with a name that have samples, those with most first.
+/// Lists the code that has samples, that with most first.
 std::vector<SampledCode> find_sampled_code(const results::SampledProfile& profile,
-                                           const std::vector<std::filesystem::path>& dumps) {
-  std::unordered_map<std::uint64_t, std::uint64_t> counts;
+                                           CodeFinder& finder) {
+  std::map<std::uint64_t, std::map<std::uint32_t, std::uint64_t>> places;
   for (const results::AddressSample& sample : profile.samples) {
-    ++counts[sample.address];
+    ++places[sample.address][sample.step];
   }
-  CodeFinder finder(profile.mappings, dumps);
-  std::map<std::uint64_t, SampledCode> by_begin;
-  for (const auto& [address, count] : counts) {
+  std::map<std::pair<results::ProfiledFunction, std::uint64_t>, SampledCode> by_code;
+  for (const auto& [address, steps] : places) {
     FoundCode code = finder.find(address);
-    if (!code.function.name.empty()) {
-      const std::uint64_t begin = code.begin;
-      SampledCode& sampled = by_begin[begin];
-      sampled.code = std::move(code);
-      sampled.counts[address] = count;
+    SampledCode& sampled = by_code[{code.function, code.begin}];
+    for (const auto& [step, count] : steps) {
+      sampled.counts[address] += count;
+      sampled.steps[step] += count;
+      sampled.samples += count;
     }
+    sampled.code = std::move(code);
   }
   std::vector<SampledCode> all;
-  for (auto& [begin, sampled] : by_begin) {
+  for (auto& [place, sampled] : by_code) {
     all.push_back(std::move(sampled));
   }
   std::stable_sort(all.begin(), all.end(), [](const auto& left, const auto& right) {
-    return left.samples() > right.samples();
+    return left.samples > right.samples;
   });
   return all;
 }
@@ -68,19 +64,21 @@ std::vector<SampledCode> find_sampled_code(const results::SampledProfile& profil
   std::vector<std::string> names;
   for (const SampledCode& sampled : all) {
     const std::string& name = sampled.code.function.name;
-    if (names.size() < kSuggested && std::find(names.begin(), names.end(), name) == names.end()) {
+    if (names.size() < kSuggested && !name.empty() &&
+        std::find(names.begin(), names.end(), name) == names.end()) {
       names.push_back(name);
     }
   }
   throw Error(Error::Kind::kUser,
-              all.empty() ? std::string("no sample is of a function with a name, so none is listed")
-                          : fmt::format("no sample is of a function '{}': name one of the hottest, "
-                                        "'{}'",
-                                        function,
-                                        fmt::join(names, "', '")));
+              names.empty()
+                  ? std::string("no sample is of a function with a name, so none is listed")
+                  : fmt::format("no sample is of a function '{}': name one of the hottest, "
+                                "'{}'",
+                                function,
+                                fmt::join(names, "', '")));
 }
 
-/// Reads the bytes of a function, up to the limit.
+/// Reads the bytes of a function, up to the limit. Throws Error{kUser} if its file is gone.
 std::string read_code(const FoundCode& code) {
   const auto size = std::min<std::uint64_t>(code.end - code.begin, kMaxListedBytes);
   std::string bytes(size, '\0');
@@ -145,44 +143,95 @@ std::string text_of(const cs_insn& instruction) {
              : fmt::format("{:<12} {}", instruction.mnemonic, instruction.op_str);
 }
 
-}  // namespace
-
-results::CodeListing list_code(const results::SampledProfile& profile,
-                               const std::vector<std::filesystem::path>& dumps,
-                               const std::string& function) {
-  const std::vector<SampledCode> all = find_sampled_code(profile, dumps);
-  const auto has_name = [&](const SampledCode& sampled) {
-    return function.empty() || sampled.code.function.name == function;
-  };
-  const auto found = std::find_if(all.begin(), all.end(), has_name);
-  if (found == all.end()) {
-    fail_to_find(function, all);
-  }
-  const FoundCode& code = found->code;
+/// Returns what is known of code without its instructions.
+results::CodeListing describe_code(const SampledCode& sampled,
+                                   const std::vector<SampledCode>& all,
+                                   const results::SampledProfile& profile,
+                                   const std::vector<std::string>& step_names) {
   results::CodeListing listing;
-  listing.function = code.function;
-  listing.samples = found->samples();
+  listing.function = sampled.code.function;
+  listing.samples = sampled.samples;
   listing.of_profile = profile.samples.size();
   listing.exact = profile.exact;
-  listing.alike = static_cast<std::size_t>(std::count_if(
-                      all.begin(),
-                      all.end(),
-                      [&](const auto& other) { return other.code.function == code.function; })) -
-                  1;
+  listing.alike =
+      static_cast<std::size_t>(std::count_if(all.begin(),
+                                             all.end(),
+                                             [&](const SampledCode& other) {
+                                               return other.code.function == sampled.code.function;
+                                             }) -
+                               1);
+  const auto step = std::max_element(
+      sampled.steps.begin(), sampled.steps.end(), [](const auto& left, const auto& right) {
+        return left.second < right.second;
+      });
+  if (step->first < step_names.size()) {
+    listing.step = step_names[step->first];
+  }
+  return listing;
+}
+
+/// Adds the instructions. Throws as read_code().
+void disassemble_code(const SampledCode& sampled, results::CodeListing& listing) {
+  const FoundCode& code = sampled.code;
   listing.bytes = code.end - code.begin;
   const std::string bytes = read_code(code);
   listing.bytes_listed = bytes.size();
   Disassembler().disassemble(bytes, code.begin, [&](const cs_insn& instruction) {
-    const auto first = found->counts.lower_bound(instruction.address);
-    const auto last = found->counts.lower_bound(instruction.address + instruction.size);
+    const auto first = sampled.counts.lower_bound(instruction.address);
+    const auto last = sampled.counts.lower_bound(instruction.address + instruction.size);
     const std::uint64_t samples =
         std::accumulate(first, last, std::uint64_t{0}, [](auto sum, const auto& count) {
           return sum + count.second;
         });
     listing.instructions.push_back(
-        {instruction.address - code.begin, text_of(instruction), samples});
+        {instruction.address - code.begin, instruction.size, text_of(instruction), samples});
   });
+  listing.disassembled = listing.instructions.size();
+}
+
+}  // namespace
+
+results::CodeListing list_code(const results::SampledProfile& profile,
+                               const std::vector<std::filesystem::path>& dumps,
+                               const std::vector<std::string>& step_names,
+                               const std::string& function) {
+  CodeFinder finder(profile.mappings, dumps);
+  const std::vector<SampledCode> all = find_sampled_code(profile, finder);
+  const auto found = std::find_if(all.begin(), all.end(), [&](const SampledCode& sampled) {
+    return sampled.has_name() && (function.empty() || sampled.code.function.name == function);
+  });
+  if (found == all.end()) {
+    fail_to_find(function, all);
+  }
+  results::CodeListing listing = describe_code(*found, all, profile, step_names);
+  disassemble_code(*found, listing);
   return listing;
+}
+
+std::vector<results::CodeListing> list_hottest_code(const results::SampledProfile& profile,
+                                                    CodeFinder& finder,
+                                                    const std::vector<std::string>& step_names) {
+  const std::vector<SampledCode> all = find_sampled_code(profile, finder);
+  std::vector<results::CodeListing> listings;
+  for (const SampledCode& sampled : all) {
+    const bool listed = std::any_of(listings.begin(), listings.end(), [&](const auto& each) {
+      return each.function == sampled.code.function;
+    });
+    if (listed || listings.size() == results::kMaxListings) {
+      continue;
+    }
+    results::CodeListing& listing =
+        listings.emplace_back(describe_code(sampled, all, profile, step_names));
+    listing.problem = sampled.code.problem;
+    if (sampled.has_name()) {
+      try {
+        disassemble_code(sampled, listing);
+      } catch (const Error& error) {
+        listing.problem = error.what();
+      }
+    }
+  }
+  return listings;
 }
 
 }  // namespace plumb::importers

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "harness/importers/symbols/code_finder.hpp"
 #include "harness/results/profile/code_listing.hpp"
 #include "harness/results/profile/sampled_profile.hpp"
 
@@ -22,6 +23,15 @@ inline constexpr std::size_t kMaxListedBytes = 256 << 10U;
 /// functions, or if the code cannot be read.
 [[nodiscard]] results::CodeListing list_code(const results::SampledProfile& profile,
                                              const std::vector<std::filesystem::path>& dumps,
+                                             const std::vector<std::string>& step_names,
                                              const std::string& function);
+
+/// Lists the instructions of as many as kMaxListings functions, by a finder of the profile's
+/// process: those whose hottest code has most samples. Where the code has no name or is no longer
+/// there, the listing tells why in place of instructions.
+[[nodiscard]] std::vector<results::CodeListing> list_hottest_code(
+    const results::SampledProfile& profile,
+    CodeFinder& finder,
+    const std::vector<std::string>& step_names);
 
 }  // namespace plumb::importers

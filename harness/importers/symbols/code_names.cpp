@@ -4,12 +4,15 @@
 #include <algorithm>
 #include <map>
 
-#include "harness/importers/symbols/code_finder.hpp"
-
 namespace plumb::importers {
 
 results::CodeNames read_code_names(const results::SampledProfile& profile,
                                    const std::vector<std::filesystem::path>& dumps) {
+  CodeFinder finder(profile.mappings, dumps);
+  return read_code_names(profile, finder);
+}
+
+results::CodeNames read_code_names(const results::SampledProfile& profile, CodeFinder& finder) {
   results::CodeNames names;
   std::vector<std::uint64_t> addresses;
   addresses.reserve(profile.samples.size());
@@ -23,7 +26,6 @@ results::CodeNames read_code_names(const results::SampledProfile& profile,
   }
   std::sort(addresses.begin(), addresses.end());
   addresses.erase(std::unique(addresses.begin(), addresses.end()), addresses.end());
-  CodeFinder finder(profile.mappings, dumps);
   std::map<results::ProfiledFunction, std::uint32_t> numbers;
   for (const std::uint64_t address : addresses) {
     const auto [place, added] = numbers.try_emplace(
@@ -34,7 +36,7 @@ results::CodeNames read_code_names(const results::SampledProfile& profile,
     names.addresses.emplace_back(address, place->second);
   }
   names.problems = finder.problems();
-  if (dumps.empty() && numbers.contains({"", results::kGeneratedImage})) {
+  if (!finder.has_dumps() && numbers.contains({"", results::kGeneratedImage})) {
     names.problems.emplace_back("the library wrote no names of the code that it made at run time");
   }
   return names;

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <vector>
 
+#include "harness/importers/symbols/code_finder.hpp"
 #include "harness/results/profile/code_names.hpp"
 #include "harness/results/profile/sampled_profile.hpp"
 
@@ -17,5 +18,8 @@ namespace plumb::importers {
 /// has another build-id now, is a problem of the result.
 [[nodiscard]] results::CodeNames read_code_names(const results::SampledProfile& profile,
                                                  const std::vector<std::filesystem::path>& dumps);
+/// Names them by a finder of the profile's process.
+[[nodiscard]] results::CodeNames read_code_names(const results::SampledProfile& profile,
+                                                 CodeFinder& finder);
 
 }  // namespace plumb::importers

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "harness/results/profile/code_listing.hpp"
 #include "harness/results/profile/code_names.hpp"
 #include "harness/results/profile/sampled_profile.hpp"
 
@@ -46,6 +47,7 @@ struct NamedProfile {
   std::vector<ProfiledFunction> functions;
   std::vector<ProfileCell> cells;     ///< one for each step and function that has samples
   std::vector<ProfiledStack> stacks;  ///< of all samples; empty: calls were not asked for
+  std::vector<CodeListing> listings;  ///< of the functions with most samples, these first
   std::vector<std::string> problems;  ///< files without symbols, and why
 };
 

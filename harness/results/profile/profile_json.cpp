@@ -9,6 +9,7 @@
 
 #include "harness/base/error.hpp"
 #include "harness/results/json_object.hpp"
+#include "harness/results/profile/listing_json.hpp"
 
 namespace plumb::results {
 namespace {
@@ -192,7 +193,8 @@ Json to_json(const NamedProfile& profile) {
           {"functions", functions_json(profile)},
           {"blocks", blocks_json(profile)},
           {"cells", cells_json(profile)},
-          {"stacks", stacks_json(profile)}};
+          {"stacks", stacks_json(profile)},
+          {"listings", to_json(profile.listings)}};
 }
 
 NamedProfile named_profile_from_json(const nlohmann::json& value) {
@@ -226,6 +228,9 @@ NamedProfile named_profile_from_json(const nlohmann::json& value) {
   }
   read_cells(document, profile);
   read_stacks(document, profile);
+  if (document.has("listings")) {  // absent: of an earlier version
+    profile.listings = code_listings_from_json(document.array("listings", kMaxListings));
+  }
   return profile;
 }
 

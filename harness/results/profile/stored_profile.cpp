@@ -4,11 +4,12 @@
 #include <utility>
 
 namespace plumb::results {
+namespace {
 
-NamedProfile join_blocks(NamedProfile profile, std::size_t blocks) {
+void join_blocks(NamedProfile& profile, std::size_t blocks) {
   const std::size_t before = profile.blocks.size();
   if (before <= blocks) {
-    return profile;
+    return;
   }
   const auto joined = [&](std::size_t block) { return block * blocks / before; };
   std::vector<ProfiledBlock> sums(blocks);
@@ -30,7 +31,20 @@ NamedProfile join_blocks(NamedProfile profile, std::size_t blocks) {
     }
     cell.counts = std::move(counts);
   }
+}
+
+}  // namespace
+
+NamedProfile condense_listings(NamedProfile profile) {
+  for (CodeListing& listing : profile.listings) {
+    listing = shorten_listing(std::move(listing), kMaxKeptInstructions);
+  }
   return profile;
+}
+
+NamedProfile condense_profile(NamedProfile profile, std::size_t blocks) {
+  join_blocks(profile, blocks);
+  return condense_listings(std::move(profile));
 }
 
 }  // namespace plumb::results

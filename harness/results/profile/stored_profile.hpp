@@ -21,7 +21,12 @@ struct StoredProfile {
 /// Blocks that a stored profile needs at most: a bootstrap draws no more groups of them.
 inline constexpr std::size_t kMaxStoredBlocks = 200;
 
-/// Joins consecutive blocks, so that at most `blocks` are left, each of about as many. Pure.
-[[nodiscard]] NamedProfile join_blocks(NamedProfile profile, std::size_t blocks = kMaxStoredBlocks);
+/// Returns a profile whose listings have their hot instructions alone. Pure.
+[[nodiscard]] NamedProfile condense_listings(NamedProfile profile);
+
+/// Returns what a store keeps of a profile. Consecutive blocks are joined, so that at most `blocks`
+/// are left, each of about as many. Listings are condensed. Pure.
+[[nodiscard]] NamedProfile condense_profile(NamedProfile profile,
+                                            std::size_t blocks = kMaxStoredBlocks);
 
 }  // namespace plumb::results

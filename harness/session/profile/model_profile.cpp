@@ -14,6 +14,8 @@
 #include "harness/analysis/profile/named_samples.hpp"
 #include "harness/base/error.hpp"
 #include "harness/base/timestamp.hpp"
+#include "harness/importers/symbols/code_finder.hpp"
+#include "harness/importers/symbols/code_listing.hpp"
 #include "harness/importers/symbols/code_names.hpp"
 
 namespace plumb::session {
@@ -67,8 +69,9 @@ results::NamedProfile name_profile(const SampledModel& sampled,
                                    const worker::WorkerOptions& options,
                                    const results::ExecutionMode& mode,
                                    const PlannedModel& planned) {
-  results::NamedProfile profile = analysis::name_samples(
-      sampled.samples, importers::read_code_names(sampled.samples, sampled.dumps));
+  importers::CodeFinder finder(sampled.samples.mappings, sampled.dumps);
+  results::NamedProfile profile =
+      analysis::name_samples(sampled.samples, importers::read_code_names(sampled.samples, finder));
   profile.model = analysis::to_text(planned.instance, ", ");
   profile.mode = to_text(mode);
   profile.stack = options.stack.name;
@@ -76,6 +79,7 @@ results::NamedProfile name_profile(const SampledModel& sampled,
                  profile.steps.end(),
                  profile.step_names.begin(),
                  [&](const results::ProfiledStep& step) { return name_step(planned.graph, step); });
+  profile.listings = importers::list_hottest_code(sampled.samples, finder, profile.step_names);
   return profile;
 }
 

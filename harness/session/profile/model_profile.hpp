@@ -26,7 +26,7 @@ struct SampledModel {
                                         Seconds timeout,
                                         const std::function<bool()>& keep_running);
 
-/// Names the samples of a planned model in a mode.
+/// Names the samples of a planned model in a mode, and lists the hottest code in full.
 [[nodiscard]] results::NamedProfile name_profile(const SampledModel& sampled,
                                                  const worker::WorkerOptions& options,
                                                  const results::ExecutionMode& mode,

@@ -122,7 +122,7 @@ void RunProfiles::profile(const Model& model, Seconds budget, Seconds end) {
   stored.run = run_;
   stored.subject = analysis::subject_of(planned.instance);
   stored.profile =
-      results::join_blocks(name_profile(sampled, workers_.options, model.mode.mode, planned));
+      results::condense_profile(name_profile(sampled, workers_.options, model.mode.mode, planned));
   stored.taken = current_time();
   context_.store.put_profile(stored);
   afterwards_ = std::max(afterwards_, steady_time() - answered);

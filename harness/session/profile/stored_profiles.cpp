@@ -6,8 +6,10 @@
 
 #include <optional>
 #include <set>
+#include <utility>
 #include <vector>
 
+#include "harness/analysis/bounds/model_instance.hpp"
 #include "harness/base/error.hpp"
 #include "harness/session/profile/profiling_record.hpp"
 
@@ -56,6 +58,17 @@ results::StoredProfile read_profile(const store::Store& store,
       Error::Kind::kUser,
       fmt::format(
           "run {} has profiles of {}: name one with --model", run, fmt::join(subjects, ", ")));
+}
+
+void add_profiles(const store::Store& store, analysis::RunReport& report) {
+  for (results::StoredProfile& profile : store.profiles(report.run.header.id)) {
+    for (analysis::ModelReport& model : report.models) {
+      if (analysis::subject_of(model.bounds.instance) == profile.subject) {
+        model.profile = std::move(profile.profile);
+        break;
+      }
+    }
+  }
 }
 
 }  // namespace plumb::session

@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "harness/analysis/report/run_report.hpp"
 #include "harness/results/profile/stored_profile.hpp"
 #include "harness/store/store.hpp"
 
@@ -14,5 +15,8 @@ namespace plumb::session {
 [[nodiscard]] results::StoredProfile read_profile(const store::Store& store,
                                                   const results::RunId& run,
                                                   const std::string& model);
+
+/// Adds the newest profile that the run of a report keeps of each model.
+void add_profiles(const store::Store& store, analysis::RunReport& report);
 
 }  // namespace plumb::session

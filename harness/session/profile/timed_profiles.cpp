@@ -49,7 +49,7 @@ ProfilingRecord TimedProfiles::store(std::size_t models) {
     context_.store.put_profile({run_,
                                 analysis::subject_of(models_[of.first].instance),
                                 current_time(),
-                                results::join_blocks(std::move(profiles_.at(of)))});
+                                results::condense_profile(std::move(profiles_.at(of)))});
   }
   profiles_.clear();
   ProfilingRecord record;

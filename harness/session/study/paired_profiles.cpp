@@ -52,7 +52,7 @@ class SideProfile {
     return results::StoredProfile{side_.run,
                                   analysis::subject_of(planned_.instance),
                                   current_time(),
-                                  results::join_blocks(*profile_)};
+                                  results::condense_profile(*profile_)};
   }
 
  private:

@@ -9,6 +9,8 @@
 #include <utility>
 
 #include "harness/base/error.hpp"
+#include "harness/results/json_object.hpp"
+#include "harness/results/profile/listing_json.hpp"
 #include "harness/results/profile/profile_codec.hpp"
 #include "harness/store/content_hash.hpp"
 #include "harness/store/damage.hpp"
@@ -22,8 +24,7 @@ using nlohmann::json;
 constexpr std::string_view kSelect =
     "select p.id, r.id, p.subject, p.taken, p.model, p.mode, p.stack, p.clock, p.refused, "
     "p.asked_hertz, p.hertz, p.threads, p.lost_samples, p.executions, p.unsampled_seconds, "
-    "p.blocks, "
-    "p.problems, p.checksum "
+    "p.blocks, p.problems, p.checksum, p.listings "
     "from profiles p join runs r on r.number = p.run ";
 constexpr std::int64_t kBetweenSteps = -1;
 
@@ -55,6 +56,15 @@ std::optional<std::vector<Value>> read_list(std::string_view text) {
   }
 }
 
+/// Reads listings of code. Absent: the text is anything else.
+std::optional<std::vector<results::CodeListing>> read_listings(std::string_view text) {
+  try {
+    return results::code_listings_from_json(results::parse_json(text));
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
+
 /// Takes what was decoded. Returns false if there is nothing.
 template <typename Value>
 bool take(std::optional<Value> decoded, Value& value) {
@@ -81,13 +91,16 @@ bool ProfileTable::insert(std::int64_t run_number, const results::StoredProfile&
   const auto [executions, unsampled] = sum_blocks(profile.blocks);
   const std::string blocks = results::encode_blocks(profile.blocks);
   const std::string problems = json(profile.problems).dump();
+  const auto listings = profile.listings.empty()
+                            ? std::nullopt
+                            : std::optional(results::to_json(profile.listings).dump());
   std::int64_t id = 0;
   {
     const StatementUse statement = statements_.use(
         "insert into profiles (id, run, subject, taken, model, mode, stack, clock, refused, "
         "asked_hertz, hertz, threads, lost_samples, executions, unsampled_seconds, blocks, "
-        "problems, checksum) select coalesce(max(id), 0) + 1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, "
-        "?, ?, ?, ?, ? from profiles returning id");
+        "problems, checksum, listings) select coalesce(max(id), 0) + 1, ?, ?, ?, ?, ?, ?, ?, ?, ?, "
+        "?, ?, ?, ?, ?, ?, ?, ?, ? from profiles returning id");
     statement->bind(run_number).bind(std::string_view(stored.subject)).bind(stored.taken);
     statement->bind(std::string_view(profile.model)).bind(std::string_view(profile.mode));
     statement->bind(std::string_view(profile.stack)).bind(to_text(profile.clock));
@@ -97,6 +110,7 @@ bool ProfileTable::insert(std::int64_t run_number, const results::StoredProfile&
     statement->bind(static_cast<std::int64_t>(profile.lost));
     statement->bind(executions).bind(unsampled).bind_bytes(blocks);
     statement->bind(std::string_view(problems)).bind(checksum);
+    statement->bind(listings);
     PLUMB_CHECK(statement->step());
     id = statement->integer();
   }
@@ -187,6 +201,9 @@ std::vector<ProfileTable::ReadProfile> ProfileTable::read_heads(const results::R
     read.intact =
         take(read_list<std::string>(statement.text_view()), profile.problems) && read.intact;
     read.checksum = statement.integer();
+    if (const std::string_view listings = statement.text_view(); !listings.empty()) {
+      read.intact = take(read_listings(listings), profile.listings) && read.intact;
+    }
     all.push_back(std::move(read));
   }
   return all;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "harness/analysis/profile/profile_summary.hpp"
+#include "reporting/content/samples/listing_content.hpp"
 #include "reporting/content/store/store_pages.hpp"
 #include "reporting/document/quantity_text.hpp"
 #include "reporting/formats/html_page.hpp"
@@ -38,6 +39,30 @@ std::vector<PageRow> function_rows(const analysis::ProfileDifference& difference
                                             change_text(Seconds(each.interval->high))))});
   }
   return rows;
+}
+
+void add_listing(const results::CodeListing& listing, HtmlPage& page) {
+  const ListingContent content = describe_listing(listing);
+  page.paragraph("In the last run: " + content.title + ".");
+  for (const std::string& note : content.notes) {
+    page.paragraph(note);
+  }
+  std::vector<PageRow> rows;
+  for (const ListingRow& row : content.rows) {
+    rows.push_back({number_cell(row.share),
+                    number_cell(row.interval),
+                    number_cell(row.samples),
+                    number_cell(row.offset),
+                    code_cell(row.instruction)});
+  }
+  if (!rows.empty()) {
+    page.table({number_cell("share"),
+                number_cell("95 %"),
+                number_cell("samples"),
+                number_cell("offset"),
+                text_cell("instruction")},
+               rows);
+  }
 }
 
 void add_model(const analysis::FunctionGrowth& growth, HtmlPage& page) {
@@ -75,6 +100,9 @@ void add_model(const analysis::FunctionGrowth& growth, HtmlPage& page) {
               number_cell("change"),
               number_cell("95 %")},
              rows);
+  for (const results::CodeListing& listing : growth.listings) {
+    add_listing(listing, page);
+  }
 }
 
 }  // namespace

@@ -14,6 +14,7 @@
 #include "harness/analysis/profile/profile_json.hpp"
 #include "harness/analysis/profile/profile_shares.hpp"
 #include "harness/analysis/profile/profile_summary.hpp"
+#include "harness/results/profile/listing_json.hpp"
 #include "reporting/content/profile/code_listing_document.hpp"
 #include "reporting/document/aligned_table.hpp"
 #include "reporting/document/quantity_text.hpp"
@@ -179,7 +180,7 @@ void write_profile(const results::NamedProfile& profile,
   if (style == OutputMode::kJson) {
     analysis::Json document = analysis::profile_document(profile);
     if (listing != nullptr) {
-      document["listing"] = analysis::listing_json(*listing);
+      document["listing"] = results::to_json(*listing);
     }
     out << analysis::document_text(document);
     return;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <map>
+#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -14,6 +15,8 @@
 #include "reporting/content/run/json_documents.hpp"
 #include "reporting/content/run/report_writers.hpp"
 #include "reporting/content/run/single_layers.hpp"
+#include "reporting/content/samples/listing_content.hpp"
+#include "reporting/content/samples/profile_files.hpp"
 #include "reporting/document/attribute_text.hpp"
 #include "reporting/html/embedded_page.hpp"
 #include "reporting/html/page_writer.hpp"
@@ -111,6 +114,35 @@ analysis::Json list_failures(const analysis::RunReport& report) {
   return failures;
 }
 
+/// Writes where inside a model's layers its time goes. null: the run keeps no profile of it.
+analysis::Json flame_graph_json(const analysis::ModelReport& model) {
+  if (!model.profile) {
+    return {};
+  }
+  std::ostringstream svg;
+  write_flame_graph(*model.profile, svg);
+  return {{"svg", std::move(svg).str()}, {"mode", model.profile->mode}};
+}
+
+/// Writes the listings of a model's hottest functions as texts.
+analysis::Json listings_json(const analysis::ModelReport& model) {
+  analysis::Json listings = analysis::Json::array();
+  if (!model.profile) {
+    return listings;
+  }
+  for (const results::CodeListing& listing : model.profile->listings) {
+    ListingContent content = describe_listing(listing);
+    analysis::Json rows = analysis::Json::array();
+    for (const ListingRow& row : content.rows) {
+      rows.push_back({row.share, row.interval, row.samples, row.offset, row.instruction});
+    }
+    listings.push_back({{"title", std::move(content.title)},
+                        {"notes", std::move(content.notes)},
+                        {"rows", std::move(rows)}});
+  }
+  return listings;
+}
+
 analysis::Json page_data(const analysis::RunReport& report) {
   analysis::Json data{
       {"header", analysis::run_json(report.run)},
@@ -142,10 +174,9 @@ analysis::Json page_data(const analysis::RunReport& report) {
       entry["schedules"].push_back(analysis::schedule_json(model.graph, schedule));
     }
     entry["trace"] = model.trace.empty() ? analysis::Json() : analysis::Json::parse(model.trace);
-    entry["flame_graph"] =
-        model.flame_graph.svg.empty()
-            ? analysis::Json()
-            : analysis::Json{{"svg", model.flame_graph.svg}, {"mode", model.flame_graph.mode}};
+    entry["flame_graph"] = flame_graph_json(model);
+    entry["listings"] = listings_json(model);
+    entry["without_listings"] = kNoListings;
     entry["whatifs"] = analysis::Json::array();
     for (const analysis::WhatIfResult& whatif : model.whatifs.whatifs) {
       entry["whatifs"].push_back(analysis::what_if_json(whatif));

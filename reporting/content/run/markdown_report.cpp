@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <ostream>
+#include <sstream>
 
 #include "harness/loadgen/mlperf/mlperf_words.hpp"
 #include "harness/results/labels/run_labels.hpp"
@@ -10,6 +11,7 @@
 #include "reporting/content/run/load_rows.hpp"
 #include "reporting/content/run/report_writers.hpp"
 #include "reporting/content/run/single_layers.hpp"
+#include "reporting/content/samples/listing_content.hpp"
 #include "reporting/document/markdown_text.hpp"
 #include "reporting/document/quantity_text.hpp"
 
@@ -120,6 +122,29 @@ std::string loads_table(const analysis::ModelBounds& model) {
   return text + fmt::format("\n{}\n", loadgen::kMlperfUnverified);
 }
 
+/// Returns the listing of the function with most samples. Empty: the run has no profile.
+std::string hottest_function(const analysis::ModelReport& model) {
+  constexpr std::size_t kInstructions = 20;
+  if (!model.profile) {
+    return "";
+  }
+  if (model.profile->listings.empty()) {
+    return fmt::format("\n{}\n", kNoListings);
+  }
+  const ListingContent content =
+      describe_listing(results::shorten_listing(model.profile->listings.front(), kInstructions));
+  std::string text = fmt::format("\nHottest function: {}\n\n", markdown_cell(content.title));
+  for (const std::string& note : content.notes) {
+    text += fmt::format("- {}\n", markdown_cell(note));
+  }
+  if (!content.rows.empty()) {
+    std::ostringstream rows;
+    write_listing_rows(content.rows, rows);
+    text += "\n" + markdown_block(std::move(rows).str());
+  }
+  return text;
+}
+
 std::string model_section(const analysis::ModelReport& model) {
   std::string text =
       fmt::format("\n### {}\n\n", markdown_cell(to_text(model.bounds.instance, ", ")));
@@ -157,7 +182,7 @@ std::string model_section(const analysis::ModelReport& model) {
                     prediction_error_text(result),
                     markdown_cell(known ? result.mode : "not known: " + result.why_not) + how);
   }
-  return text + slowest_layers(model.bounds);
+  return text + slowest_layers(model.bounds) + hottest_function(model);
 }
 
 /// Returns a table of the layers that the suite lists by themselves, as many as `room` bytes hold.

@@ -38,6 +38,35 @@ TEST(MergedProfile, another_program_adds_its_steps) {
   EXPECT_EQ(merged.step_names[2], "conv");
 }
 
+/// Returns a listing of two instructions, with samples at the second one.
+results::CodeListing listing_of(const std::string& name, std::uint64_t samples) {
+  results::CodeListing listing;
+  listing.function = {name, "generated"};
+  listing.samples = samples;
+  listing.bytes = 6;
+  listing.disassembled = 2;
+  listing.instructions = {{0, 2, "nop", 0}, {2, 4, "mov rax, 0x7f00", samples}};
+  return listing;
+}
+
+TEST(MergedProfile, listings_of_equal_code_add_up) {
+  results::NamedProfile merged = layered_profile(50, 0);
+  merged.listings = {listing_of("kernel", 30), listing_of("eltwise", 20), listing_of("copy", 10)};
+  results::NamedProfile more = layered_profile(50, 11);
+  more.listings = {
+      listing_of("jit:reorder", 15), listing_of("eltwise", 40), listing_of("kernel", 5)};
+  more.listings[1].instructions[1].text = "mov rax, 0x7e00";  // another address
+  more.listings[2].instructions[1].offset = 3;                // other code of this name
+  merge_profile(more, merged);
+  ASSERT_THAT(merged.listings, SizeIs(results::kMaxListings));
+  EXPECT_EQ(merged.listings[0].function.name, "eltwise");
+  EXPECT_EQ(merged.listings[0].samples, 60U);
+  EXPECT_EQ(merged.listings[0].instructions[1].samples, 60U);
+  EXPECT_EQ(merged.listings[0].of_profile, count_samples(merged, {}));
+  EXPECT_EQ(merged.listings[1].samples, 30U) << "the hotter code of this name";
+  EXPECT_EQ(merged.listings[2].function.name, "jit:reorder");
+}
+
 TEST(MergedProfile, another_model_or_mode_is_refused) {
   results::NamedProfile merged = layered_profile(50, 0);
   results::NamedProfile other = layered_profile(50, 0);

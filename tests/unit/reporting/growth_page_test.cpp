@@ -37,6 +37,24 @@ TEST(GrowthPage, names_the_functions_that_certainly_grew) {
   EXPECT_THAT(page, HasSubstr("in 30 days"));
 }
 
+TEST(GrowthPage, lists_the_instructions_of_functions_that_grew) {
+  results::NamedProfile last = analysis::layered_profile(50, 11);
+  for (const char* const name : {"jit:reorder", "eltwise"}) {
+    results::CodeListing listing;
+    listing.function = {name, "generated"};
+    listing.samples = 440;
+    listing.bytes = 6;
+    listing.instructions = {{2, 4, std::string("<u>") + name, 440}};
+    last.listings.push_back(listing);
+  }
+  const std::string page = page_of(
+      {dated(1, analysis::layered_profile(50, 0), "lenet|1|f32"), dated(2, last, "lenet|1|f32")});
+  EXPECT_THAT(page, HasSubstr("In the last run: jit:reorder, generated: 440 samples"));
+  EXPECT_THAT(page, HasSubstr("<code>&lt;u&gt;jit:reorder</code>"));
+  EXPECT_THAT(page, HasSubstr("approximate"));
+  EXPECT_THAT(page, Not(HasSubstr("In the last run: eltwise"))) << "it takes as long as before";
+}
+
 TEST(GrowthPage, says_that_nothing_certainly_changed) {
   const std::string page = page_of({dated(1, analysis::layered_profile(50, 0), "lenet|1|f32"),
                                     dated(2, analysis::layered_profile(50, 0), "lenet|1|f32")});

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
+
 #include <nlohmann/json.hpp>
 
+#include "tests/support/sample_profile.hpp"
 #include "tests/unit/reporting/sample_report.hpp"
 
 namespace plumb::reporting {
@@ -32,16 +35,27 @@ TEST(HtmlReport, holds_the_run_as_json) {
   EXPECT_TRUE(cover[2]["free"]);
 }
 
-TEST(HtmlReport, holds_the_flame_graph_of_a_model_as_data) {
+TEST(HtmlReport, holds_the_profile_of_a_model_as_data) {
   analysis::RunReport report = sample_report();
-  report.models[0].flame_graph = {"<svg><title>conv1</title></svg>", "fusion"};
+  report.models[0].profile = test::stored_profile("01J").profile;
+  report.models[0].profile->listings[0].instructions[0].text = "<script>evil";
   const std::string page = written(report, ".html");
   EXPECT_EQ(page.find("<title>conv1"), std::string::npos) << "no markup of the page";
-  const auto data = nlohmann::json::parse(data_of(page));
-  EXPECT_EQ(data["models"][0]["flame_graph"]["svg"], "<svg><title>conv1</title></svg>");
-  report.models[0].flame_graph = {};
-  EXPECT_EQ(nlohmann::json::parse(data_of(written(report, ".html")))["models"][0]["flame_graph"],
-            nullptr);
+  EXPECT_EQ(page.find("<script>evil"), std::string::npos);
+  const auto model = nlohmann::json::parse(data_of(page))["models"][0];
+  EXPECT_THAT(model["flame_graph"]["svg"].get<std::string>(),
+              testing::HasSubstr("<title>conv1+relu1: 340 samples"));
+  EXPECT_EQ(model["flame_graph"]["mode"], "fusion");
+  ASSERT_EQ(model["listings"].size(), 2U);
+  EXPECT_THAT(model["listings"][0]["title"].get<std::string>(),
+              testing::HasSubstr("jit_brgemm_kernel_t, generated, most in conv1+relu1"));
+  EXPECT_EQ(model["listings"][0]["rows"][1],
+            nlohmann::json({"11.8 %", "8.8–15.6", "40", "4", "<script>evil"}));
+  EXPECT_TRUE(model["listings"][1]["rows"].empty());
+  report.models[0].profile = {};
+  const auto without = nlohmann::json::parse(data_of(written(report, ".html")))["models"][0];
+  EXPECT_EQ(without["flame_graph"], nullptr);
+  EXPECT_TRUE(without["listings"].empty());
 }
 
 TEST(HtmlReport, has_the_address_of_the_commit) {

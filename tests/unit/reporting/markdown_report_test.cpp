@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "tests/support/sample_profile.hpp"
 #include "tests/unit/reporting/sample_report.hpp"
 
 namespace plumb::reporting {
@@ -53,6 +54,21 @@ TEST(MarkdownReport, writes_no_zero_where_no_layer_is_measured) {
     bound.seconds = Seconds(0);
   }
   EXPECT_THAT(written(report, ".md"), HasSubstr("| 2 of 4 | – | – | – | – | – |"));
+}
+
+TEST(MarkdownReport, lists_the_hottest_function) {
+  analysis::RunReport report = sample_report();
+  EXPECT_THAT(written(report, ".md"), Not(HasSubstr("Hottest function")));
+  report.models[0].profile = test::stored_profile("01J").profile;
+  report.models[0].profile->listings[0].instructions[0].text = "evil ```";
+  const std::string text = written(report, ".md");
+  EXPECT_THAT(text, HasSubstr("\nHottest function: jit\\_brgemm\\_kernel\\_t, generated, most in"));
+  EXPECT_THAT(text, HasSubstr("- approximate: a sample may lie"));
+  EXPECT_THAT(text, HasSubstr("```text\n share       95 %  samples  offset  instruction\n"));
+  EXPECT_THAT(text, HasSubstr("11.8 %   8.8–15.6       40       4  evil \x27\x27\x27\n"));
+  EXPECT_THAT(text, HasSubstr("88.2 %  84.4–91.2      300       8  vmulps       ymm0, ymm1\n"));
+  report.models[0].profile->listings.clear();
+  EXPECT_THAT(written(report, ".md"), HasSubstr("No instructions are kept of this profile"));
 }
 
 TEST(MarkdownReport, lets_no_name_out_of_its_cell) {

@@ -9,7 +9,9 @@
 
 #include "harness/analysis/profile/profile_json.hpp"
 #include "reporting/content/profile/code_listing_document.hpp"
-#include "reporting/content/profile/profile_files.hpp"
+#include "reporting/content/samples/listing_content.hpp"
+#include "reporting/content/samples/profile_files.hpp"
+#include "tests/support/sample_profile.hpp"
 #include "tests/unit/analysis/profile_builder.hpp"
 
 namespace plumb::reporting {
@@ -200,20 +202,50 @@ TEST(ProfileDocuments, a_listing_shows_what_is_near_samples) {
   listing.bytes = 40;
   listing.bytes_listed = 40;
   for (std::uint64_t i = 0; i < 10; ++i) {
-    listing.instructions.push_back({4 * i, "nop" + std::to_string(i), i == 6 ? 100U : 0U});
+    listing.instructions.push_back({4 * i, 4, "nop" + std::to_string(i), i == 6 ? 100U : 0U});
   }
+  listing.disassembled = 10;
   std::ostringstream out;
   write_code_listing(listing, out, Detail::kShort);
   EXPECT_THAT(out.str(),
               HasSubstr("\njit_kernel, generated: 100 samples, 50.0 % of all, in 40 bytes of "
                         "code\n2 more code"));
   EXPECT_THAT(out.str(), HasSubstr("approximate"));
-  EXPECT_THAT(out.str(), HasSubstr("100.0 %      100      18  nop6"));
+  EXPECT_THAT(out.str(), HasSubstr("100.0 %  96.3–100.0      100      18  nop6"));
   EXPECT_THAT(out.str(), Not(HasSubstr("nop3")));
   EXPECT_THAT(out.str(), HasSubstr("5 more instructions with --all"));
   std::ostringstream all;
   write_code_listing(listing, all, Detail::kAll);
   EXPECT_THAT(all.str(), HasSubstr("nop0"));
+  std::ostringstream kept;
+  write_code_listing(results::shorten_listing(listing, 9), kept, Detail::kAll);
+  EXPECT_THAT(kept.str(), HasSubstr("5 more instructions, of which the run keeps none"));
+}
+
+TEST(ListingContent, has_a_gap_for_what_is_left_out) {
+  results::CodeListing listing = test::stored_profile("01J").profile.listings[0];
+  const ListingContent content = describe_listing(listing);
+  EXPECT_EQ(
+      content.title,
+      "jit_brgemm_kernel_t, generated, most in conv1+relu1: 340 samples, 97.7 % of all, in 40 "
+      "bytes of code");
+  ASSERT_EQ(content.rows.size(), 4U);
+  EXPECT_EQ(content.rows[0].instruction, "…");
+  EXPECT_EQ(content.rows[1].share, "11.8 %");
+  EXPECT_EQ(content.rows[1].interval, "8.8–15.6");
+  EXPECT_EQ(content.rows[2].offset, "8");
+  EXPECT_EQ(content.rows[3].instruction, "…");
+  EXPECT_THAT(content.notes, testing::Contains(HasSubstr("approximate")));
+  listing.exact = true;
+  EXPECT_THAT(describe_listing(listing).notes, Not(testing::Contains(HasSubstr("approximate"))));
+}
+
+TEST(ListingContent, says_why_there_are_no_instructions) {
+  const ListingContent content = describe_listing(test::stored_profile("01J").profile.listings[1]);
+  EXPECT_EQ(content.title, "[libc.so.6], libc.so.6: 7 samples, 2.0 % of all");
+  EXPECT_THAT(content.rows, testing::IsEmpty());
+  EXPECT_THAT(content.notes,
+              testing::ElementsAre("no instructions: '/usr/lib/libc.so.6' has no symbol there"));
 }
 
 TEST(ProfileFiles, a_flame_graph_without_samples_is_an_empty_picture) {

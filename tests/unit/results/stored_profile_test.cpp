@@ -13,6 +13,7 @@ namespace plumb::results {
 namespace {
 
 using testing::HasSubstr;
+using testing::IsEmpty;
 using testing::SizeIs;
 
 TEST(StoredProfile, json_holds_all_of_a_profile) {
@@ -29,6 +30,25 @@ TEST(StoredProfile, a_function_of_an_earlier_document_has_no_build_id) {
   nlohmann::json document = to_json(test::stored_profile("01J").profile);
   document["functions"][1].erase("build_id");
   EXPECT_EQ(named_profile_from_json(document).functions[1].build_id, "");
+}
+
+TEST(StoredProfile, an_earlier_document_has_no_listings) {
+  nlohmann::json document = to_json(test::stored_profile("01J").profile);
+  document.erase("listings");
+  EXPECT_THAT(named_profile_from_json(document).listings, IsEmpty());
+}
+
+TEST(StoredProfile, what_a_store_keeps_has_short_listings) {
+  NamedProfile profile = test::stored_profile("01J").profile;
+  CodeListing& listing = profile.listings[0];
+  for (std::uint64_t i = 3; i < 200; ++i) {
+    listing.instructions.push_back({4 * i, 4, "nop", i});
+  }
+  listing.samples = 340;
+  ASSERT_GT(listing.instructions.size(), kMaxKeptInstructions);
+  const std::vector<ListedInstruction> kept = condense_profile(profile).listings[0].instructions;
+  EXPECT_THAT(kept, SizeIs(testing::AllOf(testing::Le(kMaxKeptInstructions), testing::Ge(90U))));
+  EXPECT_EQ(kept.back().offset, 4U * 199U);
 }
 
 TEST(StoredProfile, a_cell_of_a_block_that_is_not_there_is_refused) {
@@ -62,7 +82,7 @@ TEST(StoredProfile, blocks_and_counts_are_decoded_as_they_were) {
 
 TEST(StoredProfile, joined_blocks_keep_all_samples_and_times) {
   NamedProfile profile = test::stored_profile("01J").profile;
-  const NamedProfile joined = join_blocks(profile, 2);
+  const NamedProfile joined = condense_profile(profile, 2);
   ASSERT_THAT(joined.blocks, SizeIs(2));
   EXPECT_EQ(joined.blocks[0].executions, 8U);
   EXPECT_EQ(joined.blocks[1].executions, 5U);
@@ -71,10 +91,11 @@ TEST(StoredProfile, joined_blocks_keep_all_samples_and_times) {
   EXPECT_THAT(joined.cells[0].counts, SizeIs(2));
   EXPECT_EQ(joined.cells[0].counts[1].block, 1U);
   EXPECT_EQ(joined.cells[1].counts[0].samples, 7U);
-  const NamedProfile one = join_blocks(profile, 1);
+  const NamedProfile one = condense_profile(profile, 1);
   ASSERT_THAT(one.cells[0].counts, SizeIs(1));
   EXPECT_EQ(one.cells[0].counts[0].samples, 340U);
-  EXPECT_EQ(to_json(join_blocks(profile, 3)), to_json(profile)) << "few blocks stay as they are";
+  EXPECT_EQ(to_json(condense_profile(profile, 3)), to_json(profile))
+      << "few blocks stay as they are";
 }
 
 }  // namespace

@@ -17,6 +17,7 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::IsEmpty;
 
 #if defined(__x86_64__)
 const std::string kCode = "\x48\x83\xc0\x01\xc5\xfc\x58\xc1\xc3";  // add rax, 1; vaddps; ret
@@ -54,8 +55,14 @@ class CodeListing : public testing::Test {
     }
   }
 
+  [[nodiscard]] std::vector<results::CodeListing> list_hottest(
+      const std::vector<std::filesystem::path>& dumps) const {
+    CodeFinder finder(profile_.mappings, dumps);
+    return list_hottest_code(profile_, finder, {"conv", "pool"});
+  }
+
   [[nodiscard]] results::CodeListing list(const std::string& function) const {
-    return list_code(profile_, {file_}, function);
+    return list_code(profile_, {file_}, {"conv", "pool"}, function);
   }
 
   const TemporaryFolder folder_;
@@ -91,8 +98,38 @@ TEST_F(CodeListing, is_of_the_function_that_was_named) {
   }
 }
 
+TEST_F(CodeListing, of_the_hottest_functions_has_one_code_of_each) {
+  for (results::AddressSample& sample : profile_.samples) {
+    sample.step = sample.address == 0x3600 ? 0 : 1;
+  }
+  const std::vector<results::CodeListing> listings = list_hottest({file_});
+  ASSERT_EQ(listings.size(), 3U);
+  EXPECT_EQ(listings[0].function.name, "jit_kernel");
+  EXPECT_EQ(listings[0].samples, 4U);
+  EXPECT_EQ(listings[0].alike, 1U);
+  EXPECT_EQ(listings[0].step, "pool");
+  EXPECT_EQ(listings[0].disassembled, 3U);
+  EXPECT_EQ(listings[0].problem, "");
+  EXPECT_EQ(listings[1].function.image, results::kUnmappedImage);
+  EXPECT_EQ(listings[1].samples, 3U);
+  EXPECT_THAT(listings[1].problem, HasSubstr("no code was mapped there"));
+  EXPECT_THAT(listings[1].instructions, IsEmpty());
+  EXPECT_EQ(listings[2].function.name, "jit_other");
+}
+
+TEST_F(CodeListing, of_code_that_was_not_kept_says_so) {
+  const std::vector<results::CodeListing> listings = list_hottest({});
+  ASSERT_EQ(listings.size(), 2U);
+  EXPECT_EQ(listings[0].function.image, results::kGeneratedImage);
+  EXPECT_EQ(listings[0].samples, 7U);
+  EXPECT_THAT(listings[0].problem, HasSubstr("kept no dump"));
+  EXPECT_EQ(list_hottest({file_})[0].problem, "");
+  profile_.mappings = {{0x3000, 0x4000, 0, folder_.path() / "absent.so", "00ff"}};
+  EXPECT_THAT(list_hottest({})[0].problem, HasSubstr("absent.so"));
+}
+
 TEST_F(CodeListing, of_a_profile_without_names_is_an_error) {
-  EXPECT_THROW(static_cast<void>(list_code(profile_, {}, "")), Error);
+  EXPECT_THROW(static_cast<void>(list_code(profile_, {}, {}, "")), Error);
 }
 
 TEST_F(CodeListing, of_very_long_code_is_cut_and_says_so) {
@@ -137,8 +174,11 @@ TEST(CodeListingOfFile, comes_from_the_file_of_the_code) {
   }
   profile.samples = {{.address = address}};
   EXPECT_EQ(listed_function(1), 2);
-  const results::CodeListing listing = list_code(profile, {}, "");
+  const results::CodeListing listing = list_code(profile, {}, {}, "");
   EXPECT_THAT(listing.function.name, HasSubstr("listed_function"));
+  profile.mappings[0].build_id = "00ff";
+  CodeFinder finder(profile.mappings, {});
+  EXPECT_THAT(list_hottest_code(profile, finder, {}).at(0).problem, HasSubstr("has changed since"));
   ASSERT_FALSE(listing.instructions.empty());
   EXPECT_EQ(listing.instructions[0].samples, 1U);
   EXPECT_THAT(

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "reporting/content/profile/profile_frames.hpp"
+#include "reporting/content/samples/profile_frames.hpp"
 
 #include <algorithm>
 #include <map>

@@ -9,9 +9,9 @@
 
 #include "harness/analysis/profile/profile_summary.hpp"
 #include "harness/base/error.hpp"
-#include "reporting/content/profile/pprof.pb.h"
-#include "reporting/content/profile/profile_files.hpp"
-#include "reporting/content/profile/profile_frames.hpp"
+#include "reporting/content/samples/pprof.pb.h"
+#include "reporting/content/samples/profile_files.hpp"
+#include "reporting/content/samples/profile_frames.hpp"
 #include "reporting/document/sanitized_text.hpp"
 
 namespace plumb::reporting {

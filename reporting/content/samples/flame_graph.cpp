@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "reporting/content/profile/profile_files.hpp"
-#include "reporting/content/profile/profile_frames.hpp"
+#include "reporting/content/samples/profile_files.hpp"
+#include "reporting/content/samples/profile_frames.hpp"
 #include "reporting/document/escape_xml.hpp"
 #include "reporting/document/sanitized_text.hpp"
 

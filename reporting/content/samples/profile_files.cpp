@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "reporting/content/profile/profile_files.hpp"
+#include "reporting/content/samples/profile_files.hpp"
 
 #include <fmt/format.h>
 
@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "harness/analysis/profile/profile_summary.hpp"
-#include "reporting/content/profile/profile_frames.hpp"
+#include "reporting/content/samples/profile_frames.hpp"
 #include "reporting/document/sanitized_text.hpp"
 
 namespace plumb::reporting {

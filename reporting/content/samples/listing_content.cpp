@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reporting/content/samples/listing_content.hpp"
+
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <ostream>
+
+#include "harness/analysis/profile/profile_shares.hpp"
+#include "harness/analysis/profile/profile_summary.hpp"
+#include "reporting/document/aligned_table.hpp"
+
+namespace plumb::reporting {
+namespace {
+
+ListingRow gap() {
+  ListingRow row;
+  row.instruction = "…";
+  return row;
+}
+
+double percent(std::uint64_t part, std::uint64_t whole) {
+  return whole > 0 ? 100.0 * static_cast<double>(part) / static_cast<double>(whole) : 0.0;
+}
+
+std::vector<std::string> list_notes(const results::CodeListing& listing) {
+  std::vector<std::string> notes;
+  if (listing.alike > 0 && !listing.function.name.empty()) {
+    notes.push_back(
+        fmt::format("{} more code of this name has samples; this one has most", listing.alike));
+  }
+  if (!listing.problem.empty()) {
+    notes.push_back(fmt::format("no instructions: {}", listing.problem));
+    return notes;
+  }
+  if (!listing.exact) {
+    notes.emplace_back(
+        "approximate: a sample may lie some instructions after the one that took the time");
+  }
+  if (listing.instructions.size() < listing.disassembled) {
+    std::uint64_t samples = 0;
+    for (const results::ListedInstruction& instruction : listing.instructions) {
+      samples += instruction.samples;
+    }
+    notes.push_back(
+        fmt::format("the instructions shown are {} of {} and have {:.0f} % of its samples",
+                    listing.instructions.size(),
+                    listing.disassembled,
+                    percent(samples, listing.samples)));
+  }
+  if (listing.bytes_listed < listing.bytes) {
+    notes.push_back(fmt::format("only the first {} bytes are listed", listing.bytes_listed));
+  }
+  return notes;
+}
+
+}  // namespace
+
+ListingContent describe_listing(const results::CodeListing& listing) {
+  ListingContent content;
+  content.title =
+      fmt::format("{}, {}{}: {} samples, {:.1f} % of all{}",
+                  analysis::name_of(listing.function),
+                  listing.function.image,
+                  listing.step.empty() ? "" : fmt::format(", most in {}", listing.step),
+                  listing.samples,
+                  percent(listing.samples, listing.of_profile),
+                  listing.bytes > 0 ? fmt::format(", in {} bytes of code", listing.bytes) : "");
+  content.notes = list_notes(listing);
+  std::uint64_t next = 0;
+  for (const results::ListedInstruction& instruction : listing.instructions) {
+    if (instruction.offset != next) {
+      content.rows.push_back(gap());
+    }
+    next = instruction.offset + instruction.bytes;
+    ListingRow& row = content.rows.emplace_back();
+    row.offset = fmt::format("{:x}", instruction.offset);
+    row.instruction = instruction.text;
+    if (instruction.samples > 0 && instruction.samples <= listing.samples) {
+      const auto interval = analysis::wilson_interval(instruction.samples, listing.samples);
+      row.share = fmt::format("{:.1f} %", percent(instruction.samples, listing.samples));
+      row.interval = fmt::format("{:.1f}–{:.1f}", 100.0 * interval.low, 100.0 * interval.high);
+      row.samples = std::to_string(instruction.samples);
+    }
+  }
+  if (!content.rows.empty() && next < listing.bytes) {
+    content.rows.push_back(gap());
+  }
+  return content;
+}
+
+void write_listing_rows(const std::vector<ListingRow>& rows, std::ostream& out) {
+  AlignedTable table(
+      {{"share", true}, {"95 %", true}, {"samples", true}, {"offset", true}, {"instruction"}});
+  for (const ListingRow& row : rows) {
+    table.add({row.share, row.interval, row.samples, row.offset, row.instruction});
+  }
+  table.write(out);
+}
+
+}  // namespace plumb::reporting

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <iosfwd>
+#include <string>
+#include <vector>
+
+#include "harness/results/profile/code_listing.hpp"
+
+namespace plumb::reporting {
+
+/// Row of a listing: an instruction, or "…" in the place of some.
+struct ListingRow {
+  std::string share;     ///< of the function's samples; empty: it has none
+  std::string interval;  ///< of that share, of 95%
+  std::string samples;
+  std::string offset;  ///< in hexadecimal digits; empty: of no instruction
+  std::string instruction;
+};
+
+/// Listing of one function in words, as every format shows it.
+struct ListingContent {
+  std::string title;               ///< the function, its image, step and samples
+  std::vector<std::string> notes;  ///< how exact it is, what it leaves out, or why it is empty
+  std::vector<ListingRow> rows;
+};
+
+/// Statement about a profile that has no listings.
+inline constexpr const char* kNoListings =
+    "No instructions are kept of this profile: an earlier version took it, or it has no samples.";
+
+/// Describes the instructions that a listing has.
+[[nodiscard]] ListingContent describe_listing(const results::CodeListing& listing);
+
+/// Writes the rows of a listing as a table of characters.
+void write_listing_rows(const std::vector<ListingRow>& rows, std::ostream& out);
+
+}  // namespace plumb::reporting

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/results/profile/code_listing.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "harness/base/error.hpp"
+#include "harness/results/profile/listing_json.hpp"
+#include "tests/support/sample_profile.hpp"
+
+namespace plumb::results {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+constexpr std::size_t kAny = std::numeric_limits<std::size_t>::max();
+
+/// Returns 1000 instructions of four bytes, with samples at some.
+CodeListing listing_of(const std::vector<std::pair<std::size_t, std::uint64_t>>& samples) {
+  CodeListing listing;
+  for (std::uint64_t i = 0; i < 1000; ++i) {
+    listing.instructions.push_back({4 * i, 4, "nop", 0});
+  }
+  for (const auto& [place, count] : samples) {
+    listing.instructions[place].samples = count;
+    listing.samples += count;
+  }
+  listing.disassembled = listing.instructions.size();
+  return listing;
+}
+
+std::vector<std::uint64_t> offsets_of(const CodeListing& listing) {
+  std::vector<std::uint64_t> offsets;
+  for (const ListedInstruction& instruction : listing.instructions) {
+    offsets.push_back(instruction.offset / 4);
+  }
+  return offsets;
+}
+
+TEST(CodeListing, is_shortened_to_what_is_around_hot_instructions) {
+  const CodeListing all = listing_of({{0, 50}, {500, 1000}, {999, 20}, {700, 1}});
+  EXPECT_THAT(offsets_of(shorten_listing(all, kAny)),
+              ElementsAre(0, 1, 2, 498, 499, 500, 501, 502, 997, 998, 999));
+  EXPECT_EQ(shorten_listing(all, kAny).disassembled, 1000U);
+}
+
+TEST(CodeListing, keeps_the_hottest_where_room_is_short) {
+  const CodeListing all = listing_of({{10, 50}, {500, 1000}, {502, 20}, {700, 40}});
+  EXPECT_THAT(shorten_listing(all, 17).instructions, SizeIs(17));
+  EXPECT_THAT(offsets_of(shorten_listing(all, 16)),
+              ElementsAre(9, 10, 11, 499, 500, 501, 502, 503, 699, 700, 701));
+  EXPECT_THAT(offsets_of(shorten_listing(all, 10)), ElementsAre(10, 500, 502, 700));
+  EXPECT_THAT(offsets_of(shorten_listing(all, 2)), ElementsAre(10, 500));
+  EXPECT_THAT(shorten_listing(listing_of({}), kAny).instructions, IsEmpty());
+}
+
+TEST(CodeListing, json_holds_all_of_it) {
+  const std::vector<CodeListing> listings = test::stored_profile("01J").profile.listings;
+  const nlohmann::ordered_json document = to_json(listings);
+  EXPECT_EQ(to_json(code_listings_from_json(nlohmann::json(document))), document);
+  ASSERT_THAT(listings, SizeIs(2));
+  EXPECT_EQ(document[0]["instructions"][1]["samples"], 300);
+  EXPECT_THAT(document[1]["problem"], HasSubstr("no symbol"));
+}
+
+TEST(CodeListing, json_from_outside_is_bounded) {
+  const nlohmann::json document = to_json(test::stored_profile("01J").profile.listings);
+  const auto refusal = [](const nlohmann::json& changed) {
+    try {
+      (void)code_listings_from_json(changed);
+      return std::string("nothing was thrown");
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+  };
+  nlohmann::json changed = document;
+  changed[0]["instructions"][0]["text"] = std::string(2000, 'x');
+  EXPECT_THAT(refusal(changed), HasSubstr("2000 bytes"));
+  changed = document;
+  changed[0]["instructions"][0]["samples"] = -1;
+  EXPECT_THAT(refusal(changed), HasSubstr("samples"));
+  changed = document;
+  changed[0].erase("instructions");
+  EXPECT_THAT(refusal(changed), HasSubstr("instructions"));
+  changed = document;
+  changed.insert(changed.end(), {document[0], document[0]});
+  EXPECT_THAT(refusal(changed), HasSubstr("at most 3"));
+  EXPECT_THAT(refusal(nlohmann::json::object()), HasSubstr("array"));
+}
+
+}  // namespace
+}  // namespace plumb::results

@@ -14,6 +14,7 @@ import unittest
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 from local_server import LocalServer, fetch, free_address
 from plumb_command import Command
+from postgresql_server import PostgresqlServer
 
 Command.build = pathlib.Path(sys.argv.pop(1)).resolve()
 MODEL = "squeezenet1.1"
@@ -140,6 +141,22 @@ class StoredProfiles(Command):
         self.assertEqual(self.json("compare", plain, run, "--vary", "method")["varied"], ["method"])
         self.plumb("export", "--openmetrics", "-o", self.folder / "history.txt")
         self.assertIn(MODEL, (self.folder / "history.txt").read_text(), "of the other run")
+
+    def test_a_server_keeps_what_was_sampled_while_it_was_timed(self):
+        with PostgresqlServer() as server:
+            self.environment["PLUMB_STORE"] = server.url()
+            self.plumb("run", "--model", MODEL, "--only", "models", "--mode", "fusion", "--processes", "2", "--profile", "always")
+            run = self.json("runs")["runs"][0]
+            self.assertEqual(run["kind"], "sampled")
+            shown = self.json("profile", run["run"])
+            self.assertEqual((shown["mode"], shown["cost"]), ("fusion", None))
+            self.assertGreater(shown["samples"], 50)
+            self.assertEqual([each["samples_of_profile"] for each in shown["listings"]], 3 * [shown["samples"]])
+            self.plumb("store", "verify")
+            self.plumb("store", "export", run["run"], "-o", self.folder / "export.jsonl")
+            copy = ("--store", f"sqlite:{self.folder}/copy.db")
+            self.plumb("store", "import", self.folder / "export.jsonl", *copy)
+            self.assertEqual(self.json("profile", run["run"], *copy), shown)
 
     def test_what_cannot_be_sampled_while_it_is_timed_is_refused(self):
         words = ["run", "--model", MODEL, "--profile", "always"]

@@ -155,8 +155,8 @@ class Training(Command):
         self.assertIn("--training", self.plumb("training", "checkpoints", expect=2).stderr)
 
     def test_values_are_computed_again_in_the_mode_checkpointing(self):
-        self.plumb("run", "--model", "lenet", "--batch", "64", "--training", "sgd", "--mode", "plain", "--mode", "checkpointing", "--cache", "none",
-                   "--processes", "1")
+        self.plumb("run", "--model", "mobilenet-v2", "--batch", "4", "--dim", "image=32", "--training", "sgd", "--mode", "plain", "--mode",
+                   "checkpointing", "--cache", "none", "--processes", "1")
         row = {each["name"]: each for each in self.json("whatif")["models"][0]["whatifs"]}["checkpointing"]
         self.assertLess(row["realised_memory_bytes"], row["realised_baseline_memory_bytes"])
         self.assertEqual(row["realised_difference"], 0.0)

@@ -131,7 +131,7 @@ std::vector<Layout> given_layouts(std::size_t rank) {
   if (rank < 3 || rank > 5) {
     return {Layout::kPlain};
   }
-  return {Layout::kPlain, Layout::kChannelsLast, Layout::kBlocked16, Layout::kBlocked8};
+  return {Layout::kPlain, Layout::kBlocked16, Layout::kBlocked8, Layout::kChannelsLast};
 }
 
 Dims padded_to_rank(const std::vector<std::int64_t>& dims, std::size_t rank) {

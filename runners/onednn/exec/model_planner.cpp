@@ -24,8 +24,15 @@ namespace {
 /// Returns whether the library chooses the layout of an operator's operands. Otherwise it takes
 /// them as they come.
 bool chooses_layouts(const model::LayerSpec& spec) {
-  constexpr std::array<std::string_view, 6> kOps{
-      "conv", "conv_transpose", "gemm", "matmul", "conv_integer", "matmul_integer"};
+  constexpr std::array<std::string_view, 9> kOps{"conv",
+                                                 "conv_transpose",
+                                                 "gemm",
+                                                 "matmul",
+                                                 "conv_integer",
+                                                 "matmul_integer",
+                                                 "conv_backward_data",
+                                                 "conv_backward_weights",
+                                                 "gemm_bias_gradient"};
   return std::find(kOps.begin(), kOps.end(), spec.op) != kOps.end();
 }
 
@@ -35,10 +42,16 @@ std::string_view kind_of(const VariantBuilder& builder) {
   return details.starts_with("kind=") ? details.substr(0, details.find(';')) : "";
 }
 
+/// Returns whether the library generates a variant's code for its shapes.
+bool is_generated(const VariantBuilder& builder) {
+  return !builder.implementation.ends_with(":any");
+}
+
 /// Returns whether a layer computes each output element from the elements at the same place. They
 /// all have one type, and single numbers may be among the operands.
 bool is_elementwise(const model::LayerSpec& spec) {
-  constexpr std::array<std::string_view, 5> kOps{"eltwise", "binary", "sum", "max", "min"};
+  constexpr std::array<std::string_view, 6> kOps{
+      "eltwise", "binary", "sum", "max", "min", "eltwise_backward"};
   if (std::find(kOps.begin(), kOps.end(), spec.op) == kOps.end() || !spec.epilogue.empty() ||
       spec.outputs.size() != 1) {
     return false;
@@ -219,7 +232,8 @@ class GraphPlanner {
   }
 
   /// Returns the variant that the request names, or else the library's first choice. Among equal
-  /// variants the one wins whose operands already lie as it wants them.
+  /// variants generated code wins against loops of a compiler, which may take ten times as long as
+  /// a change of layout. Then the one wins whose operands already lie as it wants them.
   const VariantBuilder& choose(const model::Layer& layer) {
     const BuilderList& list = builders(layer);
     if (const auto named = variants_.find(layer.key); named != variants_.end()) {
@@ -233,26 +247,23 @@ class GraphPlanner {
       }
     }
     const bool references = list.only_references() || model::is_recurrent(layer.spec);
+    const bool as_they_come = !chooses_layouts(layer.spec);
     const VariantBuilder* best = nullptr;
-    std::size_t best_matches = 0;
+    std::pair<bool, std::size_t> best_rank;
     for (const VariantBuilder& builder : list.builders()) {
       if (builder.is_reference() && !references) {
         continue;
       }
-      if (best == nullptr) {
-        best = &builder;
-        best_matches = matches(layer, builder);
-        continue;
-      }
       // Another layout may save a reorder, but the library's choice of implementation must stay,
       // unless the operator takes layouts as they come.
-      const bool equal =
-          !chooses_layouts(layer.spec) ||
-          (builder.implementation == best->implementation && kind_of(builder) == kind_of(*best));
-      const std::size_t found = equal && !builder.arguments.empty() ? matches(layer, builder) : 0;
-      if (found > best_matches) {
+      if (best != nullptr && !as_they_come &&
+          (builder.implementation != best->implementation || kind_of(builder) != kind_of(*best))) {
+        continue;
+      }
+      const std::pair rank(is_generated(builder), matches(layer, builder));
+      if (best == nullptr || rank > best_rank) {
         best = &builder;
-        best_matches = found;
+        best_rank = rank;
       }
     }
     PLUMB_CHECK(best != nullptr);

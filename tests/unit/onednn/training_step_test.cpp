@@ -212,6 +212,38 @@ TEST(TrainingSteps, compute_the_same_where_values_are_computed_again) {
   EXPECT_EQ(repeating.weights(), keeping.weights());
 }
 
+/// Network without statistics of a batch, and the gradient of a convolution of each channel.
+model::Graph grouped(std::int64_t batch) {
+  rewrite::GraphSketch sketch;
+  const auto x = sketch.relu(sketch.conv(sketch.input({batch, 2, 6, 6}), 16, 3));
+  const auto each = sketch.layer("conv",
+                                 {x, sketch.weight({16, 1, 3, 3})},
+                                 {batch, 16, 6, 6},
+                                 {{"dilations", std::vector<std::int64_t>{1, 1}},
+                                  {"group", std::int64_t{16}},
+                                  {"pads", std::vector<std::int64_t>{1, 1, 1, 1}},
+                                  {"strides", std::vector<std::int64_t>{1, 1}}});
+  const auto flat = sketch.view(sketch.relu(each), {batch, 16 * 6 * 6});
+  return sketch.build({sketch.gemm(flat, 4)});
+}
+
+TEST(TrainingSteps, leave_the_kernels_of_gradients_to_the_library) {
+  const TrainingStep step = rewrite::training_step(grouped(16), {}, {});
+  const Steps steps(step, toy_values(step));
+  const auto backend = make_onednn_backend();
+  std::size_t gradients = 0;
+  for (model::LayerId id = 0; id < step.training.graph.layers.size(); ++id) {
+    const model::Layer& layer = step.training.graph.layers[id];
+    if (layer.spec.op.starts_with("conv_backward")) {
+      const std::string& executed = steps.prepared().variants.at(id);
+      const std::string choice = backend->variants(layer.key).front().text;
+      EXPECT_EQ(executed.substr(0, executed.find(';')), choice.substr(0, choice.find(';')));
+      ++gradients;
+    }
+  }
+  EXPECT_EQ(gradients, 3U);
+}
+
 TEST(TrainingSteps, keep_no_second_copy_of_the_weights) {
   const TrainingStep step = rewrite::training_step(toy(), {}, {});
   const Steps steps(step, toy_values(step));

@@ -5,6 +5,8 @@
 #include <pthread.h>
 #include <sched.h>
 
+#include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <vector>
 
@@ -37,6 +39,31 @@ void set_openmp_threads(int count) {
   if (set != nullptr) {
     set(count);
   }
+}
+
+void run_parallel(std::size_t count, const std::function<void(std::size_t)>& work) {
+  // How compilers start a parallel region: libgomp has it, and LLVM's and Intel's library as well.
+  using Start = void (*)(void (*)(void*), void*, unsigned, unsigned);
+  static const auto start = loaded<Start>("GOMP_parallel");
+  struct Region {
+    const std::function<void(std::size_t)>& work;
+    std::size_t count;
+    std::atomic<std::size_t> next{0};
+    void run() {
+      for (std::size_t i = next++; i < count; i = next++) {
+        work(i);
+      }
+    }
+  } region{work, count};
+  const auto threads = static_cast<std::size_t>(std::max(1, openmp_threads().value_or(1)));
+  if (start == nullptr || threads == 1 || count < 2) {
+    region.run();
+    return;
+  }
+  start([](void* shared) { static_cast<Region*>(shared)->run(); },
+        &region,
+        static_cast<unsigned>(std::min(threads, count)),
+        0);
 }
 
 void move_to_places(int first, int count) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
+#include <functional>
 #include <optional>
 
 namespace plumb::onednn {
@@ -14,6 +16,10 @@ namespace plumb::onednn {
 
 /// Sets openmp_threads() for the calling thread only. Does nothing where it is absent.
 void set_openmp_threads(int count);
+
+/// Calls `work` with each number below `count`, on up to as many threads as the library would
+/// start. Without OpenMP the calling thread does it all. `work` must not throw.
+void run_parallel(std::size_t count, const std::function<void(std::size_t)>& work);
 
 /// Lets the calling thread run only on the processors of `count` of OpenMP's places, from `first`
 /// on. Otherwise a thread that a bound thread starts would stay on its place. Does nothing where

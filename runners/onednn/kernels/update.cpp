@@ -9,6 +9,7 @@
 
 #include "harness/model/key/update_layer.hpp"
 #include "runners/onednn/exec/layers.hpp"
+#include "runners/onednn/exec/openmp_threads.hpp"
 #include "runners/onednn/kernels/builtin_kernel.hpp"
 
 namespace plumb::onednn {
@@ -145,39 +146,64 @@ float* numbers(std::byte* bytes) {
 
 using Buffers = std::span<std::byte* const>;
 
-/// Update of some tensors of a layer, one after the other, by the layer's rule.
+/// Part of a tensor that one thread updates.
+struct Piece {
+  std::size_t tensor;
+  std::size_t begin;
+  std::size_t count;
+};
+
+/// Update of some tensors of a layer by the layer's rule, on the library's threads.
+///
+/// Large tensors are cut into pieces, except by `lamb`, whose rate depends on a whole tensor. The
+/// results do not depend on the number of threads.
 class UpdateKernel {
  public:
   /// Updates the tensors from `first` to before `end`.
   UpdateKernel(const model::LayerSpec& spec, std::size_t first, std::size_t end)
       : shape_(spec), spec_(spec), first_(first), end_(end) {
-    for (std::size_t tensor = 0; tensor < end; ++tensor) {
-      counts_.push_back(
-          static_cast<std::size_t>(element_count(*spec.inputs[shape_.weights(tensor)])));
+    constexpr std::size_t kPiece = std::size_t{1} << 16;  // 1 MiB of four arrays
+    for (std::size_t tensor = first; tensor < end; ++tensor) {
+      const auto count =
+          static_cast<std::size_t>(element_count(*spec.inputs[shape_.weights(tensor)]));
+      const std::size_t piece = spec.op == "lamb" ? std::max<std::size_t>(1, count) : kPiece;
+      for (std::size_t begin = 0; begin < count; begin += piece) {
+        pieces_.push_back({tensor, begin, std::min(piece, count - begin)});
+      }
     }
   }
 
   void operator()(Buffers buffers) const {
-    for (std::size_t tensor = first_; tensor < end_; ++tensor) {
-      spec_.op == "sgd" ? descend_tensor(buffers, tensor) : adapt_tensor(buffers, tensor);
+    if (spec_.op == "sgd") {
+      run_parallel(pieces_.size(), [&](std::size_t i) { descend_piece(buffers, pieces_[i]); });
+      return;
     }
+    std::vector<Adaptation> by;
+    for (std::size_t tensor = first_; tensor < end_; ++tensor) {
+      by.push_back(next_step(buffers, tensor));
+    }
+    run_parallel(pieces_.size(), [&](std::size_t i) {
+      adapt_piece(by[pieces_[i].tensor - first_], buffers, pieces_[i]);
+    });
   }
 
  private:
-  void descend_tensor(Buffers buffers, std::size_t tensor) const {
+  void descend_piece(Buffers buffers, const Piece& piece) const {
     const Descent by{static_cast<float>(spec_.real("decay")),
                      static_cast<float>(spec_.real("momentum")),
                      static_cast<float>(spec_.real("rate"))};
-    float* const weights = numbers(buffers[shape_.weights(tensor)]);
-    const float* const gradient = numbers(buffers[shape_.gradient(tensor)]);
+    float* const weights = numbers(buffers[shape_.weights(piece.tensor)]) + piece.begin;
+    const float* const gradient = numbers(buffers[shape_.gradient(piece.tensor)]) + piece.begin;
     if (shape_.states() == 0) {
-      descend(by, counts_[tensor], weights, gradient);
+      descend(by, piece.count, weights, gradient);
     } else {
-      descend(by, counts_[tensor], weights, gradient, numbers(buffers[shape_.state(tensor, 0)]));
+      float* const velocity = numbers(buffers[shape_.state(piece.tensor, 0)]) + piece.begin;
+      descend(by, piece.count, weights, gradient, velocity);
     }
   }
 
-  void adapt_tensor(Buffers buffers, std::size_t tensor) const {
+  /// Counts the step of a tensor, and returns the numbers for it.
+  Adaptation next_step(Buffers buffers, std::size_t tensor) const {
     float& steps = *numbers(buffers[shape_.state(tensor, 2)]);
     steps += 1.0F;
     // In double: rounding of β₂ would change 1 − β₂, a thousandth, in its fifth digit.
@@ -188,25 +214,27 @@ class UpdateKernel {
     const double decay = spec_.real("decay");
     const bool layerwise = spec_.op == "lamb";
     const bool of_weights = !layerwise && spec_.text("decay_of") == "weights";
-    const Adaptation by{
-        static_cast<float>(beta1),
-        static_cast<float>(1.0 - beta1),
-        static_cast<float>(beta2),
-        static_cast<float>(1.0 - beta2),
-        static_cast<float>(spec_.real("epsilon")),
-        static_cast<float>(of_weights ? 0.0 : decay),
-        static_cast<float>(of_weights ? 1.0 - rate * decay : 1.0),
-        static_cast<float>((layerwise ? 1.0 : rate) / (1.0 - std::pow(beta1, done))),
-        static_cast<float>(std::sqrt(1.0 - std::pow(beta2, done)))};
-    float* const weights = numbers(buffers[shape_.weights(tensor)]);
-    const float* const gradient = numbers(buffers[shape_.gradient(tensor)]);
-    float* const first = numbers(buffers[shape_.state(tensor, 0)]);
-    float* const second = numbers(buffers[shape_.state(tensor, 1)]);
-    if (layerwise) {
-      adapt_layerwise(
-          by, static_cast<float>(rate), counts_[tensor], weights, gradient, first, second);
+    return {static_cast<float>(beta1),
+            static_cast<float>(1.0 - beta1),
+            static_cast<float>(beta2),
+            static_cast<float>(1.0 - beta2),
+            static_cast<float>(spec_.real("epsilon")),
+            static_cast<float>(of_weights ? 0.0 : decay),
+            static_cast<float>(of_weights ? 1.0 - rate * decay : 1.0),
+            static_cast<float>((layerwise ? 1.0 : rate) / (1.0 - std::pow(beta1, done))),
+            static_cast<float>(std::sqrt(1.0 - std::pow(beta2, done)))};
+  }
+
+  void adapt_piece(const Adaptation& by, Buffers buffers, const Piece& piece) const {
+    float* const weights = numbers(buffers[shape_.weights(piece.tensor)]) + piece.begin;
+    const float* const gradient = numbers(buffers[shape_.gradient(piece.tensor)]) + piece.begin;
+    float* const first = numbers(buffers[shape_.state(piece.tensor, 0)]) + piece.begin;
+    float* const second = numbers(buffers[shape_.state(piece.tensor, 1)]) + piece.begin;
+    if (spec_.op == "lamb") {
+      const auto rate = static_cast<float>(spec_.real("rate"));
+      adapt_layerwise(by, rate, piece.count, weights, gradient, first, second);
     } else {
-      adapt(by, counts_[tensor], weights, gradient, first, second);
+      adapt(by, piece.count, weights, gradient, first, second);
     }
   }
 
@@ -214,7 +242,7 @@ class UpdateKernel {
   model::LayerSpec spec_;
   std::size_t first_;
   std::size_t end_;
-  std::vector<std::size_t> counts_;  // of elements, by tensor
+  std::vector<Piece> pieces_;
 };
 
 /// Makes a plan with a step for every `tensors` tensors.

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <fstream>
 #include <map>
@@ -18,6 +19,7 @@
 #include "harness/rewrite/gradient/checkpointed_graph.hpp"
 #include "runners/engine/exec/step_inputs.hpp"
 #include "runners/engine/number_formats.hpp"
+#include "runners/onednn/exec/openmp_threads.hpp"
 #include "runners/onednn/onednn_backend.hpp"
 #include "tests/unit/rewrite/graph_sketch.hpp"
 #include "tests/unit/rewrite/training_example.hpp"
@@ -242,6 +244,37 @@ TEST(TrainingSteps, leave_the_kernels_of_gradients_to_the_library) {
     }
   }
   EXPECT_EQ(gradients, 3U);
+}
+
+TEST(TrainingSteps, do_not_depend_on_the_number_of_threads) {
+  for (const auto kind : {Optimizer::Kind::kSgd, Optimizer::Kind::kAdam, Optimizer::Kind::kLamb}) {
+    rewrite::GraphSketch sketch;  // whose weights are several pieces
+    const auto x = sketch.input({4, 300});
+    const auto hidden = sketch.relu(sketch.gemm(x, 700));
+    const TrainingStep step =
+        rewrite::training_step(sketch.build({sketch.gemm(hidden, 4)}), {}, {.kind = kind});
+    const Values values = toy_values(step);
+    const auto weights_with = [&](int threads) {
+      Steps steps(step, values);
+      steps.next();
+      const OpenmpThreads of_update(threads);
+      steps.next();
+      return steps.weights();
+    };
+    const auto alone = weights_with(1);
+    for (const auto& [weight, numbers] : weights_with(2)) {
+      EXPECT_LE(distance(numbers, alone.at(weight)), 1e-6) << weight;
+    }
+  }
+}
+
+TEST(OpenmpThreads, run_all_numbers_once) {
+  for (const int threads : {1, 2, 3}) {
+    const OpenmpThreads scope(threads);
+    std::vector<std::atomic<int>> calls(1000);
+    run_parallel(calls.size(), [&](std::size_t i) { ++calls[i]; });
+    EXPECT_TRUE(std::all_of(calls.begin(), calls.end(), [](const auto& n) { return n == 1; }));
+  }
 }
 
 TEST(TrainingSteps, keep_no_second_copy_of_the_weights) {

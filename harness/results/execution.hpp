@@ -49,6 +49,11 @@ struct Execution {
   std::optional<TimeInContext> in_context;
 };
 
+/// Reading of an execution: by how many bytes the process's resident memory grew while the model
+/// was prepared and executed once. Beside it, `memory` is what was planned. Absent: memory of a
+/// device.
+inline constexpr const char* kResidentMemory = "resident_bytes";
+
 /// Kind of the records that a run stores of its executions. The subject is subject_of() the model.
 inline constexpr const char* kExecutionRecord = "execution";
 

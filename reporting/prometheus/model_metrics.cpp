@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "harness/analysis/bounds/model_execution.hpp"
+#include "harness/results/execution.hpp"
 #include "reporting/prometheus/label_text.hpp"
 
 namespace plumb::reporting {
@@ -67,6 +68,17 @@ void add_memory(const ModelMetrics& model, GaugeFamily& family) {
       family.add(model.labels,
                  {{"mode", execution.mode}, {"scenario", execution.scenario}},
                  static_cast<double>(execution.memory.value));
+    }
+  }
+}
+
+void add_resident(const ModelMetrics& model, GaugeFamily& family) {
+  for (const analysis::ExecutionTime& execution : model.bounds->executions) {
+    const auto found = execution.readings.find(results::kResidentMemory);
+    if (found != execution.readings.end()) {
+      family.add(model.labels,
+                 {{"mode", execution.mode}, {"scenario", execution.scenario}},
+                 found->second.median);
     }
   }
 }
@@ -227,9 +239,12 @@ void add_ratio(const ModelMetrics& model, GaugeFamily& family) {
   }
 }
 
-constexpr std::array<MetricRow<ModelMetrics>, 14> kTable{{
+constexpr std::array<MetricRow<ModelMetrics>, 15> kTable{{
     {"plumb_model_latency_seconds", "Time of one execution end to end.", add_latency},
     {"plumb_model_memory_bytes", "Planned memory of one execution.", add_memory},
+    {"plumb_model_resident_bytes",
+     "Growth of a process's resident memory by one model.",
+     add_resident},
     {"plumb_model_energy_joules", "Energy of one execution.", add_energy},
     {"plumb_model_bound_seconds", "Bound or estimate of a model's latency.", add_bound},
     {"plumb_model_bound_complete", "Whether all layers have a time (1) or not (0).", add_complete},

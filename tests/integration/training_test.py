@@ -179,6 +179,15 @@ class Training(Command):
         self.assertEqual(bound["measured_layers"], bound["total_layers"], bound["unsupported"])
         self.assertIn("bf16 or f16", self.plumb("run", "--model", "lenet", "--training", "sgd", "--dtype", "int8", expect=2).stderr)
 
+    def test_resident_memory_is_what_was_planned(self):
+        # Beside the plan lie the library's descriptors and generated code, some MiB, whatever the batch is.
+        self.plumb("run", "--model", "lenet", "--model", "squeezenet1.1", "--batch", "16", "--training", "sgd", "--only", "models", "--mode", "plain", "--processes", "1")
+        for model in self.json("bound")["models"]:
+            execution, = model["executions"]
+            self.assertGreater(execution["samples"], 0, execution)
+            excess = execution["resident_bytes"] - execution["memory_bytes"]
+            self.assertLess(abs(excess), 0.05 * execution["memory_bytes"] + (24 << 20), (model["model"], execution))
+
     def test_a_loss_belongs_to_training(self):
         self.assertIn("--training", self.plumb("model", "show", "lenet", "--loss", "cross_entropy", expect=2).stderr)
         self.assertIn("mean_squared_error", self.plumb("model", "show", "lenet", "--training", "--loss", "dice", expect=2).stderr)

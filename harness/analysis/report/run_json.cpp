@@ -7,6 +7,7 @@
 #include "harness/base/timestamp.hpp"
 #include "harness/base/work_clock.hpp"
 #include "harness/loadgen/mlperf/mlperf_words.hpp"
+#include "harness/results/execution.hpp"
 #include "harness/results/labels/run_labels.hpp"
 
 namespace plumb::analysis {
@@ -58,6 +59,12 @@ Json load_json(const results::ScenarioResult& load) {
   return row;
 }
 
+Json resident_json(const ExecutionTime& execution) {
+  const auto found = execution.readings.find(results::kResidentMemory);
+  return found == execution.readings.end() ? Json()
+                                           : Json(static_cast<std::int64_t>(found->second.median));
+}
+
 Json executions_json(const ModelBounds& model) {
   Json rows = Json::array();
   for (const ExecutionTime& execution : model.executions) {
@@ -74,6 +81,7 @@ Json executions_json(const ModelBounds& model) {
                     {"p99_seconds", seconds(execution.p99)},
                     {"samples", execution.samples},
                     {"memory_bytes", execution.memory.value},
+                    {"resident_bytes", resident_json(execution)},
                     {"reorders", execution.reorders},
                     {"differences", differences_json(execution)},
                     {"load", Json()}});

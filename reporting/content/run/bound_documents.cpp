@@ -9,6 +9,7 @@
 #include "harness/analysis/bounds/model_summary.hpp"
 #include "harness/analysis/report/run_kind.hpp"
 #include "harness/loadgen/mlperf/mlperf_words.hpp"
+#include "harness/results/execution.hpp"
 #include "reporting/content/run/batch_rows.hpp"
 #include "reporting/content/run/documents.hpp"
 #include "reporting/content/run/exclusion_rows.hpp"
@@ -90,6 +91,25 @@ std::string measured_cell(const analysis::ModeSummary& mode) {
                          : std::string(to_text(mode.execution->outcome.kind));
 }
 
+/// Writes what a step of training takes of memory: "  memory: plain 6.4 MiB planned, 6.6 MiB
+/// resident".
+void write_memory_of(const analysis::ModelBounds& model, std::ostream& out) {
+  std::vector<std::string> parts;
+  for (const analysis::ExecutionTime& execution : model.executions) {
+    const auto resident = execution.readings.find(results::kResidentMemory);
+    if (resident != execution.readings.end()) {
+      parts.push_back(
+          fmt::format("{} {} planned, {} resident",
+                      sanitize_utf8(execution.mode),
+                      bytes_text(execution.memory),
+                      bytes_text(Bytes{static_cast<std::int64_t>(resident->second.median)})));
+    }
+  }
+  if (!model.instance.training.empty() && !parts.empty()) {
+    out << fmt::format("  memory: {}\n", fmt::join(parts, "; "));
+  }
+}
+
 void write_summary_of(const analysis::ModelBounds& model, std::ostream& out) {
   const analysis::ModelSummary summary = summarize(model);
   out << header_of(model) << "  " << sentence_of(summary) << '\n';
@@ -110,6 +130,7 @@ void write_summary_of(const analysis::ModelBounds& model, std::ostream& out) {
                gap ? ratio_text(*gap) : kUnknown});
   }
   table.write(out);
+  write_memory_of(model, out);
   write_loads_of(model, out);
   if (!model.loads.empty()) {
     write_findings(model.findings, out);  // why a load is INVALID

@@ -378,6 +378,10 @@ void ModelBenchmark::time(std::size_t first,
     }
     check_loss(modes_[i]);
     look_at(modes_[i]);
+    if (modes_[i].ready.resident) {
+      const auto bytes = static_cast<double>(modes_[i].ready.resident->value);
+      row.readings[results::kResidentMemory] = {bytes, bytes, bytes, 1};
+    }
     if (sampler_ && sampler_->complete(modes_[i].ready, modes_[i].samples)) {
       row.attributes[results::kSampledRow] = sampler_->text();
     }

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runners/engine/exec/memory_limit.hpp"
 
+#include <malloc.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <fstream>
 #include <string>
@@ -18,6 +20,18 @@ std::optional<Bytes> available_memory() {
     }
   }
   return std::nullopt;
+}
+
+std::optional<Bytes> resident_memory() {
+  malloc_trim(0);  // what was freed is not held
+  std::ifstream file("/proc/self/statm");
+  std::int64_t size = 0;
+  std::int64_t resident = 0;
+  std::int64_t of_files = 0;
+  if (!(file >> size >> resident >> of_files)) {
+    return std::nullopt;
+  }
+  return Bytes{(resident - of_files) * sysconf(_SC_PAGESIZE)};
 }
 
 void limit_memory(Bytes most) {

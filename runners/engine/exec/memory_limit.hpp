@@ -11,6 +11,10 @@ namespace plumb::engine {
 /// does not report it.
 [[nodiscard]] std::optional<Bytes> available_memory();
 
+/// Reads how much of this process lies in memory, without pages of files such as libraries. What
+/// was freed is given back to the system first. Returns nothing if the system does not report it.
+[[nodiscard]] std::optional<Bytes> resident_memory();
+
 /// Limits this process's data memory, so that allocations beyond `most` fail with std::bad_alloc.
 ///
 /// So a layer that does not fit costs one row, instead of a process that the system kills. Does

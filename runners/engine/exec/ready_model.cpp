@@ -10,6 +10,7 @@
 
 #include "harness/base/error.hpp"
 #include "runners/engine/exec/finite_check.hpp"
+#include "runners/engine/exec/memory_limit.hpp"
 #include "runners/engine/exec/output_difference.hpp"
 #include "runners/engine/exec/variant_search.hpp"
 #include "runners/engine/number_formats.hpp"
@@ -72,6 +73,16 @@ results::Outcome find_undivided(const worker::ModeRequest& request,
   return {};
 }
 
+/// Reads the memory of this process, where that is what models take.
+std::optional<Bytes> resident_of(const worker::Backend& backend) {
+  return backend.free_memory() ? std::nullopt : resident_memory();
+}
+
+/// Returns by how much the memory of this process has grown.
+Bytes grown_since(Bytes before) {
+  return Bytes{resident_memory().value_or(before).value - before.value};
+}
+
 /// Compares a program's outputs with those of the same launches one by one.
 results::Outcome compared(const std::vector<model::Tensor>& outputs,
                           const std::vector<model::Tensor>& launched) {
@@ -125,6 +136,7 @@ ReadyModel prepare_mode(worker::Backend& backend,
       return ready;
     }
   }
+  const std::optional<Bytes> before = resident_of(backend);
   ready.plan = graph_of_mode(model.graph(), mode, backend);
   if (mode.mode.best_variant || mode.mode.micro_batch) {
     ready.plan.variants =
@@ -142,6 +154,9 @@ ReadyModel prepare_mode(worker::Backend& backend,
   if (ready.outcome.ok() && ready.plan.observed) {
     ready.observed = backend.prepare_model(ready.plan.observed->graph, {});
     ready.outcome = ready.observed.outcome;
+  }
+  if (before) {
+    ready.resident = grown_since(*before);
   }
   return ready;
 }
@@ -161,11 +176,15 @@ void make_ready(const RequestedModel& model, const measure::Clock& clock, ReadyM
     return;
   }
   worker::Program& program = *ready.prepared.program;
+  const std::optional<Bytes> before = ready.resident ? resident_memory() : std::nullopt;
   program.bind(0, operands, false);
   const Seconds begin = clock();
   program.enqueue(0);
   program.synchronize();
   ready.first_call = clock() - begin;
+  if (before) {
+    *ready.resident += grown_since(*before);
+  }
   ready.outputs = program.outputs(0);
   ready.outcome = checked(ready.plan.fused.graph, ready.outputs);
   if (ready.outcome.ok()) {

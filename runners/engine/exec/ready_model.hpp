@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "harness/worker/protocol/backend.hpp"
@@ -19,7 +20,8 @@ struct ReadyModel {
   Magnitudes magnitudes;           ///< of the values of plan.observed
   std::vector<model::Tensor> outputs;
   Seconds first_call{};
-  std::vector<double> rounding;  ///< of a step of training: measure_rounding(); empty: not known
+  std::optional<Bytes> resident;  ///< memory that it took until it was executed once
+  std::vector<double> rounding;   ///< of a step of training: measure_rounding(); empty: not known
 };
 
 /// Plans a model in one mode. The backend checks its memory, but nothing is allocated. Throws

@@ -17,6 +17,18 @@ TEST(MemoryLimit, reads_what_is_available) {
   EXPECT_LT(memory->value, std::int64_t{1} << 50);
 }
 
+TEST(MemoryLimit, reads_what_the_process_holds) {
+  constexpr std::int64_t kSize = std::int64_t{64} << 20;
+  const std::optional<Bytes> before = resident_memory();
+  ASSERT_TRUE(before.has_value());
+  {
+    const std::vector<char> held(kSize, 'x');
+    EXPECT_NEAR(static_cast<double>(resident_memory()->value - before->value), kSize, 0.05 * kSize);
+    EXPECT_EQ(held.back(), 'x');
+  }
+  EXPECT_NEAR(static_cast<double>(resident_memory()->value - before->value), 0.0, 0.05 * kSize);
+}
+
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 /// Ends with 0 if 64 MiB fit below a limit of 256 MiB and 512 MiB do not.
 [[noreturn]] void allocate_below_a_limit() {

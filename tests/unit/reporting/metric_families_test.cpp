@@ -155,7 +155,8 @@ TEST(MetricFamilies, readings_of_rows_and_executions_describe_the_run) {
                                {"throttled_ratio", {1.0, 1.0, 1.0, 1}},
                                {"throttled.hardware_thermal_ratio", {1.0, 1.0, 1.0, 1}}})};
   report.models[0].bounds.executions[0].readings = {{"power_watts", {300.0, 290.0, 310.0, 4}},
-                                                    {"energy_joules", {0.5, 0.4, 0.6, 5}}};
+                                                    {"energy_joules", {0.5, 0.4, 0.6, 5}},
+                                                    {"resident_bytes", {5120, 5120, 5120, 1}}};
   const auto lines = lines_of({suite_of(report)});
   const auto has = [&](const std::string& name, const std::string& end) {
     return testing::Matches(
@@ -174,6 +175,10 @@ TEST(MetricFamilies, readings_of_rows_and_executions_describe_the_run) {
   EXPECT_THAT(lines,
               Contains(line(
                   "plumb_model_memory_bytes", R"(mode="plain",scenario="single_stream")", "4096")));
+  EXPECT_THAT(
+      lines,
+      Contains(
+          line("plumb_model_resident_bytes", R"(mode="plain",scenario="single_stream")", "5120")));
 }
 
 TEST(MetricFamilies, not_throttled_is_zero_and_not_known_is_nothing) {

@@ -4,10 +4,12 @@
 // inputs and the first mode's outputs as input_0… and output_0… into the folder, their types and
 // shapes as the file `operands`, and says "ready"; then executes mode number M N times for each
 // line "M N" that it reads, and answers with the seconds of each execution. Modes with best_variant
-// take their variants from the layers' times in the newest run of the store PLUMB_STORE.
+// take their variants from the layers' times in the newest run of the store PLUMB_STORE. TYPE may
+// name an optimiser, such as f32:sgd: then a step of training is executed, and no output written.
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -98,7 +100,10 @@ int main(int argc, const char* const* argv) {
     plumb::worker::Backend& backend = *load(loaded, argv[1], argv[2]).backend;
     plumb::worker::ExecuteRequest request;
     request.path = std::filesystem::absolute(argv[3]);
-    request.dtype = argv[4];
+    const std::string type = argv[4];
+    const std::size_t colon = std::min(type.find(':'), type.size());
+    request.dtype = type.substr(0, colon);
+    request.training = type.substr(std::min(colon + 1, type.size()));
     const std::filesystem::path folder = argv[5];
     plumb::engine::RequestedModel model(request);
     model.fill();
@@ -116,7 +121,9 @@ int main(int argc, const char* const* argv) {
         throw std::runtime_error(modes.back().outcome.reason);
       }
     }
-    write(folder, "output", modes.front().outputs, list);
+    if (request.training.empty()) {
+      write(folder, "output", modes.front().outputs, list);
+    }
     list.close();
     fmt::print("ready\n");
     std::fflush(stdout);

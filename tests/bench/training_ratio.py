@@ -1,34 +1,47 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Times steps of training beside PyTorch's eager ones, in turns, one thread each, and prints both medians, their ratio and the geometric mean.
+"""Times steps of training beside PyTorch's eager ones, in turns, one thread each, and prints medians, their ratio and the geometric mean.
 
-Usage: PYTHON training_ratio.py BUILD_FOLDER [MODEL=BATCH…], with a Python that has PyTorch (PYTHONPATH). Both sides: f32, SGD with momentum,
-the same graph, cross-entropy. PyTorch executes the ONNX file as this project's PyTorch worker does, with weights as parameters. A model with a
-Dropout is refused: that worker leaves it out.
+Usage: PYTHON training_ratio.py BUILD_FOLDER ONEDNN_LIBRARY [MODEL=BATCH…], with a Python that has PyTorch (PYTHONPATH). Both sides: f32, SGD with momentum,
+the same graph and weights, cross-entropy. PyTorch executes the ONNX file as this project's PyTorch worker does, with weights as parameters. A model with a
+Dropout is refused: that worker leaves it out. Steps are not verified here: `plumb run --training sgd` does that.
 """
 
-import json
 import math
 import os
 import pathlib
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
 
 BUILD = pathlib.Path(sys.argv[1]).resolve()
-MODELS = sys.argv[2:] or ["lenet=64", "emotion-ferplus=8", "shufflenet=8", "mobilenet-v2=8", "resnet18-v1=8", "resnet50-v1=4", "densenet121=4"]
-ROUNDS = 3
-SECONDS = 2.0  # of PyTorch's turn, and at least five steps
+LIBRARY = sys.argv[2]
+MODELS = sys.argv[3:] or [
+    "lenet=64",
+    "shufflenet=8",
+    "mobilenet-v2=8",
+    "tiny-yolo-v2=4",
+    "resnet18-v1=8",
+    "resnet18-v2=8",
+    "resnet34-v1=4",
+    "inception-v2=4",
+    "resnet50-v1=4",
+    "densenet121=2",
+]
+MODES = ["plain", "fusion"]
+BLOCKS = 5
+BLOCK_SECONDS = 0.5
 os.environ["OMP_NUM_THREADS"] = "1"
-sys.path.insert(0, str(BUILD / "libexec/plumb/python"))
+sys.path[:0] = [str(BUILD / "libexec/plumb/python"), str(pathlib.Path(__file__).resolve().parent / "peers")]
 
 import torch  # noqa: E402
 import torch.nn.functional as F  # noqa: E402
 from plumb_pytorch.converter import convert  # noqa: E402
+from plumb_side import Plumb, export  # noqa: E402
 from plumb_worker import protocol_pb2 as protocol  # noqa: E402
 from plumb_worker.onnx_model import RequestedModel  # noqa: E402
+from rounds import ratios, timed_in_turns  # noqa: E402
 
 
 def make_trainable(module):
@@ -47,14 +60,10 @@ def make_trainable(module):
 
 
 class PyTorchStep:
-    def __init__(self, model, batch):
-        with tempfile.TemporaryDirectory(prefix="plumb-") as folder:
-            file = pathlib.Path(folder, "model.onnx")
-            subprocess.run([BUILD / "bin/plumb", "model", "export", model, "--batch", batch, "-o", file], check=True, capture_output=True)
-            request = protocol.ExecuteRequest(name=model.encode(), path=str(file).encode(), dtype=b"f32", seed=1)
-            read = RequestedModel(request)
+    def __init__(self, name, file):
+        read = RequestedModel(protocol.ExecuteRequest(name=name.encode(), path=str(file).encode(), dtype=b"f32", seed=1))
         if any(node.op_type == "Dropout" for node in read.graph.node):
-            raise SystemExit(f"{model} has a Dropout")
+            raise SystemExit(f"{name} has a Dropout")
         last = read.graph.node[-1]
         if last.op_type == "Softmax":  # part of the loss
             read.graph.output[0].name = last.input[0]
@@ -67,7 +76,7 @@ class PyTorchStep:
         classes = torch.randint(0, result.shape[-1], result.shape[:-1])
         self.target = F.one_hot(classes, result.shape[-1]).to(torch.float32)
 
-    def __call__(self):
+    def step(self):
         self.optimizer.zero_grad()
         result = self.module(*self.inputs)[0]
         loss = -(self.target * F.log_softmax(result, -1)).sum() * (result.shape[-1] / result.numel())
@@ -75,43 +84,42 @@ class PyTorchStep:
         self.optimizer.step()
         return loss.item()
 
-    def median(self):
-        self()
-        times = []
-        end = time.perf_counter() + SECONDS
-        while time.perf_counter() < end or len(times) < 5:
+    def times(self, count):
+        seconds = []
+        for _ in range(count):
             begin = time.perf_counter()
-            self()
-            times.append(time.perf_counter() - begin)
-        return statistics.median(times)
+            self.step()
+            seconds.append(time.perf_counter() - begin)
+        return seconds
 
 
-def plumb_median(model, batch, store):
-    """Returns the medians of the modes plain and fusion, executed by oneDNN."""
-    plumb = [BUILD / "bin/plumb", "--store", f"sqlite:{store}", "--json"]
-    subprocess.run([*plumb, "run", "--model", model, "--batch", batch, "--training", "sgd", "--only", "models", "--mode", "plain", "--mode", "fusion",
-                    "--processes", "1"], check=True, capture_output=True)
-    bounds = json.loads(subprocess.run([*plumb, "bound"], check=True, capture_output=True, text=True).stdout)
-    return {each["mode"]: each["median_seconds"] for each in bounds["models"][0]["executions"]}
+def blocks_of(model, batch, folder):
+    """Returns the medians of the blocks of PyTorch and of each of our modes."""
+    file = folder / "model.onnx"
+    export(BUILD / "bin/plumb", model, file, batch)
+    module = BUILD / "libexec/plumb/plumb-onednn-backend.so"
+    ours = Plumb(BUILD / "tests/bench/model_latency", module, LIBRARY, file, folder, MODES, "f32:sgd")
+    runs = {mode: (lambda count, number=number: ours.times(number, count)) for number, mode in enumerate(MODES)}
+    runs["pytorch"] = PyTorchStep(model, file).times
+    try:
+        return timed_in_turns(runs, BLOCKS, BLOCK_SECONDS)
+    finally:
+        ours.close()
 
 
 def main():
     torch.set_num_threads(1)
-    ratios = []
-    with tempfile.TemporaryDirectory(prefix="plumb-") as folder:
-        for entry in MODELS:
-            model, batch = entry.split("=")
-            step = PyTorchStep(model, batch)
-            pytorch, plumb = [], []
-            for turn in range(ROUNDS):
-                pytorch.append(step.median())
-                plumb.append(plumb_median(model, batch, pathlib.Path(folder, f"{model}-{turn}.db")))
-            theirs = statistics.median(pytorch)
-            ours = {mode: statistics.median(each[mode] for each in plumb) for mode in plumb[0]}
-            ratios.append(theirs / ours["fusion"])
-            print(f"{model:18} batch {batch:>3}  pytorch {theirs * 1e3:9.3f} ms  plain {ours['plain'] * 1e3:9.3f} ms  "
-                  f"fusion {ours['fusion'] * 1e3:9.3f} ms  pytorch/fusion {ratios[-1]:5.2f}", flush=True)
-    print(f"geometric mean of {len(ratios)}: {math.exp(statistics.fmean(map(math.log, ratios))):.2f}")
+    found = []
+    print(f"{'model':16} batch    pytorch      plain     fusion  ms   pytorch ÷ fusion [of {BLOCKS} pairs of blocks]   (torch {torch.__version__})")
+    for entry in MODELS:
+        model, batch = entry.split("=")
+        with tempfile.TemporaryDirectory(prefix="plumb-") as name:
+            blocks = blocks_of(model, batch, pathlib.Path(name))
+        pairs = ratios(blocks["pytorch"], blocks["fusion"])
+        found.append(statistics.median(pairs))
+        times = " ".join(f"{statistics.median(blocks[side]) * 1e3:10.3f}" for side in ("pytorch", *MODES))
+        print(f"{model:16} {batch:>5} {times}       {found[-1]:.3f} [{min(pairs):.3f}, {max(pairs):.3f}]", flush=True)
+    print(f"geometric mean of {len(found)}: {math.exp(statistics.fmean(map(math.log, found))):.3f}")
 
 
 if __name__ == "__main__":

@@ -222,12 +222,21 @@ void add_shape_choice(CLI::App& command, SuiteChoice& choice) {
   command
       .add_option("--training",
                   choice.trainings,
-                  "one step of training of these models by an optimiser: sgd, adam, adamw or lamb; "
-                  "default: none, which is inference")
+                  "one step of training of these models by an optimiser: sgd, adam, adamw or lamb, "
+                  "or sgd:4 for four micro-batches and one update; default: none, which is "
+                  "inference")
       ->delimiter(',')
       ->allow_extra_args(false)
-      ->check(CLI::IsMember(
-          std::vector<std::string>(suite::kTrainings.begin(), suite::kTrainings.end())));
+      ->check(CLI::Validator(
+          [](const std::string& text) -> std::string {
+            try {
+              suite::check_training(text);
+            } catch (const Error& error) {
+              return error.what();
+            }
+            return {};
+          },
+          ""));
   command
       .add_option("--dim",
                   choice.dims,

@@ -15,8 +15,6 @@
 namespace plumb::suite {
 namespace {
 
-constexpr std::string_view kNoTraining = kTrainings[0];
-
 [[noreturn]] void fail_at(const SuiteSpec& spec, int line, const std::string& problem) {
   throw Error(Error::Kind::kUser,
               line == 0 ? problem : fmt::format("{}:{}: {}", spec.file.string(), line, problem));

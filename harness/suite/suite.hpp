@@ -40,8 +40,12 @@ struct ReusePolicy {
 inline constexpr std::array<std::string_view, 6> kSuiteDtypes{
     "f32", "bf16", "f16", "f64", "int8", "tf32"};
 
-/// What a suite may ask of a model: inference, or a step of training by an optimiser.
-inline constexpr std::array<std::string_view, 5> kTrainings{"none", "sgd", "adam", "adamw", "lamb"};
+/// Word of a suite for a model that is not trained.
+inline constexpr std::string_view kNoTraining = "none";
+
+/// Checks what a suite asks of a model: kNoTraining, or a step of training as
+/// rewrite::parse_step_choice() reads it. Throws Error{kUser}.
+void check_training(const std::string& text);
 
 /// Suite as written: only what the file says, with line numbers for messages.
 struct SuiteSpec {

@@ -3,7 +3,9 @@
 
 #include <array>
 
+#include "harness/base/error.hpp"
 #include "harness/base/path_text.hpp"
+#include "harness/rewrite/gradient/training_step.hpp"
 #include "harness/suite/suite.hpp"
 #include "harness/suite/toml_section.hpp"
 
@@ -18,7 +20,7 @@ constexpr std::array<std::string_view, 5> kScenarios{
 void read_lists(TomlSection& section, SuiteSpec::Defaults& lists) {
   lists.batch = section.integers("batch", 1, kMaxBatch);
   lists.dtype = section.choices("dtype", kSuiteDtypes);
-  lists.training = section.choices("training", kTrainings);
+  lists.training = section.texts("training", check_training);
   lists.scenario = section.choices("scenario", kScenarios);
 }
 
@@ -100,6 +102,16 @@ results::Exclusion read_exclusion(TomlSection& section) {
 }
 
 }  // namespace
+
+void check_training(const std::string& text) {
+  if (text != kNoTraining && !rewrite::parse_step_choice(text)) {
+    throw Error(Error::Kind::kUser,
+                fmt::format("unknown training '{}'; use {}, or {}",
+                            text.substr(0, 64),
+                            kNoTraining,
+                            rewrite::step_choice_words()));
+  }
+}
 
 SuiteSpec read_suite(const std::filesystem::path& file) {
   const toml::table table = parse_toml_file(file, "suite");

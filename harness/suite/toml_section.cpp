@@ -112,18 +112,27 @@ std::optional<std::vector<T>> TomlSection::list(std::string_view key,
 std::optional<std::string> TomlSection::text(std::string_view key,
                                              const std::function<void(const std::string&)>& check) {
   const toml::node* node = find(key);
-  if (node == nullptr) {
-    return std::nullopt;
-  }
-  std::string text = read_text(key, *node);
+  return node != nullptr ? std::optional(checked_text(key, *node, check)) : std::nullopt;
+}
+
+std::string TomlSection::checked_text(std::string_view key,
+                                      const toml::node& node,
+                                      const std::function<void(const std::string&)>& check) const {
+  std::string text = read_text(key, node);
   if (check) {
     try {
       check(text);
     } catch (const Error& error) {
-      fail(*node, error.what());
+      fail(node, error.what());
     }
   }
   return text;
+}
+
+std::optional<std::vector<std::string>> TomlSection::texts(
+    std::string_view key, const std::function<void(const std::string&)>& check) {
+  return list<std::string>(key,
+                           [&](const toml::node& node) { return checked_text(key, node, check); });
 }
 
 std::optional<std::int64_t> TomlSection::integer(std::string_view key,

@@ -48,6 +48,10 @@ class TomlSection {
   std::optional<std::vector<std::string>> choices(std::string_view key,
                                                   std::span<const std::string_view> words);
 
+  /// Reads a list of texts. An error that `check` throws is reported with the line.
+  std::optional<std::vector<std::string>> texts(
+      std::string_view key, const std::function<void(const std::string&)>& check);
+
   /// Calls `read` for each table of an array of tables, with the table's own section.
   void each(std::string_view key, const std::function<void(TomlSection&)>& read);
   /// Calls `read` for a table if it is present. Messages call it `name`.
@@ -78,6 +82,10 @@ class TomlSection {
                                        std::int64_t high) const;
   const toml::node* find(std::string_view key);
   [[nodiscard]] std::string read_text(std::string_view key, const toml::node& node) const;
+  [[nodiscard]] std::string checked_text(
+      std::string_view key,
+      const toml::node& node,
+      const std::function<void(const std::string&)>& check) const;
   template <typename T>
   std::optional<std::vector<T>> list(std::string_view key,
                                      const std::function<T(const toml::node&)>& read);

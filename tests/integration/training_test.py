@@ -188,6 +188,20 @@ class Training(Command):
             excess = execution["resident_bytes"] - execution["memory_bytes"]
             self.assertLess(abs(excess), 0.05 * execution["memory_bytes"] + (24 << 20), (model["model"], execution))
 
+    def test_a_step_of_micro_batches_is_executed_and_bounded(self):
+        self.plumb("run", "--model", "lenet", "--batch", "4", "--training", "sgd:4", "--mode", "plain", "--mode", "fusion", "--mode", "bf16", "--cache", "none",
+                   "--processes", "1")
+        model, = self.json("bound")["models"]
+        self.assertEqual((model["training"], model["batch"]), ("sgd:4", 4))
+        self.assertEqual(model["measured_layers"], model["total_layers"], model["unsupported"])
+        for execution in model["executions"]:
+            self.assertGreater(execution["samples"], 0, execution)
+        self.plumb("run", "--model", "lenet", "--batch", "4", "--training", "sgd:4", "--stack", "fake", "--mode", "plain")
+        time = self.json("training", "time", "--samples", "1600", "--epochs", "1")["models"][0]
+        self.assertEqual(time["steps_per_epoch"], 100)
+        refused = self.plumb("run", "--model", "lenet", "--training", "sgd:1", expect=2).stderr
+        self.assertIn("':K'", refused)
+
     def test_a_loss_belongs_to_training(self):
         self.assertIn("--training", self.plumb("model", "show", "lenet", "--loss", "cross_entropy", expect=2).stderr)
         self.assertIn("mean_squared_error", self.plumb("model", "show", "lenet", "--training", "--loss", "dice", expect=2).stderr)

@@ -5,6 +5,8 @@
 
 #include <charconv>
 
+#include "harness/rewrite/gradient/training_step.hpp"
+
 namespace plumb::analysis {
 namespace {
 
@@ -16,6 +18,11 @@ std::string full_name(const ModelInstance& instance) {
   return instance.training.empty()
              ? instance.model
              : fmt::format("{} (training by {})", instance.model, instance.training);
+}
+
+std::int64_t samples_of_step(const ModelInstance& instance) {
+  const auto choice = rewrite::parse_step_choice(instance.training);
+  return instance.batch * (choice ? choice->micro_batches : 1);
 }
 
 std::string to_text(const ModelInstance& instance, std::string_view separator) {
@@ -45,7 +52,8 @@ std::optional<ModelInstance> parse_subject(std::string_view subject) {
   ModelInstance instance;
   if (const std::size_t at = subject.rfind(kTraining); at != std::string_view::npos) {
     const std::string_view optimizer = subject.substr(at + kTraining.size());
-    if (optimizer.find_first_not_of("abcdefghijklmnopqrstuvwxyz") == std::string_view::npos) {
+    if (optimizer.find_first_not_of("abcdefghijklmnopqrstuvwxyz:0123456789") ==
+        std::string_view::npos) {
       instance.training = optimizer;
       subject = subject.substr(0, at);
     }

@@ -15,13 +15,16 @@ struct ModelInstance {
   std::int64_t batch = 1;
   std::string dtype = "f32";
   std::map<std::string, std::int64_t> dims = {};  ///< its other axes by name: sequence, image…
-  std::string training = {};  ///< optimiser of a step of training; empty: inference
+  std::string training = {};  ///< of a step: "sgd", or "sgd:4"; empty: inference
 
   auto operator<=>(const ModelInstance&) const = default;
 };
 
 /// Returns the model's name, and of a step of training also its optimiser.
 [[nodiscard]] std::string full_name(const ModelInstance& instance);
+
+/// Returns how many samples one execution takes in: those of all micro-batches of a step.
+[[nodiscard]] std::int64_t samples_of_step(const ModelInstance& instance);
 
 /// Returns an instance on one line: with the separator ", ", "bert-base, batch 1, f32, sequence
 /// 128", and of a step of training also "training by sgd".

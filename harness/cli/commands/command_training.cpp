@@ -189,7 +189,7 @@ void estimate_times(const CommandContext& context, const TrainingOptions& option
       return false;
     }
     const analysis::LastBatch epoch =
-        analysis::last_batch(options.samples, model.bounds.instance.batch);
+        analysis::last_batch(options.samples, analysis::samples_of_step(model.bounds.instance));
     const Seconds of_epoch = static_cast<double>(epoch.steps) * fastest->median;
     times.push_back(
         {model.bounds.instance,

@@ -55,7 +55,7 @@ model::ValueId total(LayerWriter& writer, model::ValueId value) {
 
 }  // namespace
 
-LossLayers add_loss_layers(model::Graph& graph, Loss loss, model::ValueId result) {
+LossLayers add_loss_layers(model::Graph& graph, Loss loss, model::ValueId result, double share) {
   const model::TensorType type = graph.values.at(result).type;
   if (!model::is_floating(type.dtype) || type.dims.empty() || model::element_count(type) == 0) {
     throw Error(Error::Kind::kUser,
@@ -75,9 +75,9 @@ LossLayers add_loss_layers(model::Graph& graph, Loss loss, model::ValueId result
     const auto count = static_cast<double>(model::element_count(type));
     const model::ValueId difference = writer.binary("sub", result, layers.target);
     const model::ValueId squares = total(writer, writer.binary("mul", difference, difference));
-    layers.loss = writer.scaled(squares, 1.0 / count);
+    layers.loss = writer.scaled(squares, share / count);
     layers.of = result;
-    layers.gradient = writer.scaled(difference, 2.0 / count);
+    layers.gradient = writer.scaled(difference, 2.0 * share / count);
     return layers;
   }
   Logits logits = find_logits(graph, result);
@@ -87,10 +87,10 @@ LossLayers add_loss_layers(model::Graph& graph, Loss loss, model::ValueId result
                   : writer.layer("softmax", {logits.value}, type.dims, logits.softmax);
   const ClassAxis classes = class_axis(type.dims, logits.softmax);
   layers.classes = classes;
-  const double share = -1.0 / static_cast<double>(classes.outer * classes.inner);
+  const double factor = -share / static_cast<double>(classes.outer * classes.inner);
   layers.loss =
-      writer.scaled(total(writer, writer.binary("mul", layers.target, logarithms)), share);
-  const model::ValueId slope = writer.scaled(layers.target, share);
+      writer.scaled(total(writer, writer.binary("mul", layers.target, logarithms)), factor);
+  const model::ValueId slope = writer.scaled(layers.target, factor);
   layers.of = logits.value;
   layers.gradient =
       logits.done

@@ -17,8 +17,8 @@ struct LossLayers {
   std::optional<ClassAxis> classes{};
 };
 
-/// Adds a loss of a model's result to a graph, with the target as an input. Throws Error{kUser} if
-/// the result is no floating tensor with elements.
-LossLayers add_loss_layers(model::Graph& graph, Loss loss, model::ValueId result);
+/// Adds `share` times a loss of a model's result to a graph, with the target as an input. Throws
+/// Error{kUser} if the result is no floating tensor with elements.
+LossLayers add_loss_layers(model::Graph& graph, Loss loss, model::ValueId result, double share);
 
 }  // namespace plumb::rewrite

@@ -174,7 +174,8 @@ class Differentiation {
       output = now(output);
     }
     result_.first_loss_layer = graph().layers.size();
-    const LossLayers made = add_loss_layers(graph(), choice_.loss, graph().outputs[choice_.output]);
+    const LossLayers made =
+        add_loss_layers(graph(), choice_.loss, graph().outputs[choice_.output], choice_.share);
     result_.target = made.target;
     result_.classes = made.classes;
     result_.loss = made.loss;

@@ -16,12 +16,19 @@ struct TrainingChoice {
   Loss loss = Loss::kCrossEntropy;
   std::set<model::ValueId> frozen{};  ///< weights that stay as they are
   std::size_t output = 0;             ///< of the model, by its place among them
+  double share = 1.0;                 ///< of this batch's loss in the loss that is minimised
 };
 
 /// Weight and the gradient of the loss by it, of the same extents.
 struct ParameterGradient {
   model::ValueId parameter = 0;
   model::ValueId gradient = 0;
+};
+
+/// Input of a further micro-batch.
+struct RepeatedInput {
+  model::ValueId input = 0;
+  model::ValueId first = 0;  ///< the same input of the first micro-batch
 };
 
 /// Model, its loss and the gradients of its weights as one graph.
@@ -35,7 +42,8 @@ struct TrainingGraph {
   std::optional<ClassAxis> classes;  ///< of the target, where the loss takes probabilities
   model::ValueId loss = 0;           ///< one number
   std::vector<ParameterGradient> gradients;
-  std::vector<model::ValueId> masks;  ///< inputs of Dropouts: 0, or 1 ÷ the share that is kept
+  std::vector<model::ValueId> masks;    ///< inputs of Dropouts: 0, or 1 ÷ the share that is kept
+  std::vector<RepeatedInput> repeated;  ///< by accumulate()
   model::LayerId first_loss_layer = 0;
   model::LayerId first_backward_layer = 0;
   std::vector<std::string> missing;        ///< layers without a gradient, and why

@@ -6,11 +6,14 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <string>
+#include <system_error>
 #include <utility>
 
 #include "harness/base/error.hpp"
 #include "harness/model/key/update_layer.hpp"
+#include "harness/rewrite/gradient/accumulation.hpp"
 #include "harness/rewrite/gradient/layer_writer.hpp"
 
 namespace plumb::rewrite {
@@ -86,13 +89,9 @@ void check_complete(const TrainingGraph& training) {
   }
 }
 
-}  // namespace
-
-TrainingStep training_step(const model::Graph& graph,
-                           const TrainingChoice& choice,
-                           const Optimizer& optimizer) {
-  TrainingStep step{training_graph(graph, choice), 0, {}, {0}};
-  check_complete(step.training);
+/// Adds updates by the gradients of a complete training graph.
+TrainingStep add_updates(TrainingGraph training, const Optimizer& optimizer) {
+  TrainingStep step{std::move(training), 0, {}, {0}};
   model::Graph& whole = step.training.graph;
   step.first_update_layer = whole.layers.size();
   const UpdateRule rule = rule_of(optimizer);
@@ -129,6 +128,49 @@ TrainingStep training_step(const model::Graph& graph,
     step.kinds.insert(step.kinds.end(), results[kind].size(), kind + 1);
   }
   return step;
+}
+
+}  // namespace
+
+TrainingStep training_step(const model::Graph& graph,
+                           const TrainingChoice& choice,
+                           const Optimizer& optimizer) {
+  TrainingGraph training = training_graph(graph, choice);
+  check_complete(training);
+  return add_updates(std::move(training), optimizer);
+}
+
+TrainingStep training_step(const model::Graph& graph, const StepChoice& choice) {
+  TrainingGraph training =
+      training_graph(graph, {.share = 1.0 / static_cast<double>(choice.micro_batches)});
+  check_complete(training);
+  accumulate(training, choice.micro_batches);
+  return add_updates(std::move(training), choice.optimizer);
+}
+
+std::optional<StepChoice> parse_step_choice(std::string_view text) {
+  const std::size_t colon = std::min(text.find(':'), text.size());
+  const std::optional<Kind> kind = parse_optimizer(text.substr(0, colon));
+  StepChoice choice;
+  if (colon < text.size()) {
+    const char* const end = text.data() + text.size();
+    const auto [rest, error] = std::from_chars(text.data() + colon + 1, end, choice.micro_batches);
+    if (error != std::errc{} || rest != end || choice.micro_batches < 2 ||
+        choice.micro_batches > kMaxMicroBatches) {
+      return std::nullopt;
+    }
+  }
+  if (!kind) {
+    return std::nullopt;
+  }
+  choice.optimizer = standard_optimizer(*kind);
+  return choice;
+}
+
+std::string step_choice_words() {
+  return fmt::format("{}, and ':K' behind it for K micro-batches, 2 to {}",
+                     fmt::join(optimizer_names(), ", "),
+                     kMaxMicroBatches);
 }
 
 bool is_step(const model::Graph& graph) {

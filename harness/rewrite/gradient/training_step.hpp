@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "harness/rewrite/gradient/optimizer.hpp"
@@ -20,6 +24,22 @@ struct TrainingStep {
   /// Of each output, a number that equals those of its kind: 0 is the loss, 1 are the weights.
   std::vector<std::size_t> kinds;
 };
+
+/// What a step of training consists of beside the model.
+struct StepChoice {
+  Optimizer optimizer;
+  std::int64_t micro_batches = 1;  ///< whose gradients one update adds up (accumulate())
+};
+
+/// Reads "sgd", or "sgd:4" for four micro-batches, with the numbers of standard_optimizer().
+[[nodiscard]] std::optional<StepChoice> parse_step_choice(std::string_view text);
+
+/// Says what parse_step_choice() reads: "sgd, adam, adamw or lamb, and :K behind it for …".
+[[nodiscard]] std::string step_choice_words();
+
+/// Makes a step of the losses' mean over micro-batches, each as large as the graph's batch. Throws
+/// as below.
+[[nodiscard]] TrainingStep training_step(const model::Graph& graph, const StepChoice& choice);
 
 /// Adds updates to a model's gradients. Throws Error{kUser} if a gradient is missing, with the
 /// layers at fault, and as training_graph().

@@ -43,12 +43,37 @@ const WideOperands* find_wide(const Layer& layer) {
 }
 
 /// Layers of a step's loss, and of its gradient up to where the model begins: what
-/// add_loss_layers() wrote.
+/// add_loss_layers() wrote, for each micro-batch.
 class LossLayers {
  public:
   explicit LossLayers(const model::Graph& step) : step_(step) {
+    std::vector<ValueId> losses{step.outputs.at(0)};
+    while (!losses.empty()) {
+      const ValueId loss = losses.back();
+      losses.pop_back();
+      const Layer* const layer = producer(loss);
+      if (layer != nullptr && layer->spec.op == "binary" && layer->spec.text("fn") == "add") {
+        layers_.insert(step.values[loss].producer.value());
+        losses.insert(losses.end(), {layer->inputs.front().value(), layer->inputs.back().value()});
+      } else {
+        add_loss(loss);
+      }
+    }
+    add_gradient();
+  }
+
+  [[nodiscard]] bool contains(LayerId layer) const { return layers_.contains(layer); }
+  [[nodiscard]] bool is_target(ValueId value) const { return targets_.contains(value); }
+
+ private:
+  [[nodiscard]] const Layer* producer(ValueId value) const {
+    const auto id = step_.values[value].producer;
+    return id ? &step_.layers[*id] : nullptr;
+  }
+
+  void add_loss(ValueId value) {
     // loss = a · sum(b · c): of cross-entropy the target and logarithms, of squares a difference.
-    ValueId value = step.outputs.at(0);
+    factors_.clear();
     for (const std::string_view op : {"eltwise", "reduce", "binary"}) {
       const Layer* layer = producer(value);
       if (layer != nullptr && layer->spec.op == op) {
@@ -66,16 +91,6 @@ class LossLayers {
         targets_.insert(layer->inputs.back().value());
       }
     }
-    add_gradient();
-  }
-
-  [[nodiscard]] bool contains(LayerId layer) const { return layers_.contains(layer); }
-  [[nodiscard]] bool is_target(ValueId value) const { return targets_.contains(value); }
-
- private:
-  [[nodiscard]] const Layer* producer(ValueId value) const {
-    const auto id = step_.values[value].producer;
-    return id ? &step_.layers[*id] : nullptr;
   }
 
   /// Takes the layer that makes a value. Returns what it reads first.

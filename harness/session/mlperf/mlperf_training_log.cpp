@@ -92,7 +92,8 @@ std::string mlperf_training_log(const analysis::ModelInstance& instance,
   const auto repetitions = static_cast<double>(row.repetitions);
   const Seconds timed = sampled * repetitions;
   const auto steps = static_cast<std::int64_t>(row.samples.size()) * row.repetitions;
-  const std::int64_t samples = steps * instance.batch;
+  const std::int64_t batch = analysis::samples_of_step(instance);
+  const std::int64_t samples = steps * batch;
   TrainingLog log(row.started);
   log.point("submission_benchmark", mlperf_training_benchmark(instance.model));
   log.point("submission_org", "unverified: not a submission");
@@ -102,11 +103,11 @@ std::string mlperf_training_log(const analysis::ModelInstance& instance,
   log.point("cache_clear", false);
   log.start("init_start");
   log.point("seed", 1);
-  log.point("global_batch_size", instance.batch);
-  log.point("gradient_accumulation_steps", 1);
+  log.point("global_batch_size", batch);
+  log.point("gradient_accumulation_steps", batch / instance.batch);
   log.point("train_samples", samples);
   log.point("eval_samples", 0);
-  log.point("opt_name", instance.training);
+  log.point("opt_name", instance.training.substr(0, instance.training.find(':')));
   const Seconds began = std::max(Seconds{}, row.wall - timed);
   log.at(began);
   log.stop("init_stop");

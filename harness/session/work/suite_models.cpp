@@ -62,13 +62,14 @@ std::optional<std::int64_t> first_extent(const model::Graph& graph) {
 
 /// Returns one step of a model's training. Throws Error{kUser} for an unknown optimiser.
 model::Graph step_of(const model::Graph& graph, const std::string& training) {
-  const auto kind = rewrite::parse_optimizer(training);
-  if (!kind) {
+  const std::optional<rewrite::StepChoice> choice = rewrite::parse_step_choice(training);
+  if (!choice) {
     throw Error(Error::Kind::kUser,
-                fmt::format("'{}' is no optimiser of this version: use sgd, adam, adamw or lamb",
-                            training.substr(0, 64)));
+                fmt::format("'{}' is no training of this version: use {}",
+                            training.substr(0, 64),
+                            rewrite::step_choice_words()));
   }
-  return rewrite::training_step(graph, {}, rewrite::standard_optimizer(*kind)).training.graph;
+  return rewrite::training_step(graph, *choice).training.graph;
 }
 
 void log_notes(const PlannedModel& model) {

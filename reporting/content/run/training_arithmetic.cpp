@@ -244,7 +244,8 @@ void write_training_times(const std::vector<TrainingTime>& times,
                       {"time to train, estimated", true},
                       {"asynchronous evaluation", true}});
   for (const TrainingTime& each : times) {
-    const double rate = static_cast<double>(each.instance.batch) / each.step.count();
+    const double rate =
+        static_cast<double>(analysis::samples_of_step(each.instance)) / each.step.count();
     Json model = instance_json(each.instance);
     model["mode"] = each.mode;
     model["step_seconds"] = each.step.count();

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <onnx/onnx_pb.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "harness/base/error.hpp"
@@ -45,13 +46,14 @@ std::optional<rewrite::TrainingStep> step_of(const worker::ExecuteRequest& reque
   if (request.training.empty()) {
     return std::nullopt;
   }
-  const auto kind = rewrite::parse_optimizer(request.training);
-  if (!kind) {
+  const std::optional<rewrite::StepChoice> choice = rewrite::parse_step_choice(request.training);
+  if (!choice) {
     throw Error(Error::Kind::kUser,
-                fmt::format("training by '{}' is asked for: there are sgd, adam, adamw and lamb",
-                            request.training.substr(0, 64)));
+                fmt::format("training by '{}' is asked for: there are {}",
+                            request.training.substr(0, 64),
+                            rewrite::step_choice_words()));
   }
-  return rewrite::training_step(graph, {}, rewrite::standard_optimizer(*kind));
+  return rewrite::training_step(graph, *choice);
 }
 
 model::ReadOptions options_of(const worker::ExecuteRequest& request) {
@@ -82,6 +84,22 @@ void RequestedModel::fill() {
   }
   if (step_) {
     add_step_inputs(*step_, request_.seed, values_);
+    fill_micro_batches();
+  }
+}
+
+void RequestedModel::fill_micro_batches() {
+  std::uint64_t seed = request_.seed;
+  std::vector<model::Tensor> drawn;
+  for (const rewrite::RepeatedInput& each : step_->training.repeated) {
+    const auto own = std::find(file_graph_.inputs.begin(), file_graph_.inputs.end(), each.first);
+    if (own == file_graph_.inputs.begin()) {  // of the next micro-batch
+      drawn = make_inputs(++seed);
+    }
+    if (own != file_graph_.inputs.end()) {
+      values_.insert_or_assign(
+          each.input, drawn.at(static_cast<std::size_t>(own - file_graph_.inputs.begin())));
+    }
   }
 }
 

@@ -72,6 +72,9 @@ class RequestedModel {
                                           Magnitudes magnitudes = {}) const;
 
  private:
+  /// Gives each further micro-batch of a step inputs of its own.
+  void fill_micro_batches();
+
   worker::ExecuteRequest request_;
   std::unique_ptr<onnx::ModelProto> file_;
   model::Graph file_graph_;  // as written

@@ -25,35 +25,72 @@ void draw_classes(const rewrite::ClassAxis& axis,
   }
 }
 
+/// Writer of the inputs that a step has beside the model's.
+class StepInputs {
+ public:
+  StepInputs(const rewrite::TrainingGraph& training,
+             std::uint64_t seed,
+             std::map<model::ValueId, model::Tensor>& values)
+      : training_(training), seed_(seed), values_(values) {}
+
+  void add_target(model::ValueId id) {
+    add(id, [&](model::WeightStream& random, std::vector<double>& numbers) {
+      if (training_.classes) {
+        draw_classes(*training_.classes, random, numbers);
+      } else {
+        std::generate(numbers.begin(), numbers.end(), [&] { return random.uniform() * 2.0 - 1.0; });
+      }
+    });
+  }
+
+  void add_mask(model::ValueId id) {
+    add(id, [](model::WeightStream& random, std::vector<double>& numbers) {
+      // Half of the elements, whatever the model says: its ratio changes no time.
+      std::generate(
+          numbers.begin(), numbers.end(), [&] { return random.next() % 2 == 0 ? 2.0 : 0.0; });
+    });
+  }
+
+  void add_zeros(model::ValueId id) {
+    add(id, [](model::WeightStream& /*random*/, std::vector<double>& /*numbers*/) {});
+  }
+
+ private:
+  template <typename Fill>
+  void add(model::ValueId id, const Fill& fill) {
+    const model::TensorType& type = training_.graph.values.at(id).type;
+    std::vector<double> numbers(static_cast<std::size_t>(element_count(type)), 0.0);
+    model::WeightStream random = model::stream_of(seed_, training_.graph.values[id].name);
+    fill(random, numbers);
+    values_.insert_or_assign(id, tensor_from(type, numbers));
+  }
+
+  const rewrite::TrainingGraph& training_;
+  std::uint64_t seed_;
+  std::map<model::ValueId, model::Tensor>& values_;
+};
+
 }  // namespace
 
 void add_step_inputs(const rewrite::TrainingStep& step,
                      std::uint64_t seed,
                      std::map<model::ValueId, model::Tensor>& values) {
   const rewrite::TrainingGraph& training = step.training;
-  const auto add = [&](model::ValueId id, const auto& fill) {
-    const model::TensorType& type = training.graph.values.at(id).type;
-    std::vector<double> numbers(static_cast<std::size_t>(element_count(type)), 0.0);
-    model::WeightStream random = model::stream_of(seed, training.graph.values[id].name);
-    fill(random, numbers);
-    values.insert_or_assign(id, tensor_from(type, numbers));
-  };
-  add(training.target, [&](model::WeightStream& random, std::vector<double>& numbers) {
-    if (training.classes) {
-      draw_classes(*training.classes, random, numbers);
-    } else {
-      std::generate(numbers.begin(), numbers.end(), [&] { return random.uniform() * 2.0 - 1.0; });
-    }
-  });
+  StepInputs inputs(training, seed, values);
+  inputs.add_target(training.target);
   for (const model::ValueId mask : training.masks) {
-    add(mask, [](model::WeightStream& random, std::vector<double>& numbers) {
-      // Half of the elements, whatever the model says: its ratio changes no time.
-      std::generate(
-          numbers.begin(), numbers.end(), [&] { return random.next() % 2 == 0 ? 2.0 : 0.0; });
-    });
+    inputs.add_mask(mask);
   }
   for (const model::ValueId state : step.states) {
-    add(state, [](model::WeightStream& /*random*/, std::vector<double>& /*numbers*/) {});
+    inputs.add_zeros(state);
+  }
+  for (const rewrite::RepeatedInput& each : training.repeated) {
+    if (each.first == training.target) {
+      inputs.add_target(each.input);
+    } else if (std::find(training.masks.begin(), training.masks.end(), each.first) !=
+               training.masks.end()) {
+      inputs.add_mask(each.input);
+    }
   }
 }
 

@@ -9,7 +9,8 @@
 
 namespace plumb::engine {
 
-/// Adds what a step of training reads besides the model's inputs and weights.
+/// Adds what a step of training reads besides the model's inputs and weights, for all
+/// micro-batches.
 ///
 /// A target of classes has one class a row, and another target lies in [-1, 1). A mask keeps an
 /// element or drops it. States are zero. The numbers are the same for the same seed everywhere.

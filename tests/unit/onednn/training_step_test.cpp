@@ -229,6 +229,55 @@ model::Graph grouped(std::int64_t batch) {
   return sketch.build({sketch.gemm(flat, 4)});
 }
 
+/// Returns the part of a batch that is a micro-batch.
+model::Tensor part_of(const model::Tensor& whole, const model::TensorType& type, std::size_t part) {
+  model::Tensor tensor{type, {}};
+  const auto bytes = static_cast<std::ptrdiff_t>(model::byte_size(type).value);
+  const auto begin = whole.data.begin() + static_cast<std::ptrdiff_t>(part) * bytes;
+  tensor.data.assign(begin, begin + bytes);
+  return tensor;
+}
+
+TEST(TrainingSteps, of_micro_batches_are_those_of_the_whole_batch) {
+  constexpr std::size_t kParts = 4;
+  const rewrite::StepChoice whole{rewrite::standard_optimizer(Optimizer::Kind::kAdamw), 1};
+  const rewrite::StepChoice parts{whole.optimizer, kParts};
+  const TrainingStep large = rewrite::training_step(grouped(16), whole);
+  const TrainingStep small = rewrite::training_step(grouped(16 / kParts), parts);
+  const Values values = toy_values(large);
+  std::map<std::string, model::Tensor> by_name;
+  const auto& from = large.training.graph;
+  for (const auto& [id, tensor] : values) {
+    by_name[from.values[id].name] = tensor;
+  }
+  const auto& to = small.training.graph;
+  Values divided;
+  std::map<model::ValueId, std::size_t> next;
+  const auto divide = [&](model::ValueId id, model::ValueId first) {
+    divided[id] = part_of(by_name.at(to.values[first].name), to.values[id].type, next[first]++);
+  };
+  for (const model::ValueId first : {to.inputs.front(), small.training.target}) {
+    divide(first, first);
+  }
+  for (const rewrite::RepeatedInput& each : small.training.repeated) {
+    divide(each.input, each.first);
+  }
+  for (model::ValueId id = 0; id < to.values.size(); ++id) {
+    if (!to.values[id].producer && !divided.contains(id)) {
+      divided[id] = by_name.at(to.values[id].name);
+    }
+  }
+  Steps at_once(large, values);
+  Steps one_by_one(small, divided);
+  for (int i = 0; i < 5; ++i) {
+    EXPECT_NEAR(one_by_one.next(), at_once.next(), 1e-5);
+  }
+  const auto expected = at_once.weights();
+  for (const auto& [weight, numbers] : one_by_one.weights()) {
+    EXPECT_LE(distance(numbers, expected.at(weight)), 1e-5) << weight;
+  }
+}
+
 TEST(TrainingSteps, leave_the_kernels_of_gradients_to_the_library) {
   const TrainingStep step = rewrite::training_step(grouped(16), {}, {});
   const Steps steps(step, toy_values(step));

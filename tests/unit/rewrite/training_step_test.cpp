@@ -166,6 +166,31 @@ TEST(TrainingStep, each_optimiser_has_one_name) {
   EXPECT_EQ(parse_optimizer("lion"), std::nullopt);
 }
 
+TEST(TrainingStep, is_chosen_by_an_optimiser_and_a_number_of_micro_batches) {
+  EXPECT_EQ(parse_step_choice("adamw")->micro_batches, 1);
+  EXPECT_EQ(parse_step_choice("adamw")->optimizer.kind, Optimizer::Kind::kAdamw);
+  EXPECT_EQ(parse_step_choice("sgd:4")->micro_batches, 4);
+  EXPECT_EQ(parse_step_choice("sgd:64")->micro_batches, 64);
+  for (const char* const text :
+       {"", ":4", "lion:4", "sgd:", "sgd:0", "sgd:1", "sgd:65", "sgd:-2", "sgd:4x", "sgd:4:4"}) {
+    EXPECT_EQ(parse_step_choice(text), std::nullopt) << text;
+  }
+}
+
+TEST(TrainingStep, repeats_all_but_the_update_for_a_micro_batch) {
+  const model::Graph graph = model::read_graph(zoo::find("lenet")->build(1));
+  const TrainingStep one = training_step(graph, StepChoice{});
+  const TrainingStep four = training_step(graph, {.optimizer = {}, .micro_batches = 4});
+  const std::size_t updates = one.training.gradients.size();
+  ASSERT_EQ(four.training.gradients.size(), updates);
+  EXPECT_EQ(four.training.graph.layers.size() - four.first_update_layer, updates);
+  // The loss and each gradient are added three times. One layer reads weights alone.
+  EXPECT_EQ(four.first_update_layer, 4 * one.first_update_layer + 3 * (updates + 1) - 3);
+  EXPECT_THAT(four.training.repeated, SizeIs(3 * 2));  // images and targets
+  EXPECT_EQ(four.training.graph.inputs.size(), one.training.graph.inputs.size() + 3 * 2);
+  EXPECT_EQ(model::totals(four.training.graph).macs, 4 * model::totals(one.training.graph).macs);
+}
+
 TEST(TrainingStep, of_resnet50_moves_five_times_its_weights_in_the_update) {
   const TrainingStep step =
       training_step(model::read_graph(zoo::find("resnet50-v1")->build(1)), {}, {});

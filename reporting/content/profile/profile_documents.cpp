@@ -24,7 +24,7 @@ namespace plumb::reporting {
 namespace {
 
 constexpr std::size_t kShownRows = 10;
-constexpr std::size_t kLongestName = 56;
+constexpr std::size_t kLongestName = 40;
 constexpr std::size_t kNamedProblems = 3;
 
 std::string signed_percent(double ratio) {

@@ -35,7 +35,8 @@ std::vector<std::string> list_notes(const results::CodeListing& listing) {
   }
   if (!listing.exact) {
     notes.emplace_back(
-        "approximate: a sample may lie some instructions after the one that took the time");
+        "approximate: a sample may lie some instructions after the one that took the time; what an "
+        "instruction waits for is impossible to tell without hardware counters");
   }
   if (listing.instructions.size() < listing.disassembled) {
     std::uint64_t samples = 0;

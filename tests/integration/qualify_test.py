@@ -56,6 +56,12 @@ class Qualify(Command):
         self.assertEqual(self.run_tiny()["models"][0]["measured_layers"], self.run_tiny()["models"][0]["total_layers"])
         self.assertNotEqual(self.json("runs")["runs"][0]["environment"], document["baseline"]["environment"])
 
+    def test_models_alone_are_judged_without_layers(self):
+        document = self.qualify("fake", "--only", "models", "--gate")
+        self.assertEqual((document["verdict"], document["layers"]), ("approve", []), document["reason"])
+        self.assertEqual({model["mode"] for model in document["models"]}, {"plain", "fusion"})
+        self.assertEqual({r["criterion"]: r["state"] for r in document["results"]}["layer_slowdown"], "not measured")
+
     def test_models_are_executed_in_the_modes_that_are_named(self):
         document = self.qualify("fake", "--mode", "f16", "--mode", "fusion+tf32")
         self.assertEqual({model["mode"] for model in document["models"]}, {"f16", "fusion+tf32"})

@@ -121,7 +121,7 @@ class Judge {
     }
     CriterionResult result{name, fmt::format("at most {:+.4g}%", 100.0 * limit), {}, {}, {}};
     if (metrics.empty()) {
-      return add_unmeasured(name, result.limit, "the suite has none");
+      return add_unmeasured(name, result.limit, "none was measured");
     }
     result.found = worst == nullptr
                        ? "nothing was measured on both sides"

@@ -109,6 +109,7 @@ void qualify(CommandContext& context, QualifyOptions options) {
       options.profile_budget == "0" ? std::nullopt
                                     : std::optional(suite::parse_duration(options.profile_budget));
   options.upgrade.modes = modes_in(options);
+  options.upgrade.layers = options.only != "models";
   options.upgrade.command = command_of(options);
   options.upgrade.labels = labels_of_run(options.labels);
   export_models(
@@ -171,8 +172,11 @@ void add_qualify(CLI::App& app, CommandContext& context) {
                       options->modes,
                       "how models are executed end to end, as in plumb run; may be repeated; "
                       "default: plain and fusion");
-  command->add_option("--only", options->only, "layers: do not measure models end to end")
-      ->check(CLI::IsMember({"layers"}));
+  command
+      ->add_option("--only",
+                   options->only,
+                   "layers: do not measure models end to end; models: measure nothing else")
+      ->check(CLI::IsMember({"layers", "models"}));
   command
       ->add_option("--profile-budget",
                    options->profile_budget,

@@ -34,7 +34,7 @@ struct StepChoice {
 /// Reads "sgd", or "sgd:4" for four micro-batches, with the numbers of standard_optimizer().
 [[nodiscard]] std::optional<StepChoice> parse_step_choice(std::string_view text);
 
-/// Says what parse_step_choice() reads: "sgd, adam, adamw or lamb, and :K behind it for …".
+/// Lists what parse_step_choice() reads: "sgd, adam, adamw or lamb, and :K behind it for …".
 [[nodiscard]] std::string step_choice_words();
 
 /// Makes a step of the losses' mean over micro-batches, each as large as the graph's batch. Throws

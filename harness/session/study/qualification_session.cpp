@@ -127,9 +127,13 @@ class QualificationSession {
     analysis::RoundLimits limits;
     limits.control_drift = q_.criteria.control_drift;
     limits.floors = floors_;
+    PairedWork work = collect_work(context_.models, suite_, models_, options_.modes);
+    if (!options_.layers) {
+      work.layers.clear();
+    }
     ProgressStage stage(context_.progress);
     return measure_in_sequence(pairs,
-                               collect_work(context_.models, suite_, models_, options_.modes),
+                               std::move(work),
                                analysis::SequentialRule(analysis::design_for(options_.pairs)),
                                limits,
                                options_.budget,

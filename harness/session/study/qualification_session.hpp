@@ -29,6 +29,7 @@ struct UpgradeOptions {
   std::string device;  ///< see worker::WorkerSetup
   /// Time to profile what changed, on both sides together. Absent: nothing is profiled.
   std::optional<Seconds> profile_budget = Seconds(120.0);
+  bool layers = true;  ///< measured, beside models
   /// Of models end to end, as collect_work() takes them. None: layers only.
   std::vector<results::ExecutionMode> modes = default_paired_modes();
 };

@@ -35,8 +35,9 @@ std::vector<std::string> list_notes(const results::CodeListing& listing) {
   }
   if (!listing.exact) {
     notes.emplace_back(
-        "approximate: a sample may lie some instructions after the one that took the time; what an "
-        "instruction waits for is impossible to tell without hardware counters");
+        "approximate: a sample may lie some instructions after the one that took the time");
+    notes.emplace_back(
+        "impossible here: to tell what an instruction waits for, which takes hardware counters");
   }
   if (listing.instructions.size() < listing.disassembled) {
     std::uint64_t samples = 0;

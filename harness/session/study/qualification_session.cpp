@@ -342,6 +342,7 @@ class QualificationSession {
       }
     }
     std::vector<ProfiledModel> chosen;
+    chosen.reserve(models.size());
     for (const auto& [subject, metric] : models) {
       chosen.push_back(
           {subject, results::execution_mode_from(metric == nullptr ? "plain" : metric->mode)});

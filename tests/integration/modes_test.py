@@ -111,6 +111,18 @@ class Modes(Command):
         self.assertEqual(divided["realised_seconds"], executions["micro_batch"]["median_seconds"])
         self.assertIn("--batch 4 --workspace-cap 32MiB --mode micro_batch", divided["command"])
 
+    def test_onednn_divides_gradients(self):
+        modes = ("--mode", "plain", "--mode", "micro_batch")
+        self.plumb("run", "--model", "lenet", "--batch", 8, "--training", "sgd", "--processes", 1, "--cache", "none", *modes)
+        keys = [key for key, in self.store_rows("select text from layer_keys")]
+        for op in ("conv", "conv_backward_data", "conv_backward_weights"):
+            batches = {key.split("[")[1].split(",")[0] for key in keys if key.startswith(f"v1:{op};")}
+            self.assertEqual(batches, {"1", "2", "4", "8"}, op)
+        self.assertTrue(any("in=f32[8,1,5,5],f32[8,1,5,5]" in key for key in keys), "parts of a gradient of weights are added up")
+        divided = self.json("bound")["models"][0]["executions"][1]
+        self.assertEqual(divided["mode"], "micro_batch")
+        self.assertGreater(divided["median_seconds"], 0, divided)
+
     def test_a_batch_of_one_is_not_divided(self):
         self.executed("plain", "micro_batch", stack="default")
         self.assertIn("use --batch", self.whatifs()["micro_batch"]["why_not"])

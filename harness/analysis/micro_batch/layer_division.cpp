@@ -57,6 +57,27 @@ std::string text_of(const std::vector<PartKernel>& parts) {
   return results::divided_variant(equal);
 }
 
+/// What it takes to add the results of one part to those of the parts before.
+struct Additions {
+  std::vector<LayerDivision::Step> steps;
+  Seconds time{};
+  Bytes bytes;          ///< that hold the part's results
+  std::string missing;  ///< the first layer without a time
+
+  Additions(const ResultSet& results, const model::LayerSpec& spec) {
+    for (const model::LayerKey& key : model::part_additions(spec)) {
+      const auto choice = results.library_choice(key, results::CacheMode::kNone);
+      if (!choice) {
+        missing = missing.empty() ? key.text : missing;
+        continue;
+      }
+      steps.push_back({key, *choice});
+      time += choice->time.median;
+      bytes += model::byte_size(model::parse_key(key).outputs.at(0));
+    }
+  }
+};
+
 }  // namespace
 
 std::vector<std::int64_t> part_sizes(const model::LayerSpec& spec) {
@@ -65,24 +86,44 @@ std::vector<std::int64_t> part_sizes(const model::LayerSpec& spec) {
                                : std::vector<std::int64_t>{};
 }
 
+Seconds LayerDivision::time() const {
+  Seconds sum{};
+  for (const Step& step : steps) {
+    sum += step.time.time.median;
+  }
+  return sum;
+}
+
 LayerDivision divide_layer(const ResultSet& results, const model::LayerSpec& spec, Bytes cap) {
   LayerDivision layer;
   const std::vector<std::int64_t> sizes = part_sizes(spec);
-  std::map<std::int64_t, std::pair<model::LayerKey, KeyTime>> times;
+  if (sizes.empty()) {
+    layer.why_not = "it has no batch to divide";
+    return layer;
+  }
+  const Additions additions(results, spec);
+  std::map<std::int64_t, LayerDivision::Step> times;
   std::vector<PartKernel> kernels;
   for (const std::int64_t size : sizes) {
+    const bool whole = size == sizes.back();
     const model::LayerKey key = model::to_key(model::with_batch(spec, size));
+    const Bytes added{whole ? 0 : additions.bytes.value};
     if (!results.best(key, results::CacheMode::kNone)) {
       layer.missing.push_back(size);
-    } else if (const std::optional<KeyTime> time = time_within(results, key, cap)) {
-      kernels.push_back(
-          {size, time->time.median, workspace_of(results, key, time->variant), time->variant});
-      times.emplace(size, std::pair(key, *time));
+    } else if (const std::optional<KeyTime> time =
+                   time_within(results, key, {cap.value - added.value})) {
+      // One addition less than parts is needed, so that all divisions cost one too many.
+      kernels.push_back({size,
+                         time->time.median + additions.time,
+                         workspace_of(results, key, time->variant) + added,
+                         time->variant});
+      times.emplace(size, LayerDivision::Step{key, *time});
     }
   }
-  if (sizes.empty() || !layer.missing.empty()) {
-    layer.why_not = sizes.empty() ? "it has no batch to divide"
-                                  : fmt::format("no time of a batch of {}", layer.missing.front());
+  if (!layer.missing.empty() || !additions.missing.empty()) {
+    layer.why_not = layer.missing.empty()
+                        ? fmt::format("no time of {}", additions.missing)
+                        : fmt::format("no time of a batch of {}", layer.missing.front());
     return layer;
   }
   const std::optional<BatchDivision> division = fastest_division(kernels, sizes.back(), cap);
@@ -91,13 +132,16 @@ LayerDivision divide_layer(const ResultSet& results, const model::LayerSpec& spe
     return layer;
   }
   for (const PartKernel& part : division->parts) {
-    layer.keys.push_back(times.at(part.batch).first);
-    layer.parts.push_back(times.at(part.batch).second);
+    layer.steps.push_back(times.at(part.batch));
   }
-  layer.variant = layer.parts.size() == 1 ? layer.parts.front().variant : text_of(division->parts);
+  layer.parts = layer.steps.size();
+  for (std::size_t i = 1; i < layer.parts; ++i) {
+    layer.steps.insert(layer.steps.end(), additions.steps.begin(), additions.steps.end());
+  }
+  layer.variant = layer.parts == 1 ? layer.steps.front().time.variant : text_of(division->parts);
   const std::optional<KeyTime> choice =
       results.library_choice(model::to_key(spec), results::CacheMode::kNone);
-  layer.own_choice = layer.parts.size() == 1 && choice && choice->variant == layer.variant;
+  layer.own_choice = layer.parts == 1 && choice && choice->variant == layer.variant;
   return layer;
 }
 

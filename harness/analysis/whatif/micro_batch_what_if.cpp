@@ -13,10 +13,10 @@ namespace {
 
 /// Describes how a layer is executed: "8 in 2 parts: impl=…".
 std::string describe(const LayerDivision& division, std::int64_t batch) {
-  if (division.parts.size() == 1) {
+  if (division.parts == 1) {
     return fmt::format("{} undivided, by {}", batch, division.variant);
   }
-  return fmt::format("{} in {} parts: {}", batch, division.parts.size(), division.variant);
+  return fmt::format("{} in {} parts: {}", batch, division.parts, division.variant);
 }
 
 }  // namespace
@@ -58,17 +58,18 @@ WhatIfResult micro_batch_what_if(const WhatIfInput& input) {
           "{}: {}; a run in the mode micro_batch measures what is missing", name, division.why_not);
       return result;
     }
-    Seconds divided{};
-    for (std::size_t i = 0; i < division.parts.size(); ++i) {
-      divided += division.parts[i].time.median;
+    for (const LayerDivision::Step& each : division.steps) {
       PartitionStep part = step;
-      part.key = division.keys[i];
-      part.time = division.parts[i];
+      part.key = each.key;
+      part.time = each.time;
       after.push_back(std::move(part));
     }
     if (!division.own_choice) {
-      result.layers.push_back(
-          {name, step.key, step.time->time.median, divided, describe(division, sizes.back())});
+      result.layers.push_back({name,
+                               step.key,
+                               step.time->time.median,
+                               division.time(),
+                               describe(division, sizes.back())});
     }
   }
   result.prerequisites = {"a batch that may be executed in parts"};

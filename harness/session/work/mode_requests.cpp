@@ -77,12 +77,8 @@ std::optional<std::vector<worker::ModeStep>> list_divisions(const PlannedModel& 
       return std::nullopt;
     }
     if (!division.own_choice) {
-      Seconds time{};
-      for (const analysis::KeyTime& part : division.parts) {
-        time += part.time.median;
-      }
       const auto id = static_cast<model::LayerId>(&layer - model.graph.layers.data());
-      steps.push_back({{id}, layer.key, {{division.variant, time}}});
+      steps.push_back({{id}, layer.key, {{division.variant, division.time()}}});
     }
   }
   return steps;

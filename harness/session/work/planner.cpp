@@ -170,10 +170,15 @@ std::vector<suite::ResolvedSuite::LayerEntry> list_batch_parts(
       if (layer.role != model::Layer::Role::kCompute) {
         continue;
       }
-      for (const std::int64_t size : analysis::part_sizes(layer.spec)) {
-        if (size != model::find_batch(layer.spec)) {
+      const std::vector<std::int64_t> sizes = analysis::part_sizes(layer.spec);
+      for (const std::int64_t size : sizes) {
+        if (size != sizes.back()) {
           ++counts[model::to_key(model::with_batch(layer.spec, size))];
         }
+      }
+      for (const model::LayerKey& key :
+           sizes.empty() ? std::vector<model::LayerKey>{} : model::part_additions(layer.spec)) {
+        ++counts[key];
       }
     }
   }

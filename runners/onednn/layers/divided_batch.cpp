@@ -2,6 +2,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -9,6 +12,7 @@
 #include "harness/base/error.hpp"
 #include "harness/model/key/layer_batch.hpp"
 #include "harness/results/division/divided_variant.hpp"
+#include "runners/onednn/exec/attributes.hpp"
 #include "runners/onednn/exec/descriptor.hpp"
 #include "runners/onednn/exec/layers.hpp"
 #include "runners/onednn/exec/value_layout.hpp"
@@ -46,8 +50,8 @@ VariantBuilder find_builder(const model::LayerSpec& spec,
 /// Plan of a whole layer that grows by one part after the other.
 class DividedPlan {
  public:
-  DividedPlan(const model::LayerSpec& spec, std::size_t arguments)
-      : spec_(spec), batch_(model::find_batch(spec).value()), buffers_(arguments) {
+  DividedPlan(const model::LayerSpec& spec, const Device& device, std::size_t arguments)
+      : spec_(spec), device_(device), batch_(model::find_batch(spec).value()), buffers_(arguments) {
     plan_.implementation = "plumb:micro_batch";
   }
 
@@ -60,9 +64,13 @@ class DividedPlan {
     }
     PrimitiveStep whole{step->primitive, step->arguments};
     std::vector<std::size_t> image_bytes;
+    std::vector<std::size_t> sums;  // buffers
     for (PrimitiveStep::Argument& argument : whole.arguments) {
       const std::size_t at = argument.buffer;
       argument.buffer = buffer_for(part.buffers[at], at);
+      if (is_summed(part.buffers[at])) {
+        sums.push_back(argument.buffer);
+      }
       image_bytes.push_back(is_divided(part.buffers[at]) ? plan_.buffers[argument.buffer].bytes /
                                                                static_cast<std::size_t>(batch_)
                                                          : 0);
@@ -71,7 +79,11 @@ class DividedPlan {
       for (std::size_t at = 0; at < whole.arguments.size(); ++at) {
         whole.arguments[at].offset = image_bytes[at] * static_cast<std::size_t>(done_);
       }
-      plan_.steps.emplace_back(whole);
+      if (done_ == 0) {
+        plan_.steps.emplace_back(whole);
+      } else {
+        add_part(whole, sums);
+      }
       done_ += parts.batch;
     }
     plan_.scratchpad_bytes = std::max(plan_.scratchpad_bytes, part.scratchpad_bytes);
@@ -89,9 +101,58 @@ class DividedPlan {
                                                 : spec_.inputs.at(buffer.operand).value();
   }
 
+  /// Returns whether a buffer holds what all parts add up to.
+  [[nodiscard]] bool is_summed(const Buffer& buffer) const {
+    return buffer.role == Buffer::Role::kOutput && model::adds_parts(spec_);
+  }
+
   /// Returns whether a buffer holds images, of which each part has its own.
   [[nodiscard]] bool is_divided(const Buffer& buffer) const {
-    return buffer.role == Buffer::Role::kOutput || model::has_images(type_of(buffer), batch_);
+    return buffer.role == Buffer::Role::kOutput ? !model::adds_parts(spec_)
+                                                : model::has_images(spec_, buffer.operand);
+  }
+
+  /// Returns the buffer of what one part adds to a sum. All parts but the first share it.
+  std::size_t addend(std::size_t sum) {
+    const auto [found, made] = addends_.emplace(sum, plan_.buffers.size());
+    if (made) {
+      Buffer buffer = plan_.buffers[sum];
+      buffer.role = Buffer::Role::kIntermediate;
+      buffer.operand = 0;
+      buffer.view = buffer.layout;
+      plan_.buffers.push_back(std::move(buffer));
+    }
+    return found->second;
+  }
+
+  /// Appends a part after the first, and adds what it computes to the sums.
+  void add_part(PrimitiveStep part, const std::vector<std::size_t>& sums) {
+    for (PrimitiveStep::Argument& argument : part.arguments) {
+      if (std::find(sums.begin(), sums.end(), argument.buffer) != sums.end()) {
+        argument.buffer = addend(argument.buffer);
+      }
+    }
+    plan_.steps.emplace_back(std::move(part));
+    for (const std::size_t sum : sums) {
+      add_up(sum);
+    }
+  }
+
+  void add_up(std::size_t sum) {
+    const dnnl::memory::desc layout = plan_.buffers[sum].layout;
+    dnnl_primitive_desc_t made = nullptr;
+    dnnl::error::wrap_c_api(dnnl_binary_primitive_desc_create(&made,
+                                                              device_.engine.get(),
+                                                              dnnl_binary_add,
+                                                              layout.get(),
+                                                              layout.get(),
+                                                              layout.get(),
+                                                              make_attributes(spec_).get()),
+                            "cannot add what a part computes");
+    plan_.steps.emplace_back(PrimitiveStep{make_primitive(dnnl::primitive_desc_base(made), plan_),
+                                           {{DNNL_ARG_SRC_0, sum, layout, 0},
+                                            {DNNL_ARG_SRC_1, addend(sum), layout, 0},
+                                            {DNNL_ARG_DST, sum, layout, 0}}});
   }
 
   /// Returns the buffer of an argument, which parts with equal layouts share.
@@ -111,8 +172,8 @@ class DividedPlan {
         return known;
       }
     }
-    if (!buffers_[argument].empty() && is_divided(of_part)) {
-      throw Unsupported("parts want their images in different layouts");
+    if (!buffers_[argument].empty() && (is_divided(of_part) || is_summed(of_part))) {
+      throw Unsupported("parts want their images or results in different layouts");
     }
     if (buffer.role == Buffer::Role::kOutput) {
       plan_.outputs.push_back(plan_.buffers.size());
@@ -123,8 +184,10 @@ class DividedPlan {
   }
 
   const model::LayerSpec& spec_;
+  const Device& device_;
   std::int64_t batch_;
   std::vector<std::vector<std::size_t>> buffers_;  // by argument
+  std::map<std::size_t, std::size_t> addends_;     // by sum
   ExecutionPlan plan_;
   std::int64_t done_ = 0;  // images
 };
@@ -155,8 +218,8 @@ std::optional<VariantBuilder> divided_builder(const model::LayerSpec& spec,
   VariantBuilder builder;
   builder.implementation = results::kDividedBatch;
   builder.details = variant.substr(variant.find(';') + 1);
-  builder.build = [spec, parts = *parts, builders] {
-    DividedPlan plan(spec, builders.front().arguments.size());
+  builder.build = [spec, device, parts = *parts, builders] {
+    DividedPlan plan(spec, device, builders.front().arguments.size());
     for (std::size_t i = 0; i < parts.size(); ++i) {
       plan.add(parts[i], builders[i].build());
     }

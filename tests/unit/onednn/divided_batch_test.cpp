@@ -20,6 +20,12 @@ const model::LayerKey kPlain{
 const model::LayerKey kWithSum{
     "v1:conv;in=f32[5,16,9,9],f32[32,16,3,3]c,f32[32]c,f32[5,32,9,9];out=f32[5,32,9,9];acc=f32;"
     "math=strict;dilations=[1,1];group=1;pads=[1,1,1,1];strides=[1,1];epilogue=add@3,relu"};
+const model::LayerKey kDataGradient{
+    "v1:conv_backward_data;in=f32[5,5,9,9],f32[5,16,3,3];out=f32[5,16,9,9];acc=f32;math=strict;"
+    "dilations=[1,1];group=1;pads=[1,1,1,1];strides=[1,1]"};
+const model::LayerKey kWeightsGradient{
+    "v1:conv_backward_weights;in=f32[5,20,9,9],f32[5,16,9,9];out=f32[20,16,3,3],f32[20];acc=f32;"
+    "math=strict;dilations=[1,1];group=1;outputs=wb;pads=[1,1,1,1];strides=[1,1]"};
 
 /// Returns the first variant of a key with another batch.
 std::string first_variant(const worker::Backend& backend,
@@ -31,7 +37,7 @@ std::string first_variant(const worker::Backend& backend,
 
 TEST(DividedBatch, computes_what_the_whole_computes) {
   const std::unique_ptr<worker::Backend> backend = make_onednn_backend();
-  for (const model::LayerKey& key : {kPlain, kWithSum}) {
+  for (const model::LayerKey& key : {kPlain, kWithSum, kDataGradient, kWeightsGradient}) {
     const model::LayerSpec spec = model::parse_key(key);
     const std::vector<model::Tensor> operands = engine::random_operands(spec, 3);
     const engine::Verifier verifier(spec, operands);

@@ -25,7 +25,8 @@ bool changed(const MetricComparison& metric) {
 }
 
 FamilyLimits end_to_end(double level) {
-  return {.kind = analysis::MetricKind::kEndToEnd, .level = level, .floor = 0.0, .margin = 0.0};
+  return {.kind = analysis::MetricKind::kEndToEnd,
+          .change = {.level = level, .floor = 0.0, .margin = 0.0}};
 }
 
 /// Returns the share of metrics with this change that the sequential rule finds changed.
@@ -52,9 +53,7 @@ std::pair<double, double> family_rates(std::size_t layers, int families) {
     }
     const auto results = rule().judge(family,
                                       {.kind = analysis::MetricKind::kLayer,
-                                       .level = 0.05,
-                                       .floor = 0.0,
-                                       .margin = 0.0,
+                                       .change = {.level = 0.05, .floor = 0.0, .margin = 0.0},
                                        .moderated = true});
     found += changed(results[0].metric);
     for (std::size_t layer = 1; layer < layers; ++layer) {
@@ -111,5 +110,5 @@ int run() {
 }  // namespace plumb::analysis
 
 int main() {
-  return plumb::run();
+  return plumb::analysis::run();
 }

@@ -92,10 +92,10 @@ std::optional<OverallChange> overall_change(std::span<const MetricComparison> me
   metric.candidate = std::exp(candidate / count);
   metric.delta = metric.candidate - metric.baseline;
   metric.error = std::sqrt(variance) * metric.baseline;
-  metric.p = metric.q = test_change(
+  metric.p = test_change(
       metric, {.mean = mean, .variance = variance, .kept = 1.0, .freedom = freedom}, limits.alpha);
   metric.floor = {std::max(limits.end_to_end_floor, kEndToEndFloor), FloorSource::kFixed};
-  metric.verdict = judge_change(metric, limits.alpha, metric.floor->relative, limits.run_margin);
+  judge_alone(metric, *metric.p, {limits.alpha, metric.floor->relative, limits.run_margin});
   return change;
 }
 

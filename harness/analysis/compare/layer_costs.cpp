@@ -115,14 +115,13 @@ std::optional<MetricComparison> compare_times(const std::vector<Pair>& pairs,
   metric.series = "costs/" + name;
   metric.kind = MetricKind::kCost;
   metric.baseline = std::exp(log_before / static_cast<double>(log_ratios.size()));
-  metric.q = test_change(metric, stats::trimmed_mean(std::move(log_ratios)), alpha);
+  const double p = test_change(metric, stats::trimmed_mean(std::move(log_ratios)), alpha);
   metric.candidate = metric.baseline * *metric.ratio;
   const double all = static_cast<double>(growths.size() + disturbed);
   if (static_cast<double>(disturbed) > kMaxDisturbed * all) {
     metric.reason = fmt::format("the host was disturbed during {} of {} layers", disturbed, all);
-  } else {
-    metric.verdict = judge_change(metric, alpha, kCostGrowth, kCostGrowth);
   }
+  judge_alone(metric, p, {alpha, kCostGrowth, kCostGrowth});
   add_causes(metric, std::move(growths));
   return metric;
 }

@@ -5,11 +5,22 @@
 #include <cmath>
 
 #include "harness/stats/student_t.hpp"
+#include "harness/stats/trimmed_mean.hpp"
 
 namespace plumb::analysis {
 namespace {
 
 constexpr double kPower = 0.8;  // at which the minimal detectable effect is found
+
+ComparisonVerdict judge_change(const MetricComparison& metric, const ChangeLimits& limits) {
+  const double change = *metric.ratio - 1.0;
+  if (*metric.q < limits.level && std::abs(change) >= limits.floor && change != 0.0) {
+    return change > 0.0 ? ComparisonVerdict::kRegressed : ComparisonVerdict::kImproved;
+  }
+  const double within = std::max(limits.margin, limits.floor);
+  return metric.low > 1.0 - within && metric.high < 1.0 + within ? ComparisonVerdict::kEquivalent
+                                                                 : ComparisonVerdict::kInconclusive;
+}
 
 }  // namespace
 
@@ -55,6 +66,14 @@ std::string_view to_text(MetricKind kind) {
   return "overall";
 }
 
+ChangeLimits ComparisonLimits::of_model() const {
+  return {alpha, end_to_end_floor, end_to_end_margin};
+}
+
+ChangeLimits ComparisonLimits::of_layer() const {
+  return {false_discovery_rate, layer_floor, layer_margin};
+}
+
 double test_change(MetricComparison& metric, const stats::TrimmedMean& log_ratio, double alpha) {
   const double error = std::sqrt(log_ratio.variance / log_ratio.kept);
   const double reach = stats::t_quantile(0.975, log_ratio.freedom) * error;
@@ -70,17 +89,24 @@ double test_change(MetricComparison& metric, const stats::TrimmedMean& log_ratio
   return stats::two_sided_p(log_ratio.mean / error, log_ratio.freedom);
 }
 
-ComparisonVerdict judge_change(const MetricComparison& metric,
-                               double significance,
-                               double floor,
-                               double margin) {
-  const double change = *metric.ratio - 1.0;
-  if (*metric.q < significance && std::abs(change) >= floor && change != 0.0) {
-    return change > 0.0 ? ComparisonVerdict::kRegressed : ComparisonVerdict::kImproved;
+void judge_family(std::span<const FamilyMember> family) {
+  std::vector<double> weighted;
+  for (const FamilyMember& member : family) {
+    weighted.push_back(std::min(member.p * member.weight, 1.0));
   }
-  const double within = std::max(margin, floor);
-  return metric.low > 1.0 - within && metric.high < 1.0 + within ? ComparisonVerdict::kEquivalent
-                                                                 : ComparisonVerdict::kInconclusive;
+  const std::vector<double> q = stats::false_discovery_q(weighted);
+  for (std::size_t i = 0; i < family.size(); ++i) {
+    MetricComparison& metric = *family[i].metric;
+    metric.q = q[i];
+    if (metric.reason.empty()) {
+      metric.verdict = judge_change(metric, family[i].limits);
+    }
+  }
+}
+
+void judge_alone(MetricComparison& metric, double p, const ChangeLimits& limits) {
+  const FamilyMember alone{&metric, p, limits};
+  judge_family({&alone, 1});
 }
 
 std::string layer_key_of(const MetricComparison& metric) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -31,6 +32,13 @@ enum class MetricKind {
 };
 [[nodiscard]] std::string_view to_text(MetricKind kind);
 
+/// Limits by which a tested change is judged.
+struct ChangeLimits {
+  double level = 0.01;   ///< changed: q is below it
+  double floor = 0.0;    ///< smaller relative changes count as none
+  double margin = 0.01;  ///< equivalent: the interval lies within the larger of it and the floor
+};
+
 /// Significance levels, minimum effects and equivalence margins of a comparison.
 struct ComparisonLimits {
   double alpha = 0.01;                 ///< false alarms of the end-to-end test
@@ -43,6 +51,10 @@ struct ComparisonLimits {
   // than pairs.
   double run_margin = 0.10;        ///< of a model
   double run_layer_margin = 0.20;  ///< of a layer
+
+  /// Return the limits of a metric that was measured in pairs.
+  [[nodiscard]] ChangeLimits of_model() const;
+  [[nodiscard]] ChangeLimits of_layer() const;
 };
 
 /// Possible cause of a change, with its evidence.
@@ -103,12 +115,21 @@ struct MetricComparison {
 /// baseline). Returns its two-sided p.
 double test_change(MetricComparison& metric, const stats::TrimmedMean& log_ratio, double alpha);
 
-/// Concludes from ratio, interval and q of a metric. Changed: q is below `significance` and the
-/// change at least `floor`. Equivalent: the interval lies within the larger of floor and margin.
-[[nodiscard]] ComparisonVerdict judge_change(const MetricComparison& metric,
-                                             double significance,
-                                             double floor,
-                                             double margin);
+/// Metric whose change was tested, in the family that it belongs to.
+struct FamilyMember {
+  MetricComparison* metric = nullptr;  ///< with a ratio and its interval
+  double p = 1.0;                      ///< two-sided, of this metric alone
+  ChangeLimits limits;
+  double weight = 1.0;  ///< of p: above one, its test has less of the family's level
+};
+
+/// Corrects the p-values of a family after Benjamini and Hochberg (JRSS B 57, 1995), and concludes
+/// about each member by its limits. All designs of comparisons end here, once they have estimated
+/// their changes; only the sequential rule concludes at its looks. A member with a reason keeps its
+/// verdict.
+void judge_family(std::span<const FamilyMember> family);
+/// Judges a metric that is a family of its own.
+void judge_alone(MetricComparison& metric, double p, const ChangeLimits& limits);
 
 /// Returns whether a metric is one of many of its kind: of a layer, or an output.
 [[nodiscard]] bool is_detail(const MetricComparison& metric);

@@ -20,12 +20,12 @@ MinimumEffect end_to_end_floor(const ComparisonLimits& limits) {
 void conclude(MetricComparison& metric,
               const ComparisonLimits& limits,
               const MinimumEffect& floor) {
-  metric.q = metric.p;
   metric.floor = floor;
-  metric.verdict = judge_change(metric,
-                                limits.alpha,
-                                metric.floor->relative,
-                                metric.by_processes ? limits.run_margin : limits.end_to_end_margin);
+  judge_alone(metric,
+              *metric.p,
+              {limits.alpha,
+               floor.relative,
+               metric.by_processes ? limits.run_margin : limits.end_to_end_margin});
 }
 
 MetricComparison compare_bound(const Bound& before,

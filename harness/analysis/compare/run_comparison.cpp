@@ -295,29 +295,25 @@ bool is_changed(const MetricComparison& metric) {
 /// Weighted Benjamini-Hochberg (Genovese, Roeder and Wasserman, Biometrika 93, 2006). The metrics
 /// that decide have half of the weight, however many layers explain them. A large suite therefore
 /// does not reduce the power of its models' test.
-void judge_family(std::span<MetricComparison* const> metrics, const ComparisonLimits& limits) {
+void judge_together(std::span<MetricComparison* const> metrics, const ComparisonLimits& limits) {
   const auto count = static_cast<double>(metrics.size());
   const auto deciding = static_cast<double>(std::count_if(
       metrics.begin(), metrics.end(), [](const auto* metric) { return metric->decides; }));
   const bool two_parts = deciding > 0.0 && deciding < count;
-  std::vector<double> weighted;
-  for (const MetricComparison* const metric : metrics) {
+  std::vector<FamilyMember> family;
+  for (MetricComparison* const metric : metrics) {
     const double members = metric->decides ? deciding : count - deciding;
-    weighted.push_back(two_parts ? std::min(*metric->p * 2.0 * members / count, 1.0) : *metric->p);
-  }
-  const std::vector<double> q = stats::false_discovery_q(weighted);
-  for (std::size_t i = 0; i < metrics.size(); ++i) {
-    MetricComparison& metric = *metrics[i];
-    metric.q = q[i];
-    if (!metric.reason.empty()) {
-      continue;
-    }
-    const bool layer = metric.kind == MetricKind::kLayer || metric.kind == MetricKind::kCapability;
+    const bool layer =
+        metric->kind == MetricKind::kLayer || metric->kind == MetricKind::kCapability;
     const double alone = layer ? limits.layer_margin : limits.end_to_end_margin;
     const double of_processes = layer ? limits.run_layer_margin : limits.run_margin;
-    metric.verdict = judge_change(
-        metric, limits.alpha, metric.floor->relative, metric.by_processes ? of_processes : alone);
+    family.push_back(
+        {metric,
+         *metric->p,
+         {limits.alpha, metric->floor->relative, metric->by_processes ? of_processes : alone},
+         two_parts ? 2.0 * members / count : 1.0});
   }
+  judge_family(family);
 }
 
 }  // namespace
@@ -352,7 +348,7 @@ RunComparison compare_runs(const RunSide& baseline,
   std::copy_if(all.begin(), all.end(), std::back_inserter(family), [](const auto* metric) {
     return metric->p.has_value();
   });
-  judge_family(family, limits);
+  judge_together(family, limits);
   for (ComparedLayer& layer : layers) {
     if (!is_changed(layer.metric)) {
       layer.metric.causes.clear();

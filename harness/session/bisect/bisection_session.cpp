@@ -263,7 +263,7 @@ class BisectionSession {
     limits.control_drift = options_.drift;
     const PairedWork work = work_of(task);
     if (work.layers.size() + work.models.size() == 1) {
-      limits.layers.level = limits.models.level;  // one metric alone
+      limits.layers.change.level = limits.models.change.level;  // one metric alone
     }
     limits.floors = calibrated_floors(
         context_.store, baseline.header.environment, candidate.header.environment);

@@ -31,10 +31,10 @@ constexpr measure::SamplingPlan kModelSampling{.warm_up_at_most = Seconds(0.02),
 analysis::RoundLimits limits_of_suspects() {
   analysis::RoundLimits limits;
   limits.control_drift = kControlDrift;
-  limits.models.level = kLevel;
-  limits.models.margin = kModelMargin;
-  limits.layers.level = kLevel;
-  limits.layers.margin = kLayerMargin;
+  limits.models.change.level = kLevel;
+  limits.models.change.margin = kModelMargin;
+  limits.layers.change.level = kLevel;
+  limits.layers.change.margin = kLayerMargin;
   return limits;
 }
 

@@ -17,7 +17,7 @@ const SequentialRule& rule() {
 }
 
 FamilyLimits without_floor(double level) {
-  return {.kind = MetricKind::kEndToEnd, .level = level, .floor = 0.0, .margin = 0.0};
+  return {.kind = MetricKind::kEndToEnd, .change = {.level = level, .floor = 0.0, .margin = 0.0}};
 }
 
 double alarms(double level, int trials, std::uint64_t seed) {
@@ -52,9 +52,7 @@ TEST(SequentialComparison, finds_two_percent_among_forty_layers) {
     }
     const auto results = rule().judge(family,
                                       {.kind = MetricKind::kLayer,
-                                       .level = 0.05,
-                                       .floor = 0.0,
-                                       .margin = 0.0,
+                                       .change = {.level = 0.05, .floor = 0.0, .margin = 0.0},
                                        .moderated = true});
     found += results[0].metric.verdict == ComparisonVerdict::kRegressed;
     for (std::size_t layer = 1; layer < results.size(); ++layer) {
@@ -75,7 +73,8 @@ TEST(SequentialComparison, confirms_on_new_pairs_only) {
       metric.pairs.baseline.end(), quiet.pairs.baseline.begin(), quiet.pairs.baseline.end());
   metric.pairs.candidate.insert(
       metric.pairs.candidate.end(), quiet.pairs.candidate.begin(), quiet.pairs.candidate.end());
-  const auto result = rule().judge({&metric, 1}, {.kind = MetricKind::kEndToEnd, .floor = 0.01})[0];
+  const auto result =
+      rule().judge({&metric, 1}, {.kind = MetricKind::kEndToEnd, .change = {.floor = 0.01}})[0];
   EXPECT_NE(result.metric.verdict, ComparisonVerdict::kRegressed);
 }
 
@@ -83,8 +82,8 @@ TEST(SequentialComparison, stops_early_either_way_and_reports_what_it_has_seen) 
   NoisePairs source(4);
   const StagedPairs slow = source.staged("slow", 1.30, 6, 10);
   const StagedPairs same = source.staged("same", 1.0, 6, 6);
-  const FamilyLimits limits{
-      .kind = MetricKind::kLayer, .level = 0.05, .floor = 0.02, .margin = 0.03};
+  const FamilyLimits limits{.kind = MetricKind::kLayer,
+                            .change = {.level = 0.05, .floor = 0.02, .margin = 0.03}};
   const std::vector<StagedPairs> family{slow, same};
   const auto results = rule().judge(family, limits);
   EXPECT_EQ(results[0].metric.verdict, ComparisonVerdict::kRegressed);
@@ -103,7 +102,8 @@ TEST(SequentialComparison, a_metric_may_have_a_larger_floor_than_its_family) {
                                   source.staged("family's", 1.05, 6, 10)};
   family[0].floor = {0.10, FloorSource::kCalibrated};
   const auto results = rule().judge(
-      family, {.kind = MetricKind::kLayer, .level = 0.05, .floor = 0.02, .margin = 0.02});
+      family,
+      {.kind = MetricKind::kLayer, .change = {.level = 0.05, .floor = 0.02, .margin = 0.02}});
   EXPECT_EQ(results[0].metric.verdict, ComparisonVerdict::kEquivalent);
   EXPECT_EQ(results[1].metric.verdict, ComparisonVerdict::kRegressed);
 }
@@ -114,7 +114,8 @@ TEST(SequentialComparison, is_inconclusive_with_what_it_could_have_found_at_the_
   for (std::size_t i = 0; i < noisy.pairs.candidate.size(); ++i) {
     noisy.pairs.candidate[i] *= i % 2 == 0 ? 1.2 : 0.8;
   }
-  const auto result = rule().judge({&noisy, 1}, {.kind = MetricKind::kEndToEnd, .floor = 0.01})[0];
+  const auto result =
+      rule().judge({&noisy, 1}, {.kind = MetricKind::kEndToEnd, .change = {.floor = 0.01}})[0];
   EXPECT_EQ(result.metric.verdict, ComparisonVerdict::kInconclusive);
   EXPECT_FALSE(result.open);
   EXPECT_GT(*result.metric.mde, 0.1);
@@ -125,7 +126,8 @@ TEST(SequentialComparison, asks_for_more_pairs_until_then) {
   const std::vector<StagedPairs> family{source.staged("m", 1.015, 6, 6),
                                         {{"none", {}, {}}, 0},
                                         {{"zero", {0.0, 1.0, 1.0}, {1.0, 1.0, 1.0}}, 3}};
-  const auto results = rule().judge(family, {.kind = MetricKind::kLayer, .floor = 0.01});
+  const auto results =
+      rule().judge(family, {.kind = MetricKind::kLayer, .change = {.floor = 0.01}});
   for (const SequentialResult& result : results) {
     EXPECT_EQ(result.metric.verdict, ComparisonVerdict::kInconclusive);
     EXPECT_TRUE(result.open);

@@ -101,7 +101,8 @@ CandidateState regression(const PairedSamples& pairs) {
   const StagedPairs staged{pairs, sequential().looks().front()};
   switch (sequential()
               .judge({&staged, 1},
-                     {.kind = MetricKind::kLayer, .level = 0.01, .floor = 0.02, .margin = 0.02})[0]
+                     {.kind = MetricKind::kLayer,
+                      .change = {.level = 0.01, .floor = 0.02, .margin = 0.02}})[0]
               .metric.verdict) {
     case ComparisonVerdict::kRegressed:
       return CandidateState::kBad;

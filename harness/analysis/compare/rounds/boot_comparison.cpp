@@ -105,19 +105,11 @@ class Comparing {
       }
     }
     std::vector<SeriesTest> tests;
-    std::vector<double> layer_p;
     for (const std::string& series : names) {
       tests.push_back(test(series));
-      if (tests.back().p && tests.back().metric.kind == MetricKind::kLayer) {
-        layer_p.push_back(*tests.back().p);
-      }
     }
-    const std::vector<double> q = stats::false_discovery_q(layer_p);
-    std::size_t next = 0;
+    conclude(tests);
     for (SeriesTest& each : tests) {
-      if (each.p) {
-        conclude(each.metric, each.metric.kind == MetricKind::kLayer ? q[next++] : *each.p);
-      }
       result_.metrics.push_back(std::move(each.metric));
     }
     std::vector<MetricComparison*> all;
@@ -182,16 +174,27 @@ class Comparing {
     return test;
   }
 
-  void conclude(MetricComparison& metric, double q) const {
-    const bool layer = metric.kind == MetricKind::kLayer;
-    metric.q = q;
-    metric.floor = layer ? layer_floor(floors_, metric.series, limits_.layer_floor, 0.0)
-                         : MinimumEffect{std::max(limits_.end_to_end_floor, kEndToEndFloor),
-                                         FloorSource::kFixed};
-    metric.verdict = judge_change(metric,
-                                  layer ? limits_.false_discovery_rate : limits_.alpha,
-                                  metric.floor->relative,
-                                  layer ? limits_.layer_margin : limits_.end_to_end_margin);
+  /// Judges the layers as one family, and every model alone.
+  void conclude(std::vector<SeriesTest>& tests) const {
+    std::vector<FamilyMember> layers;
+    for (SeriesTest& each : tests) {
+      if (!each.p) {
+        continue;
+      }
+      MetricComparison& metric = each.metric;
+      const bool layer = metric.kind == MetricKind::kLayer;
+      metric.floor = layer ? layer_floor(floors_, metric.series, limits_.layer_floor, 0.0)
+                           : MinimumEffect{std::max(limits_.end_to_end_floor, kEndToEndFloor),
+                                           FloorSource::kFixed};
+      ChangeLimits limits = layer ? limits_.of_layer() : limits_.of_model();
+      limits.floor = metric.floor->relative;
+      if (layer) {
+        layers.push_back({&metric, *each.p, limits});
+      } else {
+        judge_alone(metric, *each.p, limits);
+      }
+    }
+    judge_family(layers);
   }
 
   std::span<const BootRun> baseline_;

@@ -54,8 +54,8 @@ QualifiedControl judged(const Control& control,
       paired_metric(samples, std::string("controls/") + control.name, MetricKind::kControl);
   result.test = std::move(metric.result);
   if (metric.log_ratio) {
-    result.test.q = test_change(result.test, *metric.log_ratio, kLevel);
-    result.test.verdict = judge_change(result.test, kLevel, kMoved, kMoved);
+    judge_alone(
+        result.test, test_change(result.test, *metric.log_ratio, kLevel), {kLevel, kMoved, kMoved});
     result.moved = control.weight > 0.0 && (result.test.verdict == ComparisonVerdict::kRegressed ||
                                             result.test.verdict == ComparisonVerdict::kImproved);
   }

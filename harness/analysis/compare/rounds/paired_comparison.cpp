@@ -26,22 +26,15 @@ void judge_layers(std::vector<PairedMetric>& layers, const ComparisonLimits& lim
     }
   }
   const stats::VariancePrior prior = stats::variance_prior(samples);
-  std::vector<double> p_values;
+  std::vector<FamilyMember> family;
   for (PairedMetric& layer : layers) {
     if (layer.log_ratio) {
-      p_values.push_back(
-          test_change(layer.result, stats::moderated(*layer.log_ratio, prior), limits.alpha));
+      const double p =
+          test_change(layer.result, stats::moderated(*layer.log_ratio, prior), limits.alpha);
+      family.push_back({&layer.result, p, limits.of_layer()});
     }
   }
-  const std::vector<double> q = stats::false_discovery_q(p_values);
-  std::size_t next = 0;
-  for (PairedMetric& layer : layers) {
-    if (layer.log_ratio) {
-      layer.result.q = q[next++];
-      layer.result.verdict = judge_change(
-          layer.result, limits.false_discovery_rate, limits.layer_floor, limits.layer_margin);
-    }
-  }
+  judge_family(family);
 }
 
 /// Judges the changed layers by their sum, since cost that moved from one layer to another is no
@@ -136,9 +129,9 @@ PairedAnswer compare_pairs(const PairedQuestion& question, const ComparisonLimit
   if (question.end_to_end) {
     whole = look_at(*question.end_to_end, false);
     if (whole->log_ratio) {
-      whole->result.q = test_change(whole->result, *whole->log_ratio, limits.alpha);
-      whole->result.verdict = judge_change(
-          whole->result, limits.alpha, limits.end_to_end_floor, limits.end_to_end_margin);
+      judge_alone(whole->result,
+                  test_change(whole->result, *whole->log_ratio, limits.alpha),
+                  limits.of_model());
     }
   }
   std::vector<PairedMetric> layers;
@@ -155,27 +148,15 @@ PairedAnswer compare_pairs_in_sequence(const PairedQuestion& question,
   std::optional<PairedMetric> whole;
   if (question.end_to_end) {
     std::vector<PairedMetric> one{look_at(*question.end_to_end, false)};
-    judge_in_sequence({&*question.end_to_end, 1},
-                      rule,
-                      {.kind = MetricKind::kEndToEnd,
-                       .level = limits.alpha,
-                       .floor = limits.end_to_end_floor,
-                       .margin = limits.end_to_end_margin},
-                      one);
+    judge_in_sequence(
+        {&*question.end_to_end, 1}, rule, {MetricKind::kEndToEnd, limits.of_model()}, one);
     whole = std::move(one.front());
   }
   std::vector<PairedMetric> layers;
   for (const PairedSamples& layer : question.layers) {
     layers.push_back(look_at(layer, true));
   }
-  judge_in_sequence(question.layers,
-                    rule,
-                    {.kind = MetricKind::kLayer,
-                     .level = limits.false_discovery_rate,
-                     .floor = limits.layer_floor,
-                     .margin = limits.layer_margin,
-                     .moderated = true},
-                    layers);
+  judge_in_sequence(question.layers, rule, {MetricKind::kLayer, limits.of_layer(), true}, layers);
   return make_answer(question, std::move(whole), std::move(layers));
 }
 

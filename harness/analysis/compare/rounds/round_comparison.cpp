@@ -197,7 +197,7 @@ RoundComparison compare_rounds(std::span<const results::PairedRound> rounds,
       limits.models,
       result.open_models,
       [&](const results::ModelMode&) {
-        return MinimumEffect{limits.models.floor, FloorSource::kFixed};
+        return MinimumEffect{limits.models.change.floor, FloorSource::kFixed};
       },
       [&](const results::ModelMode& name, QualifiedMetric metric) {
         metric.subject = name.first;
@@ -220,7 +220,7 @@ RoundComparison compare_rounds(std::span<const results::PairedRound> rounds,
       result.open_layers,
       [&](const model::LayerKey& key) {
         return layer_floor(
-            limits.floors, results::layer_series(key.text), limits.layers.floor, 0.0);
+            limits.floors, results::layer_series(key.text), limits.layers.change.floor, 0.0);
       },
       [&](const model::LayerKey& key, QualifiedMetric metric) {
         metric.subject = key.text;

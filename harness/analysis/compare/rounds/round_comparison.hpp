@@ -14,9 +14,8 @@ namespace plumb::analysis {
 
 /// Limits by which the metrics of paired rounds are judged.
 struct RoundLimits {
-  FamilyLimits models{.kind = MetricKind::kEndToEnd, .level = 0.01, .floor = 0.01, .margin = 0.01};
-  FamilyLimits layers{
-      .kind = MetricKind::kLayer, .level = 0.05, .floor = 0.02, .margin = 0.02, .moderated = true};
+  FamilyLimits models{MetricKind::kEndToEnd, {.level = 0.01, .floor = 0.01, .margin = 0.01}};
+  FamilyLimits layers{MetricKind::kLayer, {.level = 0.05, .floor = 0.02, .margin = 0.02}, true};
   double control_drift = kControlLimit;  ///< see control_drift()
   CalibratedFloors floors = {};          ///< of both sides' layers
 };

@@ -91,14 +91,14 @@ class Sequence {
     prior_ = stats::variance_prior(samples);
     for (std::size_t i = 0; i < family_.size(); ++i) {
       Member& member = members_[i];
-      member.floor = std::max(limits_.floor, family_[i].floor.relative);
+      member.floor = std::max(limits_.change.floor, family_[i].floor.relative);
       PairedMetric metric = look_at(part(family_[i].pairs, 0, screened(family_[i])));
       member.result.metric = metric.result;
       member.result.open = true;
       if (!metric.log_ratio) {
         continue;
       }
-      const double p = test_change(member.result.metric, *metric.log_ratio, limits_.level);
+      const double p = test_change(member.result.metric, *metric.log_ratio, limits_.change.level);
       member.suspect = p < design_.screen_level;
       member.slower = metric.log_ratio->mean > 0.0;
       if (equivalent(member, metric, 0)) {
@@ -139,10 +139,10 @@ class Sequence {
     if (!all.log_ratio || !fresh.log_ratio) {
       return;
     }
-    test_change(member.result.metric, *all.log_ratio, limits_.level);
+    test_change(member.result.metric, *all.log_ratio, limits_.change.level);
     if (member.suspect) {
       MetricComparison scratch;
-      const double two_sided = test_change(scratch, *fresh.log_ratio, limits_.level);
+      const double two_sided = test_change(scratch, *fresh.log_ratio, limits_.change.level);
       const bool agrees = (fresh.log_ratio->mean > 0.0) == member.slower;
       const double p = agrees ? two_sided / 2.0 : 1.0 - two_sided / 2.0;
       // Screening and new pairs are independent: a false alarm must pass both, so the levels
@@ -156,9 +156,9 @@ class Sequence {
 
   void conclude(Member& member, std::size_t look, const PairedMetric& fresh, std::size_t pairs) {
     SequentialResult& result = member.result;
-    if (member.suspect && fresh.log_ratio && *result.metric.q < limits_.level) {
+    if (member.suspect && fresh.log_ratio && *result.metric.q < limits_.change.level) {
       MetricComparison change = fresh.result;
-      test_change(change, *fresh.log_ratio, limits_.level);
+      test_change(change, *fresh.log_ratio, limits_.change.level);
       change.q = result.metric.q;
       if (std::abs(*change.ratio - 1.0) >= member.floor && (*change.ratio > 1.0) == member.slower) {
         result.metric = change;
@@ -176,7 +176,7 @@ class Sequence {
   [[nodiscard]] bool equivalent(const Member& member,
                                 const PairedMetric& metric,
                                 std::size_t look) const {
-    const double within = std::log1p(std::max(limits_.margin, member.floor));
+    const double within = std::log1p(std::max(limits_.change.margin, member.floor));
     const stats::TrimmedMean& sample = *metric.log_ratio;
     const double reach = stats::t_quantile(1.0 - tails_[look], sample.freedom) *
                          std::sqrt(sample.variance / sample.kept);

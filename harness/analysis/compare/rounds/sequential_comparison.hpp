@@ -30,10 +30,8 @@ struct StagedPairs {
 /// Criteria by which a family of metrics is judged.
 struct FamilyLimits {
   MetricKind kind = MetricKind::kEndToEnd;  ///< or kLayer
-  double level = 0.01;                      ///< of q, over the family
-  double floor = 0.0;                       ///< smaller relative changes count as none
-  double margin = 0.01;    ///< equivalent: the interval lies within the larger of it and the floor
-  bool moderated = false;  ///< variances borrow from each other (Smyth 2004)
+  ChangeLimits change = {};                 ///< its level holds over the family
+  bool moderated = false;                   ///< variances borrow from each other (Smyth 2004)
 };
 
 /// Current result of one metric.

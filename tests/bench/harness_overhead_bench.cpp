@@ -103,5 +103,5 @@ int print_overhead() {
 }  // namespace plumb::engine
 
 int main() {
-  return plumb::print_overhead();
+  return plumb::engine::print_overhead();
 }

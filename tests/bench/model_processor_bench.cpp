@@ -88,7 +88,7 @@ int main(int argc, char** argv) {
   benchmark::Initialize(&argc, argv);
   benchmark::RunSpecifiedBenchmarks();
   constexpr double kLimit = 500.0;
-  const double milliseconds = plumb::thirty_models_milliseconds();
+  const double milliseconds = plumb::model::thirty_models_milliseconds();
   fmt::print("model processor: thirty models in {:.0f} ms (limit {:.0f})\n", milliseconds, kLimit);
   return milliseconds <= kLimit ? 0 : 1;
 }

@@ -180,7 +180,7 @@ int compare() {
 
 int main() {
   try {
-    return plumb::compare();
+    return plumb::engine::compare();
   } catch (const std::exception& error) {
     fmt::print("racing_bench: {}\n", error.what());
     return 3;

@@ -146,5 +146,5 @@ int print_figures() {
 }  // namespace plumb::loadgen
 
 int main() {
-  return plumb::print_figures();
+  return plumb::loadgen::print_figures();
 }

@@ -13,8 +13,16 @@
 namespace plumb::cli {
 namespace {
 
-bool is_server(const std::string& scenario) {
-  return scenario == "server" || scenario == "interactive";
+bool is_server(loadgen::ScenarioName scenario) {
+  return loadgen::load_scenario(scenario) == loadgen::LoadScenario::kServer;
+}
+
+std::vector<std::string> scenario_words() {
+  std::vector<std::string> words;
+  for (const loadgen::ScenarioName scenario : loadgen::kScenarioNames) {
+    words.emplace_back(to_text(scenario));
+  }
+  return words;
 }
 
 std::optional<Seconds> read_duration(const std::string& text) {
@@ -29,7 +37,7 @@ void override_by(const std::optional<Value>& value, std::optional<Value>& settin
 }
 
 /// Returns the scenario as the model lists it, or else with MLPerf's percentile.
-suite::Scenario scenario_for(const suite::ResolvedSuite::Model& model, const std::string& name) {
+suite::Scenario scenario_for(const suite::ResolvedSuite::Model& model, loadgen::ScenarioName name) {
   const auto known = std::find_if(
       model.scenarios.begin(), model.scenarios.end(), [&](const suite::Scenario& scenario) {
         return scenario.name == name;
@@ -111,7 +119,7 @@ void add_load_options(CLI::App& run, LoadOptions& options) {
                  options.scenarios,
                  "load the models by this scenario of MLPerf, in place of the suite's; may be "
                  "repeated: single_stream, multi_stream, server, offline")
-      ->check(CLI::IsMember({"single_stream", "multi_stream", "server", "interactive", "offline"}))
+      ->check(CLI::IsMember(scenario_words()))
       ->group("Scenarios");
   run.add_option("--duration",
                  options.duration,
@@ -178,7 +186,7 @@ void apply(const LoadOptions& options, suite::ResolvedSuite& suite) {
     if (!options.scenarios.empty()) {
       std::vector<suite::Scenario> scenarios;
       for (const std::string& name : options.scenarios) {
-        scenarios.push_back(scenario_for(model, name));
+        scenarios.push_back(scenario_for(model, loadgen::parse_scenario_name(name).value()));
       }
       model.scenarios = std::move(scenarios);
     }

@@ -1,9 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/results/execution.hpp"
 
+#include <optional>
+#include <string_view>
+
 #include "harness/results/measurement_fields.hpp"
 
 namespace plumb::results {
+namespace {
+
+/// Reads a scenario. Workers in Python once named none.
+std::optional<loadgen::ScenarioName> stored_scenario(std::string_view text) {
+  return text.empty() ? loadgen::ScenarioName::kSingleStream : loadgen::parse_scenario_name(text);
+}
+
+}  // namespace
 
 template <typename Fields>
 void describe(Fields& fields, Described<Fields, TimeInContext>& value) {
@@ -26,7 +37,7 @@ void describe(Fields& fields, Described<Fields, ExecutedLayer>& value) {
 template <typename Fields>
 void describe(Fields& fields, Described<Fields, Execution>& value) {
   fields("mode", value.mode);
-  fields("scenario", value.scenario);
+  fields("scenario", value.scenario, stored_scenario);
   fields("memory_bytes", value.memory);
   fields("reorders", value.reorders);
   fields.since("layers", value.layers);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "harness/base/units.hpp"
+#include "harness/loadgen/scenario_name.hpp"
 #include "harness/model/graph/graph.hpp"
 #include "harness/results/measurement.hpp"
 
@@ -37,8 +38,8 @@ struct ExecutedLayer {
 
 /// Result of executing one whole model end to end, in one worker process.
 struct Execution {
-  std::string mode;                        ///< "plain"
-  std::string scenario = "single_stream";  ///< one query after the other
+  std::string mode;  ///< "plain"
+  loadgen::ScenarioName scenario = loadgen::ScenarioName::kSingleStream;
   Measurement
       row;  ///< outcome, samples, summary, floor, output hash, disturbance…; key: "model:NAME"
   Bytes memory;               ///< weights, inputs and everything between, in the layouts executed

@@ -15,6 +15,7 @@
 #include "harness/loadgen/load_result.hpp"
 #include "harness/loadgen/load_settings.hpp"
 #include "harness/loadgen/peak_search.hpp"
+#include "harness/loadgen/scenario_name.hpp"
 #include "harness/measure/disturbance.hpp"
 #include "harness/results/outcome.hpp"
 
@@ -49,9 +50,9 @@ struct LoadAgreement {
 /// Result of loading one whole model by one scenario, in one worker process. A sample is one input
 /// of the model at the suite's batch.
 struct ScenarioResult {
-  std::string mode;                  ///< how the model was executed: "plain"
-  std::string model;                 ///< its name
-  std::string scenario;              ///< as the suite calls it: "interactive" is loaded as server
+  std::string mode;   ///< how the model was executed: "plain"
+  std::string model;  ///< its name
+  loadgen::ScenarioName scenario = loadgen::ScenarioName::kSingleStream;  ///< as the suite says
   Outcome outcome;                   ///< not ok: why there is no result
   loadgen::RequestedLoad requested;  ///< as the worker ran it: what it chose itself is filled in
   std::optional<loadgen::LoadResult> result;    ///< of server without a rate: the last run of the

@@ -85,8 +85,9 @@ std::string describe(const ResolvedSuite::Model& model) {
 /// Returns the scenarios of a model with their limits and settings.
 std::vector<Scenario> resolve_scenarios(const SuiteSpec& spec, const SuiteSpec::ModelEntry& entry) {
   std::vector<Scenario> scenarios;
-  for (const std::string& name :
-       first_of(entry.overrides.scenario, spec.defaults.scenario, std::vector<std::string>{})) {
+  for (const loadgen::ScenarioName name : first_of(entry.overrides.scenario,
+                                                   spec.defaults.scenario,
+                                                   std::vector<loadgen::ScenarioName>{})) {
     Scenario& scenario = scenarios.emplace_back(Scenario{name, {}, {}});
     if (const auto limits = entry.limits.find(name); limits != entry.limits.end()) {
       scenario.limits = limits->second;
@@ -106,8 +107,8 @@ std::vector<Scenario> resolve_scenarios(const SuiteSpec& spec, const SuiteSpec::
               entry.line,
               fmt::format("[model.{}] limits a scenario that the model does not list: add '{}' to "
                           "its 'scenario'",
-                          name,
-                          name));
+                          to_text(name),
+                          to_text(name)));
     }
   }
   return scenarios;
@@ -200,7 +201,7 @@ void add_layers(const SuiteSpec& spec, const SuiteSpec::LayersEntry& entry, Reso
 }
 
 nlohmann::json scenario_json(const Scenario& scenario) {
-  nlohmann::json row{{"name", scenario.name}};
+  nlohmann::json row{{"name", to_text(scenario.name)}};
   const auto add = [&row](const char* name, const std::optional<Seconds>& limit) {
     if (limit) {
       row[name] = limit->count();

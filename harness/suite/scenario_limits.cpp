@@ -5,11 +5,11 @@
 
 namespace plumb::suite {
 
-std::optional<double> standard_percentile(const std::string& scenario) {
-  if (scenario == "offline") {
+std::optional<double> standard_percentile(loadgen::ScenarioName scenario) {
+  if (scenario == loadgen::ScenarioName::kOffline) {
     return std::nullopt;
   }
-  return scenario == "single_stream" ? 90.0 : 99.0;
+  return scenario == loadgen::ScenarioName::kSingleStream ? 90.0 : 99.0;
 }
 
 std::string to_text(const Scenario& scenario) {
@@ -23,8 +23,9 @@ std::string to_text(const Scenario& scenario) {
   add(limits.latency, "latency");
   add(limits.first_token, "first token");
   add(limits.per_token, "later tokens");
-  return limits.percentile ? fmt::format("{} ({:g} %{})", scenario.name, *limits.percentile, text)
-                           : scenario.name;
+  const std::string_view name = to_text(scenario.name);
+  return limits.percentile ? fmt::format("{} ({:g} %{})", name, *limits.percentile, text)
+                           : std::string(name);
 }
 
 }  // namespace plumb::suite

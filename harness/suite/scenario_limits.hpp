@@ -5,6 +5,7 @@
 #include <string>
 
 #include "harness/base/units.hpp"
+#include "harness/loadgen/scenario_name.hpp"
 #include "harness/suite/scenario_settings.hpp"
 
 namespace plumb::suite {
@@ -21,7 +22,7 @@ struct ScenarioLimits {
 
 /// One way to load a model end to end, with its limits and settings.
 struct Scenario {
-  std::string name;  ///< single_stream, multi_stream, server, interactive, offline
+  loadgen::ScenarioName name = loadgen::ScenarioName::kSingleStream;
   ScenarioLimits limits;
   ScenarioSettings settings{};
 
@@ -30,7 +31,7 @@ struct Scenario {
 
 /// Returns the percentile that MLPerf Inference reports or limits. It is 90 for single_stream, 99
 /// for multi_stream, server and interactive, and absent for offline.
-[[nodiscard]] std::optional<double> standard_percentile(const std::string& scenario);
+[[nodiscard]] std::optional<double> standard_percentile(loadgen::ScenarioName scenario);
 
 /// Writes a scenario in a few words: "server (99 %: latency 15 ms)".
 [[nodiscard]] std::string to_text(const Scenario& scenario);

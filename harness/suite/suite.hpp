@@ -54,7 +54,7 @@ struct SuiteSpec {
     std::optional<std::vector<std::string>> dtype;
     std::optional<std::vector<std::string>> training;
     std::optional<std::vector<std::string>> cache;
-    std::optional<std::vector<std::string>> scenario;
+    std::optional<std::vector<loadgen::ScenarioName>> scenario;
   };
   struct ModelEntry {
     int line = 0;  ///< 0: of no file
@@ -64,9 +64,9 @@ struct SuiteSpec {
                                              ///< model has the name
     bool rebatch = false;  ///< of a file: the batch replaces first dimensions that it fixes
     Defaults overrides;
-    std::map<std::string, std::vector<ExtentRange>> dims;  ///< dim.sequence = [128, 384]
-    std::map<std::string, ScenarioLimits> limits;          ///< [model.server], by scenario
-    std::map<std::string, ScenarioSettings> settings;      ///< likewise
+    std::map<std::string, std::vector<ExtentRange>> dims;        ///< dim.sequence = [128, 384]
+    std::map<loadgen::ScenarioName, ScenarioLimits> limits;      ///< [model.server]
+    std::map<loadgen::ScenarioName, ScenarioSettings> settings;  ///< likewise
     std::optional<std::string> note;
   };
   struct LayersEntry {

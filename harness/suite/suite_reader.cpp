@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 
 #include "harness/base/error.hpp"
@@ -14,14 +15,29 @@ namespace {
 
 constexpr std::int64_t kMaximumVersion = 1'000'000'000;
 constexpr std::array<std::string_view, 3> kCaches{"none", "weights", "all"};
-constexpr std::array<std::string_view, 5> kScenarios{
-    "single_stream", "multi_stream", "server", "interactive", "offline"};
+
+std::optional<std::vector<loadgen::ScenarioName>> read_scenarios(TomlSection& section) {
+  std::array<std::string_view, loadgen::kScenarioNames.size()> words;
+  std::transform(loadgen::kScenarioNames.begin(),
+                 loadgen::kScenarioNames.end(),
+                 words.begin(),
+                 [](loadgen::ScenarioName scenario) { return to_text(scenario); });
+  const std::optional<std::vector<std::string>> chosen = section.choices("scenario", words);
+  if (!chosen) {
+    return std::nullopt;
+  }
+  std::vector<loadgen::ScenarioName> scenarios;
+  for (const std::string& word : *chosen) {
+    scenarios.push_back(loadgen::parse_scenario_name(word).value());
+  }
+  return scenarios;
+}
 
 void read_lists(TomlSection& section, SuiteSpec::Defaults& lists) {
   lists.batch = section.integers("batch", 1, kMaxBatch);
   lists.dtype = section.choices("dtype", kSuiteDtypes);
   lists.training = section.texts("training", check_training);
-  lists.scenario = section.choices("scenario", kScenarios);
+  lists.scenario = read_scenarios(section);
 }
 
 std::optional<Seconds> read_duration(TomlSection& section, std::string_view key) {
@@ -69,8 +85,9 @@ SuiteSpec::ModelEntry read_model_entry(TomlSection& section) {
   if (model.rebatch && (!model.path || !model.overrides.batch)) {
     section.fail("'rebatch' in [[model]] needs a 'path' and the 'batch' to rewrite it to");
   }
-  for (const std::string_view scenario : kScenarios) {
-    section.one(scenario, fmt::format("[model.{}]", scenario), [&](TomlSection& table) {
+  for (const loadgen::ScenarioName scenario : loadgen::kScenarioNames) {
+    const std::string_view name = to_text(scenario);
+    section.one(name, fmt::format("[model.{}]", name), [&](TomlSection& table) {
       model.limits.emplace(scenario, read_limits(table));
       model.settings.emplace(scenario, read_settings(table));
     });

@@ -24,7 +24,7 @@ constexpr std::array kLoadVerdicts{LoadVerdict::kValid,
 MetricLabels load_labels(const ModelMetrics& model, const ScenarioResult& load) {
   MetricLabels labels = model.labels;
   add_label(labels, "mode", label_text(load.mode));
-  add_label(labels, "scenario", label_text(load.scenario));
+  add_label(labels, "scenario", std::string(to_text(load.scenario)));
   return labels;
 }
 

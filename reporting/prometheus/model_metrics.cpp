@@ -56,7 +56,9 @@ void add_latency(const ModelMetrics& model, GaugeFamily& family) {
                                      std::pair("p90", execution.p90),
                                      std::pair("p99", execution.p99)}) {
       family.add(model.labels,
-                 {{"mode", execution.mode}, {"scenario", execution.scenario}, {"stat", stat}},
+                 {{"mode", execution.mode},
+                  {"scenario", std::string(to_text(execution.scenario))},
+                  {"stat", stat}},
                  time.count());
     }
   }
@@ -66,7 +68,7 @@ void add_memory(const ModelMetrics& model, GaugeFamily& family) {
   for (const analysis::ExecutionTime& execution : model.bounds->executions) {
     if (execution.memory > Bytes{0}) {
       family.add(model.labels,
-                 {{"mode", execution.mode}, {"scenario", execution.scenario}},
+                 {{"mode", execution.mode}, {"scenario", std::string(to_text(execution.scenario))}},
                  static_cast<double>(execution.memory.value));
     }
   }
@@ -77,7 +79,7 @@ void add_resident(const ModelMetrics& model, GaugeFamily& family) {
     const auto found = execution.readings.find(results::kResidentMemory);
     if (found != execution.readings.end()) {
       family.add(model.labels,
-                 {{"mode", execution.mode}, {"scenario", execution.scenario}},
+                 {{"mode", execution.mode}, {"scenario", std::string(to_text(execution.scenario))}},
                  found->second.median);
     }
   }
@@ -93,7 +95,9 @@ void add_energy(const ModelMetrics& model, GaugeFamily& family) {
                                        std::pair("low", energy->second.low),
                                        std::pair("high", energy->second.high)}) {
       family.add(model.labels,
-                 {{"mode", execution.mode}, {"scenario", execution.scenario}, {"stat", stat}},
+                 {{"mode", execution.mode},
+                  {"scenario", std::string(to_text(execution.scenario))},
+                  {"stat", stat}},
                  joules);
     }
   }
@@ -138,7 +142,7 @@ void add_layers(const ModelMetrics& model, GaugeFamily& family) {
 template <typename Use>
 void with_limits(const ModelMetrics& model, Use&& use) {
   for (const analysis::ExecutionTime& execution : model.bounds->executions) {
-    if (execution.samples == 0 || execution.scenario != "single_stream" ||
+    if (execution.samples == 0 || execution.scenario != loadgen::ScenarioName::kSingleStream ||
         execution.median <= Seconds(0.0)) {
       continue;
     }

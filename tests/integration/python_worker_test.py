@@ -80,6 +80,7 @@ class PythonWorker(Command):
         kinds = {(bound["kind"], bound["mode"]) for bound in model["bounds"] if bound["complete"]}
         self.assertLessEqual({("library", "plain"), ("hardware", "any")}, kinds)
         modes = {execution["mode"]: execution for execution in model["executions"]}
+        self.assertEqual({execution["scenario"] for execution in model["executions"]}, {"single_stream"})
         self.assertGreater(modes["plain"]["median_seconds"], 0.0)
         self.assertIsNone(modes["fusion"]["median_seconds"])
         document = self.json("compare", *runs)

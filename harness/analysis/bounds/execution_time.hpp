@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "harness/base/units.hpp"
+#include "harness/loadgen/scenario_name.hpp"
 #include "harness/measure/sample_summary.hpp"
 #include "harness/model/key/layer_spec.hpp"
 #include "harness/results/attributes.hpp"
@@ -27,7 +28,7 @@ struct LayerInModel {
 /// overhead is subtracted.
 struct ExecutionTime {
   std::string mode;
-  std::string scenario;
+  loadgen::ScenarioName scenario = loadgen::ScenarioName::kSingleStream;
   bool library_choice = false;  ///< how the library executes a model when it is asked for nothing
   results::Outcome outcome;
   Seconds median{};

@@ -31,16 +31,17 @@ void add_loads(std::span<const results::ScenarioResult> loads, ModelBounds& mode
       model.findings.push_back(
           verdict == results::LoadVerdict::kNotExecuted
               ? fmt::format("scenario {} ({}) was not executed: {}: {}",
-                            load.scenario,
+                            to_text(load.scenario),
                             load.mode,
                             to_text(load.outcome.kind),
                             reason)
-              : fmt::format("scenario {} ({}) is INVALID: {}", load.scenario, load.mode, reason));
+              : fmt::format(
+                    "scenario {} ({}) is INVALID: {}", to_text(load.scenario), load.mode, reason));
     }
     if (load.disturbance.disturbed) {
       model.disturbances.push_back(
           fmt::format("scenario {} ({}) was disturbed: run again when the host is quiet",
-                      load.scenario,
+                      to_text(load.scenario),
                       load.mode));
     }
   }

@@ -114,7 +114,7 @@ void compare_bounds(const ModelBounds& before,
       continue;
     }
     changes.push_back({before.instance,
-                       std::string(to_text(bound.kind)),
+                       bound.kind,
                        bound.mode,
                        {},
                        compare_bound(bound, *other, deviation, limits)});
@@ -140,7 +140,7 @@ void compare_executions(const ModelBounds& before,
     if (other == after.executions.end()) {
       if (execution.samples > 0) {
         changes.push_back({before.instance,
-                           "end_to_end",
+                           std::nullopt,
                            execution.mode,
                            execution.scenario,
                            missing(execution)});
@@ -161,7 +161,7 @@ void compare_executions(const ModelBounds& before,
     }
     changes.push_back(
         {before.instance,
-         "end_to_end",
+         std::nullopt,
          execution.mode,
          execution.scenario,
          compare_execution(execution,
@@ -241,7 +241,7 @@ void compare_loads(const ModelBounds& before,
         });
     if (other != after.loads.end()) {
       changes.push_back(
-          {before.instance, "load", load.mode, load.scenario, compare_load(load, *other)});
+          {before.instance, std::nullopt, load.mode, load.scenario, compare_load(load, *other)});
       changes.back().metric.series = results::model_series(
           subject_of(before.instance), results::SeriesKind::kLoad, load.mode, load.scenario);
     }
@@ -252,7 +252,7 @@ void compare_loads(const ModelBounds& before,
 
 std::string end_to_end_series(const std::string& subject,
                               const std::string& mode,
-                              const std::string& scenario) {
+                              loadgen::ScenarioName scenario) {
   return results::model_series(subject, results::SeriesKind::kEndToEnd, mode, scenario);
 }
 

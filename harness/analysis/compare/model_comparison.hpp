@@ -7,22 +7,23 @@
 
 #include "harness/analysis/bounds/bounds.hpp"
 #include "harness/analysis/compare/process_deviation.hpp"
+#include "harness/results/series/series_name.hpp"
 
 namespace plumb::analysis {
 
 /// Change of one bound, one end-to-end time or one load of a model between two runs.
 struct ModelChange {
   ModelInstance instance;
-  std::string what;  ///< the bound's kind, or "end_to_end", or "load"
+  std::optional<results::BoundKind> bound;  ///< absent: of an end-to-end time or a load
   std::string mode;
-  std::string scenario;  ///< of an end-to-end time or a load; else empty
+  std::optional<loadgen::ScenarioName> scenario;  ///< of an end-to-end time or a load
   MetricComparison metric;
 };
 
 /// Returns the series of an end-to-end time: "models/lenet|1|f32/end_to_end/plain/single_stream".
 [[nodiscard]] std::string end_to_end_series(const std::string& subject,
                                             const std::string& mode,
-                                            const std::string& scenario);
+                                            loadgen::ScenarioName scenario);
 
 /// Compares the models that both runs have: bounds, end-to-end times and loads. The bound
 /// `hardware` is left out, since it does not depend on the library.

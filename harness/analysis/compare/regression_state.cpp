@@ -9,7 +9,7 @@
 namespace plumb::analysis {
 namespace {
 
-constexpr std::string_view kWatchedScenario = "single_stream";
+constexpr loadgen::ScenarioName kWatchedScenario = loadgen::ScenarioName::kSingleStream;
 
 using MetricName = std::tuple<ModelInstance, std::string, std::string>;  // instance, metric, mode
 
@@ -51,8 +51,9 @@ Findings findings_between(const ComparableRun& before, const ComparableRun& afte
   Findings findings;
   for (const ModelChange& change : compare_models(
            before.models, after.models, joined(before.deviation, after.deviation), {}, {})) {
-    const bool latency = change.what == "end_to_end" && change.scenario == kWatchedScenario;
-    if (!latency && change.what != to_text(results::BoundKind::kLibrary)) {
+    const bool latency =
+        change.metric.kind == MetricKind::kEndToEnd && change.scenario == kWatchedScenario;
+    if (!latency && change.bound != results::BoundKind::kLibrary) {
       continue;
     }
     Finding finding{change.metric.verdict, change.metric.ratio};

@@ -43,7 +43,7 @@ Json load_json(const results::ScenarioResult& load) {
     return time ? Json(time->count()) : Json();
   };
   Json row{{"mode", load.mode},
-           {"scenario", load.scenario},
+           {"scenario", to_text(load.scenario)},
            {"outcome", to_text(load.outcome.kind)},
            {"reason", load.outcome.reason},
            {"median_seconds", seconds(50.0)},
@@ -71,7 +71,7 @@ Json executions_json(const ModelBounds& model) {
     const bool known = execution.samples > 0;
     const auto seconds = [&](Seconds time) { return known ? Json(time.count()) : Json(); };
     rows.push_back({{"mode", execution.mode},
-                    {"scenario", execution.scenario},
+                    {"scenario", to_text(execution.scenario)},
                     {"outcome", to_text(execution.outcome.kind)},
                     {"reason", execution.outcome.reason},
                     {"median_seconds", seconds(execution.median)},

@@ -202,7 +202,7 @@ template <typename Fields>
 void describe(Fields& fields, Described<Fields, ScenarioResult>& value) {
   fields("mode", value.mode);
   fields("model", value.model);
-  fields("scenario", value.scenario);
+  fields("scenario", value.scenario, loadgen::kScenarioNames);
   fields("outcome", value.outcome.kind, parse_outcome_kind);
   fields("reason", value.outcome.reason);
   fields.derived("verdict", [&] { return to_text(judge_load(value)); });

@@ -86,8 +86,9 @@ std::string capability_series(std::string_view key) {
 std::string model_series(std::string_view subject,
                          SeriesKind kind,
                          std::string_view mode,
-                         std::string_view scenario) {
-  return fmt::format("{}{}{}{}/{}", kModels, subject, word_of(kOfModels, kind), mode, scenario);
+                         loadgen::ScenarioName scenario) {
+  return fmt::format(
+      "{}{}{}{}/{}", kModels, subject, word_of(kOfModels, kind), mode, to_text(scenario));
 }
 
 std::string bound_series(std::string_view subject, BoundKind bound, std::string_view mode) {

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "harness/loadgen/scenario_name.hpp"
 #include "harness/results/series/bound_kind.hpp"
 
 namespace plumb::results {
@@ -43,7 +44,7 @@ struct SeriesName {
 [[nodiscard]] std::string model_series(std::string_view subject,
                                        SeriesKind kind,
                                        std::string_view mode,
-                                       std::string_view scenario);
+                                       loadgen::ScenarioName scenario);
 [[nodiscard]] std::string bound_series(std::string_view subject,
                                        BoundKind bound,
                                        std::string_view mode);

@@ -65,12 +65,12 @@ void make_folder(const std::filesystem::path& folder) {
 std::filesystem::path mlperf_log_folder(const std::filesystem::path& folder,
                                         const analysis::ModelInstance& instance,
                                         const std::string& mode,
-                                        const std::string& scenario) {
+                                        std::string_view name) {
   std::filesystem::path place = folder / folder_name(analysis::subject_of(instance));
   if (mode != to_text(results::ExecutionMode{})) {
     place /= folder_name(mode);
   }
-  return place / folder_name(scenario);
+  return place / folder_name(std::string(name));
 }
 
 std::filesystem::path mlperf_accuracy_file(const std::filesystem::path& scenario) {

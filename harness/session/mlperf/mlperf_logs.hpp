@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <string>
+#include <string_view>
 
 #include "harness/analysis/bounds/model_instance.hpp"
 #include "harness/results/scenario_result.hpp"
@@ -19,12 +20,12 @@ void write_text_file(const std::filesystem::path& file, const std::string& conte
 /// Makes a folder and those above it. Throws Error{kEnvironment} if that fails.
 void make_folder(const std::filesystem::path& folder);
 
-/// Returns the folder of a scenario's logs: FOLDER/MODEL/SCENARIO. Between them stands the mode,
-/// unless it is "plain".
+/// Returns the folder of the logs of a scenario, or of "training": FOLDER/MODEL/NAME. Between them
+/// stands the mode, unless it is "plain".
 [[nodiscard]] std::filesystem::path mlperf_log_folder(const std::filesystem::path& folder,
                                                       const analysis::ModelInstance& instance,
                                                       const std::string& mode,
-                                                      const std::string& scenario);
+                                                      std::string_view name);
 
 /// Writes the logs of a load that has a result, where MLPerf's tools look for them. They are
 /// SCENARIO/performance/run_1/mlperf_log_{summary.txt,detail.txt,accuracy.json}. An accuracy run

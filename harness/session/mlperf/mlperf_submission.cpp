@@ -61,10 +61,11 @@ std::string input_types(const model::Graph& graph) {
   return fmt::format("{}", fmt::join(types, ", "));
 }
 
-/// Returns the folder's name of a scenario. Interactive is loaded as server.
-std::string scenario_name(const std::string& scenario) {
-  const std::optional<loadgen::LoadScenario> known = loadgen::parse_load_scenario(scenario);
-  return known ? std::string(loadgen::mlperf_name(*known)) : "Interactive";
+/// Returns the folder's name of a scenario.
+std::string scenario_name(loadgen::ScenarioName scenario) {
+  return scenario == loadgen::ScenarioName::kInteractive
+             ? "Interactive"
+             : std::string(loadgen::mlperf_name(loadgen::load_scenario(scenario)));
 }
 
 fs::path root_of(const MlperfSubmission& submission) {
@@ -170,7 +171,7 @@ void map_model(const fs::path& file, const std::string& model, std::string_view 
 fs::path submission_folder(const MlperfSubmission& submission,
                            const analysis::ModelInstance& instance,
                            const std::string& mode,
-                           const std::string& scenario) {
+                           loadgen::ScenarioName scenario) {
   return root_of(submission) / "results" /
          mlperf_system_name(submission.environment, submission.stack, mode) /
          folder_name(analysis::subject_of(instance)) / scenario_name(scenario);

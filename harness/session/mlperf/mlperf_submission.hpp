@@ -34,7 +34,7 @@ struct SubmittedLoad {
 [[nodiscard]] std::filesystem::path submission_folder(const MlperfSubmission& submission,
                                                       const analysis::ModelInstance& instance,
                                                       const std::string& mode,
-                                                      const std::string& scenario);
+                                                      loadgen::ScenarioName scenario);
 
 /// Writes the logs of a load that has a result, and the files that the submission checker wants
 /// beside them: measurements.json, user.conf, README.md, accuracy.txt, the system's description,

@@ -17,7 +17,7 @@ constexpr std::int64_t kMultiStreamBatch = 8;
 
 std::int64_t maximum_batch_of(const suite::Scenario& scenario) {
   return scenario.settings.maximum_batch.value_or(
-      scenario.name == "multi_stream" ? kMultiStreamBatch : 1);
+      scenario.name == loadgen::ScenarioName::kMultiStream ? kMultiStreamBatch : 1);
 }
 
 }  // namespace
@@ -29,9 +29,7 @@ std::optional<loadgen::RequestedLoad> load_of(const suite::Scenario& scenario) {
   }
   const suite::ScenarioSettings& settings = scenario.settings;
   loadgen::RequestedLoad load;
-  load.scenario =
-      loadgen::parse_load_scenario(scenario.name == "interactive" ? "server" : scenario.name)
-          .value();
+  load.scenario = loadgen::load_scenario(scenario.name);
   load.fixed_duration = settings.duration;
   load.minimum_duration = settings.minimum_duration;
   load.percentile = limits.percentile;
@@ -54,7 +52,7 @@ loadgen::BatchPolicy batches_of(const suite::Scenario& scenario) {
 std::vector<std::size_t> list_buckets(const suite::Scenario& scenario) {
   const auto most = static_cast<std::size_t>(maximum_batch_of(scenario));
   std::vector<std::size_t> buckets{1};
-  if (scenario.name == "server" || scenario.name == "interactive") {
+  if (loadgen::load_scenario(scenario.name) == loadgen::LoadScenario::kServer) {
     for (std::size_t bucket = 2; bucket < most; bucket *= 2) {
       buckets.push_back(bucket);
     }
@@ -76,9 +74,9 @@ void check_loads(const suite::ResolvedSuite& suite) {
                       fmt::format("model '{}', scenario {}: {}; set it in [model.{}] of the suite, "
                                   "or see the options of `plumb run`",
                                   model.name,
-                                  scenario.name,
+                                  to_text(scenario.name),
                                   error.what(),
-                                  scenario.name));
+                                  to_text(scenario.name)));
         }
       }
     }

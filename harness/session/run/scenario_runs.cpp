@@ -32,8 +32,10 @@ struct WantedLoad {
 };
 
 std::string name_of(const WantedLoad& wanted) {
-  return fmt::format(
-      "{}, {}, {}", to_text(wanted.instance(), ", "), wanted.scenario.name, to_text(wanted.mode));
+  return fmt::format("{}, {}, {}",
+                     to_text(wanted.instance(), ", "),
+                     to_text(wanted.scenario.name),
+                     to_text(wanted.mode));
 }
 
 results::ScenarioResult refused(const WantedLoad& wanted, std::string reason) {
@@ -82,7 +84,7 @@ worker::LoadRequest make_request(const ModelSource& models,
 
 /// Returns whether a run has a load whose verdict more time would not change.
 bool is_conclusive(std::span<const results::ScenarioResult> loads,
-                   const std::string& scenario,
+                   loadgen::ScenarioName scenario,
                    const std::string& mode) {
   return std::any_of(loads.begin(), loads.end(), [&](const results::ScenarioResult& load) {
     const results::LoadVerdict verdict = judge_load(load);
@@ -118,7 +120,8 @@ std::vector<WantedLoad> wanted_loads(
 std::filesystem::path log_folder(const WantedLoad& wanted, const LoadLimits& limits) {
   const std::string mode = to_text(wanted.mode);
   if (!limits.mlperf_logs.empty()) {
-    return mlperf_log_folder(limits.mlperf_logs, wanted.instance(), mode, wanted.scenario.name);
+    return mlperf_log_folder(
+        limits.mlperf_logs, wanted.instance(), mode, to_text(wanted.scenario.name));
   }
   return limits.submission
              ? submission_folder(*limits.submission, wanted.instance(), mode, wanted.scenario.name)

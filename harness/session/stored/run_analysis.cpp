@@ -31,13 +31,14 @@ namespace plumb::session {
 namespace {
 
 /// Adds a finding to a model with the wanted scenarios that the run has not executed.
-void add_missing_scenarios(const std::vector<std::string>& wanted, analysis::ModelBounds& model) {
-  std::vector<std::string> missing;
-  for (const std::string& name : wanted) {
+void add_missing_scenarios(const std::vector<loadgen::ScenarioName>& wanted,
+                           analysis::ModelBounds& model) {
+  std::vector<std::string_view> missing;
+  for (const loadgen::ScenarioName name : wanted) {
     if (std::none_of(model.loads.begin(),
                      model.loads.end(),
                      [&](const results::ScenarioResult& load) { return load.scenario == name; })) {
-      missing.push_back(name);
+      missing.push_back(to_text(name));
     }
   }
   if (!missing.empty()) {
@@ -202,7 +203,8 @@ analysis::RunReport analyze_run(const Archive& archive,
   analysis::ResultSet results(std::move(run_results.rows), report.calibration);
   const analysis::ThreadScaling scaling =
       read_scaling(archive.store, run.header, list_hot_keys(results));
-  const std::map<analysis::ModelInstance, std::vector<std::string>> wanted = scenarios_of_run(run);
+  const std::map<analysis::ModelInstance, std::vector<loadgen::ScenarioName>> wanted =
+      scenarios_of_run(run);
   const analysis::HostControls hosts = read_host_controls(archive.store, run.header.id);
   std::map<std::string, std::vector<results::ScenarioResult>> loads =
       read_loads(archive.store, run.header.id);

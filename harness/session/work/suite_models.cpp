@@ -284,17 +284,20 @@ std::vector<PlannedModel> models_of_run(const ModelSource& source, const results
   return models;
 }
 
-std::map<analysis::ModelInstance, std::vector<std::string>> scenarios_of_run(
+std::map<analysis::ModelInstance, std::vector<loadgen::ScenarioName>> scenarios_of_run(
     const results::RunRecord& run) {
-  std::map<analysis::ModelInstance, std::vector<std::string>> wanted;
+  std::map<analysis::ModelInstance, std::vector<loadgen::ScenarioName>> wanted;
   const nlohmann::json document = nlohmann::json::parse(run.header.resolved_suite, nullptr, false);
   if (!document.is_object() || !document.contains("graphs")) {
     return wanted;
   }
   for (const nlohmann::json& entry : document["graphs"]) {
-    std::vector<std::string>& names = wanted[make_instance(entry)];
+    std::vector<loadgen::ScenarioName>& names = wanted[make_instance(entry)];
     for (const auto& text : entry.value("scenarios", std::vector<std::string>{})) {
-      names.push_back(text.substr(0, text.find(' ')));  // "server (99 %: latency 15 ms)"
+      // "server (99 %: latency 15 ms)"
+      if (const auto name = loadgen::parse_scenario_name(text.substr(0, text.find(' ')))) {
+        names.push_back(*name);
+      }
     }
   }
   return wanted;

@@ -57,8 +57,8 @@ void keep_models(suite::ResolvedSuite& suite, const std::vector<std::string>& na
                                                       const results::RunRecord& run);
 
 /// Lists for each model of a run the scenarios that its suite asks for, by name.
-[[nodiscard]] std::map<analysis::ModelInstance, std::vector<std::string>> scenarios_of_run(
-    const results::RunRecord& run);
+[[nodiscard]] std::map<analysis::ModelInstance, std::vector<loadgen::ScenarioName>>
+scenarios_of_run(const results::RunRecord& run);
 
 /// Makes a request to execute a model of a suite in the mode plain. Throws Error{kUser} if it
 /// cannot be built.

@@ -193,7 +193,7 @@ ExecuteRequest from_protocol(const protocol::ExecuteRequest& message) {
 protocol::Execution to_protocol(const results::Execution& execution) {
   protocol::Execution message;
   message.set_mode(execution.mode);
-  message.set_scenario(execution.scenario);
+  message.set_scenario(std::string(to_text(execution.scenario)));
   *message.mutable_row() = to_protocol(execution.row);
   message.set_memory_bytes(execution.memory.value);
   message.set_reorders(execution.reorders);
@@ -220,7 +220,13 @@ protocol::Execution to_protocol(const results::Execution& execution) {
 results::Execution from_protocol(const protocol::Execution& message) {
   results::Execution execution;
   execution.mode = message.mode();
-  execution.scenario = message.scenario();
+  if (message.has_scenario()) {
+    const auto scenario = loadgen::parse_scenario_name(message.scenario());
+    if (!scenario) {
+      fail_field("scenario", "names no scenario");
+    }
+    execution.scenario = *scenario;
+  }
   execution.row = from_protocol(message.row());
   execution.memory.value = not_negative("memory_bytes", message.memory_bytes());
   execution.reorders = not_negative("reorders", message.reorders());

@@ -8,7 +8,7 @@ results::ScenarioResult begin_load(const LoadRequest& request) {
   results::ScenarioResult load;
   load.mode = to_text(model.modes.front().mode);
   load.model = model.name;
-  load.scenario = to_text(request.load.scenario);
+  load.scenario = loadgen::name_of(request.load.scenario);
   load.requested = request.load;
   load.batches = request.batches;
   load.inputs_per_sample = request.inputs_per_sample;

@@ -130,7 +130,7 @@ std::string load_case(const analysis::ModelReport& model,
       "    <testcase classname=\"{}\" name=\"{}\" time=\"{:.9f}\">\n      <properties><property "
       "name=\"score\" value=\"{}\"/></properties>\n",
       escape_xml(model.bounds.instance.model),
-      escape_xml(fmt::format("scenario {} ({})", load.scenario, load.mode)),
+      escape_xml(fmt::format("scenario {} ({})", to_text(load.scenario), load.mode)),
       load.wall.count(),
       escape_xml(score_text(load)));
   const std::string why =

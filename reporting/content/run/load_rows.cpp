@@ -50,7 +50,7 @@ std::string verdict_text(const results::ScenarioResult& load) {
 }
 
 std::vector<std::string> load_cells(const results::ScenarioResult& load) {
-  return {load.scenario,
+  return {std::string(to_text(load.scenario)),
           load.mode,
           verdict_text(load),
           score_text(load),

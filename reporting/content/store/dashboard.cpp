@@ -43,7 +43,7 @@ analysis::Json library_of(const SuiteMetrics& suite) {
 analysis::ExecutionTime followed(const analysis::ModelBounds& model) {
   analysis::ExecutionTime wanted;
   wanted.mode = "plain";
-  wanted.scenario = "single_stream";
+  wanted.scenario = loadgen::ScenarioName::kSingleStream;
   const auto found =
       std::find_if(model.executions.begin(), model.executions.end(), [&](const auto& each) {
         return each.mode == wanted.mode && each.scenario == wanted.scenario && each.samples > 0;

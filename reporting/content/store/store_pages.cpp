@@ -41,7 +41,7 @@ std::string interval_text(const measure::Interval& interval) {
 const analysis::ExecutionTime* best_execution(const analysis::ModelBounds& model) {
   const analysis::ExecutionTime* best = nullptr;
   for (const analysis::ExecutionTime& execution : model.executions) {
-    if (execution.samples > 0 && execution.scenario == "single_stream" &&
+    if (execution.samples > 0 && execution.scenario == loadgen::ScenarioName::kSingleStream &&
         (best == nullptr || execution.median < best->median)) {
       best = &execution;
     }
@@ -237,7 +237,7 @@ void add_series(HtmlPage& page, const SuiteMetrics& suite, std::size_t index) {
   std::vector<Row> rows;
   for (const analysis::ExecutionTime& execution : model.executions) {
     const bool timed = execution.samples > 0;
-    rows.push_back({text_cell("end to end, " + execution.scenario),
+    rows.push_back({text_cell(fmt::format("end to end, {}", to_text(execution.scenario))),
                     text_cell(execution.mode),
                     number_cell(timed ? time_text(execution.median) : "–"),
                     text_cell(timed ? interval_text(execution.interval)

@@ -153,7 +153,7 @@ results::ScenarioResult load_model(worker::Backend& backend,
   load.started = current_time();
   const std::chrono::nanoseconds started = clock.now();
   load.floor = timing.floor().at(1);
-  fmt::print(stderr, "loading {}: {}\n", load.model, load.scenario);
+  fmt::print(stderr, "loading {}: {}\n", load.model, to_text(load.scenario));
   const Seconds begin = timing.clock()();
   const measure::DisturbanceReading before = disturbance();
   guarded(load.outcome, [&] {

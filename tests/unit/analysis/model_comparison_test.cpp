@@ -12,7 +12,7 @@ using ::testing::Optional;
 ExecutionTime execution(double milliseconds, const std::string& mode = "plain") {
   ExecutionTime time;
   time.mode = mode;
-  time.scenario = "single_stream";
+  time.scenario = loadgen::ScenarioName::kSingleStream;
   time.samples = 30;
   time.median = Seconds(milliseconds * 1e-3);
   time.interval = {time.median * 0.999, time.median * 1.001};
@@ -53,8 +53,8 @@ TEST(ModelComparison, changes_below_two_percent_of_an_uncalibrated_model_are_non
 
 TEST(ModelComparison, changes_below_one_percent_of_a_calibrated_model_are_none) {
   CalibratedFloors floors;
-  floors.series[end_to_end_series("tiny|1|f32", "plain", "single_stream")] = {.process = 0.0002,
-                                                                              .floor = 0.02};
+  floors.series[end_to_end_series("tiny|1|f32", "plain", loadgen::ScenarioName::kSingleStream)] = {
+      .process = 0.0002, .floor = 0.02};
   const ModelBounds before = model({execution(10)});
   const auto compare = [&](double milliseconds) {
     const ModelBounds after = model({execution(milliseconds)});
@@ -70,8 +70,8 @@ TEST(ModelComparison, a_model_that_was_calibrated_is_known_by_its_own_deviation)
   const ModelBounds before = model({execution(10)});
   const ModelBounds after = model({execution(10.5)});
   CalibratedFloors floors;
-  floors.series[end_to_end_series("tiny|1|f32", "plain", "single_stream")] = {.process = 0.04,
-                                                                              .floor = 0.12};
+  floors.series[end_to_end_series("tiny|1|f32", "plain", loadgen::ScenarioName::kSingleStream)] = {
+      .process = 0.04, .floor = 0.12};
   EXPECT_EQ(compare_models({&before, 1}, {&after, 1}, {0.001, 20}, {}, {})[0].metric.verdict,
             ComparisonVerdict::kRegressed);
   EXPECT_EQ(compare_models({&before, 1}, {&after, 1}, {0.001, 20}, floors, {})[0].metric.verdict,
@@ -86,7 +86,7 @@ TEST(ModelComparison, processes_that_differ_much_hide_a_change) {
 TEST(ModelComparison, an_execution_that_now_fails_is_broken_and_says_why) {
   ExecutionTime crashed;
   crashed.mode = "plain";
-  crashed.scenario = "single_stream";
+  crashed.scenario = loadgen::ScenarioName::kSingleStream;
   crashed.outcome = {results::Outcome::Kind::kCrashed, "signal 11"};
   const auto found = changes(model({execution(10)}), model({crashed}));
   EXPECT_EQ(found[0].metric.verdict, ComparisonVerdict::kBroken);
@@ -105,7 +105,7 @@ TEST(ModelComparison, another_instance_is_another_model) {
 results::ScenarioResult load(bool valid) {
   results::ScenarioResult load;
   load.mode = "plain";
-  load.scenario = "server";
+  load.scenario = loadgen::ScenarioName::kServer;
   load.result.emplace();
   if (!valid) {
     load.result->shortfalls.push_back({});

@@ -101,7 +101,7 @@ TEST(NumericalDrift, only_the_librarys_choice_counts) {
 TEST(NumericalDrift, models_are_compared_by_mode) {
   ExecutionTime time;
   time.mode = "plain";
-  time.scenario = "single_stream";
+  time.scenario = loadgen::ScenarioName::kSingleStream;
   time.output_hash = "a";
   ModelBounds before;
   before.instance = {"tiny", 1, "f32"};

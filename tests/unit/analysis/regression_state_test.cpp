@@ -30,7 +30,7 @@ std::vector<ModelBounds> run_of(std::optional<double> bound_ms, std::optional<do
   }
   ExecutionTime execution;
   execution.mode = "plain";
-  execution.scenario = "single_stream";
+  execution.scenario = loadgen::ScenarioName::kSingleStream;
   if (latency_ms) {
     execution.samples = 30;
     execution.median = Seconds(*latency_ms * 1e-3);
@@ -132,7 +132,7 @@ TEST(RegressionState, a_layer_that_was_not_measured_breaks_nothing) {
 
 TEST(RegressionState, other_scenarios_are_not_latency) {
   RunModels run = run_of(1.0, 2.0);
-  run[0].executions[0].scenario = "offline";
+  run[0].executions[0].scenario = loadgen::ScenarioName::kOffline;
   EXPECT_EQ(find_regressions(std::vector<ComparableRun>{{run, {}}}, {}).size(), 1U);
 }
 

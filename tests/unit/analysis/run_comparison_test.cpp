@@ -172,7 +172,7 @@ TEST(RunComparison, a_model_s_change_is_split_over_its_layers_and_the_rest_is_un
   after.layers[0].reorder = Seconds(0.5e-3);
   ExecutionTime before_time;
   before_time.mode = "plain";
-  before_time.scenario = "single_stream";
+  before_time.scenario = loadgen::ScenarioName::kSingleStream;
   before_time.samples = 30;
   before_time.median = Seconds(10e-3);
   before_time.interval = {before_time.median, before_time.median};

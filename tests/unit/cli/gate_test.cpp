@@ -9,7 +9,7 @@ namespace {
 results::ScenarioResult load_with(std::vector<loadgen::Shortfall> shortfalls) {
   results::ScenarioResult load;
   load.mode = "plain";
-  load.scenario = "single_stream";
+  load.scenario = loadgen::ScenarioName::kSingleStream;
   load.result = loadgen::LoadResult{};
   load.result->shortfalls = std::move(shortfalls);
   return load;

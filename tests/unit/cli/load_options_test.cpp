@@ -17,16 +17,16 @@ suite::ResolvedSuite suite_with(std::vector<suite::Scenario> scenarios) {
   return suite;
 }
 
-suite::Scenario scenario(const std::string& name) {
+suite::Scenario scenario(loadgen::ScenarioName name) {
   suite::Scenario made{name, {}, {}};
   made.limits.percentile = suite::standard_percentile(name);
   return made;
 }
 
 TEST(LoadOptions, replace_the_suites_scenarios_but_keep_their_limits) {
-  suite::Scenario server = scenario("server");
+  suite::Scenario server = scenario(loadgen::ScenarioName::kServer);
   server.limits.latency = Seconds(0.015);
-  suite::ResolvedSuite suite = suite_with({server, scenario("offline")});
+  suite::ResolvedSuite suite = suite_with({server, scenario(loadgen::ScenarioName::kOffline)});
   LoadOptions options;
   options.scenarios = {"server", "single_stream"};
   options.duration = "30s";
@@ -39,7 +39,7 @@ TEST(LoadOptions, replace_the_suites_scenarios_but_keep_their_limits) {
   EXPECT_EQ(scenarios[0].limits.latency, Seconds(0.015));
   EXPECT_EQ(scenarios[0].settings.target_rate, 50.0);
   EXPECT_EQ(scenarios[0].settings.duration, Seconds(30.0));
-  EXPECT_EQ(scenarios[1].name, "single_stream");
+  EXPECT_EQ(scenarios[1].name, loadgen::ScenarioName::kSingleStream);
   EXPECT_EQ(scenarios[1].limits.percentile, 90.0);
   EXPECT_EQ(scenarios[1].settings.target_rate, std::nullopt) << "only server has one";
   EXPECT_EQ(scenarios[0].settings.maximum_batch, 4);
@@ -59,19 +59,19 @@ TEST(LoadOptions, are_refused_where_they_change_nothing) {
   LoadOptions options;
   options.maximum_batch = 4;
   EXPECT_THAT(fault_of(options, suite_with({})), HasSubstr("'--max-batch' needs a scenario"));
-  EXPECT_EQ(fault_of(options, suite_with({scenario("offline")})), "");
+  EXPECT_EQ(fault_of(options, suite_with({scenario(loadgen::ScenarioName::kOffline)})), "");
   options.latency_limit = "15ms";
-  EXPECT_THAT(fault_of(options, suite_with({scenario("offline")})),
+  EXPECT_THAT(fault_of(options, suite_with({scenario(loadgen::ScenarioName::kOffline)})),
               HasSubstr("'--latency-limit' needs the scenario server"));
   LoadOptions submission;
   submission.mlperf_submission = "s";
-  EXPECT_THAT(fault_of(submission, suite_with({scenario("offline")})),
+  EXPECT_THAT(fault_of(submission, suite_with({scenario(loadgen::ScenarioName::kOffline)})),
               HasSubstr("give both --mlperf-submission and --mlperf-submitter"));
   submission.mlperf_submitter = "a/b";
-  EXPECT_THAT(fault_of(submission, suite_with({scenario("offline")})),
+  EXPECT_THAT(fault_of(submission, suite_with({scenario(loadgen::ScenarioName::kOffline)})),
               HasSubstr("'a/b' cannot name a submission's folder"));
   submission.mlperf_submitter = "example.org";
-  EXPECT_EQ(fault_of(submission, suite_with({scenario("offline")})), "");
+  EXPECT_EQ(fault_of(submission, suite_with({scenario(loadgen::ScenarioName::kOffline)})), "");
   EXPECT_THAT(fault_of(submission, suite_with({})),
               HasSubstr("'--mlperf-submission' needs a scenario"));
 }

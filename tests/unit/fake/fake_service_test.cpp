@@ -190,7 +190,8 @@ TEST(FakeService, loads_a_model_the_same_way_every_time) {
     const results::ScenarioResult load = loaded(load_request(scenario), rule);
     EXPECT_EQ(judge_load(load), results::LoadVerdict::kValid) << to_text(scenario);
     EXPECT_EQ(to_json(load), to_json(loaded(load_request(scenario), rule)));
-    EXPECT_EQ(results::scenario_result_from_json(to_json(load)).scenario, to_text(scenario));
+    EXPECT_EQ(results::scenario_result_from_json(to_json(load)).scenario,
+              loadgen::name_of(scenario));
   }
 }
 

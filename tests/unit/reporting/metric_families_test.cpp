@@ -194,11 +194,11 @@ TEST(MetricFamilies, not_throttled_is_zero_and_not_known_is_nothing) {
       << "another run was throttled";
 }
 
-results::ScenarioResult sample_load(const std::string& scenario) {
+results::ScenarioResult sample_load(loadgen::ScenarioName scenario) {
   results::ScenarioResult load;
   load.mode = "plain";
   load.scenario = scenario;
-  load.requested.scenario = *loadgen::parse_load_scenario(scenario);
+  load.requested.scenario = loadgen::load_scenario(scenario);
   load.result.emplace();
   load.result->load.scenario = load.requested.scenario;
   load.result->query_latency.count = 100;
@@ -213,13 +213,13 @@ results::ScenarioResult sample_load(const std::string& scenario) {
 
 TEST(MetricFamilies, loads_have_their_verdict_latencies_and_rates) {
   analysis::RunReport report = sample_report();
-  results::ScenarioResult offline = sample_load("offline");
-  results::ScenarioResult server = sample_load("server");
+  results::ScenarioResult offline = sample_load(loadgen::ScenarioName::kOffline);
+  results::ScenarioResult server = sample_load(loadgen::ScenarioName::kServer);
   server.result->load.latency_limit = std::chrono::milliseconds(15);
   server.result->shortfalls = {{loadgen::Shortfall::Kind::kLatency, 0.015, 0.02, "too slow"}};
   results::ScenarioResult refused;
   refused.mode = "plain";
-  refused.scenario = "multi_stream";
+  refused.scenario = loadgen::ScenarioName::kMultiStream;
   refused.outcome = {results::Outcome::Kind::kUnsupported, "no"};
   report.models[0].bounds.loads = {offline, server, refused};
   const auto lines = lines_of({suite_of(report)});

@@ -172,7 +172,7 @@ analysis::RunReport sample_report() {
   model.graph = sample_graph();
   model.bounds = sample_bounds(model.graph);
   model.bounds.executions.push_back({.mode = "plain",
-                                     .scenario = "single_stream",
+                                     .scenario = loadgen::ScenarioName::kSingleStream,
                                      .outcome = {},
                                      .median = Seconds(0.005),
                                      .interval = {Seconds(0.0049), Seconds(0.0051)},

@@ -34,6 +34,14 @@ TEST(Execution, reads_back_as_it_was_written) {
   EXPECT_EQ(read.in_context->interval.high, Seconds(1.0));
 }
 
+TEST(Execution, has_a_scenario_where_a_worker_in_python_named_none) {
+  std::string text = to_json(Execution{});
+  text.replace(text.find("single_stream"), 13, "");
+  EXPECT_EQ(execution_from_json(text).scenario, loadgen::ScenarioName::kSingleStream);
+  text.replace(text.find("\"scenario\":\"\""), 13, "\"scenario\":\"rush_hour\"");
+  EXPECT_THROW(static_cast<void>(execution_from_json(text)), Error);
+}
+
 TEST(Execution, refuses_what_it_did_not_write) {
   EXPECT_THROW(static_cast<void>(execution_from_json("{}")), Error);
   EXPECT_THROW(static_cast<void>(execution_from_json("nonsense")), Error);

@@ -19,7 +19,7 @@ ScenarioResult full() {
   ScenarioResult load;
   load.mode = "plain";
   load.model = "lenet";
-  load.scenario = "interactive";
+  load.scenario = loadgen::ScenarioName::kInteractive;
   load.requested.scenario = loadgen::LoadScenario::kServer;
   load.requested.fixed_duration = Seconds(2.0);
   load.requested.percentile = 99.0;

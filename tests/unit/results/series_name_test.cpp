@@ -18,7 +18,8 @@ TEST(SeriesName, is_read_back_whatever_the_subject) {
     for (const std::string mode : {"plain", "fusion+bf16"}) {
       for (const SeriesKind kind :
            {SeriesKind::kEndToEnd, SeriesKind::kAccuracy, SeriesKind::kLoad}) {
-        const SeriesName name = parse_series(model_series(subject, kind, mode, "single_stream"));
+        const SeriesName name =
+            parse_series(model_series(subject, kind, mode, loadgen::ScenarioName::kSingleStream));
         EXPECT_EQ(name.kind, kind) << subject;
         EXPECT_EQ(name.subject, subject);
         EXPECT_EQ(name.mode, mode);
@@ -42,8 +43,9 @@ TEST(SeriesName, is_read_back_whatever_the_subject) {
 TEST(SeriesName, has_texts_that_stores_hold) {
   EXPECT_EQ(layer_series("v1:relu"), "layers/v1:relu");
   EXPECT_EQ(capability_series("v1:relu"), "capability/v1:relu");
-  EXPECT_EQ(model_series("lenet|1|f32|", SeriesKind::kEndToEnd, "plain", "server"),
-            "models/lenet|1|f32|/end_to_end/plain/server");
+  EXPECT_EQ(
+      model_series("lenet|1|f32|", SeriesKind::kEndToEnd, "plain", loadgen::ScenarioName::kServer),
+      "models/lenet|1|f32|/end_to_end/plain/server");
   EXPECT_EQ(bound_series("lenet|1|f32|", BoundKind::kHardware, "any"),
             "models/lenet|1|f32|/hardware/any");
 }

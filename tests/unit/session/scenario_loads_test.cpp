@@ -18,14 +18,15 @@ suite::ResolvedSuite suite_with(std::vector<suite::Scenario> scenarios) {
   return suite;
 }
 
-suite::Scenario scenario(const std::string& name) {
+suite::Scenario scenario(loadgen::ScenarioName name) {
   suite::Scenario made{name, {}, {}};
   made.limits.percentile = suite::standard_percentile(name);
   return made;
 }
 
 TEST(ScenarioLoads, take_mlperfs_values_where_nothing_is_said) {
-  const loadgen::RequestedLoad load = load_of(scenario("single_stream")).value();
+  const loadgen::RequestedLoad load =
+      load_of(scenario(loadgen::ScenarioName::kSingleStream)).value();
   EXPECT_EQ(load.fixed_duration, std::nullopt);
   EXPECT_EQ(loadgen::resolve_load(load).minimum_duration, std::chrono::minutes(10));
   EXPECT_EQ(load.warm_up, Seconds(1.0));
@@ -35,7 +36,7 @@ TEST(ScenarioLoads, take_mlperfs_values_where_nothing_is_said) {
 }
 
 TEST(ScenarioLoads, leave_limits_on_tokens_alone) {
-  suite::Scenario interactive = scenario("interactive");
+  suite::Scenario interactive = scenario(loadgen::ScenarioName::kInteractive);
   interactive.limits.first_token = Seconds(0.5);
   EXPECT_FALSE(load_of(interactive));
   interactive.limits.latency = Seconds(1.0);
@@ -43,27 +44,28 @@ TEST(ScenarioLoads, leave_limits_on_tokens_alone) {
 }
 
 TEST(ScenarioLoads, prepare_the_batches_that_a_scenario_can_make) {
-  EXPECT_THAT(list_buckets(scenario("single_stream")), ElementsAre(1U));
-  EXPECT_THAT(list_buckets(scenario("multi_stream")), ElementsAre(1U, 8U));
-  suite::Scenario server = scenario("server");
+  EXPECT_THAT(list_buckets(scenario(loadgen::ScenarioName::kSingleStream)), ElementsAre(1U));
+  EXPECT_THAT(list_buckets(scenario(loadgen::ScenarioName::kMultiStream)), ElementsAre(1U, 8U));
+  suite::Scenario server = scenario(loadgen::ScenarioName::kServer);
   EXPECT_THAT(list_buckets(server), ElementsAre(1U));
   server.settings.maximum_batch = 12;
   EXPECT_THAT(list_buckets(server), ElementsAre(1U, 2U, 4U, 8U, 12U));
-  suite::Scenario offline = scenario("offline");
+  suite::Scenario offline = scenario(loadgen::ScenarioName::kOffline);
   offline.settings.maximum_batch = 16;
   EXPECT_THAT(list_buckets(offline), ElementsAre(1U, 16U));
 }
 
 TEST(ScenarioLoads, check_a_suite_before_anything_is_measured) {
-  EXPECT_NO_THROW(check_loads(suite_with({scenario("offline"), scenario("single_stream")})));
+  EXPECT_NO_THROW(check_loads(suite_with({scenario(loadgen::ScenarioName::kOffline),
+                                          scenario(loadgen::ScenarioName::kSingleStream)})));
   try {
-    check_loads(suite_with({scenario("server")}));
+    check_loads(suite_with({scenario(loadgen::ScenarioName::kServer)}));
     FAIL() << "server has no latency limit";
   } catch (const Error& error) {
     EXPECT_THAT(error.what(),
                 HasSubstr("model 'lenet', scenario server: server needs a latency limit"));
   }
-  suite::Scenario offline = scenario("offline");
+  suite::Scenario offline = scenario(loadgen::ScenarioName::kOffline);
   offline.limits.percentile = 99.0;
   EXPECT_THROW(check_loads(suite_with({offline})), Error);
 }

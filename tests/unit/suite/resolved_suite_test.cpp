@@ -109,7 +109,8 @@ dtype = ["f32", "bf16"]
   ASSERT_EQ(suite.models.size(), 3U);
   EXPECT_EQ(suite.models[0].dtype, "bf16");
   EXPECT_EQ(suite.models[0].batch, 2);
-  EXPECT_THAT(suite.models[0].scenarios, ElementsAre(Scenario{"offline", {}}));
+  EXPECT_THAT(suite.models[0].scenarios,
+              ElementsAre(Scenario{loadgen::ScenarioName::kOffline, {}}));
   EXPECT_EQ(suite.models[1].dtype, "f32");
   EXPECT_EQ(suite.models[2].dtype, "bf16");
 }

@@ -51,7 +51,8 @@ file = "shapes/deepbench_conv.toml"
   ASSERT_EQ(spec.models.size(), 2U);
   EXPECT_EQ(spec.models[0].line, 8);
   EXPECT_THAT(spec.models[0].overrides.batch, Optional(ElementsAre(1, 8)));
-  EXPECT_THAT(spec.models[0].overrides.scenario, Optional(ElementsAre("single_stream")));
+  EXPECT_THAT(spec.models[0].overrides.scenario,
+              Optional(ElementsAre(loadgen::ScenarioName::kSingleStream)));
   EXPECT_EQ(spec.models[0].overrides.dtype, std::nullopt);
   EXPECT_EQ(spec.models[1].path, "mine.onnx");
   ASSERT_EQ(spec.models[1].dims.at("sequence").size(), 1U);

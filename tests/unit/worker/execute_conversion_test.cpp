@@ -106,6 +106,10 @@ TEST(ExecuteConversion, refuses_numbers_out_of_range) {
   request.clear_modes();
   EXPECT_THROW(static_cast<void>(from_protocol(request)), ProtocolError);
   protocol::Execution execution = to_protocol(results::Execution{});
+  execution.set_scenario("rush_hour");
+  EXPECT_THROW(static_cast<void>(from_protocol(execution)), ProtocolError);
+  execution.clear_scenario();
+  EXPECT_EQ(from_protocol(execution).scenario, loadgen::ScenarioName::kSingleStream);
   execution.set_reorders(-1);
   EXPECT_THROW(static_cast<void>(from_protocol(execution)), ProtocolError);
   execution = to_protocol(results::Execution{});

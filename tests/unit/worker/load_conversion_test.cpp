@@ -114,7 +114,7 @@ TEST(LoadConversion, carries_an_execution_and_refuses_any_other_text) {
   results::ScenarioResult load;
   load.mode = "plain";
   load.model = "lenet";
-  load.scenario = "server";
+  load.scenario = loadgen::ScenarioName::kServer;
   load.outcome = {results::Outcome::Kind::kWrongResult, "nan"};
   load.started = parse_timestamp("2026-01-01T00:00:00Z");
   protocol::ScenarioResult message;

@@ -26,8 +26,6 @@ function tiles() {
     const n = number(state, metric);
     return tile(label, String(n), n ? colour : 'calm', explanation);
   };
-  const ratios = board.models.map((model) => newest(model).ratio).filter((ratio) => ratio > 0);
-  const mean = ratios.length ? Math.exp(ratios.reduce((sum, ratio) => sum + Math.log(ratio), 0) / ratios.length) : null;
   const oldest = Math.max(...board.suites.map((suite) => suite.age_seconds));
   page.append(make('div', {class: 'tiles'},
     counted('broken', 'broken', 'latency', 'bad', 'worked in the baseline and no longer works'),
@@ -37,7 +35,7 @@ function tiles() {
     counted('inconclusive', 'inconclusive', 'latency', 'warn', 'not enough evidence to say'),
     counted('no baseline', 'no_baseline', 'latency', 'warn', 'nothing to compare with'),
     counted('improved', 'improved', 'latency', 'good', 'faster than the baseline'),
-    tile('bound ÷ end to end', percent(mean), nearness(mean), 'geometric mean over the models; 100 % is at the bound'),
+    tile('bound ÷ end to end', percent(board.mean_ratio), nearness(board.mean_ratio), 'geometric mean over the models; 100 % is at the bound'),
     tile('oldest suite', age(oldest), oldest > 36 * 3600 ? 'warn' : 'calm', 'time since the last run of the suite that has waited longest')));
 }
 

@@ -113,24 +113,12 @@ function scenarios() {
 }
 
 function operators() {
-  const sums = new Map(), zeros = () => report.models.map(() => 0);
-  report.models.forEach((model, index) => {
-    for (const step of model.cover.filter((s) => known(s.seconds))) {
-      if (!sums.has(step.op)) sums.set(step.op, zeros());
-      sums.get(step.op)[index] += step.seconds;
-    }
-  });
-  const totals = report.models.map((_, i) => [...sums.values()].reduce((sum, values) => sum + values[i], 0));
-  const weight = (values) => Math.max(...values.map((v, i) => totals[i] ? v / totals[i] : 0));
-  const all = [...sums].sort((a, b) => weight(b[1]) - weight(a[1]));
-  const shown = all.slice(0, kPalette.length - 1), others = all.slice(kPalette.length - 1);
-  if (others.length) shown.push(['others', others.reduce((sum, [, values]) => sum.map((v, i) => v + values[i]), zeros())]);
   page.append(make('h2', {}, 'Time by operator'));
   page.append(make('p', {class: 'quiet'}, 'Shares of the fused library bound: a fused step counts as its first operator.'));
   page.append(chart('Share of time by operator for every model', 110 + 34 * report.models.length, {
     type: 'bar',
-    data: {labels: report.models.map(title), datasets: shown.map(([op, values], i) => ({
-      label: op, backgroundColor: op === 'others' ? kPalette[kPalette.length - 1] : kPalette[i], data: values.map((v, m) => totals[m] ? 100 * v / totals[m] : null)}))},
+    data: {labels: report.models.map(title), datasets: report.operators.map((row, i) => ({
+      label: row.op, backgroundColor: kPalette[i], data: row.shares.map((share) => known(share) ? 100 * share : null)}))},
     options: {indexAxis: 'y', scales: {x: {stacked: true, max: 100, title: {display: true, text: '% of the bound'}}, y: {stacked: true, grid: {display: false}}},
       plugins: {tooltip: {callbacks: {label: (item) => item.dataset.label + ': ' + item.raw.toFixed(1) + ' %'}}}},
   }));

@@ -22,14 +22,19 @@ bool must_not_exceed(const Bound& bound, const ExecutionTime& execution) {
           (bound.kind == library && bound.mode == (mode.fusion ? "fusion" : "plain")));
 }
 
+const Bound* find_bound(const ModelBounds& model, results::BoundKind kind, std::string_view mode) {
+  const auto found =
+      std::find_if(model.bounds.begin(), model.bounds.end(), [&](const Bound& bound) {
+        return bound.kind == kind && bound.mode == mode;
+      });
+  return found == model.bounds.end() ? nullptr : &*found;
+}
+
 const Bound* find_complete(const ModelBounds& model,
                            results::BoundKind kind,
                            std::string_view mode) {
-  const auto found =
-      std::find_if(model.bounds.begin(), model.bounds.end(), [&](const Bound& bound) {
-        return bound.kind == kind && bound.mode == mode && bound.complete;
-      });
-  return found == model.bounds.end() ? nullptr : &*found;
+  const Bound* const bound = find_bound(model, kind, mode);
+  return bound != nullptr && bound->complete ? bound : nullptr;
 }
 
 std::vector<std::string> all_findings(const ModelBounds& model) {

@@ -72,7 +72,12 @@ struct ModelBounds {
   std::vector<std::string> disturbances;  ///< rows and executions that were disturbed or unstable
 };
 
-/// Returns a complete bound, or nothing. `mode`: "plain", "fusion", or "any" for `hardware`.
+/// Returns a bound, complete or not. `mode`: "plain", "fusion", or "any" for `hardware`. nullptr:
+/// there is none.
+[[nodiscard]] const Bound* find_bound(const ModelBounds& model,
+                                      results::BoundKind kind,
+                                      std::string_view mode);
+/// Returns a bound as find_bound() does, if it is complete.
 [[nodiscard]] const Bound* find_complete(const ModelBounds& model,
                                          results::BoundKind kind,
                                          std::string_view mode);

@@ -106,11 +106,8 @@ void compare_bounds(const ModelBounds& before,
                     const ComparisonLimits& limits,
                     std::vector<ModelChange>& changes) {
   for (const Bound& bound : before.bounds) {
-    const auto other =
-        std::find_if(after.bounds.begin(), after.bounds.end(), [&](const Bound& each) {
-          return each.kind == bound.kind && each.mode == bound.mode;
-        });
-    if (other == after.bounds.end() || bound.kind == results::BoundKind::kHardware) {
+    const Bound* const other = find_bound(after, bound.kind, bound.mode);
+    if (other == nullptr || bound.kind == results::BoundKind::kHardware) {
       continue;
     }
     changes.push_back({before.instance,

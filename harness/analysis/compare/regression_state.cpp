@@ -23,13 +23,6 @@ struct Finding {
 };
 using Findings = std::map<MetricName, Finding>;
 
-const Bound* library_bound(const ModelBounds& model, const std::string& mode) {
-  const auto bound = std::find_if(model.bounds.begin(), model.bounds.end(), [&](const Bound& each) {
-    return each.kind == results::BoundKind::kLibrary && each.mode == mode;
-  });
-  return bound == model.bounds.end() ? nullptr : &*bound;
-}
-
 const ModelBounds* model_in(const ComparableRun& run, const ModelInstance& instance) {
   const auto model = std::find_if(run.models.begin(), run.models.end(), [&](const auto& each) {
     return each.instance == instance;
@@ -39,8 +32,8 @@ const ModelBounds* model_in(const ComparableRun& run, const ModelInstance& insta
 
 /// Returns whether a bound was complete and now lacks a layer that was tried and failed.
 bool is_broken(const ModelBounds& before, const ModelBounds& after, const std::string& mode) {
-  const Bound* const was = library_bound(before, mode);
-  const Bound* const is = library_bound(after, mode);
+  const Bound* const was = find_bound(before, results::BoundKind::kLibrary, mode);
+  const Bound* const is = find_bound(after, results::BoundKind::kLibrary, mode);
   return was != nullptr && is != nullptr && was->complete && !is->complete &&
          std::any_of(after.unsupported.begin(), after.unsupported.end(), [](const auto& layer) {
            return layer.outcome && *layer.outcome != results::Outcome::Kind::kSkipped;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <map>
+#include <span>
 #include <sstream>
 #include <string>
 #include <utility>
@@ -98,6 +99,51 @@ class PartitionJson {
   const ExecutionTexts& executions_;
 };
 
+/// Writes the share of each model's cover that each operator takes, the largest first. The last row
+/// is of all operators beyond kMostOperators. A model without times has no shares.
+analysis::Json operators_json(std::span<const analysis::ModelReport> models) {
+  constexpr std::size_t kMostOperators = 9;
+  using Shares = std::vector<double>;       // of each model
+  std::map<std::string, Shares> operators;  // a fused step counts as its first
+  std::vector<bool> timed;
+  for (std::size_t model = 0; model < models.size(); ++model) {
+    double total = 0.0;
+    for (const analysis::PartitionStep& step : models[model].bounds.cover) {
+      if (step.time) {
+        const std::string& op = models[model].graph.layers[step.layers.front()].onnx_op;
+        const double seconds = step.time->time.median.count();
+        operators.try_emplace(op, models.size()).first->second[model] += seconds;
+        total += seconds;
+      }
+    }
+    timed.push_back(total > 0.0);
+    for (auto& [op, shares] : operators) {
+      shares[model] = total > 0.0 ? shares[model] / total : 0.0;
+    }
+  }
+  std::vector<std::pair<std::string, Shares>> rows(operators.begin(), operators.end());
+  std::stable_sort(rows.begin(), rows.end(), [](const auto& one, const auto& other) {
+    return *std::max_element(one.second.begin(), one.second.end()) >
+           *std::max_element(other.second.begin(), other.second.end());
+  });
+  for (std::size_t row = kMostOperators + 1; row < rows.size(); ++row) {
+    for (std::size_t model = 0; model < models.size(); ++model) {
+      rows[kMostOperators].second[model] += rows[row].second[model];
+    }
+    rows[kMostOperators].first = "others";
+  }
+  rows.resize(std::min(rows.size(), kMostOperators + 1));
+  analysis::Json list = analysis::Json::array();
+  for (const auto& [op, shares] : rows) {
+    analysis::Json row{{"op", op}, {"shares", analysis::Json::array()}};
+    for (std::size_t model = 0; model < models.size(); ++model) {
+      row["shares"].push_back(timed[model] ? analysis::Json(shares[model]) : analysis::Json());
+    }
+    list.push_back(std::move(row));
+  }
+  return list;
+}
+
 analysis::Json list_failures(const analysis::RunReport& report) {
   analysis::Json failures = analysis::Json::array();
   constexpr std::size_t kMost = 500;
@@ -153,6 +199,7 @@ analysis::Json page_data(const analysis::RunReport& report) {
       {"calibration", analysis::Json()},
       {"failures", list_failures(report)},
       {"models", analysis::Json::array()},
+      {"operators", operators_json(report.models)},
       {"layers", analysis::layers_json(report)},
       {"exclusions",
        analysis::exclusions_json(report.exclusions, analysis::day_of(report.run.header))}};

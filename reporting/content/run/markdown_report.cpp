@@ -18,16 +18,6 @@
 namespace plumb::reporting {
 namespace {
 
-const analysis::Bound* find_bound(const analysis::ModelBounds& model,
-                                  results::BoundKind kind,
-                                  std::string_view mode) {
-  const auto place =
-      std::find_if(model.bounds.begin(), model.bounds.end(), [&](const analysis::Bound& bound) {
-        return bound.kind == kind && (mode.empty() || bound.mode == mode);
-      });
-  return place == model.bounds.end() ? nullptr : &*place;
-}
-
 std::string bound_cell(const analysis::ModelBounds& model,
                        results::BoundKind kind,
                        std::string_view mode) {
@@ -69,7 +59,7 @@ std::string overview(const analysis::RunReport& report) {
                         markdown_cell(b.instance.dtype),
                         b.measured_layers,
                         b.total_layers,
-                        bound_cell(b, results::BoundKind::kHardware, ""),
+                        bound_cell(b, results::BoundKind::kHardware, "any"),
                         bound_cell(b, results::BoundKind::kLibrary, "fusion"),
                         bound_cell(b, results::BoundKind::kLibrary, "plain"),
                         bound_cell(b, results::BoundKind::kLibraryParallel, "fusion"),

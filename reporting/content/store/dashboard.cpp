@@ -3,11 +3,14 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 #include "harness/base/work_clock.hpp"
 #include "harness/results/labels/run_labels.hpp"
+#include "harness/stats/geometric_mean.hpp"
 #include "reporting/content/run/json_documents.hpp"
 #include "reporting/html/embedded_page.hpp"
 #include "reporting/html/page_writer.hpp"
@@ -145,6 +148,19 @@ analysis::Json models_json(const Dashboard& dashboard) {
   return list;
 }
 
+/// Returns the geometric mean of the newest ratios of all models. Null: no model has one.
+analysis::Json mean_ratio(const analysis::Json& models) {
+  std::vector<double> ratios;
+  for (const analysis::Json& model : models) {
+    const analysis::Json& ratio = model["points"].back()["ratio"];
+    if (ratio.is_number() && ratio.get<double>() > 0.0) {
+      ratios.push_back(ratio.get<double>());
+    }
+  }
+  const std::optional<stats::GeometricMean> mean = stats::geometric_mean(ratios);
+  return mean ? analysis::Json(mean->mean) : analysis::Json();
+}
+
 /// Null: the clock was set back between the two.
 analysis::Json seconds_between(Timestamp begin, Timestamp end) {
   const auto seconds = elapsed(begin, end);
@@ -213,6 +229,7 @@ void write_dashboard(const Dashboard& dashboard, std::ostream& out) {
                       {"models", models_json(dashboard)},
                       {"suites", analysis::Json::array()},
                       {"exclusions", excluded_json(dashboard)}};
+  data["mean_ratio"] = mean_ratio(data["models"]);
   if (!dashboard.points.empty()) {
     data["first"] = to_text(dashboard.points.front().newest->run.header.started);
     data["last"] = to_text(dashboard.points.back().newest->run.header.started);

@@ -141,5 +141,25 @@ TEST(HtmlReport, names_the_licence_of_the_charts) {
   EXPECT_THAT(written(sample_report(), ".html"), ::testing::HasSubstr("Expat"));
 }
 
+TEST(HtmlReport, shares_of_operators_add_up_to_each_model) {
+  analysis::RunReport report = sample_report();
+  report.models.push_back(report.models[0]);
+  for (analysis::PartitionStep& step : report.models[1].bounds.cover) {
+    step.time.reset();
+  }
+  const auto data = nlohmann::json::parse(data_of(written(report, ".html")));
+  double sum = 0.0;
+  double largest = 1.0;
+  ASSERT_FALSE(data["operators"].empty());
+  for (const auto& row : data["operators"]) {
+    const double share = row["shares"][0];
+    EXPECT_LE(share, largest) << row["op"] << ": the largest comes first";
+    largest = share;
+    sum += share;
+    EXPECT_TRUE(row["shares"][1].is_null()) << "nothing of it is timed";
+  }
+  EXPECT_NEAR(sum, 1.0, 1e-12);
+}
+
 }  // namespace
 }  // namespace plumb::reporting

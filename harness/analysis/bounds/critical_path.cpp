@@ -77,13 +77,17 @@ CriticalPath shortest_critical_path(const model::Graph& graph,
   for (std::size_t i = 0; i < options.size(); ++i) {
     by_last[options[i].layers.back()].push_back(i);
   }
+  const std::vector<model::LayerId> ends = sinks(graph);
+  std::vector<bool> is_sink(graph.layers.size(), false);
+  for (const model::LayerId sink : ends) {
+    is_sink[sink] = true;
+  }
   std::vector<Finish> finishes(graph.layers.size());
   for (model::LayerId layer = 0; layer < graph.layers.size(); ++layer) {
-    Finish& best = finishes[layer];
     if (by_last[layer].empty()) {
       const std::optional<model::LayerId> last =
           last_awaited(graph, std::span(&layer, 1), finishes);
-      best = {last ? finishes[*last].seconds : 0.0, std::nullopt, last};
+      finishes[layer] = {last ? finishes[*last].seconds : 0.0, std::nullopt, last};
     }
     for (const std::size_t index : by_last[layer]) {
       const PartitionOption& option = options[index];
@@ -95,14 +99,18 @@ CriticalPath shortest_critical_path(const model::Graph& graph,
       const std::optional<model::LayerId> last = last_awaited(graph, option.layers, finishes);
       const double begin = last ? finishes[*last].seconds : 0.0;
       const double end = begin + option.seconds.value_or(Seconds{}).count();
-      if (end < best.seconds) {
-        best = {end, index, last};
+      // A joint option may make several results of the model, such as the weights of a joined
+      // update. All are there when it ends.
+      for (const model::LayerId made : option.layers) {
+        if ((made == layer || is_sink[made]) && end < finishes[made].seconds) {
+          finishes[made] = {end, index, last};
+        }
       }
     }
   }
   CriticalPath path;
   std::optional<model::LayerId> at;
-  for (const model::LayerId sink : sinks(graph)) {
+  for (const model::LayerId sink : ends) {
     if (!at || finishes[sink].seconds > finishes[*at].seconds) {
       at = sink;
     }

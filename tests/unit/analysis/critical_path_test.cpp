@@ -76,6 +76,21 @@ void for_each_cover(std::size_t layers,
   }
 }
 
+TEST(CriticalPath, results_of_a_joint_option_are_there_when_it_ends) {
+  rewrite::GraphSketch b;
+  const model::ValueId x = b.input({4});
+  const model::ValueId one = b.eltwise(x, "exp");    // 0
+  const model::ValueId other = b.eltwise(x, "abs");  // 1
+  const model::Graph graph = b.build({one, other});
+  // As where the budget ended after the joint one, whose layers were not measured alone.
+  const std::vector<PartitionOption> options{{{0}, {}}, {{1}, {}}, {{0, 1}, Seconds(4.0)}};
+  const Partition cover = cheapest_partition(graph.layers.size(), options);
+  ASSERT_THAT(cover.chosen, ElementsAre(2));
+  const CriticalPath path = shortest_critical_path(graph, options, cover);
+  EXPECT_EQ(path.length, Seconds(4.0));
+  EXPECT_THAT(path.options, ElementsAre(2));
+}
+
 TEST(CriticalPath, follows_the_longer_branch) {
   rewrite::GraphSketch b;
   const model::ValueId x = b.input({4});

@@ -31,10 +31,9 @@ MeasuredStep measured_step(const model::Graph& graph, const ResultSet& results) 
     if (graph.layers[id].role != model::Layer::Role::kCompute) {
       continue;
     }
-    const auto time = results.library_choice(graph.layers[id].key, results::CacheMode::kNone);
+    const auto time = served_time(results, graph.layers[id].key);
     if (!time) {
-      step.why_not =
-          fmt::format("no time of the library's own choice for '{}'", graph.layers[id].name);
+      step.why_not = fmt::format("no time for '{}'", graph.layers[id].name);
       return step;
     }
     step.times[id] = time->time.median;

@@ -12,7 +12,8 @@
 
 namespace plumb::analysis {
 
-/// Layers of a step of training with their hot times by the library's own choice.
+/// Layers of a step of training with their hot times by the library's own choice, or by the fastest
+/// variant where that was not timed, as where it is slow reference code.
 struct MeasuredStep {
   std::vector<Seconds> times;  ///< by layer; 0 for views and folded layers
   Seconds total{};

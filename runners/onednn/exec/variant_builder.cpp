@@ -48,7 +48,8 @@ std::string VariantBuilder::text() const {
 }
 
 bool VariantBuilder::is_reference() const {
-  return implementation.rfind("ref", 0) == 0;
+  // A deconvolution names the convolution that computes it: "conv:any+ref:any".
+  return implementation.starts_with("ref") || implementation.find("+ref") != std::string::npos;
 }
 
 bool VariantBuilder::has_channels_last() const {

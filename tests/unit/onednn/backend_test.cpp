@@ -40,6 +40,18 @@ TEST_F(OnednnBackend, lists_variants_that_differ_and_marks_the_librarys_choice_a
   EXPECT_FALSE(variants.front().reference_implementation);
 }
 
+TEST_F(OnednnBackend, reference_code_behind_a_deconvolution_is_no_variant_with_channels_last) {
+  std::size_t references = 0;
+  for (const worker::Variant& variant : backend_->variants(
+           {"v1:conv_backward_data;in=f32[2,32,14,14],f32[32,16,3,3];out=f32[2,16,14,14];acc=f32;"
+            "math=strict;dilations=[1,1];group=1;pads=[1,1,1,1];strides=[1,1]"})) {
+    const bool reference = variant.text.find("ref:any") != std::string::npos;
+    EXPECT_EQ(variant.reference_implementation, reference) << variant.text;
+    references += reference && variant.text.find("deconvolution") != std::string::npos ? 1U : 0U;
+  }
+  EXPECT_GT(references, 0U);
+}
+
 // docs/adr/0009
 TEST_F(OnednnBackend, chooses_an_inner_product_for_a_matmul_by_one_matrix_of_weights) {
   const auto choice = [&](const char* key) { return backend_->variants({key}).front().text; };

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "runners/onednn/exec/descriptor.hpp"
 #include "runners/onednn/exec/layers.hpp"
@@ -12,6 +15,133 @@
 
 namespace plumb::onednn {
 namespace {
+
+/// Runs of a dense tensor that lie together, and which outputs their elements belong to.
+struct Runs {
+  std::size_t length = 1;          ///< elements of each run
+  bool reduced = false;            ///< whether a run belongs to one output, or to as many as it has
+  std::vector<std::size_t> first;  ///< output of each run's first element, in the order of memory
+};
+
+/// Returns the longest runs of a tensor that are reduced as a whole or kept as a whole.
+Runs find_runs(const model::LayerSpec& spec) {
+  const auto& x = spec.inputs[0]->dims;
+  std::vector<bool> gone(x.size());
+  for (const std::int64_t axis : spec.integers("axes")) {
+    require(
+        axis >= 0 && axis < static_cast<std::int64_t>(x.size()), spec, "an axis is out of range");
+    gone[static_cast<std::size_t>(axis)] = true;
+  }
+  Runs runs;
+  std::size_t axis = x.size();
+  runs.reduced = axis > 0 && gone[axis - 1];
+  for (; axis > 0 && gone[axis - 1] == runs.reduced; --axis) {
+    runs.length *= static_cast<std::size_t>(x[axis - 1]);
+  }
+  std::size_t outputs = runs.reduced ? 1 : runs.length;
+  runs.first = {0};
+  for (; axis > 0; --axis) {
+    const auto extent = static_cast<std::size_t>(x[axis - 1]);
+    std::vector<std::size_t> longer;
+    longer.reserve(runs.first.size() * extent);
+    for (std::size_t index = 0; index < extent; ++index) {
+      for (const std::size_t output : runs.first) {
+        longer.push_back(output + (gone[axis - 1] ? 0 : index * outputs));
+      }
+    }
+    outputs *= gone[axis - 1] ? 1 : extent;
+    runs.first = std::move(longer);
+  }
+  require(element_count(spec.outputs[0]) == static_cast<std::int64_t>(outputs),
+          spec,
+          "the output does not follow from the input and the axes");
+  return runs;
+}
+
+using Results = std::vector<double>;  // of a reduction, one for each output
+
+/// Dense tensor whose elements are reduced.
+struct Reduced {
+  const Runs& runs;
+  model::DataType type;
+  const std::byte* data;
+};
+
+/// Merges map(element, output) of all elements into their outputs, which hold `start` at first.
+template <typename Map, typename Merge>
+void fold(const Reduced& x, double start, Map map, Merge merge, Results& results) {
+  constexpr std::size_t kBlock = 512;
+  constexpr std::size_t kLanes = 8;  // that do not wait for each other
+  std::fill(results.begin(), results.end(), start);
+  std::array<double, kBlock> values{};
+  const auto bytes = static_cast<std::size_t>(model::element_bytes(x.type));
+  const std::byte* source = x.data;
+  for (const std::size_t first : x.runs.first) {
+    std::array<double, kLanes> lanes{};
+    lanes.fill(start);
+    for (std::size_t begin = 0; begin < x.runs.length; begin += kBlock) {
+      const std::size_t count = std::min(kBlock, x.runs.length - begin);
+      load(x.type, source, count, values.data());
+      source += count * bytes;
+      if (!x.runs.reduced) {
+        for (std::size_t i = 0; i < count; ++i) {
+          double& result = results[first + begin + i];
+          result = merge(result, map(values[i], first + begin + i));
+        }
+        continue;
+      }
+      std::size_t i = 0;
+      for (; i + kLanes <= count; i += kLanes) {
+        for (std::size_t lane = 0; lane < kLanes; ++lane) {
+          lanes[lane] = merge(lanes[lane], map(values[i + lane], first));
+        }
+      }
+      for (; i < count; ++i) {
+        lanes[0] = merge(lanes[0], map(values[i], first));
+      }
+    }
+    if (x.runs.reduced) {
+      for (const double lane : lanes) {
+        results[first] = merge(results[first], lane);
+      }
+    }
+  }
+}
+
+template <typename Map>
+void add_up(const Reduced& x, Map map, Results& results) {
+  fold(
+      x, 0.0, map, [](double sum, double term) { return sum + term; }, results);
+}
+
+double itself(double value, std::size_t /*output*/) {
+  return value;
+}
+
+double squared(double value, std::size_t /*output*/) {
+  return value * value;
+}
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+void find_maxima(const Reduced& x, Results& results) {
+  fold(
+      x, -kInfinity, itself, [](double most, double v) { return std::max(most, v); }, results);
+}
+
+void change(Results& results, double (*by)(double)) {
+  std::transform(results.begin(), results.end(), results.begin(), by);
+}
+
+void compute_log_sum_exp(const Reduced& x, Results& results) {
+  Results most(results.size());
+  find_maxima(x, most);
+  const auto smaller = [&most](double v, std::size_t output) { return std::exp(v - most[output]); };
+  add_up(x, smaller, results);
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    results[i] = std::isfinite(most[i]) ? most[i] + std::log(results[i]) : most[i];
+  }
+}
 
 /// Positions of a dense tensor, split so that element (o, r) is at kept[o] + reduced[r].
 struct Positions {
@@ -30,17 +160,15 @@ void extend(std::vector<std::size_t>& positions, std::int64_t extent, std::int64
   positions = std::move(longer);
 }
 
-Positions find_positions(const model::LayerSpec& spec, const std::vector<std::int64_t>& axes) {
+Positions find_positions(const model::LayerSpec& spec, std::int64_t reduced) {
   const auto& x = spec.inputs[0]->dims;
-  for (const std::int64_t axis : axes) {
-    require(
-        axis >= 0 && axis < static_cast<std::int64_t>(x.size()), spec, "an axis is out of range");
-  }
+  require(reduced >= 0 && reduced < static_cast<std::int64_t>(x.size()),
+          spec,
+          "an axis is out of range");
   const auto strides = dense_strides(x);
   Positions positions{{0}, {0}};
   for (std::size_t axis = 0; axis < x.size(); ++axis) {
-    const bool gone =
-        std::find(axes.begin(), axes.end(), static_cast<std::int64_t>(axis)) != axes.end();
+    const bool gone = static_cast<std::int64_t>(axis) == reduced;
     extend(gone ? positions.reduced : positions.kept, x[axis], strides[axis]);
   }
   require(element_count(spec.outputs[0]) == static_cast<std::int64_t>(positions.kept.size()),
@@ -49,96 +177,55 @@ Positions find_positions(const model::LayerSpec& spec, const std::vector<std::in
   return positions;
 }
 
-using Fold = double (*)(const double* x,
-                        std::size_t first,
-                        const std::vector<std::size_t>& reduced);
+using Reduction = void (*)(const Reduced& x, Results& results);
 
-template <typename Term>
-double total(const double* x,
-             std::size_t first,
-             const std::vector<std::size_t>& reduced,
-             Term term) {
-  double sum = 0;
-  for (const std::size_t offset : reduced) {
-    sum += term(x[first + offset]);
-  }
-  return sum;
-}
-
-using Offsets = std::vector<std::size_t>;
-
-double compute_sum(const double* x, std::size_t first, const Offsets& reduced) {
-  return total(x, first, reduced, [](double v) { return v; });
-}
-
-double compute_squares(const double* x, std::size_t first, const Offsets& reduced) {
-  return total(x, first, reduced, [](double v) { return v * v; });
-}
-
-double compute_maximum(const double* x, std::size_t first, const Offsets& reduced) {
-  double most = -std::numeric_limits<double>::infinity();
-  for (const std::size_t offset : reduced) {
-    most = std::max(most, x[first + offset]);
-  }
-  return most;
-}
-
-double compute_minimum(const double* x, std::size_t first, const Offsets& reduced) {
-  double least = std::numeric_limits<double>::infinity();
-  for (const std::size_t offset : reduced) {
-    least = std::min(least, x[first + offset]);
-  }
-  return least;
-}
-
-double compute_product(const double* x, std::size_t first, const Offsets& reduced) {
-  double product = 1;
-  for (const std::size_t offset : reduced) {
-    product *= x[first + offset];
-  }
-  return product;
-}
-
-double compute_log_sum_exp(const double* x, std::size_t first, const Offsets& reduced) {
-  const double most = compute_maximum(x, first, reduced);
-  if (!std::isfinite(most)) {
-    return most;
-  }
-  return most + std::log(total(x, first, reduced, [most](double v) { return std::exp(v - most); }));
-}
-
-Fold fold_named(const std::string& fn) {
+Reduction reduction_named(const std::string& fn) {
   struct Row {
     const char* fn;
-    Fold fold;
+    Reduction reduce;
   };
   static constexpr Row kRows[] = {
-      {"sum", compute_sum},
+      {"sum", [](const Reduced& x, Results& results) { add_up(x, itself, results); }},
       {"mean",
-       [](const double* x, std::size_t first, const Offsets& reduced) {
-         return compute_sum(x, first, reduced) / static_cast<double>(reduced.size());
+       [](const Reduced& x, Results& results) {
+         add_up(x, itself, results);
+         const double elements = static_cast<double>(x.runs.first.size() * x.runs.length);
+         for (double& result : results) {
+           result /= elements / static_cast<double>(results.size());
+         }
        }},
-      {"max", compute_maximum},
-      {"min", compute_minimum},
-      {"prod", compute_product},
+      {"max", find_maxima},
+      {"min",
+       [](const Reduced& x, Results& results) {
+         fold(
+             x, kInfinity, itself, [](double a, double v) { return std::min(a, v); }, results);
+       }},
+      {"prod",
+       [](const Reduced& x, Results& results) {
+         fold(
+             x, 1.0, itself, [](double a, double v) { return a * v; }, results);
+       }},
       {"l1",
-       [](const double* x, std::size_t first, const Offsets& reduced) {
-         return total(x, first, reduced, [](double v) { return std::abs(v); });
+       [](const Reduced& x, Results& results) {
+         add_up(
+             x, [](double v, std::size_t) { return std::abs(v); }, results);
        }},
       {"l2",
-       [](const double* x, std::size_t first, const Offsets& reduced) {
-         return std::sqrt(compute_squares(x, first, reduced));
+       [](const Reduced& x, Results& results) {
+         add_up(x, squared, results);
+         change(results, [](double v) { return std::sqrt(v); });
        }},
-      {"sum_square", compute_squares},
+      {"sum_square", [](const Reduced& x, Results& results) { add_up(x, squared, results); }},
       {"log_sum",
-       [](const double* x, std::size_t first, const Offsets& reduced) {
-         return std::log(compute_sum(x, first, reduced));
+       [](const Reduced& x, Results& results) {
+         add_up(x, itself, results);
+         change(results, [](double v) { return std::log(v); });
        }},
       {"log_sum_exp", compute_log_sum_exp},
   };
   for (const Row& row : kRows) {
     if (fn == row.fn) {
-      return row.fold;
+      return row.reduce;
     }
   }
   return nullptr;
@@ -157,18 +244,13 @@ void fold_reduce(const model::LayerSpec& spec, const Device& /*device*/, Builder
   const model::DataType out = spec.outputs[0].dtype;
   check_number(in);
   check_number(out);
-  const Fold fold = fold_named(fn);
-  require(fold != nullptr, spec, "no built-in kernel has the function");
-  const auto positions =
-      std::make_shared<const Positions>(find_positions(spec, spec.integers("axes")));
-  auto values = std::make_shared<std::vector<double>>(
-      static_cast<std::size_t>(element_count(*spec.inputs[0])));
-  auto results = std::make_shared<std::vector<double>>(positions->kept.size());
+  const Reduction reduce = reduction_named(fn);
+  require(reduce != nullptr, spec, "no built-in kernel has the function");
+  const auto runs = std::make_shared<const Runs>(find_runs(spec));
+  auto results =
+      std::make_shared<Results>(static_cast<std::size_t>(element_count(spec.outputs[0])));
   add_own(list, spec, "reduce", [=](const KernelOperands& operands) {
-    load(in, operands.input(0), values->size(), values->data());
-    for (std::size_t index = 0; index < results->size(); ++index) {
-      (*results)[index] = fold(values->data(), positions->kept[index], positions->reduced);
-    }
+    reduce({*runs, in, operands.input(0)}, *results);
     store(out, results->data(), results->size(), operands.output(0));
   });
 }
@@ -182,7 +264,7 @@ void find_extreme(const model::LayerSpec& spec, const Device& /*device*/, Builde
   const bool largest = spec.text("fn") == "argmax";
   const bool last = spec.integer("select_last") != 0;
   const auto positions =
-      std::make_shared<const Positions>(find_positions(spec, {spec.integer("axis")}));
+      std::make_shared<const Positions>(find_positions(spec, spec.integer("axis")));
   require(!positions->reduced.empty(), spec, "an axis of extent 0 has no extreme");
   auto values = std::make_shared<std::vector<double>>(
       static_cast<std::size_t>(element_count(*spec.inputs[0])));

@@ -54,6 +54,10 @@ struct Execution {
 /// was prepared and executed once. Beside it, `memory` is what was planned. Absent: memory of a
 /// device.
 inline constexpr const char* kResidentMemory = "resident_bytes";
+/// Reading of an execution: the part of that growth while its plan was made, such as descriptors
+/// and generated code of the library. It is not in `memory`. Modes prepared earlier in the process
+/// leave some of it to later ones.
+inline constexpr const char* kPreparationMemory = "preparation_bytes";
 
 /// Kind of the records that a run stores of its executions. The subject is subject_of() the model.
 inline constexpr const char* kExecutionRecord = "execution";

@@ -144,6 +144,7 @@ class OnednnBackend : public worker::Backend {
       ModelPlan model = options.parallel_branches
                             ? plan_branches(graph, options.variants, device_)
                             : plan_model(graph, options.variants, device_, *parts_);
+      parts_->release_builders();
       prepared.memory = memory_needed(model.plan);
       if (prepared.memory > physical_memory()) {
         too_large = {results::Outcome::Kind::kOutOfMemory,

@@ -6,6 +6,7 @@
 // line "M N" that it reads, and answers with the seconds of each execution. Modes with best_variant
 // take their variants from the layers' times in the newest run of the store PLUMB_STORE. TYPE may
 // name an optimiser, such as f32:sgd: then a step of training is executed, and no output written.
+// The file `memory` gets a line for each mode: bytes planned, to prepare it, and resident, or -.
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
@@ -88,6 +89,10 @@ void write(const std::filesystem::path& folder,
   }
 }
 
+std::string bytes_text(const std::optional<plumb::Bytes>& bytes) {
+  return bytes ? fmt::format("{}", bytes->value) : "-";
+}
+
 }  // namespace
 
 int main(int argc, const char* const* argv) {
@@ -125,6 +130,14 @@ int main(int argc, const char* const* argv) {
       write(folder, "output", modes.front().outputs, list);
     }
     list.close();
+    std::ofstream memory(folder / "memory");
+    for (const plumb::engine::ReadyModel& mode : modes) {
+      memory << fmt::format("{} {} {}\n",
+                            mode.prepared.memory.value,
+                            bytes_text(mode.preparation),
+                            bytes_text(mode.resident));
+    }
+    memory.close();
     fmt::print("ready\n");
     std::fflush(stdout);
     std::vector<double> seconds;

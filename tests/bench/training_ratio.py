@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Times steps of training beside PyTorch's eager ones, in turns, one thread each, and prints medians, their ratio and the geometric mean.
+"""Times steps of training beside PyTorch's eager ones, in turns, one thread each, and prints medians, their ratio and the geometric mean,
+and the memory of each step in the first mode: planned with what making the plan took, and resident.
 
 Usage: PYTHON training_ratio.py BUILD_FOLDER ONEDNN_LIBRARY [MODEL=BATCH…], with a Python that has PyTorch (PYTHONPATH). Both sides: f32, SGD with momentum,
 the same graph and weights, cross-entropy. PyTorch executes the ONNX file as this project's PyTorch worker does, with weights as parameters. A model with a
@@ -94,15 +95,16 @@ class PyTorchStep:
 
 
 def blocks_of(model, batch, folder):
-    """Returns the medians of the blocks of PyTorch and of each of our modes."""
+    """Returns the medians of the blocks of PyTorch and of each of our modes, and the MiB planned and resident of the first mode."""
     file = folder / "model.onnx"
     export(BUILD / "bin/plumb", model, file, batch)
     module = BUILD / "libexec/plumb/plumb-onednn-backend.so"
     ours = Plumb(BUILD / "tests/bench/model_latency", module, LIBRARY, file, folder, MODES, "f32:sgd")
     runs = {mode: (lambda count, number=number: ours.times(number, count)) for number, mode in enumerate(MODES)}
     runs["pytorch"] = PyTorchStep(model, file).times
+    planned, preparation, resident = (int(word) / 2**20 for word in (folder / "memory").read_text().splitlines()[0].split())
     try:
-        return timed_in_turns(runs, BLOCKS, BLOCK_SECONDS)
+        return timed_in_turns(runs, BLOCKS, BLOCK_SECONDS), (planned + preparation, resident)
     finally:
         ours.close()
 
@@ -110,15 +112,15 @@ def blocks_of(model, batch, folder):
 def main():
     torch.set_num_threads(1)
     found = []
-    print(f"{'model':16} batch    pytorch      plain     fusion  ms   pytorch ÷ fusion [of {BLOCKS} pairs of blocks]   (torch {torch.__version__})")
+    print(f"{'model':16} batch    pytorch      plain     fusion  ms   pytorch ÷ fusion [of {BLOCKS} pairs of blocks]   planned  resident  MiB   (torch {torch.__version__})")
     for entry in MODELS:
         model, batch = entry.split("=")
         with tempfile.TemporaryDirectory(prefix="plumb-") as name:
-            blocks = blocks_of(model, batch, pathlib.Path(name))
+            blocks, (planned, resident) = blocks_of(model, batch, pathlib.Path(name))
         pairs = ratios(blocks["pytorch"], blocks["fusion"])
         found.append(statistics.median(pairs))
         times = " ".join(f"{statistics.median(blocks[side]) * 1e3:10.3f}" for side in ("pytorch", *MODES))
-        print(f"{model:16} {batch:>5} {times}       {found[-1]:.3f} [{min(pairs):.3f}, {max(pairs):.3f}]", flush=True)
+        print(f"{model:16} {batch:>5} {times}       {found[-1]:.3f} [{min(pairs):.3f}, {max(pairs):.3f}]           {planned:9.1f} {resident:9.1f}  ({planned / resident - 1:+.1%})", flush=True)
     print(f"geometric mean of {len(found)}: {math.exp(statistics.fmean(map(math.log, found))):.3f}")
 
 

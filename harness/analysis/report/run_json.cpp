@@ -59,8 +59,8 @@ Json load_json(const results::ScenarioResult& load) {
   return row;
 }
 
-Json resident_json(const ExecutionTime& execution) {
-  const auto found = execution.readings.find(results::kResidentMemory);
+Json bytes_read(const ExecutionTime& execution, const char* reading) {
+  const auto found = execution.readings.find(reading);
   return found == execution.readings.end() ? Json()
                                            : Json(static_cast<std::int64_t>(found->second.median));
 }
@@ -81,7 +81,8 @@ Json executions_json(const ModelBounds& model) {
                     {"p99_seconds", seconds(execution.p99)},
                     {"samples", execution.samples},
                     {"memory_bytes", execution.memory.value},
-                    {"resident_bytes", resident_json(execution)},
+                    {"preparation_bytes", bytes_read(execution, results::kPreparationMemory)},
+                    {"resident_bytes", bytes_read(execution, results::kResidentMemory)},
                     {"reorders", execution.reorders},
                     {"differences", differences_json(execution)},
                     {"load", Json()}});

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "harness/base/error.hpp"
+#include "harness/results/execution.hpp"
 #include "runners/engine/exec/finite_check.hpp"
 #include "runners/engine/exec/memory_limit.hpp"
 #include "runners/engine/exec/output_difference.hpp"
@@ -156,7 +157,8 @@ ReadyModel prepare_mode(worker::Backend& backend,
     ready.outcome = ready.observed.outcome;
   }
   if (before) {
-    ready.resident = grown_since(*before);
+    ready.preparation = grown_since(*before);
+    ready.resident = ready.preparation;
   }
   return ready;
 }
@@ -190,6 +192,17 @@ void make_ready(const RequestedModel& model, const measure::Clock& clock, ReadyM
   if (ready.outcome.ok()) {
     ready.outcome = compared(ready.outputs, program.outputs_launch_by_launch(0));
   }
+}
+
+void add_memory_readings(const ReadyModel& ready, results::Measurement& row) {
+  const auto add = [&](const char* reading, const std::optional<Bytes>& amount) {
+    if (amount) {
+      const auto bytes = static_cast<double>(amount->value);
+      row.readings[reading] = {bytes, bytes, bytes, 1};
+    }
+  };
+  add(results::kPreparationMemory, ready.preparation);
+  add(results::kResidentMemory, ready.resident);
 }
 
 }  // namespace plumb::engine

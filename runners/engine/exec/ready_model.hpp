@@ -20,8 +20,9 @@ struct ReadyModel {
   Magnitudes magnitudes;           ///< of the values of plan.observed
   std::vector<model::Tensor> outputs;
   Seconds first_call{};
-  std::optional<Bytes> resident;  ///< memory that it took until it was executed once
-  std::vector<double> rounding;   ///< of a step of training: measure_rounding(); empty: not known
+  std::optional<Bytes> preparation;  ///< memory that making the plan took; not in prepared.memory
+  std::optional<Bytes> resident;     ///< memory that it took until it was executed once
+  std::vector<double> rounding;  ///< of a step of training: measure_rounding(); empty: not known
 };
 
 /// Plans a model in one mode. The backend checks its memory, but nothing is allocated. Throws
@@ -34,5 +35,8 @@ struct ReadyModel {
 /// infinite or not a number is kWrongResult, and so is one that differs from that of the same
 /// launches one by one (Program::outputs_launch_by_launch()). Throws std::bad_alloc.
 void make_ready(const RequestedModel& model, const measure::Clock& clock, ReadyModel& ready);
+
+/// Adds the readings of a model's memory to its row: kPreparationMemory and kResidentMemory.
+void add_memory_readings(const ReadyModel& ready, results::Measurement& row);
 
 }  // namespace plumb::engine

@@ -25,11 +25,8 @@ class AlignedBytes {
   AlignedBytes() = default;
   /// Allocates `size` bytes. Throws std::bad_alloc.
   explicit AlignedBytes(std::size_t size, std::size_t huge_from = kHugeFrom) : size_(size) {
-    const std::size_t unit = size >= huge_from ? kHugePage : size >= kPage ? kPage : kLine;
-    if (size > static_cast<std::size_t>(-1) - unit) {
-      throw std::bad_alloc();
-    }
-    const std::size_t rounded = (size / unit + 1) * unit;
+    const std::size_t unit = unit_of(size, huge_from);
+    const std::size_t rounded = allocated(size, huge_from);
     data_.reset(static_cast<std::byte*>(std::aligned_alloc(unit, rounded)));
     if (!data_) {
       throw std::bad_alloc();
@@ -41,11 +38,25 @@ class AlignedBytes {
     std::memset(data_.get(), 0, rounded);
   }
 
+  /// Returns the bytes that are allocated for `size`: whole pages or lines. Throws std::bad_alloc.
+  [[nodiscard]] static std::size_t allocated(std::size_t size, std::size_t huge_from = kHugeFrom) {
+    const std::size_t unit = unit_of(size, huge_from);
+    if (size > static_cast<std::size_t>(-1) - unit) {
+      throw std::bad_alloc();
+    }
+    return (size / unit + 1) * unit;
+  }
+
   [[nodiscard]] std::byte* data() const { return data_.get(); }
   [[nodiscard]] std::size_t size() const { return size_; }
 
  private:
   static constexpr std::size_t kHugePage = std::size_t{2} << 20;
+
+  static std::size_t unit_of(std::size_t size, std::size_t huge_from) {
+    return size >= huge_from ? kHugePage : size >= kPage ? kPage : kLine;
+  }
+
   struct Free {
     void operator()(std::byte* pointer) const { std::free(pointer); }
   };

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runners/onednn/exec/buffer_block.hpp"
 
+#include <algorithm>
 #include <new>
+#include <utility>
 
 namespace plumb::onednn {
 namespace {
@@ -21,22 +23,42 @@ std::size_t sum(std::size_t one, std::size_t other) {
   return one + other;
 }
 
+/// Buffers one after the other.
+struct Places {
+  std::vector<std::size_t> offsets;
+  std::size_t end = 0;
+};
+
+template <typename Gap>
+Places place(std::span<const std::size_t> sizes, const Gap& gap) {
+  Places places;
+  for (const std::size_t size : sizes) {
+    places.end = size >= AlignedBytes::kPage
+                     ? sum(rounded_up(places.end, AlignedBytes::kPage), gap())
+                     : rounded_up(places.end, AlignedBytes::kLine);
+    places.offsets.push_back(places.end);
+    places.end = sum(places.end, size);
+  }
+  return places;
+}
+
 }  // namespace
 
 BufferBlock::BufferBlock(std::span<const std::size_t> sizes,
                          std::size_t huge_from,
                          const std::function<std::size_t(std::size_t)>& colour) {
-  std::size_t end = 0;
-  for (const std::size_t size : sizes) {
-    if (size >= AlignedBytes::kPage) {
-      end = sum(rounded_up(end, AlignedBytes::kPage), colour(kColours) * AlignedBytes::kPage);
-    } else {
-      end = rounded_up(end, AlignedBytes::kLine);
-    }
-    offsets_.push_back(end);
-    end = sum(end, size);
-  }
-  bytes_ = AlignedBytes(end, huge_from);
+  Places places = place(sizes, [&] { return colour(kColours) * AlignedBytes::kPage; });
+  offsets_ = std::move(places.offsets);
+  bytes_ = AlignedBytes(places.end, huge_from);
+}
+
+std::size_t BufferBlock::mean_bytes(std::span<const std::size_t> sizes, std::size_t huge_from) {
+  constexpr std::size_t kMeanGap = (kColours - 1) * AlignedBytes::kPage / 2;
+  // A gap of half a page would be rounded up behind the next buffer, so all gaps come at the end.
+  const Places packed = place(sizes, [] { return std::size_t{0}; });
+  const auto gaps = static_cast<std::size_t>(std::count_if(
+      sizes.begin(), sizes.end(), [](std::size_t size) { return size >= AlignedBytes::kPage; }));
+  return AlignedBytes::allocated(sum(packed.end, gaps * kMeanGap), huge_from);
 }
 
 }  // namespace plumb::onednn

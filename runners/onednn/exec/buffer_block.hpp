@@ -28,6 +28,11 @@ class BufferBlock {
               std::size_t huge_from,
               const std::function<std::size_t(std::size_t)>& colour);
 
+  /// Returns the bytes of a block with its gaps, as they are on average over the draws. Throws
+  /// std::bad_alloc on overflow.
+  [[nodiscard]] static std::size_t mean_bytes(std::span<const std::size_t> sizes,
+                                              std::size_t huge_from);
+
   /// Returns the start of a buffer, in the order of the sizes.
   [[nodiscard]] std::byte* at(std::size_t buffer) const { return bytes_.data() + offsets_[buffer]; }
 

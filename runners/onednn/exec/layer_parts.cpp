@@ -29,4 +29,9 @@ const ExecutionPlan& LayerParts::built(const model::Layer& layer, const VariantB
                                : built_.emplace(name, builder.build()).first->second;
 }
 
+void LayerParts::release_builders() {
+  builders_.clear();
+  divided_.clear();
+}
+
 }  // namespace plumb::onednn

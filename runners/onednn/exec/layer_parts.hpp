@@ -28,6 +28,9 @@ class LayerParts {
   /// Returns the plan of a builder, built at the first call. Throws the library's exceptions.
   [[nodiscard]] const ExecutionPlan& built(const model::Layer& layer,
                                            const VariantBuilder& builder);
+  /// Frees the builders, of which a layer has up to dozens with descriptors of some kilobytes each.
+  /// What they built is kept.
+  void release_builders();
 
  private:
   const Device& device_;

@@ -86,6 +86,7 @@ class GraphPlanner {
   }
 
   ModelPlan compose() {
+    list_builders();
     for (const model::ValueId input : graph_.inputs) {
       held_[input].push_back({builder_.add_operand(input, {}), {}, {}});
     }
@@ -107,6 +108,20 @@ class GraphPlanner {
   }
 
  private:
+  /// Lists the ways to execute each layer before the first primitive is made. So their memory lies
+  /// together, and is given back to the system as a whole when they are released.
+  void list_builders() {
+    for (const model::Layer& layer : graph_.layers) {
+      try {
+        if (layer.role == model::Layer::Role::kCompute) {
+          static_cast<void>(builders(layer));
+        }
+      } catch (const Unsupported&) {
+        continue;  // whoever needs them refuses the layer; a move of strided data needs none
+      }
+    }
+  }
+
   void add(const model::Layer& layer) {
     switch (layer.role) {
       case model::Layer::Role::kFolded:

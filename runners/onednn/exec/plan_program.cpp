@@ -27,6 +27,23 @@ Bytes bytes_of(std::size_t size) {
   return Bytes{static_cast<std::int64_t>(size)};
 }
 
+/// Returns how many parts of a plan run side by side, each with a scratchpad.
+std::size_t lanes_of(const ExecutionPlan& plan) {
+  return std::max<std::size_t>(1, plan.schedule.lanes.size());
+}
+
+/// Lists the pieces of a slot's block: the arena, then buffers with memory of their own; without
+/// what it shares with another slot.
+std::vector<std::size_t> sizes_of(const ExecutionPlan& plan, bool shared_activations) {
+  std::vector<std::size_t> sizes{shared_activations ? 0 : plan.arena_bytes};
+  for (const Buffer& buffer : plan.buffers) {
+    if (!buffer.arena && (buffer.weight || !shared_activations)) {
+      sizes.push_back(buffer.bytes);
+    }
+  }
+  return sizes;
+}
+
 /// Overwrites a byte of each cache line with itself, so that the lines become dirty.
 void write_again(std::byte* data, std::size_t size) {
   constexpr std::size_t kLine = 64;
@@ -65,11 +82,7 @@ PlanProgram::PlanProgram(const dnnl::engine& engine,
       lane_of_(plan_.steps.size()),
       before_step_(std::move(before_step)),
       done_(plan_.schedule.lanes.empty() ? 0 : plan_.steps.size()) {
-  scratchpads_.emplace_back(plan_.scratchpad_bytes);
   for (std::size_t lane = 0; lane < plan_.schedule.lanes.size(); ++lane) {
-    if (lane > 0) {
-      scratchpads_.emplace_back(plan_.scratchpad_bytes);
-    }
     for (const std::size_t step : plan_.schedule.lanes[lane]) {
       lane_of_[step] = lane;
     }
@@ -92,7 +105,7 @@ worker::ProgramFacts PlanProgram::facts() const {
   if (plan_.creation > Seconds(0)) {  // built-in kernels make no primitive
     facts.creation = plan_.creation;
   }
-  facts.workspace = bytes_of(plan_.scratchpad_bytes * scratchpads_.size() + plan_.arena_bytes);
+  facts.workspace = bytes_of(plan_.scratchpad_bytes * lanes_of(plan_) + plan_.arena_bytes);
   for (const Buffer& buffer : plan_.buffers) {
     if (buffer.arena) {
       continue;
@@ -138,15 +151,13 @@ void PlanProgram::bind(std::size_t slot,
                        bool shared_activations) {
   PLUMB_CHECK(slot <= slots_.size());
   slots_.resize(slot);
+  while (scratchpads_.size() < lanes_of(plan_)) {
+    scratchpads_.emplace_back(plan_.scratchpad_bytes);
+  }
   auto bound = std::make_unique<Slot>();
   const bool shares = slot > 0 && shared_activations;
   const auto is_shared = [&](const Buffer& buffer) { return shares && !buffer.weight; };
-  std::vector<std::size_t> sizes{shares ? 0 : plan_.arena_bytes};
-  for (const Buffer& buffer : plan_.buffers) {
-    if (!is_shared(buffer) && !buffer.arena) {
-      sizes.push_back(buffer.bytes);
-    }
-  }
+  const std::vector<std::size_t> sizes = sizes_of(plan_, shares);
   // Later slots are many and are read from beyond the caches, so small ones need no huge pages.
   const std::size_t huge_from = slot == 0 ? AlignedBytes::kHugeFrom : kHugeFromOfCopies;
   bound->owned = BufferBlock(sizes, huge_from, [this](std::size_t limit) {
@@ -471,12 +482,8 @@ std::span<const std::byte> PlanProgram::output_bytes(std::size_t slot, std::size
 }
 
 Bytes memory_needed(const ExecutionPlan& plan) {
-  const std::size_t lanes = std::max<std::size_t>(1, plan.schedule.lanes.size());
-  Bytes total = bytes_of(plan.scratchpad_bytes * lanes + plan.arena_bytes);
-  for (const Buffer& buffer : plan.buffers) {
-    total += bytes_of(buffer.arena ? 0 : buffer.bytes);
-  }
-  return total;
+  return bytes_of(lanes_of(plan) * AlignedBytes::allocated(plan.scratchpad_bytes) +
+                  BufferBlock::mean_bytes(sizes_of(plan, false), AlignedBytes::kHugeFrom));
 }
 
 }  // namespace plumb::onednn

@@ -109,7 +109,8 @@ class PlanProgram : public worker::Program {
   std::unique_ptr<engine::LaneTeam> team_;  ///< of a plan with lanes
 };
 
-/// Returns the bytes of one slot of a plan with its scratchpads.
+/// Returns the bytes that one slot of a plan will take with its scratchpads, the gaps between its
+/// buffers included. Throws std::bad_alloc on overflow.
 [[nodiscard]] Bytes memory_needed(const ExecutionPlan& plan);
 
 }  // namespace plumb::onednn

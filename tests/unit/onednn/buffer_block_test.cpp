@@ -55,6 +55,23 @@ TEST(BufferBlock, huge_blocks_start_at_a_huge_page) {
   EXPECT_EQ(reinterpret_cast<std::uintptr_t>(block.at(0)) % (std::uintptr_t{2} << 20), 0U);
 }
 
+TEST(BufferBlock, takes_the_mean_of_its_gaps_on_average) {
+  std::vector<std::size_t> sizes;
+  for (std::size_t i = 0; i < 400; ++i) {
+    sizes.push_back(i % 3 == 0 ? 100 : 5000 + i * 7);
+  }
+  std::size_t seed = 1;
+  const BufferBlock block(sizes, AlignedBytes::kHugeFrom, [&](std::size_t limit) {
+    seed = seed * 6364136223846793005ULL + 1442695040888963407ULL;
+    return (seed >> 33U) % limit;
+  });
+  const double taken = static_cast<double>(block.at(399) + sizes[399] - block.at(0));
+  const auto mean = static_cast<double>(BufferBlock::mean_bytes(sizes, AlignedBytes::kHugeFrom));
+  EXPECT_NEAR(mean, taken, 0.05 * taken + (2 << 20));  // a whole number of huge pages
+  EXPECT_GT(taken, 8e6);                               // of which the buffers have 2.5 MB
+  EXPECT_EQ(BufferBlock::mean_bytes(sizes, std::size_t{1} << 40) % AlignedBytes::kPage, 0U);
+}
+
 TEST(BufferBlock, refuses_what_no_memory_holds) {
   constexpr std::size_t kAll = std::numeric_limits<std::size_t>::max();
   for (const std::array<std::size_t, 2> sizes : {std::array{kAll, std::size_t{1}},

@@ -20,7 +20,6 @@
 #include "runners/engine/exec/finite_check.hpp"
 #include "runners/engine/exec/memory_limit.hpp"
 #include "runners/engine/exec/output_difference.hpp"
-#include "runners/engine/exec/reference_comparison.hpp"
 #include "runners/engine/exec/step_rounding.hpp"
 #include "runners/engine/number_formats.hpp"
 #include "runners/engine/profile/profiled_program.hpp"
@@ -150,8 +149,7 @@ void ModelBenchmark::check(const RequestedModel& model,
   if (!request_.verify) {
     return;
   }
-  const auto compared =
-      compare_with_reference(model, mode.ready, macs_left_, [&] { report_share(0.0, report); });
+  const auto compared = reference_.compare(model, mode.ready, [&] { report_share(0.0, report); });
   if (!compared) {
     return;
   }
@@ -378,10 +376,7 @@ void ModelBenchmark::time(std::size_t first,
     }
     check_loss(modes_[i]);
     look_at(modes_[i]);
-    if (modes_[i].ready.resident) {
-      const auto bytes = static_cast<double>(modes_[i].ready.resident->value);
-      row.readings[results::kResidentMemory] = {bytes, bytes, bytes, 1};
-    }
+    add_memory_readings(modes_[i].ready, row);
     if (sampler_ && sampler_->complete(modes_[i].ready, modes_[i].samples)) {
       row.attributes[results::kSampledRow] = sampler_->text();
     }

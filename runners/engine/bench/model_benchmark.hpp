@@ -12,6 +12,7 @@
 #include "harness/worker/protocol/worker_service.hpp"
 #include "runners/engine/bench/layer_timing.hpp"
 #include "runners/engine/exec/ready_model.hpp"
+#include "runners/engine/exec/reference_comparison.hpp"
 #include "runners/engine/profile/block_sampler.hpp"
 #include "runners/engine/profile/model_profile.hpp"
 
@@ -92,12 +93,11 @@ class ModelBenchmark {
   Bytes last_level_cache_;
   const worker::ExecuteRequest& request_;
   std::vector<Mode> modes_;
-  std::optional<BlockSampler> sampler_;  // of the modes that are timed
-  std::vector<model::Tensor> expected_;  // the first mode's outputs
-  /// Multiply-accumulates that the reference may still compute: some seconds.
-  std::int64_t macs_left_ = 20'000'000'000;
-  Seconds began_{};     // of the first turn
-  Seconds reported_{};  // of the last report
+  std::optional<BlockSampler> sampler_;            // of the modes that are timed
+  std::vector<model::Tensor> expected_;            // the first mode's outputs
+  ReferenceComparison reference_{20'000'000'000};  // multiply-accumulates take some seconds
+  Seconds began_{};                                // of the first turn
+  Seconds reported_{};                             // of the last report
 };
 
 }  // namespace plumb::engine

@@ -133,8 +133,8 @@ TEST_P(BackendTypes, compute_what_the_reference_makes_of_the_mode) {
     engine::make_ready(model, measure::steady_clock(), plain);
     engine::make_ready(model, measure::steady_clock(), ready);
     ASSERT_TRUE(ready.outcome.ok()) << ready.outcome.reason;
-    std::int64_t macs = 1'000'000'000;
-    const auto compared = engine::compare_with_reference(model, ready, macs);
+    engine::ReferenceComparison reference(1'000'000'000);
+    const auto compared = reference.compare(model, ready);
     ASSERT_TRUE(compared.has_value());
     EXPECT_LT(compared->error, 0.02) << "it rounds where the graph does";
     const double rounded = engine::largest_difference(ready.outputs, plain.outputs);

@@ -100,27 +100,46 @@ Wire additive_mask(GraphBuilder& net, const Wire& mask, const Shared& shared) {
   return inverse.mul(net.scalar("mask_value", -10000.0F));
 }
 
-/// Appends inputs, embeddings and encoder layers; returns the last hidden states.
-Wire encode(GraphBuilder& net, const Sizes& sizes, const Encoder& encoder) {
+/// Turns the number of each token's sequence into what is added to the scores: 0 within a sequence,
+/// −10,000 between two (Krell et al., arXiv 2107.02027, section 3.2). Padding is a sequence, too.
+Wire block_mask(GraphBuilder& net, const Wire& sequences, const Shared& shared) {
+  const Wire heads = sequences.unsqueeze({1});
+  const std::int64_t tokens = heads.shape().back();
+  const Shape pairs{heads.shape().front(), 1, tokens, tokens};
+  const Wire same = net.node("Equal", {heads.unsqueeze({3}), heads.unsqueeze({2})}, pairs);
+  const Wire real = net.node("Cast", {same}, pairs, {{"to", std::int64_t{1}}});
+  const Wire inverse = net.node("Sub", {shared.one, real}, pairs);
+  return inverse.mul(net.scalar("mask_value", -10000.0F));
+}
+
+Wire standard_positions(GraphBuilder& net, std::int64_t sequence) {
+  std::vector<std::int64_t> positions(static_cast<std::size_t>(sequence));
+  std::iota(positions.begin(), positions.end(), 0);
+  return net.integers("position_ids", positions, {1, sequence});
+}
+
+/// Appends inputs, embeddings and encoder layers; returns the last hidden states. Samples that are
+/// packed name each token's sequence and position.
+Wire encode(GraphBuilder& net, const Sizes& sizes, const Encoder& encoder, bool packed = false) {
   const std::int64_t sequence = sizes["sequence"];
   const std::int64_t hidden = encoder.hidden;
   const Shape tokens{sizes.batch, sequence};
   const Wire ids = net.input("input_ids", tokens, model::DataType::kS64);
-  const Wire attention_mask = net.input("attention_mask", tokens, model::DataType::kS64);
+  const Wire seen =
+      net.input(packed ? "sequence_ids" : "attention_mask", tokens, model::DataType::kS64);
   const Wire types = net.input("token_type_ids", tokens, model::DataType::kS64);
+  const Wire position_ids = packed ? net.input("position_ids", tokens, model::DataType::kS64)
+                                   : standard_positions(net, sequence);
   const Shared shared{encoder.heads,
                       net.scalar("score_scale", 8.0F),  // √64: both models have heads of 64
                       net.scalar("root_two", 1.41421356F),
                       net.scalar("one", 1.0F),
                       net.scalar("half", 0.5F)};
-  const Wire mask = additive_mask(net, attention_mask, shared);
+  const Wire mask = packed ? block_mask(net, seen, shared) : additive_mask(net, seen, shared);
 
   net.enter("embeddings_");
-  std::vector<std::int64_t> positions(static_cast<std::size_t>(sequence));
-  std::iota(positions.begin(), positions.end(), 0);
   const Wire words = embedding(net, ids, {kVocabulary, hidden}, "word");
   const Wire typed = words.add(embedding(net, types, {2, hidden}, "token_type"));
-  const Wire position_ids = net.integers("position_ids", positions, {1, sequence});
   const Wire places =
       embedding(net, position_ids, {std::max(kPositions, sequence), hidden}, "position");
   Wire x = layer_norm(net, typed.add(places), "norm");
@@ -142,6 +161,21 @@ onnx::ModelProto bert_base(const Sizes& sizes) {
                               {x, net.integers("pooler_token", {0}, {})},
                               {sizes.batch, kBase.hidden},
                               {{"axis", std::int64_t{1}}});
+  const Wire pooled = first.gemm(kBase.hidden, "dense");
+  net.output(net.node("Tanh", {pooled}, pooled.shape()));
+  return net.finish();
+}
+
+onnx::ModelProto bert_base_packed(const Sizes& sizes) {
+  GraphBuilder net("bert-base-packed", 17);
+  const std::int64_t sequences = sizes.batch * sizes["packed"];
+  const Wire x = encode(net, sizes, kBase, true);
+  net.enter("pooler_");
+  net.output(x);
+  // The first token of each sequence, counted over the whole batch.
+  const Wire starts = net.input("sequence_starts", {sequences}, model::DataType::kS64);
+  const Wire first =
+      net.node("Gather", {x.reshape({-1, kBase.hidden}), starts}, {sequences, kBase.hidden});
   const Wire pooled = first.gemm(kBase.hidden, "dense");
   net.output(net.node("Tanh", {pooled}, pooled.shape()));
   return net.finish();

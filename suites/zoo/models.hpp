@@ -19,6 +19,7 @@ namespace plumb::zoo {
 [[nodiscard]] onnx::ModelProto bvlc_rcnn_ilsvrc13(std::int64_t batch);
 [[nodiscard]] onnx::ModelProto zfnet512(std::int64_t batch);
 [[nodiscard]] onnx::ModelProto bert_base(const Sizes& sizes);
+[[nodiscard]] onnx::ModelProto bert_base_packed(const Sizes& sizes);
 [[nodiscard]] onnx::ModelProto bert_large(const Sizes& sizes);
 [[nodiscard]] onnx::ModelProto arcface(std::int64_t batch);
 [[nodiscard]] onnx::ModelProto densenet121(const Sizes& sizes);

@@ -23,6 +23,9 @@ constexpr std::array kImage224{
 /// table.
 constexpr std::array kSequence128{
     Axis{.name = "sequence", .standard = 128, .least = 1, .most = 65536, .step = 1}};
+constexpr std::array kPackedSequences{
+    Axis{.name = "sequence", .standard = 128, .least = 1, .most = 65536, .step = 1},
+    Axis{.name = "packed", .standard = 3, .most = 64}};
 constexpr std::array kSequence384{Axis{.name = "sequence", .standard = 384, .most = 65536}};
 constexpr std::array kSequence2048{Axis{.name = "sequence", .standard = 2048, .most = 131'072}};
 constexpr std::array kSequence8192{Axis{.name = "sequence", .standard = 8192, .most = 131'072}};
@@ -64,6 +67,11 @@ constexpr std::array kEntries{
           "arXiv 1810.04805; PyTorch (transformers) export, opset 17",
           bert_base,
           kSequence128},
+    Entry{"bert-base-packed",
+          "text encoding",
+          "arXiv 1810.04805, with several sequences a sample as in arXiv 2107.02027; opset 17",
+          bert_base_packed,
+          kPackedSequences},
     Entry{"bert-large",
           "question answering",
           "arXiv 1810.04805; PyTorch (transformers) export, opset 17",

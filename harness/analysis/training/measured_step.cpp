@@ -72,10 +72,15 @@ std::vector<PricedCheckpoints> price_checkpoints(const model::Graph& graph,
   for (const Seconds time : step.times) {
     costs.push_back(time.count());
   }
-  const rewrite::StepChain chain = rewrite::chain_of_step(graph, costs);
+  const std::vector<rewrite::StepChain> chains = rewrite::chains_of_step(graph, costs);
   std::vector<PricedCheckpoints> front;
-  for (const rewrite::CheckpointPlan& plan : rewrite::checkpoint_front(chain.stages, kCaps)) {
-    const rewrite::CheckpointedGraph made = rewrite::checkpointed_graph(graph, chain, plan);
+  for (const auto& plan : rewrite::checkpoint_front(chains.front().stages, kCaps)) {
+    std::vector<rewrite::CheckpointPlan> plans;
+    for (const rewrite::StepChain& chain : chains) {
+      plans.push_back(rewrite::cheapest_checkpoints(chain.stages, plan.peak)
+                          .value_or(rewrite::smallest_checkpoints(chain.stages)));
+    }
+    const rewrite::CheckpointedGraph made = rewrite::checkpointed_graph(graph, chains, plans);
     PricedCheckpoints priced{made.repeated, model::compute_memory(made.graph), {}};
     for (const model::LayerId origin : made.origins) {
       priced.recomputation += step.times[origin];

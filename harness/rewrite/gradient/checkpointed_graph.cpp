@@ -41,18 +41,48 @@ std::vector<bool> layers_before(const model::Graph& graph, ValueId value) {
   return before;
 }
 
+/// Losses of the micro-batches, whose sum is a step's first output.
+struct Losses {
+  std::vector<LayerId> layers;  ///< that make them, in order
+  std::vector<ValueId> values;  ///< the losses and their sums
+};
+
+Losses find_losses(const model::Graph& step) {
+  Losses losses{{}, {step.outputs.at(0)}};
+  for (std::size_t i = 0; i < losses.values.size(); ++i) {
+    const LayerId id = step.values[losses.values[i]].producer.value();
+    const Layer& layer = step.layers[id];
+    if (layer.spec.op == "binary" && layer.spec.text("fn") == "add") {
+      losses.values.push_back(layer.inputs.front().value());
+      losses.values.push_back(layer.inputs.back().value());
+    } else {
+      losses.layers.push_back(id);
+    }
+  }
+  std::sort(losses.layers.begin(), losses.layers.end());
+  return losses;
+}
+
 /// Forward pass of a step, with who reads its values.
 class ForwardPass {
  public:
   explicit ForwardPass(const model::Graph& step)
       : step_(step),
         root_(model::shared_bytes(step)),
-        forward_(layers_before(step, step.outputs.at(0))) {
+        losses_(find_losses(step)),
+        forward_(layers_before(step, step.outputs.at(0))),
+        shared_(step.values.size()) {
+    for (const ValueId loss : losses_.values) {
+      shared_[root_[loss]] = true;
+    }
     std::vector<std::size_t> last(step.values.size(), 0);
     read_by_backward_.resize(step.values.size());
     for (LayerId id = 0; id < step.layers.size(); ++id) {
       for (const std::optional<ValueId>& input : step.layers[id].inputs) {
         if (input && forward_[id]) {
+          const auto maker = step.values[root_[*input]].producer;
+          shared_[root_[*input]] =
+              shared_[root_[*input]] || (maker && micro_batch(*maker) != micro_batch(id));
           last[root_[*input]] = id;
         } else if (input && is_executed(step.layers[id])) {
           read_by_backward_[root_[*input]] = true;
@@ -63,6 +93,13 @@ class ForwardPass {
   }
 
   [[nodiscard]] bool contains(LayerId id) const { return forward_[id]; }
+  [[nodiscard]] std::size_t micro_batches() const { return losses_.layers.size(); }
+  /// Returns the number of the loss that a layer was written for.
+  [[nodiscard]] std::size_t micro_batch(LayerId id) const {
+    const auto& layers = losses_.layers;
+    const auto next = std::lower_bound(layers.begin(), layers.end() - 1, id);
+    return static_cast<std::size_t>(next - layers.begin());
+  }
   [[nodiscard]] ValueId root(ValueId value) const { return root_[value]; }
   [[nodiscard]] bool is_read_by_backward(ValueId root) const { return read_by_backward_[root]; }
   [[nodiscard]] LayerId last_reader(ValueId root) const { return last_reader_[root]; }
@@ -70,11 +107,12 @@ class ForwardPass {
     return byte_size(step_.values[value].type).value;
   }
 
-  /// Lists the values that a layer makes, without those that share the bytes of others.
+  /// Lists the values that a layer makes for its micro-batch, without those that share the bytes of
+  /// others.
   [[nodiscard]] std::vector<ValueId> made_by(LayerId id) const {
     std::vector<ValueId> made;
     for (const ValueId output : step_.layers[id].outputs) {
-      if (root_[output] == output) {
+      if (root_[output] == output && !shared_[output]) {
         made.push_back(output);
       }
     }
@@ -84,7 +122,9 @@ class ForwardPass {
  private:
   const model::Graph& step_;
   std::vector<ValueId> root_;
+  Losses losses_;
   std::vector<bool> forward_;
+  std::vector<bool> shared_;  ///< by root: losses and their sums, and what several batches read
   std::vector<LayerId> last_reader_;  ///< of the forward pass, by root
   std::vector<bool> read_by_backward_;
 };
@@ -118,13 +158,63 @@ double cost_without_result(const model::Graph& step,
   return cost;
 }
 
+/// Cuts the forward pass of a micro-batch.
+StepChain chain_of_micro_batch(const model::Graph& step,
+                               const ForwardPass& forward,
+                               std::size_t number,
+                               std::span<const double> costs) {
+  StepChain chain;
+  std::vector<LayerId> layers;
+  std::int64_t before = 0;  // bytes of the result of the stage before
+  const auto end_stage = [&](ValueId result) {
+    ChainStage stage;
+    for (const LayerId id : layers) {
+      stage.recompute += costs[id];
+      for (const ValueId made : forward.made_by(id)) {
+        stage.inner +=
+            made != result && forward.is_read_by_backward(made) ? forward.bytes(made) : 0;
+      }
+    }
+    stage.recompute_last = cost_without_result(step, forward, layers, result, costs);
+    stage.result = forward.bytes(result);
+    stage.backward = stage.result + before;
+    before = stage.result;
+    chain.stages.push_back(stage);
+    chain.layers.push_back(std::move(layers));
+    chain.results.push_back(result);
+    layers.clear();
+  };
+  std::set<ValueId> alive;
+  for (LayerId id = 0; id < step.layers.size(); ++id) {
+    if (!forward.contains(id) || forward.micro_batch(id) != number) {
+      continue;
+    }
+    layers.push_back(id);
+    for (const ValueId made : forward.made_by(id)) {
+      alive.insert(made);
+    }
+    std::erase_if(alive, [&](ValueId value) { return forward.last_reader(value) <= id; });
+    if (alive.size() == 1 && (chain.results.empty() || chain.results.back() != *alive.begin())) {
+      end_stage(*alive.begin());
+    }
+  }
+  if (!layers.empty()) {
+    end_stage(step.layers[layers.back()].outputs.front());
+  }
+  return chain;
+}
+
 /// Writes a step with copies of dropped values.
 class Repeater {
  public:
-  Repeater(const model::Graph& step, const StepChain& chain, const CheckpointPlan& plan)
+  explicit Repeater(const model::Graph& step)
       : step_(step), forward_(step), dropped_(step.values.size()) {
     result_.graph = step;
     result_.graph.layers.clear();
+  }
+
+  /// Drops what a plan recomputes of a chain.
+  void drop(const StepChain& chain, const CheckpointPlan& plan) {
     for (const ChainStretch& stretch : plan.stretches) {
       for (std::size_t stage = stretch.first; stretch.recomputed && stage <= stretch.last;
            ++stage) {
@@ -194,48 +284,14 @@ class Repeater {
 
 }  // namespace
 
-StepChain chain_of_step(const model::Graph& step, std::span<const double> costs) {
+std::vector<StepChain> chains_of_step(const model::Graph& step, std::span<const double> costs) {
   PLUMB_CHECK(costs.size() == step.layers.size());
   const ForwardPass forward(step);
-  StepChain chain;
-  std::vector<LayerId> layers;
-  std::int64_t before = 0;  // bytes of the result of the stage before
-  const auto end_stage = [&](ValueId result) {
-    ChainStage stage;
-    for (const LayerId id : layers) {
-      stage.recompute += costs[id];
-      for (const ValueId made : forward.made_by(id)) {
-        stage.inner +=
-            made != result && forward.is_read_by_backward(made) ? forward.bytes(made) : 0;
-      }
-    }
-    stage.recompute_last = cost_without_result(step, forward, layers, result, costs);
-    stage.result = forward.bytes(result);
-    stage.backward = stage.result + before;
-    before = stage.result;
-    chain.stages.push_back(stage);
-    chain.layers.push_back(std::move(layers));
-    chain.results.push_back(result);
-    layers.clear();
-  };
-  std::set<ValueId> alive;
-  for (LayerId id = 0; id < step.layers.size(); ++id) {
-    if (!forward.contains(id)) {
-      continue;
-    }
-    layers.push_back(id);
-    for (const ValueId made : forward.made_by(id)) {
-      alive.insert(made);
-    }
-    std::erase_if(alive, [&](ValueId value) { return forward.last_reader(value) <= id; });
-    if (alive.size() == 1 && (chain.results.empty() || chain.results.back() != *alive.begin())) {
-      end_stage(*alive.begin());
-    }
+  std::vector<StepChain> chains;
+  for (std::size_t number = 0; number < forward.micro_batches(); ++number) {
+    chains.push_back(chain_of_micro_batch(step, forward, number, costs));
   }
-  if (!layers.empty()) {
-    end_stage(step.outputs.at(0));
-  }
-  return chain;
+  return chains;
 }
 
 std::vector<double> rough_costs(const model::Graph& graph) {
@@ -247,17 +303,26 @@ std::vector<double> rough_costs(const model::Graph& graph) {
 }
 
 CheckpointedGraph checkpointed_graph(const model::Graph& step,
-                                     const StepChain& chain,
-                                     const CheckpointPlan& plan) {
-  return Repeater(step, chain, plan).run();
+                                     std::span<const StepChain> chains,
+                                     std::span<const CheckpointPlan> plans) {
+  PLUMB_CHECK(chains.size() == plans.size());
+  Repeater repeater(step);
+  for (std::size_t i = 0; i < chains.size(); ++i) {
+    repeater.drop(chains[i], plans[i]);
+  }
+  return repeater.run();
 }
 
 std::optional<CheckpointedGraph> smallest_step(const model::Graph& step) {
   if (!is_step(step)) {
     return std::nullopt;
   }
-  const StepChain chain = chain_of_step(step, rough_costs(step));
-  return checkpointed_graph(step, chain, smallest_checkpoints(chain.stages));
+  const std::vector<StepChain> chains = chains_of_step(step, rough_costs(step));
+  std::vector<CheckpointPlan> plans;
+  for (const StepChain& chain : chains) {
+    plans.push_back(smallest_checkpoints(chain.stages));
+  }
+  return checkpointed_graph(step, chains, plans);
 }
 
 }  // namespace plumb::rewrite

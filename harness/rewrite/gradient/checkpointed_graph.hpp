@@ -11,16 +11,19 @@
 
 namespace plumb::rewrite {
 
-/// Forward pass of a step of training as a chain of stages. Its first output is the loss, and the
-/// forward pass is what the loss is computed from.
+/// Forward pass of a micro-batch as a chain of stages. The forward pass is what its loss is
+/// computed from.
 struct StepChain {
   std::vector<ChainStage> stages;
   std::vector<std::vector<model::LayerId>> layers;  ///< of each stage
   std::vector<model::ValueId> results;              ///< of each stage; the last one is the loss
 };
 
-/// Cuts a step where only one value is alive. `costs` are those of its layers, by number.
-[[nodiscard]] StepChain chain_of_step(const model::Graph& step, std::span<const double> costs);
+/// Cuts each micro-batch of a step where only one of its values is alive. `costs` are those of the
+/// step's layers, by number. The step's first output is the loss, or the sum of several losses.
+/// What several micro-batches read is no part of a chain: it is kept anyway.
+[[nodiscard]] std::vector<StepChain> chains_of_step(const model::Graph& step,
+                                                    std::span<const double> costs);
 
 /// Returns what model::rough_cost() says of each layer; 0 for what is not executed.
 [[nodiscard]] std::vector<double> rough_costs(const model::Graph& graph);
@@ -32,11 +35,11 @@ struct CheckpointedGraph {
   std::size_t repeated = 0;             ///< layers that are executed twice, without views
 };
 
-/// Inserts what a plan recomputes before the first layer that reads it. Layers whose results no
-/// gradient reads are not repeated.
+/// Inserts what the plans of the chains recompute before the first layer that reads it. Layers
+/// whose results no gradient reads are not repeated.
 [[nodiscard]] CheckpointedGraph checkpointed_graph(const model::Graph& step,
-                                                   const StepChain& chain,
-                                                   const CheckpointPlan& plan);
+                                                   std::span<const StepChain> chains,
+                                                   std::span<const CheckpointPlan> plans);
 
 /// Returns the step with the smallest memory that recomputing each value once allows, by rough
 /// costs (the mode `checkpointing`). Absent: the graph is no step of training.

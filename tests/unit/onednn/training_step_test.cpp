@@ -190,14 +190,23 @@ TEST_P(ToyProblem, is_learnt) {
   EXPECT_LT(last, 0.1 * first);
 }
 
-TEST(TrainingSteps, compute_the_same_where_values_are_computed_again) {
+/// Network whose forward pass is a chain of equal stages.
+model::Graph chain(std::int64_t batch) {
   rewrite::GraphSketch sketch;
-  model::ValueId value = sketch.input({16, 4, 8, 8});
+  model::ValueId value = sketch.input({batch, 4, 8, 8});
   for (int i = 0; i < 6; ++i) {
     value = sketch.relu(sketch.batch_norm(sketch.conv(value, 4, 3)));
   }
-  const model::ValueId flat = sketch.view(value, {16, 4 * 8 * 8});
-  const TrainingStep plain = rewrite::training_step(sketch.build({sketch.gemm(flat, 4)}), {}, {});
+  const model::ValueId flat = sketch.view(value, {batch, 4 * 8 * 8});
+  return sketch.build({sketch.gemm(flat, 4)});
+}
+
+/// Steps of the chain: of one batch, and of micro-batches whose gradients are added up.
+class CheckpointedSteps : public ::testing::TestWithParam<std::int64_t> {};
+INSTANTIATE_TEST_SUITE_P(MicroBatches, CheckpointedSteps, ::testing::Values(1, 4));
+
+TEST_P(CheckpointedSteps, compute_the_same_where_values_are_computed_again) {
+  const TrainingStep plain = rewrite::training_step(chain(16), rewrite::StepChoice{{}, GetParam()});
   TrainingStep small = plain;
   auto checkpointed = rewrite::smallest_step(plain.training.graph);
   ASSERT_TRUE(checkpointed);

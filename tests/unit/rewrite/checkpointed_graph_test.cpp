@@ -55,7 +55,9 @@ void expect_in_order(const model::Graph& graph) {
 
 TEST(CheckpointedGraph, chain_is_cut_after_every_layer_of_one_path) {
   const model::Graph step = step_of(chain_of(3));
-  const StepChain chain = chain_of_step(step, rough_costs(step));
+  const std::vector<StepChain> chains = chains_of_step(step, rough_costs(step));
+  ASSERT_THAT(chains, SizeIs(1));
+  const StepChain& chain = chains.front();
   // Six layers and the loss, whose layers read the result of the last one twice.
   ASSERT_THAT(chain.stages, SizeIs(testing::Ge(7U)));
   for (std::size_t stage = 0; stage < 6; ++stage) {
@@ -73,7 +75,7 @@ TEST(CheckpointedGraph, branches_belong_to_one_stage_with_what_they_keep) {
   const model::ValueId branch = sketch.relu(sketch.gemm(x, 16));
   const model::ValueId sum = sketch.add(x, sketch.gemm(branch, 16));
   const model::Graph step = step_of(sketch.build({sum}));
-  const StepChain chain = chain_of_step(step, rough_costs(step));
+  const StepChain chain = chains_of_step(step, rough_costs(step)).at(0);
   const std::vector<model::LayerId> block{2, 3, 4, 5};
   EXPECT_THAT(chain.layers, testing::Contains(block));
   const auto at = std::find(chain.layers.begin(), chain.layers.end(), block);
@@ -101,11 +103,29 @@ TEST(CheckpointedGraph, keeps_what_the_step_computes_and_repeats_what_is_dropped
             7 * model::compute_memory(step).peak.value);
 }
 
+TEST(CheckpointedGraph, cuts_each_micro_batch_alike_and_needs_the_memory_of_one) {
+  const TrainingStep alone = training_step(chain_of(12), StepChoice{});
+  const TrainingStep three = training_step(chain_of(12), StepChoice{{}, 3});
+  const model::Graph& step = three.training.graph;
+  const std::vector<StepChain> chains = chains_of_step(step, rough_costs(step));
+  ASSERT_THAT(chains, SizeIs(3));
+  for (const StepChain& chain : chains) {
+    EXPECT_EQ(chain.stages.size(), chains[0].stages.size());
+    EXPECT_EQ(smallest_checkpoints(chain.stages).peak, smallest_checkpoints(chains[0].stages).peak);
+  }
+  const auto small = smallest_step(step);
+  ASSERT_TRUE(small);
+  expect_in_order(small->graph);
+  EXPECT_EQ(small->repeated, 3 * smallest_step(alone.training.graph)->repeated);
+  EXPECT_LT(10 * model::compute_memory(small->graph).peak.value,
+            8 * model::compute_memory(step).peak.value);
+}
+
 TEST(CheckpointedGraph, plan_that_keeps_all_changes_nothing) {
   const model::Graph step = step_of(chain_of(3));
-  const StepChain chain = chain_of_step(step, rough_costs(step));
-  const CheckpointedGraph same =
-      checkpointed_graph(step, chain, checkpoint_front(chain.stages, 4).back());
+  const std::vector<StepChain> chains = chains_of_step(step, rough_costs(step));
+  const CheckpointPlan all = checkpoint_front(chains.at(0).stages, 4).back();
+  const CheckpointedGraph same = checkpointed_graph(step, chains, std::span(&all, 1));
   EXPECT_EQ(same.repeated, 0U);
   EXPECT_EQ(same.graph.layers.size(), step.layers.size());
   EXPECT_EQ(same.graph.values.size(), step.values.size());

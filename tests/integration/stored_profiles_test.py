@@ -121,6 +121,53 @@ class StoredProfiles(Command):
         self.assertIn("Inside what changed", (self.folder / "qualification.md").read_text())
         self.assertGreater(self.json("profile", document["candidate"]["run"])["samples"], 1000)
 
+    def test_profiles_of_several_runs_are_merged(self):
+        self.seconds = 240
+        words = ["--model", "lenet", "--only", "models", "--mode", "fusion", "--processes", "1"]
+        for stack in 6 * ["default"] + 2 * ["slow"]:
+            self.plumb("run", *words, "--stack", stack, "--profile-budget", "3s")
+        self.plumb("run", *words, "--profile", "off")
+        runs = [each["run"] for each in self.json("runs")["runs"]]
+        without, slow, fast = runs[0], runs[1:3], runs[3:]
+        single = [self.json("profile", run) for run in fast]
+
+        merged = self.json("profile", *fast)
+        self.assertEqual(merged["samples"], sum(each["samples"] for each in single))
+        self.assertEqual([each["run"] for each in merged["runs"]], fast, "newest first")
+        self.assertEqual(len({each["environment"] for each in merged["runs"]}), 1)
+        self.assertEqual(merged["interval_of"], "runs")
+        self.assertEqual(self.json("profile", ",".join(reversed(fast))), merged, "in any order")
+        self.assertEqual(self.json("profile", fast[0], "--runs", 6), merged)
+        newest = self.plumb("profile", without, "--runs", 3, "--json")
+        self.assertIn("1 runs keep no profile", newest.stderr)
+        self.assertIn(f'"{fast[2]}"', newest.stdout)
+        few = self.json("profile", *fast[:2])
+        self.assertEqual((few["interval_of"], len(few["runs"])), ("blocks", 2))
+        listed = [each for each in few["listings"] if each["instructions"]]
+        self.assertTrue(listed, few["listings"])
+        self.assertEqual({each["interval_of"] for each in listed}, {"blocks"})
+        self.assertTrue(all(len(each["interval"]) == 2 for each in listed[0]["instructions"]), listed[0])
+        self.assertIn(listed[0]["name"], self.plumb("profile", *fast, "--listing", "hottest", "--all").stdout)
+        text = self.plumb("profile", *fast).stdout
+        self.assertIn("  runs       6 of environment ", text)
+        self.assertIn("intervals are by runs", text)
+        self.assertIn("do not know how runs differ", self.plumb("profile", *fast[:2]).stdout)
+
+        both = self.json("profile", *runs[1:])["profiles"]
+        self.assertEqual([each["stack"] for each in both], ["default", "slow"])
+        self.assertEqual([len(each["runs"]) for each in both], [6, 2])
+        self.assertIn("unlike things", self.plumb("profile", *runs[1:], "-o", self.folder / "all.json", expect=4).stderr)
+        self.assertIn("unlike things", self.plumb("profile", "diff", ",".join(runs[1:]), fast[0], expect=4).stderr)
+        self.assertIn("of 2 that were looked at", self.plumb("profile", without, fast[0], "--model", "vgg16", expect=2).stderr)
+
+        difference = self.json("profile", "diff", ",".join(fast), ",".join(slow))
+        self.assertEqual((difference["baseline"]["runs"], difference["candidate"]["runs"]), (fast, slow))
+        self.assertEqual((difference["baseline"]["interval_of"], difference["candidate"]["interval_of"]), ("runs", "blocks"))
+        file = self.folder / "merged.json"
+        self.plumb("profile", *fast, "-o", file)
+        self.assertEqual(self.json("profile", "diff", file, ",".join(slow)), difference)
+        self.assertIn("on default, by 6 runs", self.plumb("profile", "diff", file, slow[0]).stdout)
+
     def test_a_run_that_is_always_sampled_is_marked_and_no_baseline(self):
         plain = self.run_model("default", "--profile", "off")
         run = self.run_model("default", "--profile", "always")

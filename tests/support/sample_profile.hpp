@@ -36,12 +36,13 @@ inline results::StoredProfile stored_profile(const results::RunId& run,
   listing.function = profile.functions[0];
   listing.step = "conv1+relu1";
   listing.samples = 340;
+  listing.counts = profile.cells[0].counts;
   listing.of_profile = 348;
   listing.alike = 2;
   listing.bytes = listing.bytes_listed = 40;
   listing.disassembled = 10;
-  listing.instructions = {{4, 4, "add          rax, 1", 40},
-                          {8, 4, "vmulps       ymm0, ymm1", 300}};
+  listing.instructions = {{4, 4, "add          rax, 1", 40, {{0, 30}, {2, 10}}},
+                          {8, 4, "vmulps       ymm0, ymm1", 300, {{0, 10}, {2, 290}}}};
   profile.listings.push_back(listing);
   listing = {};
   listing.function = profile.functions[1];

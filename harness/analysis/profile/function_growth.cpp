@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "harness/analysis/profile/explained_change.hpp"
+#include "harness/analysis/profile/merged_profile.hpp"
 
 namespace plumb::analysis {
 namespace {
@@ -19,9 +20,9 @@ double relative_growth(const FunctionGrowth& growth) {
 }
 
 /// Lists the functions that certainly take more time, of those that a profile lists.
-std::vector<results::CodeListing> list_grown(const ProfileDifference& difference,
-                                             const results::NamedProfile& profile) {
-  std::vector<results::CodeListing> grown;
+std::vector<ListedCode> list_grown(const ProfileDifference& difference,
+                                   const results::NamedProfile& profile) {
+  std::vector<ListedCode> grown;
   for (const results::CodeListing& listing : profile.listings) {
     const bool grew = std::any_of(
         difference.functions.begin(), difference.functions.end(), [&](const auto& change) {
@@ -29,30 +30,48 @@ std::vector<results::CodeListing> list_grown(const ProfileDifference& difference
                  change.change() > Seconds(0.0);
         });
     if (grew) {
-      grown.push_back(listing);
+      grown.push_back(list_shares(profile, listing));
     }
   }
   return grown;
 }
 
+/// Merges the first profiles of a list that are of one environment, in the order of their start.
+template <typename Place>
+results::NamedProfile merge_end(Place begin, std::size_t most, GrowthEnd& end) {
+  const DatedProfile& outermost = **begin;
+  std::vector<const DatedProfile*> runs;
+  for (Place each = begin; runs.size() < most; ++each) {
+    if ((*each)->environment != outermost.environment) {
+      break;
+    }
+    runs.push_back(*each);
+  }
+  std::stable_sort(runs.begin(), runs.end(), [](const auto* left, const auto* right) {
+    return left->started < right->started;
+  });
+  end = {runs.size(), outermost.stored.run, outermost.started, outermost.stored.profile.stack};
+  RunMerger merger(runs.size());
+  for (const DatedProfile* const run : runs) {
+    merger.add(*run);
+  }
+  return merger.take().front();
+}
+
+/// Compares both ends of profiles in the order of their start, at least two.
 FunctionGrowth compare_ends(const std::vector<const DatedProfile*>& profiles) {
-  const DatedProfile& first = *profiles.front();
-  const DatedProfile& last = *profiles.back();
   FunctionGrowth growth;
-  growth.subject = first.stored.subject;
-  growth.mode = first.stored.profile.mode;
-  growth.system = first.system;
+  growth.subject = profiles.front()->stored.subject;
+  growth.mode = profiles.front()->stored.profile.mode;
+  growth.system = profiles.front()->system;
   growth.profiles = profiles.size();
-  growth.first = first.stored.run;
-  growth.last = last.stored.run;
-  growth.first_started = first.started;
-  growth.last_started = last.started;
-  growth.first_stack = first.stored.profile.stack;
-  growth.last_stack = last.stored.profile.stack;
-  growth.problem = find_shortage(first.stored.profile, last.stored.profile);
+  const std::size_t most = std::min(kMaxEndRuns, profiles.size() / 2);
+  const results::NamedProfile first = merge_end(profiles.begin(), most, growth.first);
+  const results::NamedProfile last = merge_end(profiles.rbegin(), most, growth.last);
+  growth.problem = find_shortage(first, last);
   if (growth.problem.empty()) {
-    growth.difference = compute_profile_difference(first.stored.profile, last.stored.profile);
-    growth.listings = list_grown(growth.difference, last.stored.profile);
+    growth.difference = compute_profile_difference(first, last);
+    growth.listings = list_grown(growth.difference, last);
   }
   return growth;
 }

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -68,40 +70,110 @@ std::vector<std::uint32_t> merge_functions(const results::NamedProfile& more,
 std::uint64_t count_all(const results::NamedProfile& profile) {
   std::uint64_t sum = 0;
   for (const results::ProfileCell& cell : profile.cells) {
-    for (const results::ProfileCell::Count& count : cell.counts) {
-      sum += count.samples;
-    }
+    sum += results::count_samples(cell.counts);
   }
   return sum;
 }
 
-/// Returns whether two listings are of one code. Processes have it at other addresses, of which
-/// some are in the texts.
-bool are_equal(const results::CodeListing& left, const results::CodeListing& right) {
-  return left.bytes == right.bytes && left.disassembled == right.disassembled &&
-         std::equal(left.instructions.begin(),
-                    left.instructions.end(),
-                    right.instructions.begin(),
-                    right.instructions.end(),
-                    [](const auto& one, const auto& other) { return one.offset == other.offset; });
+std::string_view mnemonic(const results::ListedInstruction& instruction) {
+  return std::string_view(instruction.text).substr(0, instruction.text.find(' '));
+}
+
+/// Returns the instructions of both listings, each with its number in the other one. Absent: they
+/// are of different code. Processes have code at other addresses, of which some are in the texts.
+std::optional<std::vector<std::pair<std::size_t, std::size_t>>> match_instructions(
+    const results::CodeListing& left, const results::CodeListing& right) {
+  if (left.bytes != right.bytes || left.disassembled != right.disassembled) {
+    return std::nullopt;
+  }
+  std::vector<std::pair<std::size_t, std::size_t>> matches;
+  std::size_t i = 0;
+  std::size_t j = 0;
+  while (i < left.instructions.size() && j < right.instructions.size()) {
+    const results::ListedInstruction& one = left.instructions[i];
+    const results::ListedInstruction& other = right.instructions[j];
+    const bool at_one_place = one.offset == other.offset;
+    const bool overlap =
+        one.offset < other.offset + other.bytes && other.offset < one.offset + one.bytes;
+    if (overlap &&
+        !(at_one_place && one.bytes == other.bytes && mnemonic(one) == mnemonic(other))) {
+      return std::nullopt;
+    }
+    if (at_one_place) {
+      matches.emplace_back(i, j);
+    }
+    i += one.offset <= other.offset ? 1U : 0U;
+    j += other.offset <= one.offset ? 1U : 0U;
+  }
+  const bool empty = left.instructions.empty() && right.instructions.empty();
+  return matches.empty() && !empty ? std::nullopt : std::optional(std::move(matches));
+}
+
+/// Adds samples with their counts, which are known only if both are.
+void add_counts(std::uint64_t more_samples,
+                const results::BlockCounts& more,
+                std::uint32_t first_block,
+                std::uint64_t& samples,
+                results::BlockCounts& counts) {
+  const bool known = more.empty() == (more_samples == 0) && counts.empty() == (samples == 0);
+  samples += more_samples;
+  if (known) {
+    results::append_blocks(more, first_block, counts);
+  } else {
+    counts.clear();
+  }
+}
+
+/// Raises the blocks of a listing that begins with another profile's.
+results::CodeListing raise_blocks(results::CodeListing listing, std::uint32_t first_block) {
+  const auto raise = [&](results::BlockCounts& counts) {
+    for (results::BlockCount& count : counts) {
+      count.block += first_block;
+    }
+  };
+  raise(listing.counts);
+  for (results::ListedInstruction& instruction : listing.instructions) {
+    raise(instruction.counts);
+  }
+  return listing;
+}
+
+/// Adds a listing of the same code. Those instructions stay that both have: a listing that a run
+/// keeps lacks those with few samples.
+void merge_listing(const results::CodeListing& more,
+                   const std::vector<std::pair<std::size_t, std::size_t>>& matches,
+                   std::uint32_t first_block,
+                   results::CodeListing& listing) {
+  add_counts(more.samples, more.counts, first_block, listing.samples, listing.counts);
+  std::vector<results::ListedInstruction> kept;
+  for (const auto& [mine, other] : matches) {
+    results::ListedInstruction& sum = kept.emplace_back(std::move(listing.instructions[mine]));
+    const results::ListedInstruction& added = more.instructions[other];
+    add_counts(added.samples, added.counts, first_block, sum.samples, sum.counts);
+  }
+  listing.instructions = std::move(kept);
+  listing.alike = std::max(listing.alike, more.alike);
 }
 
 /// Adds the samples of listings of equal code. Of two codes of one name, the hotter one stays.
-void merge_listings(const results::NamedProfile& more, results::NamedProfile& profile) {
+void merge_listings(const results::NamedProfile& more,
+                    std::uint32_t first_block,
+                    results::NamedProfile& profile) {
   std::vector<results::CodeListing>& known = profile.listings;
   for (const results::CodeListing& listing : more.listings) {
     const auto place = std::find_if(known.begin(), known.end(), [&](const auto& each) {
       return each.function == listing.function;
     });
     if (place == known.end()) {
-      known.push_back(listing);
-    } else if (are_equal(*place, listing)) {
-      place->samples += listing.samples;
-      for (std::size_t i = 0; i < listing.instructions.size(); ++i) {
-        place->instructions[i].samples += listing.instructions[i].samples;
+      known.push_back(raise_blocks(listing, first_block));
+    } else if (const auto matches = match_instructions(*place, listing)) {
+      merge_listing(listing, *matches, first_block, *place);
+    } else {
+      const std::size_t alike = std::max<std::size_t>({place->alike, listing.alike, 1});
+      if (place->samples < listing.samples) {
+        *place = raise_blocks(listing, first_block);
       }
-    } else if (place->samples < listing.samples) {
-      *place = listing;
+      place->alike = alike;
     }
   }
   std::stable_sort(known.begin(), known.end(), [](const auto& left, const auto& right) {
@@ -143,6 +215,8 @@ void merge_profile(const results::NamedProfile& more, results::NamedProfile& pro
   }
   const std::vector<std::uint32_t> steps = merge_steps(more, profile);
   const std::vector<std::uint32_t> functions = merge_functions(more, profile);
+  PLUMB_CHECK(more.runs.empty() == profile.runs.empty());
+  profile.runs.insert(profile.runs.end(), more.runs.begin(), more.runs.end());
   const auto first_block = static_cast<std::uint32_t>(profile.blocks.size());
   profile.blocks.insert(profile.blocks.end(), more.blocks.begin(), more.blocks.end());
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::size_t> places;
@@ -157,11 +231,45 @@ void merge_profile(const results::NamedProfile& more, results::NamedProfile& pro
     if (is_new) {
       profile.cells.push_back({step, function, {}});
     }
-    for (const results::ProfileCell::Count& count : cell.counts) {
-      profile.cells[place->second].counts.push_back({first_block + count.block, count.samples});
-    }
+    results::append_blocks(cell.counts, first_block, profile.cells[place->second].counts);
   }
-  merge_listings(more, profile);
+  merge_listings(more, first_block, profile);
+}
+
+RunMerger::RunMerger(std::size_t runs)
+    : blocks_(std::clamp<std::size_t>(
+          kMaxMergedBlocks / std::max<std::size_t>(runs, 1), 1, results::kMaxStoredBlocks)) {}
+
+void RunMerger::add(DatedProfile profile) {
+  results::NamedProfile more =
+      results::condense_profile(std::move(profile.stored.profile), blocks_);
+  more.runs = {{profile.stored.run, profile.started, profile.environment, more.blocks.size()}};
+  const auto [place, is_new] = profiles_.try_emplace(
+      Key(profile.stored.subject, profile.environment, more.mode, more.clock));
+  if (is_new) {
+    place->second = std::move(more);
+  } else {
+    merge_profile(more, place->second);
+  }
+}
+
+std::vector<results::NamedProfile> RunMerger::take() {
+  std::vector<results::NamedProfile> merged;
+  for (auto& [key, profile] : profiles_) {
+    merged.push_back(std::move(profile));
+  }
+  profiles_.clear();
+  const auto newest = [](const results::NamedProfile& profile) {
+    return std::max_element(
+               profile.runs.begin(),
+               profile.runs.end(),
+               [](const auto& left, const auto& right) { return left.started < right.started; })
+        ->started;
+  };
+  std::stable_sort(merged.begin(), merged.end(), [&](const auto& left, const auto& right) {
+    return newest(left) < newest(right);
+  });
+  return merged;
 }
 
 }  // namespace plumb::analysis

@@ -1,6 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
+#include <map>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "harness/analysis/profile/dated_profile.hpp"
 #include "harness/results/profile/named_profile.hpp"
 
 namespace plumb::analysis {
@@ -9,5 +16,30 @@ namespace plumb::analysis {
 /// The rate becomes the mean over blocks of both. Throws Error{kRefused} for another model, mode or
 /// clock. Pure.
 void merge_profile(const results::NamedProfile& more, results::NamedProfile& profile);
+
+/// Merger of the profiles of many runs, one after the other.
+///
+/// What is merged is of one model, mode, clock and environment: so of one stack on equal machines.
+/// Blocks of a run are joined, so that a merged profile has at most about kMaxMergedBlocks,
+/// whatever the number of runs.
+class RunMerger {
+ public:
+  static constexpr std::size_t kMaxMergedBlocks = 2000;
+
+  /// `runs` are added at most.
+  explicit RunMerger(std::size_t runs);
+
+  /// Adds the profile of a run.
+  void add(DatedProfile profile);
+
+  /// Returns the merged profiles, of each environment, mode and clock one. That of the newest run
+  /// comes last. The merger is empty then.
+  [[nodiscard]] std::vector<results::NamedProfile> take();
+
+ private:
+  using Key = std::tuple<std::string, std::string, std::string, results::SamplingClock>;
+  std::size_t blocks_;  ///< of a run
+  std::map<Key, results::NamedProfile> profiles_;
+};
 
 }  // namespace plumb::analysis

@@ -20,16 +20,12 @@ class CellTable {
     if (added) {
       cells_.push_back({step, function, {}});
     }
-    std::vector<Count>& counts = cells_[place->second].counts;
-    if (counts.empty() || counts.back().block != block) {
-      counts.push_back({block, 0});
-    }
-    ++counts.back().samples;
+    results::add_samples(block, 1, cells_[place->second].counts);
   }
 
   [[nodiscard]] std::vector<results::ProfileCell> take() && {
     for (results::ProfileCell& cell : cells_) {
-      merge_blocks(cell.counts);
+      results::order_blocks(cell.counts);
     }
     std::sort(cells_.begin(), cells_.end(), [](const auto& left, const auto& right) {
       return std::pair(left.step, left.function) < std::pair(right.step, right.function);
@@ -38,28 +34,6 @@ class CellTable {
   }
 
  private:
-  using Count = results::ProfileCell::Count;
-
-  /// Sorts counts by block, with one for each.
-  static void merge_blocks(std::vector<Count>& counts) {
-    const auto before = [](const Count& left, const Count& right) {
-      return left.block < right.block;
-    };
-    if (std::is_sorted(counts.begin(), counts.end(), before)) {
-      return;  // as workers send them
-    }
-    std::sort(counts.begin(), counts.end(), before);
-    std::vector<Count> merged;
-    for (const Count& count : counts) {
-      if (merged.empty() || merged.back().block != count.block) {
-        merged.push_back(count);
-      } else {
-        merged.back().samples += count.samples;
-      }
-    }
-    counts = std::move(merged);
-  }
-
   std::unordered_map<std::uint64_t, std::size_t> numbers_;
   std::vector<results::ProfileCell> cells_;
 };

@@ -48,9 +48,9 @@ struct ProfileDifference {
 /// Ranks the functions of two profiles by the change of their time in an execution.
 ///
 /// A function's time is its share of the samples times the time of an execution without samples.
-/// Intervals are of 95%, by a bootstrap over blocks of both profiles. They know nothing of how
-/// processes differ, because each profile is of one. Libraries are the same if their names are up
-/// to ".so". Throws Error{kRefused} for profiles of different models. Pure.
+/// Intervals are of 95%, by a bootstrap over both profiles. They know how processes differ only
+/// where both are of enough runs (drawn_unit()). Libraries are the same if their names are up to
+/// ".so". Throws Error{kRefused} for profiles of different models. Pure.
 [[nodiscard]] ProfileDifference compute_profile_difference(const results::NamedProfile& baseline,
                                                            const results::NamedProfile& candidate,
                                                            std::uint64_t seed = 1);

@@ -5,9 +5,11 @@
 #include <utility>
 #include <vector>
 
+#include "harness/analysis/profile/listed_code.hpp"
 #include "harness/analysis/profile/profile_shares.hpp"
 #include "harness/analysis/profile/profile_summary.hpp"
 #include "harness/results/json_object.hpp"
+#include "harness/results/profile/listing_json.hpp"
 #include "harness/results/profile/profile_json.hpp"
 
 namespace plumb::analysis {
@@ -15,6 +17,20 @@ namespace {
 
 Json interval_json(const std::optional<NumberInterval>& interval) {
   return interval ? Json{interval->low, interval->high} : Json();
+}
+
+/// Names what a bootstrap drew for intervals. null: nothing, samples count as independent.
+Json interval_of(const results::NamedProfile& profile, bool drawn) {
+  return drawn ? Json(drawn_unit(profile) == DrawnUnit::kRun ? "runs" : "blocks") : Json();
+}
+
+/// Lists the runs that a profile is merged from.
+Json runs_of(const results::NamedProfile& profile) {
+  Json runs = Json::array();
+  for (const results::MergedRun& run : profile.runs) {
+    runs.push_back(run.run);
+  }
+  return runs;
 }
 
 /// Adds to each entry of a list its share of the samples.
@@ -28,6 +44,14 @@ void add_shares(const std::vector<ProfileShare>& shares, Json& entries) {
 
 }  // namespace
 
+Json listing_json(const results::NamedProfile& profile, const results::CodeListing& listing) {
+  const ListedCode code = list_shares(profile, listing);
+  Json document = results::to_json(listing);
+  add_shares(code.shares, document["instructions"]);
+  document["interval_of"] = interval_of(profile, code.drawn);
+  return document;
+}
+
 Json profile_document(const results::NamedProfile& profile) {
   const ProfileSummary summary = summarize_profile(profile);
   Json document = new_document();
@@ -40,11 +64,20 @@ Json profile_document(const results::NamedProfile& profile) {
                    {"cost", summary.cost ? Json(*summary.cost) : Json()},
                    {"cost_interval", interval_json(summary.cost_interval)},
                    {"cost_pairs", summary.pairs}});
+  std::vector<ProfileShare> steps =
+      compute_shares(GroupedSamples(profile, rows_of_steps(profile), profile.steps.size() + 1));
+  steps.pop_back();  // between steps
+  add_shares(steps, document["steps"]);
   add_shares(
       compute_shares(GroupedSamples(profile, rows_of_functions(profile), profile.functions.size())),
       document["functions"]);
   add_shares(compute_shares(GroupedSamples(profile, rows_of_cells(profile), profile.cells.size())),
              document["cells"]);
+  document["interval_of"] =
+      interval_of(profile, profile.blocks.size() >= GroupedSamples::kMinGroups);
+  for (std::size_t i = 0; i < profile.listings.size(); ++i) {
+    document["listings"][i] = listing_json(profile, profile.listings[i]);
+  }
   return document;
 }
 
@@ -56,9 +89,12 @@ Json profile_difference_document(const results::NamedProfile& baseline,
                                  const results::NamedProfile& candidate,
                                  const ProfileDifference& difference) {
   const auto side = [](const results::NamedProfile& profile) {
-    return Json{{"mode", profile.mode},
-                {"stack", profile.stack},
-                {"always_sampled", is_always_sampled(profile)}};
+    return Json{
+        {"mode", profile.mode},
+        {"stack", profile.stack},
+        {"runs", runs_of(profile)},
+        {"interval_of", interval_of(profile, profile.blocks.size() >= GroupedSamples::kMinGroups)},
+        {"always_sampled", is_always_sampled(profile)}};
   };
   Json functions = Json::array();
   for (const FunctionChange& change : difference.functions) {

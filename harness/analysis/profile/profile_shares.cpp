@@ -30,6 +30,26 @@ void add_product(double factor, std::span<const double> numbers, std::vector<dou
   }
 }
 
+/// Returns the group of each block.
+std::vector<std::uint32_t> group_blocks(const results::NamedProfile& profile) {
+  std::vector<std::uint32_t> groups;
+  const auto add = [&](std::size_t unit, std::size_t units, std::size_t blocks) {
+    const std::size_t count = std::min(units, GroupedSamples::kMaxGroups);
+    groups.insert(groups.end(), blocks, static_cast<std::uint32_t>(unit * count / units));
+  };
+  if (drawn_unit(profile) == DrawnUnit::kRun) {
+    for (std::size_t run = 0; run < profile.runs.size(); ++run) {
+      add(run, profile.runs.size(), profile.runs[run].blocks);
+    }
+  } else {
+    for (std::size_t block = 0; block < profile.blocks.size(); ++block) {
+      add(block, profile.blocks.size(), 1);
+    }
+  }
+  PLUMB_CHECK(groups.size() == profile.blocks.size());
+  return groups;
+}
+
 /// Lists the rows whose intervals a bootstrap gives.
 std::vector<std::size_t> choose_rows(const GroupedSamples& samples) {
   std::vector<std::size_t> rows;
@@ -62,9 +82,22 @@ NumberInterval wilson_interval(std::uint64_t part, std::uint64_t whole) {
   return {std::max(0.0, middle - half), std::min(1.0, middle + half)};
 }
 
+DrawnUnit drawn_unit(const results::NamedProfile& profile) {
+  return profile.runs.size() >= GroupedSamples::kMinGroups ? DrawnUnit::kRun : DrawnUnit::kBlock;
+}
+
 CellRows rows_of_cells(const results::NamedProfile& profile) {
   CellRows rows(profile.cells.size());
   std::iota(rows.begin(), rows.end(), 0U);
+  return rows;
+}
+
+CellRows rows_of_steps(const results::NamedProfile& profile) {
+  const auto between = static_cast<std::uint32_t>(profile.steps.size());
+  CellRows rows;
+  for (const results::ProfileCell& cell : profile.cells) {
+    rows.push_back(cell.step == results::kNoStep ? between : cell.step);
+  }
   return rows;
 }
 
@@ -87,25 +120,24 @@ void DrawnGroups::draw(std::size_t round, std::mt19937_64& random) {
 
 GroupedSamples::GroupedSamples(const results::NamedProfile& profile,
                                const CellRows& row_of_cell,
-                               std::size_t rows)
-    : totals_(std::min(profile.blocks.size(), kMaxGroups)),
-      seconds_(totals_.size()),
-      executions_(totals_.size()) {
+                               std::size_t rows) {
   PLUMB_CHECK(row_of_cell.size() == profile.cells.size());
-  const auto group_of = [&](std::size_t block) {
-    return static_cast<std::uint32_t>(block * totals_.size() / profile.blocks.size());
-  };
+  const std::vector<std::uint32_t> group_of = group_blocks(profile);
+  const std::size_t groups = group_of.empty() ? 0 : std::size_t{group_of.back()} + 1;
+  totals_.resize(groups);
+  seconds_.resize(groups);
+  executions_.resize(groups);
   for (std::size_t block = 0; block < profile.blocks.size(); ++block) {
-    seconds_[group_of(block)] += profile.blocks[block].executed().count();
-    executions_[group_of(block)] += profile.blocks[block].executions;
+    seconds_[group_of[block]] += profile.blocks[block].executed().count();
+    executions_[group_of[block]] += profile.blocks[block].executions;
   }
   std::vector<std::vector<std::uint32_t>> of_rows(rows);  // by row and group; empty: none
   for (std::size_t cell = 0; cell < profile.cells.size(); ++cell) {
     std::vector<std::uint32_t>& of_groups = of_rows[row_of_cell[cell]];
     of_groups.resize(totals_.size());
     for (const results::ProfileCell::Count& count : profile.cells[cell].counts) {
-      of_groups[group_of(count.block)] += count.samples;
-      totals_[group_of(count.block)] += count.samples;
+      of_groups[group_of.at(count.block)] += count.samples;
+      totals_[group_of[count.block]] += count.samples;
     }
   }
   begins_.push_back(0);

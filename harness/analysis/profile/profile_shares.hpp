@@ -34,6 +34,8 @@ using CellRows = std::vector<std::uint32_t>;
 
 /// Returns each cell's own number, so that every cell is a row.
 [[nodiscard]] CellRows rows_of_cells(const results::NamedProfile& profile);
+/// Returns the number of each cell's step; after the last step, that of what is between steps.
+[[nodiscard]] CellRows rows_of_steps(const results::NamedProfile& profile);
 /// Returns the number of each cell's function.
 [[nodiscard]] CellRows rows_of_functions(const results::NamedProfile& profile);
 
@@ -58,10 +60,20 @@ class DrawnGroups {
   std::vector<double> numbers_;  ///< by group, then by round: rounds are computed side by side
 };
 
+/// What a bootstrap over a profile draws.
+enum class DrawnUnit {
+  kBlock,  ///< blocks of executions: the interval is of these processes
+  kRun,    ///< whole runs, so that the interval knows how runs differ
+};
+/// Returns what is drawn of a profile: runs, where it has at least GroupedSamples::kMinGroups.
+[[nodiscard]] DrawnUnit drawn_unit(const results::NamedProfile& profile);
+
 /// Samples of rows by groups of consecutive blocks: the unit that a bootstrap draws.
 ///
-/// There are at most kMaxGroups groups, each of about as many blocks, so that the time of a
-/// bootstrap does not grow with the profile. Pure.
+/// A group has blocks, or all blocks of a run (drawn_unit()). There are at most kMaxGroups groups,
+/// each of about as many units, so that the time of a bootstrap does not grow with the profile. A
+/// run is drawn as a whole: the spread of runs includes that of the blocks in them (Davison and
+/// Hinkley, "Bootstrap Methods and their Application", 1997, §3.8). Pure.
 class GroupedSamples {
  public:
   static constexpr std::size_t kMinGroups = 6;  ///< below, there are no intervals

@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <filesystem>
 #include <functional>
 #include <iostream>
@@ -14,6 +15,7 @@
 
 #include "harness/analysis/profile/profile_difference.hpp"
 #include "harness/analysis/profile/profile_json.hpp"
+#include "harness/analysis/profile/profile_summary.hpp"
 #include "harness/base/error.hpp"
 #include "harness/base/whole_file.hpp"
 #include "harness/cli/command.hpp"
@@ -29,13 +31,14 @@ namespace plumb::cli {
 namespace {
 
 struct ProfileOptions {
-  std::string model;
+  std::vector<std::string> names;  ///< a model, or stored runs
   std::string batch;
   std::string dtype;
   std::vector<std::string> dims;
   ProfileSource source;
   std::string run;           ///< whose measured variants count
-  std::string stored_model;  ///< of a stored run
+  std::string stored_model;  ///< of stored runs
+  std::size_t newest = 1;    ///< runs to merge
   std::string output;
   bool all = false;
 };
@@ -44,6 +47,7 @@ struct ProfileDiffOptions {
   std::string baseline;
   std::string candidate;
   std::string model;
+  std::size_t newest = 1;
   bool all = false;
 };
 
@@ -86,7 +90,7 @@ std::function<void(const results::NamedProfile&, std::ostream&)> writer_of(
 suite::ResolvedSuite::Model chosen_model(const CommandContext& context,
                                          const ProfileOptions& options) {
   SuiteChoice choice;
-  choice.models = {options.model};
+  choice.models = {options.names.front()};
   if (!options.batch.empty()) {
     choice.batches = {options.batch};
   }
@@ -101,44 +105,71 @@ suite::ResolvedSuite::Model chosen_model(const CommandContext& context,
   return suite.models.front();
 }
 
-/// Reads the profile of a stored run, or profiles a model.
-ProfiledExecution find_profile(const CommandContext& context, const ProfileOptions& options) {
-  if (find_profiled_run(context, options.model)) {
-    ProfiledExecution stored{read_named_profile(context, options.model, options.stored_model), {}};
-    if (!options.source.listing.empty()) {
-      stored.listing = find_listing(stored.profile, options.source.listing);
-    }
-    return stored;
+/// Says which rate would cost kWantedCost, where the samples certainly cost more.
+void advise_rate(const results::NamedProfile& profile) {
+  constexpr double kWantedCost = 0.03;
+  const analysis::ProfileSummary summary = analysis::summarize_profile(profile);
+  if (summary.cost && summary.cost_interval && summary.cost_interval->low > kWantedCost) {
+    terminal::say(
+        fmt::format("samples cost {:.1f} % of the time: at --rate {:.0f}Hz they would cost about "
+                    "{:.0f} %",
+                    100.0 * *summary.cost,
+                    std::max(1.0, profile.rate * kWantedCost / *summary.cost),
+                    100.0 * kWantedCost));
   }
-  return profile_execution(
-      context, options.source, chosen_model(context, options), open_run(context, options.run));
+}
+
+/// Reads the profiles of stored runs, or profiles a model. A listing or a file is of one profile.
+std::vector<ProfiledExecution> find_profiles(const CommandContext& context,
+                                             const ProfileOptions& options) {
+  const std::string name = fmt::format("{}", fmt::join(options.names, ","));
+  if (options.newest <= 1 && !names_stored_runs(context, name)) {
+    ProfiledExecution execution = profile_execution(
+        context, options.source, chosen_model(context, options), open_run(context, options.run));
+    advise_rate(execution.profile);
+    return {std::move(execution)};
+  }
+  std::vector<results::NamedProfile> profiles =
+      read_run_profiles(context, {name, options.newest, options.stored_model});
+  if (!options.source.listing.empty() || !options.output.empty()) {
+    profiles = {single_profile(std::move(profiles))};
+  }
+  std::vector<ProfiledExecution> found;
+  for (results::NamedProfile& profile : profiles) {
+    std::optional<results::CodeListing> listing;
+    if (!options.source.listing.empty()) {
+      listing = find_listing(profile, options.source.listing);
+    }
+    found.push_back({std::move(profile), std::move(listing)});
+  }
+  return found;
 }
 
 void write_profile(const CommandContext& context, const ProfileOptions& options) {
-  if (options.model.empty()) {
+  if (options.names.empty()) {
     throw Error(
         Error::Kind::kUser,
         "which model? Name a built-in one, an .onnx file or a stored run, or compare two profiles "
         "with `plumb profile diff BASE CAND`");
   }
   const auto write = options.output.empty() ? nullptr : writer_of(options.output);
-  const ProfiledExecution execution = find_profile(context, options);
+  const std::vector<ProfiledExecution> found = find_profiles(context, options);
   if (write) {
-    write_whole_file(options.output, [&](std::ostream& out) { write(execution.profile, out); });
+    write_whole_file(options.output, [&](std::ostream& out) { write(found.front().profile, out); });
     terminal::say(fmt::format("profile: {}", options.output));
   }
-  reporting::write_profile(execution.profile,
-                           execution.listing ? &*execution.listing : nullptr,
-                           output_mode(context),
-                           std::cout,
-                           detail(options.all));
+  std::vector<reporting::ShownProfile> shown;
+  for (const ProfiledExecution& each : found) {
+    shown.push_back({each.profile, each.listing ? &*each.listing : nullptr});
+  }
+  reporting::write_profiles(shown, output_mode(context), std::cout, detail(options.all));
 }
 
 void write_difference(const CommandContext& context, const ProfileDiffOptions& options) {
   const results::NamedProfile baseline =
-      read_named_profile(context, options.baseline, options.model);
+      read_named_profile(context, {options.baseline, options.newest, options.model});
   const results::NamedProfile candidate =
-      read_named_profile(context, options.candidate, options.model);
+      read_named_profile(context, {options.candidate, options.newest, options.model});
   reporting::write_profile_difference(baseline,
                                       candidate,
                                       analysis::compute_profile_difference(baseline, candidate),
@@ -147,15 +178,29 @@ void write_difference(const CommandContext& context, const ProfileDiffOptions& o
                                       detail(options.all));
 }
 
+void add_merged_runs(CLI::App& command, std::size_t& newest) {
+  command
+      .add_option("--runs",
+                  newest,
+                  "merge so many runs: the named one, and the newest before it of its suite and "
+                  "environment")
+      ->check(CLI::Range(std::size_t{1}, session::kMaxMergedRuns))
+      ->type_name("N");
+}
+
 CLI::App* add_profile_diff(CLI::App& app, CommandContext& context) {
   const auto options = std::make_shared<ProfileDiffOptions>();
   CLI::App* const command = app.add_subcommand(
       "diff", "functions of two profiles of one model, ranked by how their time changed");
-  command->add_option("BASE", options->baseline, "the baseline: a stored run, or JSON of a profile")
-      ->required();
   command
-      ->add_option("CAND", options->candidate, "the candidate: a stored run, or JSON of a profile")
+      ->add_option("BASE",
+                   options->baseline,
+                   "the baseline: a stored run, or JSON of a profile; several runs, which are "
+                   "merged: A,B,C or TAG/*")
       ->required();
+  command->add_option("CAND", options->candidate, "the candidate, named in the same way")
+      ->required();
+  add_merged_runs(*command, options->newest);
   command->add_option("--model", options->model, "the model of stored runs that profiled several");
   command->add_flag("--all", options->all, "also functions that may not have changed");
   command->callback([&context, options] { write_difference(context, *options); });
@@ -168,9 +213,12 @@ void add_profile(CLI::App& app, CommandContext& context) {
   const auto options = std::make_shared<ProfileOptions>();
   CLI::App* const command = app.add_subcommand(
       "profile", "where inside the layers of a model the time goes, function by function");
-  command->add_option("MODEL",
-                      options->model,
-                      "a built-in name or an .onnx file; or a stored run, whose profile is shown");
+  command->add_option(
+      "MODEL",
+      options->names,
+      "a built-in name or an .onnx file; or stored runs, whose profiles are merged: "
+      "ids, tags, @latest, TAG/*");
+  add_merged_runs(*command, options->newest);
   command->add_option(
       "--model", options->stored_model, "the model of a stored run that profiled several");
   command->add_option("--batch", options->batch, "batch of the model");

@@ -18,7 +18,9 @@
 #include "harness/session/host/worker_choice.hpp"
 #include "harness/session/profile/model_profile.hpp"
 #include "harness/session/profile/stored_profiles.hpp"
+#include "harness/session/stored/named_runs.hpp"
 #include "harness/session/work/suite_models.hpp"
+#include "harness/terminal/messages.hpp"
 
 namespace plumb::cli {
 
@@ -62,35 +64,71 @@ ProfiledExecution profile_execution(const CommandContext& context,
   }
 }
 
-std::optional<results::RunId> find_profiled_run(const CommandContext& context,
-                                                const std::string& name) {
+bool names_stored_runs(const CommandContext& context, const std::string& name) {
   std::error_code none;
   if (name.empty() || std::filesystem::is_regular_file(name, none)) {
-    return std::nullopt;
+    return false;
+  }
+  if (session::names_several_runs(name)) {
+    return true;
   }
   try {
     static_cast<void>(context.models.axes(name, {}));
-    return std::nullopt;
+    return false;
   } catch (const Error&) {
     // No built-in model has this name.
   }
   try {
-    return store::open_store(context.store_url())->find_run(name).header.id;
+    static_cast<void>(store::open_store(context.store_url())->find_run(name));
+    return true;
   } catch (const Error& error) {
     if (error.kind() != Error::Kind::kUser) {
       throw;
     }
-    return std::nullopt;
+    return false;
   }
 }
 
-results::NamedProfile read_named_profile(const CommandContext& context,
-                                         const std::string& name,
-                                         const std::string& model) {
-  if (const std::optional<results::RunId> run = find_profiled_run(context, name)) {
-    return session::read_profile(*store::open_store(context.store_url()), *run, model).profile;
+std::vector<results::NamedProfile> read_run_profiles(const CommandContext& context,
+                                                     const session::MergedRunsChoice& choice) {
+  const auto store = store::open_store(context.store_url());
+  if (choice.newest <= 1 && !session::names_several_runs(choice.runs)) {
+    return {session::read_profile(*store, store->find_run(choice.runs).header.id, choice.model)
+                .profile};
   }
-  return read_profile_file(name);
+  session::MergedRuns merged = session::read_merged_runs(*store, choice);
+  if (merged.without > 0) {
+    terminal::say(fmt::format("{} runs keep no profile of this model", merged.without));
+  }
+  return std::move(merged.profiles);
+}
+
+results::NamedProfile single_profile(std::vector<results::NamedProfile> profiles) {
+  if (profiles.size() > 1) {
+    std::vector<std::string> kinds;
+    for (const results::NamedProfile& profile : profiles) {
+      kinds.push_back(fmt::format("{} on {} in mode {} by {} (environment {})",
+                                  profile.runs.size() > 1
+                                      ? fmt::format("{} runs", profile.runs.size())
+                                      : "run " + profile.runs.front().run,
+                                  profile.stack,
+                                  profile.mode,
+                                  to_text(profile.clock),
+                                  profile.runs.front().environment));
+    }
+    throw Error(Error::Kind::kRefused,
+                fmt::format("the runs are not merged, because their profiles are of unlike things: "
+                            "{}; name runs of one",
+                            fmt::join(kinds, ", ")));
+  }
+  return std::move(profiles.front());
+}
+
+results::NamedProfile read_named_profile(const CommandContext& context,
+                                         const session::MergedRunsChoice& choice) {
+  return names_stored_runs(context, choice.runs)
+             ? single_profile(read_run_profiles(context, choice))
+             : read_profile_file(choice.runs);
 }
 
 results::CodeListing find_listing(const results::NamedProfile& profile,

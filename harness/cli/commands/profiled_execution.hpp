@@ -3,11 +3,13 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "harness/cli/command.hpp"
 #include "harness/cli/commands/traced_execution.hpp"
 #include "harness/results/profile/code_listing.hpp"
 #include "harness/results/profile/named_profile.hpp"
+#include "harness/session/profile/merged_runs.hpp"
 #include "harness/suite/suite.hpp"
 
 namespace plumb::cli {
@@ -43,16 +45,23 @@ struct ProfiledExecution {
                                                   const suite::ResolvedSuite::Model& model,
                                                   const std::optional<StoredRun>& run);
 
-/// Returns the id of the stored run of this name. Absent: it is the name of a built-in model or of
-/// a file, or there is no such run.
-[[nodiscard]] std::optional<results::RunId> find_profiled_run(const CommandContext& context,
-                                                              const std::string& name);
+/// Returns whether a name stands for one or several stored runs. Else it is the name of a built-in
+/// model or of a file, or there is no such run.
+[[nodiscard]] bool names_stored_runs(const CommandContext& context, const std::string& name);
 
-/// Reads a profile by the name of its JSON file, or of a stored run that has it of a model
-/// (session::read_profile()). Throws Error{kUser} if the name is neither.
+/// Reads the profiles of stored runs of a model. Of one run it is the profile itself, of several
+/// they are merged (session::read_merged_runs()), and it is said which have none.
+[[nodiscard]] std::vector<results::NamedProfile> read_run_profiles(
+    const CommandContext& context, const session::MergedRunsChoice& choice);
+
+/// Returns the only profile of some runs. Throws Error{kRefused} that says what differs between
+/// several.
+[[nodiscard]] results::NamedProfile single_profile(std::vector<results::NamedProfile> profiles);
+
+/// Reads a profile by the name of its JSON file, or of stored runs. Throws Error{kUser} if the name
+/// is neither, and as single_profile() does.
 [[nodiscard]] results::NamedProfile read_named_profile(const CommandContext& context,
-                                                       const std::string& name,
-                                                       const std::string& model);
+                                                       const session::MergedRunsChoice& choice);
 
 /// Returns the listing that a stored profile keeps of a function, or of kHottest. Throws
 /// Error{kUser} that names the functions of which it keeps one.

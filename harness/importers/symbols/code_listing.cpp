@@ -7,9 +7,9 @@
 
 #include <algorithm>
 #include <fstream>
+#include <limits>
 #include <map>
 #include <memory>
-#include <numeric>
 #include <utility>
 
 #include "harness/base/error.hpp"
@@ -19,8 +19,8 @@ namespace {
 
 constexpr std::size_t kSuggested = 5;
 
-/// Samples by address.
-using Counts = std::map<std::uint64_t, std::uint64_t>;
+/// Samples by address and block.
+using Counts = std::map<std::uint64_t, results::BlockCounts>;
 
 /// Code that has samples: one function, or all of an image that has no name there.
 struct SampledCode {
@@ -29,22 +29,38 @@ struct SampledCode {
   std::map<std::uint32_t, std::uint64_t> steps;  // samples by step
   std::uint64_t samples = 0;
 
+  /// Returns the samples by block of the code from an address up to another one.
+  [[nodiscard]] results::BlockCounts count_between(std::uint64_t begin, std::uint64_t end) const {
+    results::BlockCounts sum;
+    for (auto each = counts.lower_bound(begin); each != counts.end() && each->first < end; ++each) {
+      results::append_blocks(each->second, 0, sum);
+    }
+    results::order_blocks(sum);
+    return sum;
+  }
   [[nodiscard]] bool has_name() const { return !code.function.name.empty(); }
 };
 
 /// Lists the code that has samples, that with most first.
 std::vector<SampledCode> find_sampled_code(const results::SampledProfile& profile,
                                            CodeFinder& finder) {
-  std::map<std::uint64_t, std::map<std::uint32_t, std::uint64_t>> places;
+  struct Place {
+    results::BlockCounts counts;
+    std::map<std::uint32_t, std::uint64_t> steps;
+  };
+  std::map<std::uint64_t, Place> places;
   for (const results::AddressSample& sample : profile.samples) {
-    ++places[sample.address][sample.step];
+    Place& place = places[sample.address];
+    results::add_samples(sample.block, 1, place.counts);
+    ++place.steps[sample.step];
   }
   std::map<std::pair<results::ProfiledFunction, std::uint64_t>, SampledCode> by_code;
-  for (const auto& [address, steps] : places) {
+  for (auto& [address, place] : places) {
     FoundCode code = finder.find(address);
     SampledCode& sampled = by_code[{code.function, code.begin}];
-    for (const auto& [step, count] : steps) {
-      sampled.counts[address] += count;
+    results::order_blocks(place.counts);
+    sampled.counts[address] = std::move(place.counts);
+    for (const auto& [step, count] : place.steps) {
       sampled.steps[step] += count;
       sampled.samples += count;
     }
@@ -151,6 +167,7 @@ results::CodeListing describe_code(const SampledCode& sampled,
   results::CodeListing listing;
   listing.function = sampled.code.function;
   listing.samples = sampled.samples;
+  listing.counts = sampled.count_between(0, std::numeric_limits<std::uint64_t>::max());
   listing.of_profile = profile.samples.size();
   listing.exact = profile.exact;
   listing.alike =
@@ -177,14 +194,14 @@ void disassemble_code(const SampledCode& sampled, results::CodeListing& listing)
   const std::string bytes = read_code(code);
   listing.bytes_listed = bytes.size();
   Disassembler().disassemble(bytes, code.begin, [&](const cs_insn& instruction) {
-    const auto first = sampled.counts.lower_bound(instruction.address);
-    const auto last = sampled.counts.lower_bound(instruction.address + instruction.size);
-    const std::uint64_t samples =
-        std::accumulate(first, last, std::uint64_t{0}, [](auto sum, const auto& count) {
-          return sum + count.second;
-        });
-    listing.instructions.push_back(
-        {instruction.address - code.begin, instruction.size, text_of(instruction), samples});
+    results::BlockCounts counts =
+        sampled.count_between(instruction.address, instruction.address + instruction.size);
+    const std::uint64_t samples = results::count_samples(counts);
+    listing.instructions.push_back({instruction.address - code.begin,
+                                    instruction.size,
+                                    text_of(instruction),
+                                    samples,
+                                    std::move(counts)});
   });
   listing.disassembled = listing.instructions.size();
 }

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "harness/results/profile/block_counts.hpp"
 #include "harness/results/profile/code_names.hpp"
 
 namespace plumb::results {
@@ -16,6 +17,7 @@ struct ListedInstruction {
   std::uint64_t bytes = 0;   ///< of its code
   std::string text;          ///< in the assembler's words
   std::uint64_t samples = 0;
+  BlockCounts counts = {};  ///< these samples; empty: not known, of an earlier version
 };
 
 /// Instructions of one function of a profile, all or some of them.
@@ -23,6 +25,7 @@ struct CodeListing {
   ProfiledFunction function;
   std::string step;                ///< name of the one with most of its samples
   std::uint64_t samples = 0;       ///< of this code
+  BlockCounts counts;              ///< these samples; empty: not known, of an earlier version
   std::uint64_t of_profile = 0;    ///< samples of all code
   std::size_t alike = 0;           ///< other code of the same name that has samples
   bool exact = false;              ///< else a sample may lie some instructions late

@@ -13,7 +13,9 @@ namespace plumb::results {
 [[nodiscard]] nlohmann::ordered_json to_json(const CodeListing& listing);
 /// Writes listings as an array.
 [[nodiscard]] nlohmann::ordered_json to_json(const std::vector<CodeListing>& listings);
-/// Reads an array that to_json() wrote. Throws Error{kUser} that names a field that is not valid.
-[[nodiscard]] std::vector<CodeListing> code_listings_from_json(const nlohmann::json& listings);
+/// Reads an array that to_json() wrote, of a profile with `blocks` blocks. Throws Error{kUser} that
+/// names a field that is not valid.
+[[nodiscard]] std::vector<CodeListing> code_listings_from_json(const nlohmann::json& listings,
+                                                               std::size_t blocks);
 
 }  // namespace plumb::results

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "harness/base/timestamp.hpp"
+#include "harness/results/profile/block_counts.hpp"
 #include "harness/results/profile/code_listing.hpp"
 #include "harness/results/profile/code_names.hpp"
 #include "harness/results/profile/sampled_profile.hpp"
@@ -13,14 +15,10 @@ namespace plumb::results {
 
 /// Samples of one function in one step.
 struct ProfileCell {
-  /// Samples in one block.
-  struct Count {
-    std::uint32_t block = 0;
-    std::uint32_t samples = 0;
-  };
+  using Count = BlockCount;
   std::uint32_t step = kNoStep;
   std::uint32_t function = 0;
-  std::vector<Count> counts;  ///< by block, none of them zero
+  BlockCounts counts;
 };
 
 /// Calls that led to samples in a step.
@@ -28,6 +26,14 @@ struct ProfiledStack {
   std::uint32_t step = kNoStep;
   std::vector<std::uint32_t> functions;  ///< outermost first; the last one has the samples
   std::uint64_t samples = 0;
+};
+
+/// Run whose profile is part of a merged one.
+struct MergedRun {
+  std::string run;  ///< its id
+  Timestamp started{};
+  std::string environment;   ///< its identity, the same of all runs that are merged
+  std::uint64_t blocks = 0;  ///< of the merged profile
 };
 
 /// Profile of a model's executions whose samples have names.
@@ -49,6 +55,8 @@ struct NamedProfile {
   std::vector<ProfiledStack> stacks;  ///< of all samples; empty: calls were not asked for
   std::vector<CodeListing> listings;  ///< of the functions with most samples, these first
   std::vector<std::string> problems;  ///< files without symbols, and why
+  /// Runs that the blocks are of, in their order: merged. Empty: one process has all blocks.
+  std::vector<MergedRun> runs;
 };
 
 }  // namespace plumb::results

@@ -81,6 +81,17 @@ Json stacks_json(const NamedProfile& profile) {
   return stacks;
 }
 
+Json runs_json(const NamedProfile& profile) {
+  Json runs = Json::array();
+  for (const MergedRun& run : profile.runs) {
+    runs.push_back({{"run", run.run},
+                    {"started", plumb::to_text(run.started)},
+                    {"environment", run.environment},
+                    {"blocks", run.blocks}});
+  }
+  return runs;
+}
+
 [[noreturn]] void fail(const std::string& what) {
   throw Error(Error::Kind::kUser, fmt::format("not a profile of this program: {}", what));
 }
@@ -168,6 +179,24 @@ void read_stacks(const JsonObject& document, NamedProfile& profile) {
   }
 }
 
+void read_runs(const JsonObject& document, NamedProfile& profile) {
+  if (!document.has("runs")) {
+    return;  // of an earlier version
+  }
+  std::uint64_t blocks = 0;
+  for (const nlohmann::json& entry : document.array("runs", kMaxEntries)) {
+    const JsonObject object(entry);
+    profile.runs.push_back({object.text("run"),
+                            object.time("started"),
+                            object.text("environment"),
+                            read_count<std::uint64_t>(object, "blocks")});
+    blocks += profile.runs.back().blocks;
+  }
+  if (!profile.runs.empty() && blocks != profile.blocks.size()) {
+    fail(fmt::format("its runs have {} blocks of {}", blocks, profile.blocks.size()));
+  }
+}
+
 Seconds read_time(const JsonObject& object, const char* name) {
   const Seconds time = object.seconds(name);
   if (time < Seconds(0.0)) {
@@ -179,22 +208,26 @@ Seconds read_time(const JsonObject& object, const char* name) {
 }  // namespace
 
 Json to_json(const NamedProfile& profile) {
-  return {{"model", profile.model},
-          {"mode", profile.mode},
-          {"stack", profile.stack},
-          {"clock", std::string(to_text(profile.clock))},
-          {"refused", profile.refused},
-          {"asked_hertz", profile.asked_rate},
-          {"hertz", profile.rate},
-          {"threads", profile.threads},
-          {"lost_samples", profile.lost},
-          {"problems", profile.problems},
-          {"steps", steps_json(profile)},
-          {"functions", functions_json(profile)},
-          {"blocks", blocks_json(profile)},
-          {"cells", cells_json(profile)},
-          {"stacks", stacks_json(profile)},
-          {"listings", to_json(profile.listings)}};
+  Json document{{"model", profile.model},
+                {"mode", profile.mode},
+                {"stack", profile.stack},
+                {"clock", std::string(to_text(profile.clock))},
+                {"refused", profile.refused},
+                {"asked_hertz", profile.asked_rate},
+                {"hertz", profile.rate},
+                {"threads", profile.threads},
+                {"lost_samples", profile.lost},
+                {"problems", profile.problems},
+                {"steps", steps_json(profile)},
+                {"functions", functions_json(profile)},
+                {"blocks", blocks_json(profile)},
+                {"cells", cells_json(profile)},
+                {"stacks", stacks_json(profile)},
+                {"listings", to_json(profile.listings)}};
+  if (!profile.runs.empty()) {
+    document["runs"] = runs_json(profile);
+  }
+  return document;
 }
 
 NamedProfile named_profile_from_json(const nlohmann::json& value) {
@@ -228,8 +261,10 @@ NamedProfile named_profile_from_json(const nlohmann::json& value) {
   }
   read_cells(document, profile);
   read_stacks(document, profile);
+  read_runs(document, profile);
   if (document.has("listings")) {  // absent: of an earlier version
-    profile.listings = code_listings_from_json(document.array("listings", kMaxListings));
+    profile.listings =
+        code_listings_from_json(document.array("listings", kMaxListings), profile.blocks.size());
   }
   return profile;
 }

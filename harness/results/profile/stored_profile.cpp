@@ -3,14 +3,17 @@
 
 #include <utility>
 
+#include "harness/base/error.hpp"
+
 namespace plumb::results {
 namespace {
 
-void join_blocks(NamedProfile& profile, std::size_t blocks) {
+void join_consecutive(NamedProfile& profile, std::size_t blocks) {
   const std::size_t before = profile.blocks.size();
   if (before <= blocks) {
     return;
   }
+  PLUMB_CHECK(profile.runs.empty());  // whose blocks would be joined with others
   const auto joined = [&](std::size_t block) { return block * blocks / before; };
   std::vector<ProfiledBlock> sums(blocks);
   for (std::size_t block = 0; block < before; ++block) {
@@ -21,15 +24,13 @@ void join_blocks(NamedProfile& profile, std::size_t blocks) {
   }
   profile.blocks = std::move(sums);
   for (ProfileCell& cell : profile.cells) {
-    std::vector<ProfileCell::Count> counts;
-    for (const ProfileCell::Count& count : cell.counts) {
-      const auto block = static_cast<std::uint32_t>(joined(count.block));
-      if (counts.empty() || counts.back().block != block) {
-        counts.push_back({block, 0});
-      }
-      counts.back().samples += count.samples;
+    cell.counts = join_blocks(cell.counts, before, blocks);
+  }
+  for (CodeListing& listing : profile.listings) {
+    listing.counts = join_blocks(listing.counts, before, blocks);
+    for (ListedInstruction& instruction : listing.instructions) {
+      instruction.counts = join_blocks(instruction.counts, before, blocks);
     }
-    cell.counts = std::move(counts);
   }
 }
 
@@ -43,7 +44,7 @@ NamedProfile condense_listings(NamedProfile profile) {
 }
 
 NamedProfile condense_profile(NamedProfile profile, std::size_t blocks) {
-  join_blocks(profile, blocks);
+  join_consecutive(profile, blocks);
   return condense_listings(std::move(profile));
 }
 

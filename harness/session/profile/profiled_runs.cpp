@@ -19,8 +19,10 @@ std::vector<analysis::DatedProfile> read_dated_profiles(const store::Store& stor
       continue;
     }
     for (results::StoredProfile& profile : store.profiles(run.header.id)) {
-      dated.push_back(
-          {run.header.started, analysis::system_id(run.header.environment), std::move(profile)});
+      dated.push_back({run.header.started,
+                       analysis::system_id(run.header.environment),
+                       run.header.environment.id(),
+                       std::move(profile)});
     }
   }
   return dated;

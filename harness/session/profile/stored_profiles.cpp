@@ -30,34 +30,46 @@ bool is_of(const results::StoredProfile& profile, const std::string& model) {
                   record && !record->reason.empty() ? fmt::format(" ({})", record->reason) : ""));
 }
 
-}  // namespace
-
-results::StoredProfile read_profile(const store::Store& store,
-                                    const results::RunId& run,
-                                    const std::string& model) {
-  const std::vector<results::StoredProfile> profiles = store.profiles(run);
-  if (profiles.empty()) {
-    refuse_run(store, run);
-  }
-  std::set<std::string> subjects;
-  std::optional<results::StoredProfile> found;
-  for (const results::StoredProfile& profile : profiles) {
-    if (is_of(profile, model)) {
-      subjects.insert(profile.subject);
-      found = profile;
-    }
-  }
-  if (subjects.size() == 1) {
-    return *std::move(found);
-  }
-  subjects.clear();
-  for (const results::StoredProfile& profile : profiles) {
-    subjects.insert(profile.subject);
-  }
+[[noreturn]] void refuse_model(const results::RunId& run, const std::set<std::string>& subjects) {
   throw Error(
       Error::Kind::kUser,
       fmt::format(
           "run {} has profiles of {}: name one with --model", run, fmt::join(subjects, ", ")));
+}
+
+}  // namespace
+
+std::optional<results::StoredProfile> find_profile(const store::Store& store,
+                                                   const results::RunId& run,
+                                                   const std::string& model) {
+  std::set<std::string> subjects;
+  std::optional<results::StoredProfile> found;
+  for (results::StoredProfile& profile : store.profiles(run)) {
+    if (is_of(profile, model)) {
+      subjects.insert(profile.subject);
+      found = std::move(profile);
+    }
+  }
+  if (subjects.size() > 1) {
+    refuse_model(run, subjects);
+  }
+  return found;
+}
+
+results::StoredProfile read_profile(const store::Store& store,
+                                    const results::RunId& run,
+                                    const std::string& model) {
+  if (std::optional<results::StoredProfile> found = find_profile(store, run, model)) {
+    return *std::move(found);
+  }
+  std::set<std::string> subjects;
+  for (const results::StoredProfile& profile : store.profiles(run)) {
+    subjects.insert(profile.subject);
+  }
+  if (subjects.empty()) {
+    refuse_run(store, run);
+  }
+  refuse_model(run, subjects);
 }
 
 void add_profiles(const store::Store& store, analysis::RunReport& report) {

@@ -29,11 +29,7 @@ constexpr std::string_view kSelect =
 constexpr std::int64_t kBetweenSteps = -1;
 
 std::int64_t count_samples(const results::ProfileCell& cell) {
-  std::int64_t sum = 0;
-  for (const results::ProfileCell::Count& count : cell.counts) {
-    sum += count.samples;
-  }
-  return sum;
+  return static_cast<std::int64_t>(results::count_samples(cell.counts));
 }
 
 /// Returns the executions of blocks without samples, and their time.
@@ -57,9 +53,10 @@ std::optional<std::vector<Value>> read_list(std::string_view text) {
 }
 
 /// Reads listings of code. Absent: the text is anything else.
-std::optional<std::vector<results::CodeListing>> read_listings(std::string_view text) {
+std::optional<std::vector<results::CodeListing>> read_listings(std::string_view text,
+                                                               std::size_t blocks) {
   try {
-    return results::code_listings_from_json(results::parse_json(text));
+    return results::code_listings_from_json(results::parse_json(text), blocks);
   } catch (const Error&) {
     return std::nullopt;
   }
@@ -202,7 +199,8 @@ std::vector<ProfileTable::ReadProfile> ProfileTable::read_heads(const results::R
         take(read_list<std::string>(statement.text_view()), profile.problems) && read.intact;
     read.checksum = statement.integer();
     if (const std::string_view listings = statement.text_view(); !listings.empty()) {
-      read.intact = take(read_listings(listings), profile.listings) && read.intact;
+      read.intact =
+          take(read_listings(listings, profile.blocks.size()), profile.listings) && read.intact;
     }
     all.push_back(std::move(read));
   }

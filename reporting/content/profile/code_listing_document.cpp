@@ -11,12 +11,15 @@
 
 namespace plumb::reporting {
 
-void write_code_listing(const results::CodeListing& listing, std::ostream& out, Detail detail) {
+void write_code_listing(const results::NamedProfile& profile,
+                        const results::CodeListing& listing,
+                        std::ostream& out,
+                        Detail detail) {
   const results::CodeListing shown =
       detail == Detail::kAll
           ? listing
           : results::shorten_listing(listing, std::numeric_limits<std::size_t>::max());
-  const ListingContent content = describe_listing(shown);
+  const ListingContent content = describe_listing(analysis::list_shares(profile, shown));
   out << '\n' << sanitize_utf8(content.title) << '\n';
   for (const std::string& note : content.notes) {
     out << sanitize_utf8(note) << '\n';

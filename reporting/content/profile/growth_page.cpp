@@ -41,9 +41,9 @@ std::vector<PageRow> function_rows(const analysis::ProfileDifference& difference
   return rows;
 }
 
-void add_listing(const results::CodeListing& listing, HtmlPage& page) {
+void add_listing(const char* where, const analysis::ListedCode& listing, HtmlPage& page) {
   const ListingContent content = describe_listing(listing);
-  page.paragraph("In the last run: " + content.title + ".");
+  page.paragraph(fmt::format("In {}: {}.", where, content.title));
   for (const std::string& note : content.notes) {
     page.paragraph(note);
   }
@@ -65,24 +65,25 @@ void add_listing(const results::CodeListing& listing, HtmlPage& page) {
   }
 }
 
+PageRow end_row(const char* name, const analysis::GrowthEnd& end, bool known, Seconds execution) {
+  return {text_cell(name),
+          number_cell(std::to_string(end.runs)),
+          link_cell(end.run, run_address(end.run)),
+          text_cell(to_text(end.started)),
+          text_cell(end.stack),
+          number_cell(known ? time_text(execution) : "–")};
+}
+
 void add_model(const analysis::FunctionGrowth& growth, HtmlPage& page) {
   page.subheading(fmt::format("{}, mode {}", growth.subject, growth.mode));
-  page.table(
-      {text_cell(""),
-       text_cell("run"),
-       text_cell("started"),
-       text_cell("stack"),
-       number_cell("execution")},
-      {{text_cell("first"),
-        link_cell(growth.first, run_address(growth.first)),
-        text_cell(to_text(growth.first_started)),
-        text_cell(growth.first_stack),
-        number_cell(growth.problem.empty() ? time_text(growth.difference.baseline) : "–")},
-       {text_cell("last"),
-        link_cell(growth.last, run_address(growth.last)),
-        text_cell(to_text(growth.last_started)),
-        text_cell(growth.last_stack),
-        number_cell(growth.problem.empty() ? time_text(growth.difference.candidate) : "–")}});
+  page.table({text_cell(""),
+              number_cell("runs"),
+              text_cell("run"),
+              text_cell("started"),
+              text_cell("stack"),
+              number_cell("execution")},
+             {end_row("first", growth.first, growth.problem.empty(), growth.difference.baseline),
+              end_row("last", growth.last, growth.problem.empty(), growth.difference.candidate)});
   if (!growth.problem.empty()) {
     page.paragraph(growth.problem + ".");
     return;
@@ -100,8 +101,8 @@ void add_model(const analysis::FunctionGrowth& growth, HtmlPage& page) {
               number_cell("change"),
               number_cell("95 %")},
              rows);
-  for (const results::CodeListing& listing : growth.listings) {
-    add_listing(listing, page);
+  for (const analysis::ListedCode& listing : growth.listings) {
+    add_listing(growth.last.runs > 1 ? "the last runs" : "the last run", listing, page);
   }
 }
 
@@ -113,9 +114,12 @@ void write_growth_page(std::span<const analysis::FunctionGrowth> models,
   HtmlPage page("Functions over time");
   page.link("all models and runs", "/");
   page.paragraph(fmt::format(
-      "The first and the last profile of each model in {} days, on one system. Each is of one "
-      "process, so that a small change may be one of the process.",
-      days));
+      "The first and the last profiles of each model in {} days, on one system. At each end up to "
+      "{} runs of one environment are merged. Intervals know how runs differ where both ends have "
+      "{} runs; else a small change may be one of the process.",
+      days,
+      analysis::kMaxEndRuns,
+      analysis::GroupedSamples::kMinGroups));
   if (models.empty()) {
     page.paragraph("No model was profiled twice in this time.");
   }

@@ -9,12 +9,12 @@
 #include <numeric>
 #include <ostream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "harness/analysis/profile/profile_json.hpp"
 #include "harness/analysis/profile/profile_shares.hpp"
 #include "harness/analysis/profile/profile_summary.hpp"
-#include "harness/results/profile/listing_json.hpp"
 #include "reporting/content/profile/code_listing_document.hpp"
 #include "reporting/document/aligned_table.hpp"
 #include "reporting/document/quantity_text.hpp"
@@ -46,13 +46,32 @@ std::string interval_text(const std::optional<analysis::NumberInterval>& interva
                   : "–";
 }
 
+/// Says which runs a profile is merged from, and what its intervals know of them.
+std::string runs_text(const results::NamedProfile& profile) {
+  const auto [first, last] = std::minmax_element(
+      profile.runs.begin(), profile.runs.end(), [](const auto& left, const auto& right) {
+        return left.started < right.started;
+      });
+  return fmt::format(
+      "{} of environment {}, {} to {}; {}",
+      profile.runs.size(),
+      sanitize_utf8(first->environment),
+      to_text(first->started).substr(0, 10),
+      to_text(last->started).substr(0, 10),
+      analysis::drawn_unit(profile) == analysis::DrawnUnit::kRun
+          ? std::string("intervals are by runs")
+          : fmt::format("below {} runs, intervals are by blocks and do not know how runs differ",
+                        analysis::GroupedSamples::kMinGroups));
+}
+
 std::string side_text(const char* side, Seconds execution, const results::NamedProfile& profile) {
   return sanitize_utf8(
-      fmt::format("{}  {} in mode {}, on {}{}",
+      fmt::format("{}  {} in mode {}, on {}{}{}",
                   side,
                   time_text(execution),
                   profile.mode,
                   profile.stack,
+                  profile.runs.empty() ? "" : fmt::format(", by {} runs", profile.runs.size()),
                   analysis::is_always_sampled(profile) ? ", with what samples cost" : ""));
 }
 
@@ -86,6 +105,9 @@ void write_head(const results::NamedProfile& profile,
              results::to_text(profile.clock),
              profile.rate,
              profile.asked_rate);
+  if (!profile.runs.empty()) {
+    out << fmt::format("  runs       {}\n", runs_text(profile));
+  }
   if (profile.lost > 0) {
     out << fmt::format("  lost       {} samples, for want of room\n", profile.lost);
   }
@@ -138,6 +160,29 @@ void write_cells(const results::NamedProfile& profile,
   }
 }
 
+/// Writes the shares of steps. A program without steps has none.
+void write_steps(const results::NamedProfile& profile,
+                 const analysis::ProfileSummary& summary,
+                 std::ostream& out) {
+  const std::vector<analysis::ProfileShare> shares =
+      analysis::compute_shares(analysis::GroupedSamples(
+          profile, analysis::rows_of_steps(profile), profile.steps.size() + 1));
+  AlignedTable table({{"share", true}, {"95 %", true}, {"time", true}, {"step"}, {"variant"}});
+  for (const std::size_t row : by_share(shares)) {
+    const bool between = row == profile.steps.size();
+    if (!between || shares[row].samples > 0) {
+      table.add({share_text(shares[row].share),
+                 interval_text(shares[row].interval),
+                 time_text(shares[row].share * summary.execution),
+                 analysis::step_name(profile,
+                                     between ? results::kNoStep : static_cast<std::uint32_t>(row)),
+                 between ? "" : profile.steps[row].variant});
+    }
+  }
+  out << '\n';
+  table.write(out);
+}
+
 void write_functions(const results::NamedProfile& profile,
                      const analysis::ProfileSummary& summary,
                      std::ostream& out) {
@@ -170,29 +215,47 @@ std::string presence_text(const analysis::FunctionChange& change) {
   return change.in_candidate ? "" : "not in the candidate";
 }
 
-}  // namespace
-
-void write_profile(const results::NamedProfile& profile,
-                   const results::CodeListing* listing,
-                   OutputMode style,
-                   std::ostream& out,
-                   Detail detail) {
-  if (style == OutputMode::kJson) {
-    analysis::Json document = analysis::profile_document(profile);
-    if (listing != nullptr) {
-      document["listing"] = results::to_json(*listing);
+void write_json(std::span<const ShownProfile> shown, std::ostream& out) {
+  analysis::Json documents = analysis::Json::array();
+  for (const ShownProfile& each : shown) {
+    analysis::Json& document = documents.emplace_back(analysis::profile_document(each.profile));
+    if (each.listing != nullptr) {
+      document["listing"] = analysis::listing_json(each.profile, *each.listing);
     }
-    out << analysis::document_text(document);
+  }
+  if (shown.size() == 1) {
+    out << analysis::document_text(documents.front());
     return;
   }
-  const analysis::ProfileSummary summary = analysis::summarize_profile(profile);
-  write_head(profile, summary, out);
-  write_cells(profile, summary, out, detail);
-  if (detail == Detail::kAll) {
-    write_functions(profile, summary, out);
+  analysis::Json document = analysis::new_document();
+  document["profiles"] = std::move(documents);
+  out << analysis::document_text(document);
+}
+
+}  // namespace
+
+void write_profiles(std::span<const ShownProfile> shown,
+                    OutputMode style,
+                    std::ostream& out,
+                    Detail detail) {
+  if (style == OutputMode::kJson) {
+    write_json(shown, out);
+    return;
   }
-  if (listing != nullptr) {
-    write_code_listing(*listing, out, detail);
+  for (const ShownProfile& each : shown) {
+    const analysis::ProfileSummary summary = analysis::summarize_profile(each.profile);
+    out << (&each == &shown.front() ? "" : "\n");
+    write_head(each.profile, summary, out);
+    write_cells(each.profile, summary, out, detail);
+    if (detail == Detail::kAll) {
+      if (!each.profile.steps.empty()) {
+        write_steps(each.profile, summary, out);
+      }
+      write_functions(each.profile, summary, out);
+    }
+    if (each.listing != nullptr) {
+      write_code_listing(each.profile, *each.listing, out, detail);
+    }
   }
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <iosfwd>
+#include <span>
 
 #include "harness/analysis/profile/profile_difference.hpp"
 #include "harness/results/profile/code_listing.hpp"
@@ -10,14 +11,20 @@
 
 namespace plumb::reporting {
 
+/// Profile to write.
+struct ShownProfile {
+  const results::NamedProfile& profile;
+  const results::CodeListing* listing = nullptr;  ///< null: none
+};
+
 /// Writes the output of `plumb profile`. In short, the largest shares of steps and functions; in
-/// full, all of them, then the functions by themselves. A listing follows, if there is one (null:
-/// none), in short only near its samples. The JSON has everything.
-void write_profile(const results::NamedProfile& profile,
-                   const results::CodeListing* listing,
-                   OutputMode style,
-                   std::ostream& out,
-                   Detail detail);
+/// full, all of them, then the steps and the functions by themselves. A listing follows, if there
+/// is one, in short only near its samples. The JSON has everything. Of several profiles it is a
+/// list.
+void write_profiles(std::span<const ShownProfile> shown,
+                    OutputMode style,
+                    std::ostream& out,
+                    Detail detail);
 
 /// Writes the output of `plumb profile diff`: the functions that changed most, and what is not
 /// explained by them.

@@ -177,7 +177,7 @@ analysis::Json listings_json(const analysis::ModelReport& model) {
     return listings;
   }
   for (const results::CodeListing& listing : model.profile->listings) {
-    ListingContent content = describe_listing(listing);
+    ListingContent content = describe_listing(analysis::list_shares(*model.profile, listing));
     analysis::Json rows = analysis::Json::array();
     for (const ListingRow& row : content.rows) {
       rows.push_back({row.share, row.interval, row.samples, row.offset, row.instruction});

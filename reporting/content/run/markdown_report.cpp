@@ -121,8 +121,8 @@ std::string hottest_function(const analysis::ModelReport& model) {
   if (model.profile->listings.empty()) {
     return fmt::format("\n{}\n", kNoListings);
   }
-  const ListingContent content =
-      describe_listing(results::shorten_listing(model.profile->listings.front(), kInstructions));
+  const ListingContent content = describe_listing(analysis::list_shares(
+      *model.profile, results::shorten_listing(model.profile->listings.front(), kInstructions)));
   std::string text = fmt::format("\nHottest function: {}\n\n", markdown_cell(content.title));
   for (const std::string& note : content.notes) {
     text += fmt::format("- {}\n", markdown_cell(note));

@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <ostream>
 
-#include "harness/analysis/profile/profile_shares.hpp"
 #include "harness/analysis/profile/profile_summary.hpp"
 #include "reporting/document/aligned_table.hpp"
 
@@ -23,7 +22,8 @@ double percent(std::uint64_t part, std::uint64_t whole) {
   return whole > 0 ? 100.0 * static_cast<double>(part) / static_cast<double>(whole) : 0.0;
 }
 
-std::vector<std::string> list_notes(const results::CodeListing& listing) {
+std::vector<std::string> list_notes(const analysis::ListedCode& code) {
+  const results::CodeListing& listing = code.listing;
   std::vector<std::string> notes;
   if (listing.alike > 0 && !listing.function.name.empty()) {
     notes.push_back(
@@ -50,6 +50,10 @@ std::vector<std::string> list_notes(const results::CodeListing& listing) {
                     listing.disassembled,
                     percent(samples, listing.samples)));
   }
+  if (!code.drawn) {
+    notes.emplace_back(
+        "the intervals are those of independent samples: there are too few blocks to draw from");
+  }
   if (listing.bytes_listed < listing.bytes) {
     notes.push_back(fmt::format("only the first {} bytes are listed", listing.bytes_listed));
   }
@@ -58,7 +62,8 @@ std::vector<std::string> list_notes(const results::CodeListing& listing) {
 
 }  // namespace
 
-ListingContent describe_listing(const results::CodeListing& listing) {
+ListingContent describe_listing(const analysis::ListedCode& code) {
+  const results::CodeListing& listing = code.listing;
   ListingContent content;
   content.title =
       fmt::format("{}, {}{}: {} samples, {:.1f} % of all{}",
@@ -68,9 +73,10 @@ ListingContent describe_listing(const results::CodeListing& listing) {
                   listing.samples,
                   percent(listing.samples, listing.of_profile),
                   listing.bytes > 0 ? fmt::format(", in {} bytes of code", listing.bytes) : "");
-  content.notes = list_notes(listing);
+  content.notes = list_notes(code);
   std::uint64_t next = 0;
-  for (const results::ListedInstruction& instruction : listing.instructions) {
+  for (std::size_t i = 0; i < listing.instructions.size(); ++i) {
+    const results::ListedInstruction& instruction = listing.instructions[i];
     if (instruction.offset != next) {
       content.rows.push_back(gap());
     }
@@ -78,10 +84,11 @@ ListingContent describe_listing(const results::CodeListing& listing) {
     ListingRow& row = content.rows.emplace_back();
     row.offset = fmt::format("{:x}", instruction.offset);
     row.instruction = instruction.text;
-    if (instruction.samples > 0 && instruction.samples <= listing.samples) {
-      const auto interval = analysis::wilson_interval(instruction.samples, listing.samples);
+    const analysis::ProfileShare& share = code.shares.at(i);
+    if (instruction.samples > 0 && share.interval) {
       row.share = fmt::format("{:.1f} %", percent(instruction.samples, listing.samples));
-      row.interval = fmt::format("{:.1f}–{:.1f}", 100.0 * interval.low, 100.0 * interval.high);
+      row.interval =
+          fmt::format("{:.1f}–{:.1f}", 100.0 * share.interval->low, 100.0 * share.interval->high);
       row.samples = std::to_string(instruction.samples);
     }
   }

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/results/profile/code_listing.hpp"
+#include "harness/analysis/profile/listed_code.hpp"
 
 namespace plumb::reporting {
 
@@ -30,7 +30,7 @@ inline constexpr const char* kNoListings =
     "No instructions are kept of this profile: an earlier version took it, or it has no samples.";
 
 /// Describes the instructions that a listing has.
-[[nodiscard]] ListingContent describe_listing(const results::CodeListing& listing);
+[[nodiscard]] ListingContent describe_listing(const analysis::ListedCode& code);
 
 /// Writes the rows of a listing as a table of characters.
 void write_listing_rows(const std::vector<ListingRow>& rows, std::ostream& out);

@@ -15,10 +15,11 @@ using testing::SizeIs;
 DatedProfile dated(int day,
                    results::NamedProfile profile,
                    const std::string& subject = "lenet|1|f32",
-                   const std::string& system = "a") {
+                   const std::string& system = "a",
+                   const std::string& environment = "1234") {
   results::StoredProfile kept = stored(std::move(profile), subject);
   kept.run = "run" + std::to_string(day);
-  return {Timestamp(std::chrono::days(day)), system, std::move(kept)};
+  return {Timestamp(std::chrono::days(day)), system, environment, std::move(kept)};
 }
 
 TEST(FunctionGrowthTest, the_first_and_the_last_profile_are_compared) {
@@ -28,11 +29,29 @@ TEST(FunctionGrowthTest, the_first_and_the_last_profile_are_compared) {
                                        dated(2, layered_profile(70, 0))});
   ASSERT_THAT(found, SizeIs(1));
   EXPECT_EQ(found[0].profiles, 3U);
-  EXPECT_EQ(found[0].first, "run1");
-  EXPECT_EQ(found[0].last, "run3");
+  EXPECT_EQ(found[0].first.run, "run1");
+  EXPECT_EQ(found[0].last.run, "run3");
   const FunctionChange& most = found[0].difference.functions.front();
   EXPECT_EQ(most.function.name, "jit:reorder");
   EXPECT_GT(most.change(), Seconds(0.0));
+}
+
+TEST(FunctionGrowthTest, runs_of_one_environment_are_merged_at_each_end) {
+  std::vector<DatedProfile> profiles;
+  for (int day = 1; day <= 16; ++day) {
+    profiles.push_back(dated(day,
+                             day < 10 ? layered_profile(50, 0) : layered_profile(50, 11),
+                             "lenet|1|f32",
+                             "a",
+                             day < 12 ? "before" : "after"));
+  }
+  const std::vector<FunctionGrowth> found = find_function_growth(profiles);
+  ASSERT_THAT(found, SizeIs(1));
+  EXPECT_EQ(found[0].first.run, "run1");
+  EXPECT_EQ(found[0].first.runs, kMaxEndRuns);
+  EXPECT_EQ(found[0].last.run, "run16");
+  EXPECT_EQ(found[0].last.runs, 5U) << "the sixth from the end is of another environment";
+  EXPECT_EQ(found[0].difference.functions.front().function.name, "jit:reorder");
 }
 
 TEST(FunctionGrowthTest, systems_and_modes_are_not_mixed) {

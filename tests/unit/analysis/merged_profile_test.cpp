@@ -67,6 +67,72 @@ TEST(MergedProfile, listings_of_equal_code_add_up) {
   EXPECT_EQ(merged.listings[2].function.name, "jit:reorder");
 }
 
+TEST(MergedProfile, instructions_that_both_listings_keep_stay) {
+  results::NamedProfile merged = layered_profile(50, 0);
+  merged.listings = {listing_of("kernel", 30)};
+  merged.listings[0].counts = {{1, 20}, {3, 10}};
+  merged.listings[0].instructions = {{2, 4, "mov rax, 0x7f00", 25, {{1, 20}, {3, 5}}},
+                                     {8, 4, "ret", 5, {{3, 5}}}};
+  results::NamedProfile more = layered_profile(50, 11);
+  more.listings = {listing_of("kernel", 7)};
+  more.listings[0].counts = {{0, 7}};
+  more.listings[0].instructions = {{0, 2, "nop", 1, {{0, 1}}},
+                                   {2, 4, "mov rax, 0x7e00", 6, {{0, 6}}}};
+  merge_profile(more, merged);
+  ASSERT_THAT(merged.listings, SizeIs(1));
+  EXPECT_EQ(merged.listings[0].counts, (results::BlockCounts{{1, 20}, {3, 10}, {40, 7}}));
+  ASSERT_THAT(merged.listings[0].instructions, SizeIs(1));
+  EXPECT_EQ(merged.listings[0].instructions[0].samples, 31U);
+  EXPECT_EQ(merged.listings[0].instructions[0].counts,
+            (results::BlockCounts{{1, 20}, {3, 5}, {40, 6}}));
+}
+
+/// Returns the profile that a run keeps, of the run's day.
+DatedProfile profile_of_day(int day,
+                            results::NamedProfile profile,
+                            const std::string& environment) {
+  results::StoredProfile kept = stored(std::move(profile));
+  kept.run = "run" + std::to_string(day);
+  return {Timestamp(std::chrono::days(day)), "a", environment, std::move(kept)};
+}
+
+TEST(RunMerger, merges_the_runs_of_each_environment) {
+  RunMerger merger(8);
+  for (int day = 1; day <= 8; ++day) {
+    merger.add(profile_of_day(day, layered_profile(50, 0), day % 4 == 0 ? "new" : "old"));
+  }
+  const std::vector<results::NamedProfile> merged = merger.take();
+  ASSERT_THAT(merged, SizeIs(2));
+  EXPECT_THAT(merged[0].runs, SizeIs(6));
+  EXPECT_THAT(merged[0].blocks, SizeIs(6 * 40));
+  EXPECT_EQ(drawn_unit(merged[0]), DrawnUnit::kRun);
+  EXPECT_EQ(merged[1].runs.back().run, "run8") << "that of the newest run comes last";
+  EXPECT_EQ(merged[1].runs.back().environment, "new");
+  EXPECT_EQ(drawn_unit(merged[1]), DrawnUnit::kBlock);
+  EXPECT_EQ(count_samples(merged[1], {}), 2 * count_samples(layered_profile(50, 0), {}));
+  EXPECT_THAT(merger.take(), testing::IsEmpty());
+}
+
+TEST(RunMerger, many_runs_have_no_more_blocks) {
+  RunMerger merger(400);
+  for (int day = 1; day <= 400; ++day) {
+    merger.add(profile_of_day(day, layered_profile(50, 0), "old"));
+  }
+  const std::vector<results::NamedProfile> merged = merger.take();
+  ASSERT_THAT(merged, SizeIs(1));
+  EXPECT_THAT(merged[0].blocks, SizeIs(RunMerger::kMaxMergedBlocks));
+  EXPECT_EQ(count_samples(merged[0], {}), 400 * count_samples(layered_profile(50, 0), {}));
+}
+
+TEST(RunMerger, modes_are_not_mixed) {
+  results::NamedProfile plain = layered_profile(50, 0);
+  plain.mode = "plain";
+  RunMerger merger(2);
+  merger.add(profile_of_day(1, plain, "old"));
+  merger.add(profile_of_day(2, layered_profile(50, 0), "old"));
+  EXPECT_THAT(merger.take(), SizeIs(2));
+}
+
 TEST(MergedProfile, another_model_or_mode_is_refused) {
   results::NamedProfile merged = layered_profile(50, 0);
   results::NamedProfile other = layered_profile(50, 0);

@@ -19,7 +19,7 @@ using testing::Not;
 DatedProfile dated(int day, results::NamedProfile profile, const std::string& subject) {
   results::StoredProfile kept = analysis::stored(std::move(profile), subject);
   kept.run = "run" + std::to_string(day);
-  return {Timestamp(std::chrono::days(day)), "a", std::move(kept)};
+  return {Timestamp(std::chrono::days(day)), "a", "1234", std::move(kept)};
 }
 
 std::string page_of(const std::vector<DatedProfile>& profiles) {

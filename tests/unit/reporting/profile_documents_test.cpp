@@ -35,7 +35,8 @@ results::NamedProfile sample_profile() {
 
 std::string text_of(const results::NamedProfile& profile, Detail detail) {
   std::ostringstream out;
-  write_profile(profile, nullptr, OutputMode::kText, out, detail);
+  const ShownProfile shown{profile};
+  write_profiles({&shown, 1}, OutputMode::kText, out, detail);
   return out.str();
 }
 
@@ -48,6 +49,22 @@ TEST(ProfileDocuments, lead_with_what_is_known_about_the_profile) {
   EXPECT_THAT(text, HasSubstr("60.0 %"));
   EXPECT_THAT(text, HasSubstr("[libgomp.so.1]"));
   EXPECT_THAT(text, Not(HasSubstr("lost")));
+}
+
+TEST(ProfileDocuments, have_the_shares_of_steps_if_all_is_asked_for) {
+  const std::string text = text_of(sample_profile(), Detail::kAll);
+  EXPECT_THAT(text, testing::ContainsRegex("80\\.0 % +[^ ]+ +8\\.000 ms +conv1"));
+  EXPECT_THAT(text, testing::ContainsRegex("20\\.0 % +[^ ]+ +2\\.000 ms +pool1"));
+  EXPECT_THAT(text_of(sample_profile(), Detail::kShort), Not(HasSubstr("variant")));
+}
+
+TEST(ProfileDocuments, say_which_runs_are_merged) {
+  results::NamedProfile profile = sample_profile();
+  profile.runs = {{"01A", Timestamp(std::chrono::days(2)), "0123456789abcdef", 4},
+                  {"01B", Timestamp(std::chrono::days(1)), "0123456789abcdef", 6}};
+  EXPECT_THAT(text_of(profile, Detail::kShort),
+              HasSubstr("runs       2 of environment 0123456789abcdef, 1970-01-02 to 1970-01-03; "
+                        "below 6 runs, intervals are by blocks"));
 }
 
 TEST(ProfileDocuments, say_that_the_time_includes_what_samples_cost) {
@@ -206,7 +223,7 @@ TEST(ProfileDocuments, a_listing_shows_what_is_near_samples) {
   }
   listing.disassembled = 10;
   std::ostringstream out;
-  write_code_listing(listing, out, Detail::kShort);
+  write_code_listing(sample_profile(), listing, out, Detail::kShort);
   EXPECT_THAT(out.str(),
               HasSubstr("\njit_kernel, generated: 100 samples, 50.0 % of all, in 40 bytes of "
                         "code\n2 more code"));
@@ -215,16 +232,17 @@ TEST(ProfileDocuments, a_listing_shows_what_is_near_samples) {
   EXPECT_THAT(out.str(), Not(HasSubstr("nop3")));
   EXPECT_THAT(out.str(), HasSubstr("5 more instructions with --all"));
   std::ostringstream all;
-  write_code_listing(listing, all, Detail::kAll);
+  write_code_listing(sample_profile(), listing, all, Detail::kAll);
   EXPECT_THAT(all.str(), HasSubstr("nop0"));
   std::ostringstream kept;
-  write_code_listing(results::shorten_listing(listing, 9), kept, Detail::kAll);
+  write_code_listing(sample_profile(), results::shorten_listing(listing, 9), kept, Detail::kAll);
   EXPECT_THAT(kept.str(), HasSubstr("5 more instructions, of which the run keeps none"));
 }
 
 TEST(ListingContent, has_a_gap_for_what_is_left_out) {
-  results::CodeListing listing = test::stored_profile("01J").profile.listings[0];
-  const ListingContent content = describe_listing(listing);
+  const results::NamedProfile profile = test::stored_profile("01J").profile;
+  results::CodeListing listing = profile.listings[0];
+  const ListingContent content = describe_listing(analysis::list_shares(profile, listing));
   EXPECT_EQ(
       content.title,
       "jit_brgemm_kernel_t, generated, most in conv1+relu1: 340 samples, 97.7 % of all, in 40 "
@@ -237,11 +255,14 @@ TEST(ListingContent, has_a_gap_for_what_is_left_out) {
   EXPECT_EQ(content.rows[3].instruction, "…");
   EXPECT_THAT(content.notes, testing::Contains(HasSubstr("approximate")));
   listing.exact = true;
-  EXPECT_THAT(describe_listing(listing).notes, Not(testing::Contains(HasSubstr("approximate"))));
+  EXPECT_THAT(describe_listing(analysis::list_shares(profile, listing)).notes,
+              Not(testing::Contains(HasSubstr("approximate"))));
 }
 
 TEST(ListingContent, says_why_there_are_no_instructions) {
-  const ListingContent content = describe_listing(test::stored_profile("01J").profile.listings[1]);
+  const results::NamedProfile profile = test::stored_profile("01J").profile;
+  const ListingContent content =
+      describe_listing(analysis::list_shares(profile, profile.listings[1]));
   EXPECT_EQ(content.title, "[libc.so.6], libc.so.6: 7 samples, 2.0 % of all");
   EXPECT_THAT(content.rows, testing::IsEmpty());
   EXPECT_THAT(content.notes,

@@ -62,17 +62,27 @@ TEST(CodeListing, keeps_the_hottest_where_room_is_short) {
 TEST(CodeListing, json_holds_all_of_it) {
   const std::vector<CodeListing> listings = test::stored_profile("01J").profile.listings;
   const nlohmann::ordered_json document = to_json(listings);
-  EXPECT_EQ(to_json(code_listings_from_json(nlohmann::json(document))), document);
+  EXPECT_EQ(to_json(code_listings_from_json(nlohmann::json(document), 3)), document);
   ASSERT_THAT(listings, SizeIs(2));
   EXPECT_EQ(document[0]["instructions"][1]["samples"], 300);
   EXPECT_THAT(document[1]["problem"], HasSubstr("no symbol"));
+}
+
+TEST(CodeListing, json_of_an_earlier_version_has_no_samples_by_block) {
+  nlohmann::json document = to_json(test::stored_profile("01J").profile.listings);
+  document[0].erase("counts");
+  document[0]["instructions"][0].erase("counts");
+  const std::vector<CodeListing> read = code_listings_from_json(document, 3);
+  EXPECT_THAT(read[0].counts, IsEmpty());
+  EXPECT_THAT(read[0].instructions[0].counts, IsEmpty());
+  EXPECT_EQ(read[0].instructions[0].samples, 40U);
 }
 
 TEST(CodeListing, json_from_outside_is_bounded) {
   const nlohmann::json document = to_json(test::stored_profile("01J").profile.listings);
   const auto refusal = [](const nlohmann::json& changed) {
     try {
-      (void)code_listings_from_json(changed);
+      (void)code_listings_from_json(changed, 3);
       return std::string("nothing was thrown");
     } catch (const Error& error) {
       return std::string(error.what());
@@ -87,6 +97,15 @@ TEST(CodeListing, json_from_outside_is_bounded) {
   changed = document;
   changed[0].erase("instructions");
   EXPECT_THAT(refusal(changed), HasSubstr("instructions"));
+  changed = document;
+  changed[0]["instructions"][0]["counts"][1][0] = 3;
+  EXPECT_THAT(refusal(changed), HasSubstr("'counts'")) << "a block that the profile has not";
+  changed = document;
+  changed[0]["counts"][0][1] = 41;
+  EXPECT_THAT(refusal(changed), HasSubstr("'counts'")) << "more samples than the listing has";
+  changed = document;
+  changed[0]["counts"][0] = changed[0]["counts"][1];
+  EXPECT_THAT(refusal(changed), HasSubstr("'counts'")) << "a block twice";
   changed = document;
   changed.insert(changed.end(), {document[0], document[0]});
   EXPECT_THAT(refusal(changed), HasSubstr("at most 3"));

@@ -51,6 +51,33 @@ TEST(StoredProfile, what_a_store_keeps_has_short_listings) {
   EXPECT_EQ(kept.back().offset, 4U * 199U);
 }
 
+TEST(BlockCounts, are_ordered_with_one_for_each_block) {
+  BlockCounts counts{{0, 1}, {0, 2}};
+  order_blocks(counts);
+  EXPECT_EQ(counts, (BlockCounts{{0, 3}}));
+  counts = {{2, 1}, {0, 2}, {2, 4}, {1, 1}};
+  order_blocks(counts);
+  EXPECT_EQ(counts, (BlockCounts{{0, 2}, {1, 1}, {2, 5}}));
+}
+
+TEST(StoredProfile, blocks_that_are_joined_keep_the_samples_of_instructions) {
+  const NamedProfile joined = condense_profile(test::stored_profile("01J").profile, 2);
+  EXPECT_THAT(joined.blocks, SizeIs(2));
+  EXPECT_EQ(joined.listings[0].counts, (BlockCounts{{0, 40}, {1, 300}}));
+  EXPECT_EQ(joined.listings[0].instructions[1].counts, (BlockCounts{{0, 10}, {1, 290}}));
+}
+
+TEST(StoredProfile, a_document_of_merged_runs_has_them) {
+  NamedProfile profile = test::stored_profile("01J").profile;
+  profile.runs = {{"01H", test::at(1.0), "0123456789abcdef", 2}, {"01J", test::at(2.0), "", 1}};
+  nlohmann::json document = to_json(profile);
+  const NamedProfile read = named_profile_from_json(document);
+  EXPECT_EQ(nlohmann::json(to_json(read)), document);
+  EXPECT_EQ(read.runs[0].environment, "0123456789abcdef");
+  document["runs"][1]["blocks"] = 2;
+  EXPECT_THROW((void)named_profile_from_json(document), Error);
+}
+
 TEST(StoredProfile, a_cell_of_a_block_that_is_not_there_is_refused) {
   nlohmann::json document = to_json(test::stored_profile("01J").profile);
   document["cells"][0]["counts"][1][0] = 3;

@@ -74,6 +74,7 @@ TEST_F(CodeListing, has_the_instructions_and_the_samples_of_each) {
   const results::CodeListing listing = list("");
   EXPECT_EQ(listing.function, (results::ProfiledFunction{"jit_kernel", "generated"}));
   EXPECT_EQ(listing.samples, 4U);
+  EXPECT_EQ(listing.counts, (results::BlockCounts{{0, 4}}));
   EXPECT_EQ(listing.of_profile, 10U);
   EXPECT_EQ(listing.alike, 1U);
   EXPECT_EQ(listing.bytes, kCode.size());
@@ -83,6 +84,7 @@ TEST_F(CodeListing, has_the_instructions_and_the_samples_of_each) {
   EXPECT_EQ(listing.instructions[0].samples, 0U);
   EXPECT_EQ(listing.instructions[1].offset, kSecond);
   EXPECT_EQ(listing.instructions[1].samples, 3U);
+  EXPECT_EQ(listing.instructions[1].counts, (results::BlockCounts{{0, 3}}));
   EXPECT_EQ(listing.instructions[2].text, kReturn);
   EXPECT_EQ(listing.instructions[2].samples, 1U);
 }

@@ -121,6 +121,26 @@ class StoredProfiles(Command):
         self.assertIn("Inside what changed", (self.folder / "qualification.md").read_text())
         self.assertGreater(self.json("profile", document["candidate"]["run"])["samples"], 1000)
 
+    def test_a_comparison_profiles_what_changed(self):
+        self.seconds = 240
+        base = self.run_model("default", "--profile", "off")
+        slow = self.run_model("slow", "--profile", "off")
+        compared = ("compare", base, slow, "--vary", "stack")
+        document = self.json(*compared)
+        if not self.is_decided(document["metrics"]):
+            self.skipTest("the host is too busy to decide that the slow stack is slower")
+        self.assertEqual(document["functions"], [])
+        self.assertEqual(document["profile_with"], f"plumb compare {base} {slow} --vary stack --profile")
+        profiled = self.json(*compared, "--profile", "--profile-budget", "16s")
+        self.check_regression(profiled["functions"], True)
+        self.assertIsNone(profiled["profile_with"])
+        self.assertEqual(self.json(*compared)["functions"], profiled["functions"], "both runs keep their profiles")
+        self.assertEqual(self.json("profile", slow)["stack"], "slow")
+        # What a run measured must still be there.
+        stack = self.folder / "plumb/stacks/slow/stack.toml"
+        stack.write_text(stack.read_text().replace("SSE41", "AVX"))
+        self.assertIn("is not what run", self.plumb(*compared, "--profile", expect=4).stderr)
+
     def test_profiles_of_several_runs_are_merged(self):
         self.seconds = 240
         words = ["--model", "lenet", "--only", "models", "--mode", "fusion", "--processes", "1"]

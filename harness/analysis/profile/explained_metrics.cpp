@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 #include <tuple>
 #include <utility>
 
@@ -80,6 +81,26 @@ class Explainer {
     return finding;
   }
 
+  /// Returns whether a profiled step computes a layer together with others of some keys.
+  [[nodiscard]] bool shares_step(const std::string& layer,
+                                 const std::set<std::string>& keys) const {
+    return std::any_of(pairs_.begin(), pairs_.end(), [&](const auto& pair) {
+      const auto graph = graphs_.find(pair.first.first);
+      const StepChoice chosen = steps_of(layer, pair.first.first);
+      const auto shares = [&](const results::ProfiledStep& step) {
+        return graph != graphs_.end() && chosen(step) &&
+               std::any_of(step.layers.begin(), step.layers.end(), [&](std::size_t each) {
+                 return each < graph->second->layers.size() &&
+                        keys.contains(graph->second->layers[each].key.text);
+               });
+      };
+      const std::vector<results::ProfiledStep>& before = pair.second.baseline->profile.steps;
+      const std::vector<results::ProfiledStep>& after = pair.second.candidate->profile.steps;
+      return std::any_of(before.begin(), before.end(), shares) ||
+             std::any_of(after.begin(), after.end(), shares);
+    });
+  }
+
   /// Absent: no profiled step computes the layer on both sides.
   [[nodiscard]] std::optional<FunctionFinding> explain_layer(const ChangedMetric& metric) const {
     const ProfilePair* best = nullptr;
@@ -154,15 +175,26 @@ std::vector<FunctionFinding> explain_metrics(
     findings.push_back(explainer.explain_model(*metric));
   }
   std::stable_sort(layers.begin(), layers.end(), [](const auto* left, const auto* right) {
-    return std::pair(left->control, -std::abs(left->delta)) <
-           std::pair(right->control, -std::abs(right->delta));
+    const auto rank = [](const ChangedMetric& metric) {
+      return std::pair(metric.control, metric.control ? -metric.baseline : -std::abs(metric.delta));
+    };
+    return rank(*left) < rank(*right);
   });
   std::size_t changed = 0;
+  std::set<std::string> changed_layers;
+  bool has_control = false;
   for (const ChangedMetric* const metric : layers) {
-    if (!metric->control && ++changed > kMaxExplainedLayers) {
+    if (!metric->control) {
+      changed_layers.insert(metric->layer);
+    }
+    const bool left_out = metric->control
+                              ? has_control || explainer.shares_step(metric->layer, changed_layers)
+                              : ++changed > kMaxExplainedLayers;
+    if (left_out) {
       continue;
     }
     if (auto finding = explainer.explain_layer(*metric)) {
+      has_control = metric->control;
       findings.push_back(*std::move(finding));
     }
   }

@@ -25,6 +25,7 @@ struct ChangedMetric {
   std::optional<double> high;
   double delta = 0.0;  ///< in seconds
   bool control = false;
+  double baseline = 0.0;  ///< its time there, in seconds
 };
 
 /// Layers that are explained: those that changed most.
@@ -36,7 +37,8 @@ inline constexpr std::size_t kMaxExplainedLayers = 10;
 /// change. A layer is sought in the steps of all models: as their key, or among their layers in
 /// `graphs`, by subject. Of several models, the one with most samples tells. A model without
 /// profiles of one mode on both sides gets a finding that says so, unless neither side has any
-/// profile. Controls come last, and a model is none if one of its metrics changed. Pure.
+/// profile. Controls come last, and a model is none if one of its metrics changed. Of the layers
+/// that are controls, the longest tells that is in no step with a layer that changed. Pure.
 [[nodiscard]] std::vector<FunctionFinding> explain_metrics(
     std::span<const ChangedMetric> metrics,
     std::span<const results::StoredProfile> baseline,

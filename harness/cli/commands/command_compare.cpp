@@ -9,7 +9,9 @@
 #include "harness/session/stored/named_runs.hpp"
 #include "harness/session/stored/stored_boots.hpp"
 #include "harness/session/stored/stored_comparison.hpp"
+#include "harness/session/study/compared_profiles.hpp"
 #include "harness/session/study/sample_file.hpp"
+#include "harness/suite/suite.hpp"
 #include "harness/terminal/messages.hpp"
 #include "reporting/content/comparison/boot_source.hpp"
 #include "reporting/content/comparison/change_documents.hpp"
@@ -28,6 +30,8 @@ struct CompareOptions {
   std::vector<std::string> outputs;
   bool gate = false;
   bool sequential = false;
+  bool profile = false;
+  std::string profile_budget = "2m";
   analysis::ComparisonLimits limits;
 };
 
@@ -53,18 +57,34 @@ std::vector<analysis::ComparisonVerdict> compare_samples(const CompareOptions& o
   return verdicts;
 }
 
-analysis::ComparisonVerdict compare_stored(const CommandContext& context,
+analysis::ComparisonVerdict compare_stored(CommandContext& context,
                                            const CompareOptions& options,
                                            reporting::OutputMode style) {
   const auto store = store::open_store(context.store_url());
   const session::Archive archive{*store, context.models};
   const bool boots = session::names_several_runs(options.baseline) ||
                      session::names_several_runs(options.candidate);
+  if (boots && options.profile) {
+    throw Error(Error::Kind::kUser, "--profile takes one run of each side");
+  }
   analysis::RunComparisonReport report =
       boots ? session::compare_stored_boots(
                   archive, options.baseline, options.candidate, options.varied, options.limits)
             : session::compare_stored_runs(
                   archive, options.baseline, options.candidate, options.varied, options.limits);
+  if (options.profile) {
+    const session::ComparedProfiles profiles = session::profile_comparison(
+        context.session(*store), report, suite::parse_duration(options.profile_budget));
+    for (const std::string& problem : profiles.problems) {
+      terminal::say(problem);
+    }
+    if (profiles.models == 0) {
+      terminal::say("nothing changed, so nothing was profiled");
+    } else {
+      report = session::compare_stored_runs(
+          archive, options.baseline, options.candidate, options.varied, options.limits);
+    }
+  }
   if (boots) {
     report.source = reporting::boot_source(report);
   }
@@ -115,6 +135,19 @@ void add_compare(CLI::App& app, CommandContext& context) {
           options->sequential,
           "judge the pairs in their order by the sequential rule of plumb qualify, 20 at most")
       ->needs(samples);
+  CLI::Option* const profile =
+      command
+          ->add_flag("--profile",
+                     options->profile,
+                     "profile what changed now, under the stacks of both runs in turns, and name "
+                     "functions")
+          ->excludes(samples);
+  command
+      ->add_option("--profile-budget",
+                   options->profile_budget,
+                   "time of these profiles, of both sides together")
+      ->needs(profile)
+      ->capture_default_str();
   command->add_flag(
       "--gate",
       options->gate,

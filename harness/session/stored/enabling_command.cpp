@@ -135,28 +135,28 @@ std::string repeating_command(const results::RunHeader& run, const std::string& 
 }
 
 std::string profiling_command(const results::RunHeader& baseline,
-                              const results::RunHeader& candidate) {
+                              const results::RunHeader& candidate,
+                              std::span<const std::string> varied) {
   constexpr std::size_t kProgram = 2;  // "plumb run"
   if (candidate.command.size() <= kProgram || candidate.command[1] != "run") {
     return "";
   }
   std::string words;
+  if (baseline.stack != candidate.stack) {
+    for (const std::string& each : varied) {
+      words += " --vary " + shell_word(each);
+    }
+    return fmt::format("plumb compare {} {}{} --profile", baseline.id, candidate.id, words);
+  }
   for (std::size_t i = kProgram; i < candidate.command.size(); ++i) {
     const std::string word = without_folder(candidate.command[i]);
     words += word.empty() ? "" : " " + shell_word(word);
   }
-  const std::string machine = threads_option(candidate, "plain") + device_option(candidate);
-  if (baseline.stack != candidate.stack) {
-    return fmt::format("plumb qualify{} --baseline {} --candidate {}{}",
-                       words,
-                       shell_word(baseline.stack),
-                       shell_word(candidate.stack),
-                       machine);
-  }
-  return fmt::format("plumb run{}{}{} --profile-budget 30s",
+  return fmt::format("plumb run{}{}{}{} --profile-budget 30s",
                      words,
                      candidate.stack == "default" ? "" : " --stack " + shell_word(candidate.stack),
-                     machine);
+                     threads_option(candidate, "plain"),
+                     device_option(candidate));
 }
 
 }  // namespace plumb::session

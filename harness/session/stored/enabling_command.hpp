@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -25,9 +26,11 @@ namespace plumb::session {
 [[nodiscard]] std::string repeating_command(const results::RunHeader& run,
                                             const std::string& series);
 
-/// Returns the command that profiles what two runs measured: both stacks in pairs, or the candidate
-/// once more where the stacks have one name. Empty: the candidate is no run of `plumb run`.
+/// Returns the command that profiles what two runs measured, which differ in what `varied` names:
+/// both stacks in turns, or the candidate once more where the stacks have one name. Empty: the
+/// candidate is no run of `plumb run`.
 [[nodiscard]] std::string profiling_command(const results::RunHeader& baseline,
-                                            const results::RunHeader& candidate);
+                                            const results::RunHeader& candidate,
+                                            std::span<const std::string> varied);
 
 }  // namespace plumb::session

@@ -14,6 +14,7 @@
 #include "harness/analysis/compare/rounds/control_drift.hpp"
 #include "harness/analysis/history/control_class.hpp"
 #include "harness/analysis/history/run_series.hpp"
+#include "harness/analysis/profile/comparison_profiling.hpp"
 #include "harness/analysis/profile/explained_metrics.hpp"
 #include "harness/analysis/report/comparison_json.hpp"
 #include "harness/analysis/report/layer_places.hpp"
@@ -127,53 +128,31 @@ std::vector<analysis::MetricSamples> samples_of_changes(const analysis::RunCompa
   return all;
 }
 
-/// Lists the models and layers of a comparison whose time changed.
-std::vector<analysis::ChangedMetric> list_changes(const analysis::RunComparison& comparison) {
-  std::vector<analysis::ChangedMetric> changed;
-  for (const analysis::MetricComparison& metric : comparison.metrics) {
-    const bool of_model = metric.kind == analysis::MetricKind::kEndToEnd;
-    if ((metric.verdict != analysis::ComparisonVerdict::kRegressed &&
-         metric.verdict != analysis::ComparisonVerdict::kImproved) ||
-        !metric.ratio || !(of_model || metric.kind == analysis::MetricKind::kLayer)) {
-      continue;
-    }
-    analysis::ChangedMetric& each = changed.emplace_back();
-    each.series = metric.series;
-    each.model = of_model ? metric.model : "";
-    each.mode = of_model ? results::parse_series(metric.series).mode : "";
-    each.layer = of_model ? "" : analysis::layer_key_of(metric);
-    each.ratio = metric.ratio;
-    if (metric.has_interval) {
-      each.low = metric.low;
-      each.high = metric.high;
-    }
-    each.delta = metric.delta;
-  }
-  return changed;
-}
-
 /// Explains what changed by the profiles that both runs keep. Where they name no function, says
 /// what would.
 void explain_changes(const store::Store& store,
                      const analysis::RunReport& candidate,
                      analysis::RunComparisonReport& report) {
-  const std::vector<analysis::ChangedMetric> changed = list_changes(report.comparison);
-  if (changed.empty()) {
-    return;
-  }
   std::map<std::string, const model::Graph*> graphs;
   for (const analysis::ModelReport& model : candidate.models) {
     graphs[analysis::subject_of(model.bounds.instance)] = &model.graph;
   }
-  report.functions = analysis::explain_metrics(changed,
+  const std::vector<analysis::ChangedMetric> metrics =
+      analysis::choose_comparison_profiling(report.comparison, graphs).metrics;
+  if (metrics.empty()) {
+    return;
+  }
+  report.functions = analysis::explain_metrics(metrics,
                                                store.profiles(report.baseline.header.id),
                                                store.profiles(report.candidate.header.id),
                                                graphs);
-  const bool explained = std::any_of(report.functions.begin(),
-                                     report.functions.end(),
-                                     [](const auto& finding) { return finding.problem.empty(); });
+  const bool explained =
+      std::any_of(report.functions.begin(), report.functions.end(), [](const auto& finding) {
+        return !finding.control && finding.problem.empty();
+      });
   if (!explained) {
-    report.profile_with = profiling_command(report.baseline.header, report.candidate.header);
+    report.profile_with =
+        profiling_command(report.baseline.header, report.candidate.header, report.varied);
   }
 }
 

@@ -85,7 +85,7 @@ void take_turns(SideProfile& baseline,
 PairedProfileSets profile_in_pairs(const SessionContext& context,
                                    const suite::ResolvedSuite& suite,
                                    std::span<const PlannedModel> models,
-                                   std::span<const ProfiledModel> wanted,
+                                   std::span<const analysis::ProfiledModel> wanted,
                                    const PairedSide& baseline,
                                    const PairedSide& candidate,
                                    Seconds budget) {

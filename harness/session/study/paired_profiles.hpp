@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "harness/analysis/profile/profiling_choice.hpp"
 #include "harness/results/profile/stored_profile.hpp"
 #include "harness/session/paired/paired_rounds.hpp"
 #include "harness/session/work/planned_model.hpp"
@@ -16,12 +17,6 @@ namespace plumb::session {
 
 /// Samples that each side gets at most of a model.
 inline constexpr std::uint64_t kPairedSamples = 20'000;
-
-/// Model to profile on both sides, in one mode.
-struct ProfiledModel {
-  std::string subject;
-  results::ExecutionMode mode;
-};
 
 /// Profiles of both sides of a paired measurement, in order of the models.
 struct PairedProfileSets {
@@ -36,7 +31,7 @@ struct PairedProfileSets {
 [[nodiscard]] PairedProfileSets profile_in_pairs(const SessionContext& context,
                                                  const suite::ResolvedSuite& suite,
                                                  std::span<const PlannedModel> models,
-                                                 std::span<const ProfiledModel> wanted,
+                                                 std::span<const analysis::ProfiledModel> wanted,
                                                  const PairedSide& baseline,
                                                  const PairedSide& candidate,
                                                  Seconds budget);

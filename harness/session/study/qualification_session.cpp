@@ -5,15 +5,13 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
-#include <cmath>
-#include <functional>
 #include <iterator>
 #include <map>
 #include <utility>
 
 #include "harness/analysis/compare/environment_difference.hpp"
 #include "harness/analysis/compare/run_comparison.hpp"
-#include "harness/analysis/profile/explained_metrics.hpp"
+#include "harness/analysis/profile/profiling_choice.hpp"
 #include "harness/analysis/qualify/criteria_judgement.hpp"
 #include "harness/analysis/qualify/qualification_evidence.hpp"
 #include "harness/analysis/qualify/qualification_findings.hpp"
@@ -213,8 +211,8 @@ class QualificationSession {
   void explain(const PairedSession& session,
                const results::Environment& baseline,
                const results::Environment& candidate) {
-    std::vector<analysis::ChangedMetric> changed = list_changes();
-    if (changed.empty() || !options_.profile_budget) {
+    const analysis::ProfilingChoice choice = choose_profiling();
+    if (choice.models.empty() || !options_.profile_budget) {
       return;
     }
     if (!baseline.facts.contains(worker::kSamplingFact) ||
@@ -223,19 +221,12 @@ class QualificationSession {
           "what changed was not profiled: workers of this backend cannot be sampled");
       return;
     }
-    std::vector<ProfiledModel> wanted = choose_models(changed);
-    const std::vector<analysis::ChangedMetric> controls = list_controls(wanted);
-    changed.insert(changed.end(), controls.begin(), controls.end());
-    for (const analysis::ChangedMetric& control : controls) {
-      if (!control.model.empty()) {
-        wanted.push_back({control.model, results::execution_mode_from(control.mode)});
-      }
-    }
-    spdlog::info("profiling {} models in which something changed, or as controls", wanted.size());
+    spdlog::info("profiling {} models in which something changed, or as controls",
+                 choice.models.size());
     PairedProfileSets sets = profile_in_pairs(context_,
                                               suite_,
                                               models_,
-                                              wanted,
+                                              choice.models,
                                               session.baseline(),
                                               session.candidate(),
                                               *options_.profile_budget);
@@ -244,7 +235,7 @@ class QualificationSession {
     for (const PlannedModel& model : models_) {
       graphs[analysis::subject_of(model.instance)] = &model.graph;
     }
-    q_.functions = analysis::explain_metrics(changed, sets.baseline, sets.candidate, graphs);
+    q_.functions = analysis::explain_metrics(choice.metrics, sets.baseline, sets.candidate, graphs);
   }
 
   static analysis::ChangedMetric describe(const analysis::QualifiedMetric& metric) {
@@ -261,93 +252,32 @@ class QualificationSession {
       described.high = test.high;
     }
     described.delta = test.delta;
+    described.baseline = test.baseline;
     return described;
   }
 
-  [[nodiscard]] std::vector<analysis::ChangedMetric> list_changes() const {
+  /// Chooses what is profiled: what changed, and controls.
+  [[nodiscard]] analysis::ProfilingChoice choose_profiling() const {
+    using analysis::ComparisonVerdict;
     std::vector<analysis::ChangedMetric> changed;
+    std::vector<analysis::ChangedMetric> not_changed;
+    std::map<std::string, std::vector<std::string>> models_of_layers;
     for (const std::vector<analysis::QualifiedMetric>* const metrics : {&q_.models, &q_.layers}) {
       for (const analysis::QualifiedMetric& metric : *metrics) {
-        const analysis::ComparisonVerdict verdict = metric.test.verdict;
-        if ((verdict == analysis::ComparisonVerdict::kRegressed ||
-             verdict == analysis::ComparisonVerdict::kImproved) &&
-            metric.test.ratio) {
+        const ComparisonVerdict verdict = metric.test.verdict;
+        if (verdict == ComparisonVerdict::kEquivalent) {
+          not_changed.push_back(describe(metric));
+        } else if ((verdict == ComparisonVerdict::kRegressed ||
+                    verdict == ComparisonVerdict::kImproved) &&
+                   metric.test.ratio) {
           changed.push_back(describe(metric));
         }
       }
     }
-    return changed;
-  }
-
-  /// Lists what did not change, to show how much the functions of equal executions differ: the
-  /// longest layer in a profiled model, and the shortest model that is not profiled, because it is
-  /// soon prepared.
-  [[nodiscard]] std::vector<analysis::ChangedMetric> list_controls(
-      const std::vector<ProfiledModel>& profiled) const {
-    const auto is_profiled = [&](const std::string& subject) {
-      return std::any_of(profiled.begin(), profiled.end(), [&](const ProfiledModel& each) {
-        return each.subject == subject;
-      });
-    };
-    std::vector<analysis::ChangedMetric> controls;
-    const auto add = [&](const std::vector<analysis::QualifiedMetric>& metrics,
-                         auto&& is_wanted,
-                         auto&& is_better) {
-      const analysis::QualifiedMetric* best = nullptr;
-      for (const analysis::QualifiedMetric& metric : metrics) {
-        if (metric.test.verdict == analysis::ComparisonVerdict::kEquivalent && is_wanted(metric) &&
-            (best == nullptr || is_better(metric.test.baseline, best->test.baseline))) {
-          best = &metric;
-        }
-      }
-      if (best != nullptr) {
-        controls.push_back(describe(*best));
-        controls.back().control = true;
-      }
-    };
-    add(
-        q_.models, [&](const auto& model) { return !is_profiled(model.subject); }, std::less<>());
-    add(
-        q_.layers,
-        [&](const auto& layer) {
-          return std::any_of(layer.models.begin(), layer.models.end(), is_profiled);
-        },
-        std::greater<>());
-    return controls;
-  }
-
-  /// Chooses the models that changed, each in the mode that changed most. A layer that is in none
-  /// of them adds the first model that it occurs in.
-  [[nodiscard]] std::vector<ProfiledModel> choose_models(
-      const std::vector<analysis::ChangedMetric>& changed) const {
-    std::map<std::string, const analysis::ChangedMetric*> models;
-    for (const analysis::ChangedMetric& metric : changed) {
-      if (!metric.model.empty()) {
-        const analysis::ChangedMetric*& most = models[metric.model];
-        if (most == nullptr || std::abs(metric.delta) > std::abs(most->delta)) {
-          most = &metric;
-        }
-      }
-    }
     for (const analysis::QualifiedMetric& layer : q_.layers) {
-      const bool is_changed =
-          std::any_of(changed.begin(), changed.end(), [&](const analysis::ChangedMetric& each) {
-            return each.layer == layer.subject;
-          });
-      const bool is_in_one = std::any_of(layer.models.begin(),
-                                         layer.models.end(),
-                                         [&](const auto& each) { return models.contains(each); });
-      if (is_changed && !is_in_one && !layer.models.empty()) {
-        models.emplace(layer.models.front(), nullptr);
-      }
+      models_of_layers[layer.subject] = layer.models;
     }
-    std::vector<ProfiledModel> chosen;
-    chosen.reserve(models.size());
-    for (const auto& [subject, metric] : models) {
-      chosen.push_back(
-          {subject, results::execution_mode_from(metric == nullptr ? "plain" : metric->mode)});
-    }
-    return chosen;
+    return analysis::choose_profiling(std::move(changed), not_changed, models_of_layers);
   }
 
   void finish(PairedSession& session) {

@@ -225,9 +225,10 @@ bool measure_the_same(const results::RunHeader& one, const results::RunHeader& o
 namespace {
 
 /// Reads a model of a run. Empty if its graph is not that of the digest. A run may have rewritten
-/// the batch that a file fixes, which earlier versions did without being asked.
+/// the batch that a file fixes, which earlier versions did without being asked: the model says
+/// whether.
 std::optional<PlannedModel> load_if_same(const ModelSource& source,
-                                         suite::ResolvedSuite::Model model,
+                                         suite::ResolvedSuite::Model& model,
                                          const std::string& digest) {
   std::optional<Error> problem;
   for (const bool rebatch : {false, true}) {
@@ -253,7 +254,11 @@ std::optional<PlannedModel> load_if_same(const ModelSource& source,
 }  // namespace
 
 std::vector<PlannedModel> models_of_run(const ModelSource& source, const results::RunRecord& run) {
-  std::vector<PlannedModel> models;
+  return read_stored_models(source, run).planned;
+}
+
+StoredModels read_stored_models(const ModelSource& source, const results::RunRecord& run) {
+  StoredModels models;
   const nlohmann::json document = nlohmann::json::parse(run.header.resolved_suite, nullptr, false);
   if (!document.is_object() || !document.contains("graphs")) {
     return models;
@@ -279,7 +284,8 @@ std::vector<PlannedModel> models_of_run(const ModelSource& source, const results
               to_text(instance, ", "),
               run.header.id));
     }
-    models.push_back(std::move(*found));
+    models.named.push_back(std::move(model));
+    models.planned.push_back(std::move(*found));
   }
   return models;
 }

@@ -51,6 +51,14 @@ void keep_models(suite::ResolvedSuite& suite, const std::vector<std::string>& na
 /// content.
 [[nodiscard]] bool measure_the_same(const results::RunHeader& one, const results::RunHeader& other);
 
+/// Models of a stored run, as a suite has them and as they are planned, in one order.
+struct StoredModels {
+  std::vector<suite::ResolvedSuite::Model> named;  ///< without scenarios
+  std::vector<PlannedModel> planned;
+};
+/// Reads back the models that a stored run measured, as models_of_run() does.
+[[nodiscard]] StoredModels read_stored_models(const ModelSource& source,
+                                              const results::RunRecord& run);
 /// Reads back the models that a stored run measured, built in or from their files. Throws
 /// Error{kUser} if a file is gone or a graph has changed since, naming it.
 [[nodiscard]] std::vector<PlannedModel> models_of_run(const ModelSource& source,

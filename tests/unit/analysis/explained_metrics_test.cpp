@@ -82,5 +82,25 @@ TEST(ExplainedMetrics, controls_come_last_and_a_changed_model_is_none) {
   EXPECT_EQ(findings[0].model, "lenet|1|f32");
 }
 
+TEST(ExplainedMetrics, a_layer_in_a_step_with_one_that_changed_is_no_control) {
+  model::Graph graph;
+  graph.layers.resize(3);
+  graph.layers[0].key.text = "v1:conv";
+  graph.layers[1].key.text = "v1:relu";
+  graph.layers[2].key.text = "v1:add";
+  results::NamedProfile before = layered_profile(50, 0);
+  results::NamedProfile after = layered_profile(50, 11);
+  before.steps[0].layers = after.steps[0].layers = {0, 2};  // the addition is fused
+  const std::vector<ChangedMetric> metrics{
+      {"layers/v1:conv", "", "", "v1:conv", 1.2, 1.1, 1.3, 0.5},
+      {"layers/v1:relu", "", "", "v1:relu", 1.0, 0.99, 1.01, 0.0, true, 1.0},
+      {"layers/v1:add", "", "", "v1:add", 1.0, 0.99, 1.01, 0.0, true, 9.0}};
+  const std::vector<FunctionFinding> findings = explain_metrics(
+      metrics, std::vector{stored(before)}, std::vector{stored(after)}, {{"lenet|1|f32", &graph}});
+  ASSERT_THAT(findings, SizeIs(2));
+  EXPECT_EQ(findings[0].layer, "v1:conv");
+  EXPECT_EQ(findings[1].layer, "v1:relu") << "and not the longer one";
+}
+
 }  // namespace
 }  // namespace plumb::analysis

@@ -92,22 +92,24 @@ TEST(RepeatingCommand, measures_a_layer_or_a_model_with_the_stack_of_the_run) {
   }
 }
 
-TEST(ProfilingCommand, qualifies_stacks_and_repeats_a_run_of_one_stack) {
+TEST(ProfilingCommand, profiles_two_stacks_and_repeats_a_run_of_one_stack) {
   results::RunHeader baseline;
   baseline.stack = "old";
   results::RunHeader candidate;
   candidate.command = {"plumb", "run", "", "--model", "/m/mine.onnx", "--batch", "8"};
   candidate.stack = "new one";
   candidate.environment.identity["threads"] = "2";
-  EXPECT_EQ(profiling_command(baseline, candidate),
-            "plumb qualify --model mine.onnx --batch 8 --baseline old --candidate 'new one' "
-            "--threads 2");
+  baseline.id = "01A";
+  candidate.id = "01B";
+  const std::vector<std::string> varied{"stack", "os kernel"};
+  EXPECT_EQ(profiling_command(baseline, candidate, varied),
+            "plumb compare 01A 01B --vary stack --vary 'os kernel' --profile");
   baseline.stack = "new one";
-  EXPECT_EQ(profiling_command(baseline, candidate),
+  EXPECT_EQ(profiling_command(baseline, candidate, varied),
             "plumb run --model mine.onnx --batch 8 --stack 'new one' --threads 2 "
             "--profile-budget 30s");
   candidate.command = {"plumb", "qualify", "suite.toml"};
-  EXPECT_EQ(profiling_command(baseline, candidate), "");
+  EXPECT_EQ(profiling_command(baseline, candidate, varied), "");
 }
 
 }  // namespace

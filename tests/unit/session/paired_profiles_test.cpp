@@ -21,7 +21,7 @@ class PairedProfilesTest : public ProfiledModels {
                          const PairedSide& candidate,
                          Seconds budget,
                          const std::string& subject = {}) {
-    const std::vector<ProfiledModel> wanted{
+    const std::vector<analysis::ProfiledModel> wanted{
         {subject.empty() ? subject_ : subject, results::execution_mode_from("fusion")}};
     return profile_in_pairs(context(), suite_, models_, wanted, baseline, candidate, budget);
   }

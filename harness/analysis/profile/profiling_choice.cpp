@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/analysis/profile/profiling_choice.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace plumb::analysis {
+namespace {
+
+using ModelsOfLayers = std::map<std::string, std::vector<std::string>>;
+
+const std::vector<std::string>& models_of(const std::string& layer, const ModelsOfLayers& models) {
+  static const std::vector<std::string> kNone;
+  const auto found = models.find(layer);
+  return found == models.end() ? kNone : found->second;
+}
+
+bool needs_no_times(const results::ExecutionMode& mode) {
+  return !mode.best_variant && !mode.micro_batch;
+}
+
+std::vector<ProfiledModel> choose_models(const std::vector<ChangedMetric>& changed,
+                                         const ModelsOfLayers& models_of_layers) {
+  std::map<std::string, const ChangedMetric*> models;  // with the metric that has the mode
+  for (const ChangedMetric& metric : changed) {
+    if (metric.model.empty()) {
+      continue;
+    }
+    const ChangedMetric*& most = models[metric.model];
+    if (needs_no_times(results::execution_mode_from(metric.mode)) &&
+        (most == nullptr || std::abs(metric.delta) > std::abs(most->delta))) {
+      most = &metric;
+    }
+  }
+  for (const ChangedMetric& metric : changed) {
+    const std::vector<std::string>& places = models_of(metric.layer, models_of_layers);
+    const bool is_in_one = std::any_of(
+        places.begin(), places.end(), [&](const auto& each) { return models.contains(each); });
+    if (metric.model.empty() && !is_in_one && !places.empty()) {
+      models.emplace(places.front(), nullptr);
+    }
+  }
+  std::vector<ProfiledModel> chosen;
+  chosen.reserve(models.size());
+  for (const auto& [subject, metric] : models) {
+    chosen.push_back(
+        {subject, results::execution_mode_from(metric == nullptr ? "plain" : metric->mode)});
+  }
+  return chosen;
+}
+
+}  // namespace
+
+ProfilingChoice choose_profiling(std::vector<ChangedMetric> changed,
+                                 std::span<const ChangedMetric> not_changed,
+                                 const ModelsOfLayers& models_of_layers) {
+  ProfilingChoice choice;
+  if (changed.empty()) {
+    return choice;
+  }
+  choice.models = choose_models(changed, models_of_layers);
+  choice.metrics = std::move(changed);
+  const auto is_profiled = [&](const std::string& subject) {
+    return std::any_of(choice.models.begin(), choice.models.end(), [&](const ProfiledModel& each) {
+      return each.subject == subject;
+    });
+  };
+  std::vector<ChangedMetric> models;
+  std::vector<ChangedMetric> layers;
+  for (const ChangedMetric& metric : not_changed) {
+    const std::vector<std::string>& places = models_of(metric.layer, models_of_layers);
+    if (metric.model.empty() && std::any_of(places.begin(), places.end(), is_profiled)) {
+      layers.push_back(metric);
+    } else if (!metric.model.empty() && !is_profiled(metric.model) &&
+               needs_no_times(results::execution_mode_from(metric.mode))) {
+      models.push_back(metric);
+    }
+  }
+  const auto is_shorter = [](const ChangedMetric& left, const ChangedMetric& right) {
+    return left.baseline < right.baseline;
+  };
+  std::stable_sort(models.begin(), models.end(), is_shorter);
+  std::stable_sort(layers.rbegin(), layers.rend(), is_shorter);
+  models.resize(std::min<std::size_t>(models.size(), 1));
+  layers.resize(std::min(layers.size(), kMaxControlLayers));
+  std::vector<ChangedMetric> controls = std::move(models);
+  controls.insert(controls.end(), layers.begin(), layers.end());
+  for (ChangedMetric& control : controls) {
+    control.control = true;
+    if (!control.model.empty()) {
+      choice.models.push_back({control.model, results::execution_mode_from(control.mode)});
+    }
+    choice.metrics.push_back(std::move(control));
+  }
+  return choice;
+}
+
+}  // namespace plumb::analysis

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "harness/analysis/profile/explained_metrics.hpp"
+#include "harness/results/execution_mode.hpp"
+
+namespace plumb::analysis {
+
+/// Model to profile, in one mode.
+struct ProfiledModel {
+  std::string subject;
+  results::ExecutionMode mode;
+};
+
+/// Layers that may be controls: a step may have fused some with layers that changed.
+inline constexpr std::size_t kMaxControlLayers = 8;
+
+/// What is profiled to explain changes, and the metrics that it explains.
+struct ProfilingChoice {
+  std::vector<ProfiledModel> models;
+  std::vector<ChangedMetric> metrics;  ///< those that changed, then the controls
+};
+
+/// Chooses the models that changed, each in the mode that changed most of those that need no
+/// measured times of layers (else in plain). A changed layer that is in none of them adds the first
+/// model that it occurs in.
+///
+/// Controls show how much the functions of equal executions differ: of what did not change, the
+/// kMaxControlLayers longest layers in a profiled model, and the shortest model that is not
+/// profiled, because it is soon prepared. `models_of_layers` has the subjects of the models by
+/// layer key. Nothing changed: nothing is chosen. Pure.
+[[nodiscard]] ProfilingChoice choose_profiling(
+    std::vector<ChangedMetric> changed,
+    std::span<const ChangedMetric> not_changed,
+    const std::map<std::string, std::vector<std::string>>& models_of_layers);
+
+}  // namespace plumb::analysis

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/analysis/profile/profiling_choice.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace plumb::analysis {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+ChangedMetric model_metric(const std::string& model,
+                           const std::string& mode,
+                           double delta,
+                           double baseline = 1.0) {
+  ChangedMetric metric;
+  metric.series = "models/" + model + "/" + mode;
+  metric.model = model;
+  metric.mode = mode;
+  metric.delta = delta;
+  metric.baseline = baseline;
+  return metric;
+}
+
+ChangedMetric layer_metric(const std::string& layer, double delta, double baseline = 1.0) {
+  ChangedMetric metric;
+  metric.series = "layers/" + layer;
+  metric.layer = layer;
+  metric.delta = delta;
+  metric.baseline = baseline;
+  return metric;
+}
+
+std::vector<std::string> texts(const ProfilingChoice& choice) {
+  std::vector<std::string> all;
+  for (const ProfiledModel& each : choice.models) {
+    all.push_back(each.subject + " " + to_text(each.mode));
+  }
+  return all;
+}
+
+TEST(ProfilingChoiceTest, a_model_is_profiled_in_the_mode_that_changed_most) {
+  const ProfilingChoice choice = choose_profiling({model_metric("a", "plain", 0.1),
+                                                   model_metric("a", "fusion", -0.2),
+                                                   model_metric("a", "best_variant", 0.9),
+                                                   model_metric("b", "best_variant", 0.9)},
+                                                  {},
+                                                  {});
+  EXPECT_THAT(texts(choice), ElementsAre("a fusion", "b plain"))
+      << "best_variant needs the times of layers";
+  EXPECT_THAT(choice.metrics, SizeIs(4));
+}
+
+TEST(ProfilingChoiceTest, a_layer_adds_a_model_unless_one_of_its_models_changed) {
+  const ProfilingChoice choice = choose_profiling(
+      {model_metric("b", "fusion", 0.1), layer_metric("conv", 0.1), layer_metric("pool", 0.1)},
+      {},
+      {{"conv", {"a", "b"}}, {"pool", {"c", "d"}}, {"relu", {"e"}}});
+  EXPECT_THAT(texts(choice), ElementsAre("b fusion", "c plain"));
+}
+
+TEST(ProfilingChoiceTest, controls_are_a_long_layer_and_a_short_model_that_did_not_change) {
+  const std::vector<ChangedMetric> not_changed{model_metric("b", "plain", 0.0, 3.0),
+                                               model_metric("c", "fusion", 0.0, 2.0),
+                                               model_metric("a", "plain", 0.0, 1.0),
+                                               layer_metric("conv", 0.0, 0.1),
+                                               layer_metric("pool", 0.0, 0.2),
+                                               layer_metric("relu", 0.0, 0.5)};
+  const ProfilingChoice choice = choose_profiling(
+      {model_metric("a", "fusion", 0.1)}, not_changed, {{"conv", {"a"}}, {"pool", {"a", "b"}}});
+  EXPECT_THAT(texts(choice), ElementsAre("a fusion", "c fusion"));
+  ASSERT_THAT(choice.metrics, SizeIs(4));
+  EXPECT_EQ(choice.metrics[1].model, "c");
+  EXPECT_TRUE(choice.metrics[1].control);
+  EXPECT_EQ(choice.metrics[2].layer, "pool") << "'relu' is in no profiled model";
+  EXPECT_EQ(choice.metrics[3].layer, "conv");
+  EXPECT_TRUE(choice.metrics[2].control && choice.metrics[3].control);
+}
+
+TEST(ProfilingChoiceTest, nothing_is_profiled_if_nothing_changed) {
+  const ProfilingChoice choice = choose_profiling({}, {{model_metric("a", "plain", 0.0)}}, {});
+  EXPECT_THAT(choice.models, IsEmpty());
+  EXPECT_THAT(choice.metrics, IsEmpty());
+}
+
+}  // namespace
+}  // namespace plumb::analysis

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/session/study/compared_profiles.hpp"
+
+#include <gmock/gmock.h>
+
+#include "harness/analysis/compare/model_comparison.hpp"
+#include "tests/unit/session/profiled_models.hpp"
+
+namespace plumb::session {
+namespace {
+
+using testing::HasSubstr;
+
+class ComparedProfilesTest : public ProfiledModels {
+ protected:
+  /// Returns a comparison of two runs of the model, whose time has a verdict.
+  analysis::RunComparisonReport report_of(analysis::ComparisonVerdict verdict) {
+    analysis::RunComparisonReport report;
+    for (results::RunRecord* const run : {&report.baseline, &report.candidate}) {
+      run->header.id = begin_run();
+      run->header.stack = "default";
+      run->header.resolved_suite = suite_for_store(suite_, models_);
+    }
+    analysis::MetricComparison& metric = report.comparison.metrics.emplace_back();
+    metric.series = analysis::end_to_end_series(subject_, "fusion", "single_stream");
+    metric.kind = analysis::MetricKind::kEndToEnd;
+    metric.model = subject_;
+    metric.ratio = 1.2;
+    metric.verdict = verdict;
+    return report;
+  }
+};
+
+TEST_F(ComparedProfilesTest, nothing_is_profiled_if_nothing_changed) {
+  const ComparedProfiles profiles = profile_comparison(
+      context(), report_of(analysis::ComparisonVerdict::kEquivalent), Seconds(2.0));
+  EXPECT_EQ(profiles.models, 0U);
+}
+
+TEST_F(ComparedProfilesTest, runs_of_one_stack_are_refused) {
+  try {
+    static_cast<void>(profile_comparison(
+        context(), report_of(analysis::ComparisonVerdict::kRegressed), Seconds(2.0)));
+    ADD_FAILURE() << "nothing was thrown";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), Error::Kind::kRefused);
+    EXPECT_THAT(error.what(), HasSubstr("both runs are of the stack 'default'"));
+  }
+}
+
+}  // namespace
+}  // namespace plumb::session

@@ -126,6 +126,7 @@ void ModelBenchmark::finish(const RequestedModel& model,
   Mode& mode = modes_[index];
   results::Measurement& row = mode.execution.row;
   make_ready(model, timing_.clock(), mode.ready);
+  report_share(0.0, report);  // each of these takes long where weights are gigabytes
   row.outcome = mode.ready.outcome;
   if (!row.outcome.ok()) {
     return;
@@ -136,6 +137,7 @@ void ModelBenchmark::finish(const RequestedModel& model,
   }
   row.output_hash = output_hash(mode.ready.outputs);
   mode.ready.rounding = measure_rounding(model, mode.ready);
+  report_share(0.0, report);
   check(model, mode, report);
   if (row.outcome.ok()) {
     compare(model, mode);
@@ -455,9 +457,11 @@ void ModelBenchmark::run(const std::function<void(results::Execution)>& emit,
     }
     return trial.outcome.ok();
   };
+  began_ = timing_.clock()();
   if (for_all([&] { model.emplace(request_); })) {
     for (std::size_t i = 0; i < modes_.size(); ++i) {
       guard(modes_[i], [&] { prepare(*model, i); });
+      report_share(0.0, report);
     }
     const bool any = std::any_of(modes_.begin(), modes_.end(), [](const Mode& mode) {
       return mode.execution.row.outcome.ok();
@@ -465,9 +469,9 @@ void ModelBenchmark::run(const std::function<void(results::Execution)>& emit,
     std::size_t together = 1;
     if (any && for_all([&] {
           model->fill();
+          report_share(0.0, report);
           together = fit_together() ? modes_.size() : 1;
         })) {
-      began_ = timing_.clock()();
       for (std::size_t first = 0; first < modes_.size(); first += together) {
         const std::size_t last = std::min(first + together, modes_.size());
         for (std::size_t i = first; i < last; ++i) {

@@ -96,7 +96,7 @@ class ModelBenchmark {
   std::optional<BlockSampler> sampler_;            // of the modes that are timed
   std::vector<model::Tensor> expected_;            // the first mode's outputs
   ReferenceComparison reference_{20'000'000'000};  // multiply-accumulates take some seconds
-  Seconds began_{};                                // of the first turn
+  Seconds began_{};                                // of the preparation
   Seconds reported_{};                             // of the last report
 };
 

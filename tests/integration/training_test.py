@@ -164,7 +164,7 @@ class Training(Command):
         self.assertIn("no step of training", self.json("bound")["models"][0]["executions"][0]["reason"])
 
     def test_a_step_in_bf16_keeps_weights_in_f32(self):
-        self.plumb("run", "--model", "lenet", "--batch", "8", "--training", "sgd", "--mode", "plain", "--mode", "bf16", "--mode", "int8", "--cache",
+        self.plumb("run", "--model", "lenet", "--batch", "64", "--training", "sgd", "--mode", "plain", "--mode", "bf16", "--mode", "int8", "--cache",
                    "none", "--processes", "1")
         model = self.json("bound")["models"][0]
         executions = {each["mode"]: each for each in model["executions"]}

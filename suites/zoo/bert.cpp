@@ -168,15 +168,16 @@ onnx::ModelProto bert_base(const Sizes& sizes) {
 
 onnx::ModelProto bert_base_packed(const Sizes& sizes) {
   GraphBuilder net("bert-base-packed", 17);
-  const std::int64_t sequences = sizes.batch * sizes["packed"];
+  const Shape packed{sizes.batch, sizes["packed"]};
   const Wire x = encode(net, sizes, kBase, true);
   net.enter("pooler_");
   net.output(x);
   // The first token of each sequence, counted over the whole batch.
-  const Wire starts = net.input("sequence_starts", {sequences}, model::DataType::kS64);
-  const Wire first =
-      net.node("Gather", {x.reshape({-1, kBase.hidden}), starts}, {sequences, kBase.hidden});
-  const Wire pooled = first.gemm(kBase.hidden, "dense");
+  const Wire starts = net.input("sequence_starts", packed, model::DataType::kS64);
+  const Wire first = net.node("Gather",
+                              {x.reshape({-1, kBase.hidden}), starts},
+                              {packed[0], packed[1], kBase.hidden});
+  const Wire pooled = first.reshape({-1, kBase.hidden}).gemm(kBase.hidden, "dense");
   net.output(net.node("Tanh", {pooled}, pooled.shape()));
   return net.finish();
 }

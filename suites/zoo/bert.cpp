@@ -174,9 +174,8 @@ onnx::ModelProto bert_base_packed(const Sizes& sizes) {
   net.output(x);
   // The first token of each sequence, counted over the whole batch.
   const Wire starts = net.input("sequence_starts", packed, model::DataType::kS64);
-  const Wire first = net.node("Gather",
-                              {x.reshape({-1, kBase.hidden}), starts},
-                              {packed[0], packed[1], kBase.hidden});
+  const Wire first = net.node(
+      "Gather", {x.reshape({-1, kBase.hidden}), starts}, {packed[0], packed[1], kBase.hidden});
   const Wire pooled = first.reshape({-1, kBase.hidden}).gemm(kBase.hidden, "dense");
   net.output(net.node("Tanh", {pooled}, pooled.shape()));
   return net.finish();

@@ -126,7 +126,7 @@ void ModelBenchmark::finish(const RequestedModel& model,
   Mode& mode = modes_[index];
   results::Measurement& row = mode.execution.row;
   make_ready(model, timing_.clock(), mode.ready);
-  report_share(0.0, report);  // each of these takes long where weights are gigabytes
+  report_part(report);  // each of these takes long where weights are gigabytes
   row.outcome = mode.ready.outcome;
   if (!row.outcome.ok()) {
     return;
@@ -136,8 +136,8 @@ void ModelBenchmark::finish(const RequestedModel& model,
     row.creation = mode.ready.prepared.program->facts().creation;
   }
   row.output_hash = output_hash(mode.ready.outputs);
-  mode.ready.rounding = measure_rounding(model, mode.ready);
-  report_share(0.0, report);
+  mode.ready.rounding = measure_rounding(model, mode.ready, [&] { report_part(report); });
+  report_part(report);
   check(model, mode, report);
   if (row.outcome.ok()) {
     compare(model, mode);
@@ -151,7 +151,7 @@ void ModelBenchmark::check(const RequestedModel& model,
   if (!request_.verify) {
     return;
   }
-  const auto compared = reference_.compare(model, mode.ready, [&] { report_share(0.0, report); });
+  const auto compared = reference_.compare(model, mode.ready, [&] { report_part(report); });
   if (!compared) {
     return;
   }
@@ -299,11 +299,18 @@ void ModelBenchmark::sum_up(Mode& mode) {
   }
 }
 
+void ModelBenchmark::report_part(const worker::ExecuteReport& report) {
+  constexpr double kShareOfPart = 1e-5;  // of the rest: more than before, which a hang never is
+  share_ += (1.0 - share_) * kShareOfPart;
+  report_share(share_, report);
+}
+
 void ModelBenchmark::report_share(double share, const worker::ExecuteReport& report) {
   const Seconds now = timing_.clock()();
+  share_ = std::max(share_, share);
   if (now - reported_ >= kBetweenReports) {
     reported_ = now;
-    report({share, now - began_});
+    report({share_, now - began_});
   }
 }
 
@@ -461,7 +468,7 @@ void ModelBenchmark::run(const std::function<void(results::Execution)>& emit,
   if (for_all([&] { model.emplace(request_); })) {
     for (std::size_t i = 0; i < modes_.size(); ++i) {
       guard(modes_[i], [&] { prepare(*model, i); });
-      report_share(0.0, report);
+      report_part(report);
     }
     const bool any = std::any_of(modes_.begin(), modes_.end(), [](const Mode& mode) {
       return mode.execution.row.outcome.ok();
@@ -469,7 +476,7 @@ void ModelBenchmark::run(const std::function<void(results::Execution)>& emit,
     std::size_t together = 1;
     if (any && for_all([&] {
           model->fill();
-          report_share(0.0, report);
+          report_part(report);
           together = fit_together() ? modes_.size() : 1;
         })) {
       for (std::size_t first = 0; first < modes_.size(); first += together) {

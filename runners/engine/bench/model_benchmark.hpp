@@ -82,6 +82,9 @@ class ModelBenchmark {
   /// as if samples were independent, and by rounds.
   static void sum_up(Mode& mode);
   void report_share(double share, const worker::ExecuteReport& report);
+  /// Reports that a part of the preparation or of the verification was done: a little progress, so
+  /// that whoever waits does not take it for a hang.
+  void report_part(const worker::ExecuteReport& report);
   void look_at(Mode& mode);
   /// Fails a mode of training whose loss is no finite number after the steps that were timed.
   void check_loss(Mode& mode) const;
@@ -98,6 +101,7 @@ class ModelBenchmark {
   ReferenceComparison reference_{20'000'000'000};  // multiply-accumulates take some seconds
   Seconds began_{};                                // of the preparation
   Seconds reported_{};                             // of the last report
+  double share_ = 0.0;                             // so far
 };
 
 }  // namespace plumb::engine

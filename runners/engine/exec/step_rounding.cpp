@@ -42,7 +42,9 @@ void change(model::Tensor& tensor, const RandomStream& random, double share) {
 
 }  // namespace
 
-std::vector<double> measure_rounding(const RequestedModel& model, ReadyModel& ready) {
+std::vector<double> measure_rounding(const RequestedModel& model,
+                                     ReadyModel& ready,
+                                     const std::function<void()>& after_part) {
   if (model.step() == nullptr) {
     return {};
   }
@@ -57,12 +59,21 @@ std::vector<double> measure_rounding(const RequestedModel& model, ReadyModel& re
       change(changed[i], RandomStream(kSeed, i), share);
     }
   }
+  const auto report = [&] {
+    if (after_part) {
+      after_part();
+    }
+  };
+  report();
   worker::Program& program = *ready.prepared.program;
   program.bind(0, changed, false);
+  report();
   program.enqueue(0);
   program.synchronize();
+  report();
   std::vector<double> moved =
       distances_by_kind(program.outputs(0), ready.outputs, model.step()->kinds);
+  report();
   program.bind(0, operands, false);
   return moved;
 }

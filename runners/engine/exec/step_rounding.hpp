@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <functional>
 #include <vector>
 
 #include "runners/engine/exec/ready_model.hpp"
@@ -16,6 +17,9 @@ namespace plumb::engine {
 /// (2⁻⁹), f16 and TF32 (2⁻¹²) in a step that has them. This is Monte Carlo arithmetic (Parker,
 /// "Monte Carlo Arithmetic", 1997) with the operands alone. Then the ready step is bound anew, as
 /// before its first execution. Empty: the model is no step of training, or has no such operands.
-[[nodiscard]] std::vector<double> measure_rounding(const RequestedModel& model, ReadyModel& ready);
+/// Calls `after_part`, if it is given, now and then: weights of gigabytes take long.
+[[nodiscard]] std::vector<double> measure_rounding(const RequestedModel& model,
+                                                   ReadyModel& ready,
+                                                   const std::function<void()>& after_part = {});
 
 }  // namespace plumb::engine

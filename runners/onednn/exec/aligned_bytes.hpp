@@ -47,6 +47,12 @@ class AlignedBytes {
     return (size / unit + 1) * unit;
   }
 
+  void clear() {
+    if (size_ > 0) {
+      std::memset(data_.get(), 0, size_);
+    }
+  }
+
   [[nodiscard]] std::byte* data() const { return data_.get(); }
   [[nodiscard]] std::size_t size() const { return size_; }
 

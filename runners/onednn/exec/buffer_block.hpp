@@ -33,6 +33,10 @@ class BufferBlock {
   [[nodiscard]] static std::size_t mean_bytes(std::span<const std::size_t> sizes,
                                               std::size_t huge_from);
 
+  [[nodiscard]] bool empty() const { return offsets_.empty(); }
+  /// Fills all buffers with zeros.
+  void clear() { bytes_.clear(); }
+
   /// Returns the start of a buffer, in the order of the sizes.
   [[nodiscard]] std::byte* at(std::size_t buffer) const { return bytes_.data() + offsets_[buffer]; }
 

@@ -150,19 +150,26 @@ void PlanProgram::bind(std::size_t slot,
                        std::span<const model::Tensor> operands,
                        bool shared_activations) {
   PLUMB_CHECK(slot <= slots_.size());
+  auto bound = std::make_unique<Slot>();
+  if (slot == 0 && !slots_.empty()) {
+    // The same places once more: a step's memory may be gigabytes, whose pages take seconds to
+    // make.
+    bound->owned = std::move(slots_.front()->owned);
+    bound->owned.clear();
+  }
   slots_.resize(slot);
   while (scratchpads_.size() < lanes_of(plan_)) {
     scratchpads_.emplace_back(plan_.scratchpad_bytes);
   }
-  auto bound = std::make_unique<Slot>();
   const bool shares = slot > 0 && shared_activations;
   const auto is_shared = [&](const Buffer& buffer) { return shares && !buffer.weight; };
-  const std::vector<std::size_t> sizes = sizes_of(plan_, shares);
-  // Later slots are many and are read from beyond the caches, so small ones need no huge pages.
-  const std::size_t huge_from = slot == 0 ? AlignedBytes::kHugeFrom : kHugeFromOfCopies;
-  bound->owned = BufferBlock(sizes, huge_from, [this](std::size_t limit) {
-    return static_cast<std::size_t>(placement_.below(drawn_++, limit));
-  });
+  if (bound->owned.empty()) {
+    // Later slots are many and are read from beyond the caches, so small ones need no huge pages.
+    const std::size_t huge_from = slot == 0 ? AlignedBytes::kHugeFrom : kHugeFromOfCopies;
+    bound->owned = BufferBlock(sizes_of(plan_, shares), huge_from, [this](std::size_t limit) {
+      return static_cast<std::size_t>(placement_.below(drawn_++, limit));
+    });
+  }
   std::size_t next = 1;  // of the sizes
   for (std::size_t index = 0; index < plan_.buffers.size(); ++index) {
     const Buffer& buffer = plan_.buffers[index];

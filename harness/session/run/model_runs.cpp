@@ -155,8 +155,9 @@ std::vector<results::Execution> ModelRuns::executed_model(std::size_t index,
                                                           const worker::ExecuteRequest& request) {
   ProgressStage stage(context_.progress);
   const auto show = [&](const worker::ExecuteProgress& progress) {
+    constexpr double kKnown = 0.01;  // below, the model is prepared: nobody knows how long it takes
     std::optional<Seconds> left;
-    if (progress.share > 0.0) {
+    if (progress.share >= kKnown) {
       left = progress.elapsed * ((1.0 - progress.share) / progress.share);
     }
     stage.show({.done = static_cast<std::size_t>(progress.share * 100.0),

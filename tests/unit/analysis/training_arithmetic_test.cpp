@@ -4,12 +4,18 @@
 #include <gtest/gtest.h>
 
 #include <random>
+#include <set>
 #include <sstream>
+#include <string>
 
 #include "harness/analysis/training/gradient_exchange.hpp"
 #include "harness/analysis/training/last_batch.hpp"
+#include "harness/analysis/training/measured_step.hpp"
 #include "harness/analysis/training/sequence_packing.hpp"
 #include "harness/base/error.hpp"
+#include "harness/rewrite/gradient/training_step.hpp"
+#include "tests/unit/analysis/row_builder.hpp"
+#include "tests/unit/rewrite/graph_sketch.hpp"
 
 namespace plumb::analysis {
 namespace {
@@ -184,6 +190,38 @@ TEST(GradientExchange, evaluation_beside_the_next_epoch_costs_only_the_last_one)
   // Where evaluation takes longer than an epoch, it is what one waits for.
   const EvaluationSchedule longer = schedule_evaluations(10, Seconds(60.0), Seconds(80.0));
   EXPECT_DOUBLE_EQ(longer.asynchronous.count(), 60.0 + 800.0);
+}
+
+TEST(MeasuredStep, takes_the_fastest_variant_where_the_librarys_choice_was_not_timed) {
+  rewrite::GraphSketch sketch;
+  const model::Graph model = sketch.build({sketch.gemm(sketch.input({4, 8}), 3)});
+  const model::Graph step = rewrite::training_step(model, {}, rewrite::Optimizer{}).training.graph;
+  RowBuilder rows;
+  std::set<std::string> keys;
+  std::string not_timed;
+  for (const model::Layer& layer : step.layers) {
+    if (layer.role != model::Layer::Role::kCompute || !keys.insert(layer.key.text).second) {
+      continue;
+    }
+    if (layer.spec.op == "reduce" && not_timed.empty()) {
+      not_timed = layer.key.text;
+      results::Measurement& slow = rows.choice(layer.key, "impl=ref:any", 0.0);
+      slow.outcome = {results::Outcome::Kind::kSkipped, "reference code"};
+      slow.reference_implementation = true;
+      rows.add(layer.key, "impl=plumb:reduce", 7.0);
+    } else {
+      rows.choice(layer.key, "impl=jit", 2.0);
+    }
+  }
+  ASSERT_FALSE(not_timed.empty());
+  const MeasuredStep measured = measured_step(step, ResultSet(rows.rows()));
+  EXPECT_EQ(measured.why_not, "");
+  for (model::LayerId id = 0; id < step.layers.size(); ++id) {
+    if (step.layers[id].role == model::Layer::Role::kCompute) {
+      EXPECT_DOUBLE_EQ(measured.times[id].count(),
+                       step.layers[id].key.text == not_timed ? 7e-6 : 2e-6);
+    }
+  }
 }
 
 }  // namespace

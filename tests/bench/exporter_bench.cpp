@@ -71,7 +71,7 @@ void add_model(int suite, int number, reporting::SuiteMetrics& state, reporting:
     execution.mode =
         std::vector{"plain", "fusion", "best_variant", "bf16", "best_variant+fusion"}.at(
             static_cast<std::size_t>(i));
-    execution.scenario = "single_stream";
+    execution.scenario = loadgen::ScenarioName::kSingleStream;
     execution.samples = 30;
     execution.median = execution.p90 = execution.p99 = time(i);
     execution.interval = {time(i) * 0.99, time(i) * 1.01};

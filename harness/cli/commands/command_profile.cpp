@@ -105,7 +105,7 @@ suite::ResolvedSuite::Model chosen_model(const CommandContext& context,
   return suite.models.front();
 }
 
-/// Says which rate would cost kWantedCost, where the samples certainly cost more.
+/// Names the rate that would cost kWantedCost, where the samples certainly cost more.
 void advise_rate(const results::NamedProfile& profile) {
   constexpr double kWantedCost = 0.03;
   const analysis::ProfileSummary summary = analysis::summarize_profile(profile);

@@ -46,7 +46,7 @@ std::string interval_text(const std::optional<analysis::NumberInterval>& interva
                   : "–";
 }
 
-/// Says which runs a profile is merged from, and what its intervals know of them.
+/// Describes which runs a profile is merged from, and what its intervals know of them.
 std::string runs_text(const results::NamedProfile& profile) {
   const auto [first, last] = std::minmax_element(
       profile.runs.begin(), profile.runs.end(), [](const auto& left, const auto& right) {

@@ -91,30 +91,28 @@ std::string measured_cell(const analysis::ModeSummary& mode) {
                          : std::string(to_text(mode.execution->outcome.kind));
 }
 
-/// Writes what a step of training takes of memory: "  memory: plain 6.4 MiB planned and 1.2 MiB to
-/// prepare it, 7.7 MiB resident".
+/// Writes what a step of training takes of memory, mode by mode.
 void write_memory_of(const analysis::ModelBounds& model, std::ostream& out) {
-  std::vector<std::string> parts;
+  AlignedTable table(
+      {{"  memory"}, {"planned", true}, {"to prepare it", true}, {"resident", true}});
+  bool measured = false;
   for (const analysis::ExecutionTime& execution : model.executions) {
-    const auto read = [&](const char* reading) -> std::optional<std::string> {
+    const auto read = [&](const char* reading) {
       const auto found = execution.readings.find(reading);
       return found == execution.readings.end()
-                 ? std::nullopt
-                 : std::optional(
-                       bytes_text(Bytes{static_cast<std::int64_t>(found->second.median)}));
+                 ? std::string(kUnknown)
+                 : bytes_text(Bytes{static_cast<std::int64_t>(found->second.median)});
     };
-    const std::optional<std::string> preparation = read(results::kPreparationMemory);
-    if (const std::optional<std::string> resident = read(results::kResidentMemory)) {
-      parts.push_back(
-          fmt::format("{} {} planned{}, {} resident",
-                      sanitize_utf8(execution.mode),
-                      bytes_text(execution.memory),
-                      preparation ? fmt::format(" and {} to prepare it", *preparation) : "",
-                      *resident));
+    if (execution.readings.contains(results::kResidentMemory)) {
+      measured = true;
+      table.add({"  " + sanitize_utf8(execution.mode),
+                 bytes_text(execution.memory),
+                 read(results::kPreparationMemory),
+                 read(results::kResidentMemory)});
     }
   }
-  if (!model.instance.training.empty() && !parts.empty()) {
-    out << fmt::format("  memory: {}\n", fmt::join(parts, "; "));
+  if (!model.instance.training.empty() && measured) {
+    table.write(out);
   }
 }
 

@@ -18,7 +18,7 @@ results::ScenarioResult load_with(std::vector<loadgen::Shortfall> shortfalls) {
 results::ScenarioResult refused(results::Outcome::Kind kind) {
   results::ScenarioResult load;
   load.mode = "plain";
-  load.scenario = "offline";
+  load.scenario = loadgen::ScenarioName::kOffline;
   load.outcome = {kind, "it cannot"};
   return load;
 }

@@ -22,7 +22,8 @@ class ComparedProfilesTest : public ProfiledModels {
       run->header.resolved_suite = suite_for_store(suite_, models_);
     }
     analysis::MetricComparison& metric = report.comparison.metrics.emplace_back();
-    metric.series = analysis::end_to_end_series(subject_, "fusion", "single_stream");
+    metric.series =
+        analysis::end_to_end_series(subject_, "fusion", loadgen::ScenarioName::kSingleStream);
     metric.kind = analysis::MetricKind::kEndToEnd;
     metric.model = subject_;
     metric.ratio = 1.2;

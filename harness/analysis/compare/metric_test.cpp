@@ -92,7 +92,7 @@ double test_change(MetricComparison& metric, const stats::TrimmedMean& log_ratio
 void judge_family(std::span<const FamilyMember> family) {
   std::vector<double> weighted;
   for (const FamilyMember& member : family) {
-    weighted.push_back(std::min(member.p * member.weight, 1.0));
+    weighted.push_back(std::min(member.p, 1.0));
   }
   const std::vector<double> q = stats::false_discovery_q(weighted);
   for (std::size_t i = 0; i < family.size(); ++i) {

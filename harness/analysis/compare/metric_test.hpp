@@ -118,9 +118,8 @@ double test_change(MetricComparison& metric, const stats::TrimmedMean& log_ratio
 /// Metric whose change was tested, in the family that it belongs to.
 struct FamilyMember {
   MetricComparison* metric = nullptr;  ///< with a ratio and its interval
-  double p = 1.0;                      ///< two-sided, of this metric alone
+  double p = 1.0;                      ///< two-sided, of this metric alone, times its weight
   ChangeLimits limits;
-  double weight = 1.0;  ///< of p: above one, its test has less of the family's level
 };
 
 /// Corrects the p-values of a family after Benjamini and Hochberg (JRSS B 57, 1995), and concludes

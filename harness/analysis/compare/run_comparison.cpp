@@ -309,9 +309,8 @@ void judge_together(std::span<MetricComparison* const> metrics, const Comparison
     const double of_processes = layer ? limits.run_layer_margin : limits.run_margin;
     family.push_back(
         {metric,
-         *metric->p,
-         {limits.alpha, metric->floor->relative, metric->by_processes ? of_processes : alone},
-         two_parts ? 2.0 * members / count : 1.0});
+         two_parts ? *metric->p * 2.0 * members / count : *metric->p,
+         {limits.alpha, metric->floor->relative, metric->by_processes ? of_processes : alone}});
   }
   judge_family(family);
 }

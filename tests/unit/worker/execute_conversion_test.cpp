@@ -105,14 +105,17 @@ TEST(ExecuteConversion, refuses_numbers_out_of_range) {
   request = to_protocol(ExecuteRequest{});
   request.clear_modes();
   EXPECT_THROW(static_cast<void>(from_protocol(request)), ProtocolError);
-  protocol::Execution execution = to_protocol(results::Execution{});
+  results::Execution executed;
+  executed.row.key.text = "model:lenet";
+  protocol::Execution execution = to_protocol(executed);
+  EXPECT_NO_THROW(static_cast<void>(from_protocol(execution)));
   execution.set_scenario("rush_hour");
   EXPECT_THROW(static_cast<void>(from_protocol(execution)), ProtocolError);
   execution.clear_scenario();
   EXPECT_EQ(from_protocol(execution).scenario, loadgen::ScenarioName::kSingleStream);
   execution.set_reorders(-1);
   EXPECT_THROW(static_cast<void>(from_protocol(execution)), ProtocolError);
-  execution = to_protocol(results::Execution{});
+  execution = to_protocol(executed);
   execution.set_memory_bytes(-1);
   EXPECT_THROW(static_cast<void>(from_protocol(execution)), ProtocolError);
   for (const double share : {-0.1, 1.1, std::numeric_limits<double>::quiet_NaN()}) {

@@ -35,10 +35,10 @@ WhatIfResult checkpointing_what_if(const WhatIfInput& input) {
   std::vector<PartitionStep> after;
   for (PartitionStep& step : before) {
     const std::string name = name_of(input.graph, step.layers);
-    step.time = input.results.library_choice(step.key, results::CacheMode::kNone);
+    step.time = served_time(input.results, step.key);
     if (!step.time) {
       result.layers.clear();
-      result.why_not = fmt::format("no time of the library's own choice for {}", name);
+      result.why_not = fmt::format("no time for {}", name);
       return result;
     }
     std::size_t times = 1;

@@ -39,10 +39,10 @@ WhatIfResult micro_batch_what_if(const WhatIfInput& input) {
     return result;
   }
   for (PartitionStep& step : before) {
-    step.time = input.results.library_choice(step.key, results::CacheMode::kNone);
+    step.time = served_time(input.results, step.key);
     const std::string name = name_of(input.graph, step.layers);
     if (!step.time) {
-      result.why_not = fmt::format("no time of the library's own choice for {}", name);
+      result.why_not = fmt::format("no time for {}", name);
       return result;
     }
     const model::LayerSpec spec = model::parse_key(step.key);

@@ -133,10 +133,9 @@ WhatIfResult weight_gradients_what_if(const WhatIfInput& input) {
   }
   std::vector<PartitionStep> steps = input.partition_in({}, PartitionMode::kPlain).steps;
   for (PartitionStep& step : steps) {
-    step.time = input.results.library_choice(step.key, results::CacheMode::kNone);
+    step.time = served_time(input.results, step.key);
     if (!step.time) {
-      result.why_not = fmt::format("no time of the library's own choice for {}",
-                                   name_of(input.graph, step.layers));
+      result.why_not = fmt::format("no time for {}", name_of(input.graph, step.layers));
       return result;
     }
   }

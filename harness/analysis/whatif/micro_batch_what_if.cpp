@@ -27,11 +27,13 @@ WhatIfResult micro_batch_what_if(const WhatIfInput& input) {
       "batches of convolutions divided, with at most {} MiB of workspace each (µ-cuDNN's WR); not "
       "fused, hot",
       input.workspace_cap.value >> 20);
-  const ModelPartition plain = partition_model(input.graph, input.results, PartitionMode::kPlain);
-  std::vector<PartitionStep> before = plain.steps;
+  std::vector<PartitionStep> before = input.partition_in({}, PartitionMode::kPlain).steps;
+  const auto spec_of = [&](const PartitionStep& step) -> const model::LayerSpec& {
+    return input.graph.layers[step.layers.front()].spec;  // steps that are not fused have one layer
+  };
   std::vector<PartitionStep> after;
-  const bool divisible = std::any_of(before.begin(), before.end(), [](const PartitionStep& step) {
-    return !part_sizes(model::parse_key(step.key)).empty();
+  const bool divisible = std::any_of(before.begin(), before.end(), [&](const PartitionStep& step) {
+    return !part_sizes(spec_of(step)).empty();
   });
   if (!divisible) {
     result.applies = false;
@@ -45,7 +47,7 @@ WhatIfResult micro_batch_what_if(const WhatIfInput& input) {
       result.why_not = fmt::format("no time for {}", name);
       return result;
     }
-    const model::LayerSpec spec = model::parse_key(step.key);
+    const model::LayerSpec& spec = spec_of(step);
     const std::vector<std::int64_t> sizes = part_sizes(spec);
     if (sizes.empty()) {
       after.push_back(step);

@@ -79,7 +79,7 @@ analysis::ComparisonVerdict compare_stored(CommandContext& context,
       terminal::say(problem);
     }
     if (profiles.models == 0) {
-      terminal::say("nothing changed, so nothing was profiled");
+      terminal::say("no change is certain, so nothing was profiled");
     } else {
       report = session::compare_stored_runs(
           archive, options.baseline, options.candidate, options.varied, options.limits);

@@ -11,9 +11,9 @@ namespace {
 using ModelsOfLayers = std::map<std::string, std::vector<std::string>>;
 
 const std::vector<std::string>& models_of(const std::string& layer, const ModelsOfLayers& models) {
-  static const std::vector<std::string> kNone;
+  static const std::vector<std::string> none;
   const auto found = models.find(layer);
-  return found == models.end() ? kNone : found->second;
+  return found == models.end() ? none : found->second;
 }
 
 bool needs_no_times(const results::ExecutionMode& mode) {

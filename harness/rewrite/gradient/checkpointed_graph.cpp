@@ -319,6 +319,7 @@ std::optional<CheckpointedGraph> smallest_step(const model::Graph& step) {
   }
   const std::vector<StepChain> chains = chains_of_step(step, rough_costs(step));
   std::vector<CheckpointPlan> plans;
+  plans.reserve(chains.size());
   for (const StepChain& chain : chains) {
     plans.push_back(smallest_checkpoints(chain.stages));
   }

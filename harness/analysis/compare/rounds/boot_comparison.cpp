@@ -105,6 +105,7 @@ class Comparing {
       }
     }
     std::vector<SeriesTest> tests;
+    tests.reserve(names.size());
     for (const std::string& series : names) {
       tests.push_back(test(series));
     }

@@ -19,6 +19,7 @@ bool is_server(loadgen::ScenarioName scenario) {
 
 std::vector<std::string> scenario_words() {
   std::vector<std::string> words;
+  words.reserve(loadgen::kScenarioNames.size());
   for (const loadgen::ScenarioName scenario : loadgen::kScenarioNames) {
     words.emplace_back(to_text(scenario));
   }

@@ -77,6 +77,7 @@ std::vector<results::ProfiledStack> count_stacks(const results::SampledProfile& 
     ++counts[{sample.step, std::move(functions)}];
   }
   std::vector<results::ProfiledStack> stacks;
+  stacks.reserve(counts.size());
   for (const auto& [place, count] : counts) {
     stacks.push_back({place.first, place.second, count});
   }

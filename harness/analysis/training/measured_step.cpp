@@ -76,6 +76,7 @@ std::vector<PricedCheckpoints> price_checkpoints(const model::Graph& graph,
   std::vector<PricedCheckpoints> front;
   for (const auto& plan : rewrite::checkpoint_front(chains.front().stages, kCaps)) {
     std::vector<rewrite::CheckpointPlan> plans;
+    plans.reserve(chains.size());
     for (const rewrite::StepChain& chain : chains) {
       plans.push_back(rewrite::cheapest_checkpoints(chain.stages, plan.peak)
                           .value_or(rewrite::smallest_checkpoints(chain.stages)));

@@ -159,6 +159,7 @@ void write_profile(const CommandContext& context, const ProfileOptions& options)
     terminal::say(fmt::format("profile: {}", options.output));
   }
   std::vector<reporting::ShownProfile> shown;
+  shown.reserve(found.size());
   for (const ProfiledExecution& each : found) {
     shown.push_back({each.profile, each.listing ? &*each.listing : nullptr});
   }

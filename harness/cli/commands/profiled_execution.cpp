@@ -106,6 +106,7 @@ std::vector<results::NamedProfile> read_run_profiles(const CommandContext& conte
 results::NamedProfile single_profile(std::vector<results::NamedProfile> profiles) {
   if (profiles.size() > 1) {
     std::vector<std::string> kinds;
+    kinds.reserve(profiles.size());
     for (const results::NamedProfile& profile : profiles) {
       kinds.push_back(fmt::format("{} on {} in mode {} by {} (environment {})",
                                   profile.runs.size() > 1

@@ -67,6 +67,7 @@ std::vector<SampledCode> find_sampled_code(const results::SampledProfile& profil
     sampled.code = std::move(code);
   }
   std::vector<SampledCode> all;
+  all.reserve(by_code.size());
   for (auto& [place, sampled] : by_code) {
     all.push_back(std::move(sampled));
   }

@@ -183,6 +183,7 @@ std::vector<suite::ResolvedSuite::LayerEntry> list_batch_parts(
     }
   }
   std::vector<suite::ResolvedSuite::LayerEntry> entries;
+  entries.reserve(counts.size());
   for (const auto& [key, count] : counts) {
     entries.push_back({key, count, {}});
   }

@@ -65,10 +65,11 @@ std::optional<std::vector<results::CodeListing>> read_listings(std::string_view 
 /// Takes what was decoded. Returns false if there is nothing.
 template <typename Value>
 bool take(std::optional<Value> decoded, Value& value) {
-  if (decoded) {
+  const bool known = decoded.has_value();
+  if (known) {
     value = *std::move(decoded);
   }
-  return decoded.has_value();
+  return known;
 }
 
 }  // namespace

@@ -77,7 +77,8 @@ struct ExecutedTrace {
   }
   /// Adds a call with a description of its own.
   void add(ExecutedCall call) {
-    calls.push_back({call, static_cast<std::uint32_t>(descriptions.size())});
+    const CallTime& time = call;
+    calls.push_back({time, static_cast<std::uint32_t>(descriptions.size())});
     descriptions.push_back(std::move(call));
   }
 };

@@ -3,7 +3,10 @@
 
 #include <fmt/format.h>
 
+#include <charconv>
 #include <cmath>
+#include <string>
+#include <system_error>
 
 #include "harness/base/error.hpp"
 
@@ -53,6 +56,42 @@ std::pair<double, double> number_pair(const nlohmann::json& value, const char* n
 void refuse_word(const char* name, std::string_view word) {
   throw Error(Error::Kind::kUser,
               fmt::format("field '{}' has the unknown value '{}'", name, word.substr(0, 64)));
+}
+
+void refuse_field(const char* name, std::string_view what) {
+  throw Error(Error::Kind::kUser, fmt::format("field '{}' is {}", name, what));
+}
+
+nlohmann::json wide_value(std::uint64_t number) {
+  return std::to_string(number);
+}
+
+std::uint64_t wide_from(const nlohmann::json& value, const char* name) {
+  const std::string text = value.is_string() ? value.get<std::string>() : std::string();
+  std::uint64_t number = 0;
+  const char* const end = text.data() + text.size();
+  const auto [last, problem] = std::from_chars(text.data(), end, number);
+  if (text.empty() || last != end || problem != std::errc()) {
+    refuse_field(name, "not the text of a number of 64 bits");
+  }
+  return number;
+}
+
+double limited(double number, const char* name, const FieldLimits& limits) {
+  if (!(number >= limits.least && number <= limits.most)) {
+    refuse_field(name, fmt::format("{}, not between {} and {}", number, limits.least, limits.most));
+  }
+  return number;
+}
+
+const std::string& limited(const std::string& text, const char* name, const FieldLimits& limits) {
+  if (text.size() < limits.shortest || text.size() > limits.longest) {
+    refuse_field(
+        name,
+        fmt::format(
+            "a text of {} bytes, not of {} to {}", text.size(), limits.shortest, limits.longest));
+  }
+  return text;
 }
 
 }  // namespace plumb::results

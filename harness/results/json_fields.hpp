@@ -6,6 +6,9 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
+#include <limits>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -15,6 +18,7 @@
 #include <vector>
 
 #include "harness/base/json_text.hpp"
+#include "harness/base/path_text.hpp"
 #include "harness/base/timestamp.hpp"
 #include "harness/base/units.hpp"
 #include "harness/results/json_object.hpp"
@@ -28,8 +32,8 @@
 ///   }
 ///
 /// `json_of(value)` writes it, and `value_from<LoadAgreement>(object)` reads it. Durations are
-/// seconds, moments RFC 3339, an absent value is null, and a quantity is its number. For .cpp files
-/// only, as json_object.hpp.
+/// seconds, moments RFC 3339, paths as path_text() has them, an absent value is null, and a
+/// quantity is its number. For .cpp files only, as json_object.hpp.
 namespace plumb::results {
 
 /// Value that a description refers to: one that is read may be changed.
@@ -40,8 +44,17 @@ using Described = std::conditional_t<Fields::kReads, Value, const Value>;
 struct FieldLimits {
   std::int64_t low = 0;  ///< of an integer
   std::int64_t high = JsonObject::kHighest;
+  double least = -std::numeric_limits<double>::infinity();  ///< of another number, or of seconds
+  double most = std::numeric_limits<double>::infinity();
   std::size_t elements = 1'000'000;  ///< of an array, at most
+  std::size_t shortest = 0;          ///< of a text, in bytes
+  std::size_t longest = std::numeric_limits<std::size_t>::max();
 };
+
+/// Limits of a duration that was measured: up to 10^8 s, about three years.
+inline constexpr FieldLimits kMeasuredTime{.least = 0.0, .most = 1e8};
+/// Limits of a rate: of operations, bytes or samples a second.
+inline constexpr FieldLimits kRate{.least = 0.0, .most = 1e30};
 
 /// Rounds seconds of a field to nanoseconds. Throws Error{kUser} beyond 10^9 s.
 [[nodiscard]] std::chrono::nanoseconds nanoseconds_of(double seconds, const char* name);
@@ -56,6 +69,18 @@ struct FieldLimits {
 [[nodiscard]] std::pair<double, double> number_pair(const nlohmann::json& value, const char* name);
 /// Throws Error{kUser}: a field has a word that nobody knows.
 [[noreturn]] void refuse_word(const char* name, std::string_view word);
+/// Throws Error{kUser}: "field '…' is …", with `what` at the end.
+[[noreturn]] void refuse_field(const char* name, std::string_view what);
+/// Writes a number of 64 bits, such as a seed or an address, as text.
+[[nodiscard]] nlohmann::json wide_value(std::uint64_t number);
+/// Reads what wide_value() wrote. Throws Error{kUser}.
+[[nodiscard]] std::uint64_t wide_from(const nlohmann::json& value, const char* name);
+/// Returns a number that is within limits. Throws Error{kUser}.
+[[nodiscard]] double limited(double number, const char* name, const FieldLimits& limits);
+/// Returns a text that is within limits. Throws Error{kUser}.
+[[nodiscard]] const std::string& limited(const std::string& text,
+                                         const char* name,
+                                         const FieldLimits& limits);
 
 namespace fields {
 
@@ -144,7 +169,7 @@ class FieldWriter {
   }
   /// Writes a field, or null unless it is known.
   template <typename Value>
-  void known_if(bool known, const char* name, const Value& value) {
+  void known_if(bool known, const char* name, const Value& value, FieldLimits /*limits*/ = {}) {
     json_[name] = known ? json_of<Json>(value) : Json();
   }
   /// Writes a text, or null if it is empty.
@@ -162,6 +187,14 @@ class FieldWriter {
     FieldWriter<Json> fields;
     body(fields);
     json_[name] = fields.take();
+  }
+  /// Writes an object whose fields `body` describes of a value, or null without a value.
+  template <typename Value, typename Body>
+  void nested(const char* name, const std::optional<Value>& value, const Body& body) {
+    json_[name] = Json();
+    if (value) {
+      nested(name, [&](auto& fields) { body(fields, *value); });
+    }
   }
 
   [[nodiscard]] Json take() { return std::move(json_); }
@@ -242,8 +275,10 @@ class FieldReader {
   }
   /// Reads a field, which keeps its value if it is null.
   template <typename Value>
-  void known_if(bool /*known*/, const char* name, Value& value) const {
-    since(name, value);
+  void known_if(bool /*known*/, const char* name, Value& value, FieldLimits limits = {}) const {
+    if (object_.has(name)) {
+      value = read<Value>(name, limits);
+    }
   }
   /// Reads a text, which is empty where the field is null.
   void null_if_empty(const char* name, std::string& text) const {
@@ -262,6 +297,13 @@ class FieldReader {
   void nested(const char* name, const Body& body) const {
     FieldReader fields(object_.object(name));
     body(fields);
+  }
+  template <typename Value, typename Body>
+  void nested(const char* name, std::optional<Value>& value, const Body& body) const {
+    value.reset();
+    if (object_.has(name)) {
+      nested(name, [&](auto& fields) { body(fields, value.emplace()); });
+    }
   }
 
  private:
@@ -289,6 +331,8 @@ Json json_of(const Value& value) {
     return value.value;
   } else if constexpr (std::same_as<Value, Timestamp>) {
     return plumb::to_text(value);
+  } else if constexpr (std::same_as<Value, std::filesystem::path>) {
+    return path_text(value);
   } else if constexpr (std::is_constructible_v<Json, const Value&>) {
     return value;
   } else {
@@ -330,21 +374,31 @@ Value FieldReader::read(const char* name, FieldLimits limits) const {
   } else if constexpr (std::is_integral_v<Value>) {
     return static_cast<Value>(object_.integer(name, limits.low, limits.high));
   } else if constexpr (std::is_floating_point_v<Value>) {
-    return object_.number(name);
+    return limited(object_.number(name), name, limits);
   } else if constexpr (std::same_as<Value, std::string>) {
-    return object_.text(name);
+    return limited(object_.text(name), name, limits);
   } else if constexpr (std::same_as<Value, Seconds>) {
-    return object_.seconds(name);
+    return Seconds(limited(object_.number(name), name, limits));
   } else if constexpr (fields::kDuration<Value>) {
-    return nanoseconds_of(object_.number(name), name);
+    return nanoseconds_of(limited(object_.number(name), name, limits), name);
   } else if constexpr (fields::kQuantity<Value>) {
     return {read<decltype(Value::value)>(name, limits)};
   } else if constexpr (std::same_as<Value, Timestamp>) {
     return object_.time(name);
   } else if constexpr (std::same_as<Value, Facts>) {
     return object_.facts(name);
+  } else if constexpr (std::same_as<Value, std::map<std::string, std::int64_t>>) {
+    return object_.integers(name, limits.low, limits.high, limits.elements);
+  } else if constexpr (std::same_as<Value, std::filesystem::path>) {
+    return path_from_text(object_.text(name));
   } else if constexpr (std::same_as<Value, std::vector<std::string>>) {
     return object_.texts(name, limits.elements);
+  } else if constexpr (std::same_as<Value, std::vector<std::filesystem::path>>) {
+    Value paths;
+    for (const std::string& text : object_.texts(name, limits.elements)) {
+      paths.push_back(path_from_text(text));
+    }
+    return paths;
   } else if constexpr (fields::kArray<Value>) {
     using Element = typename Value::value_type;
     Value list;
@@ -352,7 +406,7 @@ Value FieldReader::read(const char* name, FieldLimits limits) const {
       if constexpr (std::is_unsigned_v<Element>) {
         list.push_back(static_cast<Element>(whole_number(entry, name, limits)));
       } else if constexpr (std::same_as<Element, Seconds> || std::is_floating_point_v<Element>) {
-        list.push_back(Element(finite_number(entry, name)));
+        list.push_back(Element(limited(finite_number(entry, name), name, limits)));
       } else {
         list.push_back(value_from<Element>(JsonObject(entry)));
       }

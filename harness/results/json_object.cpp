@@ -169,6 +169,21 @@ std::vector<std::string> JsonObject::texts(const char* name, std::size_t at_most
   return result;
 }
 
+std::map<std::string, std::int64_t> JsonObject::integers(const char* name,
+                                                         std::int64_t low,
+                                                         std::int64_t high,
+                                                         std::size_t at_most) const {
+  const JsonObject values = object(name);
+  if (values.value_.size() > at_most) {
+    refuse(name, fmt::format("an object of at most {} integers", at_most));
+  }
+  std::map<std::string, std::int64_t> result;
+  for (const auto& [key, ignored] : values.value_.items()) {
+    result.emplace(key, values.integer(key.c_str(), low, high));
+  }
+  return result;
+}
+
 Facts JsonObject::facts(const char* name) const {
   Facts result;
   for (const auto& [key, value] : object(name).value_.items()) {

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -45,6 +46,11 @@ class JsonObject {
   [[nodiscard]] const nlohmann::json& array(const char* name, std::size_t at_most) const;
   [[nodiscard]] std::vector<std::string> texts(const char* name, std::size_t at_most) const;
   [[nodiscard]] Facts facts(const char* name) const;  ///< an object whose values are texts
+  /// Returns an object of at most so many integers.
+  [[nodiscard]] std::map<std::string, std::int64_t> integers(const char* name,
+                                                             std::int64_t low,
+                                                             std::int64_t high,
+                                                             std::size_t at_most) const;
   [[nodiscard]] const nlohmann::json& field(const char* name) const;  ///< whatever its type
 
  private:

@@ -56,9 +56,10 @@ Attributes attributes_from(const json& value) {
 
 template <typename Fields>
 void describe(Fields& fields, Described<Fields, Reading>& value) {
-  fields("median", value.median);
-  fields("low", value.low);
-  fields("high", value.high);
+  constexpr FieldLimits kAny{.least = -1e30, .most = 1e30};
+  fields("median", value.median, kAny);
+  fields("low", value.low, kAny);
+  fields("high", value.high, kAny);
   fields("n", value.n, {.low = 1});
 }
 

@@ -22,30 +22,38 @@ namespace plumb::results {
 /// Reads bounded readings by name. Throws Error{kUser} that says what is wrong.
 [[nodiscard]] Readings readings_from(const nlohmann::json& value);
 
+/// Limits of the text of a layer key.
+inline constexpr FieldLimits kKeyText{.longest = std::size_t{64} << 10U};
+
 template <typename Fields>
 void describe(Fields& fields, Described<Fields, measure::Disturbance>& value) {
+  // Ratios of counters that are read at different moments may slightly exceed 1. A load without its
+  // own thread may be below 0.
+  constexpr FieldLimits kRatio{.least = -1e3, .most = 1e3};
   fields("involuntary_switches", value.involuntary_switches);
-  fields("steal_ratio", value.steal_ratio);
-  fields("load", value.load);
-  fields("pressure_ratio", value.pressure_ratio);
+  fields("steal_ratio", value.steal_ratio, kRatio);
+  fields("load", value.load, {.least = -1e6, .most = 1e6});
+  fields("pressure_ratio", value.pressure_ratio, kRatio);
   fields("disturbed", value.disturbed);
 }
 
 template <typename Fields>
 void describe(Fields& fields, Described<Fields, measure::SampleSummary>& value) {
   fields("n", value.n);
-  fields("median_seconds", value.median);
-  fields("low_seconds", value.interval.low);
-  fields("high_seconds", value.interval.high);
-  fields("min_seconds", value.min);
-  fields("p90_seconds", value.p90);
-  fields("mean_seconds", value.mean);
+  fields("median_seconds", value.median, kMeasuredTime);
+  fields("low_seconds", value.interval.low, kMeasuredTime);
+  fields("high_seconds", value.interval.high, kMeasuredTime);
+  fields("min_seconds", value.min, kMeasuredTime);
+  fields("p90_seconds", value.p90, kMeasuredTime);
+  fields("mean_seconds", value.mean, kMeasuredTime);
   fields("min_has_company", value.min_has_company);
 }
 
 template <typename Fields>
 void describe(Fields& fields, Described<Fields, Measurement>& value) {
-  fields("key", value.key.text);
+  constexpr FieldLimits kSamples{
+      .least = kMeasuredTime.least, .most = kMeasuredTime.most, .elements = kMaxStoredSamples};
+  fields("key", value.key.text, kKeyText);
   fields("variant", value.variant);
   fields("library_choice", value.library_choice);
   fields("reference_implementation", value.reference_implementation);
@@ -53,21 +61,21 @@ void describe(Fields& fields, Described<Fields, Measurement>& value) {
   fields("purpose", value.purpose, parse_purpose);
   fields("outcome", value.outcome.kind, parse_outcome_kind);
   fields("reason", value.outcome.reason);
-  fields("samples_seconds", value.samples, {.elements = kMaxStoredSamples});
+  fields("samples_seconds", value.samples, kSamples);
   fields("repetitions", value.repetitions, {.low = 1});
   fields("summary", value.summary);
-  fields("floor_seconds", value.floor);
-  fields("creation_seconds", value.creation);
-  fields("first_call_seconds", value.first_call);
-  fields("reorder_seconds", value.reorder);
+  fields("floor_seconds", value.floor, kMeasuredTime);
+  fields("creation_seconds", value.creation, kMeasuredTime);
+  fields("first_call_seconds", value.first_call, kMeasuredTime);
+  fields("reorder_seconds", value.reorder, kMeasuredTime);
   fields("workspace_bytes", value.workspace);
   fields.converted("maximum_error", value.maximum_error, error_value, error_from);
   fields("output_hash", value.output_hash);
   fields("disturbance", value.disturbance);
-  fields("attempt", value.attempt);
+  fields("attempt", value.attempt, {.low = 1});
   fields("process", value.process);
   fields("started", value.started);
-  fields("wall_seconds", value.wall);
+  fields("wall_seconds", value.wall, kMeasuredTime);
   fields.unless_empty(
       "attributes",
       value.attributes,

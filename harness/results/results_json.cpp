@@ -27,18 +27,18 @@ void describe(Fields& fields, Described<Fields, RunHeader>& value) {
 
 template <typename Fields>
 void describe(Fields& fields, Described<Fields, Calibration>& value) {
-  fields("peak_f32_flops_per_second", value.peak_f32);
-  fields("peak_bf16_flops_per_second", value.peak_bf16);
-  fields("memory_bandwidth_bytes_per_second", value.memory_bandwidth);
+  fields("peak_f32_flops_per_second", value.peak_f32, kRate);
+  fields("peak_bf16_flops_per_second", value.peak_bf16, kRate);
+  fields("memory_bandwidth_bytes_per_second", value.memory_bandwidth, kRate);
   fields("last_level_cache_bytes", value.last_level_cache);
-  fields("floor_seconds", value.floor);
-  fields("timer_tick_seconds", value.timer_tick);
-  fields("parallel_efficiency", value.parallel_efficiency);
+  fields("floor_seconds", value.floor, kMeasuredTime);
+  fields("timer_tick_seconds", value.timer_tick, kMeasuredTime);
+  fields("parallel_efficiency", value.parallel_efficiency, {.least = 0.0, .most = 1e3});
   // Null where unknown. Calibrations of earlier versions lack those of the other types.
-  fields("theoretical_f32_flops_per_second", value.theoretical_f32);
-  fields("peak_f16_flops_per_second", value.peak_f16);
-  fields("peak_tf32_flops_per_second", value.peak_tf32);
-  fields("peak_int8_operations_per_second", value.peak_int8);
+  fields("theoretical_f32_flops_per_second", value.theoretical_f32, kRate);
+  fields("peak_f16_flops_per_second", value.peak_f16, kRate);
+  fields("peak_tf32_flops_per_second", value.peak_tf32, kRate);
+  fields("peak_int8_operations_per_second", value.peak_int8, kRate);
 }
 
 template <typename Fields>
@@ -47,6 +47,44 @@ void describe(Fields& fields, Described<Fields, Controls>& value) {
   fields("product_seconds", value.product);
   fields("copy_seconds", value.copy);
   fields.unless_empty("host", value.host);
+}
+
+template <typename Fields>
+void describe(Fields& fields, Described<Fields, EngineConfiguration>& value) {
+  constexpr FieldLimits kNotes{.elements = 256};
+  constexpr FieldLimits kAnyInteger{
+      .low = JsonObject::kLowest, .high = JsonObject::kHighest, .elements = kNotes.elements};
+  fields("engine", value.engine, kAnyInteger);
+  fields("knobs", value.knobs, kAnyInteger);
+  fields("numerical_notes", value.numerical_notes, kNotes);
+  fields("behaviour_notes", value.behaviour_notes, kNotes);
+  fields("workspace_bytes", value.workspace);
+  fields("shared_memory_bytes", value.shared_memory);
+  fields("plan_digest", value.plan_digest);
+  fields("refusal", value.refusal);
+}
+
+template <typename Fields>
+void describe(Fields& fields, Described<Fields, EngineRanking>& value) {
+  fields("heuristic", value.heuristic);
+  fields("configurations", value.configurations, {.elements = 10'000});
+  fields("refusal", value.refusal);
+}
+
+template <typename Fields>
+void describe(Fields& fields, Described<Fields, EngineOffer>& value) {
+  fields("layout", value.layout);
+  fields("engines", value.engines);
+  fields("rankings", value.rankings, {.elements = 16});
+  fields("refusal", value.refusal);
+}
+
+template <typename Fields>
+void describe(Fields& fields, Described<Fields, EngineChoices>& value) {
+  fields("key", value.key.text, {.shortest = 1, .longest = kKeyText.longest});
+  fields("outcome", value.outcome.kind, parse_outcome_kind);
+  fields("reason", value.outcome.reason);
+  fields("offers", value.offers, {.elements = 16});
 }
 
 std::string to_json(const Measurement& row) {
@@ -71,6 +109,14 @@ std::string to_json(const Readings& readings) {
 
 Readings readings_from_json(std::string_view text) {
   return readings_from(parse_json(text));
+}
+
+std::string to_json(const EngineChoices& choices) {
+  return described_text(choices);
+}
+
+EngineChoices engine_choices_from_json(std::string_view text) {
+  return value_from_text<EngineChoices>(text);
 }
 
 std::string to_json(const Environment& environment) {

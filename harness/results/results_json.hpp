@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 
+#include "harness/results/engine_choice.hpp"
 #include "harness/results/run.hpp"
 
 namespace plumb::results {
@@ -15,6 +16,7 @@ namespace plumb::results {
 [[nodiscard]] std::string to_json(const Environment& environment);
 [[nodiscard]] std::string to_json(const RunHeader& header);
 [[nodiscard]] std::string to_json(const Calibration& calibration);
+[[nodiscard]] std::string to_json(const EngineChoices& choices);
 [[nodiscard]] std::string to_json(const Attributes& attributes);
 [[nodiscard]] std::string to_json(const Readings& readings);
 
@@ -24,6 +26,7 @@ namespace plumb::results {
 [[nodiscard]] Environment environment_from_json(std::string_view text);
 [[nodiscard]] RunHeader run_header_from_json(std::string_view text);
 [[nodiscard]] Calibration calibration_from_json(std::string_view text);
+[[nodiscard]] EngineChoices engine_choices_from_json(std::string_view text);
 [[nodiscard]] Attributes attributes_from_json(std::string_view text);
 [[nodiscard]] Readings readings_from_json(std::string_view text);
 

@@ -3,22 +3,14 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <charconv>
 
-#include "harness/base/error.hpp"
+#include "harness/results/load/requested_load_fields.hpp"
 #include "harness/results/measurement_fields.hpp"
 #include "harness/results/scenario_result.hpp"
 
 namespace plumb::results {
 namespace {
 
-using nlohmann::json;
-
-constexpr std::array kScenarios{loadgen::LoadScenario::kSingleStream,
-                                loadgen::LoadScenario::kMultiStream,
-                                loadgen::LoadScenario::kServer,
-                                loadgen::LoadScenario::kOffline};
-constexpr std::array kModes{loadgen::LoadMode::kPerformance, loadgen::LoadMode::kAccuracy};
 constexpr std::array kPurposes{loadgen::PeakProbe::Purpose::kUnloaded,
                                loadgen::PeakProbe::Purpose::kProbe,
                                loadgen::PeakProbe::Purpose::kConfirmation};
@@ -30,55 +22,12 @@ constexpr std::array kShortfalls{loadgen::Shortfall::Kind::kDuration,
                                  loadgen::Shortfall::Kind::kFailed,
                                  loadgen::Shortfall::Kind::kMiscounted};
 
-/// Writes a seed as text, because it needs 64 bits.
-json seed_value(std::uint64_t seed) {
-  return std::to_string(seed);
-}
-
-std::uint64_t seed_from(const json& value, const char* name) {
-  const std::string text = value.is_string() ? value.get<std::string>() : std::string();
-  std::uint64_t seed = 0;
-  const char* const end = text.data() + text.size();
-  if (text.empty() || std::from_chars(text.data(), end, seed).ptr != end) {
-    throw Error(Error::Kind::kUser, fmt::format("field '{}' is not a seed of 64 bits", name));
-  }
-  return seed;
-}
-
 }  // namespace
 
 template <typename Fields>
-void describe(Fields& fields, Described<Fields, loadgen::LoadSeeds>& value) {
-  fields.converted("samples", value.samples, seed_value, seed_from);
-  fields.converted("schedule", value.schedule, seed_value, seed_from);
-  // Earlier versions took the data set in its own order, and stored no seed of it.
-  fields.converted_since("data_set", value.data_set, seed_value, seed_from, std::uint64_t{0});
-}
-
-template <typename Fields>
-void describe(Fields& fields, Described<Fields, loadgen::RequestedLoad>& value) {
-  fields("scenario", value.scenario, kScenarios);
-  fields("mode", value.mode, kModes);
-  fields("minimum_duration_seconds", value.minimum_duration);
-  fields("fixed_duration_seconds", value.fixed_duration);
-  fields("maximum_duration_seconds", value.maximum_duration);
-  fields("minimum_queries", value.minimum_queries);
-  fields("samples_per_query", value.samples_per_query);
-  fields("percentile", value.percentile);
-  fields("latency_limit_seconds", value.latency_limit);
-  fields("target_rate", value.target_rate);
-  fields("expected_rate", value.expected_rate);
-  fields("warm_up_seconds", value.warm_up);
-  fields("stall_limit_seconds", value.stall_limit);
-  fields("loaded_samples", value.loaded_samples);
-  fields("total_samples", value.total_samples);
-  fields("seeds", value.seeds);
-}
-
-template <typename Fields>
 void describe(Fields& fields, Described<Fields, loadgen::EffectiveLoad>& value) {
-  fields("scenario", value.scenario, kScenarios);
-  fields("mode", value.mode, kModes);
+  fields("scenario", value.scenario, kLoadScenarios);
+  fields("mode", value.mode, kLoadModes);
   fields("minimum_duration_seconds", value.minimum_duration);
   fields("fixed_duration", value.fixed_duration);
   fields("maximum_duration_seconds", value.maximum_duration);

@@ -5,7 +5,9 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <filesystem>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -61,6 +63,32 @@ void describe(Fields& fields, Described<Fields, Junction>& value) {
   fields.derived("number", [&] { return value.lamps.size(); });
 }
 
+struct Station {
+  std::string name;
+  double height = 0.0;
+  std::vector<Seconds> waits;
+  std::uint64_t id = 0;
+  std::filesystem::path log;
+  std::vector<std::filesystem::path> maps;
+  std::map<std::string, std::int64_t> tracks;
+  std::optional<Lamp> lamp;
+  std::uint32_t zone = 0;
+  bool operator==(const Station&) const = default;
+};
+
+template <typename Fields>
+void describe(Fields& fields, Described<Fields, Station>& value) {
+  fields("name", value.name, {.shortest = 1, .longest = 4});
+  fields("height", value.height, {.least = -1.0, .most = 2.0});
+  fields("waits", value.waits, kMeasuredTime);
+  fields.converted("id", value.id, wide_value, wide_from);
+  fields("log", value.log);
+  fields("maps", value.maps, {.elements = 2});
+  fields("tracks", value.tracks, {.low = -1, .high = 9, .elements = 2});
+  fields.nested("lamp", value.lamp, [](auto& lamp, auto& of) { describe(lamp, of); });
+  fields.known_if(value.zone > 0, "zone", value.zone, {.high = 7});
+}
+
 namespace {
 
 using testing::HasSubstr;
@@ -76,6 +104,26 @@ Junction sample() {
           .low = 1.0,
           .high = 2.0,
           .old = true};
+}
+
+Station station() {
+  return {.name = "west",
+          .height = -0.5,
+          .waits = {Seconds(0.1), Seconds(5e-324)},
+          .id = ~std::uint64_t{0},
+          .log = "/var/log\xff",
+          .maps = {"a", "b\xff"},
+          .tracks = {{"far", 9}, {"near", -1}},
+          .lamp = Lamp{"exit", Light::kGreen, {}},
+          .zone = 7};
+}
+
+TEST(JsonFields, numbers_of_64_bits_paths_and_parts_that_may_be_absent_read_back_the_same) {
+  EXPECT_EQ(value_from_text<Station>(described_text(station())), station());
+  Station plain = station();
+  plain.lamp.reset();
+  EXPECT_EQ(value_from_text<Station>(described_text(plain)), plain);
+  EXPECT_EQ(json_of(station())["id"], "18446744073709551615");
 }
 
 TEST(JsonFields, what_is_written_reads_back_the_same) {
@@ -150,6 +198,40 @@ TEST(JsonFields, a_wrong_document_is_refused_by_the_name_of_its_field) {
     } catch (const Error& error) {
       EXPECT_EQ(error.kind(), Error::Kind::kUser);
       EXPECT_THAT(error.what(), HasSubstr(std::string("field '") + field + "'"));
+    }
+  }
+}
+
+TEST(JsonFields, what_is_beyond_its_limits_is_refused_by_the_name_of_its_field) {
+  using Json = nlohmann::json;
+  const std::vector<std::pair<const char*, Json>> faults{{"name", ""},
+                                                         {"name", "north"},
+                                                         {"height", -1.1},
+                                                         {"height", 2.1},
+                                                         {"height", nullptr},
+                                                         {"waits", {-0.1}},
+                                                         {"waits", {1.1e8}},
+                                                         {"id", "18446744073709551616"},
+                                                         {"id", "-1"},
+                                                         {"id", "1x"},
+                                                         {"id", ""},
+                                                         {"id", 1},
+                                                         {"log", 1},
+                                                         {"maps", {"a", "b", "c"}},
+                                                         {"tracks", {{"far", 10}}},
+                                                         {"tracks", {{"a", 1}, {"b", 1}, {"c", 1}}},
+                                                         {"lamp", {1, 2}},
+                                                         {"zone", 8}};
+  for (const auto& [field, wrong] : faults) {
+    Json written = json_of(station());
+    written[field] = wrong;
+    try {
+      static_cast<void>(value_from<Station>(JsonObject(written)));
+      ADD_FAILURE() << "accepted: " << written;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), Error::Kind::kUser);
+      const char* const named = std::string(field) == "tracks" && wrong.size() == 1 ? "far" : field;
+      EXPECT_THAT(error.what(), HasSubstr(std::string("field '") + named + "'"));
     }
   }
 }

@@ -17,7 +17,8 @@ using Json = nlohmann::ordered_json;
 constexpr FieldLimits kNumber{.high = std::int64_t{1} << 53U};
 constexpr std::size_t kMaxText = 1000;  // bytes of one instruction
 
-/// Writes samples by block as pairs, "[[0, 3], [2, 1]]".
+}  // namespace
+
 Json counts_json(const BlockCounts& counts) {
   Json pairs = Json::array();
   for (const BlockCount& count : counts) {
@@ -26,12 +27,12 @@ Json counts_json(const BlockCounts& counts) {
   return pairs;
 }
 
-[[noreturn]] void refuse_counts() {
+void refuse_counts() {
   throw Error(Error::Kind::kUser,
-              "'counts' of a listing holds ascending blocks of the profile, each with its samples");
+              "'counts' holds ascending blocks of the profile, each with its samples");
 }
 
-BlockCounts read_counts(const nlohmann::json& pairs) {
+BlockCounts counts_from(const nlohmann::json& pairs) {
   constexpr std::uint64_t kMost = std::numeric_limits<std::uint32_t>::max();
   const auto is_count = [](const nlohmann::json& number) {
     return number.is_number_unsigned() && number.get<std::uint64_t>() <= kMost;
@@ -53,6 +54,8 @@ BlockCounts read_counts(const nlohmann::json& pairs) {
   return counts;
 }
 
+namespace {
+
 /// Checks that counts are those of a profile's blocks.
 void check_counts(const BlockCounts& counts, std::uint64_t samples, std::size_t blocks) {
   if (!counts.empty() && (counts.back().block >= blocks || count_samples(counts) != samples)) {
@@ -68,7 +71,7 @@ void describe(Fields& fields, Described<Fields, ListedInstruction>& value) {
   fields("bytes", value.bytes, kNumber);
   fields("text", value.text);
   fields("samples", value.samples, kNumber);
-  fields.unless_empty("counts", value.counts, counts_json, read_counts);
+  fields.unless_empty("counts", value.counts, counts_json, counts_from);
   if (Fields::kReads && value.text.size() > kMaxText) {
     throw Error(Error::Kind::kUser,
                 fmt::format("an instruction of {} bytes of text, where {} is the most",
@@ -84,7 +87,7 @@ void describe(Fields& fields, Described<Fields, CodeListing>& value) {
   fields.unless_empty("build_id", value.function.build_id);
   fields("step", value.step);
   fields("samples", value.samples, kNumber);
-  fields.unless_empty("counts", value.counts, counts_json, read_counts);
+  fields.unless_empty("counts", value.counts, counts_json, counts_from);
   fields("samples_of_profile", value.of_profile, kNumber);
   fields("alike", value.alike, kNumber);
   fields("exact", value.exact);

@@ -5,11 +5,20 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "harness/results/profile/block_counts.hpp"
 #include "harness/results/profile/code_listing.hpp"
 
 namespace plumb::results {
 
-/// Writes all that a listing holds. For .cpp files only: the header of the JSON library is heavy.
+/// Writes samples by block as pairs, "[[0, 3], [2, 1]]". For .cpp files only: the header of the
+/// JSON library is heavy.
+[[nodiscard]] nlohmann::ordered_json counts_json(const BlockCounts& counts);
+/// Reads what counts_json() wrote. Throws Error{kUser} for what does not ascend or is empty.
+[[nodiscard]] BlockCounts counts_from(const nlohmann::json& pairs);
+/// Throws Error{kUser}: samples are not of the blocks of a profile.
+[[noreturn]] void refuse_counts();
+
+/// Writes all that a listing holds.
 [[nodiscard]] nlohmann::ordered_json to_json(const CodeListing& listing);
 /// Writes listings as an array.
 [[nodiscard]] nlohmann::ordered_json to_json(const std::vector<CodeListing>& listings);

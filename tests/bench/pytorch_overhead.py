@@ -19,9 +19,9 @@ MODELS = sys.argv[2:] or ["squeezenet1.1", "resnet18-v1"]
 sys.path.insert(0, str(BUILD / "libexec/plumb/python"))
 
 from plumb_pytorch.__main__ import make_backend  # noqa: E402
-from plumb_worker import protocol_pb2 as protocol  # noqa: E402
 from plumb_worker import sampler, summary  # noqa: E402
 from plumb_worker.onnx_model import RequestedModel  # noqa: E402
+from plumb_worker.row import new_row  # noqa: E402
 from plumb_worker.timing import ProgramRegion, Timing  # noqa: E402
 
 REPETITIONS = 21
@@ -33,8 +33,7 @@ def prepare(backend, name):
     with tempfile.TemporaryDirectory(prefix="plumb-") as folder:
         file = pathlib.Path(folder, "model.onnx")
         subprocess.run([BUILD / "bin/plumb", "model", "export", name, "-o", file], check=True, capture_output=True)
-        request = protocol.ExecuteRequest(name=name.encode(), path=str(file).encode(), dtype=b"f32", seed=1, modes=[protocol.ModeRequest(mode=b"plain")])
-        return backend.prepare_model(RequestedModel(request), "plain")
+        return backend.prepare_model(RequestedModel({"name": name, "path": str(file), "dtype": "f32", "seed": "1"}), "plain")
 
 
 def bare_loop(call):
@@ -50,14 +49,14 @@ def bare_loop(call):
 
 def by_worker(timing, program):
     """Returns the median of one execution as a row has it, less the overhead that it states."""
-    row = protocol.Measurement()
+    row = new_row("model")
     plan = sampler.Plan(warm_up_at_most=0.0, budget=SECONDS, relative_half_width=0.0, samples_at_most=100_000)
     timing.time(ProgramRegion(program), plan, 1, row)
-    return row.summary.median_seconds - row.floor_seconds
+    return row["summary"]["median_seconds"] - row["floor_seconds"]
 
 
 def main():
-    backend = make_backend(protocol.WorkerSetup(threads=1))
+    backend = make_backend({"threads": 1, "libraries": []})
     timing = Timing()
     for name in MODELS:
         program = prepare(backend, name)

@@ -40,7 +40,6 @@ import torch  # noqa: E402
 import torch.nn.functional as F  # noqa: E402
 from plumb_pytorch.converter import convert  # noqa: E402
 from plumb_side import Plumb, export  # noqa: E402
-from plumb_worker import protocol_pb2 as protocol  # noqa: E402
 from plumb_worker.onnx_model import RequestedModel  # noqa: E402
 from rounds import ratios, timed_in_turns  # noqa: E402
 
@@ -62,7 +61,7 @@ def make_trainable(module):
 
 class PyTorchStep:
     def __init__(self, name, file):
-        read = RequestedModel(protocol.ExecuteRequest(name=name.encode(), path=str(file).encode(), dtype=b"f32", seed=1))
+        read = RequestedModel({"name": name, "path": str(file), "dtype": "f32", "seed": "1"})
         if any(node.op_type == "Dropout" for node in read.graph.node):
             raise SystemExit(f"{name} has a Dropout")
         last = read.graph.node[-1]

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Feeds any bytes to the harness's side of a worker's channel: frames, then replies and requests,
-// then values. What is taken for a value must survive being sent again.
+// then values. What is taken for a value must survive being sent again. An input is looked at as
+// frames, as the content of one, and as the JSON of a value whose type its first byte chooses.
 #include <sys/socket.h>
 
 #include <array>
@@ -9,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -20,39 +22,84 @@
 namespace plumb::worker {
 namespace {
 
-/// Converts a message, and the value that came of it there and back again.
-template <typename Message>
-void convert(const Message& message) {
-  const auto value = [&] {
-    try {
-      return std::optional(from_protocol(message));
-    } catch (const ProtocolError&) {
-      return decltype(std::optional(from_protocol(message)))();
-    }
-  }();
-  if (!value) {
+/// Converts content to a value, and that to content and back again.
+template <typename Value>
+void convert(const protocol::Content& content) {
+  std::optional<Value> value;
+  try {
+    value = from_protocol<Value>(content);
+  } catch (const ProtocolError&) {
     return;
   }
-  const Message again = to_protocol(*value);
-  Message received;
-  if (!received.ParseFromString(again.SerializeAsString())) {
+  protocol::Content received;
+  if (!received.ParseFromString(to_protocol(*value).SerializeAsString())) {
     std::abort();
   }
   // Throws, and so ends the run, if what was taken once is refused now.
-  (void)from_protocol(received);
+  (void)from_protocol<Value>(received);
+}
+
+using Convert = void (*)(const protocol::Content&);
+
+constexpr std::array kConversions{Convert(convert<results::Measurement>),
+                                  Convert(convert<results::Environment>),
+                                  Convert(convert<results::Calibration>),
+                                  Convert(convert<results::Execution>),
+                                  Convert(convert<results::ScenarioResult>),
+                                  Convert(convert<results::EngineChoices>),
+                                  Convert(convert<VariantList>),
+                                  Convert(convert<ExecuteProgress>),
+                                  Convert(convert<LoadProgress>),
+                                  Convert(convert<Reproducer>),
+                                  Convert(convert<Trace>),
+                                  Convert(convert<Alternation>),
+                                  Convert(convert<Exported>),
+                                  Convert(convert<LongStep>),
+                                  Convert(convert<ReportedError>),
+                                  Convert(convert<Profile>),
+                                  Convert(convert<WorkerSetup>),
+                                  Convert(convert<VariantsRequest>),
+                                  Convert(convert<MeasureRequest>),
+                                  Convert(convert<ExecuteRequest>),
+                                  Convert(convert<LoadRequest>),
+                                  Convert(convert<PreviewRequest>),
+                                  Convert(convert<ReproducerRequest>),
+                                  Convert(convert<TraceRequest>),
+                                  Convert(convert<AlternateRequest>),
+                                  Convert(convert<ProfileRequest>),
+                                  Convert(convert<SamplesRequest>),
+                                  Convert(convert<ExportRequest>)};
+
+void convert_all(const protocol::Content& content) {
+  for (const Convert conversion : kConversions) {
+    conversion(content);
+  }
 }
 
 void convert_frame(const std::string& frame) {
-  if (protocol::Reply reply; reply.ParseFromString(frame)) {
-    convert(reply.row());
-    convert(reply.environment());
-    convert(reply.variants());
-    convert(reply.calibration());
-    convert(reply.error());
+  if (protocol::Reply reply; reply.ParseFromString(frame) && reply.has_content()) {
+    convert_all(reply.content());
   }
-  if (protocol::Request request; request.ParseFromString(frame)) {
-    convert(request.measure());
-    convert(request.variants());
+  if (protocol::Request request; request.ParseFromString(frame) && request.has_content()) {
+    convert_all(request.content());
+  }
+}
+
+/// Converts JSON after a letter, which chooses the type: 'A' is the first one. Attachments are as
+/// many empty ones as the type needs.
+void convert_value(std::string_view bytes) {
+  if (bytes.empty()) {
+    return;
+  }
+  const auto letter = static_cast<unsigned char>(bytes.front());
+  const Convert conversion =
+      kConversions[(letter + kConversions.size() - 'A') % kConversions.size()];
+  protocol::Content content;
+  content.set_value(std::string(bytes.substr(1)));
+  constexpr int kMostAttachments = 7;
+  for (int i = 0; i <= kMostAttachments; ++i) {
+    conversion(content);
+    content.add_attachments("");
   }
 }
 
@@ -86,6 +133,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string bytes(data, data + size);
   // Most random bytes are no frame: look at them as the content of one, too.
   plumb::worker::convert_frame(bytes);
+  plumb::worker::convert_value(bytes);
   plumb::worker::receive_all(bytes);
   return 0;
 }

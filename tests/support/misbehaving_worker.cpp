@@ -31,8 +31,18 @@ struct Scene {
   protocol::Request request;
   worker::WorkerSetup setup;
 
+  [[nodiscard]] model::LayerKey key() const {
+    return worker::from_protocol<worker::MeasureRequest>(request.content()).key;
+  }
   void send(const protocol::Reply& reply) const {
     channel.send(reply.SerializeAsString(), std::nullopt);
+  }
+  template <typename Value>
+  void send(protocol::Reply::Kind kind, const Value& value) const {
+    protocol::Reply reply;
+    reply.set_kind(kind);
+    *reply.mutable_content() = worker::to_protocol(value);
+    send(reply);
   }
   void send_raw(const std::string& bytes) const {
     ::send(socket, bytes.data(), bytes.size(), MSG_NOSIGNAL);
@@ -41,13 +51,11 @@ struct Scene {
     results::Measurement row;
     row.key = key;
     row.samples = {sample};
-    protocol::Reply reply;
-    *reply.mutable_row() = worker::to_protocol(row);
-    send(reply);
+    send(protocol::Reply::ROW, row);
   }
   void send_done() const {
     protocol::Reply reply;
-    reply.mutable_done();
+    reply.set_kind(protocol::Reply::DONE);
     send(reply);
   }
 };
@@ -71,7 +79,7 @@ void flood(const Scene& scene) {
   }
   fmt::print("the last line\n");
   std::fflush(stdout);
-  scene.send_row({scene.request.measure().key().text()}, Seconds(1));
+  scene.send_row(scene.key(), Seconds(1));
   scene.send_done();
 }
 
@@ -85,11 +93,8 @@ void trickle(const Scene& scene) {
 
 /// Reports that it lives, and that nothing goes on.
 void beat_idly(const Scene& scene) {
-  protocol::Reply reply;
-  *reply.mutable_load_progress() =
-      worker::to_protocol(worker::LoadProgress{"running", 1, Seconds(1)});
   while (true) {
-    scene.send(reply);
+    scene.send(protocol::Reply::LOAD_PROGRESS, worker::LoadProgress{"running", 1, Seconds(1)});
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }
 }
@@ -97,25 +102,20 @@ void beat_idly(const Scene& scene) {
 /// Reports of a model that it goes on, four times, and then only that it lives.
 void stall_at_half(const Scene& scene) {
   for (double share = 0.0;; share = std::min(0.5, share + 0.125)) {
-    protocol::Reply reply;
-    *reply.mutable_execute_progress() =
-        worker::to_protocol(worker::ExecuteProgress{share, Seconds(1)});
-    scene.send(reply);
+    scene.send(protocol::Reply::EXECUTE_PROGRESS, worker::ExecuteProgress{share, Seconds(1)});
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }
 }
 
 void announce(const Scene& scene, double seconds) {
-  protocol::Reply reply;
-  reply.mutable_long_step()->set_seconds_at_most(seconds);
-  scene.send(reply);
+  scene.send(protocol::Reply::LONG_STEP, worker::LongStep{Seconds(seconds)});
 }
 
 /// Announces a step, and takes longer than others for its answer.
 void take_long(const Scene& scene) {
   announce(scene, 30.0);
   std::this_thread::sleep_for(std::chrono::milliseconds(600));
-  scene.send_row({scene.request.measure().key().text()}, Seconds(1));
+  scene.send_row(scene.key(), Seconds(1));
   scene.send_done();
 }
 
@@ -129,7 +129,8 @@ void put_off(const Scene& scene) {
 /// Answers a load with bytes that are none.
 void answer_nonsense(const Scene& scene) {
   protocol::Reply reply;
-  reply.mutable_load()->set_json(std::string(1 << 20, '['));
+  reply.set_kind(protocol::Reply::LOAD);
+  reply.mutable_content()->set_value(std::string(1 << 20, '['));
   scene.send(reply);
 }
 
@@ -161,10 +162,8 @@ void tell_surroundings(const Scene& scene) {
     const std::string text = *variable;
     environment.facts[text.substr(0, text.find('='))] = text.substr(text.find('=') + 1);
   }
-  environment.facts["setup"] = worker::to_protocol(scene.setup).ShortDebugString();
-  protocol::Reply reply;
-  *reply.mutable_environment() = worker::to_protocol(environment);
-  scene.send(reply);
+  environment.facts["setup"] = worker::to_protocol(scene.setup).value();
+  scene.send(protocol::Reply::ENVIRONMENT, environment);
 }
 
 const std::map<std::string, std::function<void(const Scene&)>>& misbehaviours() {
@@ -219,14 +218,13 @@ const std::map<std::string, std::function<void(const Scene&)>>& misbehaviours() 
       {"wrong_reply", [](const Scene& scene) { scene.send(protocol::Reply()); }},
       {"row_then_crash",
        [](const Scene& scene) {
-         scene.send_row({scene.request.measure().key().text()}, Seconds(0.5));
+         scene.send_row(scene.key(), Seconds(0.5));
          die_by(SIGABRT);
        }},
       {"other_key", [](const Scene& scene) { scene.send_row({"v1:other"}, Seconds(1)); }},
       {"nan",
        [](const Scene& scene) {
-         scene.send_row({scene.request.measure().key().text()},
-                        Seconds(std::numeric_limits<double>::quiet_NaN()));
+         scene.send_row(scene.key(), Seconds(std::numeric_limits<double>::quiet_NaN()));
        }},
       {"abandon_child", abandon_child},
       {"surroundings", tell_surroundings},
@@ -256,11 +254,12 @@ int run(const std::string& name) {
   hello.mutable_hello()->set_backend(name == "wrong_backend" ? "other" : "misbehaving");
   for (bool first = true;; first = false) {
     const std::optional<std::string> frame = channel.receive(std::nullopt);
-    if (!frame || !scene.request.ParseFromString(*frame) || scene.request.has_shutdown()) {
+    if (!frame || !scene.request.ParseFromString(*frame) ||
+        scene.request.kind() == protocol::Request::SHUTDOWN) {
       return 0;
     }
     if (first) {
-      scene.setup = worker::from_protocol(scene.request.hello().setup());
+      scene.setup = worker::from_protocol<worker::WorkerSetup>(scene.request.content());
       scene.send(hello);
     } else {
       misbehaviours().at(name)(scene);

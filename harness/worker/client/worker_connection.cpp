@@ -24,10 +24,10 @@ constexpr Seconds kLongestTimeout{1e8};
 /// Longest time that a worker may ask for before one reply.
 constexpr Seconds kLongestStep{3600.0};
 
-Seconds duration_of(const protocol::LongStep& step, Seconds already) {
-  const Seconds asked(step.seconds_at_most());
+/// Checks the time that a worker asks for. Throws ProtocolError{kBroken}.
+void check_step(Seconds asked, Seconds already) {
   if (asked > Seconds(0) && asked + already <= kLongestStep) {
-    return asked;
+    return;
   }
   throw ProtocolError(
       ProtocolError::Kind::kBroken,
@@ -71,14 +71,16 @@ WorkerConnection::~WorkerConnection() {
 void WorkerConnection::greet(const WorkerSetup& setup, Seconds timeout) {
   protocol::Request request;
   request.mutable_hello()->set_version(kProtocolVersion);
-  *request.mutable_hello()->mutable_setup() = to_protocol(setup);
+  request.set_kind(protocol::Request::HELLO);
+  *request.mutable_content() = to_protocol(setup);
   try {
-    send(request, timeout);
+    send_request(request, timeout);
     const protocol::Reply reply = receive_until(deadline_in(timeout), timeout);
-    if (reply.has_error()) {
-      throw from_protocol(reply.error());
+    if (reply.kind() == protocol::Reply::ERROR) {
+      const auto error = from_protocol<ReportedError>(reply.content());
+      throw Error(error.kind, error.text);
     }
-    check_hello(reply.hello().version(), reply.hello().backend());
+    check_hello(reply.hello());
   } catch (const ProtocolError& problem) {
     throw Error(
         Error::Kind::kEnvironment,
@@ -86,26 +88,39 @@ void WorkerConnection::greet(const WorkerSetup& setup, Seconds timeout) {
   }
 }
 
-void WorkerConnection::check_hello(std::uint32_t version, const std::string& backend) const {
-  if (version != kProtocolVersion) {
+void WorkerConnection::check_hello(const protocol::Hello& hello) const {
+  if (hello.version() != kProtocolVersion) {
     throw Error(
         Error::Kind::kEnvironment,
         fmt::format(
             "the worker of backend '{}' speaks protocol version {} and this program {}; build or "
             "install both from one version",
             backend_,
-            version,
+            hello.version(),
             kProtocolVersion));
   }
-  if (backend != backend_) {
-    throw Error(
-        Error::Kind::kEnvironment,
-        fmt::format(
-            "plumb-worker-{} says that its backend is '{}'; reinstall it", backend_, backend));
+  if (hello.backend() != backend_) {
+    throw Error(Error::Kind::kEnvironment,
+                fmt::format("plumb-worker-{} says that its backend is '{}'; reinstall it",
+                            backend_,
+                            hello.backend()));
   }
 }
 
-void WorkerConnection::send(const protocol::Request& request, Seconds timeout) {
+void WorkerConnection::send(protocol::Request::Kind kind, Seconds timeout) {
+  send_content(kind, {}, timeout);
+}
+
+void WorkerConnection::send_content(protocol::Request::Kind kind,
+                                    protocol::Content content,
+                                    Seconds timeout) {
+  protocol::Request request;
+  request.set_kind(kind);
+  *request.mutable_content() = std::move(content);
+  send_request(request, timeout);
+}
+
+void WorkerConnection::send_request(const protocol::Request& request, Seconds timeout) {
   if (ended_) {
     throw WorkerDied(*ended_);
   }
@@ -116,8 +131,7 @@ void WorkerConnection::send(const protocol::Request& request, Seconds timeout) {
   }
 }
 
-protocol::Reply WorkerConnection::ask(const protocol::Request& request) {
-  send(request, request_timeout_);
+protocol::Reply WorkerConnection::receive() {
   return receive_until(deadline_in(request_timeout_), request_timeout_);
 }
 
@@ -151,11 +165,15 @@ protocol::Reply WorkerConnection::receive_while(FrameChannel::Deadline deadline,
       die(problem, timeout);
     }
     protocol::Reply reply = receive_until(deadline, timeout);
-    if (!reply.has_long_step()) {
+    if (reply.kind() != protocol::Reply::LONG_STEP) {
       return reply;
     }
-    const Seconds step =
-        read(reply, true, [&] { return duration_of(reply.long_step(), announced); });
+    const Seconds step = read<LongStep>(reply, protocol::Reply::LONG_STEP).at_most;
+    try {
+      check_step(step, announced);
+    } catch (const ProtocolError& problem) {
+      die(problem, timeout);
+    }
     announced += step;
     timeout = std::max(timeout, step);
     deadline = std::max(deadline, deadline_in(step));
@@ -206,7 +224,7 @@ void WorkerConnection::die(const ProtocolError& problem, Seconds timeout) {
 void WorkerConnection::end_politely() {
   try {
     protocol::Request request;
-    request.mutable_shutdown();
+    request.set_kind(protocol::Request::SHUTDOWN);
     channel_.send(request.SerializeAsString(), deadline_in(Seconds(0)));
   } catch (const ProtocolError&) {
     // It is gone, or too busy to read.

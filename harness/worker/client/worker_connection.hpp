@@ -5,7 +5,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <type_traits>
 
 #include "harness/base/units.hpp"
 #include "harness/results/outcome.hpp"
@@ -26,7 +25,7 @@ namespace plumb::worker {
 /// worker and throws WorkerDied, now and on every further call. Not thread-safe.
 class WorkerConnection {
  public:
-  /// `request_timeout` bounds the wait for the answer of ask().
+  /// `request_timeout` bounds the wait of receive().
   WorkerConnection(std::string backend,
                    std::unique_ptr<ChildProcess> child,
                    Seconds request_timeout);
@@ -41,7 +40,13 @@ class WorkerConnection {
   /// version or is of another backend.
   void greet(const WorkerSetup& setup, Seconds timeout);
 
-  void send(const protocol::Request& request, Seconds timeout);
+  /// Sends a request of a kind that says all.
+  void send(protocol::Request::Kind kind, Seconds timeout);
+  /// Sends a request with its value.
+  template <typename Value>
+  void send(protocol::Request::Kind kind, const Value& value, Seconds timeout) {
+    send_content(kind, to_protocol(value), timeout);
+  }
   /// Receives one reply before `deadline`, and asks meanwhile whether the request shall keep
   /// running. A worker in a long call of its library cannot ask itself. `timeout`, from which the
   /// deadline was computed, is for the message. A worker that announces a long step gets the time
@@ -49,23 +54,22 @@ class WorkerConnection {
   [[nodiscard]] protocol::Reply receive_while(FrameChannel::Deadline deadline,
                                               Seconds timeout,
                                               const std::function<bool()>& keep_running);
-  /// Sends a request that has one reply, and receives the reply.
-  [[nodiscard]] protocol::Reply ask(const protocol::Request& request);
+  /// Receives the one reply to the request that was sent.
+  [[nodiscard]] protocol::Reply receive();
 
-  /// Converts the one reply that is allowed here. Throws the error that the worker reported, or
-  /// ends the worker.
-  template <typename Read>
-  std::invoke_result_t<const Read&> read(const protocol::Reply& reply,
-                                         bool fits,
-                                         const Read& convert) {
+  /// Reads the value of a reply, which must be of a kind that is allowed here. Throws the error
+  /// that the worker reported, or ends the worker.
+  template <typename Value>
+  Value read(const protocol::Reply& reply, protocol::Reply::Kind kind, bool allowed = true) {
     try {
-      if (reply.has_error()) {
-        throw from_protocol(reply.error());
+      if (reply.kind() == protocol::Reply::ERROR) {
+        const auto error = from_protocol<ReportedError>(reply.content());
+        throw Error(error.kind, error.text);
       }
-      if (!fits) {
+      if (reply.kind() != kind || !allowed) {
         throw ProtocolError(ProtocolError::Kind::kBroken, "a reply does not answer the request");
       }
-      return convert();
+      return from_protocol<Value>(reply.content());
     } catch (const ProtocolError& problem) {
       die(problem, request_timeout_);
     }
@@ -94,7 +98,9 @@ class WorkerConnection {
   [[nodiscard]] std::string log_tail() const { return log_.text(); }
 
  private:
-  void check_hello(std::uint32_t version, const std::string& backend) const;
+  void check_hello(const protocol::Hello& hello) const;
+  void send_content(protocol::Request::Kind kind, protocol::Content content, Seconds timeout);
+  void send_request(const protocol::Request& request, Seconds timeout);
   [[nodiscard]] protocol::Reply receive_until(FrameChannel::Deadline deadline, Seconds timeout);
   void end(results::Outcome outcome);
   void end_politely();

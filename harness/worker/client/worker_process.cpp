@@ -21,6 +21,9 @@
 namespace plumb::worker {
 namespace {
 
+using protocol::Reply;
+using protocol::Request;
+
 /// Limit of the rows of one request: far above variants × cache modes × attempts of any key.
 constexpr int kMaximumRows = 1'000'000;
 
@@ -81,60 +84,44 @@ class WorkerProcess::Implementation {
       : options_(options), connection_(connect(options)) {}
 
   results::Environment describe() {
-    protocol::Request request;
-    request.mutable_describe();
-    const protocol::Reply reply = connection_->ask(request);
-    results::Environment environment = connection_->read(
-        reply, reply.has_environment(), [&] { return from_protocol(reply.environment()); });
+    auto environment = ask<results::Environment>(Request::DESCRIBE, Reply::ENVIRONMENT);
     environment.facts.merge(started_facts(options_, ::environ));
     environment.identity.merge(stack_identity(options_.stack));
     return environment;
   }
 
   std::vector<Variant> variants(const model::LayerKey& key) {
-    protocol::Request request;
-    *request.mutable_variants() = to_protocol(key);
-    const protocol::Reply reply = connection_->ask(request);
-    return connection_->read(
-        reply, reply.has_variants(), [&] { return from_protocol(reply.variants()); });
+    return ask<VariantList>(Request::VARIANTS, VariantsRequest{key}, Reply::VARIANTS).variants;
   }
 
   results::Calibration calibrate() {
-    protocol::Request request;
-    request.mutable_calibrate();
-    const protocol::Reply reply = connection_->ask(request);
-    return connection_->read(
-        reply, reply.has_calibration(), [&] { return from_protocol(reply.calibration()); });
+    return ask<results::Calibration>(Request::CALIBRATE, Reply::CALIBRATION);
   }
 
   void begin_execution(const ExecuteRequest& execute,
                        Seconds timeout,
                        std::function<void(results::Execution)> emit,
                        const std::function<bool(const ExecuteProgress&)>& keep_running) {
-    protocol::Request request;
     ExecuteRequest asked = execute;
     asked.host_pace = options_.pace->seconds();
-    *request.mutable_execute() = to_protocol(asked);
-    connection_->send(request, timeout);
+    connection_->send(Request::EXECUTE, asked, timeout);
     const auto last = std::make_shared<ExecuteProgress>();
     running_ = {
         .timeout = timeout,
         .take_in =
             [this, last, emit = std::move(emit), keep_running, modes = execute.modes.size()](
-                const protocol::Reply& reply) mutable {
-              if (reply.has_execute_progress()) {
-                const ExecuteProgress progress = connection_->read(
-                    reply, true, [&] { return from_protocol(reply.execute_progress()); });
+                const Reply& reply) mutable {
+              if (reply.kind() == Reply::EXECUTE_PROGRESS) {
+                const auto progress =
+                    connection_->read<ExecuteProgress>(reply, Reply::EXECUTE_PROGRESS);
                 connection_->stop_unless(keep_running(progress));
                 // A report alone is not progress: a model that hangs must not hang the harness.
                 const bool further = progress.share > last->share;
                 *last = further ? progress : *last;
                 return further;
               }
-              results::Execution execution =
-                  connection_->read(reply, reply.has_execution() && modes-- > 0, [&] {
-                    return from_protocol(reply.execution());
-                  });
+              auto execution =
+                  connection_->read<results::Execution>(reply, Reply::EXECUTION, modes-- > 0);
               options_.pace->take_in(execution.row);
               connection_->deliver(emit, std::move(execution));
               return true;
@@ -145,48 +132,42 @@ class WorkerProcess::Implementation {
   void begin_measurement(const MeasureRequest& measure,
                          Seconds timeout,
                          std::function<void(results::Measurement)> emit) {
-    protocol::Request request;
     MeasureRequest asked = measure;
     asked.host_pace = options_.pace->seconds();
-    *request.mutable_measure() = to_protocol(asked);
-    connection_->send(request, timeout);
-    running_ = {.timeout = timeout,
-                .take_in =
-                    [this, emit = std::move(emit), key = measure.key, rows = 0](
-                        const protocol::Reply& reply) mutable {
-                      results::Measurement row =
-                          connection_->read(reply, reply.has_row() && rows++ < kMaximumRows, [&] {
-                            return from_protocol(reply.row());
-                          });
-                      if (row.key != key) {
-                        connection_->die(
-                            ProtocolError(ProtocolError::Kind::kBroken,
-                                          "a row has a different key than the requested one"),
-                            running_.timeout);
-                      }
-                      options_.pace->take_in(row);
-                      connection_->deliver(emit, std::move(row));
-                      return true;
-                    },
-                .keep_running = [] { return true; }};
+    connection_->send(Request::MEASURE, asked, timeout);
+    running_ = {
+        .timeout = timeout,
+        .take_in =
+            [this, emit = std::move(emit), key = measure.key, rows = 0](
+                const Reply& reply) mutable {
+              auto row =
+                  connection_->read<results::Measurement>(reply, Reply::ROW, rows++ < kMaximumRows);
+              if (row.key != key) {
+                connection_->die(ProtocolError(ProtocolError::Kind::kBroken,
+                                               "a row has a different key than the requested one"),
+                                 running_.timeout);
+              }
+              options_.pace->take_in(row);
+              connection_->deliver(emit, std::move(row));
+              return true;
+            },
+        .keep_running = [] { return true; }};
   }
 
   bool take_turn() {
     if (running_.awaits_turn) {
       running_.awaits_turn = false;
-      protocol::Request request;
-      request.mutable_take_turn();
-      connection_->send(request, running_.timeout);
+      connection_->send(Request::TAKE_TURN, running_.timeout);
     }
     FrameChannel::Deadline deadline = deadline_in(running_.timeout);
     while (true) {
-      const protocol::Reply reply =
+      const Reply reply =
           connection_->receive_while(deadline, running_.timeout, running_.keep_running);
-      if (reply.has_done()) {
+      if (reply.kind() == Reply::DONE) {
         running_ = {};
         return false;
       }
-      if (reply.has_awaits_turn()) {
+      if (reply.kind() == Reply::AWAITS_TURN) {
         running_.awaits_turn = true;
         return true;
       }
@@ -197,11 +178,7 @@ class WorkerProcess::Implementation {
   }
 
   results::EngineChoices preview(const PreviewRequest& preview) {
-    protocol::Request request;
-    *request.mutable_preview() = to_protocol(preview);
-    const protocol::Reply reply = connection_->ask(request);
-    results::EngineChoices choices = connection_->read(
-        reply, reply.has_choices(), [&] { return from_protocol(reply.choices()); });
+    auto choices = ask<results::EngineChoices>(Request::PREVIEW, preview, Reply::CHOICES);
     if (choices.key != preview.key) {
       connection_->die(ProtocolError(ProtocolError::Kind::kBroken,
                                      "choices are for a different key than the requested one"),
@@ -211,31 +188,21 @@ class WorkerProcess::Implementation {
   }
 
   Reproducer reproduce(const ReproducerRequest& reproduce) {
-    protocol::Request request;
-    *request.mutable_reproduce() = to_protocol(reproduce);
-    const protocol::Reply reply = connection_->ask(request);
-    return connection_->read(
-        reply, reply.has_reproducer(), [&] { return from_protocol(reply.reproducer()); });
+    return ask<Reproducer>(Request::REPRODUCE, reproduce, Reply::REPRODUCER);
   }
 
   Trace trace(const TraceRequest& trace,
               Seconds timeout,
               const std::function<bool()>& keep_running) {
-    protocol::Request request;
-    *request.mutable_trace() = to_protocol(trace);
-    const protocol::Reply reply = ask_while(request, timeout, keep_running);
-    return connection_->read(
-        reply, reply.has_trace(), [&] { return from_protocol(reply.trace()); });
+    connection_->send(Request::TRACE, trace, timeout);
+    return answer_while<Trace>(Reply::TRACE, timeout, keep_running);
   }
 
   Alternation alternate(const AlternateRequest& alternate,
                         Seconds timeout,
                         const std::function<bool()>& keep_running) {
-    protocol::Request request;
-    *request.mutable_alternate() = to_protocol(alternate);
-    const protocol::Reply reply = ask_while(request, timeout, keep_running);
-    Alternation alternation = connection_->read(
-        reply, reply.has_alternation(), [&] { return from_protocol(reply.alternation()); });
+    connection_->send(Request::ALTERNATE, alternate, timeout);
+    auto alternation = answer_while<Alternation>(Reply::ALTERNATION, timeout, keep_running);
     if (alternation.seconds.size() != alternate.order.size()) {
       connection_->die(ProtocolError(ProtocolError::Kind::kBroken,
                                      "an alternation has another number of times than asked for"),
@@ -247,48 +214,35 @@ class WorkerProcess::Implementation {
   Profile profile(const ProfileRequest& profile,
                   Seconds timeout,
                   const std::function<bool()>& keep_running) {
-    protocol::Request request;
-    *request.mutable_profile() = to_protocol(profile);
-    const protocol::Reply reply = ask_while(request, timeout, keep_running);
-    return connection_->read(
-        reply, reply.has_profile(), [&] { return from_protocol(reply.profile()); });
+    connection_->send(Request::PROFILE, profile, timeout);
+    return answer_while<Profile>(Reply::PROFILE, timeout, keep_running);
   }
 
   Profile take_samples(const results::ExecutionMode& mode, Seconds timeout) {
-    protocol::Request request;
-    request.mutable_take_samples()->set_mode(to_text(mode));
-    const protocol::Reply reply = ask_while(request, timeout, [] { return true; });
-    return connection_->read(
-        reply, reply.has_profile(), [&] { return from_protocol(reply.profile()); });
+    connection_->send(Request::TAKE_SAMPLES, SamplesRequest{mode}, timeout);
+    return answer_while<Profile>(Reply::PROFILE, timeout, [] { return true; });
   }
 
   bool export_model(const ExportRequest& wanted,
                     Seconds timeout,
                     const std::function<bool()>& keep_running) {
-    protocol::Request request;
-    *request.mutable_export_model() = to_protocol(wanted);
-    const protocol::Reply reply = ask_while(request, timeout, keep_running);
-    return connection_->read(
-        reply, reply.has_exported(), [&] { return reply.exported().written(); });
+    connection_->send(Request::EXPORT_MODEL, wanted, timeout);
+    return answer_while<Exported>(Reply::EXPORTED, timeout, keep_running).written;
   }
 
   results::ScenarioResult load(const LoadRequest& load,
                                Seconds timeout,
                                const std::function<bool(const LoadProgress&)>& keep_running) {
-    protocol::Request request;
-    *request.mutable_load() = to_protocol(load);
-    connection_->send(request, timeout);
+    connection_->send(Request::LOAD, load, timeout);
     FrameChannel::Deadline deadline = deadline_in(timeout);
     LoadProgress last;
     while (true) {
-      const protocol::Reply reply =
+      const Reply reply =
           connection_->receive_while(deadline, timeout, [&] { return keep_running(last); });
-      if (!reply.has_load_progress()) {
-        return connection_->read(
-            reply, reply.has_load(), [&] { return from_protocol(reply.load()); });
+      if (reply.kind() != Reply::LOAD_PROGRESS) {
+        return connection_->read<results::ScenarioResult>(reply, Reply::LOAD);
       }
-      const LoadProgress progress =
-          connection_->read(reply, true, [&] { return from_protocol(reply.load_progress()); });
+      const auto progress = connection_->read<LoadProgress>(reply, Reply::LOAD_PROGRESS);
       connection_->stop_unless(keep_running(progress));
       // A report alone is not progress: a model that hangs must not hang the harness.
       if (progress.batches != last.batches || progress.phase != last.phase) {
@@ -304,18 +258,29 @@ class WorkerProcess::Implementation {
  private:
   /// Request that is answered by more than one reply, between its turns.
   struct RunningRequest {
-    Seconds timeout{60.0};                                     ///< of silence
-    std::function<bool(const protocol::Reply&)> take_in = {};  ///< returns whether it is progress
+    Seconds timeout{60.0};                           ///< of silence
+    std::function<bool(const Reply&)> take_in = {};  ///< returns whether it is progress
     std::function<bool()> keep_running = {};
     bool awaits_turn = false;  ///< the worker was not yet told to go on
   };
 
-  /// Sends a request that takes longer than others, and returns its one reply.
-  protocol::Reply ask_while(const protocol::Request& request,
-                            Seconds timeout,
-                            const std::function<bool()>& keep_running) {
-    connection_->send(request, timeout);
-    return connection_->receive_while(deadline_in(timeout), timeout, keep_running);
+  /// Sends a request whose kind says all, and returns the value of its one reply.
+  template <typename Value>
+  Value ask(Request::Kind request, Reply::Kind reply) {
+    connection_->send(request, options_.request_timeout);
+    return connection_->read<Value>(connection_->receive(), reply);
+  }
+  template <typename Value, typename Asked>
+  Value ask(Request::Kind request, const Asked& asked, Reply::Kind reply) {
+    connection_->send(request, asked, options_.request_timeout);
+    return connection_->read<Value>(connection_->receive(), reply);
+  }
+
+  /// Returns the value of the one reply to a request that takes longer than others.
+  template <typename Value>
+  Value answer_while(Reply::Kind kind, Seconds timeout, const std::function<bool()>& keep_running) {
+    return connection_->read<Value>(
+        connection_->receive_while(deadline_in(timeout), timeout, keep_running), kind);
   }
 
   WorkerOptions options_;

@@ -27,6 +27,9 @@
 namespace plumb::worker {
 namespace {
 
+using protocol::Reply;
+using protocol::Request;
+
 std::string variable(const char* name) {
   const char* value = std::getenv(name);
   return value == nullptr ? std::string() : std::string(value);
@@ -68,26 +71,26 @@ class Server {
       : backend_(backend), channel_(std::move(channel)) {}
 
   int run(const MakeService& make_service) {
-    const std::optional<protocol::Request> first = next();
+    const std::optional<Request> first = next();
     if (!first) {
       return 0;
     }
     if (!greet(*first, make_service)) {
       return static_cast<int>(Error::Kind::kEnvironment);
     }
-    for (auto request = next(); request && !request->has_shutdown(); request = next()) {
+    for (auto request = next(); request && request->kind() != Request::SHUTDOWN; request = next()) {
       answer(*request);
     }
     return 0;
   }
 
  private:
-  std::optional<protocol::Request> next() {
+  std::optional<Request> next() {
     const std::optional<std::string> frame = channel_.receive(std::nullopt);
     if (!frame) {
       return std::nullopt;
     }
-    protocol::Request request;
+    Request request;
     if (!request.ParseFromString(*frame)) {
       throw ProtocolError(ProtocolError::Kind::kBroken,
                           fmt::format("a frame of {} bytes is not a request", frame->size()));
@@ -95,27 +98,38 @@ class Server {
     return request;
   }
 
-  void reply(const protocol::Reply& reply) {
-    channel_.send(reply.SerializeAsString(), std::nullopt);
+  void send(const Reply& reply) { channel_.send(reply.SerializeAsString(), std::nullopt); }
+
+  void reply(Reply::Kind kind) {
+    Reply message;
+    message.set_kind(kind);
+    send(message);
+  }
+
+  template <typename Value>
+  void reply(Reply::Kind kind, const Value& value) {
+    Reply message;
+    message.set_kind(kind);
+    *message.mutable_content() = to_protocol(value);
+    send(message);
   }
 
   void reply_error(const Error& error) {
-    protocol::Reply message;
-    *message.mutable_error() = to_protocol(error);
-    reply(message);
+    reply(Reply::ERROR, ReportedError{error.kind(), error.what()});
   }
 
-  bool greet(const protocol::Request& request, const MakeService& make_service) {
-    protocol::Reply message;
+  bool greet(const Request& request, const MakeService& make_service) {
+    Reply message;
+    message.set_kind(Reply::HELLO);
     message.mutable_hello()->set_version(kProtocolVersion);
     message.mutable_hello()->set_backend(backend_);
-    if (!request.has_hello() || request.hello().version() != kProtocolVersion) {
+    if (request.hello().version() != kProtocolVersion) {
       // The harness reports both versions, and what to do about it.
-      reply(message);
+      send(message);
       return false;
     }
     try {
-      const WorkerSetup setup = from_protocol(request.hello().setup());
+      const auto setup = from_protocol<WorkerSetup>(request.content());
       service_ = make_service(setup);
       if (!setup.device.empty() && !service_->has_devices()) {
         throw Error(Error::Kind::kUser,
@@ -129,73 +143,73 @@ class Server {
       reply_error(error_of(problem));
       return false;
     }
-    reply(message);
+    send(message);
     return true;
   }
 
-  void answer(const protocol::Request& request) {
-    if (request.has_measure()) {
-      measure(from_protocol(request.measure()));
+  void answer(const Request& request) {
+    if (request.kind() == Request::MEASURE) {
+      measure(from_protocol<MeasureRequest>(request.content()));
       return;
     }
-    if (request.has_execute()) {
-      execute(from_protocol(request.execute()));
+    if (request.kind() == Request::EXECUTE) {
+      execute(from_protocol<ExecuteRequest>(request.content()));
       return;
     }
-    protocol::Reply message;
     try {
-      if (request.has_describe()) {
-        *message.mutable_environment() = to_protocol(service_->describe());
-      } else if (request.has_variants()) {
-        *message.mutable_variants() =
-            to_protocol(service_->variants(from_protocol(request.variants())));
-      } else if (request.has_calibrate()) {
-        *message.mutable_calibration() = to_protocol(service_->calibrate());
-      } else if (request.has_load()) {
-        *message.mutable_load() = to_protocol(load(from_protocol(request.load())));
-      } else if (request.has_preview()) {
-        *message.mutable_choices() =
-            to_protocol(service_->preview(from_protocol(request.preview())));
-      } else if (request.has_reproduce()) {
-        *message.mutable_reproducer() =
-            to_protocol(service_->reproduce(from_protocol(request.reproduce())));
-      } else if (request.has_trace()) {
-        *message.mutable_trace() = to_protocol(service_->trace(from_protocol(request.trace())));
-      } else if (request.has_alternate()) {
-        *message.mutable_alternation() =
-            to_protocol(service_->alternate(from_protocol(request.alternate())));
-      } else if (request.has_profile()) {
-        *message.mutable_profile() =
-            to_protocol(service_->profile(from_protocol(request.profile())));
-      } else if (request.has_take_samples()) {
-        *message.mutable_profile() =
-            to_protocol(service_->take_samples(mode_from(request.take_samples().mode())));
-      } else if (request.has_export_model()) {
-        message.mutable_exported()->set_written(
-            service_->export_model(from_protocol(request.export_model())));
-      } else {
-        throw Error(Error::Kind::kInternal, "the worker does not know this request");
-      }
+      answer_once(request.kind(), request.content());
     } catch (const ProtocolError&) {
       throw;
     } catch (const std::exception& problem) {
       reply_error(error_of(problem));
-      return;
     }
-    reply(message);
   }
 
-  void send_row(const results::Measurement& row) {
-    protocol::Reply message;
-    *message.mutable_row() = to_protocol(row);
-    reply(message);
+  /// Answers a request that has one reply.
+  void answer_once(Request::Kind kind, const protocol::Content& content) {
+    switch (kind) {
+      case Request::DESCRIBE:
+        return reply(Reply::ENVIRONMENT, service_->describe());
+      case Request::VARIANTS:
+        return reply(Reply::VARIANTS,
+                     VariantList{service_->variants(from_protocol<VariantsRequest>(content).key)});
+      case Request::CALIBRATE:
+        return reply(Reply::CALIBRATION, service_->calibrate());
+      case Request::LOAD:
+        return reply(Reply::LOAD, load(from_protocol<LoadRequest>(content)));
+      case Request::PREVIEW:
+        return reply(Reply::CHOICES, service_->preview(from_protocol<PreviewRequest>(content)));
+      case Request::REPRODUCE:
+        return reply(Reply::REPRODUCER,
+                     service_->reproduce(from_protocol<ReproducerRequest>(content)));
+      case Request::TRACE:
+        return reply(Reply::TRACE, service_->trace(from_protocol<TraceRequest>(content)));
+      case Request::ALTERNATE:
+        return reply(Reply::ALTERNATION,
+                     service_->alternate(from_protocol<AlternateRequest>(content)));
+      case Request::PROFILE:
+        return reply(Reply::PROFILE, service_->profile(from_protocol<ProfileRequest>(content)));
+      case Request::TAKE_SAMPLES:
+        return reply(Reply::PROFILE,
+                     service_->take_samples(from_protocol<SamplesRequest>(content).mode));
+      case Request::EXPORT_MODEL:
+        return reply(Reply::EXPORTED,
+                     Exported{service_->export_model(from_protocol<ExportRequest>(content))});
+      case Request::HELLO:
+      case Request::MEASURE:
+      case Request::EXECUTE:
+      case Request::TAKE_TURN:
+      case Request::SHUTDOWN:
+        break;
+    }
+    throw Error(Error::Kind::kInternal, "the worker does not know this request");
   }
 
   void measure(const MeasureRequest& request) {
     std::vector<results::CacheMode> missing = request.caches;
     const auto emit = [&](const results::Measurement& row) {
       std::erase(missing, row.cache);
-      send_row(row);
+      reply(Reply::ROW, row);
     };
     std::optional<results::Outcome> failure;
     try {
@@ -225,12 +239,10 @@ class Server {
         row.cache = cache;
         row.purpose = request.purpose;
         row.outcome = *failure;
-        send_row(row);
+        reply(Reply::ROW, row);
       }
     }
-    protocol::Reply done;
-    done.mutable_done();
-    reply(done);
+    reply(Reply::DONE);
   }
 
   /// Executes a model in each mode. A failure becomes the outcome of the modes that have none yet,
@@ -238,9 +250,7 @@ class Server {
   void execute(const ExecuteRequest& request) {
     std::size_t emitted = 0;
     const auto emit = [&](const results::Execution& execution) {
-      protocol::Reply message;
-      *message.mutable_execution() = to_protocol(execution);
-      reply(message);
+      reply(Reply::EXECUTION, execution);
       ++emitted;
     };
     results::Outcome failure;
@@ -248,11 +258,7 @@ class Server {
       service_->execute(
           request,
           emit,
-          [this](const ExecuteProgress& progress) {
-            protocol::Reply message;
-            *message.mutable_execute_progress() = to_protocol(progress);
-            reply(message);
-          },
+          [this](const ExecuteProgress& progress) { reply(Reply::EXECUTE_PROGRESS, progress); },
           [this] { await_turn(); });
     } catch (const ProtocolError&) {
       throw;
@@ -269,21 +275,17 @@ class Server {
       failed.row.outcome = failure;
       emit(failed);
     }
-    protocol::Reply done;
-    done.mutable_done();
-    reply(done);
+    reply(Reply::DONE);
   }
 
   /// Waits until the harness lets this worker go on with its request.
   void await_turn() {
-    protocol::Reply message;
-    message.mutable_awaits_turn();
-    reply(message);
-    const std::optional<protocol::Request> request = next();
+    reply(Reply::AWAITS_TURN);
+    const std::optional<Request> request = next();
     if (!request) {
       throw ProtocolError(ProtocolError::Kind::kClosed, "the harness closed its channel");
     }
-    if (!request->has_take_turn()) {
+    if (request->kind() != Request::TAKE_TURN) {
       throw ProtocolError(ProtocolError::Kind::kBroken, "a request came while a turn was awaited");
     }
   }
@@ -291,11 +293,8 @@ class Server {
   results::ScenarioResult load(const LoadRequest& request) {
     results::ScenarioResult failed = begin_load(request);
     try {
-      return service_->load(request, [this](const LoadProgress& progress) {
-        protocol::Reply message;
-        *message.mutable_load_progress() = to_protocol(progress);
-        reply(message);
-      });
+      return service_->load(
+          request, [this](const LoadProgress& progress) { reply(Reply::LOAD_PROGRESS, progress); });
     } catch (const ProtocolError&) {
       throw;
     } catch (const std::bad_alloc&) {

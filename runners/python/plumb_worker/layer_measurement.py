@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """Measurement of one layer key: prepare, compare with the reference, time."""
 
+import copy
 import hashlib
 import sys
-import time
 
 import numpy
 
 from . import random_numbers, sampler
-from . import protocol_pb2 as protocol
 from .channel import ChannelError
 from .layer_key import parse_key
-from .outcome import Kind, Unsupported, WrongResult, is_timed, outcome_of
+from .outcome import Unsupported, WrongResult, outcome_of
+from .row import error_value, is_timed, new_row
 from .timing import ProgramRegion
 
 COLD_HALF_WIDTH = 0.01  # cold samples scatter more: no tighter than this
@@ -21,77 +21,67 @@ MAX_REFERENCE_ELEMENTS = 50_000_000  # of an operand or result; larger layers ar
 
 def measure_layer(backend, timing, request, emit, await_turn, reference, cache_bytes):
     """Emits a row for each variant and cache mode. `reference` computes a layer in float64, or raises Unsupported."""
-    caches = list(dict.fromkeys(request.caches)) or [protocol.CACHE_NONE]
-    spec = parse_key(request.key.text.decode())
+    caches = list(dict.fromkeys(request["caches"])) or ["none"]
+    spec, seed = parse_key(request["key"]), int(request["seed"])
     # For the worker's log, in case the framework takes the process down.
-    print(f"measuring {request.key.text.decode()} (seed {request.seed})", file=sys.stderr, flush=True)
+    print(f"measuring {request['key']} (seed {seed})", file=sys.stderr, flush=True)
     missing = set(caches)
     failure = None
     try:
         offered = backend.variants(spec)
-        wanted = [text.decode() for text in request.variants] or [variant.text for variant in offered]
-        operands = [None if each is None else random_numbers.operand_of(spec, i, request.seed) for i, each in enumerate(spec.inputs)]
-        expected = _expected(reference, spec, operands) if request.verify else None
+        wanted = request["variants"] or [variant.text for variant in offered]
+        operands = [None if each is None else random_numbers.operand_of(spec, i, seed) for i, each in enumerate(spec.inputs)]
+        expected = _expected(reference, spec, operands) if request["verify"] else None
     except Exception as problem:  # pylint: disable=broad-except
         failure = outcome_of(problem)
         wanted = []
     known = {variant.text: variant for variant in offered} if wanted else {}
     for text in wanted:
-        row = protocol.Measurement(key=request.key, variant=text.encode(), purpose=request.purpose, repetitions=1, attempt=1)
+        row = new_row(request["key"], variant=text, purpose=request["purpose"])
         begin = timing.clock()
         try:
             if text not in known:
                 raise Unsupported(f"the backend has no variant '{text}' of this key here")
-            row.library_choice = known[text].library_choice
+            row["library_choice"] = known[text].library_choice
             program = backend.prepare(spec, text, operands)
-            row.first_call_seconds, outputs = program.execute(timing.clock)
+            row["first_call_seconds"], outputs = program.execute(timing.clock)
             note_program(program, row)
             check(outputs, expected, row)
         except Exception as problem:  # pylint: disable=broad-except
-            row.outcome.CopyFrom(outcome_of(problem))
-            row.cache = caches[0]
-            row.wall_seconds = timing.clock() - begin
+            failure = outcome_of(problem)
+            row.update(failure, cache=caches[0], wall_seconds=timing.clock() - begin)
             missing.discard(caches[0])
             emit(row)
-            failure = row.outcome
             continue
         for cache in caches:
-            of_cache = protocol.Measurement()
-            of_cache.CopyFrom(row)
-            of_cache.cache = cache
+            of_cache = {**copy.deepcopy(row), "cache": cache}
             try:
                 _time(program, timing, request, cache, of_cache, await_turn, cache_bytes)
             except ChannelError:
                 raise
             except Exception as problem:  # pylint: disable=broad-except
-                of_cache.outcome.CopyFrom(outcome_of(problem))
-                del of_cache.samples_seconds[:]
-            of_cache.wall_seconds = timing.clock() - begin
+                of_cache.update(outcome_of(problem), samples_seconds=[], turns_seconds=[])
+            of_cache["wall_seconds"] = timing.clock() - begin
             begin = timing.clock()
             missing.discard(cache)
             emit(of_cache)
         del program
-    for cache in sorted(missing):
-        emit(failed_row(request, cache, failure or protocol.Outcome(kind=Kind.SKIPPED, reason=b"no variant was measured")))
-
-
-def failed_row(request, cache, outcome):
-    """Returns a row that has no time and says why."""
-    return protocol.Measurement(key=request.key, cache=cache, purpose=request.purpose, outcome=outcome, repetitions=1, attempt=1,
-                                started_microseconds=time.time_ns() // 1000)
+    for cache in sorted(missing, key=caches.index):
+        failure = failure or {"outcome": "skipped", "reason": "no variant was measured"}
+        emit(new_row(request["key"], cache=cache, purpose=request["purpose"], **failure))
 
 
 def note_program(program, row):
     """Writes what is known from preparing a program into its row."""
     if program.creation_seconds is not None:
-        row.creation_seconds = program.creation_seconds
+        row["creation_seconds"] = program.creation_seconds
     for name, text in program.attributes.items():
-        row.attributes[name] = str(text).encode()[:4096]
+        row["attributes"][name] = str(text).encode("utf-8", "replace")[:4096].decode("utf-8", "ignore")
 
 
 def check(outputs, expected, row):
     """Compares outputs with those expected. Raises WrongResult, so that a wrong program is never timed."""
-    row.output_hash = output_hash(outputs)
+    row["output_hash"] = output_hash(outputs)
     if expected is None:
         return
     if len(outputs) != len(expected):
@@ -102,7 +92,7 @@ def check(outputs, expected, row):
             raise WrongResult(f"output {index} should have the extents {list(wanted.shape)}, and has {list(got.shape)}")
         error = largest_difference([got], [wanted])
         worst = max(worst, error)
-        row.maximum_error = worst
+        row["maximum_error"] = error_value(worst)
         if not error <= tolerance:
             raise WrongResult(f"output {index} differs from the float64 reference by {error:.3g} of its largest magnitude; "
                               f"up to {tolerance:.3g} counts as rounding")
@@ -126,7 +116,7 @@ def output_hash(outputs):
     digest = hashlib.blake2b(digest_size=8)
     for output in outputs:
         digest.update(numpy.ascontiguousarray(output).tobytes())
-    return digest.hexdigest().encode()
+    return digest.hexdigest()
 
 
 def layer_tolerance(spec, output):
@@ -155,15 +145,15 @@ def _expected(reference, spec, operands):
 
 
 def _time(program, timing, request, cache, row, await_turn, cache_bytes):
-    plan = sampler.plan_of(request.sampling)
-    if cache == protocol.CACHE_NONE:
+    plan = sampler.plan_of(request["sampling"])
+    if cache == "none":
         region = ProgramRegion(program)
-        if request.in_turns:
+        if request["in_turns"]:
             timing.time_in_turns(region, plan, await_turn, row)
         else:
-            timing.time(region, plan, request.disturbed_attempts, row)
+            timing.time(region, plan, request["disturbed_attempts"], row)
         return
-    region = _ColdRegion(program, cache_bytes, cache == protocol.CACHE_WEIGHTS)
+    region = _ColdRegion(program, cache_bytes, cache == "weights")
     begin = timing.clock()
     region.before_sample()
     sweep = max(timing.clock() - begin, 1e-6)
@@ -171,9 +161,9 @@ def _time(program, timing, request, cache, row, await_turn, cache_bytes):
     plan.relative_half_width = max(plan.relative_half_width, COLD_HALF_WIDTH)
     plan.samples_at_most = max(3, min(plan.samples_at_most, int(plan.budget * COLD_WALL / sweep)))
     plan.samples_at_least = min(plan.samples_at_least, plan.samples_at_most)
-    timing.time(region, plan, request.disturbed_attempts, row)
+    timing.time(region, plan, request["disturbed_attempts"], row)
     if is_timed(row):
-        row.attributes["cold"] = b"sweep"
+        row["attributes"]["cold"] = "sweep"
 
 
 class _ColdRegion(sampler.Region):

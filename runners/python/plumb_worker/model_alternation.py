@@ -3,30 +3,29 @@
 
 import time
 
-from . import protocol_pb2 as protocol
 from .layer_measurement import largest_difference
 from .model_benchmark import TOLERANCES
 from .onnx_model import RequestedModel
 from .outcome import EnvironmentLack
 
 
-def alternate_shapes(backend, request, clock=time.perf_counter):
-    """Executes the shapes in the order of the request. Returns a protocol.Alternation. Raises EnvironmentLack for wrong outputs."""
-    mode = request.shapes[0].modes[0].mode.decode()
-    models = [RequestedModel(shape) for shape in request.shapes]
+def alternate_shapes(backend, request, contents, clock=time.perf_counter):
+    """Executes the shapes, of which `contents` has the bytes, in the order of the request. Raises EnvironmentLack for wrong outputs."""
+    mode = request["shapes"][0]["modes"][0]["mode"]
+    models = [RequestedModel(shape, content) for shape, content in zip(request["shapes"], contents)]
     begin = clock()
     prepared, one_program = backend.prepare_shapes(models, mode)
     preparation = clock() - begin if one_program else 0.0
     programs = dict(enumerate(prepared))
     seconds = []
-    for shape in request.order:
+    for shape in request["order"]:
         begin = clock()
         if shape not in programs:
             programs[shape] = backend.prepare_model(models[shape], mode)
         programs[shape].run(1)
         seconds.append(clock() - begin)
     _compare({shape: program.execute(clock)[1] for shape, program in programs.items()}, backend, models, mode)
-    return protocol.Alternation(one_program=one_program, preparation_seconds=preparation, seconds=seconds)
+    return {"one_program": one_program, "preparation_seconds": preparation, "seconds": seconds}
 
 
 def _compare(outputs, backend, models, mode):

@@ -3,17 +3,16 @@
 
 import dataclasses
 import sys
-import time
 
 import numpy
 
-from . import protocol_pb2 as protocol
 from . import sampler, summary, timing
 from .layer_measurement import largest_difference, note_program, output_hash
 from .model_code import ModelCode
 from .onnx_model import RequestedModel
 from .channel import ChannelError
-from .outcome import Unsupported, WrongResult, is_timed, outcome_of
+from .outcome import Unsupported, WrongResult, outcome_of
+from .row import error_value, is_timed, new_execution, new_row
 
 MAX_ROUNDS = 32.0
 ROUNDS_OF_SLOW = 4.0  # of models for which more rounds do not fit
@@ -34,17 +33,11 @@ class _Mode:
         self.outputs = None
         self.of_rounds = []
         self.ended = 0
-        self.execution = protocol.Execution(mode=name.encode())
-        row = self.execution.row
-        row.key.text = b"model:" + model_name
-        row.variant = name.encode()
-        row.library_choice = backend.executes_now(name)
-        row.repetitions = row.attempt = 1
-        row.cache, row.purpose = protocol.CACHE_NONE, protocol.PURPOSE_FULL
-        row.started_microseconds = time.time_ns() // 1000
+        self.row = new_row("model:" + model_name, variant=name, library_choice=backend.executes_now(name))
+        self.execution = new_execution(name, self.row)
 
     def alive(self):
-        return is_timed(self.execution.row)
+        return is_timed(self.row)
 
     def tolerances(self):
         return TOLERANCES["bf16" if "bf16" in self.name.split("+") else "f32"]
@@ -53,26 +46,27 @@ class _Mode:
 class ModelBenchmark:
     """One request to execute a model. Emits one execution for each mode, in order."""
 
-    def __init__(self, backend, clock, request, report, await_turn, announce):
+    def __init__(self, backend, clock, request, content, report, await_turn, announce):
         self._backend = backend
         self._timing = clock
         self._request = request
+        self._content = content
         self._report = report
         self._await_turn = await_turn
         self._announce = announce
         self._begin = clock.clock()
         self._reported = self._begin
-        self._code = ModelCode(request.code) if request.HasField("code") else None
-        self._modes = [_Mode(mode.mode.decode(), backend, request.name) for mode in request.modes]
+        self._code = ModelCode(request["code"]) if request["code"] else None
+        self._modes = [_Mode(mode["mode"], backend, request["name"]) for mode in request["modes"]]
 
     def run(self, emit):
-        print(f"executing {self._request.name.decode()} (seed {self._request.seed})", file=sys.stderr, flush=True)
+        print(f"executing {self._request['name']} (seed {self._request['seed']})", file=sys.stderr, flush=True)
         model = None
         try:
-            model = RequestedModel(self._request)
+            model = RequestedModel(self._request, self._content)
         except Exception as problem:  # pylint: disable=broad-except
             for mode in self._modes:
-                mode.execution.row.outcome.CopyFrom(outcome_of(problem))
+                mode.row.update(outcome_of(problem))
         if model is not None:
             self._tell(SHARE_OF_READING, always=True)
             for index, mode in enumerate(self._modes):
@@ -94,23 +88,23 @@ class ModelBenchmark:
         except ChannelError:
             raise
         except Exception as problem:  # pylint: disable=broad-except
-            mode.execution.row.outcome.CopyFrom(outcome_of(problem))
+            mode.row.update(outcome_of(problem))
             mode.program = None
-        mode.execution.row.wall_seconds += self._timing.clock() - begin
+        mode.row["wall_seconds"] += self._timing.clock() - begin
 
     def _prepare(self, model, mode):
-        if self._request.training:
+        if self._request["training"]:
             raise Unsupported("this runtime executes no step of training here: it gets models for inference")
         self._announce(mode.name)
         if self._code:
             mode.program = self._backend.prepare_code(self._code, model, mode.name)
         else:
             mode.program = self._backend.prepare_model(model, mode.name)
-        row = mode.execution.row
-        row.first_call_seconds, mode.outputs = mode.program.execute(self._timing.clock)
+        row = mode.row
+        row["first_call_seconds"], mode.outputs = mode.program.execute(self._timing.clock)
         note_program(mode.program, row)
-        mode.execution.memory_bytes = mode.program.memory_bytes
-        row.output_hash = output_hash(mode.outputs)
+        mode.execution["memory_bytes"] = mode.program.memory_bytes
+        row["output_hash"] = output_hash(mode.outputs)
         for index, output in enumerate(mode.outputs):
             if not numpy.all(numpy.isfinite(output)):
                 raise WrongResult(f"output {index} has elements that are not finite")
@@ -118,7 +112,7 @@ class ModelBenchmark:
     def _compare(self, model):
         """Compares each mode with the float64 reference, or a model that is too large for it with the first mode."""
         expected = None
-        if self._request.verify and any(mode.alive() for mode in self._modes) and model.macs() <= MAX_REFERENCE_MACS:
+        if self._request["verify"] and any(mode.alive() for mode in self._modes) and model.macs() <= MAX_REFERENCE_MACS:
             try:
                 expected = model.reference_outputs()
             except Exception as problem:  # pylint: disable=broad-except
@@ -140,7 +134,7 @@ class ModelBenchmark:
         if [output.shape for output in mode.outputs] != [output.shape for output in expected]:
             raise WrongResult(f"the outputs have other extents than {name}")
         error = largest_difference(mode.outputs, expected)
-        mode.execution.row.maximum_error = error
+        mode.row["maximum_error"] = error_value(error)
         if not error <= most:
             raise WrongResult(f"an output differs from {name} by {error:.3g} of its largest magnitude; up to {most:g} counts as rounding")
 
@@ -149,15 +143,15 @@ class ModelBenchmark:
         modes = [mode for mode in self._modes if mode.alive()]
         if not modes:
             return
-        budget = request.sampling.budget_seconds
-        in_few = request.HasField("profile") and not request.profile and not request.in_turns
+        budget = request["sampling"]["budget_seconds"]
+        in_few = not request["profile"] and not request["in_turns"]
         most = _rounds_in(budget, BUDGET_OF_ROUND, ROUNDS_UNPROFILED if in_few else MAX_ROUNDS)
         rounds = planned = _rounds_in(budget, BUDGET_OF_ROUND, ROUNDS_UNPROFILED if in_few else ROUNDS_OF_SLOW)
-        samples = SAMPLES_BESIDE if request.in_turns else SAMPLES_IN_ROUND
+        samples = SAMPLES_BESIDE if request["in_turns"] else SAMPLES_IN_ROUND
         end = clock() + LONGEST * max(len(modes), 1)
         done = 0
         while done < rounds and (done == 0 or clock() < end):
-            if request.in_turns:
+            if request["in_turns"]:
                 self._await_turn()
             # The order alternates, so that a drift over time affects all modes alike.
             for mode in modes if done % 2 == 0 else reversed(modes):
@@ -166,8 +160,8 @@ class ModelBenchmark:
             for mode in modes:
                 _end_round(mode)
             if done == 1 and any(mode.alive() for mode in modes):
-                slowest = samples * max(summary.summarize(mode.execution.row.samples_seconds).median for mode in modes if mode.alive())
-                if request.in_turns:
+                slowest = samples * max(summary.summarize(mode.row["samples_seconds"]).median for mode in modes if mode.alive())
+                if request["in_turns"]:
                     rounds = max(planned, _rounds_in(budget, max(slowest, 1e-9), most))
                 elif slowest * most <= budget:
                     rounds = int(most)
@@ -178,19 +172,19 @@ class ModelBenchmark:
             mode.program = None
 
     def _take_turn(self, mode, rounds, samples):
-        request, row = self._request, mode.execution.row
-        plan = sampler.plan_of(request.sampling)
+        request, row = self._request, mode.row
+        plan = sampler.plan_of(request["sampling"])
         plan.budget /= rounds
         plan.samples_at_least = min(plan.samples_at_least, samples)
-        if request.in_turns and mode.of_rounds:
+        if request["in_turns"] and mode.of_rounds:
             plan.warm_up_at_most = plan.warm_up_at_least  # only the caches: it was just executed
         region = timing.ProgramRegion(mode.program)
-        if request.in_turns:
+        if request["in_turns"]:
             self._timing.add_turn(region, plan, row)
             return
-        block = protocol.Measurement()
-        self._timing.time(region, plan, request.disturbed_attempts, block)
-        if row.disturbance.disturbed and not block.disturbance.disturbed:
+        block = new_row(row["key"])
+        self._timing.time(region, plan, request["disturbed_attempts"], block)
+        if row["disturbance"]["disturbed"] and not block["disturbance"]["disturbed"]:
             mode.of_rounds, mode.ended = [], 0
         timing.add_block(block, row)
 
@@ -206,18 +200,18 @@ def _rounds_in(budget, of_round, most):
 
 
 def _end_round(mode):
-    samples = mode.execution.row.samples_seconds
+    samples = mode.row["samples_seconds"]
     if len(samples) > mode.ended:
         mode.of_rounds.append(summary.summarize(samples[mode.ended:]).median)
         mode.ended = len(samples)
 
 
 def _sum_up(mode):
-    row = mode.execution.row
+    row = mode.row
     timing.sum_up(row)
     if len(mode.of_rounds) > 1:
         # Samples of one round share the machine's state, so the interval by ranks alone may be too narrow.
-        low, high = summary.section_interval(row.summary.median_seconds, mode.of_rounds)
-        result = dataclasses.replace(
-            summary.summarize(row.samples_seconds), low=min(row.summary.low_seconds, low), high=max(row.summary.high_seconds, high))
+        low, high = summary.section_interval(row["summary"]["median_seconds"], mode.of_rounds)
+        result = summary.summarize(row["samples_seconds"])
+        result = dataclasses.replace(result, low=min(result.low, low), high=max(result.high, high))
         timing.judge(row, result)

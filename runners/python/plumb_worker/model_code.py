@@ -2,7 +2,6 @@
 """Function of a user's file that builds a model. Whatever it does is done in this process, and only here."""
 
 import hashlib
-import os
 import pathlib
 import random
 import sys
@@ -11,6 +10,7 @@ import types
 
 import numpy
 
+from .message import path_of
 from .outcome import UserError
 
 MAX_FILE = 16 << 20  # bytes
@@ -20,10 +20,10 @@ MAX_MESSAGE, MAX_LINE, MAX_FRAMES = 1000, 200, 3  # of what an error says
 class ModelCode:
     """Function of one request. Its file is executed once, and the function at every build()."""
 
-    def __init__(self, message):
-        self.file = pathlib.Path(os.fsdecode(message.file))
-        self.function = message.function.decode()
-        self.sha256 = message.sha256.decode()
+    def __init__(self, fields):
+        self.file = pathlib.Path(path_of(fields["file"]))
+        self.function = fields["function"]
+        self.sha256 = fields["sha256"]
         self._function = None
 
     @property

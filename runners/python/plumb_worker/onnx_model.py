@@ -8,35 +8,36 @@ import numpy
 import onnx
 
 from . import random_numbers, reference, weights
+from .message import path_of
 from .outcome import Unsupported, UserError
 
 MAX_FILE = 2 << 30  # bytes, as a protobuf message
 
 
 class RequestedModel:
-    """Model of one ExecuteRequest, complete with weights and inputs."""
+    """Model of one ExecuteRequest, complete with weights and inputs. `content` has the bytes of a model that is no file."""
 
-    def __init__(self, request):
-        self.name = request.name.decode()
-        self.dtype = request.dtype.decode() or "f32"
-        self.seed = request.seed
+    def __init__(self, request, content=b""):
+        self.name = request["name"]
+        self.dtype = request["dtype"]
+        self.seed = int(request["seed"])
         self.folder = ""
-        if request.model:
+        if content:
             self.proto = onnx.ModelProto()
             try:
-                self.proto.ParseFromString(request.model)
+                self.proto.ParseFromString(content)
             except Exception as problem:
-                raise UserError(f"the {len(request.model)} bytes of model '{self.name}' are not an ONNX model: {problem}") from None
+                raise UserError(f"the {len(content)} bytes of model '{self.name}' are not an ONNX model: {problem}") from None
         else:
-            self.proto = _load(os.fsdecode(request.path))
+            self.proto = _load(path_of(request["path"]))
         graph = self.proto.graph
         given = {tensor.name for tensor in graph.initializer}
         self._inputs = [value for value in graph.input if value.name not in given]
         for value in self._inputs:
             _fix_extents(value, request)
-        weights.fill_weights(graph, request.seed)
+        weights.fill_weights(graph, self.seed)
         self.weights = weights.as_arrays(graph)
-        self.inputs = {value.name: _input(graph, value, request.seed) for value in self._inputs}
+        self.inputs = {value.name: _input(graph, value, self.seed) for value in self._inputs}
         self._macs = None
 
     @property
@@ -88,10 +89,10 @@ def _load(path):
 def _fix_extents(value, request):
     for axis, extent in enumerate(value.type.tensor_type.shape.dim):
         named = extent.dim_param
-        if named and named in request.dims:
-            extent.dim_value = request.dims[named]
-        elif axis == 0 and request.HasField("batch") and (request.rebatch or not extent.HasField("dim_value")):
-            extent.dim_value = request.batch
+        if named and named in request.get("dims", {}):
+            extent.dim_value = request["dims"][named]
+        elif axis == 0 and request.get("batch") is not None and (request["rebatch"] or not extent.HasField("dim_value")):
+            extent.dim_value = request["batch"]
         if not extent.HasField("dim_value") or extent.dim_value < 0:
             raise UserError(f"extent {axis} of input '{value.name}' is not known: give it with --dim {named or 'NAME'}=EXTENT")
 

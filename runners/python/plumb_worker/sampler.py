@@ -16,7 +16,7 @@ CHECK_GROWTH = 1.25  # the interval is looked at again when n has grown so much
 
 @dataclasses.dataclass
 class Plan:
-    """Stopping rule, in seconds. protocol.proto's SamplingPlan has the same fields."""
+    """Stopping rule, in seconds. measure::SamplingPlan has the same fields."""
 
     warm_up_at_least: float = 0.001
     warm_up_at_most: float = 0.2
@@ -28,11 +28,11 @@ class Plan:
     repetitions_at_most: int = 1 << 20
 
 
-def plan_of(message):
-    """Reads a plan from a message."""
+def plan_of(fields):
+    """Returns the plan of a request."""
     return Plan(
-        message.warm_up_at_least_seconds, message.warm_up_at_most_seconds, message.budget_seconds, message.relative_half_width,
-        message.samples_at_least, message.samples_at_most, message.sample_at_least_seconds, message.repetitions_at_most,
+        fields["warm_up_at_least_seconds"], fields["warm_up_at_most_seconds"], fields["budget_seconds"], fields["relative_half_width"],
+        fields["samples_at_least"], fields["samples_at_most"], fields["sample_at_least_seconds"], fields["repetitions_at_most"],
     )
 
 

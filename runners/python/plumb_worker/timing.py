@@ -6,9 +6,8 @@ import gc
 import time
 
 from . import disturbance, sampler, summary
-from . import protocol_pb2 as protocol
 from .backend import Program
-from .outcome import Kind
+from .row import new_row, now, summary_fields
 
 UNSTABLE_ABOVE = 0.10  # half width of the median's interval
 PATIENCE = 3  # disturbed blocks after which none is repeated any more
@@ -45,7 +44,7 @@ class Timing:
     def time(self, region, plan, attempts, row):
         """Times a block into a row. A block on a disturbed host is repeated, at most `attempts` times in all."""
         allowed = 1 if self._stayed_disturbed >= PATIENCE else max(attempts, 1)
-        row.started_microseconds = time.time_ns() // 1000
+        row["started"] = now()
         for attempt in range(1, allowed + 1):
             collects = gc.isenabled()
             gc.disable()  # a collection is work of the interpreter, and no part of an execution
@@ -56,24 +55,23 @@ class Timing:
             finally:
                 if collects:
                     gc.enable()
-            row.attempt = attempt
+            row["attempt"] = attempt
             if not seen.disturbed:
                 break
         self._stayed_disturbed = self._stayed_disturbed + 1 if seen.disturbed else 0
-        row.repetitions = samples.repetitions
-        del row.samples_seconds[:]
-        row.samples_seconds.extend(samples.seconds)
-        set_disturbance(row, seen)
-        row.floor_seconds = self.overhead().at(samples.repetitions)
+        row["repetitions"] = samples.repetitions
+        row["samples_seconds"] = samples.seconds
+        row["disturbance"] = dataclasses.asdict(seen)
+        row["floor_seconds"] = self.overhead().at(samples.repetitions)
         sum_up(row)
 
     def add_turn(self, region, plan, row):
         """Adds the samples of one turn beside another worker, as they come."""
-        block = protocol.Measurement()
+        block = new_row(row["key"])
         self.time(region, plan, 0, block)
-        if not row.turns_seconds:
-            row.started_microseconds = block.started_microseconds
-        row.turns_seconds.append(block.summary.median_seconds)
+        if not row["turns_seconds"]:
+            row["started"] = block["started"]
+        row["turns_seconds"].append(block["summary"]["median_seconds"])
         append_block(block, row)
 
     def time_in_turns(self, region, plan, await_turn, row):
@@ -88,62 +86,44 @@ class Timing:
 
 def sum_up(row):
     """Writes the summary of a row's samples and judges whether they are stable."""
-    judge(row, summary.summarize(row.samples_seconds))
+    judge(row, summary.summarize(row["samples_seconds"]))
 
 
 def judge(row, result):
     """Writes a summary into a row, and as its outcome whether it is stable."""
-    set_summary(row, result)
+    row["summary"] = summary_fields(result)
     width = result.relative_half_width()
-    row.outcome.Clear()
-    row.outcome.kind = Kind.OK
+    row["outcome"], row["reason"] = "ok", ""
     if result.n < 2:
-        row.outcome.kind, row.outcome.reason = Kind.UNSTABLE, b"only one sample within the budget"
+        row["outcome"], row["reason"] = "unstable", "only one sample within the budget"
     elif width is not None and width > UNSTABLE_ABOVE:
-        row.outcome.kind = Kind.UNSTABLE
-        row.outcome.reason = (f"the median's interval is ±{width * 100:.1f}% after {result.n} samples; "
-                              f"up to ±{UNSTABLE_ABOVE * 100:.0f}% counts as stable").encode()
-
-
-def set_summary(row, result):
-    """Writes a summary into a row."""
-    message = row.summary
-    message.n, message.median_seconds, message.low_seconds, message.high_seconds = result.n, result.median, result.low, result.high
-    message.min_seconds, message.p90_seconds, message.mean_seconds = result.min, result.p90, result.mean
-    message.min_has_company = result.min_has_company
-
-
-def set_disturbance(row, seen):
-    """Writes a disturbance into a row."""
-    row.disturbance.Clear()
-    row.disturbance.involuntary_switches, row.disturbance.disturbed = seen.involuntary_switches, seen.disturbed
-    for name in ("steal_ratio", "load", "pressure_ratio"):
-        if getattr(seen, name) is not None:
-            setattr(row.disturbance, name, getattr(seen, name))
+        row["outcome"] = "unstable"
+        row["reason"] = (f"the median's interval is ±{width * 100:.1f}% after {result.n} samples; "
+                         f"up to ±{UNSTABLE_ABOVE * 100:.0f}% counts as stable")
 
 
 def append_block(block, row):
     """Adds a block's samples to a row, with the worst of what disturbed the blocks."""
-    row.samples_seconds.extend(block.samples_seconds)
-    row.repetitions = max(row.repetitions, block.repetitions)
-    row.floor_seconds = max(row.floor_seconds, block.floor_seconds)
-    row.attempt = max(row.attempt, block.attempt)
-    row.disturbance.involuntary_switches += block.disturbance.involuntary_switches
-    row.disturbance.disturbed = row.disturbance.disturbed or block.disturbance.disturbed
-    if block.disturbance.HasField("load"):
-        row.disturbance.load = block.disturbance.load
+    row["samples_seconds"] = row["samples_seconds"] + block["samples_seconds"]
+    for name in ("repetitions", "floor_seconds", "attempt"):
+        row[name] = max(row[name], block[name])
+    whole, part = row["disturbance"], block["disturbance"]
+    whole["involuntary_switches"] += part["involuntary_switches"]
+    whole["disturbed"] = whole["disturbed"] or part["disturbed"]
+    if part["load"] is not None:
+        whole["load"] = part["load"]
     for name in ("steal_ratio", "pressure_ratio"):
-        if block.disturbance.HasField(name):
-            setattr(row.disturbance, name, max(getattr(row.disturbance, name), getattr(block.disturbance, name)))
+        if part[name] is not None:
+            whole[name] = max(whole[name] or 0.0, part[name])
 
 
 def add_block(block, row):
     """Adds a block to a row of repeatable blocks: undisturbed ones replace disturbed ones."""
-    if row.samples_seconds and block.disturbance.disturbed and not row.disturbance.disturbed:
+    if row["samples_seconds"] and block["disturbance"]["disturbed"] and not row["disturbance"]["disturbed"]:
         return
-    if row.samples_seconds and not block.disturbance.disturbed and row.disturbance.disturbed:
-        del row.samples_seconds[:]
-        row.disturbance.Clear()
+    if row["samples_seconds"] and not block["disturbance"]["disturbed"] and row["disturbance"]["disturbed"]:
+        row["samples_seconds"] = []
+        row["disturbance"] = dataclasses.asdict(disturbance.Disturbance())
     append_block(block, row)
 
 

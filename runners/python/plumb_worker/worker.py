@@ -11,13 +11,14 @@ import time
 import numpy
 
 from . import layer_measurement, sampler, timing
-from . import protocol_pb2 as protocol
 from .backend import Program
 from .channel import ChannelClosed, ChannelError, channel_from_environment
 from .layer_key import LayerSpec, Operand, parse_key
+from .message import path_of, read_request, write_hello, write_reply
 from .model_code import ModelCode
 from .outcome import EnvironmentLack, Unsupported, UserError, error_of, outcome_of
 from .protocol_version import PROTOCOL_VERSION
+from .row import attached_times, new_row, without_times
 
 ASSUMED_CACHE = 64 << 20  # bytes, where the system does not say
 CONTROL = "control:"
@@ -28,7 +29,7 @@ UNTRACED_BUDGET, MOST_UNTRACED = 1.0, 101  # seconds and executions without the 
 
 
 def run_worker(name, make_backend):
-    """Runs a worker. `make_backend` takes the WorkerSetup of the hello and loads the framework. Returns the exit status."""
+    """Runs a worker. `make_backend` takes the fields of WorkerSetup and loads the framework. Returns the exit status."""
     channel = channel_from_environment()
     try:
         if channel is None:
@@ -75,7 +76,7 @@ class Server:
             return 0
         if not self._greet(first, make_backend):
             return 3
-        while (request := self._next()) is not None and request.WhichOneof("body") != "shutdown":
+        while (request := self._next()) is not None and request.kind != "SHUTDOWN":
             self._answer(request)
         return 0
 
@@ -83,158 +84,154 @@ class Server:
         frame = self._channel.receive()
         if frame is None:
             return None
-        try:
-            return protocol.Request.FromString(frame)
-        except Exception:
-            raise ChannelError(f"a frame of {len(frame)} bytes is not a request") from None
+        return read_request(frame)
 
-    def _reply(self, **body):
-        self._channel.send(protocol.Reply(**body).SerializeToString())
+    def _reply(self, kind, value=None, attachments=()):
+        self._channel.send(write_reply(kind, value, attachments))
 
     def _greet(self, request, make_backend):
-        hello = protocol.Hello(version=PROTOCOL_VERSION, backend=self._name.encode())
-        if request.WhichOneof("body") != "hello" or request.hello.version != PROTOCOL_VERSION:
-            self._reply(hello=hello)  # the harness reports both versions, and what to do about it
+        if request.version != PROTOCOL_VERSION:
+            self._channel.send(write_hello(self._name))  # the harness reports both versions, and what to do about it
             return False
-        setup = request.hello.setup
+        setup = request.value
         try:
-            if setup.device:
-                raise UserError(f"device '{setup.device.decode()}': the backend '{self._name}' measures on this machine's processor "
+            if setup["device"]:
+                raise UserError(f"device '{setup['device']}': the backend '{self._name}' measures on this machine's processor "
                                 "and has no devices to choose from; leave out --device")
-            self._threads = max(setup.threads, 1)
-            if setup.HasField("place") and self._threads == 1:
+            self._threads = max(setup["threads"], 1)
+            if setup["place"] is not None and self._threads == 1:
                 usable = sorted(os.sched_getaffinity(0))
-                os.sched_setaffinity(0, {usable[setup.place % len(usable)]})
+                os.sched_setaffinity(0, {usable[setup["place"] % len(usable)]})
             self._backend = make_backend(setup)
         except Exception as problem:  # pylint: disable=broad-except
-            self._reply(error=error_of(problem))
+            self._reply("ERROR", error_of(problem))
             return False
-        self._reply(hello=hello)
+        self._channel.send(write_hello(self._name))
         return True
 
     def _answer(self, request):
-        kind = request.WhichOneof("body")
-        if kind == "measure":
-            self._measure(request.measure)
+        if request.kind == "MEASURE":
+            self._measure(request.value)
             return
-        if kind == "execute":
-            self._execute(request.execute)
+        if request.kind == "EXECUTE":
+            self._execute(request)
             return
         try:
-            if kind == "describe":
-                self._reply(environment=self._describe())
-            elif kind == "variants":
-                self._reply(variants=self._variants(request.variants))
-            elif kind == "trace":
-                self._reply(trace=self._trace(request.trace))
-            elif kind == "load":
+            if request.kind == "DESCRIBE":
+                self._reply("ENVIRONMENT", self._describe())
+            elif request.kind == "VARIANTS":
+                self._reply("VARIANTS", self._variants(request.value["key"]))
+            elif request.kind == "TRACE":
+                self._reply("TRACE", self._trace(request))
+            elif request.kind == "LOAD":
                 raise UserError("workers in Python run no scenarios: use a stack of another backend")
-            elif kind == "alternate":
-                self._reply(alternation=self._alternate(request.alternate))
-            elif kind == "calibrate":
-                self._reply(calibration=self._calibrate())
-            elif kind == "export_model":
-                self._reply(exported=protocol.Exported(written=self._export(request.export_model)))
+            elif request.kind == "ALTERNATE":
+                self._reply("ALTERNATION", self._alternate(request))
+            elif request.kind == "CALIBRATE":
+                self._reply("CALIBRATION", self._calibrate())
+            elif request.kind == "EXPORT_MODEL":
+                self._reply("EXPORTED", {"written": self._export(request.value)})
             else:
-                raise UserError(f"the backend '{self._name}' does not answer the request '{kind}'")
+                raise UserError(f"the backend '{self._name}' does not answer the request '{request.kind.lower()}'")
         except ChannelError:
             raise
         except Exception as problem:  # pylint: disable=broad-except
-            self._reply(error=error_of(problem))
+            self._reply("ERROR", error_of(problem))
 
     def _describe(self):
         identity, facts = self._backend.describe()
         overhead = self._timing.overhead()
         facts = {**facts, "measure.floor_seconds": f"{overhead.at(1):.3g}", "measure.last_level_cache_bytes": str(self._cache),
                  "worker.python": sys.version.split()[0], "worker.interpreter": sys.executable}
-        encode = lambda texts: {name: str(text).encode() for name, text in texts.items()}  # noqa: E731
-        return protocol.Environment(identity=encode({"backend": self._name, **identity}), facts=encode(facts))
+        as_texts = lambda values: {name: str(value) for name, value in values.items()}  # noqa: E731
+        return {"identity": as_texts({"backend": self._name, **identity}), "facts": as_texts(facts)}
 
     def _variants(self, key):
         try:
-            offered = self._backend.variants(parse_key(key.text.decode()))
+            offered = self._backend.variants(parse_key(key))
         except Unsupported:
             offered = []
-        return protocol.Variants(variant=[
-            protocol.Variant(text=each.text.encode(), library_choice=each.library_choice, channels_last=each.channels_last) for each in offered])
+        return {"variants": [{"text": each.text, "library_choice": each.library_choice, "reference_implementation": False,
+                              "channels_last": each.channels_last} for each in offered]}
 
     def _export(self, request):
-        return bool(self._backend.export_model(ModelCode(request.code), os.fsdecode(request.path), request.seed))
+        return bool(self._backend.export_model(ModelCode(request["code"]), path_of(request["path"]), int(request["seed"])))
 
     def _measure(self, request):
-        emit = lambda row: self._reply(row=row)  # noqa: E731
-        text = request.key.text.decode(errors="replace")
-        if text.startswith(CONTROL):
-            emit(self._control(text, request))
+        emit = lambda row: self._reply("ROW", without_times(row), attached_times(row))  # noqa: E731
+        if request["key"].startswith(CONTROL):
+            emit(self._control(request))
         else:
             from .layer_model import layer_reference  # needs onnx
             try:
                 layer_measurement.measure_layer(
                     self._backend, self._timing, request, emit, self._await_turn, layer_reference, self._cache)
             except (UserError, EnvironmentLack) as problem:
-                self._reply(error=error_of(problem))
+                self._reply("ERROR", error_of(problem))
                 return
-        self._reply(done=protocol.Nothing())
+        self._reply("DONE")
 
     def _execute(self, request):
         from .model_benchmark import ModelBenchmark  # needs onnx
         ModelBenchmark(
-            self._backend, self._timing, request,
-            lambda share, elapsed: self._reply(execute_progress=protocol.ExecuteProgress(share=share, elapsed_seconds=elapsed)),
+            self._backend, self._timing, request.value, request.attachments[0],
+            lambda share, elapsed: self._reply("EXECUTE_PROGRESS", {"share": share, "elapsed_seconds": elapsed}),
             self._await_turn, self._announce,
-        ).run(lambda execution: self._reply(execution=execution))
-        self._reply(done=protocol.Nothing())
+        ).run(self._send_execution)
+        self._reply("DONE")
+
+    def _send_execution(self, execution):
+        row = execution["row"]
+        self._reply("EXECUTION", {**execution, "row": without_times(row)}, attached_times(row))
 
     def _announce(self, mode):
         """Announces how long preparing and first executing a model in a mode may take, where that is longer than usual."""
         seconds = self._backend.longest_preparation(mode)
         if seconds is not None:
-            self._reply(long_step=protocol.LongStep(seconds_at_most=seconds))
+            self._reply("LONG_STEP", {"seconds_at_most": seconds})
 
     def _trace(self, request):
         """Executes a model under the framework's profiler, whose files end up in the folder of the request."""
         from .onnx_model import RequestedModel  # needs onnx
-        mode = request.model.modes[0].mode.decode()
-        model = RequestedModel(request.model)
+        wanted = request.value["model"]
+        mode = wanted["modes"][0]["mode"]
+        model = RequestedModel(wanted, request.attachments[0])
         self._announce(mode)
-        if request.model.HasField("code"):
-            program = self._backend.prepare_code(ModelCode(request.model.code), model, mode)
+        if wanted["code"]:
+            program = self._backend.prepare_code(ModelCode(wanted["code"]), model, mode)
         else:
             program = self._backend.prepare_model(model, mode)
         program.run(1)
         times, end = [], time.perf_counter() + UNTRACED_BUDGET
         while not times or (time.perf_counter() < end and len(times) < MOST_UNTRACED):
             times.append(program.execute(time.perf_counter)[0])
-        files = self._backend.trace(program, os.fsdecode(request.folder), request.executions)
-        return protocol.Trace(
-            files=[protocol.Trace.File(format=form.encode(), name=name.encode()) for form, name in files],
-            untraced_seconds=statistics.median(times))
+        files = self._backend.trace(program, path_of(request.value["folder"]), request.value["executions"])
+        return {"files": [{"format": form, "name": name} for form, name in files], "untraced_seconds": statistics.median(times)}
 
     def _alternate(self, request):
         from .model_alternation import alternate_shapes  # needs onnx
-        self._announce(request.shapes[0].modes[0].mode.decode())
-        return alternate_shapes(self._backend, request)
+        self._announce(request.value["shapes"][0]["modes"][0]["mode"])
+        return alternate_shapes(self._backend, request.value, request.attachments)
 
     def _await_turn(self):
         """Waits until the harness lets this worker go on with its request."""
-        self._reply(awaits_turn=protocol.Nothing())
+        self._reply("AWAITS_TURN")
         request = self._next()
         if request is None:
             raise ChannelClosed("the harness closed its channel")
-        if request.WhichOneof("body") != "take_turn":
+        if request.kind != "TAKE_TURN":
             raise ChannelError("a request came while a turn was awaited")
 
-    def _control(self, text, request):
+    def _control(self, request):
         """Measures work that depends on the machine alone: what a comparison subtracts as drift."""
-        row = protocol.Measurement(key=request.key, variant=b"plumb", library_choice=True, cache=protocol.CACHE_NONE,
-                                   purpose=request.purpose, repetitions=1, attempt=1)
-        work = _control_work(text[len(CONTROL):])
+        row = new_row(request["key"], variant="plumb", library_choice=True, purpose=request["purpose"])
+        work = _control_work(request["key"][len(CONTROL):])
         if work is None:
-            row.outcome.CopyFrom(outcome_of(Unsupported("there is no such control")))
+            row.update(outcome_of(Unsupported("there is no such control")))
             return row
         plan = sampler.Plan(warm_up_at_most=0.02, budget=0.03, relative_half_width=0.0, samples_at_most=51)
         region = timing.ProgramRegion(Program(work))
-        if request.in_turns:
+        if request["in_turns"]:
             self._timing.time_in_turns(region, plan, self._await_turn, row)
         else:
             self._timing.time(region, plan, 3, row)
@@ -244,10 +241,11 @@ class Server:
         """Measures peaks by the framework's own products, and bandwidth by copies. Takes about two seconds."""
         rate = measure_bandwidth(self._threads, self._cache)
         f32, bf16 = self._peak("f32"), self._peak("bf16")
-        return protocol.Calibration(
-            peak_f32_flops_per_second=f32, peak_bf16_flops_per_second=bf16 if bf16 > f32 else 0.0, memory_bytes_per_second=rate,
-            last_level_cache_bytes=self._cache, floor_seconds=self._timing.overhead().at(1), timer_tick_seconds=_timer_tick(),
-            parallel_efficiency=_parallel_efficiency(self._threads))
+        return {
+            "peak_f32_flops_per_second": f32, "peak_bf16_flops_per_second": bf16 if bf16 > f32 else 0.0,
+            "memory_bandwidth_bytes_per_second": rate, "last_level_cache_bytes": self._cache, "floor_seconds": self._timing.overhead().at(1),
+            "timer_tick_seconds": _timer_tick(), "parallel_efficiency": _parallel_efficiency(self._threads),
+        }
 
     def _peak(self, dtype):
         best = 0.0
@@ -323,7 +321,7 @@ def _control_work(name):
 def _run_by_hand(name, make_backend):
     arguments = sys.argv[1:]
     if arguments[:1] == ["--describe"]:
-        setup = protocol.WorkerSetup(threads=1, libraries=[os.fsencode(path) for path in arguments[1:]])
+        setup = {"threads": 1, "libraries": arguments[1:]}
         identity, facts = make_backend(setup).describe()
         for field, text in {"backend": name, **identity}.items():
             print(f"{field} = {text}")

@@ -6,6 +6,7 @@ import pathlib
 import sys
 
 try:
+    from plumb_worker.message import path_of
     from plumb_worker.worker import run_worker
 except ImportError as missing:
     print(f"plumb-worker-pytorch: {missing}: this Python lacks what a worker needs; get a stack with `plumb stacks fetch pytorch==2.15.0`",
@@ -20,7 +21,7 @@ def make_backend(setup):
     caches = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache")
     os.environ.setdefault("TORCHINDUCTOR_CACHE_DIR", str(caches / "plumb" / "torchinductor"))
     from .pytorch_backend import PyTorchBackend
-    return PyTorchBackend([os.fsdecode(path) for path in setup.libraries], setup.threads)
+    return PyTorchBackend([path_of(path) for path in setup["libraries"]], setup["threads"])
 
 
 if __name__ == "__main__":

@@ -25,6 +25,7 @@ try:
     from onnx.reference import ReferenceEvaluator
     from plumb_worker import disturbance, layer_measurement, random_numbers, reference, sampler, summary, weights
     from plumb_worker import layer_model as layers
+    from plumb_worker import message, row
     from plumb_worker import protocol_pb2 as protocol
     from plumb_worker.backend import Backend
     from plumb_worker.channel import MAX_FRAME, Channel, ChannelClosed, ChannelError
@@ -261,9 +262,9 @@ class Comparison(unittest.TestCase):
         self.assertAlmostEqual(layer_measurement.largest_difference([numpy.array([1.0, 2.5])], [numpy.array([1.0, 2.0])]), 0.25)
 
     def test_long_texts_of_failures_become_one_short_line(self):
-        reason = outcome_of(RuntimeError("a\nb " * 5000)).reason
-        self.assertNotIn(b"\n", reason)
-        self.assertLessEqual(len(reason), 4000)
+        reason = outcome_of(RuntimeError("ä\nb " * 5000))["reason"]
+        self.assertNotIn("\n", reason)
+        self.assertLessEqual(len(reason.encode()), 4000)
 
 
 class SlowBackend(Backend):
@@ -277,23 +278,55 @@ class Announcements(unittest.TestCase):
     def test_a_mode_that_is_compiled_is_announced_before_it_is_prepared(self):
         graph = helper.make_graph([helper.make_node("Relu", ["x"], ["y"])], "g", [helper.make_tensor_value_info("x", TensorProto.FLOAT, [3])],
                                   [helper.make_tensor_value_info("y", TensorProto.FLOAT, [3])])
-        execute = protocol.ExecuteRequest(name=b"relu", model=helper.make_model(graph).SerializeToString(), seed=1)
-        execute.modes.add(mode=b"plain")
-        execute.modes.add(mode=b"fusion")
+        execute = {"name": "relu", "dtype": "f32", "seed": "1", "code": None, "training": "", "verify": False, "modes": [{"mode": "plain"}, {"mode": "fusion"}]}
+        setup = {"device": "", "threads": 1, "place": None}
+        content = lambda value: protocol.Content(value=json.dumps(value).encode())  # noqa: E731
+        hello = protocol.Request(hello=protocol.Hello(version=PROTOCOL_VERSION), kind=protocol.Request.HELLO, content=content(setup))
+        asked = protocol.Request(kind=protocol.Request.EXECUTE, content=content(execute))
+        asked.content.attachments.append(helper.make_model(graph).SerializeToString())
         ours, theirs = socket.socketpair()
         with ours, theirs:
             harness = Channel(theirs)
-            for request in (protocol.Request(hello=protocol.Hello(version=PROTOCOL_VERSION)), protocol.Request(execute=execute),
-                            protocol.Request(shutdown=protocol.Nothing())):
+            for request in (hello, asked, protocol.Request(kind=protocol.Request.SHUTDOWN)):
                 harness.send(request.SerializeToString())
             Server("slow", Channel(ours)).run(lambda setup: SlowBackend())
             ours.close()
             replies = []
             while (frame := harness.receive()) is not None:
                 replies.append(protocol.Reply.FromString(frame))
-        said = [reply.WhichOneof("body") for reply in replies]
-        self.assertEqual([each for each in said if each != "execute_progress"], ["hello", "long_step", "execution", "execution", "done"])
-        self.assertEqual(replies[said.index("long_step")].long_step.seconds_at_most, 700.0)
+        said = [protocol.Reply.Kind.Name(reply.kind) for reply in replies]
+        self.assertEqual([each for each in said if each != "EXECUTE_PROGRESS"], ["HELLO", "LONG_STEP", "EXECUTION", "EXECUTION", "DONE"])
+        self.assertEqual(json.loads(replies[said.index("LONG_STEP")].content.value), {"seconds_at_most": 700.0})
+
+
+class Messages(unittest.TestCase):
+    def test_a_harness_of_another_version_is_told_this_one(self):
+        ours, theirs = socket.socketpair()
+        with ours, theirs:
+            # As versions before 12 wrote it: the setup is inside the hello, and there is no kind.
+            hello = protocol.Hello(version=11).SerializeToString() + b"\x1a\x02\x10\x01"
+            Channel(theirs).send(b"\x0a" + bytes([len(hello)]) + hello)
+            self.assertEqual(Server("any", Channel(ours)).run(None), 3)
+            told = protocol.Reply.FromString(Channel(theirs).receive())
+        self.assertEqual((told.hello.version, told.hello.backend), (PROTOCOL_VERSION, b"any"))
+
+    def test_bytes_that_are_no_text_are_replaced_and_paths_keep_theirs(self):
+        reply = protocol.Reply.FromString(message.write_reply("ENVIRONMENT", {"facts": {"path": "lib\udcff"}}))
+        self.assertEqual(json.loads(reply.content.value), {"facts": {"path": "lib?"}})
+        self.assertEqual(message.path_of("lib\uf7ff"), "lib\udcff")
+
+    def test_a_row_has_times_beside_it_and_numbers_that_json_has(self):
+        timed = row.new_row("k", samples_seconds=[0.25], turns_seconds=[0.5, 1 / 3])
+        self.assertEqual(row.attached_times(timed), [struct.pack("<d", 0.25), struct.pack("<2d", 0.5, 1 / 3)])
+        self.assertEqual(row.without_times(timed)["samples_seconds"], [])
+        self.assertEqual(row.error_value(float("inf")), "inf")
+        with self.assertRaises(ValueError):
+            message.write_reply("ROW", row.new_row("k", wall_seconds=float("nan")))
+
+    def test_what_is_no_request_is_refused(self):
+        for frame in (b"\xff\xff\xff", protocol.Request(content=protocol.Content(value=b"{")).SerializeToString()):
+            with self.assertRaisesRegex(ChannelError, "not a request"):
+                message.read_request(frame)
 
 
 class Frames(unittest.TestCase):

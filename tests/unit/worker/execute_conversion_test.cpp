@@ -3,9 +3,8 @@
 
 #include <limits>
 
-#include "harness/worker/protocol/protocol.pb.h"
-#include "harness/worker/protocol/protocol_conversion.hpp"
 #include "harness/worker/protocol/protocol_error.hpp"
+#include "tests/unit/worker/carried_value.hpp"
 
 namespace plumb::worker {
 namespace {
@@ -14,7 +13,7 @@ TEST(ExecuteConversion, carries_a_request) {
   ExecuteRequest request;
   request.name = "resnet50-v1";
   request.model = std::string("\x08\x00\xff", 3);
-  request.path = "/models/mine.onnx";
+  request.path = "/models/mine\xff.onnx";  // paths keep bytes that are not UTF-8
   request.batch = 8;
   request.rebatch = true;
   request.dims = {{"sequence", 128}, {"image", 224}};
@@ -31,9 +30,7 @@ TEST(ExecuteConversion, carries_a_request) {
   request.verify = false;
   request.in_turns = true;
   request.sampled = {500.0, "/tmp/samples"};
-  protocol::ExecuteRequest message;
-  ASSERT_TRUE(message.ParseFromString(to_protocol(request).SerializeAsString()));
-  const ExecuteRequest read = from_protocol(message);
+  const ExecuteRequest read = carried(request);
   EXPECT_EQ(read.name, request.name);
   EXPECT_EQ(read.model, request.model);
   EXPECT_EQ(read.path, request.path);
@@ -62,7 +59,7 @@ TEST(ExecuteConversion, carries_a_request) {
   ASSERT_TRUE(read.sampled);
   EXPECT_EQ(read.sampled->rate, 500.0);
   EXPECT_EQ(read.sampled->folder, "/tmp/samples");
-  EXPECT_FALSE(from_protocol(to_protocol(ExecuteRequest{})).sampled);
+  EXPECT_FALSE(carried(ExecuteRequest{}).sampled);
 }
 
 TEST(ExecuteConversion, refuses_samples_of_another_rate_or_in_a_relative_folder) {
@@ -71,7 +68,7 @@ TEST(ExecuteConversion, refuses_samples_of_another_rate_or_in_a_relative_folder)
                                        SampledBlocks{1000.0, "samples"}}) {
     ExecuteRequest request;
     request.sampled = sampled;
-    EXPECT_THROW(static_cast<void>(from_protocol(to_protocol(request))), ProtocolError);
+    EXPECT_THROW(static_cast<void>(carried(request)), ProtocolError);
   }
 }
 
@@ -87,45 +84,55 @@ TEST(ExecuteConversion, carries_an_execution) {
   execution.layers.push_back({{}, {}, "", Seconds(0), Seconds(0.5), 1, {}});  // of an output
   execution.layers[0].in_context = {Seconds(0.5), {Seconds(0.375), Seconds(0.625)}};
   execution.in_context = {Seconds(0.75), {Seconds(0.5), Seconds(1.0)}};
-  protocol::Execution message;
-  ASSERT_TRUE(message.ParseFromString(to_protocol(execution).SerializeAsString()));
-  EXPECT_EQ(to_json(from_protocol(message)), to_json(execution));
+  execution.row.turns = {Seconds(0.375)};
+  const results::Execution read = carried(execution);
+  EXPECT_EQ(to_json(read), to_json(execution));
+  EXPECT_EQ(read.row.turns, execution.row.turns);
 }
 
 TEST(ExecuteConversion, refuses_numbers_out_of_range) {
-  protocol::ExecuteRequest request = to_protocol(ExecuteRequest{});
-  (*request.mutable_dims())["sequence"] = -1;
-  EXPECT_THROW(static_cast<void>(from_protocol(request)), ProtocolError);
-  request = to_protocol(ExecuteRequest{});
-  request.mutable_modes(0)->set_mode("fastest");
-  EXPECT_THROW(static_cast<void>(from_protocol(request)), ProtocolError);
-  request = to_protocol(ExecuteRequest{});
-  request.set_dtype("f31");
-  EXPECT_THROW(static_cast<void>(from_protocol(request)), ProtocolError);
-  request = to_protocol(ExecuteRequest{});
-  request.clear_modes();
-  EXPECT_THROW(static_cast<void>(from_protocol(request)), ProtocolError);
+  using Json = nlohmann::json;
+  const ExecuteRequest sample;
+  const auto refused = [&](const auto& change) {
+    EXPECT_THROW(static_cast<void>(spoilt(sample, change)), ProtocolError);
+  };
+  refused([](Json& request) { request["dims"]["sequence"] = -1; });
+  refused([](Json& request) { request["modes"][0]["mode"] = "fastest"; });
+  refused([](Json& request) { request["dtype"] = "f31"; });
+  refused([](Json& request) { request["modes"].clear(); });
+  refused([](Json& request) {
+    request["modes"][0]["steps"] = {
+        {{"layers", {1}}, {"key", "v1:relu"}, {"choices", Json::array()}}};
+  });
+  refused([](Json& request) { request["sampling"]["samples_at_least"] = 0; });
+  refused([](Json& request) { request["sampling"]["budget_seconds"] = -1.0; });
+  refused([](Json& request) { request["seed"] = "18446744073709551616"; });
+  EXPECT_THROW(static_cast<void>(
+                   carried(ExecuteRequest{}, [](auto& content) { content.clear_attachments(); })),
+               ProtocolError);
+}
+
+TEST(ExecuteConversion, refuses_an_execution_out_of_range) {
+  using Json = nlohmann::json;
   results::Execution executed;
   executed.row.key.text = "model:lenet";
-  protocol::Execution execution = to_protocol(executed);
-  EXPECT_NO_THROW(static_cast<void>(from_protocol(execution)));
-  execution.set_scenario("rush_hour");
-  EXPECT_THROW(static_cast<void>(from_protocol(execution)), ProtocolError);
-  execution.clear_scenario();
-  EXPECT_EQ(from_protocol(execution).scenario, loadgen::ScenarioName::kSingleStream);
-  execution.set_reorders(-1);
-  EXPECT_THROW(static_cast<void>(from_protocol(execution)), ProtocolError);
-  execution = to_protocol(executed);
-  execution.set_memory_bytes(-1);
-  EXPECT_THROW(static_cast<void>(from_protocol(execution)), ProtocolError);
+  EXPECT_NO_THROW(static_cast<void>(carried(executed)));
+  const auto refused = [&](const auto& change) {
+    EXPECT_THROW(static_cast<void>(spoilt(executed, change)), ProtocolError);
+  };
+  refused([](Json& execution) { execution["scenario"] = "rush_hour"; });
+  refused([](Json& execution) { execution["reorders"] = -1; });
+  refused([](Json& execution) { execution["memory_bytes"] = -1; });
+  refused([](Json& execution) { execution["row"]["key"] = ""; });
+  EXPECT_EQ(spoilt(executed, [](Json& execution) { execution["scenario"] = ""; }).scenario,
+            loadgen::ScenarioName::kSingleStream);
   for (const double share : {-0.1, 1.1, std::numeric_limits<double>::quiet_NaN()}) {
-    EXPECT_THROW(static_cast<void>(from_protocol(to_protocol(ExecuteProgress{share, Seconds(1)}))),
-                 ProtocolError);
+    EXPECT_THROW(static_cast<void>(carried(ExecuteProgress{share, Seconds(1)})), ProtocolError);
   }
 }
 
 TEST(ExecuteConversion, carries_progress) {
-  const ExecuteProgress read = from_protocol(to_protocol(ExecuteProgress{0.25, Seconds(3.5)}));
+  const ExecuteProgress read = carried(ExecuteProgress{0.25, Seconds(3.5)});
   EXPECT_EQ(read.share, 0.25);
   EXPECT_EQ(read.elapsed, Seconds(3.5));
 }

@@ -3,9 +3,8 @@
 
 #include <string>
 
-#include "harness/worker/protocol/protocol.pb.h"
-#include "harness/worker/protocol/protocol_conversion.hpp"
 #include "harness/worker/protocol/protocol_error.hpp"
+#include "tests/unit/worker/carried_value.hpp"
 
 namespace plumb::worker {
 namespace {
@@ -16,14 +15,8 @@ ExportRequest sample_request() {
           .seed = 7};
 }
 
-ExportRequest over_the_wire(const ExportRequest& request) {
-  protocol::ExportRequest message;
-  EXPECT_TRUE(message.ParseFromString(to_protocol(request).SerializeAsString()));
-  return from_protocol(message);
-}
-
 TEST(ExportConversion, requests_survive_the_wire) {
-  const ExportRequest copy = over_the_wire(sample_request());
+  const ExportRequest copy = carried(sample_request());
   EXPECT_EQ(copy.code, sample_request().code);
   EXPECT_EQ(copy.path, "/data/new/build.onnx");
   EXPECT_EQ(copy.seed, 7U);
@@ -32,28 +25,28 @@ TEST(ExportConversion, requests_survive_the_wire) {
 TEST(ExportConversion, paths_are_full_and_code_is_identified) {
   ExportRequest relative = sample_request();
   relative.path = "build.onnx";
-  EXPECT_THROW(static_cast<void>(over_the_wire(relative)), ProtocolError);
+  EXPECT_THROW(static_cast<void>(carried(relative)), ProtocolError);
   ExportRequest relative_code = sample_request();
   relative_code.code.file = "mine.py";
-  EXPECT_THROW(static_cast<void>(over_the_wire(relative_code)), ProtocolError);
+  EXPECT_THROW(static_cast<void>(carried(relative_code)), ProtocolError);
   for (const std::string& function : {std::string(), std::string(1001, 'f')}) {
     ExportRequest unnamed = sample_request();
     unnamed.code.function = function;
-    EXPECT_THROW(static_cast<void>(over_the_wire(unnamed)), ProtocolError);
+    EXPECT_THROW(static_cast<void>(carried(unnamed)), ProtocolError);
   }
   for (const std::string& digest : {std::string(), std::string(63, 'a'), std::string(64, 'g')}) {
     ExportRequest unidentified = sample_request();
     unidentified.code.sha256 = digest;
-    EXPECT_THROW(static_cast<void>(over_the_wire(unidentified)), ProtocolError) << digest;
+    EXPECT_THROW(static_cast<void>(carried(unidentified)), ProtocolError) << digest;
   }
 }
 
 TEST(ExportConversion, an_execution_carries_the_code_that_its_file_is_of) {
   ExecuteRequest request;
   request.path = "/data/build.onnx";
-  EXPECT_FALSE(from_protocol(to_protocol(request)).code);
+  EXPECT_FALSE(carried(request).code);
   request.code = sample_request().code;
-  EXPECT_EQ(from_protocol(to_protocol(request)).code, request.code);
+  EXPECT_EQ(carried(request).code, request.code);
 }
 
 }  // namespace

@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
-#include <cmath>
-#include <limits>
-
-#include "harness/worker/protocol/protocol.pb.h"
-#include "harness/worker/protocol/protocol_conversion.hpp"
 #include "harness/worker/protocol/protocol_error.hpp"
+#include "tests/unit/worker/carried_value.hpp"
 
 namespace plumb::worker {
 namespace {
@@ -41,9 +37,7 @@ LoadRequest server_request() {
 
 TEST(LoadConversion, carries_a_request) {
   const LoadRequest request = server_request();
-  protocol::LoadRequest message;
-  ASSERT_TRUE(message.ParseFromString(to_protocol(request).SerializeAsString()));
-  const LoadRequest read = from_protocol(message);
+  const LoadRequest read = carried(request);
   ASSERT_EQ(read.buckets.size(), 2U);
   EXPECT_EQ(read.buckets[1].samples, 8U);
   EXPECT_EQ(read.buckets[1].model.batch, 32);
@@ -72,42 +66,42 @@ TEST(LoadConversion, carries_a_request) {
 }
 
 TEST(LoadConversion, refuses_requests_that_no_worker_should_follow) {
-  const auto refuses = [](auto change) {
-    protocol::LoadRequest message = to_protocol(server_request());
-    change(message);
-    EXPECT_THROW(static_cast<void>(from_protocol(message)), ProtocolError);
+  using Json = nlohmann::json;
+  const auto refuses = [](const auto& change) {
+    EXPECT_THROW(static_cast<void>(spoilt(server_request(), change)), ProtocolError);
   };
-  using M = protocol::LoadRequest;
-  refuses([](M& m) { m.clear_buckets(); });
-  refuses([](M& m) { m.mutable_buckets(0)->set_samples(0); });
-  refuses([](M& m) { m.mutable_buckets(0)->set_samples(2); });
-  refuses([](M& m) { m.mutable_buckets(1)->set_samples(1); });
-  refuses([](M& m) { m.mutable_buckets(1)->set_samples(std::uint64_t{1} << 40U); });
-  refuses([](M& m) {
-    for (int i = 0; i < 100; ++i) {
-      m.add_buckets()->set_samples(static_cast<std::uint64_t>(100 + i));
-    }
-  });
-  refuses([](M& m) { m.set_maximum_batch(9); });
-  refuses([](M& m) { m.set_lanes(0); });
-  refuses([](M& m) { m.set_lanes(100'000); });
-  refuses([](M& m) { m.set_timeout_seconds(-1.0); });
-  refuses([](M& m) { m.set_budget_seconds(std::numeric_limits<double>::infinity()); });
-  refuses([](M& m) { m.set_data_set_samples(~std::uint64_t{0}); });
-  refuses([](M& m) { m.set_inputs_per_sample(0); });
-  refuses([](M& m) { m.mutable_load()->set_scenario("rush_hour"); });
-  refuses([](M& m) { m.mutable_load()->set_target_rate(std::nan("")); });
-  refuses([](M& m) { m.mutable_load()->set_warm_up_seconds(1e300); });
+  refuses([](Json& m) { m["buckets"].clear(); });
+  refuses([](Json& m) { m["buckets"][0]["samples"] = 0; });
+  refuses([](Json& m) { m["buckets"][0]["samples"] = 2; });
+  refuses([](Json& m) { m["buckets"][1]["samples"] = 1; });
+  refuses([](Json& m) { m["buckets"][1]["samples"] = std::uint64_t{1} << 40U; });
+  refuses([](Json& m) { m["buckets"].erase(1); });  // a model's bytes are left
+  refuses([](Json& m) { m["maximum_batch"] = 9; });
+  refuses([](Json& m) { m["maximum_batch"] = 0; });
+  refuses([](Json& m) { m["lanes"] = 0; });
+  refuses([](Json& m) { m["lanes"] = 100'000; });
+  refuses([](Json& m) { m["timeout_seconds"] = -1.0; });
+  refuses([](Json& m) { m["budget_seconds"] = 1e300; });
+  refuses([](Json& m) { m["data_set_samples"] = ~std::uint64_t{0}; });
+  refuses([](Json& m) { m["inputs_per_sample"] = 0; });
+  refuses([](Json& m) { m["load"]["scenario"] = "rush_hour"; });
+  refuses([](Json& m) { m["load"]["target_rate"] = "fast"; });
+  refuses([](Json& m) { m["load"]["warm_up_seconds"] = 1e300; });
+  LoadRequest many = server_request();
+  for (std::size_t i = 0; i < 100; ++i) {
+    many.buckets.push_back({100 + i, many.buckets[0].model});
+  }
+  EXPECT_THROW(static_cast<void>(carried(many)), ProtocolError);
 }
 
 TEST(LoadConversion, carries_progress_and_bounds_its_text) {
   LoadProgress progress{"running", 12, Seconds(3.5)};
-  const LoadProgress read = from_protocol(to_protocol(progress));
+  const LoadProgress read = carried(progress);
   EXPECT_EQ(read.phase, "running");
   EXPECT_EQ(read.batches, 12U);
   EXPECT_EQ(read.elapsed, Seconds(3.5));
   progress.phase.assign(1'000'000, 'x');
-  EXPECT_LE(from_protocol(to_protocol(progress)).phase.size(), 200U);
+  EXPECT_LE(carried(progress).phase.size(), 200U);
 }
 
 TEST(LoadConversion, carries_an_execution_and_refuses_any_other_text) {
@@ -117,12 +111,11 @@ TEST(LoadConversion, carries_an_execution_and_refuses_any_other_text) {
   load.scenario = loadgen::ScenarioName::kServer;
   load.outcome = {results::Outcome::Kind::kWrongResult, "nan"};
   load.started = parse_timestamp("2026-01-01T00:00:00Z");
-  protocol::ScenarioResult message;
-  ASSERT_TRUE(message.ParseFromString(to_protocol(load).SerializeAsString()));
-  EXPECT_EQ(to_json(from_protocol(message)), to_json(load));
+  EXPECT_EQ(to_json(carried(load)), to_json(load));
   for (const char* text : {"", "{}", "[[[[", "\xff\xfe"}) {
-    message.set_json(text);
-    EXPECT_THROW(static_cast<void>(from_protocol(message)), ProtocolError) << text;
+    EXPECT_THROW(static_cast<void>(carried(load, [&](auto& content) { content.set_value(text); })),
+                 ProtocolError)
+        << text;
   }
 }
 

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
-#include "harness/worker/protocol/protocol.pb.h"
-#include "harness/worker/protocol/protocol_conversion.hpp"
 #include "harness/worker/protocol/protocol_error.hpp"
+#include "tests/unit/worker/carried_value.hpp"
 
 namespace plumb::worker {
 namespace {
@@ -27,39 +26,41 @@ results::EngineChoices sample() {
 }
 
 TEST(PreviewConversion, choices_survive_the_wire) {
-  protocol::EngineChoices message;
-  ASSERT_TRUE(message.ParseFromString(to_protocol(sample()).SerializeAsString()));
-  EXPECT_EQ(from_protocol(message), sample());
+  results::EngineChoices expected = sample();
+  // Bytes that are not UTF-8 are replaced.
+  expected.offers[0].rankings[0].configurations[1].refusal = "not \ufffd supported";
+  EXPECT_EQ(carried(sample()), expected);
 }
 
 TEST(PreviewConversion, absent_sizes_stay_absent) {
-  const results::EngineChoices copy = from_protocol(to_protocol(sample()));
+  const results::EngineChoices copy = carried(sample());
   EXPECT_FALSE(copy.offers[0].rankings[0].configurations[1].workspace);
   EXPECT_FALSE(copy.offers[1].engines);
 }
 
 TEST(PreviewConversion, requests_survive_the_wire) {
-  const PreviewRequest copy = from_protocol(to_protocol(PreviewRequest{{"v1:conv"}, "{\"a\":1}"}));
+  const PreviewRequest copy = carried(PreviewRequest{{"v1:conv"}, "{\"a\":1}"});
   EXPECT_EQ(copy.key.text, "v1:conv");
   EXPECT_EQ(copy.device, "{\"a\":1}");
 }
 
 TEST(PreviewConversion, hostile_messages_are_refused) {
-  protocol::EngineChoices negative = to_protocol(sample());
-  negative.mutable_offers(0)->mutable_rankings(0)->mutable_configurations(0)->set_workspace_bytes(
-      -1);
-  EXPECT_THROW(static_cast<void>(from_protocol(negative)), ProtocolError);
-  protocol::EngineChoices many = to_protocol(sample());
-  for (int i = 0; i < 20; ++i) {
-    *many.add_offers() = many.offers(0);
-  }
-  EXPECT_THROW(static_cast<void>(from_protocol(many)), ProtocolError);
-  protocol::PreviewRequest large = to_protocol(PreviewRequest{{"v1:conv"}, ""});
-  large.set_device(std::string(1 << 20, 'x'));
-  EXPECT_THROW(static_cast<void>(from_protocol(large)), ProtocolError);
-  protocol::EngineChoices keyless = to_protocol(sample());
-  keyless.clear_key();
-  EXPECT_THROW(static_cast<void>(from_protocol(keyless)), ProtocolError);
+  using Json = nlohmann::json;
+  const auto refused = [](const auto& change) {
+    EXPECT_THROW(static_cast<void>(spoilt(sample(), change)), ProtocolError);
+  };
+  refused([](Json& choices) {
+    choices["offers"][0]["rankings"][0]["configurations"][0]["workspace_bytes"] = -1;
+  });
+  refused([](Json& choices) {
+    for (int i = 0; i < 20; ++i) {
+      choices["offers"].push_back(choices["offers"][0]);
+    }
+  });
+  refused([](Json& choices) { choices.erase("key"); });
+  refused([](Json& choices) { choices["outcome"] = "splendid"; });
+  EXPECT_THROW(static_cast<void>(carried(PreviewRequest{{"v1:conv"}, std::string(1 << 20, 'x')})),
+               ProtocolError);
 }
 
 }  // namespace

@@ -3,9 +3,8 @@
 
 #include <functional>
 
-#include "harness/worker/protocol/protocol.pb.h"
-#include "harness/worker/protocol/protocol_conversion.hpp"
 #include "harness/worker/protocol/protocol_error.hpp"
+#include "tests/unit/worker/carried_value.hpp"
 
 namespace plumb::worker {
 namespace {
@@ -22,12 +21,6 @@ ProfileRequest sample_request() {
   return request;
 }
 
-ProfileRequest over_the_wire(const ProfileRequest& request) {
-  protocol::ProfileRequest message;
-  EXPECT_TRUE(message.ParseFromString(to_protocol(request).SerializeAsString()));
-  return from_protocol(message);
-}
-
 Profile sample_profile() {
   Profile profile;
   results::SampledProfile& samples = profile.samples;
@@ -39,7 +32,8 @@ Profile sample_profile() {
   samples.lost = 3;
   samples.steps = {{{1, 2}, "v1:conv", "default", false}, {{}, "", "", true}};
   samples.blocks = {{5, Seconds(0.05), Seconds(0.04)}};
-  samples.mappings = {{0x1000, 0x2000, 0x10, "/lib/a.so", "beef"}, {0x3000, 0x4000, 0, "", ""}};
+  samples.mappings = {{0x1000, 0x2000, 0x10, "/lib/a.so", "beef"},
+                      {0xffff'ffff'ff60'0000, 0xffff'ffff'ff60'1000, 0, "", ""}};
   samples.samples = {{0x1234, 1, 0, 1, 1},
                      {0xffff'ffff'ffff'ffff, results::kNoStep, 0, 0, results::kNoChain}};
   samples.chains = {{0x1100}, {0x1200, 0x1300}};
@@ -48,14 +42,8 @@ Profile sample_profile() {
   return profile;
 }
 
-Profile over_the_wire(const Profile& profile) {
-  protocol::Profile message;
-  EXPECT_TRUE(message.ParseFromString(to_protocol(profile).SerializeAsString()));
-  return from_protocol(message);
-}
-
 TEST(ProfileConversion, requests_survive_the_wire) {
-  const ProfileRequest copy = over_the_wire(sample_request());
+  const ProfileRequest copy = carried(sample_request());
   EXPECT_EQ(copy.model.name, "squeezenet1.1");
   EXPECT_EQ(copy.folder, "/profiles/1");
   EXPECT_EQ(copy.rate, 500.0);
@@ -66,15 +54,15 @@ TEST(ProfileConversion, requests_survive_the_wire) {
   ProfileRequest any = sample_request();
   any.clock.reset();
   any.within.reset();
-  EXPECT_FALSE(over_the_wire(any).clock);
-  EXPECT_FALSE(over_the_wire(any).within);
+  EXPECT_FALSE(carried(any).clock);
+  EXPECT_FALSE(carried(any).within);
 }
 
 TEST(ProfileConversion, a_request_is_of_one_mode_a_full_path_and_bounded_numbers) {
   const auto refused = [](const std::function<void(ProfileRequest&)>& change) {
     ProfileRequest request = sample_request();
     change(request);
-    EXPECT_THROW(static_cast<void>(over_the_wire(request)), ProtocolError);
+    EXPECT_THROW(static_cast<void>(carried(request)), ProtocolError);
   };
   refused([](auto& request) { request.model.modes.emplace_back(); });
   refused([](auto& request) { request.folder = "profiles"; });
@@ -85,7 +73,7 @@ TEST(ProfileConversion, a_request_is_of_one_mode_a_full_path_and_bounded_numbers
 }
 
 TEST(ProfileConversion, profiles_survive_the_wire) {
-  const Profile copy = over_the_wire(sample_profile());
+  const Profile copy = carried(sample_profile());
   const results::SampledProfile& samples = copy.samples;
   EXPECT_EQ(samples.clock, results::SamplingClock::kCpuClock);
   EXPECT_EQ(samples.refused, "cycles: No such file or directory");
@@ -104,11 +92,13 @@ TEST(ProfileConversion, profiles_survive_the_wire) {
   ASSERT_EQ(samples.mappings.size(), 2U);
   EXPECT_EQ(samples.mappings[0].end, 0x2000U);
   EXPECT_EQ(samples.mappings[0].build_id, "beef");
+  EXPECT_EQ(samples.mappings[1].begin, 0xffff'ffff'ff60'0000U);
   ASSERT_EQ(samples.samples.size(), 2U);
   EXPECT_EQ(samples.samples[0].address, 0x1234U);
   EXPECT_EQ(samples.samples[0].step, 1U);
   EXPECT_EQ(samples.samples[0].thread, 1U);
   EXPECT_EQ(samples.samples[0].chain, 1U);
+  EXPECT_EQ(samples.samples[1].address, 0xffff'ffff'ffff'ffffU);
   EXPECT_EQ(samples.samples[1].step, results::kNoStep);
   EXPECT_EQ(samples.samples[1].chain, results::kNoChain);
   EXPECT_EQ(samples.chains, (std::vector<results::CallChain>{{0x1100}, {0x1200, 0x1300}}));
@@ -120,7 +110,7 @@ TEST(ProfileConversion, a_profile_whose_parts_do_not_fit_is_refused) {
   const auto refused = [](const std::function<void(Profile&)>& change) {
     Profile profile = sample_profile();
     change(profile);
-    EXPECT_THROW(static_cast<void>(over_the_wire(profile)), ProtocolError);
+    EXPECT_THROW(static_cast<void>(carried(profile)), ProtocolError);
   };
   refused([](auto& profile) { profile.samples.samples[0].step = 2; });
   refused([](auto& profile) { profile.samples.samples[0].block = 1; });
@@ -132,12 +122,28 @@ TEST(ProfileConversion, a_profile_whose_parts_do_not_fit_is_refused) {
   refused([](auto& profile) { profile.samples.mappings[0].end = 0x1000; });
   refused([](auto& profile) { profile.samples.refused.resize(kMaxProfileTextBytes + 1); });
   refused([](auto& profile) { profile.code_files = {"../code.dump"}; });
-  protocol::Profile message = to_protocol(sample_profile());
-  message.add_sample_step(0);
-  EXPECT_THROW(static_cast<void>(from_protocol(message)), ProtocolError);
-  message = to_protocol(sample_profile());
-  message.set_clock("sundial");
-  EXPECT_THROW(static_cast<void>(from_protocol(message)), ProtocolError);
+  EXPECT_THROW(static_cast<void>(
+                   spoilt(sample_profile(), [](auto& profile) { profile["clock"] = "sundial"; })),
+               ProtocolError);
+}
+
+TEST(ProfileConversion, a_profile_whose_lists_do_not_fit_is_refused) {
+  constexpr int kLists = 7;
+  for (int list = 0; list < kLists; ++list) {
+    EXPECT_THROW(static_cast<void>(carried(
+                     sample_profile(),
+                     [&](auto& content) { content.mutable_attachments(list)->push_back('\x01'); })),
+                 ProtocolError)
+        << list;
+    EXPECT_THROW(static_cast<void>(carried(
+                     sample_profile(),
+                     [&](auto& content) { content.mutable_attachments(list)->pop_back(); })),
+                 ProtocolError)
+        << list;
+  }
+  EXPECT_THROW(static_cast<void>(carried(sample_profile(),
+                                         [](auto& content) { content.add_attachments("more"); })),
+               ProtocolError);
 }
 
 }  // namespace

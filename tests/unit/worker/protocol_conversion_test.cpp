@@ -1,24 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/worker/protocol/protocol_conversion.hpp"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <limits>
 
-#include "harness/worker/protocol/protocol.pb.h"
+#include "harness/results/sample_codec.hpp"
 #include "harness/worker/protocol/protocol_error.hpp"
+#include "tests/unit/worker/carried_value.hpp"
 
 namespace plumb::worker {
 namespace {
-
-/// Takes a message over the wire and back.
-template <typename Message>
-Message carried(const Message& message) {
-  Message copy;
-  EXPECT_TRUE(copy.ParseFromString(message.SerializeAsString()));
-  return copy;
-}
 
 results::Measurement full_row() {
   results::Measurement row;
@@ -28,8 +22,9 @@ results::Measurement full_row() {
   row.reference_implementation = true;
   row.cache = results::CacheMode::kWeights;
   row.purpose = results::Purpose::kConfirm;
-  row.outcome = {results::Outcome::Kind::kUnstable, "wide \xff interval"};
+  row.outcome = {results::Outcome::Kind::kUnstable, "wide interval"};
   row.samples = {Seconds(0.25), Seconds(1.0 / 3.0), Seconds(5e-324), Seconds(0)};
+  row.turns = {Seconds(0.3), Seconds(0.2)};
   row.repetitions = 4096;
   row.summary = {.n = 4,
                  .median = Seconds(0.1),
@@ -68,6 +63,7 @@ void expect_equal(const results::Measurement& a, const results::Measurement& b) 
   EXPECT_EQ(a.purpose, b.purpose);
   EXPECT_EQ(a.outcome, b.outcome);
   EXPECT_EQ(a.samples, b.samples);
+  EXPECT_EQ(a.turns, b.turns);
   EXPECT_EQ(a.repetitions, b.repetitions);
   EXPECT_EQ(a.summary.n, b.summary.n);
   EXPECT_EQ(a.summary.median, b.summary.median);
@@ -99,13 +95,13 @@ void expect_equal(const results::Measurement& a, const results::Measurement& b) 
 
 TEST(ProtocolConversion, carries_every_field_of_a_measurement) {
   const results::Measurement row = full_row();
-  expect_equal(from_protocol(carried(to_protocol(row))), row);
+  expect_equal(carried(row), row);
 }
 
 TEST(ProtocolConversion, keeps_absent_fields_of_a_measurement_absent) {
   results::Measurement row;
   row.key = {"v1:view"};
-  const results::Measurement back = from_protocol(carried(to_protocol(row)));
+  const results::Measurement back = carried(row);
   expect_equal(back, row);
   EXPECT_FALSE(back.creation || back.first_call || back.reorder || back.maximum_error);
   EXPECT_FALSE(back.disturbance.steal_ratio || back.disturbance.load ||
@@ -116,24 +112,24 @@ TEST(ProtocolConversion, carries_every_enumerator) {
   results::Measurement row = full_row();
   for (int kind = 0; kind <= static_cast<int>(results::Outcome::Kind::kSkipped); ++kind) {
     row.outcome.kind = static_cast<results::Outcome::Kind>(kind);
-    EXPECT_EQ(from_protocol(carried(to_protocol(row))).outcome.kind, row.outcome.kind);
+    EXPECT_EQ(carried(row).outcome.kind, row.outcome.kind);
   }
   for (const results::CacheMode cache :
        {results::CacheMode::kNone, results::CacheMode::kWeights, results::CacheMode::kAll}) {
     row.cache = cache;
-    EXPECT_EQ(from_protocol(carried(to_protocol(row))).cache, cache);
+    EXPECT_EQ(carried(row).cache, cache);
   }
   for (const results::Purpose purpose :
        {results::Purpose::kRace, results::Purpose::kFull, results::Purpose::kConfirm}) {
     row.purpose = purpose;
-    EXPECT_EQ(from_protocol(carried(to_protocol(row))).purpose, purpose);
+    EXPECT_EQ(carried(row).purpose, purpose);
   }
   for (const Error::Kind kind : {Error::Kind::kUser,
                                  Error::Kind::kEnvironment,
                                  Error::Kind::kRefused,
                                  Error::Kind::kTryAgain,
                                  Error::Kind::kInternal}) {
-    EXPECT_EQ(from_protocol(carried(to_protocol(Error(kind, "text")))).kind(), kind);
+    EXPECT_EQ(carried(ReportedError{kind, "text"}).kind, kind);
   }
 }
 
@@ -158,7 +154,7 @@ TEST(ProtocolConversion, carries_every_field_of_a_request) {
   request.verify_fully_below_macs = 12;
   request.disturbed_attempts = 13;
 
-  const MeasureRequest back = from_protocol(carried(to_protocol(request)));
+  const MeasureRequest back = carried(request);
   EXPECT_EQ(back.key, request.key);
   EXPECT_EQ(back.caches, request.caches);
   EXPECT_EQ(back.variants, request.variants);
@@ -192,7 +188,7 @@ TEST(ProtocolConversion, carries_every_field_of_a_calibration) {
   calibration.peak_int8 = FlopsPerSecond{9e11};
   calibration.peak_f16 = FlopsPerSecond{7e11};
   calibration.peak_tf32 = FlopsPerSecond{3e11};
-  const results::Calibration back = from_protocol(carried(to_protocol(calibration)));
+  const results::Calibration back = carried(calibration);
   EXPECT_EQ(back.peak_f32, calibration.peak_f32);
   EXPECT_EQ(back.peak_bf16, calibration.peak_bf16);
   EXPECT_EQ(back.memory_bandwidth, calibration.memory_bandwidth);
@@ -205,20 +201,20 @@ TEST(ProtocolConversion, carries_every_field_of_a_calibration) {
   EXPECT_EQ(back.peak_f16, calibration.peak_f16);
   EXPECT_EQ(back.peak_tf32, calibration.peak_tf32);
   calibration.peak_tf32.reset();
-  EXPECT_FALSE(from_protocol(to_protocol(calibration)).peak_tf32.has_value());
+  EXPECT_FALSE(carried(calibration).peak_tf32.has_value());
   calibration.peak_f16.reset();
-  EXPECT_FALSE(from_protocol(to_protocol(calibration)).peak_f16.has_value());
+  EXPECT_FALSE(carried(calibration).peak_f16.has_value());
   calibration.peak_int8.reset();
-  EXPECT_FALSE(from_protocol(to_protocol(calibration)).peak_int8.has_value());
+  EXPECT_FALSE(carried(calibration).peak_int8.has_value());
   calibration.theoretical_f32.reset();
-  EXPECT_FALSE(from_protocol(to_protocol(calibration)).theoretical_f32.has_value());
+  EXPECT_FALSE(carried(calibration).theoretical_f32.has_value());
 }
 
 TEST(ProtocolConversion, carries_environments_variants_and_errors) {
   results::Environment environment;
   environment.identity = {{"backend", "onednn"}, {"library", "3.2"}};
   environment.facts = {{"path", "/lib/libdnnl.so.3"}};
-  const results::Environment environment_back = from_protocol(carried(to_protocol(environment)));
+  const results::Environment environment_back = carried(environment);
   EXPECT_EQ(environment_back.identity, environment.identity);
   EXPECT_EQ(environment_back.facts, environment.facts);
 
@@ -227,7 +223,7 @@ TEST(ProtocolConversion, carries_environments_variants_and_errors) {
   variants[0].library_choice = true;
   variants[1].text = "b";
   variants[1].reference_implementation = true;
-  const std::vector<Variant> variants_back = from_protocol(carried(to_protocol(variants)));
+  const std::vector<Variant> variants_back = carried(VariantList{variants}).variants;
   ASSERT_EQ(variants_back.size(), 2U);
   EXPECT_EQ(variants_back[0].text, "a");
   EXPECT_TRUE(variants_back[0].library_choice);
@@ -236,16 +232,17 @@ TEST(ProtocolConversion, carries_environments_variants_and_errors) {
   EXPECT_FALSE(variants_back[1].library_choice);
   EXPECT_TRUE(variants_back[1].reference_implementation);
 
-  EXPECT_STREQ(from_protocol(carried(to_protocol(Error(Error::Kind::kUser, "no")))).what(), "no");
+  EXPECT_EQ(carried(ReportedError{Error::Kind::kUser, "no"}).text, "no");
+  EXPECT_THROW(
+      static_cast<void>(spoilt(ReportedError{}, [](auto& error) { error["exit_status"] = 5; })),
+      ProtocolError);
 }
 
 /// Names the field that a spoilt measurement is refused for; empty if it is taken.
 template <typename Spoil>
 std::string refusal(const Spoil& spoil) {
-  protocol::Measurement message = to_protocol(full_row());
-  spoil(message);
   try {
-    (void)from_protocol(message);
+    (void)spoilt(full_row(), spoil);
   } catch (const ProtocolError& error) {
     EXPECT_EQ(error.kind(), ProtocolError::Kind::kBroken);
     return error.what();
@@ -254,59 +251,88 @@ std::string refusal(const Spoil& spoil) {
 }
 
 TEST(ProtocolConversion, refuses_values_out_of_range) {
-  using Message = protocol::Measurement;
+  using Json = nlohmann::json;
   using testing::HasSubstr;
-  const double nan = std::nan("");
-  const double infinity = std::numeric_limits<double>::infinity();
-  EXPECT_EQ(refusal([](Message&) {}), "");
-  EXPECT_THAT(refusal([](Message& m) { m.clear_key(); }), HasSubstr("'key.text'"));
-  EXPECT_THAT(refusal([](Message& m) { m.mutable_key()->set_text(std::string(70'000, 'x')); }),
-              HasSubstr("'key.text'"));
-  EXPECT_THAT(refusal([](Message& m) { m.clear_outcome(); }), HasSubstr("'outcome.kind'"));
-  EXPECT_THAT(refusal([](Message& m) { m.clear_cache(); }), HasSubstr("'cache'"));
-  EXPECT_THAT(refusal([](Message& m) { m.clear_purpose(); }), HasSubstr("'purpose'"));
-  EXPECT_THAT(refusal([&](Message& m) { m.set_samples_seconds(1, nan); }),
-              HasSubstr("'samples_seconds'"));
-  EXPECT_THAT(refusal([](Message& m) { m.set_samples_seconds(1, -1e-9); }),
-              HasSubstr("'samples_seconds'"));
-  EXPECT_THAT(refusal([&](Message& m) { m.set_floor_seconds(infinity); }),
-              HasSubstr("'floor_seconds'"));
-  EXPECT_THAT(refusal([](Message& m) { (*m.mutable_attributes())["a b"] = "x"; }),
+  EXPECT_EQ(refusal([](Json&) {}), "");
+  EXPECT_THAT(refusal([](Json& row) { row["key"] = ""; }), HasSubstr("'key'"));
+  EXPECT_THAT(refusal([](Json& row) { row["key"] = std::string(70'000, 'x'); }),
+              HasSubstr("'key'"));
+  for (const char* field : {"key", "outcome", "cache", "purpose", "summary"}) {
+    EXPECT_THAT(refusal([&](Json& row) { row.erase(field); }), HasSubstr(field));
+  }
+  for (const char* field : {"outcome", "cache", "purpose"}) {
+    EXPECT_THAT(refusal([&](Json& row) { row[field] = "splendid"; }), HasSubstr(field));
+  }
+  for (const Json& wrong : {Json(), Json(-1e-9), Json(2e8), Json("1")}) {
+    EXPECT_THAT(refusal([&](Json& row) { row["floor_seconds"] = wrong; }),
+                HasSubstr("'floor_seconds'"))
+        << wrong;
+    EXPECT_THAT(refusal([&](Json& row) { row["summary"]["median_seconds"] = wrong; }),
+                HasSubstr("'median_seconds'"))
+        << wrong;
+  }
+  EXPECT_THAT(refusal([](Json& row) { row["attributes"]["a b"] = "x"; }),
               HasSubstr("'attributes'"));
-  EXPECT_THAT(refusal([](Message& m) {
-                (*m.mutable_attributes())["plan"] =
-                    std::string(results::kMaxAttributeText + 1, 'x');
+  EXPECT_THAT(refusal([](Json& row) {
+                row["attributes"]["plan"] = std::string(results::kMaxAttributeText + 1, 'x');
               }),
-              HasSubstr("'attributes'"));
-  EXPECT_THAT(refusal([&](Message& m) { (*m.mutable_readings())["watts"].set_low(nan); }),
-              HasSubstr("'readings.low'"));
-  EXPECT_THAT(refusal([](Message& m) { m.set_repetitions(0); }), HasSubstr("'repetitions'"));
-  EXPECT_THAT(refusal([](Message& m) { m.set_workspace_bytes(-1); }),
+              HasSubstr("'plan'"));
+  EXPECT_THAT(refusal([](Json& row) { row["readings"]["power_watts"]["low"] = 1e31; }),
+              HasSubstr("'low'"));
+  EXPECT_THAT(refusal([](Json& row) { row["repetitions"] = 0; }), HasSubstr("'repetitions'"));
+  EXPECT_THAT(refusal([](Json& row) { row["workspace_bytes"] = -1; }),
               HasSubstr("'workspace_bytes'"));
-  EXPECT_THAT(refusal([](Message& m) { m.set_attempt(-5); }), HasSubstr("'attempt'"));
-  EXPECT_THAT(refusal([](Message& m) { m.set_process(-1); }), HasSubstr("'process'"));
-  EXPECT_THAT(refusal([](Message& m) { m.set_started_microseconds(-1); }),
-              HasSubstr("'started_microseconds'"));
-  EXPECT_THAT(refusal([](Message& m) {
-                m.set_started_microseconds(std::numeric_limits<std::int64_t>::max());
-              }),
-              HasSubstr("'started_microseconds'"));
-  EXPECT_THAT(refusal([&](Message& m) { m.mutable_summary()->set_median_seconds(nan); }),
-              HasSubstr("'summary.median_seconds'"));
-  EXPECT_THAT(refusal([&](Message& m) { m.mutable_disturbance()->set_load(nan); }),
-              HasSubstr("'disturbance.load'"));
-  EXPECT_THAT(refusal([](Message& m) {
-                m.mutable_samples_seconds()->Resize(static_cast<int>(kMaxSentSamples) + 1, 0.0);
-              }),
-              HasSubstr("'samples_seconds'"));
+  EXPECT_THAT(refusal([](Json& row) { row["attempt"] = -5; }), HasSubstr("'attempt'"));
+  EXPECT_THAT(refusal([](Json& row) { row["process"] = -1; }), HasSubstr("'process'"));
+  EXPECT_THAT(refusal([](Json& row) { row["started"] = "yesterday"; }), HasSubstr("yesterday"));
+  EXPECT_THAT(refusal([](Json& row) { row["disturbance"]["load"] = 1e7; }), HasSubstr("'load'"));
 }
 
-TEST(ProtocolConversion, lets_a_wrong_result_have_an_error_of_infinity_or_nan) {
+TEST(ProtocolConversion, refuses_samples_and_turns_that_are_no_times) {
+  using testing::HasSubstr;
+  const auto refused = [](const auto& change) {
+    try {
+      static_cast<void>(carried(full_row(), change));
+    } catch (const ProtocolError& error) {
+      return std::string(error.what());
+    }
+    return std::string("nothing was thrown");
+  };
+  const std::vector<const char*> names{"'samples_seconds'", "'turns_seconds'"};
+  for (int list = 0; list < 2; ++list) {
+    for (const double wrong : {-1e-9, 2e8, std::nan("")}) {
+      results::Measurement row = full_row();
+      (list == 0 ? row.samples : row.turns)[1] = Seconds(wrong);
+      EXPECT_THROW(static_cast<void>(carried(row)), ProtocolError) << wrong;
+    }
+    EXPECT_THAT(refused([&](auto& content) { content.mutable_attachments(list)->pop_back(); }),
+                HasSubstr(names[static_cast<std::size_t>(list)]));
+  }
+  EXPECT_THAT(refused([&](auto& content) {
+                content.mutable_attachments(0)->resize(8 * (results::kMaxStoredSamples + 1));
+              }),
+              HasSubstr(names[0]));
+  EXPECT_THAT(refused([&](auto& content) { content.mutable_attachments(1)->resize(40); }),
+              HasSubstr(names[1]))
+      << "five turns of four samples";
+  EXPECT_THAT(refused([](auto& content) { content.add_attachments("more"); }),
+              HasSubstr("'attachments'"));
+  EXPECT_THAT(refused([](auto& content) { content.clear_attachments(); }),
+              HasSubstr("'attachments'"));
+}
+
+TEST(ProtocolConversion, replaces_what_is_not_text) {
+  results::Measurement row = full_row();
+  row.outcome.reason = "wide \xff interval";
+  EXPECT_EQ(carried(row).outcome.reason, "wide \ufffd interval");
+}
+
+TEST(ProtocolConversion, lets_a_wrong_result_be_infinitely_wrong) {
   results::Measurement row = full_row();
   row.maximum_error = std::numeric_limits<double>::infinity();
-  EXPECT_TRUE(std::isinf(from_protocol(carried(to_protocol(row))).maximum_error.value()));
+  EXPECT_TRUE(std::isinf(carried(row).maximum_error.value()));
   row.maximum_error = std::nan("");
-  EXPECT_TRUE(std::isnan(from_protocol(carried(to_protocol(row))).maximum_error.value()));
+  EXPECT_TRUE(std::isinf(carried(row).maximum_error.value()));
 }
 
 }  // namespace

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
-#include "harness/worker/protocol/protocol.pb.h"
-#include "harness/worker/protocol/protocol_conversion.hpp"
 #include "harness/worker/protocol/protocol_error.hpp"
+#include "tests/unit/worker/carried_value.hpp"
 
 namespace plumb::worker {
 namespace {
@@ -14,9 +13,7 @@ TEST(ReproducerConversion, requests_survive_the_wire) {
   row.variant = "impl=a";
   row.output_hash = "0123";
   const ReproducerRequest request{{"v1:conv"}, {row, row}, 7};
-  protocol::ReproducerRequest message;
-  ASSERT_TRUE(message.ParseFromString(to_protocol(request).SerializeAsString()));
-  const ReproducerRequest copy = from_protocol(message);
+  const ReproducerRequest copy = carried(request);
   EXPECT_EQ(copy.key, request.key);
   EXPECT_EQ(copy.seed, 7U);
   ASSERT_EQ(copy.rows.size(), 2U);
@@ -30,9 +27,9 @@ TEST(ReproducerConversion, programs_survive_the_wire) {
   sample.instructions = "build it";
   sample.log_variables = {{"LOG", "all"}};
   sample.log_prefix = "log,";
-  const Reproducer copy = from_protocol(to_protocol(sample));
+  const Reproducer copy = carried(sample);
   ASSERT_EQ(copy.files.size(), 2U);
-  EXPECT_EQ(copy.files[0].text, "int main() {}\xff");
+  EXPECT_EQ(copy.files[0].text, "int main() {}\ufffd");
   EXPECT_EQ(copy.files[1].name, "plan-1.json");
   EXPECT_EQ(copy.instructions, "build it");
   EXPECT_EQ(copy.log_variables, sample.log_variables);
@@ -44,7 +41,7 @@ TEST(ReproducerConversion, a_file_stays_in_its_folder) {
     EXPECT_FALSE(is_plain_file_name(name)) << name;
     Reproducer hostile;
     hostile.files = {{name, "x"}};
-    EXPECT_THROW(static_cast<void>(from_protocol(to_protocol(hostile))), ProtocolError) << name;
+    EXPECT_THROW(static_cast<void>(carried(hostile)), ProtocolError) << name;
   }
   EXPECT_FALSE(is_plain_file_name(std::string(65, 'a')));
 }
@@ -52,10 +49,10 @@ TEST(ReproducerConversion, a_file_stays_in_its_folder) {
 TEST(ReproducerConversion, sizes_are_bounded) {
   Reproducer many;
   many.files.resize(kMaximumReproducerFiles + 1, {"a", "b"});
-  EXPECT_THROW(static_cast<void>(from_protocol(to_protocol(many))), ProtocolError);
+  EXPECT_THROW(static_cast<void>(carried(many)), ProtocolError);
   Reproducer large;
   large.files = {{"a", std::string(kMaximumReproducerBytes + 1, 'x')}};
-  EXPECT_THROW(static_cast<void>(from_protocol(to_protocol(large))), ProtocolError);
+  EXPECT_THROW(static_cast<void>(carried(large)), ProtocolError);
 }
 
 }  // namespace

@@ -3,17 +3,15 @@
 #include <gtest/gtest.h>
 
 #include "harness/worker/protocol/metric_names.hpp"
-#include "harness/worker/protocol/protocol.pb.h"
-#include "harness/worker/protocol/protocol_conversion.hpp"
 #include "harness/worker/protocol/protocol_error.hpp"
+#include "tests/unit/worker/carried_value.hpp"
 
 namespace plumb::worker {
 namespace {
 
 TEST(SetupConversion, keeps_every_field) {
-  const WorkerSetup setup{
-      {"/a/lib.so", "lib\xFF.so"}, 3, {true, {{"a.sum"}}}, 7, "GPU-5b\xFF", true};
-  const WorkerSetup read = from_protocol(to_protocol(setup));
+  const WorkerSetup setup{{"/a/lib.so", "lib\xFF.so"}, 3, {true, {{"a.sum"}}}, 7, "GPU-5b", true};
+  const WorkerSetup read = carried(setup);
   EXPECT_EQ(read.libraries, setup.libraries);
   EXPECT_EQ(read.threads, 3);
   EXPECT_TRUE(read.observe.kernels);
@@ -21,32 +19,30 @@ TEST(SetupConversion, keeps_every_field) {
   EXPECT_EQ(read.place, 7U);
   EXPECT_EQ(read.device, setup.device);
   EXPECT_TRUE(read.takes_turns);
-  EXPECT_EQ(from_protocol(to_protocol(WorkerSetup{})).device, "");
-  EXPECT_EQ(from_protocol(to_protocol(WorkerSetup{})).place, std::nullopt);
+  EXPECT_EQ(carried(WorkerSetup{}).device, "");
+  EXPECT_EQ(carried(WorkerSetup{}).place, std::nullopt);
 }
 
 TEST(SetupConversion, tells_no_metrics_from_the_backends_own) {
   WorkerSetup setup;
-  EXPECT_FALSE(from_protocol(to_protocol(setup)).observe.metrics.has_value());
+  EXPECT_FALSE(carried(setup).observe.metrics.has_value());
   setup.observe.metrics.emplace();
-  EXPECT_THAT(from_protocol(to_protocol(setup)).observe.metrics,
-              testing::Optional(testing::IsEmpty()));
+  EXPECT_THAT(carried(setup).observe.metrics, testing::Optional(testing::IsEmpty()));
 }
 
 TEST(SetupConversion, refuses_what_no_harness_sends) {
-  protocol::WorkerSetup message = to_protocol(WorkerSetup{});
-  message.set_threads(0);
-  EXPECT_THROW(static_cast<void>(from_protocol(message)), ProtocolError);
-  message.set_threads(1 << 20);
-  EXPECT_THROW(static_cast<void>(from_protocol(message)), ProtocolError);
-  message.set_threads(1);
-  message.set_device(std::string(kMaxDeviceName + 1, '1'));
-  EXPECT_THROW(static_cast<void>(from_protocol(message)), ProtocolError);
-  message.clear_device();
-  for (std::size_t i = 0; i <= kMaxMetrics; ++i) {
-    message.mutable_observe_metrics()->add_name("x");
-  }
-  EXPECT_THROW(static_cast<void>(from_protocol(message)), ProtocolError);
+  using Json = nlohmann::json;
+  const auto refused = [](const auto& change) {
+    EXPECT_THROW(static_cast<void>(spoilt(WorkerSetup{}, change)), ProtocolError);
+  };
+  refused([](Json& setup) { setup["threads"] = 0; });
+  refused([](Json& setup) { setup["threads"] = 1 << 20; });
+  refused([](Json& setup) { setup["place"] = -1; });
+  refused([](Json& setup) { setup["place"] = std::uint64_t{1} << 32U; });
+  refused([](Json& setup) { setup["device"] = std::string(kMaxDeviceName + 1, '1'); });
+  refused([](Json& setup) { setup["observe_metrics"] = Json(kMaxMetrics + 1, "x"); });
+  refused([](Json& setup) { setup["libraries"] = Json(1001, "x"); });
+  refused([](Json& setup) { setup["libraries"] = {300}; });
 }
 
 }  // namespace

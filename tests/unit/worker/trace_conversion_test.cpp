@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
-#include <limits>
-
-#include "harness/worker/protocol/protocol.pb.h"
-#include "harness/worker/protocol/protocol_conversion.hpp"
 #include "harness/worker/protocol/protocol_error.hpp"
+#include "tests/unit/worker/carried_value.hpp"
 
 namespace plumb::worker {
 namespace {
@@ -19,14 +16,8 @@ TraceRequest sample_request() {
   return request;
 }
 
-TraceRequest over_the_wire(const TraceRequest& request) {
-  protocol::TraceRequest message;
-  EXPECT_TRUE(message.ParseFromString(to_protocol(request).SerializeAsString()));
-  return from_protocol(message);
-}
-
 TEST(TraceConversion, requests_survive_the_wire) {
-  const TraceRequest copy = over_the_wire(sample_request());
+  const TraceRequest copy = carried(sample_request());
   EXPECT_EQ(copy.model.name, "squeezenet1.1");
   ASSERT_EQ(copy.model.modes.size(), 1U);
   EXPECT_TRUE(copy.model.modes[0].mode.fusion);
@@ -37,41 +28,37 @@ TEST(TraceConversion, requests_survive_the_wire) {
 TEST(TraceConversion, a_request_is_of_one_mode_a_full_path_and_a_bounded_number) {
   TraceRequest two = sample_request();
   two.model.modes.emplace_back();
-  EXPECT_THROW(static_cast<void>(over_the_wire(two)), ProtocolError);
+  EXPECT_THROW(static_cast<void>(carried(two)), ProtocolError);
   TraceRequest relative = sample_request();
   relative.folder = "traces";
-  EXPECT_THROW(static_cast<void>(over_the_wire(relative)), ProtocolError);
+  EXPECT_THROW(static_cast<void>(carried(relative)), ProtocolError);
   for (const std::uint64_t number : {std::uint64_t{0}, kMaxTracedExecutions + 1}) {
     TraceRequest unbounded = sample_request();
     unbounded.executions = number;
-    EXPECT_THROW(static_cast<void>(over_the_wire(unbounded)), ProtocolError) << number;
+    EXPECT_THROW(static_cast<void>(carried(unbounded)), ProtocolError) << number;
   }
 }
 
 TEST(TraceConversion, traces_survive_the_wire) {
-  const Trace copy = from_protocol(to_protocol(Trace{{{"onednn", "onednn.log"}}, Seconds(0.25)}));
+  const Trace copy = carried(Trace{{{"onednn", "onednn.log"}}, Seconds(0.25)});
   ASSERT_EQ(copy.files.size(), 1U);
   EXPECT_EQ(copy.files[0].format, "onednn");
   EXPECT_EQ(copy.files[0].name, "onednn.log");
   EXPECT_EQ(copy.untraced, Seconds(0.25));
-  EXPECT_FALSE(from_protocol(to_protocol(Trace{})).untraced);
+  EXPECT_FALSE(carried(Trace{}).untraced);
 }
 
 TEST(TraceConversion, a_file_stays_in_its_folder_and_sizes_are_bounded) {
   for (const char* name : {"", "../a", "/etc/x", "a/b"}) {
-    EXPECT_THROW(static_cast<void>(from_protocol(to_protocol(Trace{{{"onednn", name}}, {}}))),
-                 ProtocolError)
-        << name;
+    EXPECT_THROW(static_cast<void>(carried(Trace{{{"onednn", name}}, {}})), ProtocolError) << name;
   }
-  EXPECT_THROW(static_cast<void>(from_protocol(
-                   to_protocol(Trace{{{std::string(kMaxTraceFormatBytes + 1, 'x'), "a"}}, {}}))),
-               ProtocolError);
+  EXPECT_THROW(
+      static_cast<void>(carried(Trace{{{std::string(kMaxTraceFormatBytes + 1, 'x'), "a"}}, {}})),
+      ProtocolError);
   Trace many;
   many.files.resize(kMaxTraceFiles + 1, {"onednn", "a"});
-  EXPECT_THROW(static_cast<void>(from_protocol(to_protocol(many))), ProtocolError);
-  EXPECT_THROW(static_cast<void>(from_protocol(
-                   to_protocol(Trace{{}, Seconds(std::numeric_limits<double>::quiet_NaN())}))),
-               ProtocolError);
+  EXPECT_THROW(static_cast<void>(carried(many)), ProtocolError);
+  EXPECT_THROW(static_cast<void>(carried(Trace{{}, Seconds(-1.0)})), ProtocolError);
 }
 
 }  // namespace

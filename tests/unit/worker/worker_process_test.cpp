@@ -205,8 +205,8 @@ TEST_F(WorkerProcessTest, hands_over_the_stack_and_no_other_descriptor) {
   EXPECT_EQ(seen.facts.at("ONEDNN_MAX_CPU_ISA"), "AVX2");
   EXPECT_EQ(seen.facts.at("OMP_NUM_THREADS"), "2");
   EXPECT_EQ(seen.facts.at("setup"),
-            "libraries: \"/folder/of/stack/lib.so\" threads: 2 observe_kernels: true "
-            "observe_metrics { name: \"a.sum\" name: \"b.max\" }");
+            R"({"device":"","libraries":["/folder/of/stack/lib.so"],"observe_kernels":true,)"
+            R"("observe_metrics":["a.sum","b.max"],"place":null,"takes_turns":false,"threads":2})");
   EXPECT_TRUE(seen.facts.at("LD_LIBRARY_PATH").starts_with("/folder/of/stack"));
 }
 

@@ -131,11 +131,13 @@ TEST_F(WorkerProgress, waits_for_a_step_as_long_as_the_worker_announced) {
 }
 
 TEST_F(WorkerProgress, ends_a_worker_that_puts_off_its_answer_or_announces_no_time) {
-  for (const char* how : {"put_off", "announce_nothing", "announce_nan"}) {
+  for (const auto& [how, reason] : {std::pair{"put_off", "before its next reply"},
+                                    std::pair{"announce_nothing", "before its next reply"},
+                                    std::pair{"announce_nan", "'seconds_at_most'"}}) {
     int rows = 0;
     const results::Outcome outcome = outcome_of_measurement(how, rows);
     EXPECT_EQ(outcome.kind, results::Outcome::Kind::kCrashed) << how;
-    EXPECT_THAT(outcome.reason, testing::HasSubstr("before its next reply")) << how;
+    EXPECT_THAT(outcome.reason, testing::HasSubstr(reason)) << how;
     EXPECT_EQ(rows, 0) << how;
   }
 }

@@ -109,15 +109,15 @@ void PlanBuilder::add_part(const ExecutionPlan& part, const std::vector<std::siz
     }
   }
   model_.plan.scratchpad_bytes = std::max(model_.plan.scratchpad_bytes, part.scratchpad_bytes);
-  const auto touch = [&](Touched& touched, std::size_t buffer) {
+  const auto touch = [&](StepBuffers& touched, std::size_t buffer) {
     const bool input = part.buffers[buffer].role == Buffer::Role::kInput;
-    (input ? touched.read : touched.written).push_back(map[buffer]);
+    (input ? touched.reads : touched.writes).push_back(map[buffer]);
     if (part.buffers[buffer].updated) {
-      touched.written.push_back(map[buffer]);
+      touched.writes.push_back(map[buffer]);
     }
   };
   for (const Step& step : part.steps) {
-    Touched touched;
+    StepBuffers touched;
     if (const auto* primitive = std::get_if<PrimitiveStep>(&step)) {
       for (const PrimitiveStep::Argument& argument : primitive->arguments) {
         touch(touched, argument.buffer);
@@ -127,7 +127,7 @@ void PlanBuilder::add_part(const ExecutionPlan& part, const std::vector<std::siz
         touch(touched, i);
       }
     }
-    append(touched, mapped_step(step, map), false);
+    append(std::move(touched), mapped_step(step, map), false);
   }
 }
 
@@ -150,7 +150,7 @@ bool PlanBuilder::is_constant(model::ValueId value) const {
   return std::find(graph_.inputs.begin(), graph_.inputs.end(), value) == graph_.inputs.end();
 }
 
-void PlanBuilder::append(const Touched& touched, Step step, bool reorder) {
+void PlanBuilder::append(StepBuffers touched, Step step, bool reorder) {
   const std::size_t number = model_.plan.steps.size();
   // A step needs the last writer of each buffer it uses. A writer also needs the readers since
   // then.
@@ -165,10 +165,10 @@ void PlanBuilder::append(const Touched& touched, Step step, bool reorder) {
     }
     return uses;
   };
-  for (const std::size_t buffer : touched.read) {
+  for (const std::size_t buffer : touched.reads) {
     use(buffer).readers.push_back(number);
   }
-  for (const std::size_t buffer : touched.written) {
+  for (const std::size_t buffer : touched.writes) {
     Uses& uses = use(buffer);
     needs.insert(uses.readers.begin(), uses.readers.end());
     uses.readers.clear();
@@ -178,6 +178,7 @@ void PlanBuilder::append(const Touched& touched, Step step, bool reorder) {
   needs_.emplace_back(needs.begin(), needs.end());
   model_.plan.steps.push_back(std::move(step));
   model_.origins.push_back({layer_, reorder});
+  model_.uses.push_back(std::move(touched));
 }
 
 /// Schedules the steps on the lanes. Each layer's cost (model::rough_cost()) is shared by its

@@ -57,11 +57,6 @@ class PlanBuilder {
                        const dnnl::memory::desc& from,
                        const dnnl::memory::desc& to,
                        bool reorder);
-  /// Buffers that a step reads and writes. A buffer that it reads and changes is in both lists.
-  struct Touched {
-    std::vector<std::size_t> read;
-    std::vector<std::size_t> written;
-  };
   /// Uses of a buffer by the steps so far.
   struct Uses {
     std::vector<std::size_t> steps;    ///< ascending
@@ -69,7 +64,7 @@ class PlanBuilder {
     std::vector<std::size_t> readers;  ///< steps that read it since
   };
 
-  void append(const Touched& touched, Step step, bool reorder);
+  void append(StepBuffers touched, Step step, bool reorder);
   void schedule();
   void place_buffers();
   /// Returns the schedule's order, with one more step `end` behind all of them.

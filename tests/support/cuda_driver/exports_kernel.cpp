@@ -85,6 +85,9 @@ PLUMB_EXPORT int cuLaunchKernel(void* function,
     device.found_dead_handle("kernel of a module", function);
     return kInvalidHandle;
   }
+  if (kernel->run == nullptr) {
+    return kInvalidImage;
+  }
   auto launch = std::make_shared<Launch>();
   launch->function = kernel;
   launch->grid = {grid_x, grid_y, grid_z};

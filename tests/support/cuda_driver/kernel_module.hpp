@@ -12,14 +12,14 @@
 namespace plumb::stand_in {
 
 /// First bytes of an image that the stand-in of NVRTC makes. The path of a shared library follows,
-/// and the names of its kernels, one a line.
+/// and the names of its kernels, one a line. Without a path the kernels can be named, not launched.
 inline constexpr const char* kImageMagic = "plumb stand-in image\n";
 
 /// One kernel as the system's compiler compiled it.
 struct KernelFunction {
   std::string name;
-  void (*run)(void** parameters) = nullptr;
-  void* (*places)() = nullptr;  ///< the calling thread's Places
+  void (*run)(void** parameters) = nullptr;  ///< null: it is only named
+  void* (*places)() = nullptr;               ///< the calling thread's Places
   std::vector<std::size_t> parameter_bytes;
   bool loaded = true;
 };

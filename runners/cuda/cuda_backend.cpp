@@ -171,14 +171,10 @@ worker::PreparedModel CudaBackend::prepare_model(const model::Graph& graph,
         options.parallel_branches ? worker::LaunchMode::kStreams
                                   : options.launches.value_or(worker::LaunchMode::kCaptured);
     const bool side_by_side = launches == worker::LaunchMode::kStreams;
-    DeviceModelPlan model = plan_model(graph, options.variants, source, side_by_side);
+    ModelPlan model = plan_model(graph, options.variants, source, side_by_side);
     StreamPlan branches;
     if (side_by_side) {
-      std::vector<StepBuffers> buffers;
-      for (const DeviceStep& step : model.plan.steps) {
-        buffers.push_back(step.buffers);
-      }
-      branches = plan_streams(buffers, kMaxStreams);
+      branches = plan_streams(model.uses, kMaxStreams);
       model.plan.streams = branches.stream;
       if (options.parallel_branches && branches.streams == 1) {
         throw Unsupported("the model has no branches that could run side by side");

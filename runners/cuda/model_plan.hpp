@@ -2,26 +2,17 @@
 #pragma once
 
 #include <functional>
-#include <string>
 #include <vector>
 
 #include "harness/model/graph/graph.hpp"
 #include "harness/worker/protocol/backend.hpp"
 #include "runners/cuda/exec/kernel_launch.hpp"
-#include "runners/cuda/exec/stream_plan.hpp"
 #include "runners/cuda/exec/variant_builder.hpp"
+#include "runners/engine/plan/model_plan.hpp"
 
 namespace plumb::cuda {
 
-/// Execution plan of a whole model.
-struct DeviceModelPlan {
-  ExecutionPlan plan;                       ///< its buffers' operands are indices into `operands`
-  std::vector<worker::StepOrigin> origins;  ///< of plan.steps, one to one
-  std::vector<std::string> variants;        ///< of the graph's layers, one to one; empty: no step
-  std::vector<model::ValueId> operands;
-  std::size_t reorders = 0;  ///< steps that only change a layout
-  Bytes reordered;           ///< bytes that these steps read and write
-};
+using ModelPlan = engine::ModelPlan<ExecutionPlan>;
 
 /// Callbacks that turn layers into steps while a model is planned.
 struct LayerSource {
@@ -31,17 +22,14 @@ struct LayerSource {
   KernelStep step;
 };
 
-/// Plans all layers of a model, in the graph's order.
+/// Plans all layers of a model (engine::GraphPlanner).
 ///
-/// Each layer takes the variant that `variants` names, or the first choice where it names none that
-/// is listed. If the first choice is a built-in kernel, the one for the layout of its inputs is
-/// taken. Where the library refuses to build a variant, the first of the layer's others that it
-/// builds is taken. Where a layer wants another layout than it finds, one step makes it for all
-/// layers that want the same. Results share one block of memory by their lifetimes, unless they are
-/// to be `apart`, for steps that run side by side. Throws Unsupported, naming the layer.
-[[nodiscard]] DeviceModelPlan plan_model(const model::Graph& graph,
-                                         const worker::LayerVariants& variants,
-                                         const LayerSource& source,
-                                         bool apart);
+/// A layer without a name in `variants` takes the first choice. If that is a built-in kernel, the
+/// one for the layout of its inputs is taken. Results share memory by their lifetimes, unless they
+/// are to be `apart`, for steps that run side by side. Throws Unsupported, naming the layer.
+[[nodiscard]] ModelPlan plan_model(const model::Graph& graph,
+                                   const worker::LayerVariants& variants,
+                                   const LayerSource& source,
+                                   bool apart);
 
 }  // namespace plumb::cuda

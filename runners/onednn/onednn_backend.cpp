@@ -119,7 +119,7 @@ class OnednnBackend : public worker::Backend {
     if (threads_) {
       share_ = std::max(1, *threads_ / static_cast<int>(lanes));
       set_openmp_threads(share_);
-      parts_.emplace(device_);
+      parts_.emplace(make_layer_parts(device_));
     }
   }
 
@@ -204,10 +204,10 @@ class OnednnBackend : public worker::Backend {
   Device device_;
   engine::RandomStream placements_{std::random_device{}()};
   std::uint64_t drawn_ = 0;
-  std::optional<int> threads_ = openmp_threads();  // absent: not OpenMP's
-  int share_ = threads_.value_or(1);               // number of threads of each lane
-  std::optional<LayerParts> parts_{device_};       // of the models prepared so far
-  mutable std::optional<model::LayerKey> listed_;  // the key of `builders_`
+  std::optional<int> threads_ = openmp_threads();               // absent: not OpenMP's
+  int share_ = threads_.value_or(1);                            // number of threads of each lane
+  std::optional<LayerParts> parts_{make_layer_parts(device_)};  // of the models prepared so far
+  mutable std::optional<model::LayerKey> listed_;               // the key of `builders_`
   mutable BuilderList builders_;
 };
 

@@ -17,12 +17,7 @@ Bytes memory_needed(const ExecutionPlan& plan) {
 
 DeviceStep mapped(const DeviceStep& step, const std::vector<std::size_t>& map) {
   DeviceStep result;
-  for (const std::size_t buffer : step.buffers.reads) {
-    result.buffers.reads.push_back(map[buffer]);
-  }
-  for (const std::size_t buffer : step.buffers.writes) {
-    result.buffers.writes.push_back(map[buffer]);
-  }
+  result.buffers = engine::mapped(step.buffers, map);
   result.bind = [bind = step.bind, map](std::span<const abi::DevicePointer> buffers,
                                         abi::DevicePointer workspace) {
     std::vector<abi::DevicePointer> own;

@@ -2,22 +2,17 @@
 #pragma once
 
 #include <span>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "harness/model/key/tensor.hpp"
 #include "runners/cuda/exec/tensor_layout.hpp"
 #include "runners/cuda/kernels/shapes.hpp"
+#include "runners/engine/plan/unsupported.hpp"
 
 namespace plumb::cuda {
 
-/// Error for a layer that cannot be executed here, with the reason. Becomes an Outcome at the
-/// backend's border and never leaves the backend.
-class Unsupported : public std::runtime_error {
- public:
-  using std::runtime_error::runtime_error;
-};
+using engine::Unsupported;
 
 /// Makes an index space with the axes as they are. `strides` has those of each operand, the
 /// output's first. Throws Unsupported for too many axes or operands, and for a tensor without

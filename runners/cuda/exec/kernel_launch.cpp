@@ -16,8 +16,9 @@ std::string entry_text(const KernelLaunch& launch, const std::string& name) {
       launch.call);
 }
 
-StepBuffers buffers_of(const KernelLaunch& launch, const std::vector<std::size_t>& buffers) {
-  StepBuffers result;
+engine::StepBuffers buffers_of(const KernelLaunch& launch,
+                               const std::vector<std::size_t>& buffers) {
+  engine::StepBuffers result;
   for (std::size_t i = 0; i < launch.operands.size(); ++i) {
     (i < launch.outputs ? result.writes : result.reads).push_back(buffers.at(launch.operands[i]));
   }

@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "runners/cuda/exec/step_buffers.hpp"
 #include "runners/cuda/kernels/shapes.hpp"
+#include "runners/engine/plan/step_buffers.hpp"
 
 namespace plumb::cuda {
 
@@ -27,8 +27,8 @@ struct KernelLaunch {
 
 /// Returns which of a plan's buffers a launch reads and writes. `buffers` maps its operands to the
 /// plan's buffers.
-[[nodiscard]] StepBuffers buffers_of(const KernelLaunch& launch,
-                                     const std::vector<std::size_t>& buffers);
+[[nodiscard]] engine::StepBuffers buffers_of(const KernelLaunch& launch,
+                                             const std::vector<std::size_t>& buffers);
 
 /// Returns the name of a launch's kernel as the driver and profilers show it. An example is
 /// "plumb_map_one_relu_of_float". It has at most 128 characters.

@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "runners/cuda/exec/step_buffers.hpp"
+#include "runners/engine/plan/step_buffers.hpp"
 
 namespace plumb::cuda {
 
@@ -19,6 +19,6 @@ struct StreamPlan {
 /// Spreads steps over at most `most` streams. `steps` says what each reads and writes; no two
 /// buffers share memory. A step continues the stream that ends with one of the steps it depends on,
 /// the newest of them first. A branch opens another stream while there are any left. Deterministic.
-[[nodiscard]] StreamPlan plan_streams(std::span<const StepBuffers> steps, std::size_t most);
+[[nodiscard]] StreamPlan plan_streams(std::span<const engine::StepBuffers> steps, std::size_t most);
 
 }  // namespace plumb::cuda

@@ -9,11 +9,10 @@
 
 namespace plumb::engine {
 
-/// Lifetime of one piece of memory in a schedule, from its first step to its last, both included.
-struct Lifetime {
+/// Piece of memory that steps use. The first of `steps` makes it.
+struct SharedPiece {
   std::size_t bytes = 0;
-  std::size_t first = 0;
-  std::size_t last = 0;
+  std::vector<std::size_t> steps;  ///< at least one, ascending
 };
 
 /// Offsets of all pieces in one block of memory.
@@ -26,19 +25,14 @@ struct MemoryPlan {
                                                         ///< heuristic takes for granted
 };
 
-/// Places pieces so that no two that live at the same step share bytes.
+/// Places pieces so that no two that live at the same step share bytes. The steps run in their
+/// order, and a piece lives from its first to its last, both included.
 ///
 /// The largest piece comes first. Each gets the lowest offset that is free for all of its life
 /// ("greedy by size", Pisarchyk and Lee, "Efficient Memory Management for Deep Neural Net
 /// Inference", 2020, §5.2). Deterministic.
-[[nodiscard]] MemoryPlan plan_memory(std::span<const Lifetime> lifetimes,
+[[nodiscard]] MemoryPlan plan_memory(std::span<const SharedPiece> pieces,
                                      std::size_t alignment = MemoryPlan::kAlignment);
-
-/// Piece of memory that steps of a partial order use. The first of `steps` makes it.
-struct SharedPiece {
-  std::size_t bytes = 0;
-  std::vector<std::size_t> steps;  ///< at least one
-};
 
 /// Places pieces in the same way where steps may run side by side. Two pieces share bytes only if
 /// all users of one always finish before the other is made.

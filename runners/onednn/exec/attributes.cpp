@@ -7,7 +7,6 @@
 #include <array>
 
 #include "harness/model/key/quantized_product.hpp"
-#include "runners/onednn/exec/unsupported.hpp"
 
 namespace plumb::onednn {
 namespace {

@@ -5,8 +5,6 @@
 
 #include <utility>
 
-#include "runners/onednn/exec/unsupported.hpp"
-
 namespace plumb::onednn {
 namespace {
 

@@ -3,7 +3,7 @@
 
 namespace plumb::onednn {
 
-Step mapped_step(const Step& step, const std::vector<std::size_t>& map) {
+Step mapped(const Step& step, const std::vector<std::size_t>& map) {
   if (const auto* kernel = std::get_if<KernelStep>(&step)) {
     return KernelStep([kernel = *kernel, map, own = std::vector<std::byte*>(map.size())](
                           std::span<std::byte* const> buffers) mutable {

@@ -10,6 +10,6 @@ namespace plumb::onednn {
 
 /// Returns a step of one plan as a step of another, larger plan. Buffer i of the first is buffer
 /// map[i] of the second.
-[[nodiscard]] Step mapped_step(const Step& step, const std::vector<std::size_t>& map);
+[[nodiscard]] Step mapped(const Step& step, const std::vector<std::size_t>& map);
 
 }  // namespace plumb::onednn

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
+#include <numeric>
 #include <optional>
 #include <set>
 #include <string_view>
@@ -12,9 +14,12 @@
 
 #include "harness/base/error.hpp"
 #include "harness/model/key/recurrent_shape.hpp"
+#include "harness/model/key/rough_cost.hpp"
+#include "runners/engine/plan/graph_planner.hpp"
 #include "runners/onednn/exec/descriptor.hpp"
+#include "runners/onednn/exec/layers.hpp"
+#include "runners/onednn/exec/mapped_step.hpp"
 #include "runners/onednn/exec/openmp_threads.hpp"
-#include "runners/onednn/exec/plan_builder.hpp"
 #include "runners/onednn/exec/strided_layout.hpp"
 #include "runners/onednn/exec/value_layout.hpp"
 
@@ -64,7 +69,7 @@ bool is_elementwise(const model::LayerSpec& spec) {
 }
 
 /// Returns whether a variant takes all operands dense.
-bool is_dense(const VariantBuilder& builder) {
+bool takes_dense(const VariantBuilder& builder) {
   for (std::size_t i = 0; i < builder.arguments.size(); ++i) {
     if (!same_bytes(builder.arguments[i].view, builder.layouts[i])) {
       return false;
@@ -73,199 +78,108 @@ bool is_dense(const VariantBuilder& builder) {
   return true;
 }
 
-/// Planner of a model: it chooses each layer's variant and tracks in which layouts each value lies.
-class GraphPlanner {
+/// Returns whether a primitive of a plan writes the buffer.
+bool is_result_of_primitive(const ExecutionPlan& plan, std::size_t buffer) {
+  return std::any_of(plan.steps.begin(), plan.steps.end(), [&](const Step& step) {
+    const auto* primitive = std::get_if<PrimitiveStep>(&step);
+    return primitive != nullptr && std::any_of(primitive->arguments.begin(),
+                                               primitive->arguments.end(),
+                                               [&](const PrimitiveStep::Argument& argument) {
+                                                 return argument.buffer == buffer &&
+                                                        argument.index == DNNL_ARG_DST;
+                                               });
+  });
+}
+
+/// Planner of oneDNN's plans. Element-wise layers run on the bytes as they lie and leave their
+/// results in the same layout. Views and transpositions of strided values need no dense copy.
+class ModelPlanner final
+    : public engine::GraphPlanner<ModelPlanner, ExecutionPlan, VariantBuilder, ValueLayout> {
  public:
-  GraphPlanner(const model::Graph& graph,
+  ModelPlanner(const model::Graph& graph,
                const worker::LayerVariants& variants,
                const Device& device,
                LayerParts& parts,
                std::size_t lanes)
-      : graph_(graph), variants_(variants), parts_(parts), builder_(graph, device, lanes) {
-    held_.resize(graph.values.size());
+      : GraphPlanner(graph, variants, parts), device_(device), parts_(parts), lanes_(lanes) {}
+
+  static constexpr bool kSharesConstants = false;  ///< each layer's copy is prepacked for it
+
+  /// Builds a plan. Refuses none: the library's exceptions refuse the model.
+  static std::optional<ExecutionPlan> build(const VariantBuilder& builder,
+                                            std::string& /*refusal*/) {
+    return builder.build();
   }
 
-  ModelPlan compose() {
-    list_builders();
-    for (const model::ValueId input : graph_.inputs) {
-      held_[input].push_back({builder_.add_operand(input, {}), {}, {}});
-    }
-    for (model::LayerId id = 0; id < graph_.layers.size(); ++id) {
-      const model::Layer& layer = graph_.layers[id];
-      builder_.begin_layer(id);
-      try {
-        add(layer);
-      } catch (const Unsupported& refusal) {
-        throw Unsupported(fmt::format("layer {}: {}", layer.name, refusal.what()));
-      }
-    }
-    builder_.begin_layer(std::nullopt);
-    std::vector<std::size_t> outputs;
-    for (const model::ValueId output : graph_.outputs) {
-      outputs.push_back(dense(output).buffer);
-    }
-    return builder_.finish(std::move(outputs));
+  static Buffer buffer_in(const model::TensorType& type, const ValueLayout& layout) {
+    Buffer buffer;
+    buffer.view = layout.layout;
+    buffer.layout = layout.layout;
+    buffer.bytes = layout.layout == dnnl::memory::desc()
+                       ? static_cast<std::size_t>(model::byte_size(type).value)
+                       : layout.layout.get_size();
+    return buffer;
+  }
+  static ValueLayout layout_of(const Buffer& buffer) { return {buffer.view, buffer.layout}; }
+  static ValueLayout dense_form(const ValueLayout& layout) { return {layout.view, layout.view}; }
+  static bool is_dense(const ValueLayout& layout, const model::TensorType& /*type*/) {
+    return layout.dense();
+  }
+  static bool fits(const ValueLayout& layout,
+                   const Buffer& wanted,
+                   const model::TensorType& /*type*/) {
+    return !wanted.pack &&
+           ((layout.dense() && layout_of(wanted).dense()) ||
+            (layout.view == wanted.view && same_bytes(layout.layout, wanted.layout)));
   }
 
- private:
-  /// Lists the ways to execute each layer before the first primitive is made. So their memory lies
-  /// together, and is given back to the system as a whole when they are released.
-  void list_builders() {
-    for (const model::Layer& layer : graph_.layers) {
-      try {
-        if (layer.role == model::Layer::Role::kCompute) {
-          static_cast<void>(builders(layer));
-        }
-      } catch (const Unsupported&) {
-        continue;  // whoever needs them refuses the layer; a move of strided data needs none
-      }
-    }
+  /// Buffers that are filled once, or that may rely on the zeros with which they were allocated,
+  /// must not share memory.
+  static bool shares_memory(const ExecutionPlan& part, std::size_t index) {
+    const Buffer& buffer = part.buffers[index];
+    return buffer.role == Buffer::Role::kInput ||
+           (!buffer.pack &&
+            (buffer.role == Buffer::Role::kOutput || is_result_of_primitive(part, index)));
   }
 
-  void add(const model::Layer& layer) {
-    switch (layer.role) {
-      case model::Layer::Role::kFolded:
-        return;
-      case model::Layer::Role::kUnsupported:
-        throw Unsupported(layer.reason);
-      case model::Layer::Role::kView:
-        hold(layer, 0, viewed(layer));
-        return;
-      case model::Layer::Role::kCompute:
-        add_computation(layer);
-        return;
+  /// Returns the buffers of a step of a part. A kernel may use all of them.
+  static engine::StepBuffers uses_of(const ExecutionPlan& part, const Step& step) {
+    engine::StepBuffers uses;
+    const auto add = [&](std::size_t index) {
+      const Buffer& buffer = part.buffers[index];
+      if (buffer.role == Buffer::Role::kInput) {
+        uses.reads.push_back(index);
+      }
+      if (buffer.role != Buffer::Role::kInput || buffer.updated) {
+        uses.writes.push_back(index);
+      }
+    };
+    if (const auto* primitive = std::get_if<PrimitiveStep>(&step)) {
+      for (const PrimitiveStep::Argument& argument : primitive->arguments) {
+        add(argument.buffer);
+      }
+    } else {
+      for (std::size_t index = 0; index < part.buffers.size(); ++index) {
+        add(index);
+      }
     }
+    return uses;
   }
 
-  /// Returns the operand's layout under a view's extents. The bytes stay as they lie if the new
-  /// extents can describe them, and are made dense otherwise.
-  ValueLayout viewed(const model::Layer& layer) {
-    const model::ValueId value = operand_of(layer, 0);
-    if (replaced_.contains(value)) {
-      require_held(value);
-    }
-    const model::TensorType& from = graph_.values[value].type;
-    const model::TensorType& to = graph_.values[layer.outputs.at(0)].type;
-    if (!held_.at(value).empty() && from.dtype == to.dtype && !to.dims.empty() &&
-        lies_strided(held_[value].front(), from.dims)) {
-      const ValueLayout& held = held_[value].front();
-      if (const auto layout = reshaped(held.layout, to.dims)) {
-        return {held.buffer, onednn::dense(to), *layout};
-      }
-    }
-    return {dense(value).buffer, {}, {}};
-  }
-
-  /// Transposes a strided operand as it lies, without a dense copy before. Returns false if the
-  /// operand is not strided.
-  bool add_strided_transpose(const model::Layer& layer) {
-    if (layer.spec.op != "transpose" || held_.at(operand_of(layer, 0)).empty()) {
-      return false;
-    }
-    const ValueLayout held = held_[operand_of(layer, 0)].front();
-    if (!lies_strided(held, layer.spec.inputs.at(0)->dims)) {
-      return false;
-    }
-    const StridedTranspose plan = strided_transpose(held.layout, layer.spec.integers("perm"));
-    builder_.set_variant("impl=reorder;layout=as_it_lies");
-    const std::size_t result = builder_.add_move(held.buffer, plan.from, plan.layout);
-    hold(layer, 0, {result, onednn::dense(layer.spec.outputs.at(0)), plan.layout});
-    return true;
-  }
-
-  void add_computation(const model::Layer& layer) {
-    if (layer.outputs.size() != layer.spec.outputs.size()) {
-      throw Unsupported("the layer's outputs are not those of its key");
-    }
-    if (add_strided_transpose(layer)) {
-      return;
-    }
-    if (const std::optional<ValueLayout> common = common_layout(layer)) {
-      add_as_it_lies(layer, *common);
-      return;
-    }
-    const VariantBuilder& builder = choose(layer);
-    builder_.set_variant(builder.text());
-    const ExecutionPlan& part = built(layer, builder);
-    std::vector<std::size_t> map;
-    for (const Buffer& buffer : part.buffers) {
-      map.push_back(buffer_for(layer, buffer));
-    }
-    builder_.add_part(part, map);
-    for (std::size_t index = 0; index < part.outputs.size(); ++index) {
-      const Buffer& buffer = part.buffers[part.outputs[index]];
-      hold(layer, index, {map[part.outputs[index]], buffer.view, buffer.layout});
-      if (buffer.updated) {
-        replaced_.insert(operand_of(layer, buffer.operand));
-      }
-    }
-  }
-
-  /// Returns the layout that all full-size operands of an element-wise layer can share. It is that
-  /// of the first one that is not dense. Returns nothing for other layers, or if all of them are
-  /// dense.
-  std::optional<ValueLayout> common_layout(const model::Layer& layer) {
-    if (!is_elementwise(layer.spec)) {
-      return std::nullopt;
-    }
-    for (std::size_t i = 0; i < layer.spec.inputs.size(); ++i) {
-      const model::ValueId value = operand_of(layer, i);
-      if (layer.spec.inputs[i]->dims != layer.spec.outputs[0].dims || builder_.is_constant(value)) {
-        continue;
-      }
-      const ValueLayout& held = held_.at(value).at(0);
-      if (!held.dense() && held.packed() &&
-          held.view.get_format_kind() == dnnl::memory::format_kind::blocked) {
-        return held;
-      }
-    }
-    return std::nullopt;
-  }
-
-  void add_as_it_lies(const model::Layer& layer, const ValueLayout& common) {
-    const BuilderList& list = builders(layer);
-    const auto builder = std::find_if(list.builders().begin(), list.builders().end(), is_dense);
-    if (builder == list.builders().end()) {
-      throw Unsupported("no implementation takes dense operands");
-    }
-    builder_.set_variant(builder->text());
-    const ExecutionPlan& part = built(layer, *builder);
-    std::vector<std::size_t> map;
-    for (const Buffer& buffer : part.buffers) {
-      const bool full = buffer.role == Buffer::Role::kInput && buffer.bytes > 0 &&
-                        !builder_.is_constant(operand_of(layer, buffer.operand)) &&
-                        layer.spec.inputs[buffer.operand]->dims == layer.spec.outputs[0].dims;
-      Buffer wanted = buffer;
-      if (full) {
-        wanted.view = common.view;
-        wanted.layout = common.layout;
-      }
-      map.push_back(buffer_for(layer, wanted));
-    }
-    builder_.add_part(part, map);
-    hold(layer, 0, {map[part.outputs.at(0)], common.view, common.layout});
-  }
-
-  /// Returns the variant that the request names, or else the library's first choice. Among equal
-  /// variants generated code wins against loops of a compiler, which may take ten times as long as
-  /// a change of layout. Then the one wins whose operands already lie as it wants them.
-  const VariantBuilder& choose(const model::Layer& layer) {
-    const BuilderList& list = builders(layer);
-    if (const auto named = variants_.find(layer.key); named != variants_.end()) {
-      for (const VariantBuilder& builder : list.builders()) {
-        if (builder.text() == named->second) {
-          return builder;
-        }
-      }
-      if (const VariantBuilder* divided = parts_.divided(layer, named->second)) {
-        return *divided;
-      }
-    }
-    const bool references = list.only_references() || model::is_recurrent(layer.spec);
+  /// Returns the library's first choice. Among equal variants generated code wins against loops of
+  /// a compiler, which may take ten times as long as a change of layout. Then the one wins whose
+  /// operands already lie as it wants them.
+  const VariantBuilder& preferred(const model::Layer& layer,
+                                  const std::vector<VariantBuilder>& list) {
+    const bool references =
+        std::all_of(list.begin(),
+                    list.end(),
+                    [](const VariantBuilder& builder) { return builder.is_reference(); }) ||
+        model::is_recurrent(layer.spec);
     const bool as_they_come = !chooses_layouts(layer.spec);
     const VariantBuilder* best = nullptr;
     std::pair<bool, std::size_t> best_rank;
-    for (const VariantBuilder& builder : list.builders()) {
+    for (const VariantBuilder& builder : list) {
       if (builder.is_reference() && !references) {
         continue;
       }
@@ -285,6 +199,153 @@ class GraphPlanner {
     return *best;
   }
 
+  bool add_otherwise(const model::Layer& layer) {
+    if (add_strided_transpose(layer)) {
+      return true;
+    }
+    const std::optional<ValueLayout> common = common_layout(layer);
+    if (common) {
+      add_as_it_lies(layer, *common);
+    }
+    return common.has_value();
+  }
+
+  /// The bytes stay as they lie if the view's extents can describe them.
+  Place viewed(model::ValueId operand, const model::TensorType& view) {
+    const model::TensorType& from = graph().values[operand].type;
+    const std::vector<Place>& places = places_of(operand);
+    if (!places.empty() && from.dtype == view.dtype && !view.dims.empty() &&
+        lies_strided(places.front().layout, from.dims)) {
+      if (const auto layout = reshaped(places.front().layout.layout, view.dims)) {
+        return {places.front().buffer, {onednn::dense(view), *layout}};
+      }
+    }
+    return GraphPlanner::viewed(operand, view);
+  }
+
+  std::size_t change_layout(model::ValueId value, const Buffer& wanted) {
+    const Place first = places_of(value).front();
+    const ValueLayout layout = layout_of(wanted);
+    if (!wanted.pack && first.layout.view == wanted.view) {
+      return reorder(value, first, layout).buffer;
+    }
+    Place source{dense(value).buffer, {wanted.view, wanted.view}};
+    if (!wanted.pack) {
+      return layout.dense() ? source.buffer : reorder(value, source, layout).buffer;
+    }
+    // No descriptor says how it was packed, so no other step can use it.
+    source.buffer = add_packing(source.buffer, wanted);
+    return layout.dense() ? source.buffer
+                          : add_reorder(graph().values[value].type, source, layout).buffer;
+  }
+
+  Step reorder_step(const model::TensorType& /*type*/, const Place& from, const Place& to) {
+    return copy_step(from.buffer, from.layout.layout, to.buffer, to.layout.layout);
+  }
+
+  engine::MemoryPlan place(const std::vector<engine::SharedPiece>& pieces) {
+    if (lanes_ < 2) {
+      return engine::plan_memory(pieces);
+    }
+    schedule();
+    return engine::plan_memory(pieces, order_to_end());
+  }
+
+ private:
+  Step copy_step(std::size_t source,
+                 const dnnl::memory::desc& from,
+                 std::size_t result,
+                 const dnnl::memory::desc& to) {
+    dnnl::primitive_attr attributes;
+    attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+    const dnnl::reorder::primitive_desc description(
+        device_.engine, from, device_.engine, to, attributes);
+    PrimitiveStep step;
+    step.primitive = make_primitive(description, planned().plan);
+    step.arguments = {{DNNL_ARG_FROM, source, from, 0}, {DNNL_ARG_TO, result, to, 0}};
+    return step;
+  }
+
+  std::size_t add_result(const dnnl::memory::desc& layout) {
+    Buffer buffer = buffer_in({}, {layout, layout});
+    buffer.role = Buffer::Role::kIntermediate;
+    return add_buffer(std::move(buffer));
+  }
+
+  /// Adds a step that packs a dense operand as `wanted` says, and returns the new buffer.
+  std::size_t add_packing(std::size_t source, const Buffer& wanted) {
+    const std::size_t result = add_result(wanted.view);
+    append(KernelStep([pack = wanted.pack, source, result](std::span<std::byte* const> buffers) {
+             pack(buffers[source], buffers[result]);
+           }),
+           {{source}, {result}},
+           true);
+    return result;
+  }
+
+  /// Transposes a strided operand as it lies, without a dense copy before. Returns false if the
+  /// operand is not strided.
+  bool add_strided_transpose(const model::Layer& layer) {
+    if (layer.spec.op != "transpose" || places_of(operand_of(layer, 0)).empty()) {
+      return false;
+    }
+    const Place held = places_of(operand_of(layer, 0)).front();
+    if (!lies_strided(held.layout, layer.spec.inputs.at(0)->dims)) {
+      return false;
+    }
+    const StridedTranspose plan =
+        strided_transpose(held.layout.layout, layer.spec.integers("perm"));
+    set_variant("impl=reorder;layout=as_it_lies");
+    const std::size_t result = add_result(plan.layout);
+    append(
+        copy_step(held.buffer, plan.from, result, plan.layout), {{held.buffer}, {result}}, false);
+    hold(layer.outputs.at(0), {result, {onednn::dense(layer.spec.outputs.at(0)), plan.layout}});
+    return true;
+  }
+
+  /// Returns the layout that all full-size operands of an element-wise layer can share. It is that
+  /// of the first one that is not dense. Returns nothing for other layers, or if all of them are
+  /// dense.
+  std::optional<ValueLayout> common_layout(const model::Layer& layer) {
+    if (!is_elementwise(layer.spec)) {
+      return std::nullopt;
+    }
+    for (std::size_t i = 0; i < layer.spec.inputs.size(); ++i) {
+      if (!is_full_size(layer, i)) {
+        continue;
+      }
+      const ValueLayout& held = places_of(operand_of(layer, i)).at(0).layout;
+      if (!held.dense() && held.packed() &&
+          held.view.get_format_kind() == dnnl::memory::format_kind::blocked) {
+        return held;
+      }
+    }
+    return std::nullopt;
+  }
+
+  /// Returns whether an operand is an activation of the result's extents.
+  [[nodiscard]] bool is_full_size(const model::Layer& layer, std::size_t operand) const {
+    return layer.spec.inputs[operand]->dims == layer.spec.outputs[0].dims &&
+           !is_constant(operand_of(layer, operand));
+  }
+
+  void add_as_it_lies(const model::Layer& layer, const ValueLayout& common) {
+    const std::vector<VariantBuilder>& list = parts_.builders(layer);
+    const auto builder = std::find_if(list.begin(), list.end(), takes_dense);
+    if (builder == list.end()) {
+      throw Unsupported("no implementation takes dense operands");
+    }
+    ExecutionPlan part = built(layer, *builder);
+    for (Buffer& buffer : part.buffers) {
+      if (buffer.role == Buffer::Role::kInput && buffer.bytes > 0 &&
+          is_full_size(layer, buffer.operand)) {
+        buffer.view = common.view;
+        buffer.layout = common.layout;
+      }
+    }
+    hold(layer.outputs.at(0), {add_part(layer, part).at(part.outputs.at(0)), common});
+  }
+
   /// Counts the operands that already lie as a variant wants them.
   std::size_t matches(const model::Layer& layer, const VariantBuilder& builder) {
     std::size_t count = 0;
@@ -297,137 +358,85 @@ class GraphPlanner {
       Buffer buffer;
       buffer.view = argument.view;
       buffer.layout = builder.layouts[i];
-      count += !builder_.is_constant(value) && find(value, buffer) != nullptr ? 1U : 0U;
+      count += !is_constant(value) && find(value, buffer) != nullptr ? 1U : 0U;
     }
     return count;
   }
 
-  std::size_t buffer_for(const model::Layer& layer, const Buffer& buffer) {
-    if (buffer.role != Buffer::Role::kInput) {
-      Buffer own = buffer;
-      own.role = Buffer::Role::kIntermediate;
-      return builder_.add_buffer(std::move(own));
+  /// Schedules the steps on the lanes. Each layer's cost (model::rough_cost()) is shared by its
+  /// steps, and each step also costs the bytes of its results.
+  void schedule() {
+    const ModelPlan& model = planned();
+    std::map<std::optional<model::LayerId>, double> parts;
+    for (const worker::StepOrigin& origin : model.origins) {
+      parts[origin.layer] += origin.reorder ? 0.0 : 1.0;
     }
-    if (buffer.bytes == 0) {  // an operand left out
-      Buffer none;
-      none.role = Buffer::Role::kIntermediate;
-      return builder_.add_buffer(std::move(none));
+    std::set<std::size_t> written;
+    for (const engine::StepBuffers& uses : model.uses) {
+      written.insert(uses.writes.begin(), uses.writes.end());
     }
-    const model::ValueId value = operand_of(layer, buffer.operand);
-    return builder_.is_constant(value) ? builder_.add_operand(value, buffer)
-                                       : found_or_made(value, buffer);
-  }
-
-  /// Returns a place where the value lies as wanted; null if there is none.
-  const ValueLayout* find(model::ValueId value, const Buffer& wanted) const {
-    if (wanted.pack) {
-      return nullptr;
-    }
-    const bool dense_wanted = same_bytes(wanted.view, wanted.layout);
-    for (const ValueLayout& held : held_.at(value)) {
-      if ((dense_wanted && held.dense()) ||
-          (held.view == wanted.view && same_bytes(held.layout, wanted.layout))) {
-        return &held;
+    std::vector<double> costs(model.origins.size(), 0.0);
+    for (const auto& [buffer, users] : engine::buffer_users(model.uses)) {
+      if (written.contains(buffer)) {
+        costs[users.front()] += static_cast<double>(model.plan.buffers[buffer].bytes);
       }
     }
-    return nullptr;
-  }
-
-  std::size_t found_or_made(model::ValueId value, const Buffer& wanted) {
-    require_held(value);
-    if (const ValueLayout* held = find(value, wanted)) {
-      return held->buffer;
-    }
-    const ValueLayout first = held_[value].front();
-    ValueLayout made{0, wanted.view, wanted.layout};
-    if (!wanted.pack && first.view == wanted.view) {
-      made.buffer = builder_.add_reorder(first.buffer, first.layout, wanted.layout);
-    } else if (same_bytes(wanted.view, wanted.layout) && !wanted.pack) {
-      return dense(value).buffer;
-    } else {
-      std::size_t source = dense(value).buffer;
-      if (wanted.pack) {
-        source = builder_.add_packing(source, wanted);
-      }
-      made.buffer = same_bytes(wanted.view, wanted.layout)
-                        ? source
-                        : builder_.add_reorder(source, wanted.view, wanted.layout);
-      if (wanted.pack) {
-        return made.buffer;  // no descriptor says how it was packed, so no other step can use it
+    for (std::size_t step = 0; step < costs.size(); ++step) {
+      const worker::StepOrigin& origin = model.origins[step];
+      if (origin.layer && !origin.reorder) {
+        costs[step] += model::rough_cost(graph().layers[*origin.layer].spec) / parts[origin.layer];
       }
     }
-    held_[value].push_back(made);
-    return made.buffer;
+    planned().plan.schedule =
+        engine::schedule_branches(engine::step_needs(model.uses), costs, lanes_);
   }
 
-  /// Returns the dense value, made if there is none. Returned by value, because making it may move
-  /// the other layouts.
-  ValueLayout dense(model::ValueId value) {
-    if (builder_.is_constant(value) && held_[value].empty()) {
-      Buffer buffer;
-      buffer.bytes = static_cast<std::size_t>(model::byte_size(graph_.values[value].type).value);
-      held_[value].push_back({builder_.add_operand(value, buffer), {}, {}});
-    }
-    require_held(value);
-    for (const ValueLayout& held : held_[value]) {
-      if (held.dense()) {
-        return held;
-      }
-    }
-    const ValueLayout first = held_[value].front();
-    ValueLayout made{
-        builder_.add_reorder(first.buffer, first.layout, first.view), first.view, first.view};
-    held_[value].push_back(made);
-    return made;
+  /// Returns the schedule's order, with one more step behind all of them.
+  [[nodiscard]] engine::StepOrder order_to_end() {
+    engine::StepNeeds needs = planned().plan.schedule.needs();
+    const std::size_t end = planned().plan.steps.size();
+    needs.resize(end + 1);
+    needs[end].resize(end);
+    std::iota(needs[end].begin(), needs[end].end(), std::size_t{0});
+    return engine::StepOrder(needs);
   }
 
-  [[nodiscard]] static model::ValueId operand_of(const model::Layer& layer, std::size_t index) {
-    PLUMB_CHECK(index < layer.inputs.size() && layer.inputs[index].has_value());
-    return *layer.inputs[index];
-  }
-
-  void require_held(model::ValueId value) const {
-    if (replaced_.contains(value)) {
-      throw Unsupported(fmt::format("'{}' is read after another value took its place",
-                                    graph_.values[value].name));
-    }
-    if (held_.at(value).empty()) {
-      throw Unsupported(
-          fmt::format("no executed layer computes the value '{}'", graph_.values[value].name));
-    }
-  }
-
-  void hold(const model::Layer& layer, std::size_t output, ValueLayout value) {
-    held_.at(layer.outputs.at(output)).push_back(std::move(value));
-  }
-
-  const BuilderList& builders(const model::Layer& layer) { return parts_.builders(layer); }
-
-  const ExecutionPlan& built(const model::Layer& layer, const VariantBuilder& builder) {
-    const ExecutionPlan& part = parts_.built(layer, builder);
-    if (counted_.insert(&part).second) {
-      builder_.add_creation(part.creation);
-    }
-    return part;
-  }
-
-  const model::Graph& graph_;
-  const worker::LayerVariants& variants_;
+  const Device& device_;
   LayerParts& parts_;
-  PlanBuilder builder_;
-  std::vector<std::vector<ValueLayout>> held_;  // by value; first: as it was made
-  std::set<const ExecutionPlan*> counted_;      // whose creation time is counted
-  std::set<model::ValueId> replaced_;           // whose bytes now are those of another value
+  std::size_t lanes_;
 };
 
+/// Lists the ways to execute each layer before the first primitive is made. So their memory lies
+/// together, and is given back to the system as a whole when they are released.
+void list_builders(const model::Graph& graph, LayerParts& parts) {
+  for (const model::Layer& layer : graph.layers) {
+    try {
+      if (layer.role == model::Layer::Role::kCompute) {
+        static_cast<void>(parts.builders(layer));
+      }
+    } catch (const Unsupported&) {
+      continue;  // whoever needs them refuses the layer; a move of strided data needs none
+    }
+  }
+}
+
 }  // namespace
+
+LayerParts make_layer_parts(const Device& device) {
+  return LayerParts(
+      [&device](const model::LayerSpec& spec) { return collect_builders(spec, device).take(); },
+      [&device](const model::LayerSpec& spec, const std::string& variant) {
+        return divided_builder(spec, variant, device);
+      });
+}
 
 ModelPlan plan_model(const model::Graph& graph,
                      const worker::LayerVariants& variants,
                      const Device& device,
                      LayerParts& parts,
                      std::size_t lanes) {
-  return GraphPlanner(graph, variants, device, parts, lanes).compose();
+  list_builders(graph, parts);
+  return ModelPlanner(graph, variants, device, parts, lanes).plan();
 }
 
 ModelPlan plan_branches(const model::Graph& graph,
@@ -448,7 +457,7 @@ ModelPlan plan_branches(const model::Graph& graph,
   }
   const int share = *threads / static_cast<int>(lanes);
   const OpenmpThreads parted(share);  // primitives remember for how many threads they were made
-  LayerParts parts(device);
+  LayerParts parts = make_layer_parts(device);
   ModelPlan model = plan_model(graph, variants, device, parts, lanes);
   model.plan.threads_of_lane = share;
   return model;

@@ -3,20 +3,27 @@
 
 #include "harness/model/graph/graph.hpp"
 #include "harness/worker/protocol/backend.hpp"
-#include "runners/onednn/exec/layer_parts.hpp"
-#include "runners/onednn/exec/model_plan.hpp"
+#include "runners/engine/plan/layer_parts.hpp"
+#include "runners/engine/plan/model_plan.hpp"
 #include "runners/onednn/exec/variant_builder.hpp"
 
 namespace plumb::onednn {
 
-/// Makes one plan of all layers in the graph's order (docs/reference/execution.md).
+using ModelPlan = engine::ModelPlan<ExecutionPlan>;
+
+/// Layers' variants and the plans built of them, which serve plan after plan: primitives hold no
+/// operands. The content is valid for the number of threads that the library had when it was asked.
+using LayerParts = engine::LayerParts<VariantBuilder, ExecutionPlan>;
+
+/// Makes the parts of layers on a device, which must outlive them.
+[[nodiscard]] LayerParts make_layer_parts(const Device& device);
+
+/// Plans all layers of a model (engine::GraphPlanner). `parts` may come from another plan.
 ///
-/// Each layer is executed by the variant asked for. Where there is none of that name, it is the
-/// library's first choice, and reference code only if there is nothing else. Of a primitive that
-/// comes in several layouts, the one is taken that its input was left in. Element-wise layers run
-/// on the bytes as they lie and leave their results in the same layout. Where a layer wants another
-/// layout than it finds, one reorder makes it for all layers that want the same. Results share one
-/// block of memory by their lifetimes. `parts` may come from another plan.
+/// A layer without a name in `variants` takes the library's first choice, and reference code only
+/// if there is nothing else. Of a primitive that comes in several layouts, the one is taken that
+/// its input was left in. Element-wise layers run on the bytes as they lie and leave their results
+/// in the same layout.
 ///
 /// With several lanes, the steps of branches are scheduled side by side (ExecutionPlan::schedule).
 /// Results then share memory by the schedule's partial order. Throws Unsupported with the layer if

@@ -105,7 +105,7 @@ worker::ProgramFacts PlanProgram::facts() const {
   if (plan_.creation > Seconds(0)) {  // built-in kernels make no primitive
     facts.creation = plan_.creation;
   }
-  facts.workspace = bytes_of(plan_.scratchpad_bytes * lanes_of(plan_) + plan_.arena_bytes);
+  facts.workspace = bytes_of(plan_.workspace_bytes * lanes_of(plan_) + plan_.arena_bytes);
   for (const Buffer& buffer : plan_.buffers) {
     if (buffer.arena) {
       continue;
@@ -159,7 +159,7 @@ void PlanProgram::bind(std::size_t slot,
   }
   slots_.resize(slot);
   while (scratchpads_.size() < lanes_of(plan_)) {
-    scratchpads_.emplace_back(plan_.scratchpad_bytes);
+    scratchpads_.emplace_back(plan_.workspace_bytes);
   }
   const bool shares = slot > 0 && shared_activations;
   const auto is_shared = [&](const Buffer& buffer) { return shares && !buffer.weight; };
@@ -208,8 +208,8 @@ void PlanProgram::bind_steps(Slot& slot) {
           argument.layout, engine_, slot.buffers[argument.buffer] + argument.offset);
       bound.arguments.push_back({argument.index, slot.memories.back().get()});
     }
-    if (plan_.scratchpad_bytes > 0) {
-      const dnnl::memory::dims size{static_cast<dnnl::memory::dim>(plan_.scratchpad_bytes)};
+    if (plan_.workspace_bytes > 0) {
+      const dnnl::memory::dims size{static_cast<dnnl::memory::dim>(plan_.workspace_bytes)};
       slot.memories.emplace_back(
           dnnl::memory::desc(size, dnnl::memory::data_type::u8, dnnl::memory::format_tag::a),
           engine_,
@@ -489,7 +489,7 @@ std::span<const std::byte> PlanProgram::output_bytes(std::size_t slot, std::size
 }
 
 Bytes memory_needed(const ExecutionPlan& plan) {
-  return bytes_of(lanes_of(plan) * AlignedBytes::allocated(plan.scratchpad_bytes) +
+  return bytes_of(lanes_of(plan) * AlignedBytes::allocated(plan.workspace_bytes) +
                   BufferBlock::mean_bytes(sizes_of(plan, false), AlignedBytes::kHugeFrom));
 }
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstddef>
 #include <oneapi/dnnl/dnnl.hpp>
 
 namespace plumb::onednn {
@@ -10,10 +9,9 @@ namespace plumb::onednn {
 /// extents of 1 do not count.
 [[nodiscard]] bool same_bytes(const dnnl::memory::desc& a, const dnnl::memory::desc& b);
 
-/// Place of a model's value in one layout. Two empty descriptors mean dense, in the value's own
+/// Layout in which a model's value lies. Two empty descriptors mean dense, in the value's own
 /// dimensions.
 struct ValueLayout {
-  std::size_t buffer = 0;
   dnnl::memory::desc view;    ///< the dense value in the dimensions of the step that made it
   dnnl::memory::desc layout;  ///< as it lies in memory
 

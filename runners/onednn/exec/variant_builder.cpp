@@ -134,7 +134,7 @@ dnnl::primitive make_primitive(const dnnl::primitive_desc_base& description, Exe
   const auto start = std::chrono::steady_clock::now();
   dnnl::primitive primitive(description.get());
   plan.creation += Seconds(std::chrono::steady_clock::now() - start);
-  plan.scratchpad_bytes = std::max(plan.scratchpad_bytes, description.scratchpad_desc().get_size());
+  plan.workspace_bytes = std::max(plan.workspace_bytes, description.scratchpad_desc().get_size());
   return primitive;
 }
 

@@ -5,12 +5,12 @@
 #include <oneapi/dnnl/dnnl.hpp>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "harness/model/key/layer_spec.hpp"
 #include "runners/onednn/exec/argument.hpp"
 #include "runners/onednn/exec/execution_plan.hpp"
-#include "runners/onednn/exec/unsupported.hpp"
 
 namespace plumb::onednn {
 
@@ -54,6 +54,8 @@ class BuilderList {
   void take_back(std::string_view prefix, std::string reason);
 
   [[nodiscard]] const std::vector<VariantBuilder>& builders() const { return builders_; }
+  /// Moves the variants out of the list.
+  [[nodiscard]] std::vector<VariantBuilder> take() { return std::move(builders_); }
   [[nodiscard]] bool empty() const { return builders_.empty(); }
   /// Returns whether the list has nothing but the library's slow reference code, or is empty.
   [[nodiscard]] bool only_references() const;

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include "runners/onednn/exec/descriptor.hpp"
-#include "runners/onednn/exec/unsupported.hpp"
 
 namespace plumb::onednn {
 namespace {

@@ -86,7 +86,7 @@ class DividedPlan {
       }
       done_ += parts.batch;
     }
-    plan_.scratchpad_bytes = std::max(plan_.scratchpad_bytes, part.scratchpad_bytes);
+    plan_.workspace_bytes = std::max(plan_.workspace_bytes, part.workspace_bytes);
     plan_.creation += part.creation;
   }
 

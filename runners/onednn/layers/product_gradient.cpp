@@ -57,9 +57,9 @@ void append_part(ExecutionPlan& plan, const Part& part, const Device& device) {
     }
   }
   for (const Step& step : own.steps) {
-    plan.steps.push_back(mapped_step(step, map));
+    plan.steps.push_back(mapped(step, map));
   }
-  plan.scratchpad_bytes = std::max(plan.scratchpad_bytes, own.scratchpad_bytes);
+  plan.workspace_bytes = std::max(plan.workspace_bytes, own.workspace_bytes);
   plan.creation += own.creation;
   plan.implementation += "+" + own.implementation;
 }

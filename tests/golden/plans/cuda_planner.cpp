@@ -87,13 +87,9 @@ class CudaPlanner final : public ModelPlanner {
                               const worker::LayerVariants& variants,
                               bool side_by_side) override {
     try {
-      const cuda::DeviceModelPlan model =
+      const cuda::ModelPlan model =
           cuda::plan_model(graph, variants, backend_.source(), side_by_side);
       const cuda::ExecutionPlan& plan = model.plan;
-      std::vector<cuda::StepBuffers> uses;
-      for (const cuda::DeviceStep& step : plan.steps) {
-        uses.push_back(step.buffers);
-      }
       BackendLines lines{[&](std::size_t buffer) {
                            const cuda::DeviceBuffer& held = plan.buffers[buffer];
                            return fmt::format("{} [{}] {}",
@@ -108,7 +104,7 @@ class CudaPlanner final : public ModelPlanner {
                                          fmt::join(step.buffers.reads, " "),
                                          fmt::join(step.buffers.writes, " ")));
       }
-      return plan_text(graph, model, uses, plan.workspace_bytes, lines);
+      return plan_text(graph, model, model.uses, plan.workspace_bytes, lines);
     } catch (const cuda::Unsupported& reason) {
       return {fmt::format("unsupported: {}", reason.what()), ""};
     }

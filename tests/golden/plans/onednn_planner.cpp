@@ -116,7 +116,7 @@ class OnednnPlanner final : public ModelPlanner {
       return plan_text(graph,
                        model,
                        model.uses,
-                       plan.scratchpad_bytes,
+                       plan.workspace_bytes,
                        {[&](std::size_t buffer) { return buffer_layout(plan.buffers[buffer]); },
                         [&](std::size_t step) { return step_text(plan.steps[step]); },
                         {schedule_line(plan.schedule.lanes, "lanes"),
@@ -136,7 +136,7 @@ class OnednnPlanner final : public ModelPlanner {
   Limits limits_;
   std::unique_ptr<worker::Backend> backend_ = onednn::make_onednn_backend();
   onednn::Device device_{dnnl::engine(dnnl::engine::kind::cpu, 0)};
-  onednn::LayerParts parts_{device_};
+  onednn::LayerParts parts_ = onednn::make_layer_parts(device_);
 };
 
 }  // namespace

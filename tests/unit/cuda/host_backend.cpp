@@ -90,7 +90,7 @@ worker::PreparedModel HostBackend::prepare_model(const model::Graph& graph,
     const LayerSource source{
         [&](const model::LayerSpec& spec) { return host_builders(spec, *kernels); },
         kernels->steps()};
-    DeviceModelPlan model = plan_model(graph, options.variants, source, false);
+    ModelPlan model = plan_model(graph, options.variants, source, false);
     std::vector<model::TensorType> outputs;
     for (const model::ValueId output : graph.outputs) {
       outputs.push_back(graph.values[output].type);

@@ -93,7 +93,7 @@ LoadedSample loaded_sample() {
 }
 
 /// Runs a plan in memory of the host.
-std::vector<model::Tensor> executed(const DeviceModelPlan& model, const LoadedSample& sample) {
+std::vector<model::Tensor> executed(const ModelPlan& model, const LoadedSample& sample) {
   std::vector<model::TensorType> outputs;
   for (const model::ValueId output : sample.graph.outputs) {
     outputs.push_back(sample.graph.values[output].type);
@@ -116,7 +116,7 @@ void expect_right(const std::vector<model::Tensor>& outputs, LoadedSample sample
 TEST(ModelPlan, executes_a_model_as_the_reference_does) {
   const LoadedSample sample = loaded_sample();
   HostSource host;
-  const DeviceModelPlan model = plan_model(sample.graph, {}, host.source(), false);
+  const ModelPlan model = plan_model(sample.graph, {}, host.source(), false);
   host.compile();
   expect_right(executed(model, sample), sample);
   EXPECT_EQ(model.reorders, 0U) << "all by channels first, as the first choices have it";
@@ -139,7 +139,7 @@ TEST(ModelPlan, lets_our_kernels_follow_the_layout_of_a_convolution) {
   }
   for (const bool apart : {false, true}) {
     HostSource host;
-    const DeviceModelPlan model = plan_model(sample.graph, variants, host.source(), apart);
+    const ModelPlan model = plan_model(sample.graph, variants, host.source(), apart);
     host.compile();
     expect_right(executed(model, sample), sample);
     EXPECT_EQ(model.reorders, 1U) << "of the input: 1×1 pixels lie alike in both";
@@ -158,7 +158,7 @@ TEST(ModelPlan, takes_the_next_variant_where_a_library_refuses_to_build_its_firs
     }
     return list;
   };
-  const DeviceModelPlan model = plan_model(sample.graph, {}, source, false);
+  const ModelPlan model = plan_model(sample.graph, {}, source, false);
   host.compile();
   expect_right(executed(model, sample), sample);
   EXPECT_THAT(model.variants, Contains("impl=host;layout=NHWC"));

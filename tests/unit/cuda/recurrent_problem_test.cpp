@@ -309,7 +309,7 @@ TEST(RecurrentProblem, who_reads_the_last_state_alone_waits_for_cudnns_call) {
       4096,
       {},
       kernels.steps());
-  std::vector<StepBuffers> steps;
+  std::vector<engine::StepBuffers> steps;
   for (const DeviceStep& step : plan.steps) {
     steps.push_back(step.buffers);
   }

@@ -8,7 +8,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
-using Steps = std::vector<StepBuffers>;
+using Steps = std::vector<engine::StepBuffers>;
 
 TEST(StreamPlan, keeps_a_chain_on_one_stream) {
   const StreamPlan plan = plan_streams(Steps{{{0}, {1}}, {{1}, {2}}, {{2}, {3}}}, 4);

@@ -9,7 +9,8 @@ namespace plumb::engine {
 namespace {
 
 TEST(MemoryPlan, reuses_the_bytes_of_what_is_no_longer_needed) {
-  const std::vector<Lifetime> chain{{1024, 0, 1}, {1024, 1, 2}, {1024, 2, 3}, {1024, 3, 4}};
+  const std::vector<SharedPiece> chain{
+      {1024, {0, 1}}, {1024, {1, 2}}, {1024, {2, 3}}, {1024, {3, 4}}};
   const MemoryPlan plan = plan_memory(chain);
   EXPECT_EQ(plan.bytes, 2048U);
   EXPECT_EQ(plan.offsets, (std::vector<std::size_t>{0, 1024, 0, 1024}));
@@ -17,7 +18,8 @@ TEST(MemoryPlan, reuses_the_bytes_of_what_is_no_longer_needed) {
 
 TEST(MemoryPlan, puts_a_small_piece_into_a_gap) {
   // The first two enclose a gap once the middle one is dead.
-  const std::vector<Lifetime> pieces{{300, 0, 9}, {200, 0, 2}, {100, 0, 9}, {128, 5, 9}};
+  const std::vector<SharedPiece> pieces{
+      {300, {0, 9}}, {200, {0, 2}}, {100, {0, 4, 9}}, {128, {5, 9}}};
   const MemoryPlan plan = plan_memory(pieces);
   EXPECT_EQ(plan.bytes, 320U + 256U + 128U);
   EXPECT_EQ(plan.offsets[3], 320U);
@@ -30,15 +32,16 @@ TEST(MemoryPlan, of_nothing_is_nothing) {
 TEST(MemoryPlan, never_lets_two_live_pieces_share_bytes) {
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
     const RandomStream random(seed);
-    std::vector<Lifetime> pieces;
+    std::vector<SharedPiece> pieces;
     std::uint64_t at = 0;
     std::vector<std::size_t> needed(40, 0);
     for (int i = 0; i < 60; ++i) {
-      Lifetime piece;
+      SharedPiece piece;
       piece.bytes = 1 + random.below(at++, 5000);
-      piece.first = random.below(at++, 30);
-      piece.last = piece.first + random.below(at++, 10);
-      for (std::size_t step = piece.first; step <= piece.last; ++step) {
+      const std::size_t first = random.below(at++, 30);
+      const std::size_t last = first + random.below(at++, 10);
+      piece.steps = {first, last};
+      for (std::size_t step = first; step <= last; ++step) {
         needed[step] += piece.bytes;
       }
       pieces.push_back(piece);
@@ -51,7 +54,8 @@ TEST(MemoryPlan, never_lets_two_live_pieces_share_bytes) {
       EXPECT_EQ(plan.offsets[a] % alignment, 0U);
       EXPECT_LE(plan.offsets[a] + pieces[a].bytes, plan.bytes);
       for (std::size_t b = 0; b < a; ++b) {
-        const bool in_time = pieces[a].first <= pieces[b].last && pieces[b].first <= pieces[a].last;
+        const bool in_time = pieces[a].steps.front() <= pieces[b].steps.back() &&
+                             pieces[b].steps.front() <= pieces[a].steps.back();
         const bool in_space = plan.offsets[a] < plan.offsets[b] + pieces[b].bytes &&
                               plan.offsets[b] < plan.offsets[a] + pieces[a].bytes;
         ASSERT_FALSE(in_time && in_space) << "seed " << seed << ": " << a << " and " << b;

@@ -51,7 +51,7 @@ TEST(ParallelBranches, give_the_same_bits_whatever_the_lanes_wait_for) {
     interface.outputs.push_back(graph.values[output].type);
   }
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
-    LayerParts parts(device);
+    LayerParts parts = make_layer_parts(device);
     ModelPlan plan = plan_model(graph, {}, device, parts, 2 + seed % 2);
     ASSERT_THAT(plan.plan.schedule.lanes, SizeIs(2 + seed % 2));
     ASSERT_FALSE(plan.plan.schedule.lanes[1].empty());

@@ -1,23 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
+#include <string>
 #include <vector>
 
+#include "harness/base/units.hpp"
 #include "harness/model/graph/graph.hpp"
 #include "harness/worker/protocol/backend.hpp"
-#include "runners/onednn/exec/execution_plan.hpp"
+#include "runners/engine/plan/step_buffers.hpp"
 
-namespace plumb::onednn {
-
-/// Buffers of its plan that a step reads and writes. A buffer may be among both.
-struct StepBuffers {
-  std::vector<std::size_t> reads;
-  std::vector<std::size_t> writes;
-};
+namespace plumb::engine {
 
 /// Plan of a whole model, with the origin of its steps.
+template <typename Plan>
 struct ModelPlan {
-  ExecutionPlan plan;                       ///< its buffers' operands are indices into `operands`
+  Plan plan;                                ///< its buffers' operands are indices into `operands`
   std::vector<worker::StepOrigin> origins;  ///< of plan.steps, one to one
   std::vector<StepBuffers> uses;            ///< of plan.steps, one to one
   std::vector<std::string> variants;        ///< of the graph's layers, one to one; empty: no step
@@ -26,4 +24,4 @@ struct ModelPlan {
   Bytes reordered;           ///< that they read and write
 };
 
-}  // namespace plumb::onednn
+}  // namespace plumb::engine

@@ -3,7 +3,7 @@
 
 #include <stdexcept>
 
-namespace plumb::onednn {
+namespace plumb::engine {
 
 /// Error for a layer that cannot be executed here, with the reason. It becomes an Outcome in the
 /// backend and never leaves it.
@@ -12,4 +12,4 @@ class Unsupported : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-}  // namespace plumb::onednn
+}  // namespace plumb::engine

@@ -32,6 +32,9 @@ enum class Tone { kGood, kWarning, kBad };
 
 using PageRow = std::vector<PageCell>;
 
+/// Places in which a document is read. The nearer the reader looks, the more is told.
+enum class Extent { kTerminal, kComment, kPage };
+
 /// A document under construction, part by part, in some format. The page escapes all text. Only
 /// drawings are taken as they are.
 class Page {
@@ -41,14 +44,25 @@ class Page {
   virtual void heading(const std::string& text) = 0;
   virtual void subheading(const std::string& text) = 0;
   virtual void paragraph(const std::string& text) = 0;
+  /// Adds short texts, each on a line of its own.
+  virtual void list(const std::vector<std::string>& items) = 0;
+  /// Adds a command to copy, behind the words that say what it does.
+  virtual void command(const std::string& what, const std::string& command) = 0;
   /// Adds text that stands out.
   virtual void verdict(const std::string& strong, const std::string& text, Tone tone) = 0;
   /// Adds a line for a signature by hand.
   virtual void signature_line(const std::string& text) = 0;
   /// Adds a table. A page that cannot draw shows the texts alone.
   virtual void table(const PageRow& head, const std::vector<PageRow>& rows) = 0;
-  /// Returns how many items may have a table of their own on a page of this kind.
-  [[nodiscard]] virtual std::size_t most_details() const = 0;
+  /// Adds a picture made by plumb: SVG, and elements around it. A page that cannot draw leaves it
+  /// out.
+  virtual void drawing(const std::string& svg) = 0;
+  /// Begins a part that a reader opens where the format can fold, and end_fold() ends it.
+  virtual void begin_fold(const std::string& title) = 0;
+  virtual void end_fold() = 0;
+  [[nodiscard]] virtual Extent extent() const = 0;
+  /// Returns how many items may have a table of their own.
+  [[nodiscard]] std::size_t most_details() const { return extent() == Extent::kPage ? 100 : 10; }
 };
 
 }  // namespace plumb::reporting

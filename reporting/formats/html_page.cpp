@@ -33,6 +33,20 @@ void HtmlPage::paragraph(const std::string& text) {
   body_ += fmt::format("<p class=\"quiet wide\">{}</p>\n", escape_xml(text));
 }
 
+void HtmlPage::list(const std::vector<std::string>& items) {
+  body_ += "<ul class=\"quiet wide\">";
+  for (const std::string& item : items) {
+    body_ += fmt::format("<li>{}</li>", escape_xml(item));
+  }
+  body_ += "</ul>\n";
+}
+
+void HtmlPage::command(const std::string& what, const std::string& command) {
+  body_ += fmt::format("<p class=\"quiet wide\">{}: <code>{}</code></p>\n",
+                       escape_xml(what),
+                       escape_xml(command));
+}
+
 void HtmlPage::verdict(const std::string& strong, const std::string& text, Tone tone) {
   body_ += fmt::format("<div class=\"verdict{}\"><strong>{}</strong> {}</div>\n",
                        tone_class(tone),

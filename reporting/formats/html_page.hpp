@@ -17,13 +17,17 @@ class HtmlPage : public Page {
   void heading(const std::string& text) override;
   void subheading(const std::string& text) override;
   void paragraph(const std::string& text) override;
+  void list(const std::vector<std::string>& items) override;
+  void command(const std::string& what, const std::string& command) override;
   void verdict(const std::string& strong, const std::string& text, Tone tone) override;
   void signature_line(const std::string& text) override;
-  /// Adds a picture made by plumb: SVG, and elements around it. It is not escaped.
-  void drawing(const std::string& svg);
+  void drawing(const std::string& svg) override;
+  /// Begins a part under a heading. It is always open.
+  void begin_fold(const std::string& title) override { heading(title); }
+  void end_fold() override {}
   void link(const std::string& text, const std::string& address);
   void table(const PageRow& head, const std::vector<PageRow>& rows) override;
-  [[nodiscard]] std::size_t most_details() const override { return 100; }
+  [[nodiscard]] Extent extent() const override { return Extent::kPage; }
   /// Begins a form, and end_form() ends it. What is chosen inside it is sent to an address of this
   /// server.
   void begin_form(const std::string& address);

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <ostream>
+#include <utility>
 
 #include "reporting/document/markdown_text.hpp"
 
@@ -34,12 +35,13 @@ MarkdownPage::MarkdownPage(const std::string& title) {
   add(fmt::format("## {}\n", markdown_cell(title)), kForHeadings);
 }
 
-void MarkdownPage::add(const std::string& block, std::size_t limit) {
+bool MarkdownPage::add(const std::string& block, std::size_t limit) {
   if (text_.size() + block.size() > limit) {
     ++left_out_;
-  } else {
-    text_ += block;
+    return false;
   }
+  text_ += block;
+  return true;
 }
 
 void MarkdownPage::heading(const std::string& text) {
@@ -52,6 +54,28 @@ void MarkdownPage::subheading(const std::string& text) {
 
 void MarkdownPage::paragraph(const std::string& text) {
   add(fmt::format("{}\n\n", markdown_cell(text)), kForParts);
+}
+
+void MarkdownPage::list(const std::vector<std::string>& items) {
+  std::string block;
+  for (const std::string& item : items) {
+    block += fmt::format("- {}\n", markdown_cell(item));
+  }
+  add(block + "\n", kForParts);
+}
+
+void MarkdownPage::command(const std::string& what, const std::string& command) {
+  add(fmt::format("{}: {}\n\n", markdown_cell(what), markdown_code(command)), kForHeadings);
+}
+
+void MarkdownPage::begin_fold(const std::string& title) {
+  folded_ = add(fmt::format("<details><summary>{}</summary>\n\n", markdown_cell(title)), kForParts);
+}
+
+void MarkdownPage::end_fold() {
+  if (std::exchange(folded_, false)) {
+    text_ += "</details>\n\n";  // always fits: parts leave room for it
+  }
 }
 
 void MarkdownPage::verdict(const std::string& strong, const std::string& text, Tone) {

@@ -18,6 +18,8 @@ class MarkdownPage : public Page {
   void heading(const std::string& text) override;
   void subheading(const std::string& text) override;
   void paragraph(const std::string& text) override;
+  void list(const std::vector<std::string>& items) override;
+  void command(const std::string& what, const std::string& command) override;
   void verdict(const std::string& strong, const std::string& text, Tone tone) override;
   void signature_line(const std::string& text) override;
   void table(const PageRow& head, const std::vector<PageRow>& rows) override;
@@ -25,17 +27,22 @@ class MarkdownPage : public Page {
   /// Adds lines made by plumb, such as a picture of characters.
   void preformatted(const std::string& lines);
 
-  [[nodiscard]] std::size_t most_details() const override { return 10; }
+  void drawing(const std::string& /*svg*/) override {}
+  void begin_fold(const std::string& title) override;
+  void end_fold() override;
+  [[nodiscard]] Extent extent() const override { return Extent::kComment; }
 
   /// Writes the whole page.
   void write(std::ostream& out) const;
 
  private:
-  /// Adds a block if `limit` leaves room for it. Otherwise it counts one more that was left out.
-  void add(const std::string& block, std::size_t limit);
+  /// Adds a block if `limit` leaves room for it. Otherwise it counts one more that was left out,
+  /// and returns false.
+  bool add(const std::string& block, std::size_t limit);
 
   std::string text_;
   std::size_t left_out_ = 0;
+  bool folded_ = false;  ///< whether a part that can be folded is open
 };
 
 }  // namespace plumb::reporting

@@ -4,12 +4,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <ostream>
 #include <vector>
 
 #include "reporting/content/comparison/metric_rows.hpp"
 #include "reporting/document/quantity_text.hpp"
-#include "reporting/document/sanitized_text.hpp"
 
 namespace plumb::reporting {
 namespace {
@@ -82,6 +80,14 @@ std::string extent_text(const analysis::QualificationFinding& finding) {
 void add_findings(std::span<const analysis::QualificationFinding> findings,
                   const PlaceTexts& places,
                   Page& page) {
+  if (page.extent() == Extent::kComment) {
+    std::vector<std::string> lines;
+    for (const analysis::QualificationFinding& finding : findings) {
+      lines.push_back(finding.cause + ": " + extent_text(finding));
+    }
+    page.list(lines);
+    return;
+  }
   for (const analysis::QualificationFinding& finding : findings) {
     const std::string names = names_of(finding, places);
     page.paragraph(fmt::format("{} ({}): {}{}{}",
@@ -90,20 +96,6 @@ void add_findings(std::span<const analysis::QualificationFinding> findings,
                                finding.evidence,
                                names.empty() ? "" : ". Layers: ",
                                names));
-  }
-}
-
-void write_findings(std::span<const analysis::QualificationFinding> findings,
-                    const PlaceTexts& places,
-                    std::ostream& out) {
-  for (const analysis::QualificationFinding& finding : findings) {
-    out << fmt::format("\n{}: {}\n  {}\n",
-                       sanitize_utf8(finding.cause),
-                       extent_text(finding),
-                       sanitize_utf8(finding.evidence));
-    if (const std::string names = names_of(finding, places); !names.empty()) {
-      out << fmt::format("  {}\n", sanitize_utf8(names));
-    }
   }
 }
 

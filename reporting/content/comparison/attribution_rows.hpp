@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <iosfwd>
 #include <map>
 #include <span>
 #include <string>
@@ -18,14 +17,10 @@ using PlaceTexts = std::map<std::string, std::string>;
 void add_attribution(const analysis::ModelAttribution& split, const PlaceTexts& places, Page& page);
 /// Returns what a finding explains: "4 layers of 1 model, +43.03 µs".
 [[nodiscard]] std::string extent_text(const analysis::QualificationFinding& finding);
-/// Adds one paragraph for each finding, with the names of its first layers.
+/// Adds one paragraph for each finding, with its evidence and the names of its first layers. In a
+/// comment it is one line.
 void add_findings(std::span<const analysis::QualificationFinding> findings,
                   const PlaceTexts& places,
                   Page& page);
-
-/// Writes findings for a terminal.
-void write_findings(std::span<const analysis::QualificationFinding> findings,
-                    const PlaceTexts& places,
-                    std::ostream& out);
 
 }  // namespace plumb::reporting

@@ -6,10 +6,10 @@
 #include <ostream>
 
 #include "harness/analysis/report/comparison_json.hpp"
-#include "reporting/content/comparison/metric_rows.hpp"
+#include "reporting/content/comparison/metric_table.hpp"
 #include "reporting/content/run/json_documents.hpp"
 #include "reporting/document/aligned_table.hpp"
-#include "reporting/document/sanitized_text.hpp"
+#include "reporting/formats/text_page.hpp"
 
 namespace plumb::reporting {
 namespace {
@@ -31,14 +31,16 @@ analysis::Json comparison_json(const analysis::PairedAnswer& answer) {
 }
 
 void write_comparison(const analysis::PairedAnswer& answer, std::ostream& out) {
-  out << fmt::format("{}: {}\n", sanitize_utf8(answer.id), to_text(answer.verdict));
-  write_metrics(answer.metrics, out);
+  TextPage page(fmt::format("{}: {}", answer.id, to_text(answer.verdict)));
+  add_short_metrics(answer.metrics, {}, page);
   if (answer.attribution) {
-    out << fmt::format("  end to end {:+.4g} s, of which layers {:+.4g} s, unexplained {:+.4g} s\n",
-                       answer.attribution->delta_seconds,
-                       answer.attribution->delta_seconds - answer.attribution->unexplained_seconds,
-                       answer.attribution->unexplained_seconds);
+    page.paragraph(
+        fmt::format("end to end {:+.4g} s, of which layers {:+.4g} s, unexplained {:+.4g} s",
+                    answer.attribution->delta_seconds,
+                    answer.attribution->delta_seconds - answer.attribution->unexplained_seconds,
+                    answer.attribution->unexplained_seconds));
   }
+  page.write(out);
   out << '\n';
 }
 

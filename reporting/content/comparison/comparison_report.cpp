@@ -3,86 +3,17 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <array>
 #include <ostream>
 
 #include "harness/analysis/report/comparison_json.hpp"
 #include "harness/base/shell_word.hpp"
-#include "reporting/content/comparison/attribution_rows.hpp"
 #include "reporting/content/comparison/comparison_page.hpp"
 #include "reporting/content/comparison/comparison_writers.hpp"
-#include "reporting/content/comparison/function_rows.hpp"
 #include "reporting/content/comparison/metric_rows.hpp"
-#include "reporting/document/sanitized_text.hpp"
 
 namespace plumb::reporting {
 namespace {
-
-void write_not_compared(std::span<const analysis::NotCompared> all, std::ostream& out) {
-  constexpr std::size_t kMaxLines = 10;
-  for (std::size_t i = 0; i < std::min(all.size(), kMaxLines); ++i) {
-    out << fmt::format("{}  {}: {}\n",
-                       i == 0 ? "not compared: failed in the same way in both\n" : "",
-                       sanitize_utf8(all[i].series),
-                       sanitize_utf8(failures_text(all[i])));
-  }
-  if (all.size() > kMaxLines) {
-    out << fmt::format("  and {} more, all of them with --json\n", all.size() - kMaxLines);
-  }
-}
-
-void write_exclusions(const analysis::RunComparisonReport& report, std::ostream& out) {
-  for (const analysis::AppliedExclusion& each : report.exclusions) {
-    out << fmt::format("{}  {}\n",
-                       &each == report.exclusions.data() ? "excluded by the suite\n" : "",
-                       sanitize_utf8(applied_text(each)));
-  }
-}
-
-void write_text(const analysis::RunComparisonReport& report, std::ostream& out) {
-  const analysis::RunComparison& comparison = report.comparison;
-  out << fmt::format(
-      "{}: {}\n\n",
-      report.source ? sanitize_utf8(report.source->name)
-                    : fmt::format("{} → {}", report.baseline.header.id, report.candidate.header.id),
-      to_text(comparison.verdict));
-  for (const analysis::EnvironmentDifference& difference : report.environment_diff) {
-    out << fmt::format("  {}{}: {} → {}\n",
-                       difference.identity ? "" : "(recorded) ",
-                       sanitize_utf8(difference.name),
-                       sanitize_utf8(difference.baseline),
-                       sanitize_utf8(difference.candidate));
-  }
-  if (report.source) {
-    for (const analysis::ComparisonSource::Fact& fact : report.source->facts) {
-      out << fmt::format("  {}: {} → {}\n",
-                         sanitize_utf8(fact.name),
-                         sanitize_utf8(fact.baseline),
-                         sanitize_utf8(fact.candidate));
-    }
-  } else {
-    out << fmt::format("  between processes: {:.2f} % ({})\n",
-                       100.0 * comparison.deviation.relative,
-                       deviation_source(comparison.deviation));
-  }
-  if (const std::string floors = floors_text(comparison.metrics); !floors.empty()) {
-    out << "  " << floors << '\n';
-  }
-  if (comparison.overall) {
-    out << "  " << overall_text(*comparison.overall) << '\n';
-  }
-  out << '\n';
-  write_metrics(comparison.metrics, out);
-  write_not_compared(comparison.not_compared, out);
-  write_exclusions(report, out);
-  write_findings(comparison.findings, report.places, out);
-  write_functions(report.functions, report.places, out);
-  if (!report.profile_with.empty()) {
-    out << fmt::format("\nto name the functions inside what changed: {}\n",
-                       sanitize_utf8(report.profile_with));
-  }
-}
 
 void write_json_document(const analysis::RunComparisonReport& report, std::ostream& out) {
   write_json(analysis::comparison_document(report), out);
@@ -98,7 +29,7 @@ constexpr std::array<OutputFormat<analysis::RunComparisonReport>, 7> kFormats{{
     {".json", "JSON document", write_json_document},
     {".xml", "JUnit", write_comparison_junit},
     {".csv", "CSV of the metrics", write_comparison_csv},
-    {".txt", "text", write_text},
+    {".txt", "text", write_comparison_text},
     {".annotations", "workflow commands of GitHub Actions", write_comparison_annotations},
 }};
 
@@ -162,7 +93,7 @@ std::string command_text(const analysis::RunComparisonReport& report) {
 void write_run_comparison(const analysis::RunComparisonReport& report,
                           OutputMode style,
                           std::ostream& out) {
-  (style == OutputMode::kText ? write_text : write_json_document)(report, out);
+  (style == OutputMode::kText ? write_comparison_text : write_json_document)(report, out);
 }
 
 void write_measured_runs(std::span<const analysis::RunReport> reports,

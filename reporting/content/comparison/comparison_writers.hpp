@@ -11,6 +11,9 @@
 
 namespace plumb::reporting {
 
+/// Writes text for a terminal: the verdict, the metrics, and the reasons of changes.
+void write_comparison_text(const analysis::RunComparisonReport& report, std::ostream& out);
+
 /// Writes Markdown for a pull request below kMarkdownLimit: what changed, cut with "and 37 more".
 void write_comparison_markdown(const analysis::RunComparisonReport& report, std::ostream& out);
 

@@ -6,11 +6,9 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <ostream>
 #include <vector>
 
 #include "reporting/document/quantity_text.hpp"
-#include "reporting/document/sanitized_text.hpp"
 
 namespace plumb::reporting {
 namespace {
@@ -120,6 +118,14 @@ std::string function_text(const FunctionFinding& finding, const PlaceTexts& plac
 void add_functions(std::span<const FunctionFinding> findings,
                    const PlaceTexts& places,
                    Page& page) {
+  if (page.extent() != Extent::kPage) {
+    std::vector<std::string> sentences;
+    for (const FunctionFinding& finding : findings) {
+      sentences.push_back(function_text(finding, places));
+    }
+    page.list(sentences);
+    return;
+  }
   for (const FunctionFinding& finding : findings) {
     page.paragraph(function_text(finding, places) + ".");
     if (!finding.problem.empty()) {
@@ -154,16 +160,6 @@ void add_functions(std::span<const FunctionFinding> findings,
         finding.baseline_samples,
         finding.candidate_samples,
         finding.model));
-  }
-}
-
-void write_functions(std::span<const FunctionFinding> findings,
-                     const PlaceTexts& places,
-                     std::ostream& out) {
-  for (const FunctionFinding& finding : findings) {
-    out << fmt::format("{}  {}\n",
-                       &finding == findings.data() ? "\ninside what changed\n" : "",
-                       sanitize_utf8(function_text(finding, places)));
   }
 }
 

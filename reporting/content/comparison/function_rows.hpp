@@ -2,7 +2,6 @@
 // Private to reporting: what functions explain of changes, for every format.
 #pragma once
 
-#include <iosfwd>
 #include <span>
 #include <string>
 
@@ -18,14 +17,9 @@ namespace plumb::reporting {
 [[nodiscard]] std::string function_text(const analysis::FunctionFinding& finding,
                                         const PlaceTexts& places);
 
-/// Adds for each finding its sentence and a table of its functions.
+/// Adds for each finding its sentence, and on a page a table of its functions.
 void add_functions(std::span<const analysis::FunctionFinding> findings,
                    const PlaceTexts& places,
                    Page& page);
-
-/// Writes findings for a terminal, a line each.
-void write_functions(std::span<const analysis::FunctionFinding> findings,
-                     const PlaceTexts& places,
-                     std::ostream& out);
 
 }  // namespace plumb::reporting

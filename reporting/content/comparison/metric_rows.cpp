@@ -5,51 +5,15 @@
 
 #include <algorithm>
 #include <cmath>
-#include <ostream>
 #include <tuple>
 #include <vector>
 
 #include "harness/base/shell_word.hpp"
 #include "reporting/content/run/exclusion_rows.hpp"
-#include "reporting/document/aligned_table.hpp"
 #include "reporting/document/quantity_text.hpp"
-#include "reporting/document/sanitized_text.hpp"
 
 namespace plumb::reporting {
 namespace {
-
-constexpr std::size_t kQuietDetails = 10;
-constexpr std::size_t kShownCauses = 3;  ///< of a metric
-constexpr double kShownShare = 0.01;     ///< of a metric's change
-
-/// Writes the largest causes of each metric, and how many are left out.
-void write_causes(std::span<const analysis::MetricComparison> metrics, std::ostream& out) {
-  std::size_t left_out = 0;
-  for (const analysis::MetricComparison& metric : metrics) {
-    std::vector<analysis::Cause> causes = metric.causes;
-    std::stable_sort(causes.begin(),
-                     causes.end(),
-                     [](const analysis::Cause& left, const analysis::Cause& right) {
-                       return std::abs(left.share) > std::abs(right.share);
-                     });
-    std::size_t shown = 0;
-    for (const analysis::Cause& cause : causes) {
-      if (shown == kShownCauses || std::abs(cause.share) < kShownShare) {
-        ++left_out;
-        continue;
-      }
-      ++shown;
-      out << fmt::format("  {}: {} ({:.0f} %): {}\n",
-                         sanitize_utf8(metric.series),
-                         cause.cause,
-                         100.0 * cause.share,
-                         sanitize_utf8(cause.evidence));
-    }
-  }
-  if (left_out > 0) {
-    out << fmt::format("  and {} smaller causes, all of them with --json\n", left_out);
-  }
-}
 
 double size_of_change(const analysis::MetricComparison& metric) {
   return metric.ratio ? std::abs(std::log(*metric.ratio)) : 0.0;
@@ -75,13 +39,6 @@ std::string levels_text(const analysis::LevelChange& levels) {
       levels.baseline.high,
       levels.candidate.low,
       levels.candidate.high);
-}
-
-std::string reason_text(const analysis::MetricComparison& metric) {
-  if (!metric.levels) {
-    return metric.reason;
-  }
-  return metric.reason + (metric.reason.empty() ? "" : "; ") + levels_text(*metric.levels);
 }
 
 }  // namespace
@@ -110,6 +67,13 @@ std::string ratio_change_text(const analysis::MetricComparison& metric) {
 
 std::string detectable_text(const analysis::MetricComparison& metric) {
   return metric.mde ? fmt::format("{:.2f} %", *metric.mde * 100.0) : "–";
+}
+
+std::string reason_text(const analysis::MetricComparison& metric) {
+  if (!metric.levels) {
+    return metric.reason;
+  }
+  return metric.reason + (metric.reason.empty() ? "" : "; ") + levels_text(*metric.levels);
 }
 
 std::string why_text(const analysis::MetricComparison& metric) {
@@ -297,44 +261,6 @@ std::string failures_text(const analysis::NotCompared& each) {
                      each.baseline.reason,
                      same ? "" : " → ",
                      same ? "" : each.candidate.reason);
-}
-
-void write_metrics(std::span<const analysis::MetricComparison> metrics, std::ostream& out) {
-  AlignedTable table({{"  baseline", true},
-                      {"candidate", true},
-                      {"change", true},
-                      {"95 %", true},
-                      {"q", true},
-                      {"detectable", true},
-                      {"verdict"},
-                      {"metric"}});
-  std::size_t quiet = 0;
-  for (const analysis::MetricComparison& metric : metrics) {
-    const bool output = metric.kind == analysis::MetricKind::kAccuracy;
-    if (!is_changed(metric) && !metric.levels &&
-        (output || (analysis::is_detail(metric) && ++quiet > kQuietDetails))) {
-      continue;
-    }
-    const std::string reason = reason_text(metric);
-    table.add({baseline_text(metric),
-               candidate_text(metric),
-               ratio_change_text(metric),
-               change_interval_text(metric),
-               metric.q ? fmt::format("{:.2g}", *metric.q) : "–",
-               detectable_text(metric),
-               std::string(to_text(metric.verdict)) + (reason.empty() ? "" : ": ") + reason,
-               metric.series});
-  }
-  table.write(out);
-  if (quiet > kQuietDetails) {
-    out << fmt::format(
-        "  and {} more metrics of layers without a change, all of them with --json\n",
-        quiet - kQuietDetails);
-  }
-  write_causes(metrics, out);
-  if (const std::string outputs = outputs_text(metrics); !outputs.empty()) {
-    out << fmt::format("  outputs: {}\n", outputs);
-  }
 }
 
 }  // namespace plumb::reporting

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstddef>
-#include <iosfwd>
 #include <map>
 #include <span>
 #include <string>
@@ -25,6 +24,8 @@ namespace plumb::reporting {
 [[nodiscard]] std::string ratio_change_text(const analysis::MetricComparison& metric);
 [[nodiscard]] std::string detectable_text(
     const analysis::MetricComparison& metric);  ///< the mde, or "–"
+/// Returns the reason of a verdict, and the levels that a metric jumps between.
+[[nodiscard]] std::string reason_text(const analysis::MetricComparison& metric);
 /// Returns the explanation of a change: the reason and the causes with their shares, on one line.
 [[nodiscard]] std::string why_text(const analysis::MetricComparison& metric);
 
@@ -79,8 +80,5 @@ struct VerdictCounts {
 /// Returns what an exclusion of the suite covers in a comparison: "CASE: REASON (until DAY): 1
 /// broken, …".
 [[nodiscard]] std::string applied_text(const analysis::AppliedExclusion& applied);
-
-/// Writes a table for a terminal, and the causes below it.
-void write_metrics(std::span<const analysis::MetricComparison> metrics, std::ostream& out);
 
 }  // namespace plumb::reporting

@@ -3,6 +3,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
 #include "reporting/document/ratio_plot.hpp"
 
 namespace plumb::reporting {
@@ -20,6 +24,39 @@ PageCell name_cell(const analysis::MetricComparison& metric,
       code_cell(named_key(key, places, key.starts_with("external:") ? key : layer_command(key)));
   cell.style = "layer-key";
   return cell;
+}
+
+/// Returns the largest causes of each metric, a line each, and how many are left out.
+std::vector<std::string> cause_texts(std::span<const analysis::MetricComparison> metrics) {
+  constexpr std::size_t kShownCauses = 3;  // of a metric
+  constexpr double kShownShare = 0.01;     // of a metric's change
+  std::vector<std::string> texts;
+  std::size_t left_out = 0;
+  for (const analysis::MetricComparison& metric : metrics) {
+    std::vector<analysis::Cause> causes = metric.causes;
+    std::stable_sort(causes.begin(),
+                     causes.end(),
+                     [](const analysis::Cause& left, const analysis::Cause& right) {
+                       return std::abs(left.share) > std::abs(right.share);
+                     });
+    std::size_t shown = 0;
+    for (const analysis::Cause& cause : causes) {
+      if (shown == kShownCauses || std::abs(cause.share) < kShownShare) {
+        ++left_out;
+        continue;
+      }
+      ++shown;
+      texts.push_back(fmt::format("{}: {} ({:.0f} %): {}",
+                                  metric.series,
+                                  cause.cause,
+                                  100.0 * cause.share,
+                                  cause.evidence));
+    }
+  }
+  if (left_out > 0) {
+    texts.push_back(fmt::format("and {} smaller causes, all of them with --json", left_out));
+  }
+  return texts;
 }
 
 }  // namespace
@@ -56,7 +93,8 @@ void add_metric_table(const MetricList& metrics,
                  ? fmt::format("{} ({})", ratio_change_text(*metric), change_interval_text(*metric))
                  : "–"),
          number_cell(detectable_text(*metric)),
-         text_cell(why_text(*metric))});
+         text_cell(page.extent() == Extent::kTerminal ? reason_text(*metric)
+                                                      : why_text(*metric))});
   }
   page.table({text_cell("verdict"),
               text_cell("kind"),
@@ -66,6 +104,29 @@ void add_metric_table(const MetricList& metrics,
               number_cell("detectable"),
               text_cell("why")},
              rows);
+}
+
+void add_short_metrics(std::span<const analysis::MetricComparison> metrics,
+                       const std::map<std::string, std::string>& places,
+                       Page& page) {
+  constexpr std::size_t kQuietDetails = 10;
+  MetricList shown;
+  std::size_t quiet = 0;
+  for (const analysis::MetricComparison& metric : metrics) {
+    const bool output = metric.kind == analysis::MetricKind::kAccuracy;
+    const bool settled = !is_changed(metric) && !metric.levels;
+    if (settled && (output || (analysis::is_detail(metric) && ++quiet > kQuietDetails))) {
+      continue;
+    }
+    shown.push_back(&metric);
+  }
+  add_metric_table(shown, places, page);
+  if (quiet > kQuietDetails) {
+    page.paragraph(
+        fmt::format("and {} more metrics of layers without a change, all of them with --json",
+                    quiet - kQuietDetails));
+  }
+  page.list(cause_texts(metrics));
 }
 
 }  // namespace plumb::reporting

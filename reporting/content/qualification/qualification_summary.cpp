@@ -15,6 +15,7 @@
 #include "reporting/document/aligned_table.hpp"
 #include "reporting/document/quantity_text.hpp"
 #include "reporting/document/sanitized_text.hpp"
+#include "reporting/formats/text_page.hpp"
 
 namespace plumb::reporting {
 namespace {
@@ -154,8 +155,16 @@ void write_qualification(const analysis::Qualification& q, OutputMode style, std
   }
   write_layers(q, out);
   const std::map<std::string, std::string> places = as_comparison(q).places;
-  write_findings(q.findings, places, out);
-  write_functions(q.functions, places, out);
+  TextPage reasons;
+  if (!q.findings.empty()) {
+    reasons.heading("Where it comes from");
+    add_findings(q.findings, places, reasons);
+  }
+  if (!q.functions.empty()) {
+    reasons.heading("Inside what changed");
+    add_functions(q.functions, places, reasons);
+  }
+  reasons.write(out);
   write_quality(q, out);
   out << fmt::format("runs {} and {}\n", q.baseline.run, q.candidate.run);
 }

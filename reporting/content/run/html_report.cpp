@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "harness/analysis/coschedule/step_needs.hpp"
+#include "harness/analysis/coschedule/unlimited_schedule.hpp"
 #include "harness/analysis/report/limits_json.hpp"
 #include "harness/analysis/report/what_if_json.hpp"
 #include "harness/base/error.hpp"
@@ -39,19 +40,29 @@ ExecutionTexts execution_texts(const std::vector<results::StoredMeasurement>& ro
   return texts;
 }
 
-/// Writes the steps of a partition with, for each, the steps that it waits for.
+/// Writes the steps of a partition, what each waits for, and where it lies in their timeline.
 class PartitionJson {
  public:
   PartitionJson(const model::Graph& graph, const ExecutionTexts& executions)
       : graph_(graph), executions_(executions) {}
 
-  [[nodiscard]] analysis::Json steps(const std::vector<analysis::PartitionStep>& cover) const {
+  /// Adds the steps and their timeline to a model's entry.
+  void add(const std::vector<analysis::PartitionStep>& cover, analysis::Json& entry) const {
     const std::vector<std::vector<std::size_t>> needs = analysis::step_needs(graph_, cover);
+    const analysis::UnlimitedSchedule schedule = analysis::schedule_without_limits(cover, needs);
     analysis::Json steps = analysis::Json::array();
     for (std::size_t step = 0; step < cover.size(); ++step) {
-      steps.push_back(step_json(cover[step], needs[step]));
+      const analysis::UnlimitedSchedule::Place& place = schedule.places[step];
+      analysis::Json row = step_json(cover[step], needs[step]);
+      row["begin"] = place.begin.count();
+      row["end"] = place.end.count();
+      row["lane"] = place.lane;
+      steps.push_back(std::move(row));
     }
-    return steps;
+    entry["cover"] = std::move(steps);
+    entry["timeline"] = {{"total_seconds", schedule.total.count()},
+                         {"lanes", schedule.lanes},
+                         {"timed", schedule.timed}};
   }
 
  private:
@@ -213,7 +224,7 @@ analysis::Json page_data(const analysis::RunReport& report) {
   const ExecutionTexts executions = execution_texts(report.rows);
   for (const analysis::ModelReport& model : report.models) {
     analysis::Json entry = analysis::bounds_json(model.bounds, report.now);
-    entry["cover"] = PartitionJson(model.graph, executions).steps(model.bounds.cover);
+    PartitionJson(model.graph, executions).add(model.bounds.cover, entry);
     entry["roofline"] = analysis::limits_json(model.graph, model.limits);
     entry["waterfall"] = analysis::waterfall_json(model.waterfall);
     entry["schedules"] = analysis::Json::array();

@@ -293,11 +293,14 @@ TEST(ComparisonReport, an_unknown_interval_is_null_and_never_zero) {
 TEST(ComparisonReport, markdown_leads_with_what_changed_and_the_detectable_change) {
   const std::string text = text_of(sample_comparison(), ".md");
   EXPECT_THAT(text,
-              StartsWith("## Plumbline: regressed\n\n0 broken, 1 regressed, 0 improved, 2 "
-                         "equivalent, 1 inconclusive"));
-  EXPECT_THAT(text, HasSubstr("| regressed | relu1 of tiny, and 2 more ``v1:eltwise"));
+              StartsWith("## Plumbline: regressed\n**regressed.** 0 broken, 1 regressed, 0 "
+                         "improved, 2 equivalent, 1 inconclusive"));
+  EXPECT_THAT(text,
+              HasSubstr("| regressed | layer | ``relu1 of tiny, and 2 more: plumb layer "
+                        "'v1:eltwise"));
   EXPECT_THAT(text, HasSubstr("1 with other bits within the tolerance"));
-  EXPECT_THAT(text, HasSubstr("| equivalent | models/tiny\\|1\\|f32/end\\_to\\_end"));
+  EXPECT_THAT(
+      text, HasSubstr("| equivalent | end\\_to\\_end | models/tiny\\|1\\|f32/end\\_to\\_end"));
   EXPECT_THAT(text, HasSubstr("1.30 %"));
 }
 

@@ -28,13 +28,22 @@ TEST(MarkdownPage, writes_every_kind_of_part) {
   page.verdict("Reject.", "since", Tone::kBad);
   page.table({text_cell("name"), number_cell("time"), drawing_cell("<svg/>", "change")},
              {{code_cell("a|b"), number_cell("1 s"), drawing_cell("<svg/>", "+2 %")}});
+  page.begin_fold("more");
+  page.list({"a", "b_c"});
+  page.drawing("<svg/>");
+  page.end_fold();
+  page.command("again", "plumb compare a_b");
   EXPECT_EQ(text_of(page),
             "## A \\| title\n"
             "\n### one\n\n"
             "\n#### two\n\n"
             "\\*three\\*\n\n"
             "**Reject.** since\n\n"
-            "| name | time | change |\n| --- | ---: | --- |\n| ``a b`` | 1 s | +2 % |\n\n");
+            "| name | time | change |\n| --- | ---: | --- |\n| ``a b`` | 1 s | +2 % |\n\n"
+            "<details><summary>more</summary>\n\n"
+            "- a\n- b\\_c\n\n"
+            "</details>\n\n"
+            "again: ``plumb compare a_b``\n\n");
 }
 
 TEST(MarkdownPage, cuts_long_tables_and_says_how_much_is_missing) {
@@ -53,6 +62,21 @@ TEST(MarkdownPage, fits_a_comment_and_keeps_every_heading) {
   EXPECT_LT(text.size(), 65'536U);
   EXPECT_THAT(text, HasSubstr("### the last"));
   EXPECT_THAT(text, HasSubstr("parts do not fit a comment"));
+}
+
+TEST(MarkdownPage, a_part_that_begins_is_ended_even_where_nothing_more_fits) {
+  MarkdownPage page("t");
+  page.begin_fold("open");
+  for (int i = 0; i < 100; ++i) {
+    page.paragraph(std::string(1000, 'x'));
+  }
+  page.end_fold();
+  page.begin_fold("too late");
+  page.end_fold();
+  const std::string text = text_of(page);
+  EXPECT_THAT(text, HasSubstr("</details>"));
+  EXPECT_EQ(text.find("</details>"), text.rfind("</details>"));
+  EXPECT_THAT(text, Not(HasSubstr("too late")));
 }
 
 TEST(MarkdownPage, hostile_text_stays_in_its_cell) {

@@ -4,7 +4,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <ostream>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "harness/results/labels/run_labels.hpp"
@@ -18,6 +21,8 @@
 #include "reporting/document/quantity_text.hpp"
 #include "reporting/document/ratio_plot.hpp"
 #include "reporting/formats/html_page.hpp"
+#include "reporting/formats/markdown_page.hpp"
+#include "reporting/formats/text_page.hpp"
 
 namespace plumb::reporting {
 namespace {
@@ -25,6 +30,21 @@ namespace {
 constexpr std::size_t kExtremes = 10;
 constexpr std::size_t kMaxChanged = 200;
 constexpr std::size_t kMaxStrips = 30;
+
+/// Returns how many rows a table has on a page.
+std::size_t most_rows(const Page& page) {
+  return page.extent() == Extent::kPage ? 200 : page.extent() == Extent::kComment ? 20 : 10;
+}
+
+/// Adds a table of as many rows as the page has room for, and how many are left out.
+void add_limited(const PageRow& head, std::vector<PageRow> rows, Page& page) {
+  const std::size_t all = rows.size();
+  rows.resize(std::min(all, most_rows(page)));
+  page.table(head, rows);
+  if (all > rows.size()) {
+    page.paragraph(fmt::format("and {} more, all of them with --json", all - rows.size()));
+  }
+}
 
 using Row = PageRow;
 
@@ -47,7 +67,7 @@ void add_labels(const analysis::RunComparisonReport& report, std::vector<Row>& r
   }
 }
 
-void add_head(const analysis::RunComparisonReport& report, PagePlace place, HtmlPage& page) {
+std::string summary_text(const analysis::RunComparisonReport& report, const Page& page) {
   const analysis::RunComparison& comparison = report.comparison;
   std::string summary = counts_text(verdict_counts(comparison.metrics)) + ".";
   if (!report.source) {
@@ -55,41 +75,51 @@ void add_head(const analysis::RunComparisonReport& report, PagePlace place, Html
                            100.0 * comparison.deviation.relative,
                            deviation_source(comparison.deviation));
   }
+  const std::string floors = floors_text(comparison.metrics);
+  if (page.extent() == Extent::kTerminal && !floors.empty()) {
+    summary += " " + floors + ".";  // elsewhere a part of the method
+  }
   if (comparison.overall) {
     summary += fmt::format(" {}.", overall_text(*comparison.overall));
   }
-  page.verdict(
-      std::string(to_text(comparison.verdict)) + ".", summary, tone_of(comparison.verdict));
+  return summary;
+}
+
+void add_sides(const analysis::RunComparisonReport& report, PagePlace place, Page& page) {
   std::vector<Row> rows;
   if (report.source) {
     for (const analysis::ComparisonSource::Fact& fact : report.source->facts) {
       rows.push_back({text_cell(fact.name), text_cell(fact.baseline), text_cell(fact.candidate)});
     }
-    if (!rows.empty()) {
-      page.table({text_cell(""), text_cell("baseline"), text_cell("candidate")}, rows);
+  } else if (page.extent() != Extent::kTerminal) {  // its title names both runs
+    const auto add = [&](const char* name, const auto& text) {
+      rows.push_back({text_cell(name),
+                      text_cell(text(report.baseline.header)),
+                      text_cell(text(report.candidate.header))});
+    };
+    add("run", [](const results::RunHeader& run) { return run.id; });
+    add("suite", [](const results::RunHeader& run) { return run.suite; });
+    add("stack", [](const results::RunHeader& run) { return run.stack; });
+    add("environment", [](const results::RunHeader& run) { return run.environment.id(); });
+    add("started", [](const results::RunHeader& run) { return to_text(run.started); });
+    if (place == PagePlace::kServer) {
+      for (const std::size_t column : {1U, 2U}) {
+        rows[0][column] = link_cell(rows[0][column].text, run_address(rows[0][column].text));
+      }
     }
-    return;
+    add_labels(report, rows);
   }
-  const auto add = [&](const char* name, const auto& text) {
-    rows.push_back({text_cell(name),
-                    text_cell(text(report.baseline.header)),
-                    text_cell(text(report.candidate.header))});
-  };
-  add("run", [](const results::RunHeader& run) { return run.id; });
-  add("suite", [](const results::RunHeader& run) { return run.suite; });
-  add("stack", [](const results::RunHeader& run) { return run.stack; });
-  add("environment", [](const results::RunHeader& run) { return run.environment.id(); });
-  add("started", [](const results::RunHeader& run) { return to_text(run.started); });
-  if (place == PagePlace::kServer) {
-    for (const std::size_t column : {1U, 2U}) {
-      rows[0][column] = link_cell(rows[0][column].text, run_address(rows[0][column].text));
-    }
+  if (!rows.empty()) {
+    page.table({text_cell(""), text_cell("baseline"), text_cell("candidate")}, rows);
   }
-  add_labels(report, rows);
-  page.table({text_cell(""), text_cell("baseline"), text_cell("candidate")}, rows);
 }
 
-void add_changes(const analysis::RunComparisonReport& report, HtmlPage& page) {
+void add_changes(const analysis::RunComparisonReport& report, Page& page) {
+  if (page.extent() == Extent::kTerminal) {
+    page.heading("Metrics");
+    add_short_metrics(report.comparison.metrics, report.places, page);
+    return;
+  }
   page.heading("What changed");
   MetricList changed = changed_metrics(report.comparison.metrics);
   if (changed.empty()) {
@@ -99,7 +129,7 @@ void add_changes(const analysis::RunComparisonReport& report, HtmlPage& page) {
     return;
   }
   const std::size_t all = changed.size();
-  changed.resize(std::min(all, kMaxChanged));
+  changed.resize(std::min<std::size_t>(all, kMaxChanged));
   add_metric_table(changed, report.places, page);
   if (all > changed.size()) {
     page.paragraph(fmt::format("and {} more", all - changed.size()));
@@ -107,12 +137,13 @@ void add_changes(const analysis::RunComparisonReport& report, HtmlPage& page) {
 }
 
 /// Adds the reasons: findings, then the split of each model whose end-to-end time changed.
-void add_explanations(const analysis::RunComparisonReport& report, HtmlPage& page) {
+void add_explanations(const analysis::RunComparisonReport& report, Page& page) {
   const analysis::RunComparison& comparison = report.comparison;
   std::vector<const analysis::ModelAttribution*> splits;
   for (const analysis::ModelAttribution& split : comparison.attributions) {
     if (std::any_of(comparison.metrics.begin(), comparison.metrics.end(), [&](const auto& metric) {
-          return is_changed(metric) && metric.kind == analysis::MetricKind::kEndToEnd &&
+          return page.extent() == Extent::kPage && is_changed(metric) &&
+                 metric.kind == analysis::MetricKind::kEndToEnd &&
                  metric.model == split.subject &&
                  results::parse_series(metric.series).mode == split.mode;
         })) {
@@ -129,31 +160,47 @@ void add_explanations(const analysis::RunComparisonReport& report, HtmlPage& pag
   }
 }
 
-void add_models(const analysis::RunComparisonReport& report, HtmlPage& page) {
-  std::vector<std::string> models;
+void add_functions_inside(const analysis::RunComparisonReport& report, Page& page) {
+  if (!report.functions.empty()) {
+    page.heading("Inside what changed");
+    add_functions(report.functions, report.places, page);
+  }
+  if (!report.profile_with.empty()) {
+    page.command("To name the functions inside what changed", report.profile_with);
+  }
+}
+
+void add_unchanged_models(const analysis::RunComparisonReport& report, Page& page) {
+  MetricList models;
   for (const analysis::MetricComparison& metric : report.comparison.metrics) {
-    if (!metric.model.empty() &&
-        std::find(models.begin(), models.end(), metric.model) == models.end()) {
-      models.push_back(metric.model);
+    if (!is_changed(metric) && !analysis::is_detail(metric)) {
+      models.push_back(&metric);
     }
   }
-  std::sort(models.begin(), models.end());
+  if (!models.empty()) {
+    page.begin_fold("Models without a change");
+    add_metric_table(models, report.places, page);
+    page.end_fold();
+  }
+}
+
+void add_every_model(const analysis::RunComparisonReport& report, Page& page) {
+  std::map<std::string, MetricList> models;
+  for (const analysis::MetricComparison& metric : report.comparison.metrics) {
+    if (!metric.model.empty()) {
+      models[metric.model].push_back(&metric);
+    }
+  }
   if (!models.empty()) {
     page.heading("Model by model");
   }
-  for (const std::string& model : models) {
-    MetricList metrics;
-    for (const analysis::MetricComparison& metric : report.comparison.metrics) {
-      if (metric.model == model) {
-        metrics.push_back(&metric);
-      }
-    }
+  for (const auto& [model, metrics] : models) {
     page.subheading(model);
     add_metric_table(metrics, report.places, page);
   }
 }
 
-void add_layers(const analysis::RunComparisonReport& report, HtmlPage& page) {
+void add_layers(const analysis::RunComparisonReport& report, Page& page) {
   const MetricList layers = extreme_layers(report.comparison.metrics, kExtremes);
   if (layers.empty()) {
     return;
@@ -171,7 +218,7 @@ void add_layers(const analysis::RunComparisonReport& report, HtmlPage& page) {
   add_metric_table(layers, report.places, page);
 }
 
-void add_not_compared(const analysis::RunComparisonReport& report, HtmlPage& page) {
+void add_not_compared(const analysis::RunComparisonReport& report, Page& page) {
   const std::vector<analysis::NotCompared>& all = report.comparison.not_compared;
   if (all.empty()) {
     return;
@@ -179,13 +226,14 @@ void add_not_compared(const analysis::RunComparisonReport& report, HtmlPage& pag
   page.heading("Not compared");
   page.paragraph(fmt::format("{} failed in the same way in both runs.", all.size()));
   std::vector<Row> rows;
-  for (std::size_t i = 0; i < std::min(all.size(), kMaxChanged); ++i) {
-    rows.push_back({code_cell(all[i].series), text_cell(failures_text(all[i]))});
+  rows.reserve(all.size());
+  for (const analysis::NotCompared& each : all) {
+    rows.push_back({code_cell(each.series), text_cell(failures_text(each))});
   }
-  page.table({text_cell("metric"), text_cell("failure")}, rows);
+  add_limited({text_cell("metric"), text_cell("failure")}, std::move(rows), page);
 }
 
-void add_exclusions(const analysis::RunComparisonReport& report, HtmlPage& page) {
+void add_exclusions(const analysis::RunComparisonReport& report, Page& page) {
   if (report.exclusions.empty()) {
     return;
   }
@@ -207,18 +255,19 @@ void add_exclusions(const analysis::RunComparisonReport& report, HtmlPage& page)
       }
     }
   }
-  page.table({text_cell("case"),
-              text_cell("reason"),
-              text_cell("who"),
-              text_cell("until"),
-              text_cell("covers")},
-             rows);
-  if (!metrics.empty()) {
+  add_limited({text_cell("case"),
+               text_cell("reason"),
+               text_cell("who"),
+               text_cell("until"),
+               text_cell("covers")},
+              std::move(rows),
+              page);
+  if (page.extent() == Extent::kPage && !metrics.empty()) {
     add_metric_table(metrics, report.places, page);
   }
 }
 
-void add_samples(const analysis::RunComparisonReport& report, HtmlPage& page) {
+void add_samples(const analysis::RunComparisonReport& report, Page& page) {
   if (report.samples.empty()) {
     return;
   }
@@ -236,7 +285,7 @@ void add_samples(const analysis::RunComparisonReport& report, HtmlPage& page) {
   }
 }
 
-void add_outputs(const analysis::RunComparisonReport& report, HtmlPage& page) {
+void add_outputs(const analysis::RunComparisonReport& report, Page& page) {
   const std::string text = outputs_text(report.comparison.metrics);
   if (text.empty()) {
     return;
@@ -247,7 +296,7 @@ void add_outputs(const analysis::RunComparisonReport& report, HtmlPage& page) {
   for (const analysis::MetricComparison& metric : report.comparison.metrics) {
     const bool drifted = metric.kind == analysis::MetricKind::kAccuracy &&
                          (!metric.output || !metric.output->same_bits);
-    if (drifted && rows.size() < kMaxChanged) {
+    if (drifted && page.extent() == Extent::kPage && rows.size() < kMaxChanged) {
       rows.push_back({word_cell(std::string(to_text(metric.verdict)), tone_of(metric.verdict)),
                       code_cell(metric.series),
                       text_cell(metric.reason)});
@@ -258,15 +307,11 @@ void add_outputs(const analysis::RunComparisonReport& report, HtmlPage& page) {
   }
 }
 
-void add_environment(const analysis::RunComparisonReport& report, HtmlPage& page) {
+void add_environment(const analysis::RunComparisonReport& report, Page& page) {
   if (report.source && report.environment_diff.empty()) {
     return;  // nothing is known of it
   }
-  page.heading("Environment");
-  if (report.environment_diff.empty()) {
-    page.paragraph("No fact differs.");
-    return;
-  }
+  page.begin_fold("Environment");
   std::vector<Row> rows;
   for (const analysis::EnvironmentDifference& difference : report.environment_diff) {
     rows.push_back({text_cell(difference.name),
@@ -274,8 +319,46 @@ void add_environment(const analysis::RunComparisonReport& report, HtmlPage& page
                     text_cell(difference.candidate.empty() ? "–" : difference.candidate),
                     text_cell(difference.identity ? "identity" : "recorded")});
   }
-  page.table({text_cell("fact"), text_cell("baseline"), text_cell("candidate"), text_cell("")},
-             rows);
+  if (rows.empty()) {
+    page.paragraph("No fact differs.");
+  } else {
+    page.table({text_cell("fact"), text_cell("baseline"), text_cell("candidate"), text_cell("")},
+               rows);
+  }
+  page.end_fold();
+}
+
+/// Adds a comparison: on a page all of it, in a comment what a reviewer reads, and on a terminal the
+/// verdict and its reasons.
+void add_comparison(const analysis::RunComparisonReport& report, PagePlace place, Page& page) {
+  const analysis::ComparisonVerdict verdict = report.comparison.verdict;
+  page.verdict(
+      std::string(to_text(verdict)) + ".", summary_text(report, page), tone_of(verdict));
+  add_sides(report, place, page);
+  add_changes(report, page);
+  add_explanations(report, page);
+  add_functions_inside(report, page);
+  if (page.extent() == Extent::kPage) {
+    add_every_model(report, page);
+    add_layers(report, page);
+  }
+  add_not_compared(report, page);
+  add_exclusions(report, page);
+  if (page.extent() == Extent::kPage) {
+    add_samples(report, page);
+  }
+  add_outputs(report, page);
+  add_environment(report, page);
+  if (page.extent() == Extent::kComment) {
+    add_unchanged_models(report, page);
+  }
+  if (page.extent() == Extent::kPage) {
+    page.heading("Method");
+    page.paragraph(method_text(report));
+  }
+  if (page.extent() != Extent::kTerminal) {
+    page.command("The same again", command_text(report));
+  }
 }
 
 }  // namespace
@@ -287,26 +370,23 @@ void write_comparison_page(const analysis::RunComparisonReport& report,
   if (place == PagePlace::kServer) {
     page.link("all models and runs", "/");
   }
-  add_head(report, place, page);
-  add_changes(report, page);
-  add_explanations(report, page);
-  if (!report.functions.empty()) {
-    page.heading("Inside what changed");
-    add_functions(report.functions, report.places, page);
-  }
-  if (!report.profile_with.empty()) {
-    page.paragraph("To name the functions inside what changed: " + report.profile_with);
-  }
-  add_models(report, page);
-  add_layers(report, page);
-  add_not_compared(report, page);
-  add_exclusions(report, page);
-  add_samples(report, page);
-  add_outputs(report, page);
-  add_environment(report, page);
-  page.heading("Method");
-  page.paragraph(method_text(report));
-  page.table({text_cell("the same again")}, {{code_cell(command_text(report))}});
+  add_comparison(report, place, page);
+  page.write(out);
+}
+
+void write_comparison_markdown(const analysis::RunComparisonReport& report, std::ostream& out) {
+  MarkdownPage page(fmt::format("Plumbline: {}", to_text(report.comparison.verdict)));
+  add_comparison(report, PagePlace::kFile, page);
+  page.write(out);
+}
+
+void write_comparison_text(const analysis::RunComparisonReport& report, std::ostream& out) {
+  TextPage page(fmt::format(
+      "{}: {}",
+      report.source ? report.source->name
+                    : fmt::format("{} → {}", report.baseline.header.id, report.candidate.header.id),
+      to_text(report.comparison.verdict)));
+  add_comparison(report, PagePlace::kFile, page);
   page.write(out);
 }
 

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reporting/formats/text_page.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <sstream>
+#include <utility>
+
+#include "reporting/document/aligned_table.hpp"
+#include "reporting/document/sanitized_text.hpp"
+
+namespace plumb::reporting {
+namespace {
+
+constexpr std::size_t kLongCell = 40;  // bytes
+
+/// Returns the columns of a table in the order of a line: those of short cells as they are, then
+/// the others, the longest last.
+std::vector<std::size_t> line_order(const PageRow& head, const std::vector<PageRow>& rows) {
+  std::vector<std::size_t> longest(head.size());
+  for (std::size_t column = 0; column < head.size(); ++column) {
+    for (const PageRow& row : rows) {
+      longest[column] = std::max(longest[column], row[column].text.size());
+    }
+    longest[column] = longest[column] > kLongCell ? longest[column] : 0;
+  }
+  std::vector<std::size_t> order(head.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t one, std::size_t other) {
+    return longest[one] < longest[other];
+  });
+  return order;
+}
+
+}  // namespace
+
+void TextPage::line(const char* before, const std::string& text) {
+  text_ += before + sanitize_utf8(text) + "\n";
+}
+
+void TextPage::list(const std::vector<std::string>& items) {
+  for (const std::string& item : items) {
+    line("  ", item);
+  }
+}
+
+void TextPage::table(const PageRow& head, const std::vector<PageRow>& rows) {
+  const std::vector<std::size_t> order = line_order(head, rows);
+  std::vector<AlignedTable::Column> columns;
+  columns.reserve(order.size());
+  for (const std::size_t column : order) {
+    columns.push_back({head[column].text, head[column].number});
+  }
+  AlignedTable table(std::move(columns));
+  for (const PageRow& row : rows) {
+    std::vector<std::string> cells;
+    cells.reserve(order.size());
+    for (const std::size_t column : order) {
+      cells.push_back(row[column].text);
+    }
+    table.add(std::move(cells));
+  }
+  std::ostringstream out;
+  table.write(out);
+  text_ += out.str();
+}
+
+}  // namespace plumb::reporting

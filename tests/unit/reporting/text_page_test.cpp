@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reporting/formats/text_page.hpp"
+
+#include <gmock/gmock.h>
+
+#include <sstream>
+
+#include "tests/unit/reporting/sample_report.hpp"
+
+namespace plumb::reporting {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+std::string text_of(const TextPage& page) {
+  std::ostringstream out;
+  page.write(out);
+  return out.str();
+}
+
+TEST(TextPage, writes_every_kind_of_part) {
+  TextPage page("title");
+  page.heading("one");
+  page.subheading("two");
+  page.paragraph("three");
+  page.list({"a", "b"});
+  page.verdict("Reject.", "since", Tone::kBad);
+  page.drawing("<svg/>");
+  page.begin_fold("more");
+  page.table({text_cell("name"), number_cell("time"), drawing_cell("<svg/>", "change")},
+             {{code_cell("a"), number_cell("1 s"), drawing_cell("<svg/>", "+2 %")},
+              {code_cell("b"), number_cell("10 s"), drawing_cell("<svg/>", "–")}});
+  page.end_fold();
+  page.command("again", "plumb compare");
+  EXPECT_EQ(text_of(page),
+            "title\n"
+            "\none\n"
+            "\ntwo\n"
+            "three\n"
+            "  a\n  b\n"
+            "Reject. since\n"
+            "\nmore\n"
+            "name  time  change\n"
+            "a      1 s  +2 %\n"
+            "b     10 s  –\n"
+            "again: plumb compare\n");
+}
+
+TEST(TextPage, columns_with_long_cells_come_last) {
+  const std::string longer(60, 'k');
+  const std::string longest(80, 'w');
+  TextPage page;
+  page.table({text_cell("why"), text_cell("key"), number_cell("time")},
+             {{text_cell(longest), code_cell(longer), number_cell("1 s")}});
+  EXPECT_THAT(text_of(page), HasSubstr(" 1 s  " + longer + "  " + longest + "\n"));
+}
+
+TEST(TextPage, hostile_text_stays_on_its_line) {
+  TextPage page(kHostileName);
+  page.heading(kHostileName);
+  page.paragraph(kHostileName);
+  page.list({kHostileName});
+  page.command(kHostileName, kHostileName);
+  page.table({text_cell(kHostileName)}, {{code_cell(kHostileName)}});
+  const std::string text = text_of(page);
+  EXPECT_TRUE(is_clean_utf8(text));
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 8);
+  EXPECT_THAT(text, Not(HasSubstr("\x1b")));
+}
+
+}  // namespace
+}  // namespace plumb::reporting

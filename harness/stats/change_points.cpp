@@ -5,18 +5,147 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <optional>
+#include <span>
 #include <vector>
 
 #include "harness/base/error.hpp"
 #include "harness/stats/noise_estimate.hpp"
-#include "harness/stats/suspicion.hpp"
+#include "harness/stats/step_model.hpp"
 #include "harness/stats/trend_model.hpp"
 #include "harness/stats/two_state_changes.hpp"
-#include "harness/stats/variance_changes.hpp"
 #include "harness/stats/wander_model.hpp"
 
 namespace plumb::stats {
 namespace {
+
+/// One change of the variance of a series less its levels.
+struct VarianceStep {
+  std::size_t index = 0;
+  double before = 0.0;  ///< standard deviations
+  double after = 0.0;
+  double surplus = 0.0;  ///< gain in twice the log-likelihood, less the penalty
+};
+
+/// Returns the squares around the levels, summed up to each point.
+std::vector<double> sum_squares(std::span<const double> values, const Boundaries& levels) {
+  const SegmentCost cost(values);
+  std::vector<double> sums{0.0};
+  for (std::size_t k = 0; k + 1 < levels.size(); ++k) {
+    const double mean = cost.mean(levels[k], levels[k + 1]);
+    for (std::size_t i = levels[k]; i < levels[k + 1]; ++i) {
+      sums.push_back(sums.back() + (values[i] - mean) * (values[i] - mean));
+    }
+  }
+  return sums;
+}
+
+class Search {
+ public:
+  explicit Search(std::vector<double> sums) : sums_(std::move(sums)) {}
+
+  std::vector<VarianceStep> run() {
+    split(0, sums_.size() - 1);
+    return std::move(steps_);
+  }
+
+ private:
+  [[nodiscard]] double variance(std::size_t begin, std::size_t end) const {
+    constexpr double kMinVariance = 1e-6;
+    return std::max((sums_[end] - sums_[begin]) / static_cast<double>(end - begin), kMinVariance);
+  }
+  [[nodiscard]] double likelihood(std::size_t begin, std::size_t end) const {
+    return -static_cast<double>(end - begin) * std::log(variance(begin, end));
+  }
+
+  void split(std::size_t begin, std::size_t end) {
+    constexpr std::size_t kMinPoints = 10;
+    constexpr double kMinRatio = 1.25;
+    double most = 0.0;
+    std::size_t index = 0;
+    const double whole = likelihood(begin, end);
+    for (std::size_t at = begin + kMinPoints; at + kMinPoints <= end; ++at) {
+      const double gain = likelihood(begin, at) + likelihood(at, end) - whole;
+      if (gain > most) {
+        most = gain;
+        index = at;
+      }
+    }
+    const double surplus = most - compute_penalty(sums_.size() - 1, 0.0, 1);
+    if (index == 0 || surplus <= 0.0) {
+      return;
+    }
+    const double before = std::sqrt(variance(begin, index));
+    const double after = std::sqrt(variance(index, end));
+    if (std::max(before, after) < kMinRatio * std::min(before, after)) {
+      return;
+    }
+    split(begin, index);
+    steps_.push_back({index, before, after, surplus});
+    split(index, end);
+  }
+
+  std::vector<double> sums_;
+  std::vector<VarianceStep> steps_;
+};
+
+/// Finds where the variance of values around given levels changed. The method is binary
+/// segmentation of the normal likelihood (Chen and Gupta, JASA 92, 1997). Segments have at least
+/// ten points. The deviations of neighbours differ by a factor of at least 1.25.
+std::vector<VarianceStep> find_variance_steps(std::span<const double> values,
+                                              const Boundaries& levels) {
+  return Search(sum_squares(values, levels)).run();
+}
+
+/// Compares the last one to four points, too few for a level, with the points since `begin`.
+/// Returns the first of them if they are off by 3.4 standard errors, one alone by five deviations.
+///
+/// The method is generalised least squares: of autocorrelated noise only the innovations are new
+/// information. A step appears whole in its first innovation, and by a share of 1 − ρ in each later
+/// one.
+std::optional<std::size_t> find_suspicion(std::span<const double> values,
+                                          std::size_t begin,
+                                          const NoiseFit& noise) {
+  constexpr double kOutlier = 4.0;     // deviations that one point may count at most
+  constexpr double kSingle = 5.0;      // deviations that make one point alone suspicious
+  constexpr double kSuspicious = 3.4;  // standard errors
+  const double rho = noise.correlation;
+  const double innovation = std::sqrt(noise.variance);
+  const double deviation = innovation / std::sqrt(1.0 - rho * rho);
+  std::optional<std::size_t> index;
+  double most = kSuspicious;
+  for (std::size_t count = 1; count < kMinSegment; ++count) {
+    if (begin + kMinSegment + count > values.size()) {
+      break;
+    }
+    const std::size_t split = values.size() - count;
+    const double level = compute_median(values.subspan(begin, split - begin));
+    const auto off = [&](std::size_t i) {
+      return std::clamp((values[i] - level) / deviation, -kOutlier, kOutlier) * deviation;
+    };
+    double sum = 0.0;
+    double weights = 0.0;
+    double squares = 0.0;
+    for (std::size_t i = split; i < values.size(); ++i) {
+      const double news = (values[i] - level - rho * off(i - 1)) / innovation;
+      const double weight = i == split ? 1.0 : 1.0 - rho;
+      sum += weight * (count == 1 ? news : std::clamp(news, -kOutlier, kOutlier));
+      weights += weight;
+      squares += weight * weight;
+    }
+    // The level is a mean of autocorrelated points itself, and every innovation has its share.
+    const double of_level =
+        (1.0 + rho) / (1.0 - rho) / (1.0 - rho * rho) / static_cast<double>(split - begin);
+    const double error = std::sqrt(squares + std::pow((1.0 - rho) * weights, 2) * of_level);
+    const double z = std::abs(sum) / error;
+    if (z > most && (count > 1 || std::abs(sum) > kSingle)) {
+      most = z;
+      index = split;
+    }
+  }
+  return index;
+}
 
 /// Points of a series that are present.
 struct PresentPoints {

@@ -42,9 +42,8 @@ void HtmlPage::list(const std::vector<std::string>& items) {
 }
 
 void HtmlPage::command(const std::string& what, const std::string& command) {
-  body_ += fmt::format("<p class=\"quiet wide\">{}: <code>{}</code></p>\n",
-                       escape_xml(what),
-                       escape_xml(command));
+  body_ += fmt::format(
+      "<p class=\"quiet wide\">{}: <code>{}</code></p>\n", escape_xml(what), escape_xml(command));
 }
 
 void HtmlPage::verdict(const std::string& strong, const std::string& text, Tone tone) {

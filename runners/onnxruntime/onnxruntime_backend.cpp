@@ -7,23 +7,111 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <memory>
 #include <new>
 #include <optional>
+#include <span>
+#include <string>
+#include <string_view>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include "harness/base/digest.hpp"
 #include "harness/base/error.hpp"
 #include "harness/model/key/quantized_product.hpp"
+#include "harness/worker/protocol/backend.hpp"
 #include "runners/engine/bench/random_operands.hpp"
 #include "runners/engine/exec/mapped_file.hpp"
 #include "runners/engine/exec/memory_limit.hpp"
 #include "runners/engine/service/processor_peak.hpp"
+#include "runners/onnxruntime/nodes/onnx_model.hpp"
 #include "runners/onnxruntime/session_program.hpp"
-#include "runners/onnxruntime/shaped_program.hpp"
 
 namespace plumb::onnxruntime {
 namespace {
+
+/// One model in several shapes as one session of the runtime, which plans each shape by itself when
+/// it comes. Slot i executes shape i.
+class ShapedProgram final : public worker::Program {
+ public:
+  /// Keeps a reference to the library. `models` are the same but for their shapes (join_shapes()).
+  ShapedProgram(const Library& library,
+                std::vector<OnnxModel> models,
+                const SessionSettings& settings);
+
+  [[nodiscard]] worker::ProgramFacts facts() const override;
+  /// Makes the session for the first slot. Throws Error{kUser} if the weights of a further one
+  /// differ from those of the first.
+  void bind(std::size_t slot,
+            std::span<const model::Tensor> operands,
+            bool shared_activations) override;
+  void enqueue(std::size_t slot) override;
+  void synchronize() override;
+  [[nodiscard]] std::vector<model::Tensor> outputs(std::size_t slot) override;
+
+ private:
+  const Library& library_;
+  std::vector<OnnxModel> models_;
+  SessionSettings settings_;
+  std::shared_ptr<Session> session_;
+  std::string weights_;  // digest of those in the session
+  std::vector<std::unique_ptr<SessionProgram>> shapes_;
+};
+
+/// Returns a digest of a model's weights.
+std::string digest_of_weights(const OnnxModel& model, std::span<const model::Tensor> operands) {
+  std::string digests;
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    if (model.operands[i].type.constant) {
+      const std::vector<std::byte>& data = operands[i].data;
+      digests +=
+          sha256({static_cast<const char*>(static_cast<const void*>(data.data())), data.size()});
+    }
+  }
+  return digests;
+}
+
+ShapedProgram::ShapedProgram(const Library& library,
+                             std::vector<OnnxModel> models,
+                             const SessionSettings& settings)
+    : library_(library), models_(std::move(models)), settings_(settings) {
+  settings_.profile = false;
+}
+
+worker::ProgramFacts ShapedProgram::facts() const {
+  return shapes_.empty() ? worker::ProgramFacts{} : shapes_.front()->facts();
+}
+
+void ShapedProgram::bind(std::size_t slot,
+                         std::span<const model::Tensor> operands,
+                         bool shared_activations) {
+  PLUMB_CHECK(slot == shapes_.size() && slot < models_.size() && !shared_activations);
+  const OnnxModel& model = models_[slot];
+  std::string weights = digest_of_weights(model, operands);
+  if (slot == 0) {
+    session_ = std::make_shared<Session>(library_, model.with_weights(operands), settings_);
+    weights_ = std::move(weights);
+  } else if (weights != weights_) {
+    throw Error(Error::Kind::kUser, "the weights of one shape are not those of another");
+  }
+  shapes_.push_back(std::make_unique<SessionProgram>(library_, model, settings_, session_));
+  shapes_.back()->bind(0, operands, false);
+}
+
+void ShapedProgram::enqueue(std::size_t slot) {
+  shapes_[slot]->enqueue(0);
+}
+
+void ShapedProgram::synchronize() {
+  for (const std::unique_ptr<SessionProgram>& shape : shapes_) {
+    shape->synchronize();
+  }
+}
+
+std::vector<model::Tensor> ShapedProgram::outputs(std::size_t slot) {
+  return shapes_[slot]->outputs(0);
+}
 
 constexpr Bytes kLargestTrial{64 << 20};  // of weights: larger ones take long to make
 

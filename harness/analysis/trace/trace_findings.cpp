@@ -1,13 +1,370 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/analysis/trace/trace_findings.hpp"
 
-#include <algorithm>
+#include <fmt/format.h>
 
-#include "harness/analysis/trace/call_findings.hpp"
-#include "harness/analysis/trace/fusion_findings.hpp"
-#include "harness/analysis/trace/timing_findings.hpp"
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <map>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "harness/analysis/trace/trace_finding.hpp"
+#include "harness/rewrite/rewrite.hpp"
 
 namespace plumb::analysis {
+namespace {
+
+using CallKind = results::ExecutedCall::Kind;
+using Kind = TraceFinding::Kind;
+
+/// Returns the operation of a call and its name, and the layouts that a reorder changes.
+std::string call_text(const results::ExecutedCall& call) {
+  std::string text = call.operation;
+  if (!call.name.empty()) {
+    text += " " + call.name;
+  }
+  if (!call.layouts.empty() && call.kind == CallKind::kReorder) {
+    text += fmt::format(" ({} {})", call.problem, call.layouts);
+  }
+  return text;
+}
+
+constexpr double kMinorShare = 0.005;  // of the execution: movements that hardly count
+constexpr std::size_t kNamed = 3;      // calls in an evidence
+
+/// Element types by the names of runtimes and libraries.
+constexpr std::array kTypes = std::to_array<std::pair<std::string_view, model::DataType>>({
+    {"f32", model::DataType::kF32},
+    {"float", model::DataType::kF32},
+    {"f16", model::DataType::kF16},
+    {"float16", model::DataType::kF16},
+    {"c10::Half", model::DataType::kF16},
+    {"bf16", model::DataType::kBf16},
+    {"bfloat16", model::DataType::kBf16},
+    {"c10::BFloat16", model::DataType::kBf16},
+    {"s8", model::DataType::kS8},
+    {"int8", model::DataType::kS8},
+    {"u8", model::DataType::kU8},
+    {"uint8", model::DataType::kU8},
+    {"double", model::DataType::kF64},
+});
+
+std::optional<model::DataType> type_of(std::string_view name) {
+  const auto* const row = std::find_if(
+      kTypes.begin(), kTypes.end(), [&](const auto& each) { return each.first == name; });
+  return row == kTypes.end() ? std::nullopt : std::optional(row->second);
+}
+
+/// Returns whether a reorder is of weights: from plain to blocked by output channels.
+bool is_of_weights(const results::ExecutedCall& call) {
+  const std::size_t destination = call.layouts.find("dst:");
+  return call.operation == "reorder" && destination != std::string::npos &&
+         destination + 4 < call.layouts.size() &&
+         std::isupper(static_cast<unsigned char>(call.layouts[destination + 4])) != 0;
+}
+
+/// Collector of findings that stand for several calls of one kind.
+class CallGroup {
+ public:
+  void add(const MatchedCall& call) {
+    time_ += call.call.duration;
+    layers_.insert(call.layers.begin(), call.layers.end());
+    ++count_;
+    if (count_ <= kNamed) {
+      names_ += fmt::format("{}{}", names_.empty() ? "" : ", ", call_text(call.call));
+    }
+  }
+  [[nodiscard]] bool empty() const { return count_ == 0; }
+  [[nodiscard]] TraceFinding finding(Kind kind) const {
+    return {kind,
+            time_,
+            {layers_.begin(), layers_.end()},
+            fmt::format("{} call{}: {}{}",
+                        count_,
+                        count_ == 1 ? "" : "s",
+                        names_,
+                        count_ > kNamed ? ", …" : "")};
+  }
+
+ private:
+  Seconds time_{};
+  std::set<model::LayerId> layers_;
+  std::size_t count_ = 0;
+  std::string names_;
+};
+
+std::optional<Kind> kind_of_call(const MatchedCall& call) {
+  switch (call.call.kind) {
+    case CallKind::kReorder:
+      return is_of_weights(call.call) ? Kind::kWeightReorder : Kind::kReorder;
+    case CallKind::kCopy:
+      return Kind::kCopy;
+    case CallKind::kPad:
+      return Kind::kPad;
+    case CallKind::kWait:
+      return Kind::kWait;
+    case CallKind::kCreation:
+      return Kind::kCreation;
+    case CallKind::kCompute:
+      break;
+  }
+  return call.layers.empty() ? std::optional(Kind::kNotMatched) : std::nullopt;
+}
+
+/// Finds calls that do not compute, and those that belong to no layer.
+///
+/// Reorders and copies before the first call that computes, and behind the last one, are minor: a
+/// runtime with layouts of its own cannot do without.
+void find_movements(const MatchedTrace& matched, std::vector<TraceFinding>& findings) {
+  std::map<std::pair<Kind, bool>, CallGroup> groups;
+  const auto computes = [](const MatchedCall& call) {
+    return call.call.kind == CallKind::kCompute && !call.layers.empty();
+  };
+  const auto first = std::find_if(matched.calls.begin(), matched.calls.end(), computes);
+  const auto last = std::find_if(matched.calls.rbegin(), matched.calls.rend(), computes).base();
+  for (auto call = matched.calls.begin(); call != matched.calls.end(); ++call) {
+    if (const std::optional<Kind> kind = kind_of_call(*call)) {
+      const bool moves = *kind == Kind::kReorder || *kind == Kind::kCopy;
+      groups[{*kind, moves && (call < first || call >= last)}].add(*call);
+    }
+  }
+  for (const auto& [group, calls] : groups) {
+    TraceFinding finding = calls.finding(group.first);
+    const bool moves = group.first == Kind::kReorder || group.first == Kind::kCopy;
+    finding.minor = group.second || (moves && finding.time < matched.span() * kMinorShare);
+    if (group.second) {
+      finding.evidence = "of inputs and outputs: " + finding.evidence;
+    }
+    findings.push_back(std::move(finding));
+  }
+}
+
+/// Finds calls whose first operand has another floating type than that of their layer.
+void find_precisions(const model::Graph& graph,
+                     const MatchedTrace& matched,
+                     std::vector<TraceFinding>& findings) {
+  std::map<std::pair<Kind, std::string>, CallGroup> groups;
+  for (const MatchedCall& call : matched.calls) {
+    if (call.call.kind != CallKind::kCompute || call.layers.empty() || call.call.types.empty()) {
+      continue;
+    }
+    const model::Layer& layer = graph.layers[call.layers.front()];
+    const std::optional<model::DataType> executed = type_of(call.call.types.front());
+    if (!executed || !layer.spec.has_input(0) || !model::is_floating(layer.spec.inputs[0]->dtype) ||
+        *executed == layer.spec.inputs[0]->dtype) {
+      continue;
+    }
+    const model::DataType wanted = layer.spec.inputs[0]->dtype;
+    const auto width = [](model::DataType type) {
+      return model::byte_size(model::TensorType{type, {1}, false, {}}).value;
+    };
+    const Kind kind =
+        width(*executed) > width(wanted) ? Kind::kHigherPrecision : Kind::kLowerPrecision;
+    groups[{kind,
+            fmt::format("{} in place of {}", call.call.types.front(), model::to_text(wanted))}]
+        .add(call);
+  }
+  for (const auto& [name, group] : groups) {
+    TraceFinding finding = group.finding(name.first);
+    finding.evidence = name.second + ": " + finding.evidence;
+    findings.push_back(std::move(finding));
+  }
+}
+
+constexpr double kSlowerBy = 1.1;
+constexpr double kShareOfGap = 0.005;  // of the execution: a shorter gap is the cost of a call
+
+/// Returns the time that an execution of the call takes: that which was measured of its
+/// implementation, since the trace and the measurement are of different moments.
+Seconds time_of_implementation(const MatchedCall& call, const MeasuredVariants& measured) {
+  for (const MeasuredVariants::Variant& variant : measured.variants) {
+    if (variant.text.find(call.call.implementation) != std::string::npos) {
+      return variant.time;
+    }
+  }
+  return call.typical;
+}
+
+/// Finds calls of implementations that were measured to be slower than another.
+void find_slower_variants(const MatchedTrace& matched,
+                          std::span<const MeasuredVariants> measured,
+                          std::vector<TraceFinding>& findings) {
+  for (const MeasuredVariants& each : measured) {
+    const MeasuredVariants::Variant& best = each.variants.front();
+    for (const MatchedCall& call : matched.calls) {
+      if (call.call.kind != CallKind::kCompute || call.layers != each.layers ||
+          call.call.implementation.empty()) {
+        continue;
+      }
+      const Seconds time = time_of_implementation(call, each);
+      if (time <= best.time * kSlowerBy) {
+        continue;
+      }
+      findings.push_back({Kind::kSlowerVariant,
+                          time - best.time,
+                          each.layers,
+                          fmt::format("{} takes {:.1f} µs; measured by itself, {} takes {:.1f} µs",
+                                      call.call.implementation,
+                                      time.count() * 1e6,
+                                      best.text,
+                                      best.time.count() * 1e6)});
+    }
+  }
+}
+
+/// Finds time of the execution in which no call ran, at most what `untraced` leaves beside them.
+void find_gaps(const MatchedTrace& matched,
+               std::optional<Seconds> untraced,
+               std::vector<TraceFinding>& findings) {
+  if (matched.execution.duration <= Seconds(0.0)) {
+    return;
+  }
+  std::vector<const MatchedCall*> calls;
+  for (const MatchedCall& call : matched.calls) {
+    calls.push_back(&call);
+  }
+  std::stable_sort(calls.begin(), calls.end(), [](const auto* a, const auto* b) {
+    return a->call.start < b->call.start;
+  });
+  const Seconds end = matched.execution.start + matched.execution.duration;
+  Seconds covered = matched.execution.start;
+  Seconds total{};
+  Seconds largest{};
+  std::string where = "before the first call";
+  std::string before = where;
+  std::size_t number = 0;
+  const auto add = [&](Seconds until) {
+    const Seconds gap = std::min(until, end) - covered;
+    if (gap > matched.execution.duration * kShareOfGap) {
+      total += gap;
+      ++number;
+      if (gap > largest) {
+        largest = gap;
+        where = before;
+      }
+    }
+  };
+  for (const MatchedCall* call : calls) {
+    add(call->call.start);
+    covered = std::max(covered, call->call.start + call->call.duration);
+    before = "after " + call_text(call->call);
+  }
+  add(end);
+  if (untraced) {  // what is more than that is the profiler's own time
+    total = std::min(total, std::max(*untraced - matched.traced, Seconds(0.0)));
+  }
+  if (total > matched.execution.duration * kShareOfGap) {
+    findings.push_back({Kind::kGap,
+                        total,
+                        {},
+                        fmt::format("{} gap{}; the longest takes {:.1f} µs, {}",
+                                    number,
+                                    number == 1 ? "" : "s",
+                                    largest.count() * 1e6,
+                                    where)});
+  }
+}
+
+/// Finds more threads than processors.
+void find_oversubscription(const MatchedTrace& matched, std::vector<TraceFinding>& findings) {
+  if (matched.processors == 0 || matched.threads <= matched.processors) {
+    return;
+  }
+  const double waiting =
+      1.0 - static_cast<double>(matched.processors) / static_cast<double>(matched.threads);
+  findings.push_back({Kind::kOversubscribed,
+                      matched.traced * waiting,
+                      {},
+                      fmt::format("{} threads on {} processor{}",
+                                  matched.threads,
+                                  matched.processors,
+                                  matched.processors == 1 ? "" : "s")});
+}
+
+/// Finds the fusions of the rules of harness/rewrite that happened, and those that did not.
+///
+/// The layers of a fusion that happened have one call. Layers of which one has no call are left
+/// out.
+void find_fusions(const model::Graph& graph,
+                  const MatchedTrace& matched,
+                  std::vector<TraceFinding>& findings) {
+  std::vector<std::vector<std::size_t>> calls_of(graph.layers.size());
+  for (std::size_t i = 0; i < matched.calls.size(); ++i) {
+    if (matched.calls[i].call.kind == CallKind::kCompute) {
+      for (const model::LayerId layer : matched.calls[i].layers) {
+        calls_of[layer].push_back(i);
+      }
+    }
+  }
+  std::map<std::string, std::pair<TraceFinding, std::size_t>> happened;
+  std::map<std::string, TraceFinding> missed;
+  for (const rewrite::Match& match :
+       rewrite::largest_matches(graph, [](const rewrite::Match&) { return true; })) {
+    std::set<std::size_t> calls;
+    bool complete = true;
+    for (const model::LayerId layer : match.layers) {
+      complete = complete && !calls_of[layer].empty();
+      calls.insert(calls_of[layer].begin(), calls_of[layer].end());
+    }
+    if (!complete) {
+      continue;
+    }
+    Seconds sum{};
+    Seconds longest{};
+    for (const std::size_t call : calls) {
+      sum += matched.calls[call].call.duration;
+      longest = std::max(longest, matched.calls[call].call.duration);
+    }
+    if (calls.size() > 1) {
+      std::string names;
+      for (const std::size_t call : calls) {
+        names +=
+            fmt::format("{}{}", names.empty() ? "" : ", ", call_text(matched.calls[call].call));
+      }
+      TraceFinding& rule = missed[std::string(match.rewrite)];
+      rule.kind = Kind::kMissedFusion;
+      rule.time += sum - longest;
+      rule.layers.insert(rule.layers.end(), match.layers.begin(), match.layers.end());
+      rule.places.push_back({Kind::kMissedFusion,
+                             sum - longest,
+                             match.layers,
+                             fmt::format("{} calls instead of one: {}", calls.size(), names)});
+      continue;
+    }
+    auto& [finding, count] = happened[std::string(match.rewrite)];
+    finding.kind = Kind::kFusion;
+    finding.time += sum;
+    finding.layers.insert(finding.layers.end(), match.layers.begin(), match.layers.end());
+    ++count;
+  }
+  for (auto& [rule, finding] : missed) {
+    std::sort(finding.layers.begin(), finding.layers.end());
+    std::stable_sort(finding.places.begin(),
+                     finding.places.end(),
+                     [](const auto& a, const auto& b) { return a.time > b.time; });
+    const std::size_t count = finding.places.size();
+    finding.evidence = fmt::format("{}: {} time{}, the longest with {}",
+                                   rule,
+                                   count,
+                                   count == 1 ? "" : "s",
+                                   finding.places.front().evidence);
+    findings.push_back(std::move(finding));
+  }
+  for (auto& [rule, entry] : happened) {
+    std::sort(entry.first.layers.begin(), entry.first.layers.end());
+    entry.first.evidence = fmt::format("{}: {} times in one call", rule, entry.second);
+    findings.push_back(std::move(entry.first));
+  }
+}
+
+}  // namespace
 
 std::vector<TraceFinding> find_trace_findings(const model::Graph& graph,
                                               const MatchedTrace& matched,

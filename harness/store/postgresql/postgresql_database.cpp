@@ -3,19 +3,185 @@
 #include <fmt/format.h>
 #include <libpq-fe.h>
 
+#include <cstddef>
+#include <cstdint>
 #include <cstdlib>
 #include <regex>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "harness/base/error.hpp"
 #include "harness/store/damage.hpp"
 #include "harness/store/migration.hpp"
-#include "harness/store/postgresql/copy_statement.hpp"
 #include "harness/store/postgresql/postgresql_connection.hpp"
 #include "harness/store/postgresql/postgresql_statement.hpp"
-#include "harness/store/postgresql/row_stream.hpp"
+#include "harness/store/postgresql/query_text.hpp"
+#include "harness/store/tables/statement.hpp"
 
 namespace plumb::store {
 namespace {
+
+// What surrounds the rows of COPY in its binary form: the signature, flags, and the length of an
+// extension; and the end (the manual's page of COPY, "Binary Format").
+constexpr std::string_view kCopyHeader("PGCOPY\n\377\r\n\0\0\0\0\0\0\0\0\0", 19);
+constexpr std::string_view kCopyEnd("\377\377", 2);
+// A column is the length of its bytes, and these.
+constexpr std::size_t kLengthBytes = 4;
+constexpr std::string_view kNullLength("\377\377\377\377", kLengthBytes);
+
+/// Insertion of rows by COPY in its binary form. Values are bound row by row; it has no columns.
+class CopyStatement final : public Statement {
+ public:
+  using Statement::bind;
+
+  CopyStatement(PostgresqlConnection& connection,
+                const std::string& table,
+                std::string_view columns);
+
+  CopyStatement& bind(std::int64_t value) override;
+  CopyStatement& bind(double value) override;
+  CopyStatement& bind(std::string_view text) override { return bind_bytes(text); }
+  CopyStatement& bind_bytes(std::string_view bytes) override;
+  CopyStatement& bind_null() override;
+  /// Sends the rows. There is no row to step to.
+  bool step() override;
+  void reset() noexcept override;
+  [[nodiscard]] std::int64_t integer() override { return 0; }
+  [[nodiscard]] double number() override { return 0.0; }
+  [[nodiscard]] std::string_view text_view() override { return {}; }
+  [[nodiscard]] std::string_view blob_view() override { return {}; }
+
+ private:
+  [[nodiscard]] bool skip_null() override { return true; }
+  [[nodiscard]] unsigned next_type() const { return types_[column_]; }
+  CopyStatement& put(const PostgresqlValue& value);
+
+  PostgresqlConnection& connection_;
+  std::string sql_;
+  std::vector<unsigned> types_;  ///< of the columns
+  std::string bytes_;
+  std::size_t column_ = 0;
+};
+
+void append_big_endian(std::string& out, std::uint32_t value, unsigned bytes) {
+  while (bytes-- > 0) {
+    out += static_cast<char>(static_cast<unsigned char>(value >> (8 * bytes)));
+  }
+}
+
+CopyStatement::CopyStatement(PostgresqlConnection& connection,
+                             const std::string& table,
+                             std::string_view columns)
+    : connection_(connection),
+      sql_(fmt::format("copy {} ({}) from stdin (format binary)", table, columns)) {
+  const PostgresqlResult description =
+      connection.describe(connection.new_statement_name(),
+                          fmt::format("select {} from {} where false", columns, table));
+  for (int i = 0; i < PQnfields(description.get()); ++i) {
+    types_.push_back(PQftype(description.get(), i));
+  }
+}
+
+CopyStatement& CopyStatement::put(const PostgresqlValue& value) {
+  if (column_ == 0) {
+    append_big_endian(bytes_, static_cast<std::uint32_t>(types_.size()), 2);
+  }
+  if (value.is_null()) {
+    append_big_endian(bytes_, 0xFFFFFFFFU, 4);
+  } else {
+    append_big_endian(bytes_, static_cast<std::uint32_t>(value.bytes().size()), 4);
+    bytes_ += value.bytes();
+  }
+  column_ = (column_ + 1) % types_.size();
+  return *this;
+}
+
+CopyStatement& CopyStatement::bind(std::int64_t value) {
+  return put(PostgresqlValue(next_type(), value));
+}
+
+CopyStatement& CopyStatement::bind(double value) {
+  return put(PostgresqlValue(next_type(), value));
+}
+
+CopyStatement& CopyStatement::bind_bytes(std::string_view bytes) {
+  return put(PostgresqlValue(bytes));
+}
+
+CopyStatement& CopyStatement::bind_null() {
+  return put(PostgresqlValue());
+}
+
+bool CopyStatement::step() {
+  PLUMB_CHECK(column_ == 0);
+  bytes_ += kCopyEnd;
+  connection_.copy(sql_, bytes_);
+  reset();
+  return false;
+}
+
+void CopyStatement::reset() noexcept {
+  bytes_ = kCopyHeader;
+  column_ = 0;
+}
+
+/// Query whose rows are read while the server still makes others: `COPY (…) TO STDOUT` in its
+/// binary form. From the first step to the end or the reset, its connection is for it alone. Its
+/// parameters, texts and numbers, become part of the query's text.
+class RowStream final : public PostgresqlStatement {
+ public:
+  RowStream(PostgresqlConnection& connection, const std::string& sql)
+      : PostgresqlStatement(connection, sql), sql_(sql) {}
+
+  bool step() override;
+  void reset() noexcept override;
+
+ private:
+  std::string sql_;
+  bool open_ = false;
+  CopiedRow row_;
+};
+
+/// Returns and removes the first bytes of a row.
+std::string_view take(std::string_view& row, std::size_t size) {
+  PLUMB_CHECK(size <= row.size());
+  const std::string_view bytes = row.substr(0, size);
+  row.remove_prefix(size);
+  return bytes;
+}
+
+bool RowStream::step() {
+  const bool first = !std::exchange(open_, true);
+  if (first) {
+    connection().start_rows(
+        with_parameters(sql_, [texts = literals()](std::size_t i) { return texts.at(i); }));
+  }
+  row_ = connection().next_row();
+  std::string_view rest(row_.bytes.get(), row_.size);
+  if (first) {
+    (void)take(rest, kCopyHeader.size());
+  }
+  if (take(rest, kCopyEnd.size()) == kCopyEnd) {  // else the number of columns
+    reset();
+    return false;
+  }
+  for (std::string_view& column : start_row()) {
+    const std::string_view length = take(rest, kLengthBytes);
+    column =
+        length == kNullLength ? std::string_view() : take(rest, read_bytes<std::uint32_t>(length));
+  }
+  return true;
+}
+
+void RowStream::reset() noexcept {
+  if (std::exchange(open_, false)) {
+    connection().end_rows();
+  }
+  PostgresqlStatement::reset();
+  row_ = {};
+}
 
 /// Lock of a run in the session of a connection. The server drops it when the session ends.
 class SessionLock final : public RunLock {

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "reporting/content/comparison/comparison_page.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,6 +11,7 @@
 #include "harness/results/labels/run_labels.hpp"
 #include "harness/results/series/series_name.hpp"
 #include "reporting/content/comparison/attribution_rows.hpp"
+#include "reporting/content/comparison/comparison_page.hpp"
 #include "reporting/content/comparison/comparison_writers.hpp"
 #include "reporting/content/comparison/function_rows.hpp"
 #include "reporting/content/comparison/metric_rows.hpp"
@@ -143,8 +142,7 @@ void add_explanations(const analysis::RunComparisonReport& report, Page& page) {
   for (const analysis::ModelAttribution& split : comparison.attributions) {
     if (std::any_of(comparison.metrics.begin(), comparison.metrics.end(), [&](const auto& metric) {
           return page.extent() == Extent::kPage && is_changed(metric) &&
-                 metric.kind == analysis::MetricKind::kEndToEnd &&
-                 metric.model == split.subject &&
+                 metric.kind == analysis::MetricKind::kEndToEnd && metric.model == split.subject &&
                  results::parse_series(metric.series).mode == split.mode;
         })) {
       splits.push_back(&split);
@@ -328,12 +326,11 @@ void add_environment(const analysis::RunComparisonReport& report, Page& page) {
   page.end_fold();
 }
 
-/// Adds a comparison: on a page all of it, in a comment what a reviewer reads, and on a terminal the
-/// verdict and its reasons.
+/// Adds a comparison: on a page all of it, in a comment what a reviewer reads, and on a terminal
+/// the verdict and its reasons.
 void add_comparison(const analysis::RunComparisonReport& report, PagePlace place, Page& page) {
   const analysis::ComparisonVerdict verdict = report.comparison.verdict;
-  page.verdict(
-      std::string(to_text(verdict)) + ".", summary_text(report, page), tone_of(verdict));
+  page.verdict(std::string(to_text(verdict)) + ".", summary_text(report, page), tone_of(verdict));
   add_sides(report, place, page);
   add_changes(report, page);
   add_explanations(report, page);

@@ -93,8 +93,7 @@ void add_metric_table(const MetricList& metrics,
                  ? fmt::format("{} ({})", ratio_change_text(*metric), change_interval_text(*metric))
                  : "–"),
          number_cell(detectable_text(*metric)),
-         text_cell(page.extent() == Extent::kTerminal ? reason_text(*metric)
-                                                      : why_text(*metric))});
+         text_cell(page.extent() == Extent::kTerminal ? reason_text(*metric) : why_text(*metric))});
   }
   page.table({text_cell("verdict"),
               text_cell("kind"),

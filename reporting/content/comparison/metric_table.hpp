@@ -19,8 +19,8 @@ void add_metric_table(const MetricList& metrics,
                       const std::map<std::string, std::string>& places,
                       Page& page);
 
-/// Adds the metrics of models, what changed, and the first layers without a change, then the largest
-/// causes.
+/// Adds the metrics of models, what changed, and the first layers without a change, then the
+/// largest causes.
 void add_short_metrics(std::span<const analysis::MetricComparison> metrics,
                        const std::map<std::string, std::string>& places,
                        Page& page);

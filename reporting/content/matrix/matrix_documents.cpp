@@ -2,16 +2,184 @@
 #include "reporting/content/matrix/matrix_documents.hpp"
 
 #include <array>
+#include <iosfwd>
 #include <ostream>
 #include <string>
 
-#include "reporting/content/matrix/matrix_json.hpp"
+#include "harness/analysis/report/matrix_report.hpp"
 #include "reporting/content/matrix/matrix_page.hpp"
 #include "reporting/content/run/json_documents.hpp"
 #include "reporting/document/aligned_table.hpp"
+#include "reporting/document/csv_text.hpp"
 
 namespace plumb::reporting {
 namespace {
+
+using analysis::Json;
+
+template <typename Value>
+Json number_or_null(const std::optional<Value>& value) {
+  return value ? Json(*value) : Json();
+}
+
+std::string field_of(const analysis::Matrix& matrix) {
+  return matrix.reference ? "ratio" : std::string(analysis::unit_of(matrix.query.quantity));
+}
+
+Json missing_json(const analysis::MissingValue& missing) {
+  return {{"kind", to_text(missing.kind)}, {"reason", missing.reason}};
+}
+
+Json cell_json(const analysis::Matrix& matrix, const analysis::MatrixCell& cell) {
+  const auto& value = cell.value;
+  Json json{{field_of(matrix), value ? Json(value->value) : Json()},
+            {"low", value ? number_or_null(value->low) : Json()},
+            {"high", value ? number_or_null(value->high) : Json()},
+            {"runs", cell.runs},
+            {"disturbed", cell.disturbed}};
+  if (matrix.query.mean_over_models) {
+    json["models"] = cell.models;
+  }
+  if (!value || cell.left_out > 0) {
+    json["missing"] = missing_json(cell.missing);
+    json["left_out"] = cell.left_out;
+  }
+  return json;
+}
+
+Json mean_json(const analysis::Matrix& matrix, const std::optional<stats::GeometricMean>& mean) {
+  if (!mean) {
+    return {};
+  }
+  return {{field_of(matrix), mean->mean},
+          {"low", number_or_null(mean->low)},
+          {"high", number_or_null(mean->high)},
+          {"rows", mean->n}};
+}
+
+Json runs_json(const analysis::MatrixReport& report) {
+  const std::vector<analysis::Coordinates> places = analysis::place_runs(report.runs);
+  Json runs = Json::array();
+  for (std::size_t i = 0; i < report.runs.size(); ++i) {
+    const analysis::MatrixRun& run = report.runs[i];
+    runs.push_back({{"run", run.header.id},
+                    {"suite", run.header.suite},
+                    {"environment", run.header.environment.id()},
+                    {"runtime", at(places[i], analysis::Axis::kRuntime)},
+                    {"stack", at(places[i], analysis::Axis::kStack)},
+                    {"system", at(places[i], analysis::Axis::kSystem)},
+                    {"threads", at(places[i], analysis::Axis::kThreads)},
+                    {"started", plumb::to_text(run.header.started)},
+                    {"state", to_text(run.state)},
+                    {"models", run.models.size()},
+                    {"problem", run.problem.empty() ? Json() : Json(run.problem)}});
+  }
+  return runs;
+}
+
+Json fronts_json(const std::vector<analysis::ParetoFront>& fronts) {
+  Json list = Json::array();
+  for (const analysis::ParetoFront& front : fronts) {
+    Json points = Json::array();
+    for (const analysis::ParetoPoint& point : front.points) {
+      points.push_back({{"batch", point.batch},
+                        {"seconds", point.seconds.value},
+                        {"low", number_or_null(point.seconds.low)},
+                        {"high", number_or_null(point.seconds.high)},
+                        {"inputs_per_second", point.inputs_per_second.value},
+                        {"on_front", point.on_front},
+                        {"limit", point.limit ? Json(to_text(*point.limit)) : Json()}});
+    }
+    Json absent = Json::array();
+    for (const auto& each : front.absent) {
+      absent.push_back({{"batch", each.batch}, {"missing", missing_json(each.missing)}});
+    }
+    list.push_back({{"row", front.name},
+                    {"points", std::move(points)},
+                    {"absent", std::move(absent)},
+                    {"best_batch", front.best ? Json(front.points[*front.best].batch) : Json()}});
+  }
+  return list;
+}
+
+Json make_matrix_document(const analysis::MatrixReport& report) {
+  const analysis::Matrix& matrix = report.matrix;
+  Json document = analysis::new_document();
+  document["view"] = report.view == nullptr ? Json() : Json(report.view->name);
+  document["value"] = to_text(matrix.query.quantity);
+  document["rows_axis"] = to_text(*matrix.query.rows);
+  document["columns_axis"] = to_text(*matrix.query.columns);
+  document["relative_to"] = matrix.reference ? Json(matrix.columns[*matrix.reference]) : Json();
+  document["mean_over_models"] = matrix.query.mean_over_models;
+  document["several_runs"] =
+      matrix.query.shared == analysis::SharedCells::kMiddle ? "middle" : "newest";
+  Json common = Json::object();
+  for (const auto& [axis, place] : matrix.common) {
+    if (!place.empty()) {
+      common[std::string(to_text(axis))] = place;
+    }
+  }
+  document["common"] = std::move(common);
+  Json along = Json::array();
+  for (const analysis::Axis axis : matrix.along) {
+    along.push_back(to_text(axis));
+  }
+  document["differ_along"] = std::move(along);
+  document["columns"] = matrix.columns;
+  document["rows"] = Json::array();
+  for (const analysis::MatrixRow& row : matrix.rows) {
+    Json cells = Json::array();
+    for (const analysis::MatrixCell& cell : row.cells) {
+      cells.push_back(cell_json(matrix, cell));
+    }
+    document["rows"].push_back({{"row", row.name}, {"cells", std::move(cells)}});
+  }
+  Json means = Json::array();
+  for (const analysis::MatrixMean& mean : matrix.means) {
+    means.push_back({{"own_rows", mean_json(matrix, mean.own)},
+                     {"common_rows", mean_json(matrix, mean.common)}});
+  }
+  document["geometric_means"] = std::move(means);
+  document["runs"] = runs_json(report);
+  Json commands = Json::array();
+  for (const analysis::MissingCommand& each : report.commands) {
+    commands.push_back({{"command", each.command}, {"cells", each.cells}});
+  }
+  document["commands"] = std::move(commands);
+  if (report.fronts) {
+    document["limit_seconds"] = analysis::seconds_or_null(report.limit);
+    document["fronts"] = fronts_json(*report.fronts);
+  }
+  return document;
+}
+
+/// Writes the document that `plumb matrix --json` prints.
+void write_matrix_json(const analysis::MatrixReport& report, std::ostream& out) {
+  write_json(make_matrix_document(report), out);
+}
+
+/// Writes one line a cell, with the reason where it has no value.
+void write_matrix_csv(const analysis::MatrixReport& report, std::ostream& out) {
+  const analysis::Matrix& matrix = report.matrix;
+  out << csv_row(
+      {"row", "column", field_of(matrix), "low", "high", "runs", "disturbed", "missing", "reason"});
+  for (const analysis::MatrixRow& row : matrix.rows) {
+    for (std::size_t i = 0; i < row.cells.size(); ++i) {
+      const analysis::MatrixCell& cell = row.cells[i];
+      const auto& value = cell.value;
+      const auto number = [](std::optional<double> given) { return csv_number(given); };
+      out << csv_row({row.name,
+                      matrix.columns[i],
+                      number(value ? std::optional(value->value) : std::nullopt),
+                      number(value ? value->low : std::nullopt),
+                      number(value ? value->high : std::nullopt),
+                      std::to_string(cell.runs),
+                      cell.disturbed ? "yes" : "no",
+                      value ? "" : std::string(to_text(cell.missing.kind)),
+                      value ? "" : cell.missing.reason});
+    }
+  }
+}
 
 constexpr std::array<OutputFormat<analysis::MatrixReport>, 5> kMatrixFormats{{
     {".html", "one page that opens offline", write_matrix_html},

@@ -1,20 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 // The text and the JSON of `plumb bound`.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <iosfwd>
 #include <ostream>
+#include <span>
+#include <string>
 #include <utility>
+#include <vector>
 
+#include "harness/analysis/bounds/model_bounds.hpp"
+#include "harness/analysis/bounds/model_partition.hpp"
 #include "harness/analysis/bounds/model_summary.hpp"
+#include "harness/analysis/limits/batch_curve.hpp"
 #include "harness/analysis/report/run_kind.hpp"
+#include "harness/analysis/report/run_report.hpp"
 #include "harness/loadgen/mlperf/mlperf_words.hpp"
 #include "harness/results/execution.hpp"
-#include "reporting/content/run/batch_rows.hpp"
 #include "reporting/content/run/documents.hpp"
 #include "reporting/content/run/exclusion_rows.hpp"
 #include "reporting/content/run/json_documents.hpp"
-#include "reporting/content/run/limit_rows.hpp"
 #include "reporting/content/run/load_rows.hpp"
 #include "reporting/content/run/report_writers.hpp"
 #include "reporting/content/run/single_layers.hpp"
@@ -26,6 +33,128 @@ namespace plumb::reporting {
 namespace {
 
 constexpr const char* kUnknown = "–";
+
+std::string share_cell(const std::optional<double>& share) {
+  return share ? fmt::format("{:.0f} %", 100.0 * *share) : kUnknown;
+}
+
+std::string intensity_cell(const std::optional<double>& intensity) {
+  return intensity ? fmt::format("{:.1f}", *intensity) : kUnknown;
+}
+
+std::string limit_cell(const std::optional<analysis::Limit>& limit) {
+  return limit ? std::string(to_text(*limit)) : kUnknown;
+}
+
+/// Returns "compute 71 %, memory 20 %, latency 9 % of the time".
+std::string spread_of(const analysis::ModelLimits& limits) {
+  std::vector<std::string> parts;
+  for (const analysis::Limit limit : analysis::kLimits) {
+    if (const double share = limits.share(limit); share > 0.0) {
+      parts.push_back(fmt::format("{} {:.0f} %", to_text(limit), 100.0 * share));
+    }
+  }
+  if (const double share = limits.share(std::nullopt); share > 0.0) {
+    parts.push_back(fmt::format("not known {:.0f} %", 100.0 * share));
+  }
+  return fmt::format("{} of the time", fmt::join(parts, ", "));
+}
+
+/// Writes which steps compute on channels that are only padding, and what whole blocks bring.
+void write_blocks(const analysis::ModelReport& model, std::ostream& out) {
+  std::vector<const analysis::StepLimit*> steps;
+  Seconds all{};
+  for (const analysis::StepLimit& step : model.limits.steps) {
+    if (step.block_use) {
+      steps.push_back(&step);
+      all += step.seconds;
+    }
+  }
+  if (steps.empty()) {
+    return;
+  }
+  out << fmt::format("  blocks of channels that are not full: {} step{}, {} together\n",
+                     steps.size(),
+                     steps.size() == 1 ? "" : "s",
+                     time_text(all));
+  AlignedTable table({{"  step"}, {"block use", true}, {"time", true}, {"padded", true}});
+  constexpr std::size_t kMost = 5;
+  for (std::size_t i = 0; i < std::min(kMost, steps.size()); ++i) {
+    table.add({"  " + sanitize_utf8(analysis::name_of(model.graph, steps[i]->layers)),
+               share_cell(steps[i]->block_use),
+               time_text(steps[i]->seconds),
+               steps[i]->padded_seconds ? time_text(*steps[i]->padded_seconds) : kUnknown});
+  }
+  table.write(out);
+}
+
+/// Writes what binds a model, how its time is spread over the limits, and its slowest steps. Writes
+/// nothing of a model without a step that has a time.
+void write_limits(const analysis::ModelReport& model, std::ostream& out) {
+  const analysis::ModelLimits& limits = model.limits;
+  if (limits.steps.empty()) {
+    return;
+  }
+  out << fmt::format("  limits of its steps: {}\n", spread_of(limits));
+  out << fmt::format("  the model: {} operations, {} at least, {} operations a byte",
+                     count_text(limits.operations.value),
+                     bytes_text(limits.compulsory),
+                     intensity_cell(limits.intensity));
+  if (limits.ridge && limits.limit) {
+    out << fmt::format("; {} binds it (the ceilings meet at {})",
+                       to_text(*limits.limit),
+                       intensity_cell(limits.ridge));
+  }
+  out << '\n';
+  AlignedTable table({{"  slowest steps"},
+                      {"time", true},
+                      {"limit"},
+                      {"operations/byte", true},
+                      {"of peak", true},
+                      {"of bandwidth", true}});
+  constexpr std::size_t kMost = 5;
+  for (std::size_t i = 0; i < std::min(kMost, limits.steps.size()); ++i) {
+    const analysis::StepLimit& step = limits.steps[i];
+    table.add({"  " + sanitize_utf8(analysis::name_of(model.graph, step.layers)),
+               time_text(step.seconds),
+               limit_cell(step.limit),
+               intensity_cell(step.intensity),
+               share_cell(step.peak_share),
+               share_cell(step.bandwidth_share)});
+  }
+  table.write(out);
+  write_blocks(model, out);
+}
+
+/// Writes latency and throughput against the batch, with the knee, of models that were executed at
+/// three batches or more, and the captured graphs of models. Writes nothing if there are none.
+void write_batches(std::span<const analysis::ModelBounds> models, std::ostream& out) {
+  for (const analysis::BatchCurve& curve : analysis::compute_batch_curves(models)) {
+    out << fmt::format("{}  {}  {}: {}\n",
+                       sanitize_utf8(curve.model),
+                       curve.dtype,
+                       curve.mode,
+                       curve.knee ? fmt::format("the knee is at batch {}", *curve.knee)
+                                  : "no knee up to the largest batch");
+    AlignedTable table({{"  batch", true}, {"latency", true}, {"inputs/s", true}});
+    for (const analysis::BatchPoint& point : curve.points) {
+      table.add({fmt::format("  {}", point.batch),
+                 with_interval(point.seconds, point.interval),
+                 count_text(point.throughput())});
+    }
+    table.write(out);
+    out << '\n';
+  }
+  for (const analysis::CapturedGraphs& sum : analysis::sum_captured_graphs(models)) {
+    out << fmt::format("{}  {}: {} captured graph{} hold {} and save {} against launches\n",
+                       sanitize_utf8(sum.model),
+                       sum.dtype,
+                       sum.graphs,
+                       sum.graphs == 1 ? "" : "s",
+                       bytes_text(sum.memory),
+                       time_text(sum.saved));
+  }
+}
 
 std::string age_of(const std::optional<Timestamp>& row, Timestamp now) {
   return row ? age_text(*row, now) : kUnknown;

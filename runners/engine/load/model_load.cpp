@@ -4,8 +4,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
 #include <cstdio>
+#include <exception>
 #include <fstream>
+#include <functional>
+#include <mutex>
+#include <string>
+#include <thread>
 #include <utility>
 
 #include "harness/base/error.hpp"
@@ -13,13 +21,89 @@
 #include "harness/loadgen/direct_system.hpp"
 #include "harness/loadgen/dynamic_batcher.hpp"
 #include "harness/loadgen/mlperf/mlperf_log.hpp"
+#include "harness/measure/sampler.hpp"
+#include "harness/worker/protocol/load_request.hpp"
 #include "runners/engine/bench/answer_check.hpp"
 #include "runners/engine/bench/batch_runner.hpp"
 #include "runners/engine/bench/candidate.hpp"
-#include "runners/engine/load/load_heartbeat.hpp"
 
 namespace plumb::engine {
 namespace {
+
+/// Reporter of a load's progress at each new phase, and about once a second. It reports from a
+/// thread of its own, and never after its destruction.
+class LoadHeartbeat {
+ public:
+  /// Starts the thread, which calls `report` and `batches`.
+  LoadHeartbeat(worker::LoadReport report,
+                std::function<std::uint64_t()> batches,
+                measure::Clock clock);
+  ~LoadHeartbeat();
+  LoadHeartbeat(const LoadHeartbeat&) = delete;
+  LoadHeartbeat& operator=(const LoadHeartbeat&) = delete;
+  LoadHeartbeat(LoadHeartbeat&&) = delete;
+  LoadHeartbeat& operator=(LoadHeartbeat&&) = delete;
+
+  /// Sets the phase that is reported from now on.
+  void enter(std::string phase);
+
+ private:
+  void beat();
+
+  worker::LoadReport report_;
+  std::function<std::uint64_t()> batches_;
+  measure::Clock clock_;
+  Seconds begin_;
+  std::mutex mutex_;  // guards all members below
+  std::condition_variable changed_;
+  std::string phase_ = "reading";
+  bool fresh_ = true;
+  bool ended_ = false;
+  std::thread thread_;
+};
+
+LoadHeartbeat::LoadHeartbeat(worker::LoadReport report,
+                             std::function<std::uint64_t()> batches,
+                             measure::Clock clock)
+    : report_(std::move(report)),
+      batches_(std::move(batches)),
+      clock_(std::move(clock)),
+      begin_(clock_()),
+      thread_([this] { beat(); }) {}
+
+LoadHeartbeat::~LoadHeartbeat() {
+  {
+    const std::scoped_lock lock(mutex_);
+    ended_ = true;
+  }
+  changed_.notify_all();
+  thread_.join();
+}
+
+void LoadHeartbeat::enter(std::string phase) {
+  {
+    const std::scoped_lock lock(mutex_);
+    phase_ = std::move(phase);
+    fresh_ = true;
+  }
+  changed_.notify_all();
+}
+
+void LoadHeartbeat::beat() {
+  std::unique_lock lock(mutex_);
+  while (!ended_) {
+    const worker::LoadProgress progress{phase_, batches_(), clock_() - begin_};
+    fresh_ = false;
+    lock.unlock();
+    try {
+      report_(progress);
+    } catch (const std::exception&) {
+      return;  // no receiver is left; the final answer will fail
+    }
+    lock.lock();
+    changed_.wait_for(lock, std::chrono::seconds(1), [this] { return ended_ || fresh_; });
+  }
+}
 
 bool is_stream(loadgen::LoadScenario scenario) {
   return scenario == loadgen::LoadScenario::kSingleStream ||

@@ -1,14 +1,100 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <array>
 #include <cmath>
+#include <cstdint>
 #include <limits>
 
 #include "harness/model/key/gradient_layer.hpp"
+#include "runners/engine/reference/numbers.hpp"
 #include "runners/engine/reference/operators.hpp"
-#include "runners/engine/reference/pool_shape.hpp"
 
 namespace plumb::engine::reference {
 namespace {
+
+/// Extents of a pool, always with three spatial axes; missing ones are 1.
+struct PoolShape {
+  std::int64_t planes = 1;  ///< batch × channels
+  std::array<std::int64_t, 3> in{1, 1, 1};
+  std::array<std::int64_t, 3> out{1, 1, 1};
+  std::array<std::int64_t, 3> kernel{1, 1, 1};
+  std::array<std::int64_t, 3> strides{1, 1, 1};
+  std::array<std::int64_t, 3> dilations{1, 1, 1};
+  std::array<std::int64_t, 3> pads{0, 0, 0};
+  std::array<std::int64_t, 3> end_pads{0, 0, 0};
+};
+
+/// Calls `visit(value)` for every element of `plane` inside the window at output position `at`. The
+/// value is the plane's own element, so that its address tells its position. Returns how many
+/// positions of the window lie inside the padded input.
+template <typename Visitor>
+std::int64_t visit_window(const PoolShape& shape,
+                          const double* plane,
+                          const std::array<std::int64_t, 3>& at,
+                          Visitor&& visit) {
+  std::int64_t inside_padded = 0;
+  for (std::int64_t d = 0; d < shape.kernel[0]; ++d) {
+    const std::int64_t z = at[0] * shape.strides[0] - shape.pads[0] + d * shape.dilations[0];
+    for (std::int64_t h = 0; h < shape.kernel[1]; ++h) {
+      const std::int64_t y = at[1] * shape.strides[1] - shape.pads[1] + h * shape.dilations[1];
+      for (std::int64_t w = 0; w < shape.kernel[2]; ++w) {
+        const std::int64_t x = at[2] * shape.strides[2] - shape.pads[2] + w * shape.dilations[2];
+        if (z < shape.in[0] + shape.end_pads[0] && y < shape.in[1] + shape.end_pads[1] &&
+            x < shape.in[2] + shape.end_pads[2]) {
+          ++inside_padded;
+        }
+        if (z >= 0 && z < shape.in[0] && y >= 0 && y < shape.in[1] && x >= 0 && x < shape.in[2]) {
+          visit(plane[(z * shape.in[1] + y) * shape.in[2] + x]);
+        }
+      }
+    }
+  }
+  return inside_padded;
+}
+
+/// Reads and checks the shapes of a pool, so that all indices made from them are in range. Throws
+/// Error{kUser}.
+PoolShape pool_shape(const model::LayerSpec& spec) {
+  const Dims& x = spec.inputs[0]->dims;
+  const Dims& y = spec.outputs[0].dims;
+  require(x.size() >= 3 && x.size() <= 5, spec, "x does not have one to three spatial axes");
+  const std::size_t axes = x.size() - 2;
+  const Dims& kernel = spec.integers("kernel");
+  const Dims& strides = spec.integers("strides");
+  const Dims& dilations = spec.integers("dilations");
+  const Dims& pads = spec.integers("pads");
+  require(y.size() == x.size() && y[0] == x[0] && y[1] == x[1] && kernel.size() == axes &&
+              strides.size() == axes && dilations.size() == axes && pads.size() == 2 * axes,
+          spec,
+          "kernel, strides, dilations, pads or the output do not fit the input");
+  PoolShape shape;
+  shape.planes = x[0] * x[1];
+  for (std::size_t axis = 0; axis < axes; ++axis) {
+    constexpr std::int64_t kMost = std::int64_t{1} << 30;
+    const std::size_t to = 3 - axes + axis;
+    shape.in[to] = x[axis + 2];
+    shape.out[to] = y[axis + 2];
+    shape.kernel[to] = kernel[axis];
+    shape.strides[to] = strides[axis];
+    shape.dilations[to] = dilations[axis];
+    shape.pads[to] = pads[axis];
+    shape.end_pads[to] = pads[axis + axes];
+    for (const std::int64_t value : {kernel[axis], strides[axis], dilations[axis]}) {
+      require(value >= 1 && value < kMost, spec, "kernel, strides or dilations are out of range");
+    }
+    for (const std::int64_t value : {pads[axis], pads[axis + axes], x[axis + 2], y[axis + 2]}) {
+      require(value >= 0 && value < kMost, spec, "pads or extents are out of range");
+    }
+    const std::int64_t room =
+        x[axis + 2] + pads[axis] + pads[axis + axes] - dilations[axis] * (kernel[axis] - 1) - 1;
+    const std::int64_t whole = room / strides[axis] + 1;
+    const bool rounded_up = spec.integer("ceil_mode") != 0 && room % strides[axis] != 0;
+    // When rounding up, a last window that would start behind the input may be dropped or not.
+    require(room >= 0 && (y[axis + 2] == whole || (rounded_up && y[axis + 2] == whole + 1)),
+            spec,
+            "the output's extent does not follow from the input's");
+  }
+  return shape;
+}
 
 /// Fills the output with the results of `pool(plane, position)`.
 template <typename Pool>

@@ -299,8 +299,8 @@ TEST(ComparisonReport, markdown_leads_with_what_changed_and_the_detectable_chang
               HasSubstr("| regressed | layer | ``relu1 of tiny, and 2 more: plumb layer "
                         "'v1:eltwise"));
   EXPECT_THAT(text, HasSubstr("1 with other bits within the tolerance"));
-  EXPECT_THAT(
-      text, HasSubstr("| equivalent | end\\_to\\_end | models/tiny\\|1\\|f32/end\\_to\\_end"));
+  EXPECT_THAT(text,
+              HasSubstr("| equivalent | end\\_to\\_end | models/tiny\\|1\\|f32/end\\_to\\_end"));
   EXPECT_THAT(text, HasSubstr("1.30 %"));
 }
 

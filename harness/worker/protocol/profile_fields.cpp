@@ -178,7 +178,7 @@ void detach(const protocol::Content& content, Profile& profile) {
   read_samples(content, profile.samples);
 }
 
-/// Samples and chains of calls are attachments.
+/// Leaves out samples and chains of calls: they are attachments.
 template <typename Fields>
 void describe(Fields& fields, Described<Fields, Profile>& value) {
   constexpr FieldLimits kSampleRate{.least = 0.0, .most = 1e9};

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <concepts>
 #include <filesystem>
+#include <functional>
 #include <limits>
 #include <string>
 #include <type_traits>
@@ -128,10 +129,10 @@ void check(const AlternateRequest& request) {
 }
 
 void check(const LoadRequest& request) {
+  const auto ascends = [](const auto& a, const auto& b) { return a.samples < b.samples; };
   if (request.buckets.empty() || request.buckets.front().samples != 1 ||
-      !std::is_sorted(request.buckets.begin(),
-                      request.buckets.end(),
-                      [](const auto& a, const auto& b) { return a.samples <= b.samples; })) {
+      std::adjacent_find(request.buckets.begin(), request.buckets.end(), std::not_fn(ascends)) !=
+          request.buckets.end()) {
     refuse_field("buckets", "a list that does not begin at 1 or does not ascend");
   }
   if (request.batches.maximum_batch > request.buckets.back().samples) {
@@ -285,7 +286,7 @@ void describe_code(Fields& fields, Described<Fields, results::ModelCode>& value)
   }
 }
 
-/// The model's bytes, if it has any, are an attachment.
+/// Leaves out the model's bytes: they are an attachment.
 template <typename Fields>
 void describe(Fields& fields, Described<Fields, ExecuteRequest>& value) {
   fields("name", value.name);

@@ -321,6 +321,21 @@ TEST(ProtocolConversion, refuses_samples_and_turns_that_are_no_times) {
               HasSubstr("'attachments'"));
 }
 
+TEST(ProtocolConversion, reads_the_hello_of_versions_before_the_envelope) {
+  using namespace std::string_literals;
+  protocol::Request request;  // with a setup inside
+  ASSERT_TRUE(request.ParseFromString("\x0a\x06\x08\x0b\x1a\x02\x10\x01"s));
+  EXPECT_EQ(request.kind(), protocol::Request::HELLO);
+  EXPECT_EQ(request.hello().version(), 11U);
+  protocol::Reply reply;
+  ASSERT_TRUE(
+      reply.ParseFromString("\x0a\x07\x08\x0b\x12\x03"
+                            "any"s));
+  EXPECT_EQ(reply.kind(), protocol::Reply::HELLO);
+  EXPECT_EQ(reply.hello().version(), 11U);
+  EXPECT_EQ(reply.hello().backend(), "any");
+}
+
 TEST(ProtocolConversion, replaces_what_is_not_text) {
   results::Measurement row = full_row();
   row.outcome.reason = "wide \xff interval";

@@ -19,10 +19,6 @@ namespace {
 
 constexpr std::size_t kHugeFromOfCopies = std::size_t{1} << 20;
 
-bool is_reformatted(const Buffer& buffer) {
-  return buffer.view != buffer.layout;
-}
-
 Bytes bytes_of(std::size_t size) {
   return Bytes{static_cast<std::int64_t>(size)};
 }
@@ -30,18 +26,6 @@ Bytes bytes_of(std::size_t size) {
 /// Returns how many parts of a plan run side by side, each with a scratchpad.
 std::size_t lanes_of(const ExecutionPlan& plan) {
   return std::max<std::size_t>(1, plan.schedule.lanes.size());
-}
-
-/// Lists the pieces of a slot's block: the arena, then buffers with memory of their own; without
-/// what it shares with another slot.
-std::vector<std::size_t> sizes_of(const ExecutionPlan& plan, bool shared_activations) {
-  std::vector<std::size_t> sizes{shared_activations ? 0 : plan.arena_bytes};
-  for (const Buffer& buffer : plan.buffers) {
-    if (!buffer.arena && (buffer.weight || !shared_activations)) {
-      sizes.push_back(buffer.bytes);
-    }
-  }
-  return sizes;
 }
 
 /// Overwrites a byte of each cache line with itself, so that the lines become dirty.
@@ -60,11 +44,6 @@ void read_through(const std::byte* data, std::size_t size) {
   for (std::size_t at = 0; at < size; at += kLine) {
     static_cast<void>(bytes[at]);
   }
-}
-
-void reorder(const dnnl::memory& from, const dnnl::memory& to, dnnl::stream& stream) {
-  dnnl::reorder(from, to).execute(stream, {{DNNL_ARG_FROM, from}, {DNNL_ARG_TO, to}});
-  stream.wait();
 }
 
 }  // namespace
@@ -121,36 +100,11 @@ worker::ProgramFacts PlanProgram::facts() const {
   return facts;
 }
 
-void PlanProgram::fill(const Buffer& buffer, const model::Tensor& operand, std::byte* destination) {
-  if (buffer.pack) {
-    AlignedBytes packed(buffer.view.get_size());
-    buffer.pack(operand.data.data(), packed.data());
-    reorder(dnnl::memory(buffer.view, engine_, packed.data()),
-            dnnl::memory(buffer.layout, engine_, destination),
-            stream_);
-    return;
-  }
-  if (!is_reformatted(buffer)) {
-    PLUMB_CHECK(operand.data.size() <= buffer.bytes);
-    if (!operand.data.empty()) {
-      std::memcpy(destination, operand.data.data(), operand.data.size());
-    }
-    return;
-  }
-  PLUMB_CHECK(operand.data.size() == buffer.view.get_size());
-  // No copy is made, because weights may be gigabytes. The library takes no pointer to const, but a
-  // reorder only reads its source, however it is aligned.
-  auto* const source = const_cast<std::byte*>(operand.data.data());
-  reorder(dnnl::memory(buffer.view, engine_, source),
-          dnnl::memory(buffer.layout, engine_, destination),
-          stream_);
-}
-
 void PlanProgram::bind(std::size_t slot,
                        std::span<const model::Tensor> operands,
                        bool shared_activations) {
   PLUMB_CHECK(slot <= slots_.size());
-  auto bound = std::make_unique<Slot>();
+  auto bound = std::make_unique<PlanSlot>();
   if (slot == 0 && !slots_.empty()) {
     // The same places once more: a step's memory may be gigabytes, whose pages take seconds to
     // make.
@@ -161,63 +115,22 @@ void PlanProgram::bind(std::size_t slot,
   while (scratchpads_.size() < lanes_of(plan_)) {
     scratchpads_.emplace_back(plan_.workspace_bytes);
   }
-  const bool shares = slot > 0 && shared_activations;
-  const auto is_shared = [&](const Buffer& buffer) { return shares && !buffer.weight; };
+  const PlanSlot* const shared = slot > 0 && shared_activations ? slots_.front().get() : nullptr;
   if (bound->owned.empty()) {
     // Later slots are many and are read from beyond the caches, so small ones need no huge pages.
     const std::size_t huge_from = slot == 0 ? AlignedBytes::kHugeFrom : kHugeFromOfCopies;
-    bound->owned = BufferBlock(sizes_of(plan_, shares), huge_from, [this](std::size_t limit) {
-      return static_cast<std::size_t>(placement_.below(drawn_++, limit));
-    });
+    bound->owned =
+        BufferBlock(block_sizes(plan_, shared != nullptr), huge_from, [this](std::size_t limit) {
+          return static_cast<std::size_t>(placement_.below(drawn_++, limit));
+        });
   }
-  std::size_t next = 1;  // of the sizes
-  for (std::size_t index = 0; index < plan_.buffers.size(); ++index) {
-    const Buffer& buffer = plan_.buffers[index];
-    if (is_shared(buffer)) {
-      bound->buffers.push_back(slots_[0]->buffers[index]);
-      continue;
-    }
-    if (buffer.arena) {
-      bound->buffers.push_back(bound->owned.at(0) + *buffer.arena);
-      continue;
-    }
-    bound->buffers.push_back(bound->owned.at(next++));
-    if (buffer.role == Buffer::Role::kInput) {
-      PLUMB_CHECK(buffer.operand < operands.size());
-      fill(buffer, operands[buffer.operand], bound->buffers.back());
-    } else if (buffer.pack) {
-      buffer.pack(nullptr, bound->buffers.back());
-    }
+  fill_buffers(plan_, operands, shared, stream_, *bound);
+  std::vector<std::byte*> scratchpads;
+  for (const std::size_t lane : lane_of_) {
+    scratchpads.push_back(scratchpads_[lane].data());
   }
-  bind_steps(*bound);
+  bind_steps(plan_, scratchpads, engine_, *bound);
   slots_.push_back(std::move(bound));
-}
-
-void PlanProgram::bind_steps(Slot& slot) {
-  for (const Step& step : plan_.steps) {
-    BoundStep bound;
-    if (const auto* kernel = std::get_if<KernelStep>(&step)) {
-      bound.kernel = kernel;
-      slot.steps.push_back(std::move(bound));
-      continue;
-    }
-    const auto& primitive = std::get<PrimitiveStep>(step);
-    bound.primitive = primitive.primitive.get();
-    for (const PrimitiveStep::Argument& argument : primitive.arguments) {
-      slot.memories.emplace_back(
-          argument.layout, engine_, slot.buffers[argument.buffer] + argument.offset);
-      bound.arguments.push_back({argument.index, slot.memories.back().get()});
-    }
-    if (plan_.workspace_bytes > 0) {
-      const dnnl::memory::dims size{static_cast<dnnl::memory::dim>(plan_.workspace_bytes)};
-      slot.memories.emplace_back(
-          dnnl::memory::desc(size, dnnl::memory::data_type::u8, dnnl::memory::format_tag::a),
-          engine_,
-          scratchpads_[lane_of_[slot.steps.size()]].data());
-      bound.arguments.push_back({DNNL_ARG_SCRATCHPAD, slot.memories.back().get()});
-    }
-    slot.steps.push_back(std::move(bound));
-  }
 }
 
 void PlanProgram::refresh_activations(std::size_t slot) {
@@ -233,7 +146,7 @@ void PlanProgram::refresh_activations(std::size_t slot) {
   }
 }
 
-void PlanProgram::run(Slot& slot, const BoundStep& step) {
+void PlanProgram::run(PlanSlot& slot, const BoundStep& step) {
   if (step.kernel != nullptr) {
     (*step.kernel)(slot.buffers);
   } else {
@@ -244,7 +157,7 @@ void PlanProgram::run(Slot& slot, const BoundStep& step) {
   }
 }
 
-void PlanProgram::run_lane(Slot& slot, std::size_t lane) {
+void PlanProgram::run_lane(PlanSlot& slot, std::size_t lane) {
   for (const std::size_t step : plan_.schedule.lanes[lane]) {
     for (const std::size_t other : plan_.schedule.waits[step]) {
       // Numbers of executions, unlike flags, need no reset between executions.
@@ -259,7 +172,7 @@ void PlanProgram::run_lane(Slot& slot, std::size_t lane) {
 }
 
 void PlanProgram::enqueue(std::size_t slot) {
-  Slot& bound = *slots_[slot];
+  PlanSlot& bound = *slots_[slot];
   if (has_lanes()) {
     const OpenmpThreads share(plan_.threads_of_lane);
     ++executions_;
@@ -271,7 +184,7 @@ void PlanProgram::enqueue(std::size_t slot) {
   }
 }
 
-Seconds PlanProgram::timed(Slot& slot, const BoundStep& step) {
+Seconds PlanProgram::timed(PlanSlot& slot, const BoundStep& step) {
   using Clock = std::chrono::steady_clock;
   const auto begin = Clock::now();
   run(slot, step);
@@ -285,7 +198,7 @@ std::optional<OpenmpThreads> PlanProgram::threads_of_step() const {
 
 std::vector<Seconds> PlanProgram::profile(std::size_t slot) {
   const std::optional<OpenmpThreads> threads = threads_of_step();
-  Slot& bound = *slots_[slot];
+  PlanSlot& bound = *slots_[slot];
   std::vector<Seconds> times(bound.steps.size());
   for (const std::size_t step : sequence_) {
     times[step] = timed(bound, bound.steps[step]);
@@ -304,7 +217,7 @@ std::vector<worker::TraceFile> PlanProgram::trace(std::size_t slot,
   enqueue(slot);
   synchronize();
   const std::optional<OpenmpThreads> threads = threads_of_step();
-  Slot& bound = *slots_[slot];
+  PlanSlot& bound = *slots_[slot];
   constexpr const char* kName = "onednn.log";
   VerboseLog log(folder / kName);
   if (const std::optional<int> processors = openmp_processors()) {
@@ -325,7 +238,7 @@ std::vector<worker::TraceFile> PlanProgram::trace(std::size_t slot,
 
 void PlanProgram::execute_marked(std::size_t slot, worker::StepMark& current) {
   const std::optional<OpenmpThreads> threads = threads_of_step();
-  Slot& bound = *slots_[slot];
+  PlanSlot& bound = *slots_[slot];
   for (const std::size_t step : sequence_) {
     current.begin(static_cast<std::uint32_t>(step));
     run(bound, bound.steps[step]);
@@ -333,7 +246,7 @@ void PlanProgram::execute_marked(std::size_t slot, worker::StepMark& current) {
   synchronize();
 }
 
-void PlanProgram::read_before(std::size_t place, const Slot& slot, Bytes most) const {
+void PlanProgram::read_before(std::size_t place, const PlanSlot& slot, Bytes most) const {
   std::vector<std::size_t> recent;  // latest first, each buffer once
   std::vector<bool> seen(plan_.buffers.size());
   std::set<const std::byte*> counted;  // addresses, because buffers share memory
@@ -364,7 +277,7 @@ std::vector<Seconds> PlanProgram::profile_in_context(std::size_t slot,
                                                      const std::vector<bool>& wanted,
                                                      Bytes most) {
   const std::optional<OpenmpThreads> threads = threads_of_step();
-  Slot& bound = *slots_[slot];
+  PlanSlot& bound = *slots_[slot];
   PLUMB_CHECK(wanted.size() == bound.steps.size());
   std::vector<Seconds> times(bound.steps.size());
   for (std::size_t i = 0; i < sequence_.size(); ++i) {
@@ -490,7 +403,7 @@ std::span<const std::byte> PlanProgram::output_bytes(std::size_t slot, std::size
 
 Bytes memory_needed(const ExecutionPlan& plan) {
   return bytes_of(lanes_of(plan) * AlignedBytes::allocated(plan.workspace_bytes) +
-                  BufferBlock::mean_bytes(sizes_of(plan, false), AlignedBytes::kHugeFrom));
+                  BufferBlock::mean_bytes(block_sizes(plan, false), AlignedBytes::kHugeFrom));
 }
 
 }  // namespace plumb::onednn

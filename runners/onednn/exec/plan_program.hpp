@@ -15,9 +15,9 @@
 #include "runners/engine/exec/lane_team.hpp"
 #include "runners/engine/random_stream.hpp"
 #include "runners/onednn/exec/aligned_bytes.hpp"
-#include "runners/onednn/exec/buffer_block.hpp"
 #include "runners/onednn/exec/execution_plan.hpp"
 #include "runners/onednn/exec/openmp_threads.hpp"
+#include "runners/onednn/exec/plan_slot.hpp"
 
 namespace plumb::onednn {
 
@@ -66,29 +66,15 @@ class PlanProgram : public worker::Program {
   [[nodiscard]] std::optional<Seconds> reorder_time() override;
 
  private:
-  struct BoundStep {
-    dnnl_primitive_t primitive = nullptr;  ///< null: `kernel`
-    const KernelStep* kernel = nullptr;
-    std::vector<dnnl_exec_arg_t> arguments;
-  };
-  struct Slot {
-    BufferBlock owned;
-    std::vector<std::byte*> buffers;  ///< of all the plan's buffers, owned or slot 0's
-    std::vector<dnnl::memory> memories;
-    std::vector<BoundStep> steps;
-  };
-
-  void fill(const Buffer& buffer, const model::Tensor& operand, std::byte* destination);
-  void bind_steps(Slot& slot);
   [[nodiscard]] bool has_lanes() const { return !plan_.schedule.lanes.empty(); }
-  void run_lane(Slot& slot, std::size_t lane);
-  void run(Slot& slot, const BoundStep& step);
-  [[nodiscard]] Seconds timed(Slot& slot, const BoundStep& step);
+  void run_lane(PlanSlot& slot, std::size_t lane);
+  void run(PlanSlot& slot, const BoundStep& step);
+  [[nodiscard]] Seconds timed(PlanSlot& slot, const BoundStep& step);
   /// Sets the calling thread's number of threads to that of one lane, while the result lives.
   [[nodiscard]] std::optional<OpenmpThreads> threads_of_step() const;
   /// Reads the buffers of the steps before `place` of the sequence, in the order of their last use.
   /// The sequence counts as a circle. At most the most recent `most` bytes are read.
-  void read_before(std::size_t place, const Slot& slot, Bytes most) const;
+  void read_before(std::size_t place, const PlanSlot& slot, Bytes most) const;
   /// Returns the time of one reorder, the median of a few.
   [[nodiscard]] Seconds time_reorder(const dnnl::memory::desc& from, const dnnl::memory::desc& to);
 
@@ -101,7 +87,7 @@ class PlanProgram : public worker::Program {
   std::vector<AlignedBytes> scratchpads_;  ///< by lane
   std::vector<std::size_t> lane_of_;       ///< by step
   std::vector<std::size_t> sequence_;      ///< order of the steps when they run one after the other
-  std::vector<std::unique_ptr<Slot>> slots_;
+  std::vector<std::unique_ptr<PlanSlot>> slots_;
   std::atomic<int> failure_{0};  ///< bitwise or of all execution statuses
   std::function<void(std::size_t)> before_step_;
   std::vector<std::atomic<std::uint64_t>> done_;  ///< by step: number of its last execution

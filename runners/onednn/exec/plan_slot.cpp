@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runners/onednn/exec/plan_slot.hpp"
+
+#include <cstring>
+#include <utility>
+
+#include "harness/base/error.hpp"
+#include "runners/onednn/exec/aligned_bytes.hpp"
+
+namespace plumb::onednn {
+namespace {
+
+void fill(const Buffer& buffer,
+          const model::Tensor& operand,
+          dnnl::stream& stream,
+          std::byte* destination) {
+  const dnnl::engine engine = stream.get_engine();
+  if (buffer.pack) {
+    AlignedBytes packed(buffer.view.get_size());
+    buffer.pack(operand.data.data(), packed.data());
+    reorder(dnnl::memory(buffer.view, engine, packed.data()),
+            dnnl::memory(buffer.layout, engine, destination),
+            stream);
+    return;
+  }
+  if (!is_reformatted(buffer)) {
+    PLUMB_CHECK(operand.data.size() <= buffer.bytes);
+    if (!operand.data.empty()) {
+      std::memcpy(destination, operand.data.data(), operand.data.size());
+    }
+    return;
+  }
+  PLUMB_CHECK(operand.data.size() == buffer.view.get_size());
+  // No copy is made, because weights may be gigabytes. The library takes no pointer to const, but a
+  // reorder only reads its source, however it is aligned.
+  auto* const source = const_cast<std::byte*>(operand.data.data());
+  reorder(dnnl::memory(buffer.view, engine, source),
+          dnnl::memory(buffer.layout, engine, destination),
+          stream);
+}
+
+}  // namespace
+
+bool is_reformatted(const Buffer& buffer) {
+  return buffer.view != buffer.layout;
+}
+
+void reorder(const dnnl::memory& from, const dnnl::memory& to, dnnl::stream& stream) {
+  dnnl::reorder(from, to).execute(stream, {{DNNL_ARG_FROM, from}, {DNNL_ARG_TO, to}});
+  stream.wait();
+}
+
+std::vector<std::size_t> block_sizes(const ExecutionPlan& plan, bool shared_activations) {
+  std::vector<std::size_t> sizes{shared_activations ? 0 : plan.arena_bytes};
+  for (const Buffer& buffer : plan.buffers) {
+    if (!buffer.arena && (buffer.weight || !shared_activations)) {
+      sizes.push_back(buffer.bytes);
+    }
+  }
+  return sizes;
+}
+
+void fill_buffers(const ExecutionPlan& plan,
+                  std::span<const model::Tensor> operands,
+                  const PlanSlot* shared,
+                  dnnl::stream& stream,
+                  PlanSlot& slot) {
+  std::size_t next = 1;  // of the sizes
+  for (std::size_t index = 0; index < plan.buffers.size(); ++index) {
+    const Buffer& buffer = plan.buffers[index];
+    if (shared != nullptr && !buffer.weight) {
+      slot.buffers.push_back(shared->buffers[index]);
+      continue;
+    }
+    if (buffer.arena) {
+      slot.buffers.push_back(slot.owned.at(0) + *buffer.arena);
+      continue;
+    }
+    slot.buffers.push_back(slot.owned.at(next++));
+    if (buffer.role == Buffer::Role::kInput) {
+      PLUMB_CHECK(buffer.operand < operands.size());
+      fill(buffer, operands[buffer.operand], stream, slot.buffers.back());
+    } else if (buffer.pack) {
+      buffer.pack(nullptr, slot.buffers.back());
+    }
+  }
+}
+
+void bind_steps(const ExecutionPlan& plan,
+                std::span<std::byte* const> scratchpads,
+                const dnnl::engine& engine,
+                PlanSlot& slot) {
+  for (const Step& step : plan.steps) {
+    BoundStep bound;
+    if (const auto* kernel = std::get_if<KernelStep>(&step)) {
+      bound.kernel = kernel;
+      slot.steps.push_back(std::move(bound));
+      continue;
+    }
+    const auto& primitive = std::get<PrimitiveStep>(step);
+    bound.primitive = primitive.primitive.get();
+    for (const PrimitiveStep::Argument& argument : primitive.arguments) {
+      slot.memories.emplace_back(
+          argument.layout, engine, slot.buffers[argument.buffer] + argument.offset);
+      bound.arguments.push_back({argument.index, slot.memories.back().get()});
+    }
+    if (plan.workspace_bytes > 0) {
+      const dnnl::memory::dims size{static_cast<dnnl::memory::dim>(plan.workspace_bytes)};
+      slot.memories.emplace_back(
+          dnnl::memory::desc(size, dnnl::memory::data_type::u8, dnnl::memory::format_tag::a),
+          engine,
+          scratchpads[slot.steps.size()]);
+      bound.arguments.push_back({DNNL_ARG_SCRATCHPAD, slot.memories.back().get()});
+    }
+    slot.steps.push_back(std::move(bound));
+  }
+}
+
+}  // namespace plumb::onednn

@@ -17,7 +17,6 @@ namespace {
 
 using nlohmann::json;
 using results::Described;
-using results::FieldLimits;
 using results::kMeasuredTime;
 using results::refuse_field;
 

@@ -12,7 +12,7 @@ import sys
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
-from plumb_command import Command
+from plumb_command import HAS_BF16, Command
 
 try:
     import numpy
@@ -27,8 +27,6 @@ Command.build = pathlib.Path(sys.argv.pop(1)).resolve()
 
 #: What a planted fault is called.
 FAULTS = {"pad", "threads oversubscribed", "missed fusion", "reorder", "weights reordered", "slower variant", "lower precision"}
-#: oneDNN computes bf16 with these instructions alone.
-HAS_BF16 = not {"avx512bw", "avx_ne_convert"}.isdisjoint(pathlib.Path("/proc/cpuinfo").read_text().split())
 LAYERS = 6
 CHANNELS = 32
 SIZE = 56

@@ -21,6 +21,9 @@ CONV = (
 )
 
 
+#: oneDNN computes bf16 with these instructions alone.
+HAS_BF16 = not {"avx512bw", "avx_ne_convert"}.isdisjoint(pathlib.Path("/proc/cpuinfo").read_text().split())
+
 #: What a CI job calls what it builds; plumb takes labels from it.
 JOB_VARIABLES = (
     "GITHUB_SHA", "GITHUB_HEAD_REF", "GITHUB_REF_NAME", "GITHUB_REF", "CI_COMMIT_SHA", "CI_COMMIT_REF_NAME", "CI_MERGE_REQUEST_IID",

@@ -183,13 +183,15 @@ class Training(Command):
         self.assertIn("bf16 or f16", self.plumb("run", "--model", "lenet", "--training", "sgd", "--dtype", "int8", expect=2).stderr)
 
     def test_resident_memory_is_what_was_planned(self):
-        # Beside the plan lie the library's descriptors and generated code, which are there before the step is executed.
+        # Beside the plan lie the library's descriptors and generated code, which are there before the step is executed. With AVX2 oneDNN generates
+        # the code of products when the first one of a process is executed: up to 8 pieces of 320 KiB.
+        late_code = 8 * 320 << 10
         self.plumb("run", "--model", "lenet", "--model", "squeezenet1.1", "--batch", "16", "--training", "sgd", "--only", "models", "--mode", "plain", "--processes", "1")
         for model in self.json("bound")["models"]:
             execution, = model["executions"]
             self.assertGreater(execution["samples"], 0, execution)
             planned = execution["memory_bytes"] + execution["preparation_bytes"]
-            self.assertLess(abs(execution["resident_bytes"] - planned), 0.05 * execution["resident_bytes"], (model["model"], execution))
+            self.assertLess(abs(execution["resident_bytes"] - planned), 0.05 * execution["resident_bytes"] + late_code, (model["model"], execution))
             self.assertLess(execution["preparation_bytes"], 16 << 20, (model["model"], execution))
 
     def test_a_step_of_micro_batches_is_executed_and_bounded(self):

@@ -49,7 +49,7 @@ void TextPage::table(const PageRow& head, const std::vector<PageRow>& rows) {
   std::vector<AlignedTable::Column> columns;
   columns.reserve(order.size());
   for (const std::size_t column : order) {
-    columns.push_back({head[column].text, head[column].number});
+    columns.push_back({sanitize_utf8(head[column].text), head[column].number});
   }
   AlignedTable table(std::move(columns));
   for (const PageRow& row : rows) {

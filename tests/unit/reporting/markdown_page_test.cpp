@@ -67,8 +67,10 @@ TEST(MarkdownPage, fits_a_comment_and_keeps_every_heading) {
 TEST(MarkdownPage, a_part_that_begins_is_ended_even_where_nothing_more_fits) {
   MarkdownPage page("t");
   page.begin_fold("open");
-  for (int i = 0; i < 100; ++i) {
-    page.paragraph(std::string(1000, 'x'));
+  for (const std::size_t size : {1000U, 10U}) {
+    for (int i = 0; i < 100; ++i) {
+      page.paragraph(std::string(size, 'x'));
+    }
   }
   page.end_fold();
   page.begin_fold("too late");

@@ -63,8 +63,7 @@ class LayerBackend final : public worker::Backend {
 
 class CudaPlanner final : public ModelPlanner {
  public:
-  [[nodiscard]] std::string library() const override { return "the test doubles"; }
-  [[nodiscard]] std::string environment() const override { return library(); }
+  [[nodiscard]] std::string environment() const override { return "the test doubles"; }
   [[nodiscard]] std::vector<std::string> modes() const override {
     return {"plain",
             "fusion",

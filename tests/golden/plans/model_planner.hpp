@@ -21,10 +21,9 @@ class ModelPlanner {
  public:
   virtual ~ModelPlanner() = default;
 
-  /// Returns what plans depend on beside the code, such as a library's version and caches.
+  /// Returns what plans depend on beside the code, such as a library's version and caches. Where it
+  /// differs, nothing can be compared.
   [[nodiscard]] virtual std::string environment() const = 0;
-  /// Returns what all machines share of environment(). Where it differs, nothing can be compared.
-  [[nodiscard]] virtual std::string library() const = 0;
   /// Lists the modes to plan.
   [[nodiscard]] virtual std::vector<std::string> modes() const = 0;
   /// Returns the backend that says what can be fused, and which variants a layer has.

@@ -70,22 +70,18 @@ std::string schedule_line(const std::vector<std::vector<std::size_t>>& lists, co
 
 class OnednnPlanner final : public ModelPlanner {
  public:
-  [[nodiscard]] std::string library() const override {
+  [[nodiscard]] std::string environment() const override {
+    // By the caches' sizes the library chooses implementations and blocks.
     const dnnl_version_t* const version = dnnl_version();
     return fmt::format(
-        "oneDNN {}.{}.{} with {}",
+        "oneDNN {}.{}.{} with {}, caches {} {} {}",
         version->major,
         version->minor,
         version->patch,
-        onednn::instruction_set_text(static_cast<unsigned>(dnnl::get_effective_cpu_isa())));
-  }
-  [[nodiscard]] std::string environment() const override {
-    // By the caches' sizes the library chooses blocks, and so scratchpads.
-    return fmt::format("{}, caches {} {} {}",
-                       library(),
-                       sysconf(_SC_LEVEL1_DCACHE_SIZE),
-                       sysconf(_SC_LEVEL2_CACHE_SIZE),
-                       sysconf(_SC_LEVEL3_CACHE_SIZE));
+        onednn::instruction_set_text(static_cast<unsigned>(dnnl::get_effective_cpu_isa())),
+        sysconf(_SC_LEVEL1_DCACHE_SIZE),
+        sysconf(_SC_LEVEL2_CACHE_SIZE),
+        sysconf(_SC_LEVEL3_CACHE_SIZE));
   }
   [[nodiscard]] std::vector<std::string> modes() const override {
     return {"plain",

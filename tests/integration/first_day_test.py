@@ -119,7 +119,7 @@ class Scripted(Walk):
         gates = [block for block in walked if "--gate" in block.commands]
         self.assertEqual([block.ended for block in gates][:2], [[0], [1]], "first nothing changed, then the stack is slower")
         self.assertIn("equivalent", gates[0].printed)
-        self.assertRegex(gates[1].printed, r"regressed +layers/v1:conv;")
+        self.assertRegex(gates[1].printed, r"regressed +layer .*plumb layer 'v1:conv;")
         self.assertIn("plumb_model_latency_seconds", self.printed_by(walked, "/metrics"))
 
 

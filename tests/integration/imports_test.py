@@ -124,7 +124,8 @@ class Imports(Command):
         base, same, other = run("a", "no file /tmp/x1", 1), run("b", "no file /tmp/y2", 2), run("c", "illegal address", 3)
         document = self.json("compare", base, same, "--gate")
         self.assertEqual([row["series"] for row in document["not_compared"]], ["layers/external:f:bad"])
-        self.assertIn("not compared: failed in the same way in both", self.plumb("compare", base, same).stdout)
+        text = self.plumb("compare", base, same).stdout
+        self.assertIn("\nNot compared\n1 failed in the same way in both runs.\n", text)
         document = self.json("compare", base, other, "--gate", expect=75)
         self.assertIn("in different ways", " ".join(row.get("reason", "") for row in document["metrics"]))
 

@@ -158,7 +158,7 @@ class Matcher {
                                                              model::LayerId last) const {
     std::vector<std::vector<model::LayerId>> paths{{last}};
     for (std::size_t next = 0; next < paths.size() && next < kMaxPaths; ++next) {
-      const std::vector<model::LayerId> path = paths[next];
+      std::vector<model::LayerId> path = paths[next];
       const model::Layer& layer = graph_.layers[path.back()];
       if (may_execute(call.operation, layer.onnx_op)) {
         return path;

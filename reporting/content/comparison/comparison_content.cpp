@@ -87,6 +87,9 @@ std::string summary_text(const analysis::RunComparisonReport& report, const Page
 void add_sides(const analysis::RunComparisonReport& report, PagePlace place, Page& page) {
   std::vector<Row> rows;
   if (report.source) {
+    if (page.extent() == Extent::kComment) {  // the titles of others have the name
+      page.paragraph(report.source->name + ".");
+    }
     for (const analysis::ComparisonSource::Fact& fact : report.source->facts) {
       rows.push_back({text_cell(fact.name), text_cell(fact.baseline), text_cell(fact.candidate)});
     }
@@ -330,7 +333,11 @@ void add_environment(const analysis::RunComparisonReport& report, Page& page) {
 /// the verdict and its reasons.
 void add_comparison(const analysis::RunComparisonReport& report, PagePlace place, Page& page) {
   const analysis::ComparisonVerdict verdict = report.comparison.verdict;
-  page.verdict(std::string(to_text(verdict)) + ".", summary_text(report, page), tone_of(verdict));
+  if (page.extent() == Extent::kTerminal) {
+    page.paragraph(summary_text(report, page));  // the title has the verdict
+  } else {
+    page.verdict(std::string(to_text(verdict)) + ".", summary_text(report, page), tone_of(verdict));
+  }
   add_sides(report, place, page);
   add_changes(report, page);
   add_explanations(report, page);

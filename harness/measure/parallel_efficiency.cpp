@@ -1,23 +1,48 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/measure/parallel_efficiency.hpp"
 
+#include <sched.h>
+
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <numeric>
 #include <thread>
 #include <vector>
 
 namespace plumb::measure {
 namespace {
 
-/// Computes a chain of multiplications and shifts (splitmix64's finaliser). The compiler can
-/// neither skip nor vectorise it.
-std::uint64_t spin(std::uint64_t rounds, std::uint64_t state) {
-  for (std::uint64_t i = 0; i < rounds; ++i) {
-    state = (state ^ (state >> 30U)) * 0xbf58476d1ce4e5b9ULL + i;
+/// Returns the processors that the calling thread may run on.
+cpu_set_t allowed_processors() {
+  cpu_set_t processors;
+  CPU_ZERO(&processors);
+  if (sched_getaffinity(0, sizeof processors, &processors) != 0) {
+    CPU_SET(0, &processors);
   }
-  return state;
+  return processors;
+}
+
+/// Processors of this process when it started. A runtime of threads that is loaded later may bind
+/// the main thread to one of them (OMP_PROC_BIND), and threads begin where their maker is.
+const cpu_set_t kAtStart = allowed_processors();
+
+/// Computes chains of multiplications and shifts (splitmix64's finaliser). The compiler can neither
+/// skip nor vectorise them. There are as many as keep the multiplier of a core busy, since of one
+/// chain alone two threads could share a core without a loss.
+std::uint64_t spin(std::uint64_t rounds, std::uint64_t state) {
+  std::array<std::uint64_t, 8> states{};
+  for (std::size_t chain = 0; chain < states.size(); ++chain) {
+    states[chain] = state + chain;
+  }
+  for (std::uint64_t i = 0; i < rounds; ++i) {
+    for (std::uint64_t& each : states) {
+      each = (each ^ (each >> 30U)) * 0xbf58476d1ce4e5b9ULL + i;
+    }
+  }
+  return std::accumulate(states.begin(), states.end(), std::uint64_t{0});
 }
 
 Seconds now() {
@@ -32,6 +57,7 @@ Seconds measure_time(int threads, std::uint64_t rounds) {
   others.reserve(static_cast<std::size_t>(threads));
   for (int i = 0; i < threads; ++i) {
     others.emplace_back([&, i] {
+      static_cast<void>(sched_setaffinity(0, sizeof kAtStart, &kAtStart));  // refused: as it is
       ready.fetch_add(1);
       while (!go.load(std::memory_order_acquire)) {
         std::this_thread::yield();
@@ -56,7 +82,7 @@ double measure_parallel_efficiency(int threads, Seconds work) {
   if (threads < 2) {
     return 1.0;
   }
-  constexpr std::uint64_t kProbe = 200'000;
+  constexpr std::uint64_t kProbe = 50'000;
   const Seconds probe = measure_time(1, kProbe);
   const double scale = std::clamp(work / std::max(probe, Seconds(1e-6)), 1.0, 1e6);
   const auto rounds = static_cast<std::uint64_t>(static_cast<double>(kProbe) * scale);

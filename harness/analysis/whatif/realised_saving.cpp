@@ -88,6 +88,9 @@ void add_realised_savings(const ModelBounds& model,
     if (result.execution_mode == result.baseline_mode) {
       continue;  // no mode switches it on
     }
+    if (!result.applies && result.name != result.execution_mode) {
+      continue;  // the mode is that of another what-if
+    }
     const ExecutionTime* const before = execution_in(model, result.baseline_mode);
     const Bound* const priced_before = prediction_in(model, result.baseline_mode);
     const ExecutionTime* const after = execution_in(model, result.execution_mode);

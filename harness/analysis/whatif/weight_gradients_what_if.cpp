@@ -123,7 +123,6 @@ WhatIfResult weight_gradients_what_if(const WhatIfInput& input) {
   const WeightLayers of_weights(input.graph);
   if (of_weights.empty()) {
     result.applies = false;
-    result.execution_mode = "plain";  // what branches of an inference gain is none of its own
     result.why_not = "the model is not trained: run with --training";
     return result;
   }

@@ -91,9 +91,7 @@ ModelWhatIfs compute_what_ifs(const WhatIfInput& input) {
     modes.emplace_back(row.execution_mode);
     result.whatifs.push_back(row.evaluate(input));
     result.whatifs.back().name = row.name;
-    if (result.whatifs.back().execution_mode.empty()) {
-      result.whatifs.back().execution_mode = row.execution_mode;
-    }
+    result.whatifs.back().execution_mode = row.execution_mode;
     result.whatifs.back().baseline_mode = row.baseline_mode;
     result.whatifs.back().plans_tell = row.plans_tell;
   }

@@ -53,6 +53,21 @@ TEST(RealisedSaving, compares_what_was_predicted_with_what_it_brought) {
       fusion.prediction_error.value().share, 0.1, 1e-12);  // 4 s predicted, 3 s realised, of 10 s
 }
 
+TEST(RealisedSaving, what_does_not_apply_has_no_gain_from_the_mode_of_another) {
+  ModelBounds model;
+  model.executions = {execution("plain", 10), execution("parallel_branches", 7)};
+  ModelWhatIfs whatifs;
+  for (const char* const name : {"parallel_branches", "weight_gradients"}) {
+    WhatIfResult& row = whatifs.whatifs.emplace_back();
+    row.name = name;
+    row.execution_mode = "parallel_branches";
+    row.applies = false;
+  }
+  add_realised_savings(model, ResultSet({}), whatifs);
+  EXPECT_EQ(whatifs.whatifs[0].realised, Seconds(7));
+  EXPECT_FALSE(whatifs.whatifs[1].realised.has_value());
+}
+
 // Predicted 8 − 4 = 4 s, realised 10 − 7 = 3 s: a difference of 1 s. The four distances from the
 // median to the interval's end on the side that matters (Zou and Donner 2008): low end
 // √(0.3² + 0.4² + 1.2² + 0²) = 1.3, high end √(0² + 0.2² + 0.6² + 0.9²) = 1.1.

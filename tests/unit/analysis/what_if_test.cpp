@@ -172,9 +172,7 @@ TEST(WhatIf, weight_gradients_take_no_time_beside_longer_gradients_of_data) {
 
   rewrite::GraphSketch g;
   const model::Graph inference = g.build({g.relu(g.input({4}))});
-  const WhatIfResult untrained = ask("weight_gradients", inference, slow_rows(inference, "-"));
-  EXPECT_FALSE(untrained.applies);
-  EXPECT_EQ(untrained.execution_mode, untrained.baseline_mode) << "branches are none of its gain";
+  EXPECT_FALSE(ask("weight_gradients", inference, slow_rows(inference, "-")).applies);
 }
 
 TEST(WhatIf, checkpointing_costs_what_is_computed_twice) {

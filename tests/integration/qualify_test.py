@@ -103,7 +103,7 @@ class Qualify(Command):
         self.assertEqual(len(document["findings"][0]["layers"]), len(slow))
         text = self.plumb("qualify", self.tiny(), "--baseline", "fake", "--candidate", "new", "--pairs", 6).stdout
         self.assertIn("fake 1.0 (fake) → fake 1.0 (new): reject", text)
-        self.assertRegex(text, r"\w+ of lenet, batch 1, f32(, and \d+ more)?: v1:matmul;")
+        self.assertRegex(text, r"\w+ of lenet, batch 1, f32(, and \d+ more)?: plumb layer 'v1:matmul;")
         self.assertIn("layer_slowdown", text)
 
     def test_a_waiver_with_a_date_excuses(self):

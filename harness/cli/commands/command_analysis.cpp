@@ -20,7 +20,6 @@
 #include "harness/terminal/messages.hpp"
 #include "reporting/content/comparison/comparison_report.hpp"
 #include "reporting/content/qualification/qualification_report.hpp"
-#include "reporting/content/qualification/qualification_summary.hpp"
 #include "reporting/content/run/documents.hpp"
 #include "reporting/formats/output_format.hpp"
 
@@ -89,7 +88,7 @@ void write_report(CommandContext& context, const AnalysisOptions& options) {
           *kept, reporting::qualification_formats(), {options.output}, terminal::announce_report);
       if (!options.criteria.empty()) {
         reporting::write_qualification(
-            kept->qualification,
+            *kept,
             context.json ? reporting::OutputMode::kJson : reporting::OutputMode::kText,
             std::cout);
       }

@@ -17,7 +17,6 @@
 #include "harness/session/work/suite_models.hpp"
 #include "harness/terminal/messages.hpp"
 #include "reporting/content/qualification/qualification_report.hpp"
-#include "reporting/content/qualification/qualification_summary.hpp"
 #include "reporting/formats/output_format.hpp"
 
 namespace plumb::cli {
@@ -129,12 +128,11 @@ void qualify(CommandContext& context, QualifyOptions options) {
   const session::UpgradeOutcome outcome =
       session::test_upgrade(context.session(*store), suite, models, criteria, options.upgrade);
   const analysis::Qualification& qualification = outcome.qualification;
-  reporting::write_reports(session::with_history(*store, qualification),
-                           reporting::qualification_formats(),
-                           options.outputs,
-                           terminal::announce_report);
+  const analysis::QualificationReport report = session::with_history(*store, qualification);
+  reporting::write_reports(
+      report, reporting::qualification_formats(), options.outputs, terminal::announce_report);
   reporting::write_qualification(
-      qualification,
+      report,
       context.json ? reporting::OutputMode::kJson : reporting::OutputMode::kText,
       std::cout);
   if (!outcome.stacks_unchanged) {

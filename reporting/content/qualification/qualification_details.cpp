@@ -5,6 +5,7 @@
 
 #include "reporting/content/comparison/attribution_rows.hpp"
 #include "reporting/content/comparison/function_rows.hpp"
+#include "reporting/content/comparison/metric_rows.hpp"
 #include "reporting/content/comparison/metric_table.hpp"
 #include "reporting/content/qualification/qualification_writers.hpp"
 
@@ -14,7 +15,7 @@ namespace {
 void add_models(const analysis::Qualification& q,
                 const analysis::RunComparisonReport& compared,
                 Page& page) {
-  page.heading("5. Model by model");
+  begin_part(5, "Model by model", page);
   MetricList models;
   for (const analysis::MetricComparison& metric : compared.comparison.metrics) {
     if (!metric.model.empty()) {
@@ -26,6 +27,9 @@ void add_models(const analysis::Qualification& q,
     return;
   }
   add_metric_table(models, compared.places, page);
+  if (page.extent() == Extent::kTerminal) {
+    return;
+  }
   page.paragraph(
       fmt::format("Bounds of the models under either stack: not measured here. `plumb bound {}` "
                   "and `plumb bound {}` show the bounds of both runs.",
@@ -76,7 +80,7 @@ void add_regressed_layer(const analysis::QualifiedMetric& layer,
 void add_regressed_layers(const analysis::Qualification& q,
                           const std::map<std::string, std::string>& places,
                           Page& page) {
-  page.heading("6. Layers that got worse");
+  begin_part(6, "Layers that got worse", page);
   add_findings(q.findings, places, page);
   std::size_t worse = 0;
   for (const analysis::QualifiedMetric& layer : q.layers) {
@@ -92,13 +96,39 @@ void add_regressed_layers(const analysis::Qualification& q,
   }
 }
 
+/// Adds the layers that changed, as one table, and the reasons.
+void add_changed_layers(const analysis::Qualification& q,
+                        const analysis::RunComparisonReport& compared,
+                        Page& page) {
+  MetricList layers = changed_metrics(compared.comparison.metrics);
+  std::erase_if(layers, [](const auto* metric) { return !metric->model.empty(); });
+  if (!layers.empty()) {
+    constexpr std::size_t kMost = 20;
+    page.heading("Layers that changed");
+    const std::size_t all = layers.size();
+    layers.resize(std::min(all, kMost));
+    add_metric_table(layers, compared.places, page);
+    if (all > layers.size()) {
+      page.paragraph(fmt::format("and {} more, all of them with --json", all - layers.size()));
+    }
+  }
+  if (!q.findings.empty()) {
+    page.heading("Where it comes from");
+    add_findings(q.findings, compared.places, page);
+  }
+}
+
 }  // namespace
 
 void add_qualification_details(const analysis::QualificationReport& report, Page& page) {
   const analysis::Qualification& q = report.qualification;
   const analysis::RunComparisonReport compared = as_comparison(q);
   add_models(q, compared, page);
-  add_regressed_layers(q, compared.places, page);
+  if (page.extent() == Extent::kTerminal) {
+    add_changed_layers(q, compared, page);
+  } else {
+    add_regressed_layers(q, compared.places, page);
+  }
   if (!q.functions.empty()) {
     page.subheading("Inside what changed");
     add_functions(q.functions, compared.places, page);

@@ -27,7 +27,7 @@ Tone tone_of_accuracy(const std::string& verdict) {
 using Places = std::map<std::string, std::string>;
 
 void add_correctness(const analysis::Qualification& q, const Places& places, Page& page) {
-  page.heading("7. Correctness");
+  begin_part(7, "Correctness", page);
   if (q.accuracy.empty()) {
     page.paragraph("Outputs: not measured.");
     return;
@@ -67,7 +67,7 @@ std::string cost_text(const analysis::QualifiedCost& cost, double value) {
 }
 
 void add_stability(const analysis::Qualification& q, const Places& places, Page& page) {
-  page.heading("8. Stability");
+  begin_part(8, "Stability", page);
   page.table({text_cell("stack"), number_cell("crashes"), number_cell("time-outs")},
              {{text_cell(stack_label(q.baseline)),
                number_cell(std::to_string(q.baseline.crashes)),
@@ -97,7 +97,7 @@ void add_stability(const analysis::Qualification& q, const Places& places, Page&
 }
 
 void add_compatibility(const analysis::Qualification& q, const Places& places, Page& page) {
-  page.heading("9. Compatibility");
+  begin_part(9, "Compatibility", page);
   std::vector<PageRow> rows;
   for (const analysis::QualifiedMetric& layer : q.layers) {
     if (layer.test.verdict == analysis::ComparisonVerdict::kBroken) {
@@ -131,7 +131,7 @@ PageRow control_row(const analysis::QualifiedControl& control) {
 }
 
 void add_quality(const analysis::Qualification& q, Page& page) {
-  page.heading("10. Quality of the evidence");
+  begin_part(10, "Quality of the evidence", page);
   page.paragraph(
       fmt::format("{} rounds. In each, fresh processes of both stacks take turns in ABBA order. {} "
                   "rounds are invalid and left out. Environments {} and {}.",
@@ -175,6 +175,13 @@ void add_quality(const analysis::Qualification& q, Page& page) {
   if (!rows.empty()) {
     page.table({number_cell("interim look after pairs"), number_cell("metrics still open")}, rows);
   }
+  std::vector<analysis::MetricComparison> tests;
+  for (const analysis::QualifiedMetric& layer : q.layers) {
+    tests.push_back(layer.test);
+  }
+  if (const std::string floors = floors_text(tests); !floors.empty()) {
+    page.paragraph("Minimum effects, " + floors + ".");
+  }
   rows.clear();
   for (const analysis::InvalidRound& round : q.invalid_rounds) {
     rows.push_back({number_cell(std::to_string(round.round)), text_cell(round.reason)});
@@ -185,7 +192,7 @@ void add_quality(const analysis::Qualification& q, Page& page) {
 }
 
 void add_waivers(const analysis::Qualification& q, const Places& places, Page& page) {
-  page.heading("11. Waivers");
+  begin_part(11, "Waivers", page);
   std::vector<PageRow> rows;
   for (const analysis::Waiver& waiver : q.criteria.waivers) {
     std::vector<std::string> covered;
@@ -213,7 +220,7 @@ void add_waivers(const analysis::Qualification& q, const Places& places, Page& p
 }
 
 void add_history(const analysis::QualificationReport& report, Page& page) {
-  page.heading("12. Earlier decisions");
+  begin_part(12, "Earlier decisions", page);
   std::vector<PageRow> rows;
   for (const analysis::PastQualification& past : report.history) {
     rows.push_back({text_cell(past.run),
@@ -230,7 +237,7 @@ void add_history(const analysis::QualificationReport& report, Page& page) {
 }
 
 void add_data(const analysis::Qualification& q, Page& page) {
-  page.heading("13. Data, and how to repeat it");
+  begin_part(13, "Data, and how to repeat it", page);
   const std::string command = shell_command(q.command);
   page.table({text_cell(""), text_cell("")},
              {{text_cell("repeat it"), code_cell(command.empty() ? kNotMeasured : command)},
@@ -244,7 +251,7 @@ void add_data(const analysis::Qualification& q, Page& page) {
 }
 
 void add_sign_off(const analysis::Qualification& q, Page& page) {
-  page.heading("14. Sign-off");
+  begin_part(14, "Sign-off", page);
   page.paragraph(fmt::format("{} The program's answer from the evidence above: {}. {}.",
                              question_of(q),
                              verdict_words(q.verdict),
@@ -256,6 +263,12 @@ void add_sign_off(const analysis::Qualification& q, Page& page) {
 
 void add_qualification_evidence(const analysis::QualificationReport& report, Page& page) {
   const analysis::Qualification& q = report.qualification;
+  if (page.extent() == Extent::kTerminal) {
+    add_quality(q, page);
+    page.list(q.notes);
+    page.paragraph(fmt::format("Runs {} and {}.", q.baseline.run, q.candidate.run));
+    return;
+  }
   const Places places = as_comparison(q).places;
   add_correctness(q, places, page);
   add_stability(q, places, page);

@@ -7,6 +7,7 @@
 #include <array>
 #include <ostream>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 
 #include "harness/results/series/series_name.hpp"
@@ -15,13 +16,25 @@
 #include "reporting/content/run/json_documents.hpp"
 #include "reporting/formats/html_page.hpp"
 #include "reporting/formats/markdown_page.hpp"
+#include "reporting/formats/text_page.hpp"
 
 namespace plumb::reporting {
 namespace {
 
+/// Returns the question, and on a terminal its answer.
+template <typename Built>
+std::string title_of(const analysis::Qualification& q) {
+  return std::is_same_v<Built, TextPage> ? fmt::format("{}: {} → {}: {}",
+                                                       q.suite,
+                                                       stack_label(q.baseline),
+                                                       stack_label(q.candidate),
+                                                       verdict_words(q.verdict))
+                                         : question_of(q);
+}
+
 template <typename Built>
 void write_as(const analysis::QualificationReport& report, std::ostream& out) {
-  Built page(question_of(report.qualification));
+  Built page(title_of<Built>(report.qualification));
   add_qualification_results(report, page);
   add_qualification_details(report, page);
   add_qualification_evidence(report, page);
@@ -49,12 +62,13 @@ void write_annotations(const analysis::QualificationReport& report, std::ostream
   write_comparison_annotations(as_comparison(report.qualification), out);
 }
 
-constexpr std::array<OutputFormat<analysis::QualificationReport>, 6> kFormats{{
+constexpr std::array<OutputFormat<analysis::QualificationReport>, 7> kFormats{{
     {".html", "one page that opens offline, to print and sign", write_as<HtmlPage>},
     {".md", "Markdown", write_as<MarkdownPage>},
     {".csv", "CSV of the metrics", write_qualification_csv},
     {".json", "JSON document", write_json_document},
     {".xml", "JUnit", write_junit},
+    {".txt", "text", write_as<TextPage>},
     {".annotations", "workflow commands of GitHub Actions", write_annotations},
 }};
 
@@ -153,6 +167,12 @@ analysis::RunComparisonReport as_comparison(const analysis::Qualification& quali
 
 std::span<const OutputFormat<analysis::QualificationReport>> qualification_formats() {
   return kFormats;
+}
+
+void write_qualification(const analysis::QualificationReport& report,
+                         OutputMode style,
+                         std::ostream& out) {
+  (style == OutputMode::kText ? write_as<TextPage> : write_json_document)(report, out);
 }
 
 }  // namespace plumb::reporting

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include "reporting/content/comparison/metric_table.hpp"
 #include "reporting/content/qualification/qualification_writers.hpp"
@@ -14,6 +15,10 @@ std::string verdict_words(analysis::QualificationVerdict verdict) {
   std::string words{to_text(verdict)};
   std::replace(words.begin(), words.end(), '_', ' ');
   return words;
+}
+
+void begin_part(int number, const std::string& title, Page& page) {
+  page.heading(page.extent() == Extent::kTerminal ? title : fmt::format("{}. {}", number, title));
 }
 
 namespace {
@@ -35,7 +40,11 @@ Tone tone_of_answer(analysis::QualificationVerdict verdict) {
 }
 
 void add_answer(const analysis::Qualification& q, Page& page) {
-  page.heading("1. Question and verdict");
+  if (page.extent() == Extent::kTerminal) {
+    page.paragraph(q.reason);  // the title has the verdict
+    return;
+  }
+  begin_part(1, "Question and verdict", page);
   page.verdict(verdict_sentence(q.verdict), q.reason, tone_of_answer(q.verdict));
   page.table({text_cell("report"), text_cell("measured from"), text_cell("to")},
              {{text_cell(q.candidate.run),
@@ -65,7 +74,7 @@ void add_facts(const std::string& what,
 }
 
 void add_scope(const analysis::Qualification& q, Page& page) {
-  page.heading("2. Scope");
+  begin_part(2, "Scope", page);
   std::set<std::string> models;
   std::set<std::string> modes;
   for (const analysis::QualifiedMetric& metric : q.models) {
@@ -115,14 +124,21 @@ Tone tone_of_state(analysis::CriterionState state) {
 void add_criteria(const analysis::Qualification& q,
                   const std::map<std::string, std::string>& places,
                   Page& page) {
-  page.heading("3. Criteria");
-  page.paragraph(q.criteria.file.empty()
-                     ? std::string("The defaults of the program: no file was given.")
-                     : fmt::format("{} in {}, SHA-256 {}.",
-                                   q.judged_again ? "Applied after the measurement, as written"
-                                                  : "Fixed before the run",
-                                   q.criteria.file,
-                                   q.criteria.sha256));
+  begin_part(3, "Criteria", page);
+  const bool terminal = page.extent() == Extent::kTerminal;
+  if (!terminal) {
+    page.paragraph(q.criteria.file.empty()
+                       ? std::string("The defaults of the program: no file was given.")
+                       : fmt::format("{} in {}, SHA-256 {}.",
+                                     q.judged_again ? "Applied after the measurement, as written"
+                                                    : "Fixed before the run",
+                                     q.criteria.file,
+                                     q.criteria.sha256));
+  }
+  PageRow head{text_cell("state"), text_cell("criterion"), text_cell("limit"), text_cell("found")};
+  if (!terminal) {
+    head.push_back(text_cell("cases that fail or stay open"));
+  }
   std::vector<PageRow> rows;
   for (const analysis::CriterionResult& result : q.results) {
     constexpr std::size_t kMaxCases = 5;
@@ -136,15 +152,12 @@ void add_criteria(const analysis::Qualification& q,
     rows.push_back({word_cell(std::string(to_text(result.state)), tone_of_state(result.state)),
                     text_cell(result.criterion),
                     text_cell(result.limit),
-                    text_cell(result.found),
-                    text_cell(cases)});
+                    text_cell(result.found)});
+    if (!terminal) {
+      rows.back().push_back(text_cell(std::move(cases)));
+    }
   }
-  page.table({text_cell("state"),
-              text_cell("criterion"),
-              text_cell("limit"),
-              text_cell("found"),
-              text_cell("cases that fail or stay open")},
-             rows);
+  page.table(head, rows);
 }
 
 /// Returns a row with the number of metrics of each verdict. What has no ratio and is not broken
@@ -181,7 +194,7 @@ PageRow classes(const std::string& what, std::span<const analysis::QualifiedMetr
 void add_summary(const analysis::Qualification& q,
                  const analysis::RunComparisonReport& compared,
                  Page& page) {
-  page.heading("4. Summary");
+  begin_part(4, "Summary", page);
   page.table({text_cell(""),
               number_cell("broken"),
               number_cell("regressed"),
@@ -191,6 +204,9 @@ void add_summary(const analysis::Qualification& q,
               number_cell("not comparable"),
               number_cell("all")},
              {classes("models, each in each mode", q.models), classes("unique layers", q.layers)});
+  if (page.extent() == Extent::kTerminal) {
+    return;  // what changed follows, and a criterion has the geometric means
+  }
   std::vector<PageRow> rows;
   for (const analysis::GeometricMean& mean : q.geometric_means) {
     rows.push_back({text_cell(mean.mode),
@@ -221,7 +237,9 @@ void add_qualification_results(const analysis::QualificationReport& report, Page
   const analysis::Qualification& q = report.qualification;
   const analysis::RunComparisonReport compared = as_comparison(q);
   add_answer(q, page);
-  add_scope(q, page);
+  if (page.extent() != Extent::kTerminal) {
+    add_scope(q, page);
+  }
   add_criteria(q, compared.places, page);
   add_summary(q, compared, page);
 }

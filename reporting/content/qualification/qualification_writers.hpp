@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Private to reporting: the fourteen parts of a qualification report, in order, for any format.
+// Private to reporting: the fourteen parts of a qualification report, in order, for any format. A
+// terminal has the answer, the criteria, what changed, and the quality of the evidence.
 #pragma once
 
 #include <iosfwd>
@@ -20,6 +21,9 @@ namespace plumb::reporting {
 
 /// Returns the question: "May oneDNN 3.2.0 (new) replace oneDNN 3.1.0 (old)?".
 [[nodiscard]] std::string question_of(const analysis::Qualification& qualification);
+
+/// Begins a part: "4. Summary". On a terminal parts have no numbers, since some are left out.
+void begin_part(int number, const std::string& title, Page& page);
 
 /// Adds parts 1 to 4: verdict, scope, criteria, summary.
 void add_qualification_results(const analysis::QualificationReport& report, Page& page);

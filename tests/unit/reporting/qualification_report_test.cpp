@@ -13,6 +13,7 @@ namespace plumb::reporting {
 namespace {
 
 using ::testing::AnyOf;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
@@ -153,6 +154,25 @@ TEST(QualificationReport, all_fourteen_parts_stand_in_order_in_page_and_markdown
     EXPECT_EQ(text.find("Decided by, on"), text.rfind("Decided by, on"))
         << "who signs has read the evidence";
   }
+}
+
+TEST(QualificationReport, the_text_has_the_answer_and_what_changed_but_nothing_to_sign) {
+  const std::string text = text_of(sample_qualification(), ".txt");
+  const std::string first = text.substr(0, text.find('\n'));
+  EXPECT_THAT(first, EndsWith(": reject"));
+  std::size_t place = 0;
+  for (const char* part : {"Criteria",
+                           "Summary",
+                           "Model by model",
+                           "Layers that changed",
+                           "relu1 of lenet, batch 1, f32",
+                           "Quality of the evidence",
+                           "Runs "}) {
+    place = text.find(part, place);
+    ASSERT_NE(place, std::string::npos) << part << " in\n" << text;
+  }
+  EXPECT_THAT(text, Not(HasSubstr("Decided by")));
+  EXPECT_THAT(text, Not(HasSubstr("4. Summary")));
 }
 
 TEST(QualificationReport, the_page_says_what_a_release_manager_needs) {

@@ -91,6 +91,14 @@ TEST_F(ModelSamples, come_from_pairs_of_blocks_of_equal_executions) {
   EXPECT_EQ(samples.lost, 0U);
 }
 
+TEST_F(ModelSamples, come_from_blocks_that_are_long_enough_though_executions_were_disturbed) {
+  for (variant_.disturbed = 1; variant_.disturbed <= 3; ++variant_.disturbed) {
+    const results::SampledProfile samples = sampled().samples;
+    ASSERT_FALSE(samples.blocks.empty());
+    EXPECT_EQ(samples.blocks[0].executions, 50U) << variant_.disturbed;
+  }
+}
+
 TEST_F(ModelSamples, a_long_execution_is_a_block_by_itself) {
   variant_.hot = Seconds(0.7);
   const results::SampledProfile samples = sampled().samples;

@@ -32,8 +32,10 @@ struct Script {
 struct ScriptedVariant {
   worker::Variant variant;
   Seconds hot{1e-3};
-  double scatter = 0.0;     ///< share by which executions are shorter or longer, in turn
-  double drift = 0.0;       ///< share by which executions are longer with each second
+  double scatter = 0.0;  ///< share by which executions are shorter or longer, in turn
+  double drift = 0.0;    ///< share by which executions are longer with each second
+  std::size_t disturbed =
+      0;                    ///< number of the first executions, which take a hundred times as long
   Seconds cold_extra{0.0};  ///< added where the slot is not the last one used
   results::Outcome prepare;
   std::string throws;  ///< at the first execution: "bad_alloc" or a text
@@ -91,6 +93,7 @@ class ScriptedProgram final : public worker::Program {
       throw std::runtime_error(variant_.throws);
     }
     script_.enqueued[variant_.variant.text].push_back(slot);
+    script_.now += executed_ < variant_.disturbed ? 99.0 * variant_.hot : Seconds(0.0);
     const double turn = static_cast<double>(executed_++ * 7 % 11) / 5.0 - 1.0;  // -1 … 1, mean 0
     script_.now += variant_.hot * (1.0 + variant_.scatter * turn + variant_.drift * age()) +
                    (slot == last_ ? Seconds(0.0) : variant_.cold_extra);

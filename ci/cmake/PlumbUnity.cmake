@@ -9,14 +9,16 @@ if(PLUMB_UNITY)
        harness/*.cpp reporting/*.cpp runners/*.cpp suites/*.cpp tests/*.cpp)
   list(JOIN sources "\n" sources)
   file(WRITE "${PROJECT_BINARY_DIR}/unity_sources.txt" "${sources}")
-  execute_process(COMMAND "${Python3_EXECUTABLE}" "${CMAKE_CURRENT_LIST_DIR}/unity_groups.py" "${PROJECT_SOURCE_DIR}" 12
+  execute_process(COMMAND "${Python3_EXECUTABLE}" "${CMAKE_CURRENT_LIST_DIR}/unity_groups.py" "${PROJECT_SOURCE_DIR}" 16
                   INPUT_FILE "${PROJECT_BINARY_DIR}/unity_sources.txt"
                   OUTPUT_FILE "${PROJECT_BINARY_DIR}/unity_groups.cmake" COMMAND_ERROR_IS_FATAL ANY)
   include("${PROJECT_BINARY_DIR}/unity_groups.cmake")
+  # Collecting garbage later takes a seventh off GCC's time, and a fifth more of memory: about 1 GB for the largest unit.
+  add_compile_options("$<$<COMPILE_LANG_AND_ID:CXX,GNU>:--param=ggc-min-heapsize=1048576>")
 endif()
 
-# Groups the sources of a target. Folders stay apart, so that what needs a library does not come along with what does not:
-# the oneDNN backend is a module that cannot link protobuf.
+# Groups the sources of a target. What needs a library does not come along with what does not: the oneDNN backend is a module
+# that cannot link protobuf.
 function(plumb_group_sources target)
   if(NOT PLUMB_UNITY)
     return()

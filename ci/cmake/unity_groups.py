@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Groups sources that may be compiled as one unit: unity_groups.py ROOT MOST < sources > groups.cmake
 
-Reads paths relative to ROOT. Sources of one folder share a unit, at most MOST of them, unless one of them gives a name to
+Reads paths relative to ROOT. Sources of one module share a unit, at most MOST of them, unless one of them gives a name to
 itself alone (in an anonymous namespace, as `static`, by a macro) that another uses too. Sources that need protobuf or
-oneDNN stay apart from those that do not: not every target links them. Prints CMake commands."""
+oneDNN stay apart from those that do not: not every target links them. So do those that instantiate templates for others. Prints
+CMake commands."""
 import collections
 import functools
 import pathlib
@@ -18,6 +19,8 @@ NAME = re.compile(r"[A-Za-z_]\w*")
 USED = re.compile(r"(?<![.\w])(?<!->)(?:[a-z_]\w*(?=[(<{])|(?:[A-Z]|k[A-Z])\w*)")
 # dnnl_types.h declares no function.
 LIBRARIES = {"onednn": re.compile(r"^oneapi/(?!dnnl/dnnl_types\.h)"), "protobuf": re.compile(r"pb\.h$|^google/protobuf|^onnx/")}
+# Sources with these headers instantiate templates that others declare only.
+INSTANTIATING = re.compile(r"/described_content\.hpp$")
 KEYWORDS = frozenset(
     "alignas auto bool char class const constexpr double enum explicit extern false float for if inline int int8_t int32_t int64_t "
     "uint8_t uint16_t uint32_t uint64_t long namespace noexcept operator private public return short size_t static std string "
@@ -53,9 +56,10 @@ def plain(text: str) -> str:
 
 
 def own_names(text: str, blocks: list) -> set:
-    """Returns the names that a source keeps to itself: those at the first column of its anonymous namespaces, and macros."""
+    """Returns the names that a source keeps to itself: those at the first column of its anonymous namespaces, shorter names of types,
+    and macros."""
     names = set(re.findall(r"^#define (\w+)", text, re.MULTILINE)) - set(re.findall(r"^#undef (\w+)", text, re.MULTILINE))
-    lines = [line for block in blocks for line in block.split("\n")] + re.findall(r"^static .*", text, re.MULTILINE)
+    lines = [line for block in blocks for line in block.split("\n")] + re.findall(r"^(?:static|using \w+ =) .*", text, re.MULTILINE)
     for line in lines:
         if line[:1].isalpha():
             names |= declared(line)
@@ -68,6 +72,12 @@ def declared(line: str) -> set:
         return {found[1]}
     head = re.split(r"[({=;\[]", line.replace("template <", "<"), maxsplit=1)[0]
     return set(NAME.findall(head)[-1:])
+
+
+def module_of(path: str) -> str:
+    """Returns the folder whose sources may share a unit: harness/analysis, tests/unit/analysis."""
+    folders = pathlib.PurePosixPath(path).parent.parts
+    return "/".join(folders[: 3 if folders[0] == "tests" else 2])
 
 
 def groups_of(folder_sources: dict, most: int) -> list:
@@ -90,7 +100,8 @@ def main() -> int:
         raw = (root / path).read_text(encoding="utf-8")
         text = plain(raw)
         blocks = [plain(block) for block in ANONYMOUS.findall(raw)]
-        folders[str(pathlib.PurePosixPath(path).parent) + libraries_of(root / path, root)][path] = (own_names(text, blocks) - KEYWORDS, set(USED.findall(text)))
+        apart = "_templates" if any(map(INSTANTIATING.search, includes_of(root / path))) else ""
+        folders[module_of(path) + libraries_of(root / path, root) + apart][path] = (own_names(text, blocks) - KEYWORDS, set(USED.findall(text)))
     for folder, sources in sorted(folders.items()):
         for number, group in enumerate(groups_of(sources, most)):
             for path in group:

@@ -17,6 +17,7 @@
 #include "runners/engine/exec/reference_model.hpp"
 #include "runners/engine/load/model_load.hpp"
 #include "runners/engine/number_formats.hpp"
+#include "suites/zoo/graph_builder.hpp"
 #include "suites/zoo/zoo.hpp"
 #include "tests/contract/backend_registry.hpp"
 #include "tests/contract/layer_cases.hpp"
@@ -333,13 +334,28 @@ TEST_P(BackendContract, executes_a_model_in_eight_bits_nearly_alike) {
   }
 }
 
+/// A convolution and a product, small enough to be executed hundreds of times over test doubles.
+worker::ExecuteRequest small_classifier(std::int64_t batch) {
+  zoo::GraphBuilder net("classifier", 8);
+  const zoo::Wire image = net.input("image", {batch, 1, 8, 8});
+  const zoo::Wire features = image.conv({.filters = 4, .kernel = 3, .same_upper = true}, "conv")
+                                 .relu()
+                                 .max_pool({.kernel = 2, .stride = 2});
+  net.output(features.reshape({-1, 64}).matmul(net.weight("classes", {64, 10})));
+  worker::ExecuteRequest request;
+  request.name = "classifier";
+  request.model = net.finish().SerializeAsString();
+  request.sampling.budget = Seconds(0.02);
+  return request;
+}
+
 TEST_P(BackendContract, answers_under_load_as_it_does_alone) {
   for (const loadgen::LoadScenario scenario : {loadgen::LoadScenario::kSingleStream,
                                                loadgen::LoadScenario::kMultiStream,
                                                loadgen::LoadScenario::kServer,
                                                loadgen::LoadScenario::kOffline}) {
     worker::LoadRequest request;
-    request.buckets = {{1, lenet(1)}, {4, lenet(4)}};
+    request.buckets = {{1, small_classifier(1)}, {4, small_classifier(4)}};
     request.batches = {.maximum_batch = 4, .timeout = {}, .lanes = 1};
     request.load.scenario = scenario;
     request.load.fixed_duration = Seconds(0.1);

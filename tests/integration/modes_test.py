@@ -22,6 +22,8 @@ def finding(model, mode):
 
 
 class Modes(Command):
+    calibrated = True
+
     def executed(self, *modes, stack="fake", model="lenet"):
         """Executes a model in some modes, and returns what `bound` says of it."""
         options = [option for mode in modes for option in ("--mode", mode)]

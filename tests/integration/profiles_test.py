@@ -52,6 +52,8 @@ def pprof_strings(message):
 
 
 class Profiles(Command):
+    calibrated = True
+
     def profile(self, *arguments, budget="2s"):
         return self.json("profile", MODEL, "--budget", budget, *arguments)
 

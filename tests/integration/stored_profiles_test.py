@@ -22,6 +22,8 @@ SUBJECT = f"{MODEL}|1|f32"
 
 
 class StoredProfiles(Command):
+    calibrated = True
+
     def setUp(self):
         super().setUp()
         folder = self.folder / "plumb/stacks/slow"

@@ -20,6 +20,8 @@ FIXTURES = pathlib.Path(__file__).resolve().parent / "traces"
 
 
 class Traces(Command):
+    calibrated = True
+
     def trace(self, *arguments):
         return self.json("trace", *arguments)
 

@@ -22,7 +22,7 @@ Command.build = pathlib.Path(sys.argv.pop(1)).resolve()
 
 
 class Training(Command):
-    seconds = 400  # a step of mobilenet-v2 is verified in float64: 70 s where a processor is slow and has nothing else to do
+    calibrated = True
 
     def test_phases_add_up_to_the_layers_of_the_step(self):
         step = self.json("model", "show", "resnet18-v1", "--batch", "4", "--training")
@@ -156,15 +156,6 @@ class Training(Command):
         self.plumb("run", "--model", "lenet", "--stack", "fake", "--mode", "plain")
         self.assertIn("--training", self.plumb("training", "checkpoints", expect=2).stderr)
 
-    def test_values_are_computed_again_in_the_mode_checkpointing(self):
-        self.plumb("run", "--model", "mobilenet-v2", "--batch", "4", "--dim", "image=32", "--training", "sgd", "--mode", "plain", "--mode",
-                   "checkpointing", "--cache", "none", "--processes", "1")
-        row = {each["name"]: each for each in self.json("whatif")["models"][0]["whatifs"]}["checkpointing"]
-        self.assertLess(row["realised_memory_bytes"], row["realised_baseline_memory_bytes"])
-        self.assertEqual(row["realised_difference"], 0.0)
-        self.plumb("run", "--model", "lenet", "--mode", "checkpointing", "--only", "models", "--processes", "1")
-        self.assertIn("no step of training", self.json("bound")["models"][0]["executions"][0]["reason"])
-
     @unittest.skipUnless(HAS_BF16, "oneDNN has no bf16 on this processor")
     def test_a_step_in_bf16_keeps_weights_in_f32(self):
         self.plumb("run", "--model", "lenet", "--batch", "64", "--training", "sgd", "--mode", "plain", "--mode", "bf16", "--mode", "int8", "--cache",
@@ -213,6 +204,22 @@ class Training(Command):
     def test_a_loss_belongs_to_training(self):
         self.assertIn("--training", self.plumb("model", "show", "lenet", "--loss", "cross_entropy", expect=2).stderr)
         self.assertIn("mean_squared_error", self.plumb("model", "show", "lenet", "--training", "--loss", "dice", expect=2).stderr)
+
+
+class Checkpointing(Command):
+    """What takes long: a step of mobilenet-v2 is verified in float64, 70 s of a slow processor."""
+
+    seconds = 400
+    calibrated = True
+
+    def test_values_are_computed_again_in_the_mode_checkpointing(self):
+        self.plumb("run", "--model", "mobilenet-v2", "--batch", "4", "--dim", "image=32", "--training", "sgd", "--mode", "plain", "--mode",
+                   "checkpointing", "--cache", "none", "--processes", "1")
+        row = {each["name"]: each for each in self.json("whatif")["models"][0]["whatifs"]}["checkpointing"]
+        self.assertLess(row["realised_memory_bytes"], row["realised_baseline_memory_bytes"])
+        self.assertEqual(row["realised_difference"], 0.0)
+        self.plumb("run", "--model", "lenet", "--mode", "checkpointing", "--only", "models", "--processes", "1")
+        self.assertIn("no step of training", self.json("bound")["models"][0]["executions"][0]["reason"])
 
 
 if __name__ == "__main__":

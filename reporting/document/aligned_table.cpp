@@ -55,4 +55,20 @@ void AlignedTable::write(std::ostream& out) const {
   }
 }
 
+void write_aligned(const PageTable& table, std::ostream& out) {
+  std::vector<AlignedTable::Column> columns;
+  for (const PageCell& cell : table.head) {
+    columns.push_back({sanitize_utf8(cell.text), cell.number});
+  }
+  AlignedTable aligned(std::move(columns));
+  for (const PageRow& row : table.rows) {
+    std::vector<std::string> cells;
+    for (const PageCell& cell : row) {
+      cells.push_back(cell.text);
+    }
+    aligned.add(std::move(cells));
+  }
+  aligned.write(out);
+}
+
 }  // namespace plumb::reporting

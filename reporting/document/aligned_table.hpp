@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "reporting/document/page.hpp"
+
 namespace plumb::reporting {
 
 /// Table for a terminal: columns as wide as their widest cell, numbers to the right.
@@ -24,5 +26,8 @@ class AlignedTable {
   std::vector<Column> columns_;
   std::vector<std::vector<std::string>> rows_;
 };
+
+/// Writes the head and the rows of a page's table for a terminal.
+void write_aligned(const PageTable& table, std::ostream& out);
 
 }  // namespace plumb::reporting

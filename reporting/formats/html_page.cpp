@@ -15,6 +15,27 @@ const char* tone_class(Tone tone) {
   return tone == Tone::kGood ? "" : tone == Tone::kWarning ? " partial" : " bad";
 }
 
+/// Returns what a cell shows, without its drawing.
+std::string content_of(const PageCell& cell) {
+  const std::string text = escape_xml(cell.text);
+  if (!cell.choice.empty()) {
+    return fmt::format(
+        "<label><input type=\"radio\" required name=\"{}\" value=\"{}\"{}> {}</label>",
+        escape_xml(cell.choice),
+        escape_xml(cell.value),
+        cell.chosen ? " checked" : "",
+        text);
+  }
+  if (cell.key) {
+    return fmt::format("<div class=\"key\"><code tabindex=\"0\">{}</code></div>", text);
+  }
+  if (cell.code) {
+    return fmt::format("<code>{}</code>", text);
+  }
+  return cell.link.empty() ? text
+                           : fmt::format("<a href=\"{}\">{}</a>", escape_xml(cell.link), text);
+}
+
 }  // namespace
 
 HtmlPage::HtmlPage(const std::string& title) : title_(escape_xml(title)) {
@@ -69,35 +90,26 @@ void HtmlPage::cell(const char* element, const PageCell& cell) {
   const std::string style = cell.number && !cell.style.empty() ? "number " + cell.style
                             : cell.number                      ? "number"
                                                                : cell.style;
-  body_ += style.empty() ? fmt::format("<{}>", element)
-                         : fmt::format("<{} class=\"{}\">", element, style);
-  const std::string text = escape_xml(cell.text);
-  if (!cell.choice.empty()) {
-    body_ +=
-        fmt::format("<label><input type=\"radio\" required name=\"{}\" value=\"{}\"{}> {}</label>",
-                    escape_xml(cell.choice),
-                    escape_xml(cell.value),
-                    cell.chosen ? " checked" : "",
-                    text);
-  } else if (!cell.drawing.empty()) {
-    body_ += cell.drawing + text;
-  } else if (cell.code) {
-    body_ += fmt::format("<code>{}</code>", text);
-  } else if (!cell.link.empty()) {
-    body_ += fmt::format("<a href=\"{}\">{}</a>", escape_xml(cell.link), text);
-  } else {
-    body_ += text;
-  }
-  body_ += fmt::format("</{}>", element);
+  body_ += fmt::format("<{}", element);
+  body_ += style.empty() ? "" : fmt::format(" class=\"{}\"", style);
+  body_ += cell.quantity ? fmt::format(" data-value=\"{}\"", *cell.quantity) : "";
+  body_ += fmt::format(">{}{}</{}>", cell.drawing, content_of(cell), element);
 }
 
-void HtmlPage::table(const PageRow& head, const std::vector<PageRow>& rows) {
-  body_ += "<div class=\"scroll\"><table><thead><tr>";
-  for (const PageCell& each : head) {
+void HtmlPage::table(const PageTable& table) {
+  const std::string caption = escape_xml(table.caption);
+  body_ += caption.empty() ? "" : fmt::format("<p class=\"caption\">{}</p>\n", caption);
+  body_ += table.filter.empty() ? "<div class=\"scroll\">"
+                                : fmt::format("<div class=\"scroll layers\" data-filter=\"{}\">",
+                                              escape_xml(table.filter));
+  body_ += fmt::format("<table{}{}><thead><tr>",
+                       table.listing ? " class=\"listing\"" : "",
+                       caption.empty() ? "" : fmt::format(" aria-label=\"{}\"", caption));
+  for (const PageCell& each : table.head) {
     cell("th", each);
   }
   body_ += "</tr></thead><tbody>\n";
-  for (const auto& row : rows) {
+  for (const PageRow& row : table.rows) {
     body_ += "<tr>";
     for (const PageCell& each : row) {
       cell("td", each);

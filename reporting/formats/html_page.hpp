@@ -9,7 +9,7 @@
 
 namespace plumb::reporting {
 
-/// HTML page without scripts, in the style of the HTML report. All text is escaped.
+/// HTML page without scripts. All text is escaped.
 class HtmlPage : public Page {
  public:
   explicit HtmlPage(const std::string& title);
@@ -23,10 +23,11 @@ class HtmlPage : public Page {
   void signature_line(const std::string& text) override;
   void drawing(const std::string& svg) override;
   /// Begins a part under a heading. It is always open.
-  void begin_fold(const std::string& title) override { heading(title); }
+  void begin_fold(const std::string& title, bool /*open*/) override { heading(title); }
   void end_fold() override {}
   void link(const std::string& text, const std::string& address);
-  void table(const PageRow& head, const std::vector<PageRow>& rows) override;
+  using Page::table;
+  void table(const PageTable& table) override;
   [[nodiscard]] Extent extent() const override { return Extent::kPage; }
   /// Begins a form, and end_form() ends it. What is chosen inside it is sent to an address of this
   /// server.
@@ -39,12 +40,14 @@ class HtmlPage : public Page {
   /// Writes the whole page.
   void write(std::ostream& out) const;
 
+ protected:
+  std::string title_;  ///< escaped
+  std::string body_;
+
  private:
   void cell(const char* element, const PageCell& cell);
 
-  std::string title_;
   std::string script_policy_;  ///< part of the content security policy; empty: no scripts
-  std::string body_;
 };
 
 }  // namespace plumb::reporting

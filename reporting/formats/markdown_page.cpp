@@ -3,10 +3,10 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <ostream>
-#include <utility>
+#include <sstream>
 
+#include "reporting/document/aligned_table.hpp"
 #include "reporting/document/markdown_text.hpp"
 
 namespace plumb::reporting {
@@ -68,13 +68,19 @@ void MarkdownPage::command(const std::string& what, const std::string& command) 
   add(fmt::format("{}: {}\n\n", markdown_cell(what), markdown_code(command)), kForHeadings);
 }
 
-void MarkdownPage::begin_fold(const std::string& title) {
-  folded_ = add(fmt::format("<details><summary>{}</summary>\n\n", markdown_cell(title)), kForParts);
+void MarkdownPage::begin_fold(const std::string& title, bool open) {
+  fold_begin_ = text_.size();
+  left_out_before_fold_ = left_out_;
+  add(fmt::format(
+          "<details{}><summary>{}</summary>\n\n", open ? " open" : "", markdown_cell(title)),
+      kForParts);
 }
 
 void MarkdownPage::end_fold() {
-  if (std::exchange(folded_, false)) {
-    text_ += "</details>\n\n";  // always fits: parts leave room for it
+  text_ += "</details>\n\n";  // always fits: parts leave room for it
+  if (left_out_ > left_out_before_fold_) {
+    text_.resize(fold_begin_);
+    left_out_ = left_out_before_fold_ + 1;
   }
 }
 
@@ -91,23 +97,34 @@ void MarkdownPage::preformatted(const std::string& lines) {
   add(markdown_block(lines) + "\n", kForParts);
 }
 
-void MarkdownPage::table(const PageRow& head, const std::vector<PageRow>& rows) {
-  std::string block = row_text(head) + "|";
-  for (const PageCell& cell : head) {
+void MarkdownPage::table(const PageTable& table) {
+  if (!table.caption.empty()) {
+    paragraph(table.caption);
+  }
+  if (table.listing) {
+    std::ostringstream lines;
+    write_aligned(table, lines);
+    preformatted(std::move(lines).str());
+    return;
+  }
+  std::string block = row_text(table.head) + "|";
+  for (const PageCell& cell : table.head) {
     block += cell.number ? " ---: |" : " --- |";
   }
   block += "\n";
+  const std::size_t room =
+      table.whole && text_.size() < kForParts ? (kForParts - text_.size()) / 2 : 0;
   std::size_t written = 0;
-  for (const PageRow& row : rows) {
+  for (const PageRow& row : table.rows) {
     const std::string line = row_text(row);
-    if (written == kMaxRows || line.size() > kMaxRowBytes) {
+    if (written >= kMaxRows ? block.size() + line.size() > room : line.size() > kMaxRowBytes) {
       break;
     }
     block += line;
     ++written;
   }
-  if (written < rows.size()) {
-    block += fmt::format("\nand {} more: the HTML report has them\n", rows.size() - written);
+  if (written < table.rows.size()) {
+    block += fmt::format("\nand {} more: the HTML report has them\n", table.rows.size() - written);
   }
   add(block + "\n", kForParts);
 }

@@ -10,7 +10,8 @@
 namespace plumb::reporting {
 
 /// Page of GitHub-flavoured Markdown below kMarkdownLimit, so that it fits a comment. A table is
-/// cut after its first rows with "and 37 more". Parts that do not fit are counted at the end.
+/// cut after its first rows with "and 37 more". Parts that do not fit are counted at the end: each
+/// by itself, or all that is folded together.
 class MarkdownPage : public Page {
  public:
   explicit MarkdownPage(const std::string& title);
@@ -22,13 +23,14 @@ class MarkdownPage : public Page {
   void command(const std::string& what, const std::string& command) override;
   void verdict(const std::string& strong, const std::string& text, Tone tone) override;
   void signature_line(const std::string& text) override;
-  void table(const PageRow& head, const std::vector<PageRow>& rows) override;
+  using Page::table;
+  void table(const PageTable& table) override;
 
   /// Adds lines made by plumb, such as a picture of characters.
   void preformatted(const std::string& lines);
 
   void drawing(const std::string& /*svg*/) override {}
-  void begin_fold(const std::string& title) override;
+  void begin_fold(const std::string& title, bool open) override;
   void end_fold() override;
   [[nodiscard]] Extent extent() const override { return Extent::kComment; }
 
@@ -42,7 +44,8 @@ class MarkdownPage : public Page {
 
   std::string text_;
   std::size_t left_out_ = 0;
-  bool folded_ = false;  ///< whether a part that can be folded is open
+  std::size_t fold_begin_ = 0;  ///< where the text of the last fold begins
+  std::size_t left_out_before_fold_ = 0;
 };
 
 }  // namespace plumb::reporting

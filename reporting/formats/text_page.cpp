@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <numeric>
 #include <sstream>
-#include <utility>
 
 #include "reporting/document/aligned_table.hpp"
 #include "reporting/document/sanitized_text.hpp"
@@ -44,24 +43,23 @@ void TextPage::list(const std::vector<std::string>& items) {
   }
 }
 
-void TextPage::table(const PageRow& head, const std::vector<PageRow>& rows) {
-  const std::vector<std::size_t> order = line_order(head, rows);
-  std::vector<AlignedTable::Column> columns;
-  columns.reserve(order.size());
-  for (const std::size_t column : order) {
-    columns.push_back({sanitize_utf8(head[column].text), head[column].number});
+void TextPage::table(const PageTable& table) {
+  if (!table.caption.empty()) {
+    line(table.caption);
   }
-  AlignedTable table(std::move(columns));
-  for (const PageRow& row : rows) {
-    std::vector<std::string> cells;
-    cells.reserve(order.size());
+  PageTable ordered;
+  const std::vector<std::size_t> order = line_order(table.head, table.rows);
+  const auto copy = [&](const PageRow& from, PageRow& to) {
     for (const std::size_t column : order) {
-      cells.push_back(row[column].text);
+      to.push_back(from[column]);
     }
-    table.add(std::move(cells));
+  };
+  copy(table.head, ordered.head);
+  for (const PageRow& row : table.rows) {
+    copy(row, ordered.row());
   }
   std::ostringstream out;
-  table.write(out);
+  write_aligned(ordered, out);
   text_ += out.str();
 }
 

@@ -27,9 +27,10 @@ class TextPage : public Page {
     line(strong + " " + text);
   }
   void signature_line(const std::string& text) override { line(text + ": _____________"); }
-  void table(const PageRow& head, const std::vector<PageRow>& rows) override;
+  using Page::table;
+  void table(const PageTable& table) override;
   void drawing(const std::string& /*svg*/) override {}
-  void begin_fold(const std::string& title) override { heading(title); }
+  void begin_fold(const std::string& title, bool /*open*/) override { heading(title); }
   void end_fold() override {}
   [[nodiscard]] Extent extent() const override { return Extent::kTerminal; }
 

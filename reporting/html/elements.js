@@ -1,9 +1,8 @@
 'use strict';
-// What the report is made of: elements, quantities, tables, charts. All text enters the page as textContent: nothing from
+// What pages are made of: elements, quantities, tables, charts. All text enters the page as textContent: nothing from
 // a model, a library or a file is ever parsed as markup.
 
 const kRowsShown = 50;
-const kPalette = ['#1f6feb', '#e16f24', '#2da44e', '#8250df', '#bf8700', '#0a9396', '#d6409f', '#8c6d46', '#54aeff', '#9a9fa6'];
 const waiting = [];
 
 // make('td', {class: 'number'}, 'text', child…)
@@ -37,92 +36,21 @@ function time(seconds) {
   return digits(seconds * 1e9) + ' ns';
 }
 
-function count(value) {
-  if (!known(value)) return '–';
-  for (const [size, unit] of [[1e12, ' T'], [1e9, ' G'], [1e6, ' M'], [1e3, ' k']]) {
-    if (Math.abs(value) >= size) return digits(value / size) + unit;
-  }
-  return String(value);
-}
-
-function age(seconds) {
-  if (!known(seconds)) return '–';
-  if (seconds >= 172800) return Math.round(seconds / 86400) + ' d';
-  if (seconds >= 7200) return Math.round(seconds / 3600) + ' h';
-  if (seconds >= 120) return Math.round(seconds / 60) + ' min';
-  return Math.round(seconds) + ' s';
-}
-
-const moment = (text) => text ? text.slice(0, 16).replace('T', ' ') + ' UTC' : '–';
-const interval = (low, high) => known(low) ? time(low) + ' … ' + time(high) : '–';
-
-// Cells of a table: text to show, value to sort by.
-const timeCell = (seconds) => ({text: time(seconds), value: seconds});
-const ageCell = (seconds) => ({text: age(seconds), value: seconds});
-const ratioCell = (ratio) => ({text: known(ratio) ? ratio.toFixed(2) + '×' : '–', value: ratio});
-const spreadCell = (step) => {
-  const half = step.seconds > 0 && known(step.low) ? 50 * (step.high - step.low) / step.seconds : null;
-  return {text: known(half) ? half.toFixed(1) + ' %' : '–', value: half};
-};
-const countCell = (value) => ({text: count(value), value});
-
-function copy(text, button) {
-  const done = () => { button.textContent = 'copied'; setTimeout(() => { button.textContent = 'copy command'; }, 1500); };
-  const byHand = () => {
-    const field = make('textarea', {'aria-hidden': 'true'}, text);
-    document.body.append(field);
-    field.select();
-    if (document.execCommand('copy')) done();
-    field.remove();
-  };
-  if (navigator.clipboard) navigator.clipboard.writeText(text).then(done, byHand);
-  else byHand();
-}
-
-function keyCell(key) {
-  if (!key) return '–';
-  const command = "plumb layer '" + key + "'";
-  const button = make('button', {type: 'button', title: command}, 'copy command');
-  button.addEventListener('click', () => copy(command, button));
-  return {node: make('div', {class: 'key'}, make('code', {tabindex: '0', title: key}, key), button), value: null};
-}
-
-// A commit as a link, if plumb was told the address of commits; plumb has checked its scheme.
-const commitLink = (commit, address) => address ? make('a', {href: address, rel: 'noreferrer'}, commit.slice(0, 12)) : document.createTextNode(commit.slice(0, 12));
-
-const codeCell = (text) => ({node: make('code', {class: 'long'}, text), value: null});
-
-function cellOf(content, numeric) {
-  const cell = make('td', numeric ? {class: 'number'} : {});
-  if (content && typeof content === 'object') {
-    cell.append(content.node || content.text);
-    cell.dataset.value = known(content.value) ? content.value : '';
-  } else {
-    cell.append(content);
-  }
-  return cell;
-}
-
-// A table whose columns sort when their heading is clicked, cut after its first rows. Columns: 'name' or '#name' for numbers.
-function table(caption, columns, rows) {
-  const body = make('tbody');
-  for (const row of rows) body.append(make('tr', {}, ...row.map((cell, i) => cellOf(cell, columns[i][0] === '#'))));
-  const head = make('tr');
-  columns.forEach((name, index) => {
-    const heading = make('th', Object.assign({scope: 'col', tabindex: '0'}, name[0] === '#' ? {class: 'number'} : {}), name.replace('#', ''));
+// Lets a reader sort a table by its headings, and cuts it after its first rows. `box` is around the table alone.
+function enliven(box) {
+  const table = box.firstElementChild, head = table.tHead.rows[0], body = table.tBodies[0], rows = body.rows.length;
+  [...head.cells].forEach((heading, index) => {
+    heading.scope = 'col';
+    heading.tabIndex = 0;
     heading.addEventListener('click', () => sort(body, head, heading, index));
     heading.addEventListener('keydown', (event) => { if (event.key === 'Enter') sort(body, head, heading, index); });
-    head.append(heading);
   });
-  const box = make('div', {}, make('p', {class: 'caption'}, caption),
-    make('div', {class: 'scroll'}, make('table', {'aria-label': caption}, make('thead', {}, head), body)));
-  if (rows.length > kRowsShown) {
+  if (rows > kRowsShown) {
     box.classList.add('cut');
-    const all = make('button', {type: 'button', class: 'all'}, 'show all ' + rows.length + ' rows');
+    const all = make('button', {type: 'button', class: 'all'}, 'show all ' + rows + ' rows');
     all.addEventListener('click', () => { box.classList.remove('cut'); all.remove(); });
-    box.append(all);
+    box.after(all);
   }
-  return box;
 }
 
 function sort(body, head, heading, index) {
@@ -140,18 +68,6 @@ function sort(body, head, heading, index) {
     return descending ? -order : order;
   });
   body.append(...rows);
-}
-
-// A field that shows only the rows of a table that contain what is typed.
-function filterOf(view, label) {
-  const search = make('input', {type: 'search', placeholder: 'filter layers', 'aria-label': label});
-  const cut = view.classList.contains('cut');
-  search.addEventListener('input', () => {
-    const wanted = search.value.toLowerCase();
-    if (cut && view.querySelector('button.all')) view.classList.toggle('cut', wanted === '');
-    for (const row of view.querySelectorAll('tbody tr')) row.hidden = !row.textContent.toLowerCase().includes(wanted);
-  });
-  return search;
 }
 
 function style(name) { return getComputedStyle(document.documentElement).getPropertyValue(name).trim(); }
@@ -176,13 +92,4 @@ function drawWaiting() {
 function finish() {
   drawWaiting();
   document.body.dataset.ready = 'yes';
-}
-
-// A logarithmic axis that names only powers of ten and, where there are few, their halves and fifths.
-function logarithmic(text, decades) {
-  const lead = decades > 3 ? [1] : [1, 2, 5];
-  return {type: 'logarithmic', title: {display: true, text}, ticks: {maxRotation: 0, autoSkip: false, callback: (value) => {
-    const first = Number(value.toExponential()[0]);
-    return lead.includes(first) ? String(Number(value.toPrecision(1))) : null;
-  }}};
 }

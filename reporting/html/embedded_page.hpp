@@ -7,7 +7,7 @@ namespace plumb::reporting {
 
 /// Files that pages are made of, embedded at build time.
 struct EmbeddedPage {
-  std::string_view html;  ///< with @@CSS@@, @@DATA@@, @@LICENCE@@, @@CHARTS@@, @@SCRIPT@@
+  std::string_view html;  ///< with @@TITLE@@, @@CSS@@, @@BODY@@, @@DATA@@ …
   std::string_view css;
   std::string_view plots_css;  ///< of pages that hold pictures without a script
   std::string_view report_script;

@@ -1,17 +1,6 @@
-// Shows where inside the layers of a model its time goes, by the profile that the run keeps. Frames are drawn anew from the
-// picture, so that nothing in it becomes part of the page but texts and numbers.
+// Draws a flame graph. A click on a frame shows it alone, and a field marks frames by their names.
 
 const kFrameHeight = 20;
-
-// The frames of a picture by plumb: names, number of the first sample and of all, row and colour.
-function framesOf(picture) {
-  const parsed = new DOMParser().parseFromString(picture, 'image/svg+xml');
-  return [...parsed.querySelectorAll('g')].map((group) => {
-    const rect = group.querySelector('rect'), lines = group.querySelector('title').textContent;
-    return {name: lines.replace(/: \d+ samples, [\d.]+ %$/, ''), first: Number(group.dataset.first), samples: Number(group.dataset.samples),
-      row: Math.round(Number(rect.getAttribute('y')) / kFrameHeight), fill: rect.getAttribute('fill')};
-  });
-}
 
 // The share of all samples that frames of one text hold. What such a frame calls counts once.
 function shareOf(frames, marked) {
@@ -24,10 +13,11 @@ function shareOf(frames, marked) {
   return samples / frames[0].samples;
 }
 
-function flameGraph(model, frames) {
-  const width = Math.max(280, page.clientWidth - 40), whole = frames[0].samples, percent = (samples) => (100 * samples / whole).toFixed(2) + ' %';
-  const drawing = svg('svg', {class: 'flame', width, height: kFrameHeight * (1 + Math.max(...frames.map((frame) => frame.row))), role: 'group', 'aria-label': 'Flame graph of ' + title(model)});
-  const search = make('input', {type: 'search', placeholder: 'function or layer', 'aria-label': 'Mark frames of ' + title(model)});
+function flamesOf(label, data) {
+  const frames = data.map(([name, first, samples, row, fill]) => ({name, first, samples, row, fill}));
+  const width = Math.max(280, page.clientWidth - 40), percent = (share) => (100 * share).toFixed(2) + ' %';
+  const drawing = svg('svg', {class: 'flame', width, height: kFrameHeight * (1 + Math.max(...frames.map((frame) => frame.row))), role: 'group', 'aria-label': label});
+  const search = make('input', {type: 'search', placeholder: 'function or layer', 'aria-label': 'Mark frames: ' + label});
   const answer = make('output', {class: 'quiet'}), back = make('button', {type: 'button', disabled: ''}, 'whole model');
   let focus = frames[0];
   const draw = () => {
@@ -39,30 +29,21 @@ function flameGraph(model, frames) {
       const left = Math.max(begin, frame.first), right = Math.min(end, frame.first + frame.samples), wide = x(right) - x(left);
       if (wide < .2) continue;
       const group = svg('g', {class: (marked(frame) ? 'marked ' : '') + (frame.row < focus.row ? 'above' : ''), tabindex: '0', role: 'button'});
-      group.append(svg('title', {}, frame.name + '\n' + frame.samples + ' samples, ' + percent(frame.samples) + ' of the model' +
-        (focus === frames[0] ? '' : ', ' + (100 * (right - left) / focus.samples).toFixed(2) + ' % of ' + focus.name)),
+      group.append(svg('title', {}, frame.name + '\n' + frame.samples + ' samples, ' + percent(frame.samples / frames[0].samples) + ' of the model' +
+        (focus === frames[0] ? '' : ', ' + percent((right - left) / focus.samples) + ' of ' + focus.name)),
       svg('rect', {x: x(left), y: frame.row * kFrameHeight, width: wide, height: kFrameHeight - 1, style: 'fill: ' + frame.fill}));
-      const letters = Math.floor((wide - 6) / 6.6), label = frame.name.length <= letters ? frame.name : letters > 3 ? frame.name.slice(0, letters - 1) + '…' : '';
-      if (label) group.append(svg('text', {x: x(left) + 3, y: (frame.row + 1) * kFrameHeight - 6}, label));
+      const letters = Math.floor((wide - 6) / 6.6), shown = frame.name.length <= letters ? frame.name : letters > 3 ? frame.name.slice(0, letters - 1) + '…' : '';
+      if (shown) group.append(svg('text', {x: x(left) + 3, y: (frame.row + 1) * kFrameHeight - 6}, shown));
       const zoom = () => { focus = frame; draw(); };
       group.addEventListener('click', zoom);
       group.addEventListener('keydown', (event) => { if (event.key === 'Enter') zoom(); });
       drawing.append(group);
     }
     back.disabled = focus === frames[0];
-    answer.textContent = text ? percent(whole * shareOf(frames, marked)) + ' of the samples are in marked frames' : '';
+    answer.textContent = text ? percent(shareOf(frames, marked)) + ' of the samples are in marked frames' : '';
   };
   search.addEventListener('input', draw);
   back.addEventListener('click', () => { focus = frames[0]; draw(); });
   draw();
   return [make('p', {class: 'flame'}, search, ' ', back, ' ', answer), make('div', {class: 'timeline', tabindex: '0'}, drawing)];
-}
-
-function flames(model) {
-  const frames = model.flame_graph ? framesOf(model.flame_graph.svg) : [];
-  if (!frames.length) return [];
-  return [make('h3', {}, 'Inside the layers'),
-    make('p', {class: 'quiet'}, 'Samples of executions in the mode ' + model.flame_graph.mode + ': the model, its steps in their order, and the functions of each, as wide as their shares. ' +
-      'A click on a frame shows it alone. `plumb profile RUN` lists the functions.'),
-    ...flameGraph(model, frames)];
 }

@@ -54,15 +54,17 @@ void fill(std::string_view text,
 
 }  // namespace
 
-void write_page(const nlohmann::ordered_json& data, std::string_view script, std::ostream& out) {
+void write_page(const PageParts& parts, std::ostream& out) {
   const EmbeddedPage page = embedded_page();
-  const std::string safe = script_safe(data);
+  const std::string safe = script_safe(parts.data);
   fill(page.html,
-       {{"CSS", page.css},
+       {{"TITLE", parts.title},
+        {"BODY", parts.body},
+        {"CSS", page.css},
         {"DATA", safe},
         {"LICENCE", page.licence},
         {"CHARTS", page.charts},
-        {"SCRIPT", script}},
+        {"SCRIPT", parts.script}},
        out);
 }
 

@@ -7,8 +7,15 @@
 
 namespace plumb::reporting {
 
-/// Writes one page that opens offline: its data, and the script that draws it. Nothing from a
-/// model, a library or a file is parsed as markup.
-void write_page(const nlohmann::ordered_json& data, std::string_view script, std::ostream& out);
+/// Parts of a page that opens offline.
+struct PageParts {
+  std::string_view title;  ///< escaped
+  std::string_view body;   ///< elements; nothing from outside is markup in them
+  const nlohmann::ordered_json& data;
+  std::string_view script;  ///< that draws the data
+};
+
+/// Writes one page. Nothing of its data is parsed as markup.
+void write_page(const PageParts& parts, std::ostream& out);
 
 }  // namespace plumb::reporting

@@ -107,8 +107,8 @@ class FlameGraph(Command):
         self.assertEqual(self.search(""), "")
         self.assertEqual(self.frames(), frames)
 
-        listings = self.browser.evaluate("[...document.querySelectorAll('details.listing')].map((box) => [box.querySelector('summary').textContent, "
-                                         "box.querySelectorAll('tr.hot').length, box.textContent.includes('approximate')])")
+        listings = self.browser.evaluate("[...document.querySelectorAll('details details')].map((box) => [box.querySelector('summary').textContent, "
+                                         "box.querySelectorAll('td.hot').length, box.textContent.includes('approximate')])")
         self.assertEqual(len(listings), 3)
         self.assertTrue(any(" samples, " in title and hot > 0 and approximate for title, hot, approximate in listings), listings)
 

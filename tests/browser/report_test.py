@@ -15,7 +15,7 @@ import tempfile
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
-from browser_page import CHROMIUM, drawn
+from browser_page import CHROMIUM, Page, drawn
 
 BUILD = pathlib.Path(sys.argv.pop(1)).resolve()
 PLUMB = BUILD / "bin" / "plumb"
@@ -192,6 +192,13 @@ class Report(unittest.TestCase):
         self.assertEqual(steepest, "conv f32, extent 56, 63, 64, 65, 72: falls to 10 % in one step")
         labels = [element.get("aria-label", "") for element in page.all("canvas")]
         self.assertTrue(any("Rate of conv f32" in label for label in labels), labels)
+
+    def test_all_but_charts_can_be_read_without_scripts(self):
+        written = Page((self.folder / "report.html").read_text(encoding="utf-8"))
+        for tag in ("h1", "h2", "summary", "td", "th", "li"):
+            shown = [element["text"].removesuffix("copy command") for element in self.page.all(tag)]
+            self.assertEqual([element["text"] for element in written.all(tag)], shown, tag)
+        self.assertGreater(len(written.all("td")), 1000)
 
     def test_refers_to_nothing_outside(self):
         for element in self.page.elements:

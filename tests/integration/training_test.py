@@ -74,7 +74,7 @@ class Training(Command):
                 self.assertLessEqual(bounds["library_parallel", mode]["seconds"], bounds["library", mode]["seconds"])
                 self.assertGreater(execution["median_seconds"], 0.5 * bounds["library", mode]["seconds"])
             self.assertTrue(bounds["predicted", "plain"]["complete"])
-        self.assertIn("lenet (training by sgd)", self.report("r.md"))
+        self.assertIn("| lenet, batch 4, f32, training by sgd |", self.report("r.md"))
 
     def test_what_cannot_be_trained_says_why(self):
         self.assertIn("in f32", self.plumb("run", "--model", "lenet", "--training", "sgd", "--dtype", "f64", expect=2).stderr)

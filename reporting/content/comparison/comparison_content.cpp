@@ -179,7 +179,7 @@ void add_unchanged_models(const analysis::RunComparisonReport& report, Page& pag
     }
   }
   if (!models.empty()) {
-    page.begin_fold("Models without a change");
+    page.begin_fold("Models without a change", false);
     add_metric_table(models, report.places, page);
     page.end_fold();
   }
@@ -312,7 +312,7 @@ void add_environment(const analysis::RunComparisonReport& report, Page& page) {
   if (report.source && report.environment_diff.empty()) {
     return;  // nothing is known of it
   }
-  page.begin_fold("Environment");
+  page.begin_fold("Environment", false);
   std::vector<Row> rows;
   for (const analysis::EnvironmentDifference& difference : report.environment_diff) {
     rows.push_back({text_cell(difference.name),

@@ -7,6 +7,7 @@
 #include <ostream>
 
 #include "reporting/content/samples/listing_content.hpp"
+#include "reporting/document/aligned_table.hpp"
 #include "reporting/document/sanitized_text.hpp"
 
 namespace plumb::reporting {
@@ -28,7 +29,7 @@ void write_code_listing(const results::NamedProfile& profile,
     return;
   }
   out << '\n';
-  write_listing_rows(content.rows, out);
+  write_aligned(listing_table(content.rows), out);
   const bool kept = listing.instructions.size() == listing.disassembled;
   if (const std::size_t left_out = listing.disassembled - shown.instructions.size(); left_out > 0) {
     out << fmt::format("{} more instructions{}\n",

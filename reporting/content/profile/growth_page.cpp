@@ -47,21 +47,8 @@ void add_listing(const char* where, const analysis::ListedCode& listing, HtmlPag
   for (const std::string& note : content.notes) {
     page.paragraph(note);
   }
-  std::vector<PageRow> rows;
-  for (const ListingRow& row : content.rows) {
-    rows.push_back({number_cell(row.share),
-                    number_cell(row.interval),
-                    number_cell(row.samples),
-                    number_cell(row.offset),
-                    code_cell(row.instruction)});
-  }
-  if (!rows.empty()) {
-    page.table({number_cell("share"),
-                number_cell("95 %"),
-                number_cell("samples"),
-                number_cell("offset"),
-                text_cell("instruction")},
-               rows);
+  if (!content.rows.empty()) {
+    page.table(listing_table(content.rows));
   }
 }
 

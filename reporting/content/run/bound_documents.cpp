@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <iosfwd>
 #include <ostream>
-#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -14,7 +13,6 @@
 #include "harness/analysis/bounds/model_bounds.hpp"
 #include "harness/analysis/bounds/model_partition.hpp"
 #include "harness/analysis/bounds/model_summary.hpp"
-#include "harness/analysis/limits/batch_curve.hpp"
 #include "harness/analysis/report/run_kind.hpp"
 #include "harness/analysis/report/run_report.hpp"
 #include "harness/loadgen/mlperf/mlperf_words.hpp"
@@ -24,10 +22,11 @@
 #include "reporting/content/run/json_documents.hpp"
 #include "reporting/content/run/load_rows.hpp"
 #include "reporting/content/run/report_writers.hpp"
-#include "reporting/content/run/single_layers.hpp"
+#include "reporting/content/run/run_content.hpp"
 #include "reporting/document/aligned_table.hpp"
 #include "reporting/document/quantity_text.hpp"
 #include "reporting/document/sanitized_text.hpp"
+#include "reporting/formats/text_page.hpp"
 
 namespace plumb::reporting {
 namespace {
@@ -124,36 +123,6 @@ void write_limits(const analysis::ModelReport& model, std::ostream& out) {
   }
   table.write(out);
   write_blocks(model, out);
-}
-
-/// Writes latency and throughput against the batch, with the knee, of models that were executed at
-/// three batches or more, and the captured graphs of models. Writes nothing if there are none.
-void write_batches(std::span<const analysis::ModelBounds> models, std::ostream& out) {
-  for (const analysis::BatchCurve& curve : analysis::compute_batch_curves(models)) {
-    out << fmt::format("{}  {}  {}: {}\n",
-                       sanitize_utf8(curve.model),
-                       curve.dtype,
-                       curve.mode,
-                       curve.knee ? fmt::format("the knee is at batch {}", *curve.knee)
-                                  : "no knee up to the largest batch");
-    AlignedTable table({{"  batch", true}, {"latency", true}, {"inputs/s", true}});
-    for (const analysis::BatchPoint& point : curve.points) {
-      table.add({fmt::format("  {}", point.batch),
-                 with_interval(point.seconds, point.interval),
-                 count_text(point.throughput())});
-    }
-    table.write(out);
-    out << '\n';
-  }
-  for (const analysis::CapturedGraphs& sum : analysis::sum_captured_graphs(models)) {
-    out << fmt::format("{}  {}: {} captured graph{} hold {} and save {} against launches\n",
-                       sanitize_utf8(sum.model),
-                       sum.dtype,
-                       sum.graphs,
-                       sum.graphs == 1 ? "" : "s",
-                       bytes_text(sum.memory),
-                       time_text(sum.saved));
-  }
 }
 
 std::string age_of(const std::optional<Timestamp>& row, Timestamp now) {
@@ -380,10 +349,12 @@ void write_bounds(const analysis::RunReport& report,
       write_summary_of(model.bounds, out);
     }
   }
+  TextPage page;
   if (detail == Detail::kAll) {
-    write_batches(analysis::all_bounds(report), out);
+    add_batches(report, page);
   }
-  write_single_layers(report, out);
+  add_single_layers(report, page);
+  page.write(out);
   if (detail == Detail::kShort) {
     write_notes(report, out);
   }

@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include "reporting/document/markdown_text.hpp"
 #include "reporting/document/sanitized_text.hpp"
 
 namespace plumb::reporting {
@@ -21,16 +20,6 @@ std::string exclusion_lines(std::span<const results::Exclusion> exclusions, std:
   std::string text = exclusions.empty() ? "" : "excluded by the suite from gates and alerts\n";
   for (const results::Exclusion& each : exclusions) {
     text += "  " + sanitize_utf8(exclusion_text(each, !each.holds_on(day))) + "\n";
-  }
-  return text;
-}
-
-std::string exclusion_section(std::span<const results::Exclusion> exclusions,
-                              std::string_view day) {
-  std::string text =
-      exclusions.empty() ? "" : "\n### Excluded by the suite from gates and alerts\n\n";
-  for (const results::Exclusion& each : exclusions) {
-    text += "- " + markdown_cell(exclusion_text(each, !each.holds_on(day))) + "\n";
   }
   return text;
 }

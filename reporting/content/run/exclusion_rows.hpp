@@ -18,8 +18,4 @@ namespace plumb::reporting {
 [[nodiscard]] std::string exclusion_lines(std::span<const results::Exclusion> exclusions,
                                           std::string_view day);
 
-/// Returns the same as a section of Markdown.
-[[nodiscard]] std::string exclusion_section(std::span<const results::Exclusion> exclusions,
-                                            std::string_view day);
-
 }  // namespace plumb::reporting

@@ -17,17 +17,6 @@ namespace {
 constexpr double kWidth = 1200.0;
 constexpr double kRowHeight = 20.0;
 constexpr double kLetterWidth = 6.6;  // of the font below
-constexpr double kThinnest = 0.2;     // a narrower rectangle would not be seen
-
-const char* color_of(const ProfileFrame& frame) {
-  if (frame.depth == 0) {
-    return "#c9ced6";
-  }
-  if (frame.depth == 1) {
-    return "#f2b366";
-  }
-  return frame.image == results::kGeneratedImage ? "#e2725b" : "#8fb3d9";
-}
 
 /// Returns as much of a name as fits, on whole characters of UTF-8.
 std::string fitting(const std::string& name, double width) {
@@ -49,25 +38,19 @@ std::string fitting(const std::string& name, double width) {
 void write_frame(const ProfileFrame& frame, std::uint64_t whole, std::ostream& out) {
   const double scale = kWidth / static_cast<double>(whole);
   const double width = static_cast<double>(frame.samples) * scale;
-  if (width < kThinnest) {
-    return;
-  }
   const double x = static_cast<double>(frame.first) * scale;
   const double y = static_cast<double>(frame.depth) * kRowHeight;
   const std::string name = sanitize_utf8(frame.name);
-  out << fmt::format(
-             R"(<g data-first="{}" data-samples="{}"><title>{}: {} samples, {:.2f} %</title>)",
-             frame.first,
-             frame.samples,
-             escape_xml(name),
-             frame.samples,
-             100.0 * static_cast<double>(frame.samples) / static_cast<double>(whole))
+  out << fmt::format(R"(<g><title>{}: {} samples, {:.2f} %</title>)",
+                     escape_xml(name),
+                     frame.samples,
+                     100.0 * static_cast<double>(frame.samples) / static_cast<double>(whole))
       << fmt::format(R"(<rect x="{:.2f}" y="{:.0f}" width="{:.2f}" height="{:.0f}" fill="{}"/>)",
                      x,
                      y,
                      width,
                      kRowHeight - 1.0,
-                     color_of(frame));
+                     frame_color(frame));
   const std::string label = fitting(name, width);
   if (!label.empty()) {
     out << fmt::format(R"(<text x="{:.2f}" y="{:.0f}">{}</text>)",
@@ -81,7 +64,7 @@ void write_frame(const ProfileFrame& frame, std::uint64_t whole, std::ostream& o
 }  // namespace
 
 void write_flame_graph(const results::NamedProfile& profile, std::ostream& out) {
-  const std::vector<ProfileFrame> frames = list_frames(profile);
+  const std::vector<ProfileFrame> frames = list_visible_frames(profile);
   std::size_t deepest = 0;
   for (const ProfileFrame& frame : frames) {
     deepest = std::max(deepest, frame.depth);
@@ -93,9 +76,7 @@ void write_flame_graph(const results::NamedProfile& profile, std::ostream& out) 
       kWidth,
       static_cast<double>(deepest + 1) * kRowHeight);
   for (const ProfileFrame& frame : frames) {
-    if (frame.samples > 0) {
-      write_frame(frame, frames.front().samples, out);
-    }
+    write_frame(frame, frames.front().samples, out);
   }
   out << "</svg>\n";
 }

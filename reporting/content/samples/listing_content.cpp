@@ -4,13 +4,13 @@
 #include <fmt/format.h>
 
 #include <cstdint>
-#include <ostream>
 
 #include "harness/analysis/profile/profile_summary.hpp"
-#include "reporting/document/aligned_table.hpp"
 
 namespace plumb::reporting {
 namespace {
+
+constexpr double kHotPercent = 5.0;  // of the function's samples
 
 ListingRow gap() {
   ListingRow row;
@@ -86,6 +86,7 @@ ListingContent describe_listing(const analysis::ListedCode& code) {
     row.instruction = instruction.text;
     const analysis::ProfileShare& share = code.shares.at(i);
     if (instruction.samples > 0 && share.interval) {
+      row.hot = percent(instruction.samples, listing.samples) >= kHotPercent;
       row.share = fmt::format("{:.1f} %", percent(instruction.samples, listing.samples));
       row.interval =
           fmt::format("{:.1f}–{:.1f}", 100.0 * share.interval->low, 100.0 * share.interval->high);
@@ -98,13 +99,17 @@ ListingContent describe_listing(const analysis::ListedCode& code) {
   return content;
 }
 
-void write_listing_rows(const std::vector<ListingRow>& rows, std::ostream& out) {
-  AlignedTable table(
-      {{"share", true}, {"95 %", true}, {"samples", true}, {"offset", true}, {"instruction"}});
-  for (const ListingRow& row : rows) {
-    table.add({row.share, row.interval, row.samples, row.offset, row.instruction});
+PageTable listing_table(const std::vector<ListingRow>& rows) {
+  PageTable table{.head = head_row("#share|#95 %|#samples|#offset|instruction"), .listing = true};
+  for (const ListingRow& line : rows) {
+    PageRow& row = table.row();
+    row << number_cell(line.share) << number_cell(line.interval) << number_cell(line.samples)
+        << number_cell(line.offset) << code_cell(line.instruction);
+    for (PageCell& cell : row) {
+      cell.style = line.hot ? "hot" : "";
+    }
   }
-  table.write(out);
+  return table;
 }
 
 }  // namespace plumb::reporting

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <iosfwd>
 #include <string>
 #include <vector>
 
 #include "harness/analysis/profile/listed_code.hpp"
+#include "reporting/document/page.hpp"
 
 namespace plumb::reporting {
 
@@ -16,6 +16,7 @@ struct ListingRow {
   std::string samples;
   std::string offset;  ///< in hexadecimal digits; empty: of no instruction
   std::string instruction;
+  bool hot = false;  ///< has many of the function's samples
 };
 
 /// Listing of one function in words, as every format shows it.
@@ -32,7 +33,7 @@ inline constexpr const char* kNoListings =
 /// Describes the instructions that a listing has.
 [[nodiscard]] ListingContent describe_listing(const analysis::ListedCode& code);
 
-/// Writes the rows of a listing as a table of characters.
-void write_listing_rows(const std::vector<ListingRow>& rows, std::ostream& out);
+/// Makes a table of the rows of a listing.
+[[nodiscard]] PageTable listing_table(const std::vector<ListingRow>& rows);
 
 }  // namespace plumb::reporting

@@ -22,6 +22,7 @@ void add_frames(const results::NamedProfile& profile,
                 std::uint64_t first,
                 std::vector<ProfileFrame>& frames) {
   std::vector<const std::pair<const std::uint32_t, Node>*> order;
+  order.reserve(nodes.size());
   for (const auto& node : nodes) {
     order.push_back(&node);
   }
@@ -52,6 +53,26 @@ std::vector<results::ProfiledStack> list_stacks(const results::NamedProfile& pro
     stacks.push_back({cell.step, {cell.function}, samples});
   }
   return stacks;
+}
+
+const char* frame_color(const ProfileFrame& frame) {
+  if (frame.depth == 0) {
+    return "#c9ced6";
+  }
+  if (frame.depth == 1) {
+    return "#f2b366";
+  }
+  return frame.image == results::kGeneratedImage ? "#e2725b" : "#8fb3d9";
+}
+
+std::vector<ProfileFrame> list_visible_frames(const results::NamedProfile& profile) {
+  constexpr std::uint64_t kMaxFrames = 6000;  // beside each other: thinner ones cannot be seen
+  std::vector<ProfileFrame> frames = list_frames(profile);
+  const std::uint64_t whole = frames.front().samples;
+  std::erase_if(frames, [&](const ProfileFrame& frame) {
+    return frame.samples == 0 || frame.samples * kMaxFrames < whole;
+  });
+  return frames;
 }
 
 std::vector<ProfileFrame> list_frames(const results::NamedProfile& profile) {

@@ -22,6 +22,12 @@ struct ProfileFrame {
 /// Returns the stacks of a profile's samples. Without calls, each is one function of a step.
 [[nodiscard]] std::vector<results::ProfiledStack> list_stacks(const results::NamedProfile& profile);
 
+/// Returns the color of a frame, by what it is.
+[[nodiscard]] const char* frame_color(const ProfileFrame& frame);
+
+/// Lists the frames of a profile that can be seen in a picture of all, in the same order.
+[[nodiscard]] std::vector<ProfileFrame> list_visible_frames(const results::NamedProfile& profile);
+
 /// Lists the frames of a profile, each before what it called: the steps in their order, and the
 /// functions of each with most samples first.
 [[nodiscard]] std::vector<ProfileFrame> list_frames(const results::NamedProfile& profile);

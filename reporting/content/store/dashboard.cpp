@@ -239,7 +239,7 @@ void write_dashboard(const Dashboard& dashboard, std::ostream& out) {
       data["suites"].push_back(suite_json(suite, dashboard.now, dashboard.commits));
     }
   }
-  write_page(data, embedded_page().dashboard_script, out);
+  write_page({"Plumbline report", "", data, embedded_page().dashboard_script}, out);
 }
 
 }  // namespace plumb::reporting

@@ -11,25 +11,25 @@ using ::testing::Not;
 TEST(MarkdownReport, lists_every_model_with_its_bounds) {
   const std::string text = written(sample_report(), ".md");
   EXPECT_THAT(text, HasSubstr("## Plumbline: sample\n"));
-  EXPECT_THAT(text,
-              HasSubstr("| tiny | 1 | f32 | 4 of 4 | 250.0 µs | 3.500 ms | 3.500 ms | 3.500 ms | "
-                        "4.000 ms | 5.000 ms |\n"));
-  EXPECT_THAT(text,
-              HasSubstr("| best\\_variant | 700.0 µs | 3.500 ms | 2.800 ms | 1.25× | 5.000 ms | "
-                        "4.500 ms | 1.11× | "
-                        "4.0 % (0.0 to 8.0) | pick "
-                        "the fastest |\n"));
+  EXPECT_THAT(
+      text,
+      HasSubstr("| tiny, batch 1, f32 | 4 of 4 | 250.0 µs | 3.500 ms | 3.500 ms | 3.500 ms | "
+                "4.000 ms | – | 5.000 ms | 14.00× |\n"));
+  EXPECT_THAT(
+      text,
+      HasSubstr("| best\\_variant | 700.0 µs (558.6 µs to 841.4 µs) | 3.500 ms | 2.800 ms | "
+                "1.25× | 5.000 ms | 4.500 ms | 1.11× | 4.0 % (0.0 to 8.0) | same | – |\n"));
+  EXPECT_THAT(text, HasSubstr("| best\\_variant | pick the fastest |  |\n"));
 }
 
 TEST(MarkdownReport, names_the_labels_and_links_the_commit) {
   analysis::RunReport report = sample_report();
   report.run.header.environment.facts["label.commit"] = "4f2a9c01d3b7e8f0";
   report.run.header.environment.facts["label.branch"] = "fix_[a](b)";
-  EXPECT_THAT(written(report, ".md"),
-              HasSubstr(" · branch fix\\_\\[a\\](b) · commit 4f2a9c01d3b7 · "));
+  EXPECT_THAT(written(report, ".md"), HasSubstr(" | fix\\_\\[a\\](b) | 4f2a9c01d3b7 |\n"));
   report.commits = results::CommitLink("https://example.org/{commit}");
   EXPECT_THAT(written(report, ".md"),
-              HasSubstr(" · commit [4f2a9c01d3b7](https://example.org/4f2a9c01d3b7e8f0) · "));
+              HasSubstr(" | [4f2a9c01d3b7](https://example.org/4f2a9c01d3b7e8f0) |\n"));
 }
 
 TEST(MarkdownReport, writes_a_dash_for_what_is_not_known) {
@@ -37,10 +37,8 @@ TEST(MarkdownReport, writes_a_dash_for_what_is_not_known) {
   report.models[0].bounds.bounds.erase(report.models[0].bounds.bounds.begin());
   const std::string text = written(report, ".md");
   EXPECT_THAT(text, HasSubstr("| 4 of 4 | – | 3.500 ms |"));
-  EXPECT_THAT(
-      text,
-      HasSubstr(
-          "| bf16 | – | 3.500 ms | – | – | – | – | – | – | not known: no bf16 rows in this run |"));
+  EXPECT_THAT(text, HasSubstr("| bf16 | – | 3.500 ms | – | – | – | – | – | – | bf16 | – |\n"));
+  EXPECT_THAT(text, HasSubstr("| bf16 | not known: no bf16 rows in this run |"));
 }
 
 TEST(MarkdownReport, says_how_many_layers_are_measured) {
@@ -88,7 +86,7 @@ TEST(MarkdownReport, lets_no_name_out_of_its_cell) {
       for (std::size_t i = 0; i < line.size(); ++i) {
         bars += line[i] == '|' && (i == 0 || line[i - 1] != '\\') ? 1U : 0U;
       }
-      EXPECT_EQ(bars, 11U) << line;
+      EXPECT_TRUE(bars == 11U || bars == 4U) << line;
     }
   }
 }
@@ -98,17 +96,18 @@ TEST(MarkdownReport, stays_below_the_limit_of_a_comment) {
   report.models.resize(400, report.models.front());
   const std::string sections = written(report, ".md");
   EXPECT_LT(sections.size(), 60'000U);
-  EXPECT_THAT(sections, HasSubstr("more models"));
+  EXPECT_THAT(sections, HasSubstr(" parts do not fit a comment"));
   report.models.resize(3000, report.models.front());
   const std::string rows = written(report, ".md");
   EXPECT_LT(rows.size(), 60'000U);
-  EXPECT_THAT(rows, HasSubstr("more models"));
+  EXPECT_THAT(rows, HasSubstr("more: the HTML report has them"));
   report = hostile_report();
   report.models[0].bounds.unsupported.resize(5000, report.models[0].bounds.unsupported.front());
   report.models[0].bounds.findings.resize(5000, report.models[0].bounds.findings.front());
   const std::string findings = written(report, ".md");
   EXPECT_LT(findings.size(), 60'000U);
-  EXPECT_THAT(findings, HasSubstr("- and 9980 more"));
+  EXPECT_THAT(findings, HasSubstr("- and 4980 more"));
+  EXPECT_THAT(findings, HasSubstr("\nand 4975 more: the HTML report has them\n"));
   EXPECT_THAT(findings, HasSubstr("| what if |"));
 }
 

@@ -54,13 +54,13 @@ TEST(SingleLayers, stand_in_the_json_document) {
 TEST(SingleLayers, are_a_table_on_a_terminal) {
   std::ostringstream out;
   write_bounds(layers_report(), OutputMode::kText, out);
-  EXPECT_THAT(out.str(), HasSubstr("4.000 ms  25.00 G       2.00×      3  impl=fast"));
+  EXPECT_THAT(out.str(), HasSubstr("4.000 ms  100.0 M  25.00 G       2.00×      3  "));
   EXPECT_TRUE(is_clean_utf8(out.str()));
 }
 
 TEST(SingleLayers, are_a_section_of_every_report) {
   const std::string markdown = written(layers_report(), ".md");
-  EXPECT_THAT(markdown, HasSubstr("| 3 | 4.000 ms | 25.00 G | 2.00× | impl=fast |"));
+  EXPECT_THAT(markdown, HasSubstr("| 4.000 ms | 100.0 M | 25.00 G | 2.00× | 3 | ``impl=fast`` |"));
   EXPECT_THAT(markdown, Not(HasSubstr("| model |"))) << "there is none";
   EXPECT_TRUE(is_clean_utf8(markdown));
   const std::string junit = written(layers_report(), ".xml");
@@ -69,7 +69,7 @@ TEST(SingleLayers, are_a_section_of_every_report) {
                         "errors=\"0\" skipped=\"1\" time=\"0.004000000\""));
   EXPECT_THAT(junit, Not(HasSubstr("<script")));
   const std::string page = written(layers_report(), ".html");
-  EXPECT_THAT(page, HasSubstr("\"hardware_seconds\":0.002"));
+  EXPECT_THAT(page, HasSubstr("<td class=\"number\" data-value=\"2\">2.00×</td>"));
   EXPECT_THAT(page, Not(HasSubstr(kHostileName)));
 }
 
@@ -78,7 +78,7 @@ TEST(SingleLayers, are_cut_where_a_comment_ends) {
   report.layers.resize(3000, report.layers.front());
   const std::string markdown = written(report, ".md");
   EXPECT_LT(markdown.size(), 60'000U);
-  EXPECT_THAT(markdown, HasSubstr("more: the HTML report has them all"));
+  EXPECT_THAT(markdown, HasSubstr("more: the HTML report has them"));
 }
 
 }  // namespace

@@ -27,7 +27,7 @@ TEST(TextPage, writes_every_kind_of_part) {
   page.list({"a", "b"});
   page.verdict("Reject.", "since", Tone::kBad);
   page.drawing("<svg/>");
-  page.begin_fold("more");
+  page.begin_fold("more", false);
   page.table({text_cell("name"), number_cell("time"), drawing_cell("<svg/>", "change")},
              {{code_cell("a"), number_cell("1 s"), drawing_cell("<svg/>", "+2 %")},
               {code_cell("b"), number_cell("10 s"), drawing_cell("<svg/>", "–")}});

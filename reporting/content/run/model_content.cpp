@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "harness/base/saturating_sum.hpp"
+#include "reporting/content/run/run_content.hpp"
+#include "reporting/content/samples/listing_content.hpp"
+#include "reporting/content/samples/profile_frames.hpp"
+#include "reporting/document/attribute_text.hpp"
+#include "reporting/document/sanitized_text.hpp"
+
+namespace plumb::reporting {
+namespace {
+
+using analysis::PartitionStep;
+
+/// Texts about how rows were executed, by row. Rows of which the backend says nothing are absent.
+using ExecutionTexts = std::map<results::RowId, std::string>;
+
+ExecutionTexts execution_texts(const std::vector<results::StoredMeasurement>& rows) {
+  ExecutionTexts texts;
+  for (const results::StoredMeasurement& row : rows) {
+    if (std::string text = attribute_text(row.measurement); !text.empty()) {
+      texts.emplace(row.row, std::move(text));
+    }
+  }
+  return texts;
+}
+
+void add_flame_graph(const analysis::ModelReport& model, Page& page) {
+  nlohmann::ordered_json frames = nlohmann::ordered_json::array();
+  for (const ProfileFrame& frame : list_visible_frames(*model.profile)) {
+    frames.push_back(
+        {sanitize_utf8(frame.name), frame.first, frame.samples, frame.depth, frame_color(frame)});
+  }
+  if (frames.empty()) {
+    return;
+  }
+  page.subheading("Inside the layers");
+  page.paragraph(fmt::format(
+      "Samples of executions in the mode {}: the model, its steps in their order, and the "
+      "functions of each, as wide as their shares. A click on a frame shows it alone. `plumb "
+      "profile RUN` lists the functions.",
+      model.profile->mode));
+  page.chart("Flame graph of " + title_of(model), 0, "flames", frames);
+}
+
+void add_listing(const ListingContent& listing, Page& page) {
+  if (!listing.notes.empty()) {
+    page.list(listing.notes);
+  }
+  add_rows(listing_table(listing.rows), page);
+}
+
+/// Adds where inside a model's layers its time goes: in a comment, the hottest function.
+void add_profile(const analysis::ModelReport& model, Page& page) {
+  constexpr std::size_t kInstructions = 20;  // in a comment
+  if (!model.profile) {
+    return;
+  }
+  const results::NamedProfile& profile = *model.profile;
+  const bool all = page.extent() == Extent::kPage;
+  if (all) {
+    add_flame_graph(model, page);
+  }
+  if (profile.listings.empty()) {
+    page.paragraph(kNoListings);
+    return;
+  }
+  if (!all) {
+    const ListingContent hottest = describe_listing(analysis::list_shares(
+        profile, results::shorten_listing(profile.listings.front(), kInstructions)));
+    page.paragraph("Hottest function: " + hottest.title);
+    add_listing(hottest, page);
+    return;
+  }
+  page.subheading("Hottest functions");
+  page.paragraph(
+      "Instructions with their share of the samples of the function, and what lies around them. "
+      "\"…\" stands for instructions that are left out.");
+  for (const results::CodeListing& each : profile.listings) {
+    const ListingContent listing = describe_listing(analysis::list_shares(profile, each));
+    page.begin_fold(listing.title, false);
+    add_listing(listing, page);
+    page.end_fold();
+  }
+}
+
+/// Returns the steps that cost something, the slowest first.
+std::vector<const PartitionStep*> slowest_steps(const analysis::ModelReport& model) {
+  std::vector<const PartitionStep*> steps;
+  for (const PartitionStep& step : model.bounds.cover) {
+    if (!is_free(model, step)) {
+      steps.push_back(&step);
+    }
+  }
+  std::stable_sort(steps.begin(), steps.end(), [](const auto* one, const auto* other) {
+    return one->time && (!other->time || one->time->time.median > other->time->time.median);
+  });
+  return steps;
+}
+
+void add_slowest_layers(const analysis::ModelReport& model, Page& page) {
+  constexpr std::size_t kMost = 5;
+  PageTable table{.head = head_row("slowest layers|#time|variant")};
+  std::vector<const PartitionStep*> steps = slowest_steps(model);
+  std::erase_if(steps, [](const PartitionStep* step) { return !step->time; });
+  for (std::size_t i = 0; i < std::min(kMost, steps.size()); ++i) {
+    const analysis::KeyTime& time = *steps[i]->time;
+    table.row() << key_cell(steps[i]->key.text) << time.time.median << time.variant;
+  }
+  add_rows(table, page);
+  if (steps.size() > kMost) {
+    page.paragraph(fmt::format("and {} more", steps.size() - kMost));
+  }
+}
+
+void add_layers(const analysis::ModelReport& model, const ExecutionTexts& executions, Page& page) {
+  std::map<std::string_view, const analysis::StepLimit*> limits;
+  for (const analysis::StepLimit& limit : model.limits.steps) {
+    limits[limit.key.text] = &limit;
+  }
+  const std::vector<const PartitionStep*> steps = slowest_steps(model);
+  const bool told = std::any_of(steps.begin(), steps.end(), [&](const PartitionStep* step) {
+    return step->time && executions.contains(step->time->row);
+  });
+  PageTable table{
+      .head = head_row("layer|op|#time|#± 95%|#n|#MACs|limit|#of peak|#of bandwidth|#block use|"
+                       "#padded|critical|variant|key"),
+      .caption = "Steps of the fused library bound, slowest first",
+      .filter = "filter layers of " + title_of(model)};
+  if (told) {
+    table.head << "executed by";
+  }
+  for (const PartitionStep* const step : steps) {
+    std::int64_t macs = 0;
+    for (const model::LayerId layer : step->layers) {
+      macs = saturating_sum(macs, model.graph.layers[layer].cost.macs);
+    }
+    const auto limit = limits.find(step->key.text);
+    const analysis::StepLimit none{};
+    const analysis::StepLimit& of_step = limit == limits.end() ? none : *limit->second;
+    std::optional<Seconds> time;
+    std::optional<double> half;
+    std::optional<double> samples;
+    if (step->time) {
+      time = step->time->time.median;
+      half = measure::relative_half_width(step->time->time);
+      samples = static_cast<double>(step->time->time.n);
+    }
+    const model::Layer& layer = first_layer(model, *step);
+    PageRow& row = table.row();
+    row << name_of(layer)
+        << layer.onnx_op + (step->rewrite.empty() ? "" : " (" + step->rewrite + ")") << time
+        << small_share_cell(half) << count_cell(samples) << count_cell(static_cast<double>(macs))
+        << (of_step.limit ? to_text(*of_step.limit) : "–") << share_cell(of_step.peak_share)
+        << share_cell(of_step.bandwidth_share) << share_cell(of_step.block_use)
+        << of_step.padded_seconds << (step->critical ? "yes" : "")
+        << variant_cell(step->time ? step->time->variant : "–") << key_cell(step->key.text);
+    if (told) {
+      const auto execution = executions.find(step->time ? step->time->row : -1);
+      row << (execution == executions.end() ? "–" : execution->second);
+    }
+  }
+  page.subheading("Layers");
+  page.table(table);
+}
+
+void add_model(const analysis::ModelReport& model, const ExecutionTexts& executions, Page& page) {
+  if (const auto findings = analysis::all_findings(model.bounds); !findings.empty()) {
+    page.list(first_texts(findings, kMaxFindings));
+  }
+  PageTable untimed{.head = head_row("layer without a time|reason|key")};
+  for (const analysis::ModelBounds::Unsupported& layer : model.bounds.unsupported) {
+    untimed.row() << layer.layer << layer.reason << key_cell(layer.key);
+  }
+  add_rows(untimed, page);
+  const bool all = page.extent() == Extent::kPage;
+  if (all) {
+    add_timelines(model, page);
+  }
+  add_profile(model, page);
+  add_what_ifs(model, page);
+  if (all) {
+    add_layers(model, executions, page);
+  } else {
+    add_slowest_layers(model, page);
+  }
+}
+
+}  // namespace
+
+void add_models(const analysis::RunReport& report, Page& page) {
+  if (report.models.empty()) {
+    return;
+  }
+  page.heading("Model by model");
+  const ExecutionTexts executions = execution_texts(report.rows);
+  for (const analysis::ModelReport& model : report.models) {
+    page.begin_fold(
+        fmt::format("{} — {} layers measured", title_of(model), completeness_text(model)),
+        &model == &report.models.front() && page.extent() == Extent::kPage);
+    add_model(model, executions, page);
+    page.end_fold();
+  }
+}
+
+}  // namespace plumb::reporting

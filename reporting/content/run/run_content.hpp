@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// Private to reporting: the parts of a run's report, and the cells of their tables.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "harness/analysis/report/run_report.hpp"
+#include "reporting/document/page.hpp"
+
+namespace plumb::reporting {
+
+inline constexpr std::size_t kMaxFindings = 20;
+
+/// Adds models beside each other: bounds, loads, operators, and times against the batch.
+void add_overview(const analysis::RunReport& report, Page& page);
+/// Adds layers and models under the ceilings of the machine, and what binds them.
+void add_roofline(const analysis::RunReport& report, Page& page);
+/// Adds latency and throughput of models against their batch, and what was captured of them.
+void add_batches(const analysis::RunReport& report, Page& page);
+/// Adds what is known of each model by itself.
+void add_models(const analysis::RunReport& report, Page& page);
+/// Adds drawings of a model against time: its critical path, its schedule, its trace.
+void add_timelines(const analysis::ModelReport& model, Page& page);
+/// Adds the way from a model's time now to its bound, and what changes of its mode bring.
+void add_what_ifs(const analysis::ModelReport& model, Page& page);
+/// Adds the layers that the suite lists by themselves, and the cliffs between them.
+void add_single_layers(const analysis::RunReport& report, Page& page);
+
+/// Part of the time of each model.
+struct ModelParts {
+  std::string name;
+  std::vector<std::optional<double>> shares;  ///< by model
+};
+/// Adds a chart of what parts of a whole the time of each model consists of.
+void add_parts(const analysis::RunReport& report,
+               const std::string& label,
+               const std::string& whole,
+               const std::vector<ModelParts>& parts,
+               Page& page);
+
+/// Adds a table, if it has rows.
+void add_rows(const PageTable& table, Page& page);
+
+[[nodiscard]] PageCell count_cell(const std::optional<double>& count);
+[[nodiscard]] PageCell ratio_cell(const std::optional<double>& ratio);
+[[nodiscard]] PageCell share_cell(const std::optional<double>& share);
+/// Makes a cell of a share that is often small, with a decimal.
+[[nodiscard]] PageCell small_share_cell(const std::optional<double>& share);
+[[nodiscard]] PageCell bytes_cell(const std::optional<Bytes>& amount);
+[[nodiscard]] PageCell interval_cell(const measure::Interval& interval);
+[[nodiscard]] PageCell variant_cell(std::string variant);
+
+/// Returns the first texts, then "and 37 more".
+[[nodiscard]] std::vector<std::string> first_texts(std::vector<std::string> texts,
+                                                   std::size_t most);
+[[nodiscard]] std::string title_of(const analysis::ModelReport& model);
+[[nodiscard]] std::string name_of(const model::Layer& layer);
+[[nodiscard]] const model::Layer& first_layer(const analysis::ModelReport& model,
+                                              const analysis::PartitionStep& step);
+/// Returns whether a step costs nothing: a view, or what acts on weights alone.
+[[nodiscard]] bool is_free(const analysis::ModelReport& model, const analysis::PartitionStep& step);
+/// Returns how many layers of a model have a time: "10 of 12".
+[[nodiscard]] std::string completeness_text(const analysis::ModelReport& model);
+/// Returns the time of a bound or estimate that is complete.
+[[nodiscard]] std::optional<Seconds> complete_time(const analysis::ModelReport& model,
+                                                   results::BoundKind kind,
+                                                   std::string_view mode);
+/// Returns the time end to end in mode plain.
+[[nodiscard]] std::optional<Seconds> measured_time(const analysis::ModelReport& model);
+
+}  // namespace plumb::reporting

@@ -107,7 +107,7 @@ class StoredProfiles(Command):
         document = self.json(*compared)
         self.check_regression(document["functions"], self.is_decided(document["metrics"]))
         text = self.plumb(*compared).stdout
-        self.assertIn("inside what changed", text)
+        self.assertIn("Inside what changed", text)
         self.assertIn("which the baseline did not execute", text)
         for kind in ("html", "md"):
             self.plumb(*compared, "-o", self.folder / f"comparison.{kind}")
@@ -150,7 +150,7 @@ class StoredProfiles(Command):
             self.plumb("run", *words, "--stack", stack, "--profile-budget", "3s")
         self.plumb("run", *words, "--profile", "off")
         runs = [each["run"] for each in self.json("runs")["runs"]]
-        without, slow, fast = runs[0], runs[1:3], runs[3:]
+        without, slow, fast = runs[0], runs[1:3], runs[3:9]
         single = [self.json("profile", run) for run in fast]
 
         merged = self.json("profile", *fast)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 
 #include "harness/base/shell_word.hpp"
@@ -187,7 +188,12 @@ void add_quality(const analysis::Qualification& q, Page& page) {
     rows.push_back({number_cell(std::to_string(round.round)), text_cell(round.reason)});
   }
   if (!rows.empty()) {
+    const std::size_t all = rows.size();
+    rows.resize(std::min(all, page.most_details()));
     page.table({number_cell("invalid round"), text_cell("why")}, rows);
+    if (all > rows.size()) {
+      page.paragraph(fmt::format("and {} more", all - rows.size()));
+    }
   }
 }
 

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdint>
 
 #include "harness/analysis/profile/profile_summary.hpp"
@@ -10,7 +11,8 @@
 namespace plumb::reporting {
 namespace {
 
-constexpr double kHotPercent = 5.0;  // of the function's samples
+constexpr double kHotPercent =
+    5.0;  // of the function's samples; the hottest instruction stands out in any case
 
 ListingRow gap() {
   ListingRow row;
@@ -74,6 +76,10 @@ ListingContent describe_listing(const analysis::ListedCode& code) {
                   percent(listing.samples, listing.of_profile),
                   listing.bytes > 0 ? fmt::format(", in {} bytes of code", listing.bytes) : "");
   content.notes = list_notes(code);
+  const auto hottest = std::max_element(
+      listing.instructions.begin(), listing.instructions.end(), [](const auto& a, const auto& b) {
+        return a.samples < b.samples;
+      });
   std::uint64_t next = 0;
   for (std::size_t i = 0; i < listing.instructions.size(); ++i) {
     const results::ListedInstruction& instruction = listing.instructions[i];
@@ -86,7 +92,8 @@ ListingContent describe_listing(const analysis::ListedCode& code) {
     row.instruction = instruction.text;
     const analysis::ProfileShare& share = code.shares.at(i);
     if (instruction.samples > 0 && share.interval) {
-      row.hot = percent(instruction.samples, listing.samples) >= kHotPercent;
+      row.hot = percent(instruction.samples, listing.samples) >= kHotPercent ||
+                instruction.samples == hottest->samples;
       row.share = fmt::format("{:.1f} %", percent(instruction.samples, listing.samples));
       row.interval =
           fmt::format("{:.1f}–{:.1f}", 100.0 * share.interval->low, 100.0 * share.interval->high);

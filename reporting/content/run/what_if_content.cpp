@@ -122,8 +122,19 @@ PageCell saving_cell(const WhatIfResult& result) {
   return row.back();
 }
 
+/// Adds the names of what has no number, in a sentence; nothing if there are none.
+void add_names(const char* what, const std::vector<std::string>& names, Page& page) {
+  if (!names.empty()) {
+    page.paragraph(fmt::format("{}: {}.", what, fmt::join(names, ", ")));
+  }
+}
+
+/// Adds what-ifs with their numbers and meanings. A comment has the names alone of those without a
+/// number.
 void add_answers(const std::vector<WhatIfResult>& results, Page& page) {
   const bool all = page.extent() == Extent::kPage;
+  std::vector<std::string> unknown;
+  std::vector<std::string> elsewhere;
   PageTable answers{.head = head_row("what if|#saves|#now, priced|#predicted|#speed-up|"
                                      "#now, measured|#realised|#speed-up|#error|accuracy|#memory"),
                     .caption =
@@ -135,6 +146,10 @@ void add_answers(const std::vector<WhatIfResult>& results, Page& page) {
       .caption = "What each of them is, what it needs, and what switches it on"};
   for (const WhatIfResult& result : results) {
     const bool known = result.why_not.empty();
+    if (!all && !known && !result.realised) {
+      (result.applies ? unknown : elsewhere).push_back(result.name);
+      continue;
+    }
     answers.row() << result.name + (result.combination ? " (combination)" : "")
                   << saving_cell(result) << result.baseline
                   << (known ? result.predicted : std::nullopt)
@@ -150,8 +165,10 @@ void add_answers(const std::vector<WhatIfResult>& results, Page& page) {
     }
     meaning << code_cell(result.command);
   }
-  page.table(answers);
-  page.table(meanings);
+  add_rows(answers, page);
+  add_rows(meanings, page);
+  add_names("Not known from this run; `plumb whatif --all` says why", unknown, page);
+  add_names("Do not apply", elsewhere, page);
 }
 
 void add_better_variants(const std::vector<WhatIfResult>& results, Page& page) {

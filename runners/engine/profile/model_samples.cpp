@@ -44,8 +44,8 @@ class BlockRunner {
       once = std::min(once, time);
       spent += time;
     }
-    const auto most =
-        static_cast<double>((worker::StepMark::kMaxStarts - 2) / std::max<std::size_t>(1, steps));
+    const std::size_t whole = (worker::StepMark::kMaxStarts - 2) / std::max<std::size_t>(1, steps);
+    const auto most = static_cast<double>(whole);
     once_ = once;
     executions_ = once > Seconds(0.0) ? static_cast<std::uint32_t>(std::clamp(
                                             std::ceil(kBlock / once), 1.0, std::max(1.0, most)))

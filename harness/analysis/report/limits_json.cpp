@@ -79,24 +79,4 @@ Json captured_graphs_json(std::span<const ModelBounds> models) {
   return rows;
 }
 
-Json schedule_json(const model::Graph& graph, const CoSchedule& schedule) {
-  Json steps = Json::array();
-  for (const PartitionStep& step : schedule.steps) {
-    steps.push_back({{"name", name_of(graph, step.layers)}, {"key", step.key.text}});
-  }
-  Json parts = Json::array();
-  for (const ScheduledPart& part : schedule.parts) {
-    parts.push_back({part.step, part.processor, part.begin.count(), part.end.count()});
-  }
-  return {{"mode", schedule.mode},
-          {"processors", schedule.processors},
-          {"programs", schedule.programs},
-          {"complete", schedule.schedule.complete},
-          {"sequential_seconds", schedule.sequential.seconds.count()},
-          {"occupancy_seconds", schedule.occupancy.seconds.count()},
-          {"schedule_seconds", schedule.schedule.seconds.count()},
-          {"steps", steps},
-          {"parts", parts}};
-}
-
 }  // namespace plumb::analysis

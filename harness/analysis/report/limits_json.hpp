@@ -3,7 +3,6 @@
 
 #include <span>
 
-#include "harness/analysis/coschedule/co_schedule.hpp"
 #include "harness/analysis/limits/batch_curve.hpp"
 #include "harness/analysis/limits/model_limits.hpp"
 #include "harness/analysis/report/json_document.hpp"
@@ -18,8 +17,5 @@ namespace plumb::analysis {
 
 /// Returns how many graphs of each model were captured, what they hold and what they save.
 [[nodiscard]] Json captured_graphs_json(std::span<const ModelBounds> models);
-
-/// Returns a schedule with its steps and their parts on processors.
-[[nodiscard]] Json schedule_json(const model::Graph& graph, const CoSchedule& schedule);
 
 }  // namespace plumb::analysis

@@ -114,13 +114,6 @@ Json make_document(const results::RunHeader& run) {
   return result;
 }
 
-}  // namespace
-
-Json environments_json(const results::Environment& environment) {
-  return Json{
-      {environment.id(), {{"identity", environment.identity}, {"facts", environment.facts}}}};
-}
-
 Json bounds_json(const ModelBounds& model, Timestamp now) {
   Json bounds = Json::array();
   for (const Bound& bound : model.bounds) {
@@ -154,6 +147,8 @@ Json bounds_json(const ModelBounds& model, Timestamp now) {
   return result;
 }
 
+/// Returns one object for each layer that the suite lists by itself. Its times are null if there
+/// are none.
 Json layers_json(const RunReport& report) {
   Json rows = Json::array();
   for (const SingleLayerResult& result : report.layers) {
@@ -176,6 +171,13 @@ Json layers_json(const RunReport& report) {
     rows.push_back(std::move(row));
   }
   return rows;
+}
+
+}  // namespace
+
+Json environments_json(const results::Environment& environment) {
+  return Json{
+      {environment.id(), {{"identity", environment.identity}, {"facts", environment.facts}}}};
 }
 
 Json run_json(const results::RunRecord& run) {

@@ -16,10 +16,6 @@ namespace plumb::analysis {
 /// Returns the bounds of all models of a report, in its order.
 [[nodiscard]] std::vector<ModelBounds> all_bounds(const RunReport& report);
 
-[[nodiscard]] Json bounds_json(const ModelBounds& model, Timestamp now);
-/// Returns one object for each layer that the suite lists by itself. Its times are null if there
-/// are none.
-[[nodiscard]] Json layers_json(const RunReport& report);
 [[nodiscard]] Json run_json(const results::RunRecord& run);
 
 /// Returns what a run's suite excludes, and whether it has expired on a day.

@@ -129,28 +129,33 @@ std::string text_of(const analysis::QualificationReport& report, const std::stri
   return out.str();
 }
 
+void expect_in_order(const std::string& text, const std::vector<const char*>& parts) {
+  std::size_t place = 0;
+  for (const char* part : parts) {
+    place = text.find(part, place);
+    ASSERT_NE(place, std::string::npos) << part << " in\n" << text;
+  }
+}
+
 TEST(QualificationReport, all_fourteen_parts_stand_in_order_in_page_and_markdown) {
   for (const std::string extension : {".html", ".md"}) {
     const std::string text = text_of(sample_qualification(), extension);
-    std::size_t place = 0;
-    for (const char* part : {"1. Question and verdict",
-                             "2. Scope",
-                             "3. Criteria",
-                             "4. Summary",
-                             "5. Model by model",
-                             "6. Layers that got worse",
-                             "7. Correctness",
-                             "8. Stability",
-                             "9. Compatibility",
-                             "10. Quality of the evidence",
-                             "11. Waivers",
-                             "12. Earlier decisions",
-                             "13. Data, and how to repeat it",
-                             "14. Sign-off",
-                             "Decided by, on"}) {
-      place = text.find(part, place);
-      ASSERT_NE(place, std::string::npos) << part << " in " << extension;
-    }
+    expect_in_order(text,
+                    {"1. Question and verdict",
+                     "2. Scope",
+                     "3. Criteria",
+                     "4. Summary",
+                     "5. Model by model",
+                     "6. Layers that got worse",
+                     "7. Correctness",
+                     "8. Stability",
+                     "9. Compatibility",
+                     "10. Quality of the evidence",
+                     "11. Waivers",
+                     "12. Earlier decisions",
+                     "13. Data, and how to repeat it",
+                     "14. Sign-off",
+                     "Decided by, on"});
     EXPECT_EQ(text.find("Decided by, on"), text.rfind("Decided by, on"))
         << "who signs has read the evidence";
   }
@@ -160,17 +165,14 @@ TEST(QualificationReport, the_text_has_the_answer_and_what_changed_but_nothing_t
   const std::string text = text_of(sample_qualification(), ".txt");
   const std::string first = text.substr(0, text.find('\n'));
   EXPECT_THAT(first, EndsWith(": reject"));
-  std::size_t place = 0;
-  for (const char* part : {"Criteria",
-                           "Summary",
-                           "Model by model",
-                           "Layers that changed",
-                           "relu1 of lenet, batch 1, f32",
-                           "Quality of the evidence",
-                           "Runs "}) {
-    place = text.find(part, place);
-    ASSERT_NE(place, std::string::npos) << part << " in\n" << text;
-  }
+  expect_in_order(text,
+                  {"Criteria",
+                   "Summary",
+                   "Model by model",
+                   "Layers that changed",
+                   "relu1 of lenet, batch 1, f32",
+                   "Quality of the evidence",
+                   "Runs "});
   EXPECT_THAT(text, Not(HasSubstr("Decided by")));
   EXPECT_THAT(text, Not(HasSubstr("4. Summary")));
 }

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <cstring>
 
 #include "harness/base/error.hpp"
 #include "harness/model/onnx/weight_role.hpp"
@@ -69,12 +70,6 @@ double he_deviation(const WeightRole& role) {
   return role.ends_branch ? deviation / 2 : deviation;
 }
 
-void append_little_endian(std::string& bytes, std::uint32_t bits) {
-  for (unsigned shift = 0; shift < 32; shift += 8) {
-    bytes.push_back(static_cast<char>((bits >> shift) & 0xFFU));
-  }
-}
-
 void fill(onnx::TensorProto& tensor, const WeightRole& role, std::uint64_t seed) {
   if (tensor.data_type() != onnx::TensorProto::FLOAT) {
     throw Error(Error::Kind::kUser,
@@ -86,11 +81,11 @@ void fill(onnx::TensorProto& tensor, const WeightRole& role, std::uint64_t seed)
   const std::int64_t elements = count_elements(tensor);
   const double deviation = he_deviation(role);
   WeightStream random = stream_of(seed, tensor.name());
-  std::string bytes;
-  bytes.reserve(static_cast<std::size_t>(elements) * sizeof(float));
-  for (std::int64_t i = 0; i < elements; ++i) {
+  static_assert(std::endian::native == std::endian::little, "the order of bytes in a file");
+  std::string bytes(static_cast<std::size_t>(elements) * sizeof(float), '\0');
+  for (std::size_t at = 0; at < bytes.size(); at += sizeof(float)) {
     const auto value = static_cast<float>(draw(random, role, deviation));
-    append_little_endian(bytes, std::bit_cast<std::uint32_t>(value));
+    std::memcpy(&bytes[at], &value, sizeof(float));
   }
   tensor.set_raw_data(std::move(bytes));
 }

@@ -30,6 +30,7 @@ namespace {
 constexpr double kMaxRounds = 32.0;        // of modes timed in turns
 constexpr Seconds kBudgetOfRound{0.008};   // at least, of each mode
 constexpr double kRoundsOfSlow = 4.0;      // of models for which more rounds do not fit
+constexpr double kRoundsOfSlowest = 2.0;   // … beside another worker, longer than the budget
 constexpr double kRoundsUnprofiled = 3.0;  // of a model whose steps another process has timed
 constexpr double kShareBeside = 0.5;       // of the memory that modes fill beside another worker's
 constexpr Seconds kLongest{60.0};          // of all rounds, each mode; the first one ends anyway
@@ -40,6 +41,7 @@ constexpr std::size_t kPassesInRound = 8;   // over the steps, at most
 constexpr double kMinParts = 2.0;           // of a pass over the steps, in turns with the modes
 constexpr double kMaxParts = 8.0;
 constexpr double kExecutionsOfPart = 3.0;  // beside its steps: its own, one to warm up, one timed
+constexpr Seconds kWarmsItself{0.1};       // executions beside another worker
 constexpr double kShareOfMemory = 0.8;     // that modes may fill together
 
 /// Returns how many rounds of a length fit into a budget, at least 1.
@@ -56,17 +58,13 @@ double share_of_time(double done, std::size_t planned, std::size_t rounds) {
 }
 
 /// Returns the sampling plan of one turn, with `parts` turns in each of `rounds` rounds, and at
-/// least `samples` in a round. `warm`: it was just executed.
+/// least `samples` in a round.
 measure::SamplingPlan plan_of_turn(measure::SamplingPlan plan,
                                    std::size_t rounds,
                                    std::size_t parts,
-                                   std::size_t samples,
-                                   bool warm) {
+                                   std::size_t samples) {
   plan.budget /= static_cast<double>(rounds * parts);
   plan.samples_at_least = std::min(plan.samples_at_least, (samples + parts - 1) / parts);
-  if (warm) {
-    plan.warm_up_at_most = plan.warm_up_at_least;  // only the caches: it was just executed
-  }
   return plan;
 }
 
@@ -254,9 +252,14 @@ void ModelBenchmark::take_turn(Mode& mode,
                                ModelProfile& profile,
                                std::size_t rounds,
                                std::size_t parts) {
-  const bool warm = parts > 1 || (request_.in_turns && !mode.of_rounds.empty());
-  const measure::SamplingPlan plan =
-      plan_of_turn(request_.sampling, rounds, parts, samples_in_round(), warm);
+  measure::SamplingPlan plan = plan_of_turn(request_.sampling, rounds, parts, samples_in_round());
+  if (request_.in_turns && !mode.of_rounds.empty()) {
+    // Only the caches, which a long execution fills in a small part of its time.
+    plan.warm_up_at_most =
+        mode.of_rounds.back() < kWarmsItself ? plan.warm_up_at_least : Seconds(0.0);
+  } else if (parts > 1) {
+    plan.warm_up_at_most = plan.warm_up_at_least;  // it was just executed
+  }
   worker::Program& program = *mode.ready.prepared.program;
   if (sampler_) {
     MarkedRegion region =
@@ -368,8 +371,9 @@ void ModelBenchmark::time(std::size_t first,
       // Many short rounds show more states of the machine, but only if all of them fit into the
       // budget.
       if (request_.in_turns) {
-        rounds = std::max(planned,
-                          rounds_in(request_.sampling.budget, slowest, static_cast<double>(most)));
+        const double least = slowest > request_.sampling.budget ? kRoundsOfSlowest : kRoundsOfSlow;
+        rounds = rounds_in(request_.sampling.budget, slowest, static_cast<double>(most));
+        rounds = std::max(rounds, std::min(planned, static_cast<std::size_t>(least)));
       } else if (slowest * static_cast<double>(most) <= request_.sampling.budget) {
         rounds = most;
       }

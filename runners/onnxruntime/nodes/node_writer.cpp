@@ -95,11 +95,10 @@ void describe(onnx::ValueInfoProto& value, const std::string& name, const model:
   }
 }
 
-void fill(onnx::TensorProto& tensor, const std::string& name, const model::Tensor& content) {
+void describe(onnx::TensorProto& tensor, const std::string& name, const model::TensorType& type) {
   tensor.set_name(name);
-  tensor.set_data_type(onnx_type(content.type.dtype));
-  tensor.mutable_dims()->Add(content.type.dims.begin(), content.type.dims.end());
-  tensor.set_raw_data(content.data.data(), content.data.size());
+  tensor.set_data_type(onnx_type(type.dtype));
+  tensor.mutable_dims()->Add(type.dims.begin(), type.dims.end());
 }
 
 NodeWriter::NodeWriter() : model_(std::make_unique<onnx::ModelProto>()), opset_(kOpset) {
@@ -147,7 +146,9 @@ std::string NodeWriter::add_value(std::string_view op,
 
 std::string NodeWriter::add_constant(const model::Tensor& content) {
   std::string name = fmt::format("c{}", names_++);
-  fill(*model_->mutable_graph()->add_initializer(), name, content);
+  onnx::TensorProto& tensor = *model_->mutable_graph()->add_initializer();
+  describe(tensor, name, content.type);
+  tensor.set_raw_data(content.data.data(), content.data.size());
   return name;
 }
 

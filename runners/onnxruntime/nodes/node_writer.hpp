@@ -36,11 +36,9 @@ using NodeAttributes = std::vector<std::pair<std::string, NodeValue>>;
 /// Returns ONNX's number of an element type. Throws Error{kUser} for strings.
 [[nodiscard]] std::int32_t onnx_type(model::DataType type);
 
-/// Describes an input or output of a model.
+/// Describes an input or output of a model, or an initializer before it has numbers.
 void describe(onnx::ValueInfoProto& value, const std::string& name, const model::TensorType& type);
-
-/// Sets an initializer's name, type and bytes.
-void fill(onnx::TensorProto& tensor, const std::string& name, const model::Tensor& content);
+void describe(onnx::TensorProto& tensor, const std::string& name, const model::TensorType& type);
 
 /// Writer of the nodes of one ONNX model.
 class NodeWriter {

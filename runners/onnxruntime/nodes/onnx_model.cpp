@@ -2,9 +2,11 @@
 #include "runners/onnxruntime/nodes/onnx_model.hpp"
 
 #include <fmt/format.h>
+#include <google/protobuf/io/coded_stream.h>
 #include <onnx/onnx_pb.h>
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <map>
 #include <optional>
@@ -141,6 +143,32 @@ bool has_same_weights(const OnnxModel& one, const OnnxModel& other) {
                     });
 }
 
+/// Returns what stands before a field of so many bytes in a message.
+std::string head_of(int field, std::size_t size) {
+  using google::protobuf::io::CodedOutputStream;
+  constexpr std::uint32_t kBytes = 2;  // the type of such fields
+  constexpr std::size_t kMost = 5 + 10;
+  std::array<std::uint8_t, kMost> head{};
+  std::uint8_t* end = CodedOutputStream::WriteTagToArray(
+      static_cast<std::uint32_t>(field) << 3U | kBytes, head.data());
+  end = CodedOutputStream::WriteVarint64ToArray(size, end);
+  return {head.data(), end};
+}
+
+/// Appends an initializer to a model. Messages one behind the other are read as one. The numbers,
+/// which may be gigabytes, are copied once.
+void append_weight(const std::string& name, const model::Tensor& content, std::string& model) {
+  onnx::TensorProto described;
+  describe(described, name, content.type);
+  const std::size_t size = content.data.size();
+  const std::string tensor =
+      described.SerializeAsString() + head_of(onnx::TensorProto::kRawDataFieldNumber, size);
+  const std::string weight =
+      head_of(onnx::GraphProto::kInitializerFieldNumber, tensor.size() + size) + tensor;
+  model += head_of(onnx::ModelProto::kGraphFieldNumber, weight.size() + size) + weight;
+  model.append(static_cast<const char*>(static_cast<const void*>(content.data.data())), size);
+}
+
 }  // namespace
 
 std::optional<std::string> join_shapes(std::span<const OnnxModel> models) {
@@ -185,15 +213,19 @@ std::string OnnxModel::with_weights(std::span<const model::Tensor> values) const
                             weight_bytes().value,
                             kLargestModel));
   }
-  // Messages one behind the other are read as one: the second adds its initializers.
-  onnx::ModelProto weights;
+  constexpr std::size_t kHeads = 256;  // of a weight, but its name
+  std::size_t size = bytes.size();
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    size += kHeads + operands[i].name.size() + values[i].data.size();
+  }
+  std::string whole;
+  whole.reserve(size);
+  whole = bytes;
   for (std::size_t i = 0; i < operands.size(); ++i) {
     if (operands[i].type.constant && !operands[i].name.empty()) {
-      fill(*weights.mutable_graph()->add_initializer(), operands[i].name, values[i]);
+      append_weight(operands[i].name, values[i], whole);
     }
   }
-  std::string whole = bytes;
-  weights.AppendToString(&whole);
   return whole;
 }
 

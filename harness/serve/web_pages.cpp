@@ -21,7 +21,7 @@
 #include "harness/session/stored/stored_triage.hpp"
 #include "reporting/content/comparison/comparison_page.hpp"
 #include "reporting/content/profile/growth_page.hpp"
-#include "reporting/content/review/triage_page.hpp"
+#include "reporting/content/review/triage_documents.hpp"
 #include "reporting/content/run/report.hpp"
 #include "reporting/content/store/hosts_page.hpp"
 #include "reporting/content/store/store_pages.hpp"

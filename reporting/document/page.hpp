@@ -61,6 +61,7 @@ struct PageTable {
   std::string filter = {};   ///< label of a field that filters rows, in pages with a script
   bool listing = false;      ///< rows are lines of code, which keep their order
   bool whole = false;        ///< a comment has as many rows as it can hold
+  bool in_order = false;     ///< a terminal has the columns in this order, however long cells are
 
   /// Adds a row, for its cells.
   PageRow& row() { return rows.emplace_back(); }

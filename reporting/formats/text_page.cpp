@@ -15,15 +15,15 @@ constexpr std::size_t kLongCell = 40;  // bytes
 
 /// Returns the columns of a table in the order of a line: those of short cells as they are, then
 /// the others, the longest last.
-std::vector<std::size_t> line_order(const PageRow& head, const std::vector<PageRow>& rows) {
-  std::vector<std::size_t> longest(head.size());
-  for (std::size_t column = 0; column < head.size(); ++column) {
-    for (const PageRow& row : rows) {
+std::vector<std::size_t> line_order(const PageTable& table) {
+  std::vector<std::size_t> longest(table.head.size());
+  for (std::size_t column = 0; !table.in_order && column < longest.size(); ++column) {
+    for (const PageRow& row : table.rows) {
       longest[column] = std::max(longest[column], row[column].text.size());
     }
     longest[column] = longest[column] > kLongCell ? longest[column] : 0;
   }
-  std::vector<std::size_t> order(head.size());
+  std::vector<std::size_t> order(table.head.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::stable_sort(order.begin(), order.end(), [&](std::size_t one, std::size_t other) {
     return longest[one] < longest[other];
@@ -48,7 +48,7 @@ void TextPage::table(const PageTable& table) {
     line(table.caption);
   }
   PageTable ordered;
-  const std::vector<std::size_t> order = line_order(table.head, table.rows);
+  const std::vector<std::size_t> order = line_order(table);
   const auto copy = [&](const PageRow& from, PageRow& to) {
     for (const std::size_t column : order) {
       to.push_back(from[column]);

@@ -66,6 +66,7 @@ class Triage(Command):
         base = self.serve()
         page = drawn(f"{base}/triage", self.folder)
         series = [element["text"] for element in page.all("code")]
+        self.assertTrue(series.pop().startswith("plumb triage accept @"), series)
         self.assertEqual(len(series), 2)
         self.assertTrue(any(name.endswith(HOSTILE) for name in series), series)
         for tag in ("u", "s", "form", "input", "button", "script"):

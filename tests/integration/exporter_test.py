@@ -289,7 +289,7 @@ class Exporter(Command):
         self.assertEqual(self.decide(right, {**body, "action": "assign", "text": "ben"})[0], 200)
         self.assertEqual(self.json("triage")["groups"][0]["changes"][0]["assignee"], "ben")
         self.assertEqual(self.decide(right, {**body, "action": "invalid", "text": "noise"})[0], 200)
-        self.assertIn(b"No change waits", self.get("/triage")[1])
+        self.assertIn(b"no open changes", self.get("/triage")[1])
         (point,) = [point for row in self.json("detect")["series"] for point in row["change_points"]]
         self.assertEqual((point["state"], point["reason"]), ("invalid", "noise"))
 

@@ -11,6 +11,9 @@
 #include "reporting/content/run/json_documents.hpp"
 #include "reporting/document/aligned_table.hpp"
 #include "reporting/document/csv_text.hpp"
+#include "reporting/formats/html_page.hpp"
+#include "reporting/formats/markdown_page.hpp"
+#include "reporting/formats/text_page.hpp"
 
 namespace plumb::reporting {
 namespace {
@@ -167,12 +170,11 @@ void write_matrix_csv(const analysis::MatrixReport& report, std::ostream& out) {
     for (std::size_t i = 0; i < row.cells.size(); ++i) {
       const analysis::MatrixCell& cell = row.cells[i];
       const auto& value = cell.value;
-      const auto number = [](std::optional<double> given) { return csv_number(given); };
       out << csv_row({row.name,
                       matrix.columns[i],
-                      number(value ? std::optional(value->value) : std::nullopt),
-                      number(value ? value->low : std::nullopt),
-                      number(value ? value->high : std::nullopt),
+                      csv_number(value ? std::optional(value->value) : std::nullopt),
+                      csv_number(value ? value->low : std::nullopt),
+                      csv_number(value ? value->high : std::nullopt),
                       std::to_string(cell.runs),
                       cell.disturbed ? "yes" : "no",
                       value ? "" : std::string(to_text(cell.missing.kind)),
@@ -181,18 +183,25 @@ void write_matrix_csv(const analysis::MatrixReport& report, std::ostream& out) {
   }
 }
 
+template <typename Built>
+void write_as(const analysis::MatrixReport& report, std::ostream& out) {
+  Built page(matrix_title(report));
+  add_matrix(report, page);
+  page.write(out);
+}
+
 constexpr std::array<OutputFormat<analysis::MatrixReport>, 5> kMatrixFormats{{
-    {".html", "one page that opens offline", write_matrix_html},
-    {".md", "Markdown", write_matrix_markdown},
+    {".html", "one page that opens offline", write_as<HtmlPage>},
+    {".md", "Markdown", write_as<MarkdownPage>},
     {".json", "JSON document", write_matrix_json},
     {".csv", "one line a cell", write_matrix_csv},
-    {".txt", "text", write_matrix_text},
+    {".txt", "text", write_as<TextPage>},
 }};
 
 }  // namespace
 
 void write_matrix(const analysis::MatrixReport& report, OutputMode style, std::ostream& out) {
-  style == OutputMode::kJson ? write_matrix_json(report, out) : write_matrix_text(report, out);
+  (style == OutputMode::kJson ? write_matrix_json : write_as<TextPage>)(report, out);
 }
 
 std::span<const OutputFormat<analysis::MatrixReport>> matrix_formats() {

@@ -1,16 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
-// Private to reporting: a matrix as a page, and as text.
+// Private to reporting: the contents of a matrix, in order, for any format.
 #pragma once
 
-#include <iosfwd>
+#include <optional>
+#include <string>
 
 #include "harness/analysis/report/matrix_report.hpp"
+#include "reporting/document/page.hpp"
 
 namespace plumb::reporting {
 
-void write_matrix_html(const analysis::MatrixReport& report, std::ostream& out);
-void write_matrix_markdown(const analysis::MatrixReport& report, std::ostream& out);
-/// Writes a matrix for a terminal.
-void write_matrix_text(const analysis::MatrixReport& report, std::ostream& out);
+/// Returns what a matrix shows, on one line.
+[[nodiscard]] std::string matrix_title(const analysis::MatrixReport& report);
+
+/// Adds the matrix with what all results share, its fronts, and the commands for what is missing.
+/// All but a terminal also list the runs.
+void add_matrix(const analysis::MatrixReport& report, Page& page);
+
+/// Adds the cells and means, and the notes that cells refer to. A page has a legend of the shades.
+void add_cells(const analysis::Matrix& matrix, Page& page);
+
+/// Returns whether values are ratios, and no times or rates.
+[[nodiscard]] bool is_ratio(const analysis::Matrix& matrix);
+/// Returns a value with half the width of its interval: "12.82 ms ± 1.6 %".
+[[nodiscard]] std::string estimate_text(const analysis::Matrix& matrix,
+                                        const analysis::Estimate& value);
+[[nodiscard]] std::string rate_text(double per_second);  ///< "312.0/s"
+
+/// Draws throughput over latency, both logarithmic. Batches on the front are filled and joined by
+/// steps. A dashed line is the limit. Empty: there are fewer than two points.
+[[nodiscard]] std::string pareto_plot(const analysis::ParetoFront& front,
+                                      const std::optional<Seconds>& limit);
 
 }  // namespace plumb::reporting

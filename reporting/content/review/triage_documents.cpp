@@ -10,77 +10,137 @@
 
 #include "reporting/content/comparison/metric_rows.hpp"
 #include "reporting/content/run/json_documents.hpp"
-#include "reporting/document/aligned_table.hpp"
+#include "reporting/document/escape_xml.hpp"
 #include "reporting/document/quantity_text.hpp"
-#include "reporting/document/sanitized_text.hpp"
+#include "reporting/formats/html_page.hpp"
+#include "reporting/formats/text_page.hpp"
+#include "reporting/html/embedded_page.hpp"
 
 namespace plumb::reporting {
 namespace {
 
 constexpr std::size_t kChangesShown = 5;
-constexpr std::size_t kCausesShown = 4;
+constexpr std::size_t kCausesShown = 4;  // on a terminal
+
+constexpr const char* kForm =
+    "<form id=\"decide\"><p><select "
+    "name=\"decision\"><option>accept</option><option>invalid</option>"
+    "<option>assign</option><option>note</option></select> <input name=\"text\" required "
+    "placeholder=\"reason, name or note\"> <input name=\"who\" placeholder=\"your name\"> <input "
+    "name=\"token\" type=\"password\" required autocomplete=\"off\" placeholder=\"token\"> <button "
+    "type=\"submit\">enter for the chosen changes</button></p><p id=\"said\"></p></form>";
 
 std::string address_of(const analysis::PossibleCause& cause, const results::CommitLink& commits) {
   return cause.kind == analysis::CauseKind::kCommit ? commits.address(cause.after) : "";
 }
 
-std::string head_text(const analysis::ChangeGroup& group) {
-  return group.causes.empty() ? "no recorded fact changed" : cause_text(group.causes.front());
+std::size_t count_changes(std::span<const analysis::ChangeGroup> groups) {
+  std::size_t changes = 0;
+  for (const analysis::ChangeGroup& group : groups) {
+    changes += group.changes.size();
+  }
+  return changes;
 }
 
-void write_group(const analysis::ChangeGroup& group,
+std::string title_of(std::span<const analysis::ChangeGroup> groups) {
+  return groups.empty() ? "no open changes"
+                        : fmt::format("{}, {}",
+                                      counted(count_changes(groups), "open change"),
+                                      counted(groups.size(), "likely cause"));
+}
+
+/// Adds lines with what changed beside the first cause, which the heading has. A terminal also has
+/// the addresses of commits.
+void add_causes(const std::vector<analysis::PossibleCause>& causes,
+                const results::CommitLink& commits,
+                Page& page) {
+  const bool terminal = page.extent() == Extent::kTerminal;
+  std::vector<std::string> lines;
+  for (std::size_t i = 0; i < causes.size() && !(terminal && i == kCausesShown); ++i) {
+    if (i > 0) {
+      lines.push_back("also changed: " + cause_text(causes[i]));
+    }
+    if (const std::string address = address_of(causes[i], commits); terminal && !address.empty()) {
+      lines.push_back(address);
+    }
+  }
+  if (!lines.empty()) {
+    page.list(lines);
+  }
+}
+
+/// Returns the commit of a change, with its address.
+PageCell commit_cell(const analysis::OpenChange& change, const results::CommitLink& commits) {
+  for (const analysis::PossibleCause& cause : change.causes) {
+    if (cause.kind == analysis::CauseKind::kCommit) {
+      return link_cell(results::short_commit(cause.after), address_of(cause, commits));
+    }
+  }
+  return text_cell("–");
+}
+
+/// Adds the first changes of a group, at most `shown`. On a page they have links, and if
+/// `decidable` boxes to choose them.
+void add_changes(std::span<const analysis::OpenChange> changes,
                  const results::CommitLink& commits,
                  std::size_t shown,
-                 std::ostream& out) {
-  out << fmt::format("\n{}: {} {} ({})\n",
-                     sanitize_utf8(head_text(group)),
-                     group.changes.size(),
-                     group.changes.size() == 1 ? "change" : "changes",
-                     sanitize_utf8(fmt::format("{}", fmt::join(group.families, ", "))));
-  for (std::size_t i = 0; i < std::min(group.causes.size(), kCausesShown); ++i) {
-    const std::string address = address_of(group.causes[i], commits);
-    if (i > 0 || !address.empty()) {
-      out << fmt::format("  {}{}\n",
-                         i > 0 ? "also changed: " + sanitize_utf8(cause_text(group.causes[i])) : "",
-                         (i > 0 && !address.empty() ? "  " : "") + address);
+                 bool decidable,
+                 Page& page) {
+  const bool linked = page.extent() == Extent::kPage;
+  PageTable table{.head = head_row("series|#before|#after|#change|state|for|suite|stack")};
+  if (linked) {
+    table.head << "run"
+               << "commit";
+  }
+  for (const analysis::OpenChange& each : changes.first(std::min(shown, changes.size()))) {
+    PageCell series = code_cell(each.series);
+    if (decidable) {
+      series.drawing = fmt::format("<input type=\"checkbox\" name=\"change\" value=\"{}\"> ",
+                                   escape_xml(each.series + "@" + each.change.run));
+    }
+    PageRow& row = table.row() << std::move(series) << Seconds(each.change.before)
+                               << Seconds(each.change.after)
+                               << number_cell(change_text(each.change.after / each.change.before))
+                               << to_text(each.change.state)
+                               << (each.change.assignee.empty() ? "–" : each.change.assignee)
+                               << each.history.suite << each.history.stack;
+    if (linked) {
+      row << link_cell(to_text(each.started).substr(0, 10), "/runs/" + each.change.run)
+          << commit_cell(each, commits);
     }
   }
-  AlignedTable table({{"  before", true},
-                      {"after", true},
-                      {"change", true},
-                      {"state"},
-                      {"for"},
-                      {"suite"},
-                      {"stack"},
-                      {"series"}});
+  page.table(table);
+  if (changes.size() > shown) {
+    page.paragraph(fmt::format("and {} more: --all", changes.size() - shown));
+  }
+}
+
+void add_group(const analysis::ChangeGroup& group,
+               const results::CommitLink& commits,
+               std::size_t shown,
+               bool decidable,
+               Page& page) {
+  page.heading(fmt::format(
+      "{}: {} ({})",
+      group.causes.empty() ? "no recorded fact changed" : cause_text(group.causes.front()),
+      counted(group.changes.size(), "change"),
+      fmt::join(group.families, ", ")));
+  add_causes(group.causes, commits, page);
+  add_changes(group.changes, commits, shown, decidable, page);
   std::set<results::RunId> runs;
-  for (std::size_t i = 0; i < group.changes.size(); ++i) {
-    const analysis::OpenChange& each = group.changes[i];
-    runs.insert(each.change.run);
-    if (i < shown) {
-      table.add({time_text(Seconds(each.change.before)),
-                 time_text(Seconds(each.change.after)),
-                 change_text(each.change.after / each.change.before),
-                 std::string(to_text(each.change.state)),
-                 each.change.assignee.empty() ? "–" : each.change.assignee,
-                 each.history.suite,
-                 each.history.stack,
-                 each.series});
-    }
-  }
-  table.write(out);
-  if (group.changes.size() > shown) {
-    out << fmt::format("  and {} more: --all\n", group.changes.size() - shown);
-  }
+  std::vector<std::string> notes;
   for (const analysis::OpenChange& each : group.changes) {
+    runs.insert(each.change.run);
     for (const analysis::ChangeNote& note : each.change.notes) {
-      out << fmt::format("  {}: {} ({})\n",
-                         sanitize_utf8(note.who.empty() ? "note" : note.who),
-                         sanitize_utf8(note.text),
-                         sanitize_utf8(each.series));
+      notes.push_back(
+          fmt::format("{}: {} ({})", note.who.empty() ? "note" : note.who, note.text, each.series));
     }
   }
-  out << fmt::format("  decide: plumb triage accept @{} --reason TEXT\n", fmt::join(runs, " @"));
+  if (!notes.empty()) {
+    page.list(notes);
+  }
+  page.command("decide",
+               fmt::format("plumb triage accept @{} --reason TEXT", fmt::join(runs, " @")));
 }
 
 analysis::Json change_json(const analysis::OpenChange& each) {
@@ -140,31 +200,46 @@ void write_triage(std::span<const analysis::ChangeGroup> groups,
                   OutputMode style,
                   Detail detail,
                   std::ostream& out) {
-  std::size_t changes = 0;
-  analysis::Json list = analysis::Json::array();
-  for (const analysis::ChangeGroup& group : groups) {
-    changes += group.changes.size();
-    list.push_back(group_json(group, commits));
-  }
   if (style == OutputMode::kJson) {
-    write_json(analysis::Json{{"schema_version", analysis::kJsonSchemaVersion},
-                              {"open", changes},
-                              {"groups", std::move(list)}},
-               out);
-    return;
+    analysis::Json list = analysis::Json::array();
+    for (const analysis::ChangeGroup& group : groups) {
+      list.push_back(group_json(group, commits));
+    }
+    return write_json(analysis::Json{{"schema_version", analysis::kJsonSchemaVersion},
+                                     {"open", count_changes(groups)},
+                                     {"groups", std::move(list)}},
+                      out);
   }
-  if (changes == 0) {
-    out << "no open changes\n";
-    return;
-  }
-  out << fmt::format("{} open {}, {} likely {}\n",
-                     changes,
-                     changes == 1 ? "change" : "changes",
-                     groups.size(),
-                     groups.size() == 1 ? "cause" : "causes");
+  TextPage page(title_of(groups));
   for (const analysis::ChangeGroup& group : groups) {
-    write_group(group, commits, detail == Detail::kAll ? group.changes.size() : kChangesShown, out);
+    const std::size_t shown = detail == Detail::kAll ? group.changes.size() : kChangesShown;
+    add_group(group, commits, shown, false, page);
   }
+  page.write(out);
+}
+
+void write_triage_page(std::span<const analysis::ChangeGroup> groups,
+                       const results::CommitLink& commits,
+                       bool decidable,
+                       std::ostream& out) {
+  HtmlPage page(title_of(groups));
+  page.link("all models and runs", "/");
+  for (const analysis::ChangeGroup& group : groups) {
+    add_group(group, commits, group.changes.size(), decidable, page);
+  }
+  if (!decidable) {
+    page.paragraph(
+        "This page only shows. Decide with plumb triage, or set a token for the server.");
+  } else if (!groups.empty()) {
+    page.heading("Decide");
+    page.drawing(kForm);
+    page.script("/triage.js");
+  }
+  page.write(out);
+}
+
+std::string_view triage_script() {
+  return embedded_page().triage_script;
 }
 
 }  // namespace plumb::reporting

@@ -5,16 +5,14 @@
 
 #include <algorithm>
 #include <array>
-#include <iterator>
 #include <ostream>
 #include <string>
 
 #include "reporting/content/run/json_documents.hpp"
-#include "reporting/document/aligned_table.hpp"
 #include "reporting/document/quantity_text.hpp"
-#include "reporting/document/sanitized_text.hpp"
 #include "reporting/formats/html_page.hpp"
 #include "reporting/formats/markdown_page.hpp"
+#include "reporting/formats/text_page.hpp"
 
 namespace plumb::reporting {
 namespace {
@@ -125,129 +123,59 @@ std::string interval_text(const measure::SampleSummary& time) {
                      time.n);
 }
 
-const std::array<const char*, 11> kColumns{"library",
-                                           "device",
-                                           "type",
-                                           "keys",
-                                           "geometric mean",
-                                           "p50",
-                                           "p90",
-                                           "p99",
-                                           "above 1.05",
-                                           "overlap",
-                                           "one variant"};
-
-std::array<std::string, 11> cells_of(const analysis::HeuristicRegret& run,
-                                     const analysis::RegretGroup& group) {
-  return {run.library,
-          run.device,
-          group.dtype,
-          std::to_string(group.keys.size()),
-          mean_text(group),
-          number_text(group, group.p50),
-          number_text(group, group.p90),
-          number_text(group, group.p99),
-          percent_text(group),
-          std::to_string(group.within),
-          std::to_string(group.no_choice)};
+PageRow summary_row(const analysis::HeuristicRegret& run, const analysis::RegretGroup& group) {
+  PageRow row;
+  row << run.library << run.device << group.dtype << number_cell(std::to_string(group.keys.size()))
+      << number_cell(mean_text(group)) << number_cell(number_text(group, group.p50))
+      << number_cell(number_text(group, group.p90)) << number_cell(number_text(group, group.p99))
+      << number_cell(percent_text(group)) << number_cell(std::to_string(group.within))
+      << number_cell(std::to_string(group.no_choice));
+  return row;
 }
 
-void write_text(const RegretReport& report, std::ostream& out) {
-  std::vector<AlignedTable::Column> columns;
-  columns.reserve(kColumns.size());
-  for (const char* const column : kColumns) {
-    columns.push_back({column, columns.size() > 2});
-  }
-  AlignedTable summary(columns);
-  for (const analysis::HeuristicRegret& run : report.runs) {
-    for (const analysis::RegretGroup& group : run.groups) {
-      const auto cells = cells_of(run, group);
-      summary.add({cells.begin(), cells.end()});
-    }
-  }
-  summary.write(out);
-  for (const analysis::HeuristicRegret& run : report.runs) {
-    for (const analysis::RegretGroup& group : run.groups) {
-      out << fmt::format(
-          "\n{} {} of run {}: the worst\n", sanitize_utf8(run.library), group.dtype, run.run);
-      AlignedTable table(
-          {{"  regret", true}, {"choice"}, {"", true}, {"best"}, {"", true}, {"key"}});
-      std::size_t shown = 0;
-      for (const analysis::KeyRegret& key : group.keys) {
-        if (key.ratio <= 1.0 || shown++ == kShownWorst) {
-          break;
-        }
-        table.add({fmt::format("  {:.3f}", key.ratio),
-                   key.choice.variant,
-                   time_text(key.choice.time.median),
-                   key.best.variant,
-                   time_text(key.best.time.median),
-                   key.key.text});
-      }
-      if (shown == 0) {
-        out << "  none: every choice is as fast as the best variant, within the intervals\n";
-      } else {
-        table.write(out);
-      }
-    }
-  }
-  out << '\n' << kMethod << '\n';
-}
-
-PageRow head_of(std::span<const char* const> names) {
-  PageRow head;
-  std::transform(names.begin(), names.end(), std::back_inserter(head), [](const char* name) {
-    return text_cell(name);
-  });
-  return head;
-}
-
-void add_worst(const analysis::HeuristicRegret& run,
-               const analysis::RegretGroup& group,
-               Page& page) {
-  std::vector<PageRow> rows;
+/// Adds the keys of a group with the largest regret. A terminal has fewer of them, and no
+/// intervals.
+void add_worst(const analysis::RegretGroup& group, Page& page) {
+  const bool terminal = page.extent() == Extent::kTerminal;
+  const auto text = [&](const measure::SampleSummary& time) {
+    return terminal ? time_text(time.median) : interval_text(time);
+  };
+  PageTable table{.head = head_row("#regret|choice|#its time|best|#its time|key")};
   for (const analysis::KeyRegret& key : group.keys) {
-    if (key.ratio <= 1.0 || rows.size() == kWorst) {
+    if (key.ratio <= 1.0 || table.rows.size() == (terminal ? kShownWorst : kWorst)) {
       break;
     }
-    rows.push_back({number_cell(fmt::format("{:.3f}", key.ratio)),
-                    text_cell(key.choice.variant),
-                    number_cell(interval_text(key.choice.time)),
-                    text_cell(key.best.variant),
-                    number_cell(interval_text(key.best.time)),
-                    code_cell(key.key.text)});
+    table.row() << number_cell(fmt::format("{:.3f}", key.ratio)) << key.choice.variant
+                << number_cell(text(key.choice.time)) << key.best.variant
+                << number_cell(text(key.best.time)) << code_cell(key.key.text);
   }
-  page.subheading(fmt::format("{} {} (run {})", run.library, group.dtype, run.run));
-  if (rows.empty()) {
+  if (table.rows.empty()) {
     page.paragraph("Every choice is as fast as the best variant, within the intervals.");
-    return;
+  } else {
+    page.table(table);
   }
-  constexpr std::array<const char*, 6> kHead{
-      "regret", "choice", "its time", "best", "its time", "key"};
-  page.table(head_of(kHead), rows);
 }
 
 template <typename Built>
-void write_page(const RegretReport& report, std::ostream& out) {
+void write_as(const RegretReport& report, std::ostream& out) {
   Built page("What the library's own choices cost");
+  PageTable summary{
+      .head = head_row("library|device|type|#keys|#geometric mean|#p50|#p90|#p99|#above 1.05|"
+                       "#overlap|#one variant")};
+  for (const analysis::HeuristicRegret& run : report.runs) {
+    for (const analysis::RegretGroup& group : run.groups) {
+      summary.rows.push_back(summary_row(run, group));
+    }
+  }
+  page.table(summary);
+  for (const analysis::HeuristicRegret& run : report.runs) {
+    for (const analysis::RegretGroup& group : run.groups) {
+      page.heading(fmt::format("{} {} of run {}: the worst", run.library, group.dtype, run.run));
+      add_worst(group, page);
+    }
+  }
+  page.heading("Method");
   page.paragraph(kMethod);
-  std::vector<PageRow> rows;
-  for (const analysis::HeuristicRegret& run : report.runs) {
-    for (const analysis::RegretGroup& group : run.groups) {
-      PageRow row;
-      for (const std::string& cell : cells_of(run, group)) {
-        row.push_back(row.size() > 2 ? number_cell(cell) : text_cell(cell));
-      }
-      rows.push_back(std::move(row));
-    }
-  }
-  page.table(head_of(kColumns), rows);
-  page.heading("The worst keys");
-  for (const analysis::HeuristicRegret& run : report.runs) {
-    for (const analysis::RegretGroup& group : run.groups) {
-      add_worst(run, group, page);
-    }
-  }
   page.write(out);
 }
 
@@ -256,16 +184,16 @@ void write_json_document(const RegretReport& report, std::ostream& out) {
 }
 
 constexpr std::array<OutputFormat<RegretReport>, 4> kFormats{{
-    {".html", "one page that opens offline", write_page<HtmlPage>},
-    {".md", "Markdown", write_page<MarkdownPage>},
+    {".html", "one page that opens offline", write_as<HtmlPage>},
+    {".md", "Markdown", write_as<MarkdownPage>},
     {".json", "JSON document", write_json_document},
-    {".txt", "text", write_text},
+    {".txt", "text", write_as<TextPage>},
 }};
 
 }  // namespace
 
 void write_regret(const RegretReport& report, OutputMode style, std::ostream& out) {
-  style == OutputMode::kJson ? write_json_document(report, out) : write_text(report, out);
+  (style == OutputMode::kJson ? write_json_document : write_as<TextPage>)(report, out);
 }
 
 std::span<const OutputFormat<RegretReport>> regret_formats() {

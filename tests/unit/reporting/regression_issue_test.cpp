@@ -6,7 +6,6 @@
 #include <sstream>
 
 #include "reporting/content/review/triage_documents.hpp"
-#include "reporting/content/review/triage_page.hpp"
 #include "tests/unit/reporting/sample_report.hpp"
 
 namespace plumb::reporting {
@@ -148,10 +147,10 @@ TEST(Triage, lists_groups_with_their_cause) {
             "commit 91bc07aa51e2 → 4f2a9c01d3b7: 1 change (conv jit)\n"
             "  https://example.org/4f2a9c01d3b7e8f0\n"
             "  also changed: library.version 3.1 → 3.2\n"
-            "  before     after    change  state     for  suite    stack    series\n"
-            "1.000 ms  1.250 ms  +25.00 %  detected  ann  nightly  default  layers/v1:conv;x\n"
+            "series              before     after    change  state     for  suite    stack\n"
+            "layers/v1:conv;x  1.000 ms  1.250 ms  +25.00 %  detected  ann  nightly  default\n"
             "  ben: looks real (layers/v1:conv;x)\n"
-            "  decide: plumb triage accept @01JFKD2M4N5P6Q7R8S9T0VWXYB --reason TEXT\n");
+            "decide: plumb triage accept @01JFKD2M4N5P6Q7R8S9T0VWXYB --reason TEXT\n");
   text.str("");
   write_triage({}, {}, OutputMode::kText, Detail::kShort, text);
   EXPECT_EQ(text.str(), "no open changes\n");
@@ -162,13 +161,16 @@ TEST(TriagePage, has_a_form_only_where_there_is_a_token) {
       analysis::group_changes({evidence("layers/<b>\"x").change});
   for (const bool decidable : {false, true}) {
     std::ostringstream out;
-    write_triage_page(groups, {}, decidable, out);
+    write_triage_page(groups, results::CommitLink("https://example.org/{commit}"), decidable, out);
     const std::string page = out.str();
     EXPECT_EQ(page.find("<form") != std::string::npos, decidable);
     EXPECT_EQ(page.find("<script src=\"/triage.js\">") != std::string::npos, decidable);
     EXPECT_EQ(page.find("script-src 'self'") != std::string::npos, decidable);
     EXPECT_THAT(page, Not(HasSubstr("<b>")));
     EXPECT_THAT(page, HasSubstr("ben: looks real"));
+    EXPECT_THAT(page, HasSubstr("<a href=\"https://example.org/4f2a9c01d3b7e8f0\">4f2a9c01d3b7"));
+    EXPECT_THAT(page, HasSubstr("<a href=\"/runs/01JFKD2M4N5P6Q7R8S9T0VWXYB\">2026-11-21"));
+    EXPECT_THAT(page, HasSubstr("also changed: library.version 3.1 → 3.2"));
   }
 }
 

@@ -56,6 +56,15 @@ TEST(TextPage, columns_with_long_cells_come_last) {
   EXPECT_THAT(text_of(page), HasSubstr(" 1 s  " + longer + "  " + longest + "\n"));
 }
 
+TEST(TextPage, columns_that_are_in_order_stay_where_they_are) {
+  const std::string longer(60, 'k');
+  TextPage page;
+  page.table({.head = {text_cell("key"), number_cell("time")},
+              .rows = {{text_cell(longer), number_cell("1 s")}},
+              .in_order = true});
+  EXPECT_THAT(text_of(page), HasSubstr(longer + "   1 s\n"));
+}
+
 TEST(TextPage, hostile_text_stays_on_its_line) {
   TextPage page(kHostileName);
   page.heading(kHostileName);

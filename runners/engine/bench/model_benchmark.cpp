@@ -27,26 +27,26 @@
 namespace plumb::engine {
 namespace {
 
-constexpr double kMaxRounds = 32.0;        // of modes timed in turns
-constexpr Seconds kBudgetOfRound{0.008};   // at least, of each mode
-constexpr double kRoundsOfSlow = 4.0;      // of models for which more rounds do not fit
-constexpr double kRoundsOfSlowest = 2.0;   // … beside another worker, longer than the budget
-constexpr double kRoundsUnprofiled = 3.0;  // of a model whose steps another process has timed
-constexpr double kShareBeside = 0.5;       // of the memory that modes fill beside another worker's
-constexpr Seconds kLongest{60.0};          // of all rounds, each mode; the first one ends anyway
+constexpr std::size_t kMaxRounds = 32;        // of modes timed in turns
+constexpr Seconds kBudgetOfRound{0.008};      // at least, of each mode
+constexpr std::size_t kRoundsOfSlow = 4;      // of models for which more rounds do not fit
+constexpr std::size_t kRoundsUnprofiled = 3;  // of a model whose steps another process has timed
+constexpr double kShareBeside = 0.5;  // of the memory that modes fill beside another worker's
+constexpr Seconds kLongest{60.0};     // of all rounds, each mode; the first one ends anyway
 constexpr Seconds kBetweenReports{1.0};
-constexpr std::size_t kSamplesInRound = 3;  // at least: a slow model has no time for more
-constexpr std::size_t kSamplesBeside = 1;   // … beside another worker: short turns are alike
-constexpr std::size_t kPassesInRound = 8;   // over the steps, at most
-constexpr double kMinParts = 2.0;           // of a pass over the steps, in turns with the modes
+constexpr std::size_t kSamplesInRound = 3;   // at least: a slow model has no time for more
+constexpr std::size_t kSamplesBeside = 1;    // … beside another worker: short turns are alike
+constexpr std::size_t kRoundsOfSlowest = 2;  // … whose rounds exceed the budget
+constexpr Seconds kWarmsItself{0.1};         // … execution that fills the caches by itself
+constexpr std::size_t kPassesInRound = 8;    // over the steps, at most
+constexpr double kMinParts = 2.0;            // of a pass over the steps, in turns with the modes
 constexpr double kMaxParts = 8.0;
 constexpr double kExecutionsOfPart = 3.0;  // beside its steps: its own, one to warm up, one timed
-constexpr Seconds kWarmsItself{0.1};       // executions beside another worker
 constexpr double kShareOfMemory = 0.8;     // that modes may fill together
 
 /// Returns how many rounds of a length fit into a budget, at least 1.
-std::size_t rounds_in(Seconds budget, Seconds round, double most) {
-  return static_cast<std::size_t>(std::clamp(budget / round, 1.0, most));
+std::size_t rounds_in(Seconds budget, Seconds round, std::size_t most) {
+  return static_cast<std::size_t>(std::clamp(budget / round, 1.0, static_cast<double>(most)));
 }
 
 /// Returns the estimated share of the time that has passed after `done` of `rounds` rounds. The
@@ -55,17 +55,6 @@ double share_of_time(double done, std::size_t planned, std::size_t rounds) {
   const double first = 1.0 / static_cast<double>(planned);
   return done <= 1.0 ? done * first
                      : first + (1.0 - first) * (done - 1.0) / static_cast<double>(rounds - 1);
-}
-
-/// Returns the sampling plan of one turn, with `parts` turns in each of `rounds` rounds, and at
-/// least `samples` in a round.
-measure::SamplingPlan plan_of_turn(measure::SamplingPlan plan,
-                                   std::size_t rounds,
-                                   std::size_t parts,
-                                   std::size_t samples) {
-  plan.budget /= static_cast<double>(rounds * parts);
-  plan.samples_at_least = std::min(plan.samples_at_least, (samples + parts - 1) / parts);
-  return plan;
 }
 
 /// Returns the number of parts of a pass over the steps. With it, the executions between the parts
@@ -252,7 +241,9 @@ void ModelBenchmark::take_turn(Mode& mode,
                                ModelProfile& profile,
                                std::size_t rounds,
                                std::size_t parts) {
-  measure::SamplingPlan plan = plan_of_turn(request_.sampling, rounds, parts, samples_in_round());
+  measure::SamplingPlan plan = request_.sampling;
+  plan.budget /= static_cast<double>(rounds * parts);
+  plan.samples_at_least = std::min(plan.samples_at_least, (samples_in_round() + parts - 1) / parts);
   if (request_.in_turns && !mode.of_rounds.empty()) {
     // Only the caches, which a long execution fills in a small part of its time.
     plan.warm_up_at_most =
@@ -371,9 +362,9 @@ void ModelBenchmark::time(std::size_t first,
       // Many short rounds show more states of the machine, but only if all of them fit into the
       // budget.
       if (request_.in_turns) {
-        const double least = slowest > request_.sampling.budget ? kRoundsOfSlowest : kRoundsOfSlow;
-        rounds = rounds_in(request_.sampling.budget, slowest, static_cast<double>(most));
-        rounds = std::max(rounds, std::min(planned, static_cast<std::size_t>(least)));
+        const Seconds budget = request_.sampling.budget;
+        rounds = slowest > budget ? std::min(planned, kRoundsOfSlowest)
+                                  : std::max(planned, rounds_in(budget, slowest, most));
       } else if (slowest * static_cast<double>(most) <= request_.sampling.budget) {
         rounds = most;
       }

@@ -18,6 +18,7 @@ namespace plumb::engine {
 namespace {
 
 using testing::Key;
+using testing::SizeIs;
 using testing::StartsWith;
 using testing::UnorderedElementsAre;
 
@@ -242,6 +243,12 @@ TEST_F(Models, await_a_turn_before_each_round) {
   variant_.hot = Seconds(0.03);
   EXPECT_EQ(executed(monitor).size(), 2U);
   EXPECT_EQ(turns_, 9U) << "0.3 s in rounds of one execution of a little over 0.03 s";
+  turns_ = 0;
+  variant_.hot = Seconds(0.4);
+  for (const results::Execution& execution : executed(monitor)) {
+    EXPECT_THAT(execution.row.samples, SizeIs(2)) << "one in each of two rounds, however long";
+  }
+  EXPECT_EQ(turns_, 2U);
   turns_ = 0;
   request_.in_turns = false;
   EXPECT_EQ(executed(monitor).size(), 2U);

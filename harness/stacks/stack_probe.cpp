@@ -41,16 +41,20 @@ bool belongs_to(const worker::Stack& stack, const fs::path& path) {
          std::any_of(stack.folders.begin(), stack.folders.end(), holds);
 }
 
-/// Returns the version of a library among the facts "NAME.path" and "NAME.version" of a worker.
-std::string version_in(const results::Facts& facts, const fs::path& library) {
+/// Returns the versions of what a file holds, by name, as the facts "NAME.path" and "NAME.version"
+/// of a worker say. "library" is the file itself. Others are linked into it.
+std::map<std::string, std::string> versions_in(const results::Facts& facts, const fs::path& file) {
+  std::map<std::string, std::string> versions;
   for (const auto& [name, value] : facts) {
     constexpr std::string_view kPath = ".path";
-    if (name.size() > kPath.size() && name.ends_with(kPath) && fs::path(value) == library) {
-      const auto version = facts.find(name.substr(0, name.size() - kPath.size()) + ".version");
-      return version == facts.end() ? "" : version->second;
+    if (name.size() > kPath.size() && name.ends_with(kPath) && fs::path(value) == file) {
+      std::string of = name.substr(0, name.size() - kPath.size());
+      if (const auto version = facts.find(of + ".version"); version != facts.end()) {
+        versions.emplace(std::move(of), version->second);
+      }
     }
   }
-  return {};
+  return versions;
 }
 
 }  // namespace
@@ -97,10 +101,22 @@ analysis::StackReport probe_worker(worker::WorkerProcess& worker, const worker::
                                             other->second.path.string(),
                                             library.path.string()));
     }
-    const std::string version = version_in(environment.facts, library.path);
-    if (library.of_stack || !version.empty()) {
-      report.libraries.push_back(
-          {library.name, version, library.path.string(), sha256_of_file(library.path)});
+    const auto versions = versions_in(environment.facts, library.path);
+    const auto own = std::find_if(versions.begin(), versions.end(), [&](const auto& each) {
+      return each.first == "library" || each.first == library.name;
+    });
+    if (library.of_stack || !versions.empty()) {
+      const std::string digest = sha256_of_file(library.path);
+      report.libraries.push_back({library.name,
+                                  own == versions.end() ? "" : own->second,
+                                  library.path.string(),
+                                  digest});
+      for (auto inside = versions.begin(); inside != versions.end(); ++inside) {
+        if (inside != own) {
+          report.libraries.push_back(
+              {inside->first, inside->second, library.path.string(), digest});
+        }
+      }
     }
   }
   for (const fs::path& missing : named) {

@@ -94,6 +94,10 @@ class PyTorch(Command):
         [library] = [library for library in stack["libraries"] if library["name"] == "libtorch_cpu"]
         self.assertEqual((library["path"], stack["problems"]), (str((PACKAGES / "torch/lib/libtorch_cpu.so").resolve()), []))
         self.assertRegex(library["version"], r"^[12]\.\d+\.\d+")
+        [onednn] = [each for each in stack["libraries"] if each["name"] == "onednn"]
+        self.assertRegex(onednn["version"], r"^\d+\.\d+")
+        self.assertEqual((onednn["path"], onednn["sha256"]), (library["path"], library["sha256"]), "it is linked into PyTorch's own")
+        self.assertTrue(all(each["version"] for each in stack["libraries"] if not each["path"].startswith(str(PACKAGES))))
 
     def test_a_layer_has_a_time_for_each_layout(self):
         rows = [row for row in self.json("layer", CONV, "--stack", FOLDER)["rows"] if row["cache"] == "none" and row["outcome"] == "ok"]

@@ -29,6 +29,9 @@ struct MatrixQuery {
   std::map<Axis, std::vector<std::string>> only = {};  ///< places that count; no entry: all
   /// Name of the column that the others are divided by. Empty: none. kFirstColumn: the first.
   std::string relative_to = {};
+  /// Name of the stack whose bounds hold for all results of its system and threads, such as those
+  /// of another runtime. Empty: each run has its own bounds.
+  std::string bounds_of = {};
   SharedCells shared = SharedCells::kMiddle;
 };
 inline constexpr const char* kFirstColumn = "@first";

@@ -6,7 +6,9 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
+#include <tuple>
 #include <unordered_set>
 
 #include "harness/base/error.hpp"
@@ -60,6 +62,57 @@ bool is_named(const std::string& place, const std::string& wanted) {
   return place == wanted || place.starts_with(wanted + " (") || place.starts_with(wanted + ", ");
 }
 
+/// Bounds of one stack, by system, threads and model: those of its newest run.
+class BoundsOfStack {
+ public:
+  /// Keeps pointers into the runs. Throws Error{kUser} if none is of the stack.
+  BoundsOfStack(const std::string& stack,
+                std::span<const MatrixRun> runs,
+                std::span<const Coordinates> places) {
+    bool known = false;
+    for (std::size_t i = 0; i < runs.size(); ++i) {
+      if (!is_named(at(places[i], Axis::kStack), stack)) {
+        continue;
+      }
+      known = true;
+      for (const ModelResults& model : runs[i].models) {
+        Newest& newest = models_[key_of(places[i], model)];
+        if (!model.bounds.empty() && (!newest.model || newest.started < runs[i].header.started)) {
+          newest = {&model, runs[i].header.started};
+        }
+      }
+    }
+    if (!known) {
+      throw Error(
+          Error::Kind::kUser,
+          fmt::format("none of these runs is of the stack '{}', whose bounds are to hold for "
+                      "all: name a run of it, too",
+                      stack));
+    }
+  }
+
+  /// Returns a model of a run at `place` with these bounds, or with none.
+  [[nodiscard]] ModelResults apply(const Coordinates& place, ModelResults model) const {
+    const auto found = models_.find(key_of(place, model));
+    const ModelResults* const other = found == models_.end() ? nullptr : found->second.model;
+    model.bounds = other != nullptr ? other->bounds : std::vector<ModelResults::BoundTime>();
+    model.lacks = other != nullptr ? other->lacks : "";
+    return model;
+  }
+
+ private:
+  using Key = std::tuple<std::string, std::string, ModelInstance>;
+  struct Newest {
+    const ModelResults* model = nullptr;
+    Timestamp started{};
+  };
+  static Key key_of(const Coordinates& place, const ModelResults& model) {
+    return {at(place, Axis::kSystem), at(place, Axis::kThreads), model.instance};
+  }
+
+  std::map<Key, Newest> models_;
+};
+
 void keep_only(Axis axis, std::span<const std::string> wanted, std::vector<MatrixSample>& samples) {
   const std::vector<std::string> places = list_places(samples, axis);
   for (const std::string& each : wanted) {
@@ -87,11 +140,16 @@ std::vector<MatrixSample> collect_samples(std::span<const MatrixRun> runs,
   const std::vector<Coordinates> places = place_runs(runs);
   const std::set<std::string> several = models_of_several_extents(runs);
   const bool of_bounds = has_bound(query.quantity);
+  std::optional<BoundsOfStack> others;
+  if (!query.bounds_of.empty()) {
+    others.emplace(query.bounds_of, runs, places);
+  }
   const std::vector<results::BoundKind> bounds =
       of_bounds ? query.bounds : std::vector{results::BoundKind::kLibrary};
   std::vector<MatrixSample> samples;
   for (std::size_t i = 0; i < runs.size(); ++i) {
-    for (const ModelResults& model : runs[i].models) {
+    for (const ModelResults& of_run : runs[i].models) {
+      const ModelResults model = others ? others->apply(places[i], of_run) : of_run;
       Coordinates place = places[i];
       at(place, Axis::kModel) =
           name_of(model.instance, several.contains(full_name(model.instance)));
@@ -102,7 +160,7 @@ std::vector<MatrixSample> collect_samples(std::span<const MatrixRun> runs,
           at(place, Axis::kMode) = mode;
           at(place, Axis::kBound) = of_bounds ? to_text(bound) : "";
           samples.push_back(
-              {place, i, &model.instance, value_of(runs[i], model, query, mode, bound)});
+              {place, i, &of_run.instance, value_of(runs[i], model, query, mode, bound)});
           samples.back().value.missing.run = i;
           samples.back().value.missing.instance = model.instance;
         }

@@ -29,6 +29,7 @@ struct MatrixOptions {
   std::string rows;
   std::string columns;
   std::string relative_to;
+  std::string bounds_of;
   std::map<analysis::Axis, std::vector<std::string>> only;
   double limit_ms = 0.0;
   bool list_views = false;
@@ -110,6 +111,7 @@ analysis::MatrixQuery requested_query(const MatrixOptions& options) {
   if (!options.relative_to.empty()) {
     query.relative_to = options.relative_to;
   }
+  query.bounds_of = options.bounds_of;
   for (const auto& [axis, places] : options.only) {
     if (!places.empty()) {
       query.only[axis] = places;
@@ -196,6 +198,11 @@ void add_choice(CLI::App& command, MatrixOptions& options) {
   command.add_option("--relative-to",
                      options.relative_to,
                      "divide each cell by its row's cell in this column; @first is the first");
+  command.add_option(
+      "--bounds-of",
+      options.bounds_of,
+      "stack whose bounds hold for the results of all stacks on its system; default: "
+      "each run's own");
   for (const PlaceOption& place : kPlaceOptions) {
     command.add_option(place.option, options.only[place.axis], place.help)->allow_extra_args(false);
   }

@@ -112,6 +112,7 @@ Json make_matrix_document(const analysis::MatrixReport& report) {
   document["value"] = to_text(matrix.query.quantity);
   document["rows_axis"] = to_text(*matrix.query.rows);
   document["columns_axis"] = to_text(*matrix.query.columns);
+  document["bounds_of"] = matrix.query.bounds_of.empty() ? Json() : Json(matrix.query.bounds_of);
   document["relative_to"] = matrix.reference ? Json(matrix.columns[*matrix.reference]) : Json();
   document["mean_over_models"] = matrix.query.mean_over_models;
   document["several_runs"] =

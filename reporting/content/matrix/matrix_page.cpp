@@ -79,6 +79,9 @@ std::vector<std::string> remarks_on(const analysis::MatrixReport& report) {
                     to_text(*matrix.query.rows),
                     to_text(*matrix.query.columns)));
   }
+  if (!matrix.query.bounds_of.empty() && has_bound(matrix.query.quantity)) {
+    remarks.push_back(fmt::format("Bounds are those of the stack {}.", matrix.query.bounds_of));
+  }
   if (matrix.shared) {
     remarks.push_back(
         matrix.query.shared == analysis::SharedCells::kMiddle

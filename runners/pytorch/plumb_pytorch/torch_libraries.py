@@ -41,14 +41,23 @@ def identity_and_facts():
         "library.instructions": torch.backends.cpu.get_cpu_capability(),
     }
     if found := re.search(r"oneAPI Deep Neural Network Library.*? v([0-9.]+)|MKL-DNN v([0-9.]+)", configuration):
-        facts["library.onednn_version"] = found[1] or found[2]
+        facts.update({"onednn.version": found[1] or found[2], "onednn.path": path or ""})
     for file in mapped_files():
-        name = os.path.basename(file).split(".so")[0]
+        name, _, version = os.path.basename(file).partition(".so")
         if name.startswith(NAMES) and file != path:
-            facts.setdefault(f"{name.split('-')[0]}.path", file)
-            facts.setdefault(f"{name.split('-')[0]}.sha256", sha256(file))
+            name = name.split("-")[0]
+            facts.setdefault(f"{name}.path", file)
+            facts.setdefault(f"{name}.version", _version(name) or version.strip(".") or "unknown")
+            facts.setdefault(f"{name}.sha256", sha256(file))
     identity = {"library": f"pytorch-{torch.__version__}-{digest[:16]}"}
     return identity, facts
+
+
+def _version(name):
+    """Returns the version that a library says of itself. Empty: only the file's name has one."""
+    if name == "libcudnn" and (number := torch.backends.cudnn.version()):
+        return f"{number // 10000}.{number // 100 % 100}.{number % 100}"
+    return ""
 
 
 def sha256(path):

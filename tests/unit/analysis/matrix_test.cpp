@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
 #include <random>
 
 #include "harness/base/error.hpp"
@@ -204,6 +205,33 @@ TEST(Matrix, relative_to_a_column_divides_by_it_and_says_where_it_has_no_value) 
   EXPECT_THAT(matrix.rows.at(1).cells.at(1).missing.reason, HasSubstr("x has no value"));
   EXPECT_EQ(make_matrix(runs, {.relative_to = kFirstColumn}).reference, 0U);
   EXPECT_THROW(static_cast<void>(make_matrix(runs, {.relative_to = "z"})), Error);
+}
+
+TEST(Matrix, bounds_of_a_stack_hold_for_its_system_and_threads) {
+  const auto bounded = [](double seconds, double bound) {
+    ModelResults model = timed_model("lenet", seconds);
+    model.bounds = {{results::BoundKind::kLibrary, "plain", true, Estimate{bound, {}, {}}}};
+    return model;
+  };
+  std::vector<MatrixRun> runs{run_of("1", "ours", {bounded(3.0, 1.0)}),
+                              run_of("3", "ours", {bounded(3.0, 2.0)}),
+                              run_of("2", "ours", {bounded(3.0, 1.5)}),
+                              run_of("4", "theirs", {bounded(6.0, 5.0), timed_model("vgg", 1.0)}),
+                              run_of("5", "theirs", {bounded(6.0, 5.0)})};
+  runs.back().header.environment.identity["threads"] = "2";
+  const MatrixQuery query{.quantity = Quantity::kGap,
+                          .columns = Axis::kStack,
+                          .only = {{Axis::kStack, {"theirs"}}},
+                          .bounds_of = "ours"};
+  const Matrix matrix = make_matrix(runs, query);
+  std::map<std::string, MatrixCell> cells;
+  for (const MatrixRow& row : matrix.rows) {
+    cells[row.name] = row.cells.at(0);
+  }
+  EXPECT_DOUBLE_EQ(cells.at("lenet, 1 thread").value->value, 3.0) << "the newest of three bounds";
+  EXPECT_EQ(cells.at("lenet, 2 threads").missing.kind, MissingValue::Kind::kNoBound);
+  EXPECT_EQ(cells.at("vgg, 1 thread").missing.kind, MissingValue::Kind::kNoBound);
+  EXPECT_THROW(static_cast<void>(make_matrix(runs, {.bounds_of = "absent"})), Error);
 }
 
 TEST(Matrix, mean_of_ratios_is_over_own_rows_and_over_common_ones) {

@@ -71,11 +71,16 @@ PageRow& operator<<(PageRow& row, const std::optional<Seconds>& time) {
 PageRow head_row(std::string_view names) {
   PageRow row;
   while (!names.empty()) {
-    const std::size_t end = std::min(names.find('|'), names.size());
-    const bool number = names.front() == '#';
+    const auto take = [&](char mark) {
+      const bool marked = names.starts_with(mark);
+      names.remove_prefix(marked ? 1 : 0);
+      return marked;
+    };
     PageCell& cell = row.emplace_back();
-    cell.text = names.substr(number ? 1 : 0, end - (number ? 1 : 0));
-    cell.number = number;
+    cell.least = take('*') ? Extent::kComment : take('+') ? Extent::kPage : Extent::kTerminal;
+    cell.number = take('#');
+    const std::size_t end = std::min(names.find('|'), names.size());
+    cell.text = names.substr(0, end);
     names.remove_prefix(std::min(end + 1, names.size()));
   }
   return row;

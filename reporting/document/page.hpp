@@ -12,6 +12,10 @@
 
 namespace plumb::reporting {
 
+/// Places in which a document is read. The nearer the reader looks, the more is told. A text is
+/// what a terminal shows where all is asked for, and a file of it.
+enum class Extent { kTerminal, kComment, kText, kPage };
+
 /// One cell of a table on a page.
 struct PageCell {
   std::string text;
@@ -24,7 +28,8 @@ struct PageCell {
   std::string choice;   ///< name of a radio button in front, whose value is `value`; empty: none
   std::string value;
   bool chosen = false;
-  std::optional<double> quantity;  ///< that rows are sorted by; absent: by the text
+  std::optional<double> quantity;    ///< that rows are sorted by; absent: by the text
+  Extent least = Extent::kTerminal;  ///< of a head: the first of the places that show the column
 };
 
 [[nodiscard]] PageCell text_cell(std::string text);
@@ -50,7 +55,8 @@ PageRow& operator<<(PageRow& row, std::string_view text);
 PageRow& operator<<(PageRow& row, const std::optional<Seconds>& time);
 
 /// Makes the head of a table from the names of its columns, with bars between them: "layer|#time".
-/// A '#' begins the name of a column of numbers.
+/// A '#' begins the name of a column of numbers. Before it, '*' stands for a column that a terminal
+/// leaves out, and '+' for one of pages alone.
 [[nodiscard]] PageRow head_row(std::string_view names);
 
 /// Table of a page.
@@ -66,9 +72,6 @@ struct PageTable {
   /// Adds a row, for its cells.
   PageRow& row() { return rows.emplace_back(); }
 };
-
-/// Places in which a document is read. The nearer the reader looks, the more is told.
-enum class Extent { kTerminal, kComment, kPage };
 
 /// A document under construction, part by part, in some format. The page escapes all text. Only
 /// drawings are taken as they are.

@@ -71,6 +71,14 @@ std::string duration_text(Seconds time) {
   return fmt::format("{:.0f} s", seconds);
 }
 
+std::string with_interval(Seconds time, const measure::Interval& interval) {
+  if (time.count() <= 0) {
+    return time_text(time);
+  }
+  const double half = (interval.high - interval.low).count() / 2.0 / time.count();
+  return fmt::format("{} ± {:.1f} %", time_text(time), half * 100.0);
+}
+
 std::string ratio_text(double ratio) {
   return fmt::format("{:.2f}×", ratio);
 }

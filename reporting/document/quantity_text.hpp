@@ -7,6 +7,7 @@
 
 #include "harness/base/timestamp.hpp"
 #include "harness/base/units.hpp"
+#include "harness/measure/sample_summary.hpp"
 
 namespace plumb::reporting {
 
@@ -18,6 +19,8 @@ namespace plumb::reporting {
 [[nodiscard]] std::string duration_text(Seconds time);  ///< "3 d", "2 h", "45 s": ages
 /// Returns the time between two moments: "2 h", or "? (clock set back)".
 [[nodiscard]] std::string age_text(Timestamp begin, Timestamp end);
+/// Returns a time with its relative half-width: "1.234 ms ± 0.4 %".
+[[nodiscard]] std::string with_interval(Seconds time, const measure::Interval& interval);
 [[nodiscard]] std::string ratio_text(double ratio);     ///< "1.27×"
 [[nodiscard]] std::string change_text(Seconds change);  ///< "+1.234 ms", "−5.000 µs"
 /// Returns how many there are of what a word names: "1 layer", "2 layers".

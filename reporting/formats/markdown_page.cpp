@@ -17,9 +17,14 @@ constexpr std::size_t kForParts = kMarkdownLimit - 4000;  // headings and signat
 constexpr std::size_t kMaxRows = 25;
 constexpr std::size_t kMaxRowBytes = 4000;
 
-std::string row_text(const PageRow& row) {
+/// Returns the line of a row, with the columns that the head shows in a comment.
+std::string row_text(const PageRow& head, const PageRow& row) {
   std::string text = "|";
-  for (const PageCell& cell : row) {
+  for (std::size_t column = 0; column < row.size(); ++column) {
+    if (head[column].least > Extent::kComment) {
+      continue;
+    }
+    const PageCell& cell = row[column];
     // Addresses within the server lead nowhere from a comment.
     const std::string shown =
         cell.code ? markdown_code(cell.text)
@@ -65,7 +70,8 @@ void MarkdownPage::list(const std::vector<std::string>& items) {
 }
 
 void MarkdownPage::command(const std::string& what, const std::string& command) {
-  add(fmt::format("{}: {}\n\n", markdown_cell(what), markdown_code(command)), kForHeadings);
+  add(fmt::format("{}: {}\n\n", markdown_cell(what), markdown_code(command)),
+      fold_begin_ > 0 ? kForParts : kForHeadings);
 }
 
 void MarkdownPage::begin_fold(const std::string& title, bool open) {
@@ -82,6 +88,7 @@ void MarkdownPage::end_fold() {
     text_.resize(fold_begin_);
     left_out_ = left_out_before_fold_ + 1;
   }
+  fold_begin_ = 0;
 }
 
 void MarkdownPage::verdict(const std::string& strong, const std::string& text, Tone) {
@@ -107,16 +114,16 @@ void MarkdownPage::table(const PageTable& table) {
     preformatted(std::move(lines).str());
     return;
   }
-  std::string block = row_text(table.head) + "|";
+  std::string block = row_text(table.head, table.head) + "|";
   for (const PageCell& cell : table.head) {
-    block += cell.number ? " ---: |" : " --- |";
+    block += cell.least > Extent::kComment ? "" : cell.number ? " ---: |" : " --- |";
   }
   block += "\n";
   const std::size_t room =
       table.whole && text_.size() < kForParts ? (kForParts - text_.size()) / 2 : 0;
   std::size_t written = 0;
   for (const PageRow& row : table.rows) {
-    const std::string line = row_text(row);
+    const std::string line = row_text(table.head, row);
     if (written >= kMaxRows ? block.size() + line.size() > room : line.size() > kMaxRowBytes) {
       break;
     }

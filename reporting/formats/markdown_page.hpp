@@ -44,7 +44,7 @@ class MarkdownPage : public Page {
 
   std::string text_;
   std::size_t left_out_ = 0;
-  std::size_t fold_begin_ = 0;  ///< where the text of the last fold begins
+  std::size_t fold_begin_ = 0;  ///< where the text of the fold begins; 0: outside of any
   std::size_t left_out_before_fold_ = 0;
 };
 

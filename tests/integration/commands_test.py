@@ -49,7 +49,7 @@ class Run(Command):
         self.assertEqual(shown, [("squeezenet1.1", {}), *(("mobilenet-v2", {"image": side}) for side in (96, 128, 256))])
         subjects = {row[0] for row in self.store_rows("select subject from derived where kind = 'bound'")}
         self.assertEqual(subjects, {"squeezenet1.1|1|f32", *(f"mobilenet-v2|1|f32|image={side}" for side in (96, 128, 256))})
-        self.assertIn("mobilenet-v2  batch 1  f32  image 96 ", self.plumb("bound").stdout)
+        self.assertIn("mobilenet-v2, batch 1, f32, image 96 ", self.plumb("bound").stdout)
 
     def test_names_the_nearest_axis_and_its_line(self):
         suite = self.suite('[[model]]\nname = "lenet"\n[[model]]\nname = "bert-base"\ndim.sequnce = 64\n')

@@ -37,6 +37,13 @@ const Bound* find_complete(const ModelBounds& model,
   return bound != nullptr && bound->complete ? bound : nullptr;
 }
 
+std::optional<Seconds> complete_time(const ModelBounds& model,
+                                     results::BoundKind kind,
+                                     std::string_view mode) {
+  const Bound* const bound = find_complete(model, kind, mode);
+  return bound == nullptr ? std::nullopt : std::optional(bound->seconds);
+}
+
 std::vector<std::string> all_findings(const ModelBounds& model) {
   std::vector<std::string> all = model.findings;
   all.insert(all.end(), model.disturbances.begin(), model.disturbances.end());

@@ -81,6 +81,10 @@ struct ModelBounds {
 [[nodiscard]] const Bound* find_complete(const ModelBounds& model,
                                          results::BoundKind kind,
                                          std::string_view mode);
+/// Returns the time of such a bound.
+[[nodiscard]] std::optional<Seconds> complete_time(const ModelBounds& model,
+                                                   results::BoundKind kind,
+                                                   std::string_view mode);
 
 /// Returns the findings and the disturbances of a model.
 [[nodiscard]] std::vector<std::string> all_findings(const ModelBounds& model);

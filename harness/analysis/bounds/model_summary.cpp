@@ -9,13 +9,6 @@
 namespace plumb::analysis {
 namespace {
 
-std::optional<Seconds> complete_time(const ModelBounds& model,
-                                     results::BoundKind kind,
-                                     std::string_view mode) {
-  const Bound* const bound = find_complete(model, kind, mode);
-  return bound == nullptr ? std::nullopt : std::optional(bound->seconds);
-}
-
 bool in_own_type(const results::ExecutionMode& mode) {
   return mode.other_type().empty();
 }

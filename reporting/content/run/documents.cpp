@@ -12,7 +12,6 @@
 #include "harness/analysis/report/run_kind.hpp"
 #include "harness/results/labels/run_labels.hpp"
 #include "reporting/content/run/json_documents.hpp"
-#include "reporting/content/run/report_writers.hpp"
 #include "reporting/document/aligned_table.hpp"
 #include "reporting/document/attribute_text.hpp"
 #include "reporting/document/quantity_text.hpp"

@@ -49,14 +49,4 @@ std::string verdict_text(const results::ScenarioResult& load) {
   return "–";
 }
 
-std::vector<std::string> load_cells(const results::ScenarioResult& load) {
-  return {std::string(to_text(load.scenario)),
-          load.mode,
-          verdict_text(load),
-          score_text(load),
-          time_or_dash(results::latency_at(load, 50.0)),
-          time_or_dash(results::latency_at(load, 99.0)),
-          load.result ? std::to_string(load.result->queries_completed) : "–"};
-}
-
 }  // namespace plumb::reporting

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <string>
-#include <vector>
 
 #include "harness/results/scenario_result.hpp"
 
@@ -15,8 +14,5 @@ namespace plumb::reporting {
 
 /// Returns "VALID", "INVALID", or the outcome of a load that was not executed.
 [[nodiscard]] std::string verdict_text(const results::ScenarioResult& load);
-
-/// Returns scenario, mode, verdict, score, median, 99 % latency and queries, for a table.
-[[nodiscard]] std::vector<std::string> load_cells(const results::ScenarioResult& load);
 
 }  // namespace plumb::reporting

@@ -104,33 +104,24 @@ std::vector<const PartitionStep*> slowest_steps(const analysis::ModelReport& mod
   return steps;
 }
 
-void add_slowest_layers(const analysis::ModelReport& model, Page& page) {
-  constexpr std::size_t kMost = 5;
-  PageTable table{.head = head_row("slowest layers|#time|variant")};
-  std::vector<const PartitionStep*> steps = slowest_steps(model);
-  std::erase_if(steps, [](const PartitionStep* step) { return !step->time; });
-  for (std::size_t i = 0; i < std::min(kMost, steps.size()); ++i) {
-    const analysis::KeyTime& time = *steps[i]->time;
-    table.row() << key_cell(steps[i]->key.text) << time.time.median << time.variant;
-  }
-  add_rows(table, page);
-  if (steps.size() > kMost) {
-    page.paragraph(fmt::format("and {} more", steps.size() - kMost));
-  }
-}
-
+/// Adds the steps of the fused library bound, slowest first: all of them on a page, else the first.
 void add_layers(const analysis::ModelReport& model, const ExecutionTexts& executions, Page& page) {
+  constexpr std::size_t kMost = 5;
+  const bool all = page.extent() == Extent::kPage;
   std::map<std::string_view, const analysis::StepLimit*> limits;
   for (const analysis::StepLimit& limit : model.limits.steps) {
     limits[limit.key.text] = &limit;
   }
-  const std::vector<const PartitionStep*> steps = slowest_steps(model);
-  const bool told = std::any_of(steps.begin(), steps.end(), [&](const PartitionStep* step) {
-    return step->time && executions.contains(step->time->row);
-  });
+  std::vector<const PartitionStep*> steps = slowest_steps(model);
+  if (!all) {
+    std::erase_if(steps, [](const PartitionStep* step) { return !step->time; });
+  }
+  const bool told = all && std::any_of(steps.begin(), steps.end(), [&](const PartitionStep* step) {
+                      return step->time && executions.contains(step->time->row);
+                    });
   PageTable table{
-      .head = head_row("layer|op|#time|#± 95%|#n|#MACs|limit|#of peak|#of bandwidth|#block use|"
-                       "#padded|critical|variant|key"),
+      .head = head_row("layer|op|#time|+#± 95%|+#n|+#MACs|limit|#of peak|#of bandwidth|#block use|"
+                       "#padded|+critical|variant|key"),
       .caption = "Steps of the fused library bound, slowest first",
       .filter = "filter layers of " + title_of(model)};
   if (told) {
@@ -166,45 +157,43 @@ void add_layers(const analysis::ModelReport& model, const ExecutionTexts& execut
       row << (execution == executions.end() ? "–" : execution->second);
     }
   }
-  page.subheading("Layers");
-  page.table(table);
-}
-
-void add_model(const analysis::ModelReport& model, const ExecutionTexts& executions, Page& page) {
-  if (const auto findings = analysis::all_findings(model.bounds); !findings.empty()) {
-    page.list(first_texts(findings, kMaxFindings));
-  }
-  PageTable untimed{.head = head_row("layer without a time|reason|key")};
-  for (const analysis::ModelBounds::Unsupported& layer : model.bounds.unsupported) {
-    untimed.row() << layer.layer << layer.reason << key_cell(layer.key);
-  }
-  add_rows(untimed, page);
-  const bool all = page.extent() == Extent::kPage;
   if (all) {
-    add_timelines(model, page);
-  }
-  add_profile(model, page);
-  add_what_ifs(model, page);
-  if (all) {
-    add_layers(model, executions, page);
+    page.subheading("Layers");
+    page.table(table);
   } else {
-    add_slowest_layers(model, page);
+    add_first_rows(std::move(table), kMost, page);
   }
 }
 
 }  // namespace
 
-void add_models(const analysis::RunReport& report, Page& page) {
-  if (report.models.empty()) {
-    return;
+void add_models(const analysis::RunReport& report, Question question, Page& page) {
+  const Extent extent = page.extent();
+  const bool in_parts = extent == Extent::kPage || extent == Extent::kComment;
+  if (in_parts && !report.models.empty()) {
+    page.heading("Model by model");
   }
-  page.heading("Model by model");
   const ExecutionTexts executions = execution_texts(report.rows);
   for (const analysis::ModelReport& model : report.models) {
     page.begin_fold(
         fmt::format("{} — {} layers measured", title_of(model), completeness_text(model)),
-        &model == &report.models.front() && page.extent() == Extent::kPage);
-    add_model(model, executions, page);
+        &model == &report.models.front() && extent == Extent::kPage);
+    if (question != Question::kWhatIfs) {
+      add_bounds(model, report.now, page);
+    }
+    if (extent == Extent::kPage) {
+      add_timelines(model, page);
+    }
+    if (in_parts) {
+      add_profile(model, page);
+      page.subheading("What-ifs");
+    }
+    if (question != Question::kBounds) {
+      add_what_ifs(model, page);
+    }
+    if (question != Question::kWhatIfs && extent != Extent::kTerminal) {
+      add_layers(model, executions, page);
+    }
     page.end_fold();
   }
 }

@@ -10,7 +10,6 @@
 
 #include "harness/analysis/limits/batch_curve.hpp"
 #include "harness/analysis/report/run_json.hpp"
-#include "harness/base/work_clock.hpp"
 #include "harness/loadgen/mlperf/mlperf_words.hpp"
 #include "reporting/content/run/load_rows.hpp"
 #include "reporting/content/run/run_content.hpp"
@@ -40,7 +39,8 @@ constexpr std::array<Glance, 7> kGlances{{
 }};
 
 std::optional<Seconds> time_of(const analysis::ModelReport& model, const Glance& glance) {
-  return glance.kind ? complete_time(model, *glance.kind, glance.mode) : measured_time(model);
+  return glance.kind ? complete_time(model.bounds, *glance.kind, glance.mode)
+                     : measured_time(model);
 }
 
 /// Returns values of the models as a part of a chart, each with its text. Unknown ones are null.
@@ -120,32 +120,10 @@ void add_glances(const analysis::RunReport& report, Page& page) {
   page.table(table);
 }
 
-void add_every_bound(const analysis::RunReport& report, Page& page) {
-  PageTable table{.head =
-                      head_row("model|kind|mode|#time|#95% interval|complete|#oldest row|lacks")};
-  table.caption =
-      "hardware, library and library_parallel are bounds. predicted and layer_sum are estimates. "
-      "benanza_* is the metric of the Benanza paper, not a bound.";
-  const auto age_of = [](double seconds) { return duration_text(Seconds(seconds)); };
-  for (const analysis::ModelReport& model : report.models) {
-    for (const analysis::Bound& bound : model.bounds.bounds) {
-      const auto age = bound.oldest_row ? elapsed(*bound.oldest_row, report.now) : std::nullopt;
-      const std::optional<Seconds> time = analysis::known_time(bound);
-      table.row() << title_of(model) << to_text(bound.kind) << bound.mode << time
-                  << (time ? interval_cell(bound.interval) : number_cell("–"))
-                  << (bound.complete ? "yes" : "NO: " + completeness_text(model) + " layers")
-                  << quantity_cell(age ? std::optional(age->count()) : std::nullopt, age_of)
-                  << fmt::format("{}", fmt::join(bound.lacks, ", "));
-    }
-  }
-  page.begin_fold("Every bound with its interval", false);
-  page.table(table);
-  page.end_fold();
-}
-
 void add_scenarios(const analysis::RunReport& report, Page& page) {
   PageTable table{
-      .head = head_row("model|scenario|mode|verdict|score|#median|#90 %|#99 %|#queries|batches")};
+      .head = head_row("model|scenario|mode|verdict|score|#median|*#90 %|#99 %|#queries|*batches")};
+  const auto whole = [](double count) { return fmt::format("{:.0f}", count); };
   table.caption =
       "Latencies of queries. An INVALID load misses a duration, count, latency or confidence. Its "
       "findings show which, and by how much.";
@@ -162,7 +140,7 @@ void add_scenarios(const analysis::RunReport& report, Page& page) {
       table.row() << title_of(model) << to_text(load.scenario) << load.mode << verdict_text(load)
                   << score_text(load) << results::latency_at(load, 50.0)
                   << results::latency_at(load, 90.0) << results::latency_at(load, 99.0)
-                  << count_cell(queries) << fmt::format("{}", fmt::join(buckets, ", "));
+                  << quantity_cell(queries, whole) << fmt::format("{}", fmt::join(buckets, ", "));
     }
   }
   if (!table.rows.empty()) {
@@ -278,30 +256,36 @@ void add_batches(const analysis::RunReport& report, Page& page) {
 }
 
 void add_overview(const analysis::RunReport& report, Page& page) {
-  if (page.extent() == Extent::kComment) {
-    add_glances(report, page);
-    add_scenarios(report, page);
+  if (report.models.empty()) {
     return;
   }
-  page.heading("Models against their bounds");
-  page.paragraph(
-      "No execution beats the hardware bound. No execution with this library's own kernels beats "
-      "the library bound. Each model is a line from its lowest bound to its measured time, and "
-      "equal distances are equal ratios. Blue points near the grey one show good kernels. Blue "
-      "points near each other show that fusion and parallel branches can save little.");
-  add_glances_chart(report, page);
-  add_glances(report, page);
-  add_every_bound(report, page);
+  const bool all = page.extent() == Extent::kPage;
+  if (all) {
+    page.heading("Models against their bounds");
+    page.paragraph(
+        "No execution beats the hardware bound. No execution with this library's own kernels beats "
+        "the library bound. Each model is a line from its lowest bound to its measured time, and "
+        "equal distances are equal ratios. Blue points near the grey one show good kernels. Blue "
+        "points near each other show that fusion and parallel branches can save little.");
+    add_glances_chart(report, page);
+  }
+  if (all || page.extent() == Extent::kComment) {
+    add_glances(report, page);
+  }
   add_scenarios(report, page);
-  page.heading("Time by operator");
-  page.paragraph("Shares of the fused library bound: a fused step counts as its first operator.");
-  add_parts(report,
-            "Share of time by operator for every model",
-            "% of the bound",
-            operator_parts(report.models),
-            page);
-  add_roofline(report, page);
-  add_batches(report, page);
+  if (all) {
+    page.heading("Time by operator");
+    page.paragraph("Shares of the fused library bound: a fused step counts as its first operator.");
+    add_parts(report,
+              "Share of time by operator for every model",
+              "% of the bound",
+              operator_parts(report.models),
+              page);
+  }
+  if (page.extent() >= Extent::kText) {
+    add_roofline(report, page);
+    add_batches(report, page);
+  }
 }
 
 }  // namespace plumb::reporting

@@ -4,17 +4,11 @@
 #include <array>
 #include <ostream>
 
-#include "reporting/content/run/documents.hpp"
 #include "reporting/content/run/json_documents.hpp"
 #include "reporting/content/run/report_writers.hpp"
 
 namespace plumb::reporting {
 namespace {
-
-void write_text(const analysis::RunReport& report, std::ostream& out) {
-  write_bounds(report, OutputMode::kText, out, Detail::kAll);
-  write_what_ifs(report, OutputMode::kText, out, Detail::kAll);
-}
 
 void write_json_report(const analysis::RunReport& report, std::ostream& out) {
   analysis::Json document = analysis::bounds_document(report);
@@ -29,7 +23,7 @@ constexpr std::array<ReportFormat, 6> kFormats{{
     {".json", "JSON document", write_json_report},
     {".xml", "JUnit", write_junit_report},
     {".csv", "CSV of the layers", write_csv_report},
-    {".txt", "text", write_text},
+    {".txt", "text", write_text_report},
 }};
 
 }  // namespace

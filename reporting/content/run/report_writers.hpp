@@ -3,18 +3,10 @@
 #pragma once
 
 #include <iosfwd>
-#include <string>
 
 #include "harness/analysis/report/run_report.hpp"
 
 namespace plumb::reporting {
-
-/// Returns a time with its relative half-width: "1.234 ms ± 0.4 %".
-[[nodiscard]] std::string with_interval(Seconds time, const measure::Interval& interval);
-
-/// Returns how far a what-if's prediction was off, with its interval: "2.7 % (0.4 to 5.0)". It is
-/// "–" if nothing was realised.
-[[nodiscard]] std::string prediction_error_text(const analysis::WhatIfResult& result);
 
 /// Writes one page that opens offline. It refers to nothing outside the file, and a content
 /// security policy forbids that. The page draws itself from a JSON document. Nothing from outside
@@ -24,6 +16,9 @@ void write_html_report(const analysis::RunReport& report, std::ostream& out);
 /// Writes GitHub-flavoured Markdown below kMarkdownLimit, so that it fits a comment. Tables are cut
 /// with "and 37 more".
 void write_markdown_report(const analysis::RunReport& report, std::ostream& out);
+
+/// Writes what `plumb bound` and `plumb whatif` print of everything.
+void write_text_report(const analysis::RunReport& report, std::ostream& out);
 
 /// Writes JUnit XML with a test suite for each model and a test case for each step. A wrong result,
 /// a crash or a time-out is `error`, any other step without a time `skipped`. Scenarios are test

@@ -55,7 +55,7 @@ RooflinePoint whole_of(const analysis::ModelReport& model) {
   return {title_of(model) + ", the whole model",
           model.limits.operations.value,
           static_cast<double>(model.limits.compulsory.value),
-          now ? now : complete_time(model, results::BoundKind::kLibrary, "fusion")};
+          now ? now : complete_time(model.bounds, results::BoundKind::kLibrary, "fusion")};
 }
 
 void add_points(const analysis::RunReport& report, double peak, double bandwidth, Page& page) {
@@ -89,12 +89,18 @@ void add_points(const analysis::RunReport& report, double peak, double bandwidth
 }
 
 void add_limits(const analysis::RunReport& report, Page& page) {
+  PageTable table{.head =
+                      head_row("model|limit|#operations|#bytes at least|#operations/byte|#ridge")};
+  table.caption =
+      "What binds the models as a whole. The ridge is where the ceilings of arithmetic and memory "
+      "meet. The last columns are shares of the time of a model's steps, by what binds each.";
   std::vector<ModelParts> parts;
   for (const analysis::Limit limit : analysis::kLimits) {
     ModelParts& part = parts.emplace_back(ModelParts{std::string(to_text(limit)), {}});
     for (const analysis::ModelReport& model : report.models) {
       part.shares.emplace_back(model.limits.share(limit));
     }
+    table.head << number_cell(part.name);
   }
   add_parts(report,
             "Time of each model by what binds its steps",
@@ -102,16 +108,15 @@ void add_limits(const analysis::RunReport& report, Page& page) {
             parts,
             page);
   const auto decimal = [](double value) { return fmt::format("{:.1f}", value); };
-  PageTable table{.head =
-                      head_row("model|limit|#operations|#bytes at least|#operations/byte|#ridge")};
-  table.caption =
-      "What binds the models as a whole. The ridge is where the ceilings of arithmetic and memory "
-      "meet.";
   for (const analysis::ModelReport& model : report.models) {
     const analysis::ModelLimits& limits = model.limits;
-    table.row() << title_of(model) << (limits.limit ? to_text(*limits.limit) : "–")
-                << count_cell(limits.operations.value) << bytes_cell(limits.compulsory)
-                << quantity_cell(limits.intensity, decimal) << quantity_cell(limits.ridge, decimal);
+    PageRow& row = table.row();
+    row << title_of(model) << (limits.limit ? to_text(*limits.limit) : "–")
+        << count_cell(limits.operations.value) << bytes_cell(limits.compulsory)
+        << quantity_cell(limits.intensity, decimal) << quantity_cell(limits.ridge, decimal);
+    for (const analysis::Limit limit : analysis::kLimits) {
+      row << share_cell(limits.share(limit));
+    }
   }
   page.table(table);
 }
@@ -124,16 +129,18 @@ void add_roofline(const analysis::RunReport& report, Page& page) {
   if (peak <= 0.0 || bandwidth <= 0.0) {
     return;
   }
-  page.heading("Roofline");
-  page.paragraph(fmt::format(
-      "Each point is one layer, and each diamond a whole model in its time now. The line is the "
-      "measured limit of this machine: {}FLOP/s in f32, {}B/s from memory. Points above the slope "
-      "were served by caches (hot buffers). Points above the flat part use an algorithm of fewer "
-      "operations (Winograd), or the ceiling was measured on a disturbed host. Points far below "
-      "the line are slow kernels.",
-      count_text(peak),
-      count_text(bandwidth)));
-  add_points(report, peak, bandwidth, page);
+  if (page.extent() == Extent::kPage) {
+    page.heading("Roofline");
+    page.paragraph(fmt::format(
+        "Each point is one layer, and each diamond a whole model in its time now. The line is the "
+        "measured limit of this machine: {}FLOP/s in f32, {}B/s from memory. Points above the "
+        "slope were served by caches (hot buffers). Points above the flat part use an algorithm of "
+        "fewer operations (Winograd), or the ceiling was measured on a disturbed host. Points far "
+        "below the line are slow kernels.",
+        count_text(peak),
+        count_text(bandwidth)));
+    add_points(report, peak, bandwidth, page);
+  }
   add_limits(report, page);
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A run's report for people in every format: all of it on a page, in a comment what reviewers read.
+// A run's report for people in every format: all of it on a page, in a comment what reviewers read,
+// and on a terminal the answer to one question.
 #include "reporting/content/run/run_content.hpp"
 
 #include <fmt/format.h>
@@ -9,11 +10,15 @@
 #include <utility>
 
 #include "harness/analysis/bounds/model_summary.hpp"
+#include "harness/analysis/report/run_kind.hpp"
 #include "harness/results/labels/run_labels.hpp"
+#include "reporting/content/run/documents.hpp"
+#include "reporting/content/run/json_documents.hpp"
 #include "reporting/content/run/report_writers.hpp"
 #include "reporting/document/quantity_text.hpp"
 #include "reporting/formats/chart_page.hpp"
 #include "reporting/formats/markdown_page.hpp"
+#include "reporting/formats/text_page.hpp"
 
 namespace plumb::reporting {
 namespace {
@@ -26,15 +31,18 @@ std::string fact_of(const results::Facts& facts, const char* name) {
 /// Adds where and when the run was made, and its labels: the commit as a link.
 void add_facts(const analysis::RunReport& report, Page& page) {
   const results::RunHeader& header = report.run.header;
-  PageTable table{.head = head_row("run|stack|environment|started")};
-  PageRow& row = table.row() << header.id << header.stack << header.environment.id()
-                             << to_text(header.started);
-  if (page.extent() == Extent::kPage) {  // the title of a comment names the suite
-    table.head << "suite"
-               << "backend"
-               << "processor";
-    row << header.suite << header.backend << fact_of(header.environment.identity, "cpu.model");
+  if (page.extent() == Extent::kTerminal || page.extent() == Extent::kText) {
+    page.paragraph(fmt::format("run {}  suite {}  stack {}  environment {}",
+                               header.id,
+                               header.suite,
+                               header.stack,
+                               header.environment.id()));
+    return;
   }
+  PageTable table{.head = head_row("run|stack|environment|started|+suite|+backend|+processor")};
+  PageRow& row = table.row() << header.id << header.stack << header.environment.id()
+                             << to_text(header.started) << header.suite << header.backend
+                             << fact_of(header.environment.identity, "cpu.model");
   for (const auto& [name, value] : results::run_labels(header.environment)) {
     table.head << name;
     row << (name == "commit"
@@ -68,15 +76,27 @@ void add_verdict(const analysis::RunReport& report, Page& page) {
                   report.run.rows_reused,
                   report.run.rows_failed),
       finished && complete == models ? Tone::kGood : Tone::kWarning);
-  std::vector<std::string> findings;
+  std::vector<std::string> notes;
+  if (!analysis::is_point_of_history(report.run.header)) {
+    notes.push_back("This run " + analysis::why_no_history(report.run.header));
+  }
+  const auto note = [&](bool (*is)(const analysis::ModelReport&), const char* text) {
+    const auto count = std::count_if(report.models.begin(), report.models.end(), is);
+    if (count > 0 && page.extent() == Extent::kTerminal) {  // elsewhere they are listed
+      notes.push_back(fmt::format("{} of {}: {}", count, counted(models, "model"), text));
+    }
+  };
+  note([](const auto& model) { return !model.bounds.disturbances.empty(); },
+       "disturbed or unstable; run again when the host is quiet");
+  note([](const auto& model) { return !model.bounds.findings.empty(); }, "findings");
   for (const analysis::ModelReport& model : report.models) {
-    for (const std::string& finding : analysis::all_findings(model.bounds)) {
-      findings.push_back(title_of(model) + ": " + finding);
+    if (page.extent() == Extent::kPage) {  // elsewhere they stand by model alone
+      for (const std::string& finding : analysis::all_findings(model.bounds)) {
+        notes.push_back(title_of(model) + ": " + finding);
+      }
     }
   }
-  if (page.extent() == Extent::kPage && !findings.empty()) {  // a comment has them by model alone
-    page.list(first_texts(std::move(findings), kMaxFindings));
-  }
+  add_texts(std::move(notes), page);
 }
 
 void add_exclusions(const analysis::RunReport& report, Page& page) {
@@ -126,8 +146,10 @@ void add_environment(const analysis::RunReport& report, Page& page) {
   page.paragraph(
       "Every variant was compared with an independent float64 reference before it was timed. A "
       "time is the median of n samples less the harness overhead. The interval contains the median "
-      "with 95% confidence. Bounds use hot buffers, predictions cold weights. The fastest variants "
-      "were measured again in a fresh process, and only these numbers count as the best.");
+      "with 95% confidence. Bounds use hot buffers, predictions cold weights. The bounds are "
+      "hardware, hardware_update, library and library_parallel. benanza_* is the metric of the "
+      "Benanza paper. All other kinds are estimates. The fastest variants were measured again in a "
+      "fresh process, and only these numbers count as the best.");
   add_failures(report, page);
   page.end_fold();
   page.paragraph(fmt::format(
@@ -139,14 +161,51 @@ void add_environment(const analysis::RunReport& report, Page& page) {
 void add_report(const analysis::RunReport& report, Page& page) {
   add_facts(report, page);
   add_verdict(report, page);
-  if (!report.models.empty()) {
-    add_overview(report, page);
-  }
+  add_overview(report, page);
   add_exclusions(report, page);
-  add_models(report, page);
+  add_models(report, Question::kBoth, page);
   add_single_layers(report, page);
   if (page.extent() == Extent::kPage) {
     add_environment(report, page);
+  }
+}
+
+/// Adds the answer to a question. Its verdict comes last, where a terminal's reader looks.
+void add_answer(const analysis::RunReport& report, Question question, Page& page) {
+  add_facts(report, page);
+  add_models(report, question, page);
+  if (question != Question::kWhatIfs) {
+    add_overview(report, page);
+    add_single_layers(report, page);
+    add_exclusions(report, page);
+    add_verdict(report, page);
+  }
+}
+
+/// Returns the age of the oldest row that a bound rests on; a dash: there is none.
+std::string oldest_row_text(const analysis::RunReport& report) {
+  std::optional<Timestamp> oldest;
+  for (const analysis::ModelReport& model : report.models) {
+    for (const analysis::Bound& bound : model.bounds.bounds) {
+      oldest =
+          bound.oldest_row && (!oldest || *bound.oldest_row < *oldest) ? bound.oldest_row : oldest;
+    }
+  }
+  return oldest ? age_text(*oldest, report.now) : "–";
+}
+
+/// Adds how to see more of what-ifs, and how to measure what has no realised saving.
+void add_what_if_hints(const analysis::RunReport& report, Page& page) {
+  page.paragraph(
+      "plumb whatif --all: all columns; what switches each of them on in other frameworks, what it "
+      "needs, where it saves, and why the rest does not apply");
+  if (std::any_of(report.models.begin(), report.models.end(), [](const auto& model) {
+        const std::vector<analysis::WhatIfResult>& whatifs = model.whatifs.whatifs;
+        return std::any_of(whatifs.begin(), whatifs.end(), [](const auto& each) {
+          return each.applies && !each.realised && each.why_not.empty();
+        });
+      })) {
+    page.paragraph("plumb whatif --measure: executes what has no realised saving yet");
   }
 }
 
@@ -184,10 +243,32 @@ PageCell interval_cell(const measure::Interval& interval) {
   return number_cell(fmt::format("{} … {}", time_text(interval.low), time_text(interval.high)));
 }
 
+PageCell time_cell(const std::optional<Seconds>& time, const measure::Interval& interval) {
+  PageCell cell = number_cell(time ? with_interval(*time, interval) : "–");
+  cell.quantity = time ? std::optional(time->count()) : std::nullopt;
+  return cell;
+}
+
 PageCell variant_cell(std::string variant) {
   PageCell cell = code_cell(std::move(variant));
   cell.style = "long";
   return cell;
+}
+
+void add_first_rows(PageTable table, std::size_t most, Page& page) {
+  const std::size_t all = table.rows.size();
+  table.rows.resize(std::min(all, most));
+  add_rows(table, page);
+  if (all > most) {
+    page.paragraph(fmt::format("and {} more", all - most));
+  }
+}
+
+void add_texts(std::vector<std::string> texts, Page& page) {
+  constexpr std::size_t kMost = 20;
+  if (!texts.empty()) {
+    page.list(first_texts(std::move(texts), kMost));
+  }
 }
 
 std::vector<std::string> first_texts(std::vector<std::string> texts, std::size_t most) {
@@ -219,13 +300,6 @@ std::string completeness_text(const analysis::ModelReport& model) {
   return fmt::format("{} of {}", model.bounds.measured_layers, model.bounds.total_layers);
 }
 
-std::optional<Seconds> complete_time(const analysis::ModelReport& model,
-                                     results::BoundKind kind,
-                                     std::string_view mode) {
-  const analysis::Bound* const bound = find_complete(model.bounds, kind, mode);
-  return bound == nullptr ? std::nullopt : std::optional(bound->seconds);
-}
-
 std::optional<Seconds> measured_time(const analysis::ModelReport& model) {
   return analysis::summarize(model.bounds).modes.front().measured();
 }
@@ -240,6 +314,45 @@ void write_html_report(const analysis::RunReport& report, std::ostream& out) {
 void write_markdown_report(const analysis::RunReport& report, std::ostream& out) {
   MarkdownPage page("Plumbline: " + report.run.header.suite);
   add_report(report, page);
+  page.write(out);
+}
+
+void write_text_report(const analysis::RunReport& report, std::ostream& out) {
+  TextPage page(Extent::kText);
+  add_answer(report, Question::kBoth, page);
+  page.write(out);
+}
+
+void write_bounds(const analysis::RunReport& report,
+                  OutputMode style,
+                  std::ostream& out,
+                  Detail detail) {
+  if (style == OutputMode::kJson) {
+    return write_json(analysis::bounds_document(report), out);
+  }
+  TextPage page(detail == Detail::kAll ? Extent::kText : Extent::kTerminal);
+  add_answer(report, Question::kBounds, page);
+  if (detail == Detail::kShort && !report.models.empty()) {
+    page.paragraph(
+        "plumb bound --all: every bound with its interval, completeness and age, and all findings; "
+        "oldest row: " +
+        oldest_row_text(report));
+  }
+  page.write(out);
+}
+
+void write_what_ifs(const analysis::RunReport& report,
+                    OutputMode style,
+                    std::ostream& out,
+                    Detail detail) {
+  if (style == OutputMode::kJson) {
+    return write_json(analysis::what_ifs_document(report), out);
+  }
+  TextPage page(detail == Detail::kAll ? Extent::kText : Extent::kTerminal);
+  add_answer(report, Question::kWhatIfs, page);
+  if (detail == Detail::kShort && !report.models.empty()) {
+    add_what_if_hints(report, page);
+  }
   page.write(out);
 }
 

@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "harness/analysis/report/run_report.hpp"
@@ -13,16 +12,18 @@
 
 namespace plumb::reporting {
 
-inline constexpr std::size_t kMaxFindings = 20;
-
 /// Adds models beside each other: bounds, loads, operators, and times against the batch.
 void add_overview(const analysis::RunReport& report, Page& page);
 /// Adds layers and models under the ceilings of the machine, and what binds them.
 void add_roofline(const analysis::RunReport& report, Page& page);
 /// Adds latency and throughput of models against their batch, and what was captured of them.
 void add_batches(const analysis::RunReport& report, Page& page);
+/// Questions about the models of a run.
+enum class Question { kBounds, kWhatIfs, kBoth };
 /// Adds what is known of each model by itself.
-void add_models(const analysis::RunReport& report, Page& page);
+void add_models(const analysis::RunReport& report, Question question, Page& page);
+/// Adds a model's bounds, estimates and times by mode, and what makes them less certain.
+void add_bounds(const analysis::ModelReport& model, Timestamp now, Page& page);
 /// Adds drawings of a model against time: its critical path, its schedule, its trace.
 void add_timelines(const analysis::ModelReport& model, Page& page);
 /// Adds the way from a model's time now to its bound, and what changes of its mode bring.
@@ -44,6 +45,10 @@ void add_parts(const analysis::RunReport& report,
 
 /// Adds a table, if it has rows.
 void add_rows(const PageTable& table, Page& page);
+/// Adds a table's first rows, if it has any, and how many more there are.
+void add_first_rows(PageTable table, std::size_t most, Page& page);
+/// Adds the first texts, then "and 37 more".
+void add_texts(std::vector<std::string> texts, Page& page);
 
 [[nodiscard]] PageCell count_cell(const std::optional<double>& count);
 [[nodiscard]] PageCell ratio_cell(const std::optional<double>& ratio);
@@ -52,6 +57,9 @@ void add_rows(const PageTable& table, Page& page);
 [[nodiscard]] PageCell small_share_cell(const std::optional<double>& share);
 [[nodiscard]] PageCell bytes_cell(const std::optional<Bytes>& amount);
 [[nodiscard]] PageCell interval_cell(const measure::Interval& interval);
+/// Makes a cell of a time with its relative half-width: "1.234 ms ± 0.4 %". Absent: a dash.
+[[nodiscard]] PageCell time_cell(const std::optional<Seconds>& time,
+                                 const measure::Interval& interval);
 [[nodiscard]] PageCell variant_cell(std::string variant);
 
 /// Returns the first texts, then "and 37 more".
@@ -65,10 +73,6 @@ void add_rows(const PageTable& table, Page& page);
 [[nodiscard]] bool is_free(const analysis::ModelReport& model, const analysis::PartitionStep& step);
 /// Returns how many layers of a model have a time: "10 of 12".
 [[nodiscard]] std::string completeness_text(const analysis::ModelReport& model);
-/// Returns the time of a bound or estimate that is complete.
-[[nodiscard]] std::optional<Seconds> complete_time(const analysis::ModelReport& model,
-                                                   results::BoundKind kind,
-                                                   std::string_view mode);
 /// Returns the time end to end in mode plain.
 [[nodiscard]] std::optional<Seconds> measured_time(const analysis::ModelReport& model);
 

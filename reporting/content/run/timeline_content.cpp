@@ -67,8 +67,8 @@ void add_critical_path(const analysis::ModelReport& model, Page& page) {
       }
     }
   }
-  const auto whole = complete_time(model, results::BoundKind::kLibrary, "fusion");
-  const auto path = complete_time(model, results::BoundKind::kLibraryParallel, "fusion");
+  const auto whole = complete_time(model.bounds, results::BoundKind::kLibrary, "fusion");
+  const auto path = complete_time(model.bounds, results::BoundKind::kLibraryParallel, "fusion");
   page.subheading("Critical path");
   page.paragraph(
       (whole && path && *whole > Seconds{} ? fmt::format("{} of {} ({:.1f} %) lie on it. ",

@@ -8,7 +8,6 @@
 #include "harness/analysis/report/json_document.hpp"
 #include "harness/analysis/whatif/mode_accuracy.hpp"
 #include "harness/analysis/whatif/mode_settings.hpp"
-#include "reporting/content/run/report_writers.hpp"
 #include "reporting/content/run/run_content.hpp"
 #include "reporting/document/quantity_text.hpp"
 
@@ -19,7 +18,8 @@ using analysis::Json;
 using analysis::PartitionStep;
 using analysis::WhatIfResult;
 
-/// Adds the way from the time now to the bound: a bar for each level, and one between two of them.
+/// Adds the way from the time now to the bound: "12.8 ms now; 1.2 ms reorders, cold caches and
+/// gaps; …; 7.3 ms is left (hardware)". On a page also a bar for each level, and one between two.
 void add_waterfall(const analysis::ModelReport& model, Page& page) {
   const std::vector<analysis::WaterfallLevel>& levels = model.waterfall;
   if (levels.size() < 2) {
@@ -39,17 +39,23 @@ void add_waterfall(const analysis::ModelReport& model, Page& page) {
       "Each row lies below the one before. Levels of the model's own type that are not known are "
       "left out.";
   add_bar("now", Seconds{}, levels.front().seconds, false);
+  std::string sentence = time_text(levels.front().seconds) + " now";
   for (std::size_t i = 0; i < levels.size(); ++i) {
     std::optional<Seconds> less;
     if (i > 0) {
       less = levels[i - 1].seconds - levels[i].seconds;
       add_bar(levels[i].what, levels[i].seconds, levels[i - 1].seconds, true);
+      sentence += fmt::format("; {} {}", time_text(*less), levels[i].what);
     }
     table.row() << levels[i].name << levels[i].seconds << interval_cell(levels[i].interval) << less
                 << levels[i].what;
   }
   add_bar(levels.back().name, Seconds{}, levels.back().seconds, false);
-  page.subheading("From now to the bound");
+  page.paragraph(fmt::format(
+      "{}; {} is left ({})", sentence, time_text(levels.back().seconds), levels.back().name));
+  if (page.extent() != Extent::kPage) {
+    return;
+  }
   page.chart("From the time of " + title_of(model) + " now to its bound, in milliseconds",
              80 + 34 * static_cast<int>(bars.size()),
              "waterfall",
@@ -96,108 +102,190 @@ void add_critical_paths(const analysis::ModelBounds& model, Page& page) {
   page.table(table);
 }
 
-/// Returns what a what-if is, or why it has no prediction.
-std::string how_text(const WhatIfResult& result) {
-  if (!result.why_not.empty()) {
-    return (result.applies ? "not known: " : "does not apply: ") + result.why_not;
+/// Splits a variant's text into its fields.
+std::vector<std::string_view> fields_of(std::string_view variant) {
+  std::vector<std::string_view> fields;
+  while (!variant.empty()) {
+    const std::size_t end = std::min(variant.find(';'), variant.size());
+    fields.push_back(variant.substr(0, end));
+    variant.remove_prefix(std::min(end + 1, variant.size()));
   }
-  return result.mode + (result.not_judged.empty() ? "" : "; not judged: " + result.not_judged);
+  return fields;
 }
 
-std::string settings_text(const WhatIfResult& result) {
-  std::vector<std::string> settings;
-  for (const analysis::ModeSetting& each : analysis::settings_of(result.execution_mode)) {
-    settings.push_back(fmt::format("{}: {}", each.framework, each.setting));
+/// Returns the fields of a variant that another lacks: "brgconv:avx512_core_vnni".
+std::string own_fields(std::string_view variant, std::string_view other) {
+  constexpr std::string_view kImplementation = "impl=";
+  const std::vector<std::string_view> others = fields_of(other);
+  std::string result;
+  for (std::string_view field : fields_of(variant)) {
+    if (std::find(others.begin(), others.end(), field) == others.end()) {
+      field.remove_prefix(field.starts_with(kImplementation) ? kImplementation.size() : 0);
+      result += result.empty() ? "" : ";";
+      result += field;
+    }
   }
-  return fmt::format("{}", fmt::join(settings, "; "));
+  return result;
 }
 
-PageCell saving_cell(const WhatIfResult& result) {
-  PageRow row;
-  row << analysis::predicted_saving(result);
-  if (const auto saving = analysis::saving_with_interval(result)) {
-    row.back().text += fmt::format(
-        " ({} to {})", time_text(saving->interval.low), time_text(saving->interval.high));
+/// Returns what differs between two variants "A → B", and of one variant its implementation. Any
+/// other text stays as it is.
+std::string short_change(std::string_view change) {
+  constexpr std::string_view kArrow = " → ";
+  constexpr std::string_view kImplementation = "impl=";
+  const std::size_t arrow = change.find(kArrow);
+  if (!change.starts_with(kImplementation)) {
+    return std::string(change);
   }
-  return row.back();
+  if (arrow == std::string_view::npos) {
+    return std::string(fields_of(change).front().substr(kImplementation.size()));
+  }
+  const std::string_view before = change.substr(0, arrow);
+  const std::string_view after = change.substr(arrow + kArrow.size());
+  return own_fields(before, after) + std::string(kArrow) + own_fields(after, before);
 }
 
-/// Adds the names of what has no number, in a sentence; nothing if there are none.
-void add_names(const char* what, const std::vector<std::string>& names, Page& page) {
-  if (!names.empty()) {
-    page.paragraph(fmt::format("{}: {}.", what, fmt::join(names, ", ")));
-  }
-}
-
-/// Adds what-ifs with their numbers and meanings. A comment has the names alone of those without a
-/// number.
+/// Adds the what-ifs that have a number: a predicted saving, or a realised time.
 void add_answers(const std::vector<WhatIfResult>& results, Page& page) {
-  const bool all = page.extent() == Extent::kPage;
-  std::vector<std::string> unknown;
-  std::vector<std::string> elsewhere;
-  PageTable answers{.head = head_row("what if|#saves|#now, priced|#predicted|#speed-up|"
-                                     "#now, measured|#realised|#speed-up|#error|accuracy|#memory"),
-                    .caption =
-                        "The largest predicted saving comes first. Predicted: the plan priced by "
-                        "its measured steps. Realised: executed end to end with it switched on. –: "
-                        "the run does not have the data."};
-  PageTable meanings{
-      .head = head_row(all ? "what if|how|needs|setting|command" : "what if|how|command"),
-      .caption = "What each of them is, what it needs, and what switches it on"};
+  PageTable table{.head = head_row("what if|#saves|*#saves, 95 %|*#now, priced|#predicted|"
+                                   "*#speed-up|*#now, measured|#realised|#speed-up|#error|"
+                                   "*#error, 95 %|accuracy|*#memory")};
+  if (page.extent() != Extent::kTerminal) {
+    table.caption =
+        "The largest predicted saving comes first. Predicted: the plan priced by its measured "
+        "steps. Realised: executed end to end with it switched on. –: the run does not have the "
+        "data.";
+  }
   for (const WhatIfResult& result : results) {
-    const bool known = result.why_not.empty();
-    if (!all && !known && !result.realised) {
-      (result.applies ? unknown : elsewhere).push_back(result.name);
+    const std::optional<Seconds> saving = analysis::predicted_saving(result);
+    if (!saving && !result.realised) {
       continue;
     }
-    answers.row() << result.name + (result.combination ? " (combination)" : "")
-                  << saving_cell(result) << result.baseline
-                  << (known ? result.predicted : std::nullopt)
-                  << ratio_cell(known ? result.predicted_speedup : std::nullopt)
-                  << result.realised_baseline << result.realised
-                  << ratio_cell(result.realised_speedup)
-                  << number_cell(prediction_error_text(result))
-                  << analysis::accuracy_class(result.execution_mode)
-                  << bytes_cell(result.realised_memory);
-    PageRow& meaning = meanings.row() << result.name << how_text(result);
-    if (all) {
-      meaning << fmt::format("{}", fmt::join(result.prerequisites, "; ")) << settings_text(result);
-    }
-    meaning << code_cell(result.command);
-  }
-  add_rows(answers, page);
-  add_rows(meanings, page);
-  add_names("Not known from this run; `plumb whatif --all` says why", unknown, page);
-  add_names("Do not apply", elsewhere, page);
-}
-
-void add_better_variants(const std::vector<WhatIfResult>& results, Page& page) {
-  PageTable table{.head = head_row("layer|#its choice|#fastest|#saved|change|key"),
-                  .caption = "Variants the library should have picked"};
-  for (const WhatIfResult& result : results) {
-    for (const WhatIfResult::LayerSaving& layer : result.layers) {
-      if (result.name == "best_variant" && layer.before > layer.after) {
-        table.row() << layer.layer << layer.before << layer.after << layer.before - layer.after
-                    << layer.change << key_cell(layer.key.text);
-      }
-    }
+    const auto range = analysis::saving_with_interval(result);
+    const auto& error = result.prediction_error;
+    table.row() << result.name << saving
+                << (range ? interval_cell(range->interval) : number_cell("–"))
+                << time_cell(result.baseline, result.baseline_interval)
+                << time_cell(saving ? result.predicted : std::nullopt, result.predicted_interval)
+                << ratio_cell(saving ? result.predicted_speedup : std::nullopt)
+                << time_cell(result.realised_baseline, result.realised_baseline_interval)
+                << time_cell(result.realised, result.realised_interval)
+                << ratio_cell(result.realised_speedup)
+                << small_share_cell(error ? std::optional(error->share) : std::nullopt)
+                << (error ? number_cell(fmt::format(
+                                "{:.1f} … {:.1f} %", 100.0 * error->low, 100.0 * error->high))
+                          : number_cell("–"))
+                << analysis::accuracy_class(result.execution_mode)
+                << bytes_cell(result.realised_memory);
   }
   add_rows(table, page);
+}
+
+/// Adds what a what-if is and the command that switches it on. Near the reader it also adds what
+/// does so elsewhere, and what it needs.
+void add_meaning(const WhatIfResult& result, Page& page) {
+  const std::string what =
+      fmt::format("{}{}: {}", result.name, result.combination ? " (combination)" : "", result.mode);
+  if (result.command.empty()) {
+    page.paragraph(what);
+  } else {
+    page.command(what, result.command);
+  }
+  std::vector<std::string> notes;
+  if (page.extent() >= Extent::kText) {
+    for (const analysis::ModeSetting& each : analysis::settings_of(result.execution_mode)) {
+      notes.push_back(fmt::format("{}: {}", each.framework, each.setting));
+    }
+    for (const std::string& need : result.prerequisites) {
+      notes.push_back("needs " + need);
+    }
+  }
+  if (!result.not_judged.empty()) {
+    notes.push_back("not judged: " + result.not_judged);
+  }
+  add_texts(std::move(notes), page);
+}
+
+/// Adds the steps in which a what-if saves most, and what the others add up to. A page has all
+/// variants that the library should have picked.
+void add_savings(const WhatIfResult& result, Extent extent, PageTable& table) {
+  constexpr std::size_t kMost = 3;
+  const std::size_t most =
+      extent == Extent::kPage && result.name == "best_variant" ? result.layers.size() : kMost;
+  Seconds rest{};
+  for (std::size_t i = 0; i < result.layers.size(); ++i) {
+    const WhatIfResult::LayerSaving& layer = result.layers[i];
+    if (i >= most) {
+      rest += layer.before - layer.after;
+    } else if (layer.before != layer.after) {
+      table.row() << result.name << layer.layer << layer.before << layer.after
+                  << layer.before - layer.after
+                  << (extent < Extent::kText ? short_change(layer.change) : layer.change)
+                  << key_cell(layer.key.text);
+    }
+  }
+  if (rest != Seconds{}) {
+    table.row() << result.name << fmt::format("and {} more", result.layers.size() - most)
+                << number_cell("–") << number_cell("–") << rest << "--json lists them"
+                << "";
+  }
+}
+
+/// Adds what the what-ifs with a predicted saving are, and where they save. Far from the reader it
+/// adds the first ones alone.
+void add_predicted(const std::vector<WhatIfResult>& results, Page& page) {
+  constexpr std::size_t kMost = 3;
+  const bool all = page.extent() >= Extent::kText;
+  PageTable savings{.head = head_row("what if|layer|#before|#after|#saved|change|*key"),
+                    .caption = "Where they save"};
+  std::size_t added = 0;
+  for (const WhatIfResult& result : results) {
+    const std::optional<Seconds> saving = analysis::predicted_saving(result);
+    if (saving && (all || (*saving > Seconds{} && added++ < kMost))) {
+      add_meaning(result, page);
+      add_savings(result, page.extent(), savings);
+    }
+  }
+  if (page.extent() != Extent::kComment) {
+    add_rows(savings, page);
+  }
+}
+
+/// Adds why what-ifs have no prediction. Far from the reader, those that do not apply are only
+/// named.
+void add_reasons(const std::vector<WhatIfResult>& results, Page& page) {
+  std::vector<std::string> reasons;
+  std::vector<std::string> elsewhere;
+  for (const WhatIfResult& result : results) {
+    if (!result.applies && page.extent() < Extent::kText) {
+      elsewhere.push_back(result.name);
+    } else if (!analysis::predicted_saving(result)) {
+      reasons.push_back(fmt::format("{}: {}: {}",
+                                    result.name,
+                                    result.applies ? "not predicted" : "does not apply",
+                                    result.why_not));
+    }
+  }
+  if (!elsewhere.empty()) {
+    reasons.push_back(fmt::format("do not apply here: {}", fmt::join(elsewhere, ", ")));
+  }
+  if (!reasons.empty()) {
+    page.paragraph("Without a prediction");
+    page.list(reasons);
+  }
 }
 
 }  // namespace
 
 void add_what_ifs(const analysis::ModelReport& model, Page& page) {
-  const bool all = page.extent() == Extent::kPage;
-  page.subheading("What-ifs");
-  if (all) {
-    add_waterfall(model, page);
+  const std::vector<WhatIfResult>& results = model.whatifs.whatifs;
+  add_waterfall(model, page);
+  if (page.extent() == Extent::kPage) {
     add_critical_paths(model.bounds, page);
   }
-  add_answers(model.whatifs.whatifs, page);
-  if (all) {
-    add_better_variants(model.whatifs.whatifs, page);
-  }
+  add_answers(results, page);
+  add_predicted(results, page);
+  add_reasons(results, page);
 }
 
 }  // namespace plumb::reporting

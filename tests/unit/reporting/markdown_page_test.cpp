@@ -54,6 +54,13 @@ TEST(MarkdownPage, writes_every_kind_of_part) {
             "again: ``plumb compare a_b``\n\n");
 }
 
+TEST(MarkdownPage, leaves_out_the_columns_of_pages) {
+  MarkdownPage page("t");
+  page.table({.head = head_row("name|*#all|+page"),
+              .rows = {{text_cell("a"), number_cell("1"), text_cell("b")}}});
+  EXPECT_THAT(text_of(page), HasSubstr("| name | all |\n| --- | ---: |\n| a | 1 |\n"));
+}
+
 TEST(MarkdownPage, cuts_long_tables_and_says_how_much_is_missing) {
   MarkdownPage page("t");
   page.table({text_cell("n")}, std::vector<PageRow>(62, {text_cell("x")}));

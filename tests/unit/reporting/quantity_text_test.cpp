@@ -14,6 +14,11 @@ TEST(QuantityText, chooses_the_unit_of_a_time) {
   EXPECT_EQ(time_text(Seconds(0)), "0.000 ns");
 }
 
+TEST(QuantityText, adds_half_the_interval_to_a_time) {
+  EXPECT_EQ(with_interval(Seconds(1e-3), {Seconds(0.98e-3), Seconds(1.02e-3)}), "1.000 ms ± 2.0 %");
+  EXPECT_EQ(with_interval(Seconds(0), {}), "0.000 ns");
+}
+
 TEST(QuantityText, writes_bytes_in_powers_of_two_and_counts_in_powers_of_ten) {
   EXPECT_EQ(bytes_text(Bytes{1023}), "1023 B");
   EXPECT_EQ(bytes_text(Bytes{1536}), "1.5 KiB");

@@ -39,12 +39,12 @@ TEST(TextPage, writes_every_kind_of_part) {
             "\ntwo\n"
             "three\n"
             "  a\n  b\n"
-            "Reject. since\n"
+            "\nReject. since\n"
             "\nmore\n"
-            "name  time  change\n"
-            "a      1 s  +2 %\n"
-            "b     10 s  –\n"
-            "again: plumb compare\n");
+            "  name  time  change\n"
+            "  a      1 s  +2 %\n"
+            "  b     10 s  –\n"
+            "\nagain\n  $ plumb compare\n");
 }
 
 TEST(TextPage, columns_with_long_cells_come_last) {
@@ -65,6 +65,17 @@ TEST(TextPage, columns_that_are_in_order_stay_where_they_are) {
   EXPECT_THAT(text_of(page), HasSubstr(longer + "   1 s\n"));
 }
 
+TEST(TextPage, leaves_out_the_columns_of_nearer_places) {
+  const PageTable table{.head = head_row("name|*#all|+page"),
+                        .rows = {{text_cell("a"), number_cell("1"), text_cell("b")}}};
+  TextPage terminal;
+  TextPage text(Extent::kText);
+  terminal.table(table);
+  text.table(table);
+  EXPECT_EQ(text_of(terminal), "name\na\n");
+  EXPECT_EQ(text_of(text), "name  all\na       1\n");
+}
+
 TEST(TextPage, hostile_text_stays_on_its_line) {
   TextPage page(kHostileName);
   page.heading(kHostileName);
@@ -74,7 +85,7 @@ TEST(TextPage, hostile_text_stays_on_its_line) {
   page.table({text_cell(kHostileName)}, {{code_cell(kHostileName)}});
   const std::string text = text_of(page);
   EXPECT_TRUE(is_clean_utf8(text));
-  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 8);
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 9);
   EXPECT_THAT(text, Not(HasSubstr("\x1b")));
 }
 

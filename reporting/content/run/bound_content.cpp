@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "harness/analysis/bounds/model_summary.hpp"
+#include "harness/base/work_clock.hpp"
+#include "harness/results/execution.hpp"
+#include "reporting/content/run/run_content.hpp"
+#include "reporting/document/quantity_text.hpp"
+
+namespace plumb::reporting {
+namespace {
+
+/// Returns "7.2 ms now; 4.9 ms with fusion; this library's limit 4.0 ms; this machine's limit 3.3
+/// ms".
+std::string sentence_of(const analysis::ModelSummary& summary) {
+  const auto limit_text = [](const std::optional<Seconds>& limit) {
+    return limit ? time_text(*limit) : std::string("is not known");
+  };
+  std::string text = summary.now ? time_text(*summary.now) + " now" : "no time end to end";
+  if (summary.fastest != nullptr) {
+    text +=
+        fmt::format("; {} with {}", time_text(*summary.fastest->measured()), summary.fastest->mode);
+  }
+  return text + fmt::format("; this library's limit {}; this machine's limit {}",
+                            limit_text(summary.library),
+                            limit_text(summary.hardware));
+}
+
+/// Makes a cell of the time of a mode, or why there is none.
+PageCell measured_cell(const analysis::ModeSummary& mode) {
+  return mode.execution != nullptr && !mode.measured()
+             ? number_cell(std::string(to_text(mode.execution->outcome.kind)))
+             : time_cell(
+                   mode.measured(),
+                   mode.execution != nullptr ? mode.execution->interval : measure::Interval{});
+}
+
+PageCell reading_cell(const analysis::ExecutionTime& execution, const char* reading) {
+  const auto found = execution.readings.find(reading);
+  return bytes_cell(found == execution.readings.end()
+                        ? std::nullopt
+                        : std::optional(Bytes{static_cast<std::int64_t>(found->second.median)}));
+}
+
+/// Adds the bound, the estimate and the time of each mode, and what a step of training takes of
+/// memory, where that was measured.
+void add_modes(const analysis::ModelBounds& model,
+               const analysis::ModelSummary& summary,
+               Page& page) {
+  PageTable modes{.head = head_row("mode|#bound|#predicted|#measured|#gap")};
+  PageTable memory{.head = head_row("memory|#planned|#to prepare it|#resident")};
+  for (const analysis::ModeSummary& mode : summary.modes) {
+    modes.row() << mode.mode << mode.bound << mode.predicted << measured_cell(mode)
+                << ratio_cell(mode.gap());
+    const analysis::ExecutionTime* const execution = mode.execution;
+    if (!model.instance.training.empty() && execution != nullptr &&
+        execution->readings.contains(results::kResidentMemory)) {
+      memory.row() << mode.mode << bytes_cell(execution->memory)
+                   << reading_cell(*execution, results::kPreparationMemory)
+                   << reading_cell(*execution, results::kResidentMemory);
+    }
+  }
+  page.table(modes);
+  add_rows(memory, page);
+}
+
+void add_every_bound(const analysis::ModelBounds& model, Timestamp now, Page& page) {
+  PageTable table{.head = head_row("bound|mode|#time|complete|#oldest row|lacks"),
+                  .caption = "Every bound and estimate"};
+  for (const analysis::Bound& bound : model.bounds) {
+    const auto age = bound.oldest_row ? elapsed(*bound.oldest_row, now) : std::nullopt;
+    table.row() << to_text(bound.kind) << bound.mode
+                << time_cell(analysis::known_time(bound), bound.interval)
+                << (bound.complete ? "yes" : "NO")
+                << quantity_cell(age ? std::optional(age->count()) : std::nullopt,
+                                 [](double seconds) { return duration_text(Seconds(seconds)); })
+                << fmt::format("{}", fmt::join(bound.lacks, ", "));
+  }
+  page.table(table);
+}
+
+/// Adds what makes a model's numbers less certain. A terminal says it once for all models, but why
+/// a load is INVALID.
+void add_findings(const analysis::ModelBounds& model, Page& page) {
+  const bool all = page.extent() != Extent::kTerminal;
+  if (!all && model.loads.empty()) {
+    return;
+  }
+  add_texts(all ? analysis::all_findings(model) : model.findings, page);
+}
+
+void add_untimed(const analysis::ModelBounds& model, Page& page) {
+  PageTable table{.head = head_row("layer without a time|reason|key")};
+  for (const analysis::ModelBounds::Unsupported& layer : model.unsupported) {
+    table.row() << layer.layer << layer.reason << key_cell(layer.key);
+  }
+  add_rows(table, page);
+}
+
+}  // namespace
+
+void add_bounds(const analysis::ModelReport& model, Timestamp now, Page& page) {
+  const analysis::ModelSummary summary = analysis::summarize(model.bounds);
+  page.paragraph(sentence_of(summary));
+  if (const auto update = complete_time(model.bounds, results::BoundKind::kHardwareUpdate, "any")) {
+    page.paragraph(fmt::format("At least {} of it to update the weights, bound by memory.",
+                               time_text(*update)));
+  }
+  if (page.extent() != Extent::kComment) {
+    add_modes(model.bounds, summary, page);
+  }
+  if (page.extent() >= Extent::kText) {
+    add_every_bound(model.bounds, now, page);
+  }
+  add_findings(model.bounds, page);
+  if (page.extent() != Extent::kTerminal) {
+    add_untimed(model.bounds, page);
+  }
+}
+
+}  // namespace plumb::reporting

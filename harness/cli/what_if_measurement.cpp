@@ -8,13 +8,17 @@
 #include <algorithm>
 #include <charconv>
 #include <optional>
+#include <utility>
 
 #include "harness/base/error.hpp"
 #include "harness/cli/command.hpp"
 #include "harness/cli/run_options.hpp"
+#include "harness/results/device_model.hpp"
+#include "harness/results/division/divided_variant.hpp"
 #include "harness/session/run/suite_run.hpp"
 #include "harness/session/stored/enabling_command.hpp"
 #include "harness/session/stored/run_analysis.hpp"
+#include "harness/session/work/mode_requests.hpp"
 #include "harness/session/work/suite_models.hpp"
 
 namespace plumb::cli {
@@ -62,22 +66,26 @@ SuiteChoice choice_of(const results::RunHeader& run) {
   return choice;
 }
 
-/// Measures a suite once, and keeps what follows from it. Throws Error{kTryAgain} if it did not
-/// finish.
-results::RunId measure_once(CommandContext& context,
-                            store::Store& store,
-                            const RunOptions& options,
-                            suite::ResolvedSuite suite) {
+/// Measures a suite once, its layers in other types as well, and keeps what follows from it. Throws
+/// Error{kTryAgain} if it did not finish.
+analysis::RunReport measure_once(CommandContext& context,
+                                 store::Store& store,
+                                 const RunOptions& options,
+                                 suite::ResolvedSuite suite,
+                                 std::set<std::string> types = {}) {
   const std::vector<session::PlannedModel> models = session::prepare_models(context.models, suite);
-  const session::SuiteRunOutcome outcome = session::run_suite(
-      context.session(store), suite_run_options(options, options.stacks.front()), suite, models);
-  session::store_analysis(
-      store, session::analyze_run({store, context.models}, store.find_run(outcome.run), {}));
+  session::SuiteRunOptions run = suite_run_options(options, options.stacks.front());
+  run.types = std::move(types);
+  const session::SuiteRunOutcome outcome =
+      session::run_suite(context.session(store), run, suite, models);
+  analysis::RunReport report =
+      session::analyze_run({store, context.models}, store.find_run(outcome.run), {});
+  session::store_analysis(store, report);
   if (outcome.state != results::RunState::kFinished && !context.stop.load()) {
     throw Error(Error::Kind::kTryAgain,
                 fmt::format("run {} did not finish: see the messages above", outcome.run));
   }
-  return outcome.run;
+  return report;
 }
 
 /// Returns a suite of layers with their channels padded.
@@ -91,14 +99,35 @@ suite::ResolvedSuite suite_of_padded(const std::set<model::LayerKey>& keys) {
   return suite;
 }
 
+/// Returns whether a run has tried to measure every layer of a model in a type. True of a model
+/// that has no form in it.
+bool was_measured(const analysis::ModelReport& model,
+                  std::string_view type,
+                  const std::set<model::LayerKey>& measured) {
+  const std::vector<session::PlannedModel> models{{model.bounds.instance, model.graph}};
+  const auto typed = session::models_in_other_types(models, {}, {std::string(type)});
+  return std::all_of(typed.begin(), typed.end(), [&](const session::PlannedModel& each) {
+    return std::all_of(
+        each.graph.layers.begin(), each.graph.layers.end(), [&](const model::Layer& layer) {
+          return layer.role != model::Layer::Role::kCompute || measured.contains(layer.key);
+        });
+  });
+}
+
 }  // namespace
 
 MissingEvidence find_missing(const analysis::RunReport& report) {
   MissingEvidence missing;
   const int threads = threads_of(report.run.header);
+  // How fast a GPU is does not follow from the threads of its worker.
+  const bool scales = threads > 1 && !results::is_gpu(report.run.header.environment);
+  std::set<model::LayerKey> measured;
+  for (const results::StoredMeasurement& row : report.rows) {
+    measured.insert(row.measurement.key);
+  }
   bool all_executed = true;
   for (const analysis::ModelReport& model : report.models) {
-    if (threads > 1 && model.schedules.empty()) {
+    if (scales && model.schedules.empty()) {
       missing.threads.clear();
       for (int fewer = 1; fewer < threads; fewer *= 2) {
         missing.threads.push_back(fewer);
@@ -113,7 +142,14 @@ MissingEvidence find_missing(const analysis::RunReport& report) {
       const results::ExecutionMode mode = results::execution_mode_from(result.execution_mode);
       // The fastest variants of a mode are those of measured layers.
       const bool needs_times = mode.best_variant && !result.predicted;
-      if (!result.applies || needs_times || (mode.parallel_branches && threads < 2)) {
+      if (!result.applies || (mode.parallel_branches && threads < 2)) {
+        continue;
+      }
+      const std::string_view type = mode.other_type();
+      if (!type.empty() && !was_measured(model, type, measured)) {
+        missing.types.emplace(type);
+      }
+      if (needs_times) {
         continue;
       }
       missing.modes.insert(mode);
@@ -132,7 +168,7 @@ results::RunId measure_missing(CommandContext& context,
                                const analysis::RunReport& report,
                                const std::vector<std::string>& models) {
   const results::RunHeader& run = report.run.header;
-  const MissingEvidence missing = find_missing(report);
+  MissingEvidence missing = find_missing(report);
   if (missing.empty()) {
     spdlog::info("run {} lacks nothing that can be measured", run.id);
     return run.id;
@@ -145,34 +181,50 @@ results::RunId measure_missing(CommandContext& context,
   options.stacks = {run.stack};
   options.device = session::device_of(run);
   options.reuse = "always";
+  options.threads = threads_of(run);
+  if (const std::optional<Bytes> cap = results::workspace_cap_of(run.environment)) {
+    options.workspace_cap_bytes = static_cast<std::uint64_t>(cap->value);
+  }
+  RunOptions layers = options;
+  layers.only = "layers";
   if (!missing.padded.empty()) {
     spdlog::info("measuring {} layers with padded channels", missing.padded.size());
-    RunOptions layers = options;
-    layers.choice = {};
-    layers.only = "layers";
-    layers.threads = threads_of(run);
-    static_cast<void>(measure_once(context, store, layers, suite_of_padded(missing.padded)));
+    RunOptions padded = layers;
+    padded.choice = {};
+    static_cast<void>(measure_once(context, store, padded, suite_of_padded(missing.padded)));
   }
   for (const int threads : missing.threads) {
     if (context.stop.load()) {
       return run.id;
     }
     spdlog::info("measuring the layers with {} thread{}", threads, threads == 1 ? "" : "s");
-    RunOptions layers = options;
-    layers.only = "layers";
-    layers.threads = threads;
-    static_cast<void>(
-        measure_once(context, store, layers, requested_suite(context.models, layers)));
+    RunOptions fewer = layers;
+    fewer.threads = threads;
+    static_cast<void>(measure_once(context, store, fewer, requested_suite(context.models, fewer)));
+  }
+  if (!missing.types.empty() && !context.stop.load()) {
+    spdlog::info("measuring the layers in {}", fmt::join(missing.types, ", "));
+    // Which modes are worth executing follows from these times.
+    missing.modes =
+        find_missing(
+            measure_once(
+                context, store, layers, requested_suite(context.models, layers), missing.types))
+            .modes;
   }
   if (missing.modes.empty() || context.stop.load()) {
     return run.id;
   }
+  std::set<std::string> types;
   for (const results::ExecutionMode& mode : missing.modes) {
     options.modes.push_back(to_text(mode));
+    if (!mode.other_type().empty()) {
+      types.emplace(mode.other_type());
+    }
   }
-  options.threads = threads_of(run);
   spdlog::info("executing the models in the modes {}", fmt::join(options.modes, ", "));
-  return measure_once(context, store, options, requested_suite(context.models, options));
+  return measure_once(
+             context, store, options, requested_suite(context.models, options), std::move(types))
+      .run.header.id;
 }
 
 }  // namespace plumb::cli

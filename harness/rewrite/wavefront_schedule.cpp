@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <optional>
 #include <utility>
 
 #include "harness/base/error.hpp"
@@ -171,19 +172,26 @@ ScheduleLimits compute_schedule_limits(std::span<const ParallelTask> tasks,
   PLUMB_CHECK(processors > 0);
   ScheduleLimits limits;
   std::vector<double> end(tasks.size(), 0.0);
+  std::vector<std::optional<std::size_t>> before(tasks.size());
+  std::optional<std::size_t> last;
   for (std::size_t i = 0; i < tasks.size(); ++i) {
     const ParallelTask& task = tasks[i];
-    const double least = time_alone(task.choices[fastest_choice(task, processors)], processors);
-    double ready = 0.0;
+    limits.fastest.push_back(fastest_choice(task, processors));
+    limits.efficient.push_back(most_efficient_choice(task, processors));
     for (const std::size_t earlier : task.after) {
-      ready = std::max(ready, end[earlier]);
+      before[i] = !before[i] || end[earlier] > end[*before[i]] ? earlier : *before[i];
     }
-    end[i] = ready + least;
-    limits.critical_path = std::max(limits.critical_path, end[i]);
+    const double least = time_alone(task.choices[limits.fastest[i]], processors);
+    end[i] = (before[i] ? end[*before[i]] : 0.0) + least;
+    last = !last || end[i] > end[*last] ? i : *last;
     limits.sequential += least;
-    limits.area += work_of(task.choices[most_efficient_choice(task, processors)]) /
-                   static_cast<double>(processors);
+    limits.area += work_of(task.choices[limits.efficient[i]]) / static_cast<double>(processors);
   }
+  limits.critical_path = last ? end[*last] : 0.0;
+  for (std::optional<std::size_t> at = last; at; at = before[*at]) {
+    limits.path.push_back(*at);
+  }
+  std::reverse(limits.path.begin(), limits.path.end());
   return limits;
 }
 

@@ -46,11 +46,14 @@ struct WavefrontSchedule {
 [[nodiscard]] WavefrontSchedule schedule_waves(std::span<const ParallelTask> tasks,
                                                std::size_t processors);
 
-/// Times that no schedule of tasks on equal processors can beat.
+/// Times that no schedule of tasks on equal processors can beat, and the choices they consist of.
 struct ScheduleLimits {
-  double critical_path = 0.0;  ///< of the least times, each task alone on all processors
-  double area = 0.0;           ///< Σ min over choices of parts × seconds, ÷ processors
-  double sequential = 0.0;     ///< Σ of the least times: one task after the other attains it
+  double critical_path = 0.0;        ///< of the least times, each task alone on all processors
+  double area = 0.0;                 ///< Σ min over choices of parts × seconds, ÷ processors
+  double sequential = 0.0;           ///< Σ of the least times: one task after the other attains it
+  std::vector<std::size_t> path;     ///< tasks of the critical path, in order
+  std::vector<std::size_t> fastest;  ///< choice of each task with the least time
+  std::vector<std::size_t> efficient;  ///< choice of each task with the least work
 };
 [[nodiscard]] ScheduleLimits compute_schedule_limits(std::span<const ParallelTask> tasks,
                                                      std::size_t processors);

@@ -73,19 +73,33 @@ class ScriptReader {
       read_calibration(table(key, node));
     } else if (key == "noise") {
       read_noise(table(key, node));
+    } else if (key == "variants") {
+      read_variants(node);
     } else if (key == "rule" && node.is_array_of_tables()) {
       for (const toml::node& entry : *node.as_array()) {
         script_.rules.push_back(read_rule(*entry.as_table()));
       }
     } else {
       fail(node.source(),
-           fmt::format("'{}' is not one of identity, facts, calibration, noise, [[rule]]", key));
+           fmt::format("'{}' is not one of identity, facts, calibration, noise, variants, [[rule]]",
+                       key));
     }
   }
 
   void read_facts(const toml::table& entries, results::Facts& facts) const {
     for (const auto& [key, node] : entries) {
       facts[std::string(key.str())] = value<std::string>(key.str(), node);
+    }
+  }
+
+  void read_variants(const toml::node& node) {
+    const toml::array* const list = node.as_array();
+    if (list == nullptr || list->empty()) {
+      fail(node.source(), "'variants' must be a list of texts");
+    }
+    script_.variants.clear();
+    for (const toml::node& entry : *list) {
+      script_.variants.push_back(value<std::string>("variants", entry));
     }
   }
 

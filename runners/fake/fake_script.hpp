@@ -53,6 +53,9 @@ struct Script {
   results::Environment environment;  ///< the answer of describe()
   results::Calibration calibration;
   std::vector<Rule> rules;
+  std::vector<std::string> variants{
+      "algorithm=direct", "algorithm=gemm", "algorithm=winograd"};  ///< of each key, the choice of
+                                                                    ///< the library first
   double slowness = 1.0;                 ///< factor of every time (PLUMB_FAKE_SLOWNESS)
   std::optional<RecordedNoise> noise{};  ///< factors of the processes' times; absent: none
 

@@ -148,10 +148,11 @@ std::vector<worker::Variant> FakeService::variants(const model::LayerKey& key) {
   if (refuses_key(script_.rule_for(key.text, ""))) {
     return {};
   }
-  return {
-      {.text = "algorithm=direct", .library_choice = true, .reference_implementation = false},
-      {.text = "algorithm=gemm", .library_choice = false, .reference_implementation = false},
-      {.text = "algorithm=winograd", .library_choice = false, .reference_implementation = false}};
+  std::vector<worker::Variant> all;
+  for (const std::string& text : script_.variants) {
+    all.push_back({.text = text, .library_choice = all.empty(), .reference_implementation = false});
+  }
+  return all;
 }
 
 double FakeService::noise_of(const model::LayerKey& key) const {

@@ -4,19 +4,23 @@
 // library's choice and of a faster variant for every key, plain and fused, in f32, bf16, f16 and 8
 // bits, with two threads and with one. Then the run is read and all its what-ifs, combinations and
 // schedules are computed, by a store opened anew. Limit: 1 s. Prints n and the times of seven
-// repetitions, and the part that reads the graphs; exits 1 if the median is beyond the limit. Wants
-// a quiet machine.
+// repetitions, and the part that reads the graphs. Then how long it takes to divide one total of
+// workspace among 60 layers of five choices each (µ-cuDNN's WD). Limit: 100 ms. Exits 1 if a median
+// is beyond its limit. Wants a quiet machine.
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
+#include <random>
 #include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "harness/analysis/micro_batch/workspace_assignment.hpp"
+#include "harness/base/error.hpp"
 #include "harness/rewrite/types/typed_graph.hpp"
 #include "harness/session/stored/run_analysis.hpp"
 #include "harness/session/work/planner.hpp"
@@ -155,6 +159,37 @@ int measure_what_ifs(const std::filesystem::path& folder) {
   return median <= kMaxSeconds ? 0 : 1;
 }
 
+/// Times WD on instances in which faster choices tend to hold more workspace.
+int measure_assignments() {
+  constexpr double kMaxAssignment = 0.1;
+  constexpr int kInstances = 21;
+  std::mt19937 random(3);
+  std::uniform_real_distribution<double> number(0.0, 1.0);
+  std::vector<double> times;
+  for (int instance = 0; instance < kInstances; ++instance) {
+    std::vector<std::vector<analysis::WorkspaceChoice>> layers(60);
+    for (std::vector<analysis::WorkspaceChoice>& choices : layers) {
+      for (int i = 0; i < 5; ++i) {
+        const double size = number(random);
+        choices.push_back({Seconds(1e-3 / (0.1 + size * number(random))),
+                           {static_cast<std::int64_t>(1e8 * size)}});
+      }
+    }
+    const auto start = std::chrono::steady_clock::now();
+    PLUMB_CHECK(analysis::assign_workspaces(layers, {1'500'000'000}).has_value());
+    times.push_back(seconds_since(start));
+  }
+  std::sort(times.begin(), times.end());
+  fmt::print(
+      "workspaces: 60 layers of 5 choices in {:.1f} ms (limit {:.0f}; n = {}, {:.1f} to {:.1f})\n",
+      1e3 * times[times.size() / 2],
+      1e3 * kMaxAssignment,
+      times.size(),
+      1e3 * times.front(),
+      1e3 * times.back());
+  return times[times.size() / 2] <= kMaxAssignment ? 0 : 1;
+}
+
 }  // namespace
 }  // namespace plumb
 
@@ -164,7 +199,7 @@ int main() {
   int status = 3;
   try {
     std::filesystem::create_directories(folder);
-    status = plumb::measure_what_ifs(folder);
+    status = std::max(plumb::measure_what_ifs(folder), plumb::measure_assignments());
   } catch (const std::exception& error) {
     fmt::print("what_ifs_bench: {}\n", error.what());
   }

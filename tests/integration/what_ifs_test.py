@@ -6,6 +6,7 @@ Usage: what_ifs_test.py BUILD_FOLDER [unittest arguments]. Times come from the f
 """
 
 import pathlib
+import re
 import sys
 import unittest
 
@@ -14,6 +15,11 @@ from plumb_command import Command
 
 Command.build = pathlib.Path(sys.argv.pop(1)).resolve()
 
+#: The rows of the table of what-ifs.
+ROWS = (
+    *("best_variant", "fusion", "channels_last", "bf16", "f16", "channels_last+f16", "tf32", "int8", "micro_batch", "graph_capture"),
+    *("parallel_branches", "co_schedule", "weight_gradients", "checkpointing", "framework", "all_sequential", "all"),
+)
 
 
 class WhatIfs(Command):
@@ -51,6 +57,20 @@ class WhatIfs(Command):
         self.assertEqual(model["waterfall"][0]["name"], "now")
         self.assertEqual(levels, sorted(levels, reverse=True))
 
+    def test_the_vision_suite_lists_every_row_or_says_why_not(self):
+        chosen = ("bvlc-alexnet", "lenet", "shufflenet", "squeezenet1.1")
+        self.plumb("run", "vision30", *(word for name in chosen for word in ("--model", name)), "--stack", "fake", "--processes", 1)
+        models = self.json("whatif")["models"]
+        self.assertEqual({model["model"] for model in models}, set(chosen))
+        text = self.plumb("whatif", "--all").stdout
+        for model in models:
+            rows = {row["name"]: row for row in model["whatifs"]}
+            self.assertLessEqual(set(ROWS), set(rows), model["model"])
+            for name, row in rows.items():
+                self.assertTrue(row["predicted_saving_seconds"] is not None or row["why_not"], (model["model"], name))
+        for name in ROWS:
+            self.assertGreaterEqual(len(re.findall(rf"\b{re.escape(name)}\b", text)), len(chosen), name)
+
     def test_short_output_explains_three_and_all_explains_each(self):
         self.measure()
         short, everything = (self.plumb("whatif", *options).stdout for options in ([], ["--all"]))
@@ -68,12 +88,68 @@ class WhatIfs(Command):
         self.assertIsNotNone(after["fusion"]["realised_seconds"])
         self.assertIsNotNone(after["fusion"]["realised_memory_bytes"])
         self.assertIsNotNone(after["channels_last"]["realised_seconds"])
-        newest, oldest = self.runs()
+        newest, typed, oldest = self.runs()
         self.assertGreater(newest["rows"]["reused"], 0)
         self.assertEqual(newest["rows"]["ok"] + newest["rows"]["failed"], 0, "no layer is measured again")
-        self.assertEqual(newest["environment"], oldest["environment"])
+        self.assertEqual({newest["environment"], typed["environment"]}, {oldest["environment"]})
         self.plumb("whatif", "--measure")
-        self.assertEqual(len(self.runs()), 2, "nothing is missing any more")
+        self.assertEqual(len(self.runs()), 3, "nothing is missing any more")
+
+    def test_measure_obtains_times_in_other_types(self):
+        self.measure("lenet", threads=1)
+        before = self.rows(self.json("whatif"))
+        self.assertIn("no bf16 time", before["bf16"]["why_not"])
+        self.assertEqual([name for name, row in before.items() if row["combination"]], ["best_variant+fusion"])
+        after = self.rows(self.json("whatif", "--measure"))
+        for name in ("bf16", "f16", "tf32", "int8", "all_sequential"):
+            self.assertIsNotNone(after[name]["predicted_seconds"], name)
+            self.assertIsNotNone(after[name]["realised_seconds"], name)
+        combinations = [row for row in after.values() if row["combination"]]
+        self.assertEqual(len(combinations), 3)
+        for row in combinations:
+            self.assertIsNotNone(row["realised_seconds"], row["name"])
+        self.assertTrue(any("bf16" in row["name"] or "f16" in row["name"] for row in combinations))
+
+    def test_a_type_that_the_library_refuses_is_not_measured_again(self):
+        refused = "".join(f'[[rule]]\nmatch = "v1:*{text}*"\noutcome = "unsupported"\nreason = "not here"\n' for text in ("in=f16", "math=tf32"))
+        self.stack("fake", refused)
+        self.measure("lenet", threads=1)
+        rows = self.rows(self.json("whatif", "--measure"))
+        self.assertIn("unsupported: not here", rows["f16"]["why_not"])
+        self.assertIsNotNone(rows["bf16"]["realised_seconds"])
+        self.assertIn("lacks nothing", self.plumb("whatif", "--measure").stderr)
+
+    def test_a_mode_with_the_fastest_variants_measures_its_type(self):
+        mode = "best_variant+bf16+fusion"
+        done = self.plumb("run", "--model", "lenet", "--stack", "fake", "--processes", 1, "--mode", "plain", "--mode", mode)
+        self.assertNotIn("not executed in the mode", done.stderr)
+        self.assertIsNotNone(self.rows(self.json("whatif"))["all_sequential"]["realised_seconds"])
+
+    def test_measure_keeps_the_cap_of_workspace(self):
+        modes = ("--mode", "plain", "--mode", "micro_batch")
+        self.plumb("run", "--model", "lenet", "--batch", 4, "--stack", "fake", "--processes", 1, "--workspace-cap", "8MiB", *modes)
+        row = self.rows(self.json("whatif", "--measure"))["micro_batch"]
+        self.assertGreater(len(self.runs()), 1)
+        self.assertIn("at most 8 MiB of workspace", row["mode"])
+        self.assertIn("--workspace-cap 8MiB", row["command"])
+
+    def test_measure_obtains_times_of_padded_layers(self):
+        self.stack("fake", 'variants = ["impl=jit:avx512_core", "impl=ref"]\n')
+        self.measure("squeezenet1.1", threads=1)
+        before = self.padded()
+        self.assertTrue(before)
+        self.plumb("whatif", "--measure")
+        after = self.padded()
+        self.assertEqual(set(before.values()), {None})
+        self.assertEqual(set(after), set(before))
+        self.assertNotIn(None, after.values())
+        self.assertTrue(all("1008" in key for key in after), "1000 classes are 62.5 blocks of 16")
+        self.assertIn("lacks nothing", self.plumb("whatif", "--measure").stderr)
+
+    def padded(self):
+        """Returns the times of padded layers by their keys, None where there is none."""
+        steps = self.json("bound")["models"][0]["roofline"]["steps"]
+        return {step["padded_key"]: step["padded_seconds"] for step in steps if step["padded_key"]}
 
     def test_measure_obtains_times_with_fewer_threads(self):
         self.measure()

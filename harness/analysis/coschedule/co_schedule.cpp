@@ -68,67 +68,22 @@ PartitionStep step_with(PartitionStep step, const KeyTime& time, double factor) 
   return step;
 }
 
-/// Makes a bound of the step times that `choose` returns, each with a factor. Steps without a time
-/// stay without one.
-template <typename Choose>
-Bound sum_of(results::BoundKind kind,
-             std::string_view mode,
-             const std::vector<PartitionStep>& steps,
-             const ScaledSteps& scaled,
-             Choose&& choose) {
-  std::vector<PartitionStep> priced;
+/// Returns the steps by a choice of each, with its share of all processors if they are shared.
+/// Steps without a time stay without one.
+std::vector<PartitionStep> steps_with(const std::vector<PartitionStep>& steps,
+                                      const ScaledSteps& scaled,
+                                      const std::vector<std::size_t>& choices,
+                                      std::optional<std::size_t> shared = std::nullopt) {
+  std::vector<PartitionStep> priced = steps;
   for (std::size_t i = 0; i < steps.size(); ++i) {
-    if (scaled.times[i].empty()) {
-      priced.push_back(steps[i]);
-    } else {
-      const auto [time, factor] = choose(scaled.times[i]);
-      priced.push_back(step_with(steps[i], *time, factor));
+    if (!scaled.times[i].empty()) {
+      const ScaledTime& time = scaled.times[i][choices[i]];
+      const double part =
+          shared ? static_cast<double>(time.threads) / static_cast<double>(*shared) : 1.0;
+      priced[i] = step_with(steps[i], time.time, part);
     }
   }
-  return make_bound(kind, mode, priced);
-}
-
-const KeyTime* least_time(const std::vector<ScaledTime>& times) {
-  return &std::min_element(times.begin(),
-                           times.end(),
-                           [](const ScaledTime& left, const ScaledTime& right) {
-                             return left.time.time.median < right.time.time.median;
-                           })
-              ->time;
-}
-
-/// Returns the time with the least work, and the part of all processors that it keeps busy.
-std::pair<const KeyTime*, double> least_work(const std::vector<ScaledTime>& times,
-                                             std::size_t processors) {
-  const auto work = [](const ScaledTime& time) {
-    return time.time.time.median.count() * static_cast<double>(time.threads);
-  };
-  const auto found = std::min_element(
-      times.begin(), times.end(), [&](const ScaledTime& left, const ScaledTime& right) {
-        return work(left) < work(right);
-      });
-  return {&found->time, static_cast<double>(found->threads) / static_cast<double>(processors)};
-}
-
-/// Returns the longest chain of steps, each by its least time, source to sink.
-std::vector<std::size_t> longest_chain(const ScaledSteps& scaled) {
-  std::vector<Seconds> end(scaled.tasks.size());
-  std::vector<std::optional<std::size_t>> from(scaled.tasks.size());
-  std::optional<std::size_t> last;
-  for (std::size_t i = 0; i < scaled.tasks.size(); ++i) {
-    for (const std::size_t earlier : scaled.tasks[i].after) {
-      from[i] = !from[i] || end[earlier] > end[*from[i]] ? earlier : *from[i];
-    }
-    end[i] = (from[i] ? end[*from[i]] : Seconds{}) +
-             (scaled.times[i].empty() ? Seconds{} : least_time(scaled.times[i])->time.median);
-    last = !last || end[i] > end[*last] ? i : *last;
-  }
-  std::vector<std::size_t> chain;
-  for (std::optional<std::size_t> at = last; at; at = from[*at]) {
-    chain.push_back(*at);
-  }
-  std::reverse(chain.begin(), chain.end());
-  return chain;
+  return priced;
 }
 
 /// Returns the steps whose parts follow each other without a pause up to the schedule's end. Their
@@ -176,25 +131,24 @@ std::optional<CoSchedule> co_schedule(const model::Graph& graph,
   result.steps = partition_model(graph, results, mode).steps;
   const ScaledSteps scaled = scale_steps(graph, result.steps, scaling);
 
-  const auto fastest = [](const auto& times) { return std::pair(least_time(times), 1.0); };
-  result.sequential =
-      sum_of(results::BoundKind::kSequential, result.mode, result.steps, scaled, fastest);
-  std::vector<PartitionStep> chain;
-  for (const std::size_t step : longest_chain(scaled)) {
-    chain.push_back(scaled.times[step].empty()
-                        ? result.steps[step]
-                        : step_with(result.steps[step], *least_time(scaled.times[step]), 1.0));
+  const rewrite::ScheduleLimits limits =
+      rewrite::compute_schedule_limits(scaled.tasks, result.processors);
+  const std::vector<PartitionStep> fastest = steps_with(result.steps, scaled, limits.fastest);
+  std::vector<PartitionStep> path;
+  for (const std::size_t step : limits.path) {
+    path.push_back(fastest[step]);
   }
-  result.critical_path = make_bound(results::BoundKind::kCriticalPath, result.mode, chain);
-  const Bound area = sum_of(
-      results::BoundKind::kOccupancy, result.mode, result.steps, scaled, [&](const auto& times) {
-        return least_work(times, scaling.processors());
-      });
-  const bool path_decides = result.critical_path.seconds > area.seconds;
+  result.sequential = make_bound(results::BoundKind::kSequential, result.mode, fastest);
+  result.critical_path = make_bound(results::BoundKind::kCriticalPath, result.mode, path);
+  const Bound area =
+      make_bound(results::BoundKind::kOccupancy,
+                 result.mode,
+                 steps_with(result.steps, scaled, limits.efficient, result.processors));
+  const bool path_decides = limits.critical_path > limits.area;
   result.occupancy = path_decides ? result.critical_path : area;
   result.occupancy.kind = results::BoundKind::kOccupancy;
 
-  rewrite::WavefrontSchedule schedule = rewrite::schedule_waves(scaled.tasks, scaling.processors());
+  rewrite::WavefrontSchedule schedule = rewrite::schedule_waves(scaled.tasks, result.processors);
   result.schedule = make_bound(
       results::BoundKind::kSchedule, result.mode, unbroken_chain(schedule, result.steps, scaled));
   result.programs = schedule.programs;

@@ -37,7 +37,7 @@ struct CapturedGraphs {
   std::string model;
   std::string dtype;
   std::size_t graphs = 0;
-  Bytes memory;     ///< that all of them hold
+  Bytes memory;     ///< of all their plans, without what the driver holds for a graph
   Seconds saved{};  ///< eager less captured, one execution of each
 };
 

@@ -12,6 +12,13 @@ WhatIfResult co_schedule_what_if(const WhatIfInput& input) {
   result.mode =
       "fused steps that share the processors by Rammer's wavefront schedule, fastest variants, "
       "hot; against one step after the other with all threads";
+  if (input.on_device.value_or(false)) {
+    result.applies = false;
+    result.why_not =
+        "steps share a GPU by the grids of their kernels, and not by threads: the mode streams "
+        "executes branches side by side there";
+    return result;
+  }
   const ThreadScaling none;
   const ThreadScaling& scaling = input.scaling != nullptr ? *input.scaling : none;
   result.why_not = why_no_schedule(scaling);

@@ -140,8 +140,8 @@ void add_whatif(CLI::App& app, CommandContext& context) {
                     "for each of them what switches it on, what it needs and where it saves");
   command->add_flag("--measure",
                     options->measure,
-                    "execute first what has no realised saving, and the layers with fewer threads; "
-                    "then look at that run");
+                    "execute first what has no realised saving, and the layers with fewer threads "
+                    "and in other types; then look at that run");
   command->callback([&context, options] {
     if (options->measure) {
       const auto store = store::open_store(context.store_url());

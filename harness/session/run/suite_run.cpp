@@ -187,7 +187,10 @@ class SuiteRun {
       const auto parts = list_batch_parts(models_);
       layers.insert(layers.end(), parts.begin(), parts.end());
     }
-    return work_items(models_, layers, suite_.caches, shard, suite_.selection);
+    std::vector<PlannedModel> models =
+        models_in_other_types(models_, options_.modes, options_.types);
+    models.insert(models.begin(), models_.begin(), models_.end());
+    return work_items(models, layers, suite_.caches, shard, suite_.selection);
   }
 
   [[nodiscard]] bool is_stopped() const {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -34,6 +35,8 @@ struct SuiteRunOptions {
   bool loads = true;                          ///< the scenarios of the suite
   std::vector<results::ExecutionMode> modes;  ///< of models; none: every mode that the run has
                                               ///< times for
+  std::set<std::string> types;  ///< in which layers of f32 models are measured, beside those of
+                                ///< modes that need times
   Bytes workspace_cap = analysis::kDefaultWorkspaceCap;  ///< of each layer in the mode micro_batch
   Seconds row_timeout{60.0};                             ///< of silence from a worker
   int threads = 1;

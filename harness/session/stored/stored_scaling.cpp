@@ -6,6 +6,8 @@
 #include <set>
 #include <string>
 
+#include "harness/results/device_model.hpp"
+
 namespace plumb::session {
 namespace {
 
@@ -35,7 +37,7 @@ analysis::ThreadScaling read_scaling(const store::Store& store,
                                      const results::RunHeader& run,
                                      std::span<const model::LayerKey> keys) {
   analysis::ThreadScaling scaling(threads_of(run.environment.identity).value_or(1));
-  if (scaling.processors() < 2) {
+  if (scaling.processors() < 2 || results::is_gpu(run.environment)) {
     return scaling;
   }
   const results::Facts rest = without_threads(run.environment.identity);

@@ -118,6 +118,26 @@ bool has_micro_batch(std::span<const results::ExecutionMode> modes) {
   });
 }
 
+std::vector<PlannedModel> models_in_other_types(std::span<const PlannedModel> models,
+                                                std::span<const results::ExecutionMode> modes,
+                                                std::set<std::string> types) {
+  for (const results::ExecutionMode& mode : modes) {
+    if (mode.best_variant && !mode.other_type().empty()) {
+      types.emplace(mode.other_type());
+    }
+  }
+  std::vector<PlannedModel> typed;
+  for (const PlannedModel& model : models) {
+    for (const std::string& type : types) {
+      if (model.instance.dtype == to_text(model::DataType::kF32) &&
+          rewrite::has_form(model.graph, type)) {
+        typed.push_back({model.instance, rewrite::typed_graph(model.graph, type)});
+      }
+    }
+  }
+  return typed;
+}
+
 analysis::ResultSet read_result_set(const store::Store& store, const results::RunId& run) {
   std::optional<results::Calibration> calibration;
   const std::string environment = store.find_run(run).header.environment.id();

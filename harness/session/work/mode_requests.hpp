@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <set>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "harness/analysis/bounds/result_set.hpp"
@@ -20,6 +22,13 @@ struct WantedModes {
 
 /// Returns whether one of the modes divides batches.
 [[nodiscard]] bool has_micro_batch(std::span<const results::ExecutionMode> modes);
+
+/// Returns the f32 models in other types: those of `types`, and those of modes with best_variant,
+/// which need a time for every layer.
+[[nodiscard]] std::vector<PlannedModel> models_in_other_types(
+    std::span<const PlannedModel> models,
+    std::span<const results::ExecutionMode> modes,
+    std::set<std::string> types);
 
 /// Reads a run's rows, with the newest calibration of its environment.
 [[nodiscard]] analysis::ResultSet read_result_set(const store::Store& store,

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
+
 #include "harness/analysis/whatif/mode_accuracy.hpp"
 #include "harness/analysis/whatif/mode_price.hpp"
 #include "harness/analysis/whatif/mode_settings.hpp"
@@ -16,7 +18,6 @@
 namespace plumb::analysis {
 namespace {
 
-using testing::Contains;
 using testing::IsEmpty;
 using testing::SizeIs;
 
@@ -105,17 +106,37 @@ TEST(ModePrice, refuses_what_hot_times_do_not_hold) {
   EXPECT_DOUBLE_EQ(price_mode(input, {.best_variant = true})->median.count(), 16e-6);
 }
 
-TEST(ModeSettings, names_a_setting_for_every_option_of_the_table) {
+TEST(ModeSettings, names_the_frameworks_that_have_each_option) {
+  const std::map<std::string_view, std::vector<std::string_view>> frameworks{
+      {"best_variant", {"oneDNN", "cuDNN", "ONNX Runtime", "PyTorch"}},
+      {"bf16", {"oneDNN", "cuDNN", "PyTorch"}},
+      {"captured", {"cuDNN", "ONNX Runtime", "PyTorch"}},
+      {"channels_last", {"oneDNN", "cuDNN", "ONNX Runtime", "PyTorch"}},
+      {"checkpointing", {"PyTorch"}},
+      {"f16", {"oneDNN", "cuDNN", "ONNX Runtime", "PyTorch"}},
+      {"fusion", {"oneDNN", "cuDNN", "ONNX Runtime", "PyTorch"}},
+      {"int8", {"oneDNN", "cuDNN", "ONNX Runtime", "PyTorch"}},
+      {"micro_batch", {"oneDNN", "cuDNN"}},
+      {"parallel_branches", {"oneDNN", "cuDNN", "ONNX Runtime", "PyTorch"}},
+      {"tf32", {"oneDNN", "cuDNN", "ONNX Runtime", "PyTorch"}},
+  };
+  for (const auto& [option, names] : frameworks) {
+    std::vector<std::string_view> found;
+    for (const ModeSetting& each : settings_of(option)) {
+      EXPECT_EQ(each.option, option);
+      EXPECT_FALSE(each.setting.empty());
+      found.push_back(each.framework);
+    }
+    EXPECT_EQ(found, names) << option;
+  }
+  EXPECT_THAT(settings_of("fusion+int8"), SizeIs(8));
+  EXPECT_THAT(settings_of("plain"), IsEmpty());
+}
+
+TEST(ModeSettings, exist_for_every_what_if) {
   for (const WhatIf& row : what_ifs()) {
     EXPECT_THAT(settings_of(row.execution_mode), testing::Not(IsEmpty())) << row.name;
   }
-  std::vector<std::string_view> options;
-  for (const ModeSetting& each : settings_of("fusion+int8")) {
-    options.push_back(each.option);
-  }
-  EXPECT_THAT(options, Contains("fusion"));
-  EXPECT_THAT(options, Contains("int8"));
-  EXPECT_THAT(settings_of("plain"), IsEmpty());
 }
 
 TEST(ModeAccuracy, is_that_of_the_type) {

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 namespace plumb::analysis {
 namespace {
 
@@ -164,6 +166,18 @@ TEST(RealisedSaving, does_not_judge_branches_where_threads_share_a_core) {
   EXPECT_NE(shared.not_judged.find("54 %"), std::string::npos) << shared.not_judged;
   EXPECT_EQ(shared.realised_memory, Bytes{4096});
   EXPECT_EQ(shared.realised_difference, 1e-6);
+}
+
+TEST(RealisedSaving, judges_branches_from_the_least_parallel_efficiency_on) {
+  ModelBounds model;
+  model.executions = {execution("plain", 10), execution("parallel_branches", 9)};
+  ModelWhatIfs whatifs = fusion_what_if();
+  whatifs.whatifs[0].execution_mode = "parallel_branches";
+  results::Calibration calibration;
+  calibration.parallel_efficiency = std::nextafter(0.8, 0.0);
+  add_realised_savings(model, ResultSet({}, calibration), whatifs);
+  EXPECT_EQ(whatifs.whatifs[0].prediction_error, std::nullopt);
+  EXPECT_NE(whatifs.whatifs[0].not_judged, "");
   calibration.parallel_efficiency = 0.8;
   add_realised_savings(model, ResultSet({}, calibration), whatifs);
   EXPECT_TRUE(whatifs.whatifs[0].prediction_error);

@@ -63,6 +63,22 @@ TEST(WhatIf, co_schedule_says_that_one_thread_has_nothing_to_share) {
   EXPECT_THAT(result.why_not, HasSubstr("--threads 2"));
 }
 
+TEST(WhatIf, co_schedule_of_a_device_does_not_ask_for_threads) {
+  rewrite::GraphSketch g;
+  const model::Graph graph = g.build({g.relu(g.input({4}))});
+  RowBuilder b;
+  b.add(graph.layers[0].key, "a", 10.0);
+  const ResultSet results(b.rows());
+  for (const std::size_t threads : {std::size_t{1}, std::size_t{2}}) {
+    const ThreadScaling scaling(threads);
+    WhatIfInput input{kInstance, graph, results, &scaling};
+    input.on_device = true;
+    const WhatIfResult result = co_schedule_what_if(input);
+    EXPECT_FALSE(result.applies);
+    EXPECT_THAT(result.why_not, HasSubstr("grids of their kernels"));
+  }
+}
+
 TEST(WhatIf, one_thread_runs_no_branches_and_a_processor_captures_no_launches) {
   rewrite::GraphSketch g;
   const auto x = g.input({4, 8});

@@ -17,6 +17,7 @@ TEST(FakeScript, reads_every_part) {
   const TemporaryFolder folder;
   const std::filesystem::path file = folder.path() / "script.toml";
   std::ofstream(file) << R"(
+    variants = ["jit", "gemm"]
     [identity]
     library = "fake 2.0"
     [facts]
@@ -42,6 +43,7 @@ TEST(FakeScript, reads_every_part) {
   EXPECT_EQ(script.environment.identity.at("library"), "fake 2.0");
   EXPECT_EQ(script.environment.identity.at("backend"), "fake");
   EXPECT_EQ(script.environment.facts.at("library.path"), "/nowhere");
+  EXPECT_EQ(script.variants, (std::vector<std::string>{"jit", "gemm"}));
   EXPECT_EQ(script.calibration.peak_f32.value, 1e12);
   EXPECT_EQ(script.calibration.peak_bf16.value, 0.0);
   EXPECT_EQ(script.calibration.memory_bandwidth.value, 3e10);
@@ -68,6 +70,7 @@ TEST(FakeScript, lets_the_first_rule_that_matches_win) {
 TEST(FakeScript, names_the_line_that_is_wrong) {
   const std::vector<std::pair<std::string, std::string>> cases{
       {"rules = []", ":1: 'rules' is not one of"},
+      {"variants = []", ":1: 'variants' must be a list of texts"},
       {"\n[calibration]\npeak = 1", ":3: unknown key 'peak'"},
       {"[[rule]]\nmach = \"x\"", ":2: unknown key 'mach'"},
       {"[[rule]]\noutcome = \"great\"", ":2: 'great' is not an outcome"},

@@ -12,7 +12,9 @@
 namespace plumb::rewrite {
 namespace {
 
+using testing::Contains;
 using testing::ElementsAre;
+using testing::IsEmpty;
 
 /// Checks that a schedule is one: parts on free processors, after what they wait for.
 void expect_feasible(const std::vector<ParallelTask>& tasks,
@@ -145,6 +147,9 @@ TEST(WavefrontSchedule, puts_two_branches_beside_each_other_where_one_thread_is_
   EXPECT_DOUBLE_EQ(limits.critical_path, 6.0);
   EXPECT_DOUBLE_EQ(limits.area, 10.0);
   EXPECT_DOUBLE_EQ(limits.sequential, 12.0);
+  EXPECT_THAT(limits.path, ElementsAre(0U));
+  EXPECT_THAT(limits.fastest, ElementsAre(1U, 1U));
+  EXPECT_THAT(limits.efficient, ElementsAre(0U, 0U));
 }
 
 TEST(WavefrontSchedule, gives_a_lone_step_all_processors) {
@@ -181,6 +186,7 @@ TEST(WavefrontSchedule, fills_the_ragged_end_of_the_wave_before) {
 TEST(WavefrontSchedule, of_nothing_is_empty) {
   EXPECT_EQ(schedule_waves({}, 2).seconds, 0.0);
   EXPECT_EQ(compute_schedule_limits({}, 2).sequential, 0.0);
+  EXPECT_THAT(compute_schedule_limits({}, 2).path, IsEmpty());
 }
 
 std::vector<ParallelTask> random_tasks(std::mt19937& random, std::size_t processors) {
@@ -205,6 +211,28 @@ std::vector<ParallelTask> random_tasks(std::mt19937& random, std::size_t process
   return tasks;
 }
 
+/// Checks that the limits consist of the choices and the path that they name.
+void expect_consistent(const std::vector<ParallelTask>& tasks,
+                       std::size_t processors,
+                       const ScheduleLimits& limits) {
+  std::vector<double> least;
+  double area = 0.0;
+  for (std::size_t task = 0; task < tasks.size(); ++task) {
+    least.push_back(tasks[task].choices.at(limits.fastest.at(task)).seconds);
+    const TaskChoice& efficient = tasks[task].choices.at(limits.efficient.at(task));
+    area += efficient.seconds * static_cast<double>(efficient.parts);
+  }
+  EXPECT_NEAR(limits.area, area / static_cast<double>(processors), 1e-9);
+  double path = 0.0;
+  for (std::size_t i = 0; i < limits.path.size(); ++i) {
+    path += least.at(limits.path[i]);
+    if (i > 0) {
+      EXPECT_THAT(tasks[limits.path[i]].after, Contains(limits.path[i - 1]));
+    }
+  }
+  EXPECT_NEAR(limits.critical_path, path, 1e-9);
+}
+
 TEST(WavefrontSchedule, lies_above_the_optimum_and_the_limits_below_it_on_random_graphs) {
   std::mt19937 random(7);
   int better = 0;
@@ -215,6 +243,7 @@ TEST(WavefrontSchedule, lies_above_the_optimum_and_the_limits_below_it_on_random
     const WavefrontSchedule schedule = schedule_waves(tasks, processors);
     expect_feasible(tasks, processors, schedule);
     const ScheduleLimits limits = compute_schedule_limits(tasks, processors);
+    expect_consistent(tasks, processors, limits);
     EXPECT_LE(limits.critical_path, limits.sequential + 1e-9);
     EXPECT_LE(limits.area, limits.sequential + 1e-9);
     const double optimum = BruteForce(tasks, processors, schedule.seconds * (1.0 + 1e-9)).run();

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "harness/base/error.hpp"
+#include "harness/session/work/mode_requests.hpp"
 #include "tests/unit/rewrite/graph_sketch.hpp"
 
 namespace plumb::session {
@@ -100,6 +101,21 @@ TEST(Planner, asks_for_every_layer_in_every_cache_mode) {
   ASSERT_EQ(items.size(), 2U);
   EXPECT_EQ(items[0].caches, kBoth);
   EXPECT_EQ(items[1].caches, kBoth);
+}
+
+TEST(Planner, adds_the_types_of_modes_that_need_times_and_those_asked_for) {
+  rewrite::GraphSketch g;
+  const PlannedModel f32{{"a", 1, "f32"}, g.build({g.relu(g.gemm(g.input({4, 8}), 16))})};
+  PlannedModel other = f32;
+  other.instance.dtype = "f16";
+  const std::vector<PlannedModel> models{f32, other};
+  const std::vector<results::ExecutionMode> modes{
+      {.best_variant = true}, {.best_variant = true, .bf16 = true, .fusion = true}, {.f16 = true}};
+  const std::vector<PlannedModel> typed = models_in_other_types(models, modes, {"tf32"});
+  ASSERT_EQ(typed.size(), 2U);
+  EXPECT_NE(typed[0].graph.layers[0].key.text.find("in=bf16"), std::string::npos);
+  EXPECT_NE(typed[1].graph.layers[0].key.text.find("math=tf32"), std::string::npos);
+  EXPECT_TRUE(models_in_other_types(models, {}, {}).empty());
 }
 
 TEST(Planner, measures_what_is_left_of_a_chain_when_another_takes_the_addition) {

@@ -17,10 +17,14 @@ class StoredScaling : public testing::Test {
  protected:
   results::RunHeader run(const std::string& threads,
                          double microseconds,
-                         const std::string& cpu = "Xeon") {
+                         const std::string& cpu = "Xeon",
+                         const std::string& gpu = "") {
     const std::string id = "01J" + std::string(22, '0') + std::to_string(count_++);
     results::RunHeader header = test::header(id, count_, cpu);
     header.environment.identity["threads"] = threads;
+    if (!gpu.empty()) {
+      header.environment.identity["gpu"] = gpu;
+    }
     store_->begin_run(header);
     const std::vector<results::Measurement> rows{test::row(test::key(4), microseconds)};
     store_->append(id, rows);
@@ -65,6 +69,11 @@ TEST_F(StoredScaling, of_one_thread_is_empty) {
   run("1", 9.0);
   EXPECT_TRUE(scaling_of(run("1", 8.0)).empty());
   EXPECT_EQ(scaling_of(run("many", 8.0)).processors(), 1U);
+}
+
+TEST_F(StoredScaling, of_a_gpu_is_empty) {
+  run("1", 9.0, "Xeon", "H200");
+  EXPECT_TRUE(scaling_of(run("2", 9.0, "Xeon", "H200")).empty());
 }
 
 }  // namespace

@@ -139,6 +139,9 @@ MissingEvidence find_missing(const analysis::RunReport& report) {
       }
     }
     for (const analysis::WhatIfResult& result : model.whatifs.whatifs) {
+      if (result.execution_mode.empty()) {
+        continue;  // no mode switches it on
+      }
       const results::ExecutionMode mode = results::execution_mode_from(result.execution_mode);
       // The fastest variants of a mode are those of measured layers.
       const bool needs_times = mode.best_variant && !result.predicted;

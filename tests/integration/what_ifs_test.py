@@ -43,8 +43,8 @@ class WhatIfs(Command):
         rows = {row["name"]: row for row in model["whatifs"]}
         for name, row in rows.items():
             self.assertTrue(row["predicted_saving_seconds"] is not None or row["why_not"], name)
-            if name == "framework":  # of a traced runtime: no mode of ours switches it on
-                self.assertIn("plumb trace inception-v1 --run", row["why_not"])
+            if row["execution_mode"] is None:  # no mode of ours switches it on
+                self.assertEqual((row["command"], row["settings"]), ("", []), name)
                 continue
             self.assertIn("--mode " + row["execution_mode"], row["command"], name)
             self.assertTrue(row["settings"], name)
@@ -53,6 +53,8 @@ class WhatIfs(Command):
         for name in ("co_schedule", "parallel_branches", "all"):
             self.assertFalse(rows[name]["applies"], name)
             self.assertIn("--threads 2", rows[name]["why_not"])
+        self.assertIn("plumb trace inception-v1 --run", rows["framework"]["why_not"])
+        self.assertIn("by the names of the variants", rows["padded_channels"]["why_not"])
         levels = [level["seconds"] for level in model["waterfall"]]
         self.assertEqual(model["waterfall"][0]["name"], "now")
         self.assertEqual(levels, sorted(levels, reverse=True))

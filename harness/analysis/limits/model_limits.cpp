@@ -2,8 +2,10 @@
 #include "harness/analysis/limits/model_limits.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "harness/analysis/bounds/hardware_bound.hpp"
+#include "harness/analysis/limits/kernel_waves.hpp"
 #include "harness/analysis/limits/padded_layer.hpp"
 #include "harness/base/error.hpp"
 
@@ -91,6 +93,10 @@ std::string_view to_text(Limit limit) {
   return "";
 }
 
+std::optional<double> StepLimit::idle_in_last_wave() const {
+  return waves ? std::optional(std::ceil(*waves) - *waves) : std::nullopt;
+}
+
 double ModelLimits::share(std::optional<Limit> wanted) const {
   Seconds all{};
   Seconds bound{};
@@ -107,6 +113,19 @@ void add_padded_times(const ResultSet& results, ModelLimits& limits) {
                           ? std::nullopt
                           : results.best(step.padded, results::CacheMode::kNone);
     step.padded_seconds = time ? std::optional(time->time.median) : std::nullopt;
+  }
+}
+
+void add_waves(const ResultSet& results,
+               const results::Environment& environment,
+               ModelLimits& limits) {
+  for (StepLimit& step : limits.steps) {
+    const auto time = results.best(step.key, results::CacheMode::kNone);
+    for (const results::StoredMeasurement* const row : results.rows_of(step.key)) {
+      if (time && row->row == time->row) {
+        step.waves = count_waves(row->measurement.attributes, environment);
+      }
+    }
   }
 }
 

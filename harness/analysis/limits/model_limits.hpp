@@ -34,6 +34,10 @@ struct StepLimit {
                                           ///< absent: they are
   model::LayerKey padded;                 ///< with channels in whole blocks; empty: it is so
   std::optional<Seconds> padded_seconds;  ///< absent: the padded layer was not measured
+  std::optional<double> waves;  ///< of thread blocks, of its largest kernel; absent: not known
+
+  /// Returns the share of the places of the last wave that stay empty.
+  [[nodiscard]] std::optional<double> idle_in_last_wave() const;
 };
 
 /// Ceilings of a machine against a model and its steps.
@@ -51,6 +55,11 @@ struct ModelLimits {
 
 /// Adds the times of padded layers, as far as they are among the results: hot, fastest variants.
 void add_padded_times(const ResultSet& results, ModelLimits& limits);
+
+/// Adds the waves of the steps that a GPU executed, by the kernels that their rows name.
+void add_waves(const ResultSet& results,
+               const results::Environment& environment,
+               ModelLimits& limits);
 
 /// Computes the limits of a model from its bounds and the run's calibration. Pure.
 [[nodiscard]] ModelLimits compute_limits(const model::Graph& graph,

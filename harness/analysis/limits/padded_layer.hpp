@@ -13,9 +13,10 @@ namespace plumb::analysis {
 /// (nChw16c), 8 for AVX and AVX2 (nChw8c). Absent: the variant's name does not say.
 [[nodiscard]] std::optional<std::int64_t> channels_per_block(std::string_view variant);
 
-/// Returns a convolution with its channels, in and out, rounded up to whole blocks. It computes the
-/// same and more. Absent: its channels fill whole blocks, it has groups, or the layer is another
-/// one.
+/// Returns a convolution, or a product with one constant matrix, with its channels, in and out,
+/// rounded up to whole blocks. It computes the same and more. The channels of a product are the
+/// columns of its operand and of its result. Absent: the channels fill whole blocks, a convolution
+/// has groups, or the layer is another one.
 ///
 /// Input channels below one block stay. Kernels for images have layouts of their own for them.
 [[nodiscard]] std::optional<model::LayerSpec> padded_layer(const model::LayerSpec& spec,

@@ -35,7 +35,9 @@ Json limits_json(const model::Graph& graph, const ModelLimits& limits) {
                      {"bandwidth_share", number_or_null(step.bandwidth_share)},
                      {"block_use", number_or_null(step.block_use)},
                      {"padded_key", text_or_null(step.padded.text)},
-                     {"padded_seconds", seconds_or_null(step.padded_seconds)}});
+                     {"padded_seconds", seconds_or_null(step.padded_seconds)},
+                     {"waves", number_or_null(step.waves)},
+                     {"idle_in_last_wave", number_or_null(step.idle_in_last_wave())}});
   }
   return {{"limit", limit_or_null(limits.limit)},
           {"operations", limits.operations.value},

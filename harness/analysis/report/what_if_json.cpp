@@ -45,7 +45,7 @@ Json what_if_json(const WhatIfResult& result) {
       {"baseline_seconds", seconds_or_null(result.baseline)},
       {"predicted_seconds", seconds_or_null(result.predicted)},
       {"predicted_speedup", result.predicted_speedup ? Json(*result.predicted_speedup) : Json()},
-      {"execution_mode", result.execution_mode},
+      {"execution_mode", text_or_null(result.execution_mode)},
       {"baseline_mode", result.baseline_mode},
       {"realised_baseline_seconds", seconds_or_null(result.realised_baseline)},
       {"realised_seconds", seconds_or_null(result.realised)},

@@ -6,6 +6,9 @@
 namespace plumb::analysis {
 
 std::string accuracy_class(std::string_view execution_mode) {
+  if (execution_mode.empty()) {
+    return "same";
+  }
   const std::string_view type = results::execution_mode_from(execution_mode).other_type();
   return type.empty() ? "same" : std::string(type);
 }

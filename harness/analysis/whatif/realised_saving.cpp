@@ -85,9 +85,6 @@ void add_realised_savings(const ModelBounds& model,
                           const ResultSet& results,
                           ModelWhatIfs& whatifs) {
   for (WhatIfResult& result : whatifs.whatifs) {
-    if (result.execution_mode == result.baseline_mode) {
-      continue;  // no mode switches it on
-    }
     if (!result.applies && result.name != result.execution_mode) {
       continue;  // the mode is that of another what-if
     }

@@ -14,7 +14,7 @@ namespace plumb::analysis {
 struct WhatIf {
   std::string_view name;
   std::string_view question;
-  std::string_view execution_mode;  ///< that switches it on
+  std::string_view execution_mode;  ///< that switches it on; empty: none does
   WhatIfResult (*evaluate)(const WhatIfInput& input);
   std::string_view baseline_mode = "plain";  ///< against which it does
   bool plans_tell = true;                    ///< the prices of executed plans hold what it changes

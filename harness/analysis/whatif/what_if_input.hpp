@@ -39,6 +39,7 @@ class WhatIfInput {
   Bytes workspace_cap = kDefaultWorkspaceCap;   ///< of each layer of a divided batch
   std::optional<results::TracedLosses> traced;  ///< newest trace that the run keeps of the model
   const ThreadScaling* scaling;                 ///< null: nothing is known of other thread counts
+  const ResultSet* padded = nullptr;            ///< layers with padded channels, of any run
   std::optional<bool> on_device;                ///< a device executes launches; absent: unknown
 
   /// Returns why branches cannot run side by side in this run. Empty: they can, or it is unknown.

@@ -40,7 +40,8 @@ struct WhatIfResult {
   std::string why_not;         ///< non-empty: no prediction, and why
   bool applies = true;         ///< false: `why_not` says what the model or the run is not
   bool combination = false;    ///< of several what-ifs, found by a search
-  std::string execution_mode;  ///< the mode that switches it on (docs/reference/execution.md)
+  std::string execution_mode;  ///< the mode that switches it on (docs/reference/execution.md);
+                               ///< empty: none does
   std::string baseline_mode = "plain";       ///< the mode without it
   bool plans_tell = true;                    ///< the prices of executed plans hold what it changes
   std::optional<Seconds> realised_baseline;  ///< end to end without it; absent: not executed

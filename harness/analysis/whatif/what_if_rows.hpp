@@ -36,6 +36,10 @@ namespace plumb::analysis {
 /// does.
 [[nodiscard]] WhatIfResult micro_batch_what_if(const WhatIfInput& input);
 
+/// Predicts the saving if channels filled whole blocks of the kernels. Only a change of the model
+/// can realise it.
+[[nodiscard]] WhatIfResult padded_channels_what_if(const WhatIfInput& input);
+
 /// Answers what one captured graph saves against launch after launch. Only an execution can tell.
 [[nodiscard]] WhatIfResult graph_capture_what_if(const WhatIfInput& input);
 

@@ -73,25 +73,21 @@ void add_schedules(const analysis::ResultSet& results,
   }
 }
 
-/// Adds the times of layers whose channels fill whole blocks, from any run of the same environment.
-void add_padded_layers(const store::Store& store, analysis::RunReport& report) {
+/// Reads the rows of a model's layers with padded channels, from any run of the same environment.
+analysis::ResultSet read_padded_layers(const store::Store& store,
+                                       const results::RunHeader& run,
+                                       const analysis::ModelLimits& limits) {
   std::set<model::LayerKey> keys;
-  for (const analysis::ModelReport& model : report.models) {
-    for (const analysis::StepLimit& step : model.limits.steps) {
-      if (!step.padded.text.empty()) {
-        keys.insert(step.padded);
-      }
+  for (const analysis::StepLimit& step : limits.steps) {
+    if (!step.padded.text.empty()) {
+      keys.insert(step.padded);
     }
   }
-  if (keys.empty()) {
-    return;
-  }
   const std::vector<model::LayerKey> wanted(keys.begin(), keys.end());
-  const analysis::ResultSet padded(store.reusable(
-      report.run.header.environment.id(), wanted, results::CacheMode::kNone, std::nullopt));
-  for (analysis::ModelReport& model : report.models) {
-    analysis::add_padded_times(padded, model.limits);
-  }
+  return analysis::ResultSet(
+      wanted.empty()
+          ? std::vector<results::StoredMeasurement>()
+          : store.reusable(run.environment.id(), wanted, results::CacheMode::kNone, std::nullopt));
 }
 
 /// Reads the newest document of a model's trace that a run keeps. Empty: it keeps none.
@@ -216,6 +212,9 @@ analysis::RunReport analyze_run(const Archive& archive,
     entry.graph = std::move(model.graph);
     entry.bounds = analysis::compute_bounds(model.instance, entry.graph, results);
     entry.limits = analysis::compute_limits(entry.graph, results, entry.bounds);
+    const analysis::ResultSet padded = read_padded_layers(archive.store, run.header, entry.limits);
+    analysis::add_padded_times(padded, entry.limits);
+    analysis::add_waves(results, run.header.environment, entry.limits);
     add_schedules(results, scaling, entry);
     const auto executed = run_results.executions.find(analysis::subject_of(model.instance));
     if (executed != run_results.executions.end()) {
@@ -235,6 +234,7 @@ analysis::RunReport analyze_run(const Archive& archive,
     analysis::WhatIfInput input{model.instance, entry.graph, results, &scaling};
     input.workspace_cap =
         results::workspace_cap_of(run.header.environment).value_or(analysis::kDefaultWorkspaceCap);
+    input.padded = &padded;
     input.on_device = results::is_gpu(run.header.environment);
     entry.trace = read_trace(archive.store, run.header.id, model.instance);
     if (!entry.trace.empty()) {
@@ -247,7 +247,7 @@ analysis::RunReport analyze_run(const Archive& archive,
       analysis::add_plan_savings(executed->second, entry.graph, results, entry.whatifs);
     }
     for (analysis::WhatIfResult& whatif : entry.whatifs.whatifs) {
-      if (whatif.execution_mode == whatif.baseline_mode) {
+      if (whatif.execution_mode.empty()) {
         continue;  // no mode switches it on
       }
       whatif.command = enabling_command(run.header, model.instance, whatif.execution_mode);
@@ -258,7 +258,6 @@ analysis::RunReport analyze_run(const Archive& archive,
     analysis::rank(entry.whatifs);
     report.models.push_back(std::move(entry));
   }
-  add_padded_layers(archive.store, report);
   if (only.empty()) {
     report.layers = analysis::single_layer_results(list_single_layers(run), results);
   }

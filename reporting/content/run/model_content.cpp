@@ -124,6 +124,13 @@ void add_layers(const analysis::ModelReport& model, const ExecutionTexts& execut
                        "#padded|+critical|variant|key"),
       .caption = "Steps of the fused library bound, slowest first",
       .filter = "filter layers of " + title_of(model)};
+  const bool on_gpu = std::any_of(
+      model.limits.steps.begin(), model.limits.steps.end(), [](const analysis::StepLimit& step) {
+        return step.waves.has_value();
+      });
+  if (on_gpu) {
+    table.head << number_cell("idle in last wave");
+  }
   if (told) {
     table.head << "executed by";
   }
@@ -152,6 +159,9 @@ void add_layers(const analysis::ModelReport& model, const ExecutionTexts& execut
         << share_cell(of_step.bandwidth_share) << share_cell(of_step.block_use)
         << of_step.padded_seconds << (step->critical ? "yes" : "")
         << variant_cell(step->time ? step->time->variant : "–") << key_cell(step->key.text);
+    if (on_gpu) {
+      row << share_cell(of_step.idle_in_last_wave());
+    }
     if (told) {
       const auto execution = executions.find(step->time ? step->time->row : -1);
       row << (execution == executions.end() ? "–" : execution->second);

@@ -112,6 +112,18 @@ TEST(ModelLimits, says_what_blocks_of_channels_that_are_not_full_compute_beside_
   EXPECT_DOUBLE_EQ(limits.steps[0].padded_seconds->count(), 50e-6);
 }
 
+TEST(ModelLimits, says_how_much_of_the_last_wave_of_a_gpu_stays_empty) {
+  const model::Graph graph = product();
+  RowBuilder b;
+  b.add(graph.layers[0].key, "fast", 60.0).attributes = {{"waves", "1.25"}};
+  b.add(graph.layers[0].key, "slow", 90.0).attributes = {{"waves", "0.5"}};
+  ModelLimits limits = limits_of(graph, b, std::nullopt);
+  EXPECT_FALSE(limits.steps[0].idle_in_last_wave());
+  add_waves(ResultSet(b.rows()), {}, limits);
+  EXPECT_DOUBLE_EQ(*limits.steps[0].waves, 1.25);
+  EXPECT_DOUBLE_EQ(*limits.steps[0].idle_in_last_wave(), 0.75);
+}
+
 TEST(ModelLimits, the_slowest_step_comes_first) {
   rewrite::GraphSketch g;
   const auto x = g.input({64, 256});

@@ -3,6 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <utility>
+#include <vector>
+
+#include "harness/model/key/spec_check.hpp"
 #include "tests/unit/rewrite/graph_sketch.hpp"
 
 namespace plumb::analysis {
@@ -35,6 +39,41 @@ TEST(PaddedLayer, pads_what_a_fused_addition_reads) {
   ASSERT_TRUE(padded);
   EXPECT_EQ(padded->inputs.back()->dims, padded->outputs[0].dims);
   EXPECT_EQ(padded->outputs[0].dims[1], 32);
+}
+
+TEST(PaddedLayer, pads_the_columns_of_products_with_a_constant_matrix) {
+  const auto product = [](std::int64_t in, std::int64_t out, bool gemm) {
+    rewrite::GraphSketch g;
+    const auto x = gemm ? g.input({7, in}) : g.input({2, 7, in});
+    return g.build({gemm ? g.gemm(x, out) : g.matmul(x, out)}).layers[0].spec;
+  };
+  for (const bool gemm : {true, false}) {
+    const auto padded = padded_layer(product(60, 1000, gemm), 16);
+    ASSERT_TRUE(padded);
+    EXPECT_EQ(*padded, product(64, 1008, gemm));
+    EXPECT_FALSE(model::check_spec(*padded));
+    EXPECT_FALSE(padded_layer(product(64, 1008, gemm), 16));
+  }
+}
+
+TEST(PaddedLayer, finds_the_columns_of_matrices_that_lie_turned) {
+  model::LayerSpec spec;
+  spec.op = "gemm";
+  const auto f32 = [](std::vector<std::int64_t> dims, bool constant) {
+    return model::TensorType{model::DataType::kF32, std::move(dims), constant, {}};
+  };
+  spec.inputs = {f32({60, 7}, false), f32({10, 60}, true)};
+  spec.outputs = {f32({7, 10}, false)};
+  spec.attributes = {
+      {"alpha", 1.0}, {"beta", 1.0}, {"trans_a", std::int64_t{1}}, {"trans_b", std::int64_t{1}}};
+  const auto padded = padded_layer(spec, 8);
+  ASSERT_TRUE(padded);
+  EXPECT_EQ(padded->inputs[0]->dims, (std::vector<std::int64_t>{64, 7}));
+  EXPECT_EQ(padded->inputs[1]->dims, (std::vector<std::int64_t>{16, 64}));
+  EXPECT_EQ(padded->outputs[0].dims, (std::vector<std::int64_t>{7, 16}));
+  EXPECT_FALSE(model::check_spec(*padded));
+  spec.inputs[1]->constant = false;
+  EXPECT_FALSE(padded_layer(spec, 8)) << "columns of a computed matrix are no channels";
 }
 
 TEST(PaddedLayer, is_absent_for_groups_and_other_layers) {

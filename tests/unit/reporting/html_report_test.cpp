@@ -146,6 +146,18 @@ TEST(HtmlReport, says_of_a_step_what_the_backend_says_of_its_row) {
   EXPECT_THAT(text, HasSubstr("fn=relu;parameters=[]|–|"));
 }
 
+TEST(HtmlReport, says_what_the_last_wave_of_a_step_leaves_empty) {
+  analysis::RunReport report = sample_report();
+  EXPECT_THAT(read(written(report, ".html")), Not(HasSubstr("|idle in last wave|")));
+  analysis::StepLimit step;
+  step.key = report.models[0].bounds.cover[0].key;
+  step.waves = 1.25;
+  report.models[0].limits.steps = {step};
+  const std::string text = read(written(report, ".html"));
+  EXPECT_THAT(text, HasSubstr("|idle in last wave|"));
+  EXPECT_THAT(text, HasSubstr("|75 %|"));
+}
+
 TEST(HtmlReport, is_the_same_bytes_for_the_same_value) {
   EXPECT_EQ(written(sample_report(), ".html"), written(sample_report(), ".html"));
   EXPECT_EQ(written(hostile_report(), ".html"), written(hostile_report(), ".html"));

@@ -119,7 +119,7 @@ WhatIfTime time_what_ifs(const std::string& url, const results::RunId& run) {
   reporting::write_what_ifs(report, reporting::OutputMode::kText, text);
   time.all = seconds_since(start);
   const auto graphs = std::chrono::steady_clock::now();
-  static_cast<void>(session::models_of_run(source, store->find_run(run)));
+  static_cast<void>(session::read_stored_models(source, store->find_run(run)));
   time.graphs = seconds_since(graphs);
   time.models = report.models.size();
   for (const analysis::ModelReport& model : report.models) {

@@ -76,6 +76,20 @@ class Training(Command):
             self.assertTrue(bounds["predicted", "plain"]["complete"])
         self.assertIn("| lenet, batch 4, f32, training by sgd |", self.report("r.md"))
 
+    def test_a_note_of_the_suite_is_in_what_is_reported(self):
+        note = "surrogate loss: without boxes"
+        suite = self.suite(f'[suite]\nname = "noted"\n[[model]]\nname = "lenet"\ntraining = "sgd"\nnote = "{note}"\n[[model]]\nname = "lenet"\n')
+        self.assertIn(f"\n  note: {note}\n", self.plumb("run", suite, "--stack", "fake", "--mode", "plain").stdout)
+        self.assertEqual([model.get("note") for model in self.json("bound")["models"]], [note, None])
+        for name in ("r.md", "r.html"):
+            self.assertEqual(self.report(name).count(note), 1, name)
+
+    def test_the_last_layer_asks_for_a_loss(self):
+        step = self.json("model", "show", "dlrm-dcnv2", "--batch", "4", "--dim", "rows=8", "--training")
+        self.assertEqual((step["loss"], step["missing"], step["unreached"]), ("binary_cross_entropy", [], []))
+        refused = self.plumb("model", "show", "dlrm-dcnv2", "--batch", "4", "--dim", "rows=8", "--training", "--loss", "cross_entropy", expect=2).stderr
+        self.assertIn("one class", refused)
+
     def test_what_cannot_be_trained_says_why(self):
         self.assertIn("in f32", self.plumb("run", "--model", "lenet", "--training", "sgd", "--dtype", "f64", expect=2).stderr)
         done = self.plumb("run", "--model", "lenet", "--training", "sgd", "--stack", "fake", "--mode", "plain")
@@ -107,14 +121,17 @@ class Training(Command):
     @unittest.skipUnless(mlp_compliance, "needs PyPI's mlperf-logging")
     def test_mlperfs_checker_misses_nothing_but_the_accuracy(self):
         logs = self.folder / "logs"
-        self.plumb("run", "--model", "resnet50-v1", "--batch", "1", "--dim", "image=32", "--training", "sgd", "--only", "models", "--mode", "plain",
-                   "--processes", "1", "--mlperf-logs", logs)
-        file, = logs.rglob("result_0.txt")
-        checker = mlp_compliance.make_checker("training", "4.0.0", True, False)
-        valid = mlp_compliance.main(str(file), "training_4.0.0/common.yaml", checker)[0]
-        self.assertFalse(valid)
-        for fault in [*checker.not_overwritable, *checker.overwritable.values()]:
-            self.assertIn("eval_accuracy", fault)
+        models = ("resnet50-v1.5", "bert-large", "retinanet-resnext50", "3d-unet", "dlrm-dcnv2")
+        self.plumb("run", *(word for model in models for word in ("--model", model)), "--batch", "1", "--training", "sgd", "--stack", "fake", "--only",
+                   "models", "--mode", "plain", "--mlperf-logs", logs)
+        files = list(logs.rglob("result_0.txt"))
+        self.assertEqual(len(files), len(models))
+        for file in files:
+            checker = mlp_compliance.make_checker("training", "4.0.0", True, False)
+            self.assertFalse(mlp_compliance.main(str(file), "training_4.0.0/common.yaml", checker)[0])
+            faults = [*checker.not_overwritable, *checker.overwritable.values()]
+            self.assertEqual(len(faults), 1, (file, faults))
+            self.assertIn("eval_accuracy", faults[0])
 
     def test_arithmetic_of_given_numbers(self):
         last = self.json("training", "last-batch", "--samples", "1281167", "--batch", "67456", "--from", "64000", "--to", "72000", "--multiple", "128")

@@ -223,6 +223,9 @@ Json bounds_document(const RunReport& report) {
   for (const ModelReport& model : report.models) {
     Json entry = bounds_json(model.bounds, report.now);
     entry["roofline"] = limits_json(model.graph, model.limits);
+    if (!model.note.empty()) {
+      entry["note"] = model.note;
+    }
     result["models"].push_back(std::move(entry));
   }
   const std::vector<ModelBounds> bounds = all_bounds(report);

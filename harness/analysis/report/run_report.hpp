@@ -28,6 +28,7 @@ struct ModelReport {
   std::string trace = {};  ///< newest document of `plumb trace`; empty: none
   std::optional<results::NamedProfile> profile = {};  ///< newest that the run keeps of the model
   std::vector<CoSchedule> schedules = {};  ///< of the partitions plain and fusion; none: not known
+  std::string note = {};  ///< of the suite, for readers of its results; may be empty
 };
 
 /// Contents of a report on a run. It is a value; every format renders the same one.

@@ -34,7 +34,7 @@ struct ModelChoice {
   std::string stack = "default";
   std::uint64_t seed = 1;
   bool training = false;
-  std::string loss = std::string(to_text(rewrite::Loss::kCrossEntropy));
+  std::string loss;
   std::string optimizer;
 };
 
@@ -67,14 +67,14 @@ model::ReadOptions read_options(const ModelChoice& options) {
 }
 
 reporting::ShownStep shown_step(const model::Graph& graph, const ModelChoice& options) {
-  const rewrite::TrainingChoice choice{.loss = rewrite::parse_loss(options.loss).value()};
+  const rewrite::TrainingChoice choice{.loss = rewrite::parse_loss(options.loss)};
   const auto optimizer = rewrite::parse_optimizer(options.optimizer);
   if (!optimizer) {
-    return {rewrite::training_graph(graph, choice), choice.loss, {}, 0};
+    return {rewrite::training_graph(graph, choice), {}, 0};
   }
   rewrite::TrainingStep step =
       rewrite::training_step(graph, choice, rewrite::standard_optimizer(*optimizer));
-  return {std::move(step.training), choice.loss, optimizer, step.first_update_layer};
+  return {std::move(step.training), optimizer, step.first_update_layer};
 }
 
 void export_model(const ModelChoice& options) {
@@ -141,11 +141,11 @@ void add_model(CLI::App& app, CommandContext& context) {
   show->add_option("--dim", options->dims, kDimHelp);
   CLI::Option* const training = show->add_flag(
       "--training", options->training, "one step of training: the model, a loss and its gradients");
-  show->add_option("--loss", options->loss, "what the step makes smaller")
-      ->check(CLI::IsMember({std::string(to_text(rewrite::Loss::kCrossEntropy)),
-                             std::string(to_text(rewrite::Loss::kMeanSquaredError))}))
-      ->needs(training)
-      ->capture_default_str();
+  show->add_option("--loss",
+                   options->loss,
+                   "what the step makes smaller; default: what the model's last layer asks for")
+      ->check(CLI::IsMember(rewrite::loss_names()))
+      ->needs(training);
   show->add_option("--optimizer", options->optimizer, "what updates the weights; default: nothing")
       ->check(CLI::IsMember(rewrite::optimizer_names()))
       ->needs(training);

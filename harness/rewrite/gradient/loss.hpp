@@ -3,17 +3,22 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
+#include <vector>
 
 namespace plumb::rewrite {
 
-/// Number that training makes smaller, as a function of a model's result and a target of the same
-/// extents.
+/// Number that training makes smaller, as a function of a model's result and a target.
 enum class Loss {
-  kCrossEntropy,  ///< −Σ target · log softmax(result), the mean over rows. A softmax that ends
-                  ///< the model is part of it
-  kMeanSquaredError,  ///< the mean of (result − target)²
+  kCrossEntropy,  ///< −Σ target · log softmax(result), the mean over rows. The target has the
+                  ///< result's extents. A softmax that ends the model is part of it
+  kBinaryCrossEntropy,  ///< cross-entropy of two classes for each number x of the result, whose
+                        ///< logits are 0 and x. The target has two for each. A sigmoid that ends
+                        ///< the model is part of it
+  kMeanSquaredError,    ///< the mean of (result − target)², of the same extents
 };
+
 /// Place of the classes of a target, whose other extents count its rows. Class c of a row is
 /// `inner` elements behind class c − 1.
 struct ClassAxis {
@@ -21,6 +26,9 @@ struct ClassAxis {
   std::int64_t classes = 1;
   std::int64_t inner = 1;
 };
+
+/// Lists the names that parse_loss() knows.
+[[nodiscard]] std::vector<std::string> loss_names();
 
 [[nodiscard]] std::string_view to_text(Loss loss);
 [[nodiscard]] std::optional<Loss> parse_loss(std::string_view text);

@@ -12,8 +12,11 @@
 namespace plumb::rewrite {
 
 /// What is to be differentiated.
+///
+/// A model that ends in a sigmoid asks for a binary cross-entropy. One with a single class asks for
+/// a mean squared error, and any other for a cross-entropy.
 struct TrainingChoice {
-  Loss loss = Loss::kCrossEntropy;
+  std::optional<Loss> loss{};         ///< absent: what the model's last layer asks for
   std::set<model::ValueId> frozen{};  ///< weights that stay as they are
   std::size_t output = 0;             ///< of the model, by its place among them
   double share = 1.0;                 ///< of this batch's loss in the loss that is minimised
@@ -38,6 +41,7 @@ struct RepeatedInput {
 /// an input of the graph.
 struct TrainingGraph {
   model::Graph graph;  ///< its outputs: the loss, then the gradients
+  Loss loss_kind = Loss::kCrossEntropy;
   model::ValueId target = 0;
   std::optional<ClassAxis> classes;  ///< of the target, where the loss takes probabilities
   model::ValueId loss = 0;           ///< one number
@@ -53,7 +57,8 @@ struct TrainingGraph {
 
 /// Differentiates a model in reverse (Griewank & Walther, Evaluating Derivatives, 2008, chapter 3).
 /// Every floating constant of several elements counts as a weight. Throws Error{kUser} if the model
-/// has no such output, or one that is no floating tensor.
+/// has no such output, or one that is no floating tensor, and for a cross-entropy of one class,
+/// which is 0.
 [[nodiscard]] TrainingGraph training_graph(const model::Graph& graph, const TrainingChoice& choice);
 
 }  // namespace plumb::rewrite

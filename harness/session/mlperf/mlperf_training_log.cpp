@@ -74,7 +74,7 @@ std::string mlperf_training_benchmark(const std::string& model) {
       {{"resnet50", "resnet"},
        {"bert", "bert"},
        {"retinanet", "ssd"},  // the key of RetinaNet in that round
-       {"unet3d", "unet3d"},
+       {"3d-unet", "unet3d"},
        {"dlrm", "dlrm_dcnv2"}}};
   for (const auto& [prefix, name] : kNames) {
     if (model.starts_with(prefix)) {

@@ -204,11 +204,14 @@ analysis::RunReport analyze_run(const Archive& archive,
   const analysis::HostControls hosts = read_host_controls(archive.store, run.header.id);
   std::map<std::string, std::vector<results::ScenarioResult>> loads =
       read_loads(archive.store, run.header.id);
-  for (PlannedModel& model : models_of_run(archive.models, run)) {
+  StoredModels stored = read_stored_models(archive.models, run);
+  for (std::size_t i = 0; i < stored.planned.size(); ++i) {
+    PlannedModel& model = stored.planned[i];
     if (!only.empty() && std::find(only.begin(), only.end(), model.instance.model) == only.end()) {
       continue;
     }
     analysis::ModelReport entry;
+    entry.note = std::move(stored.named[i].note);
     entry.graph = std::move(model.graph);
     entry.bounds = analysis::compute_bounds(model.instance, entry.graph, results);
     entry.limits = analysis::compute_limits(entry.graph, results, entry.bounds);

@@ -186,6 +186,9 @@ std::string suite_for_store(const suite::ResolvedSuite& suite,
     if (!instance.training.empty()) {
       graphs.back()["training"] = instance.training;
     }
+    if (!suite.models[i].note.empty()) {
+      graphs.back()["note"] = suite.models[i].note;
+    }
   }
   return json_text(document);
 }
@@ -206,6 +209,7 @@ nlohmann::json measured_part(const std::string& resolved_suite) {
     for (Json& model : suite[list]) {
       if (model.is_object()) {
         model.erase("path");
+        model.erase("note");
       }
     }
   }
@@ -253,10 +257,6 @@ std::optional<PlannedModel> load_if_same(const ModelSource& source,
 
 }  // namespace
 
-std::vector<PlannedModel> models_of_run(const ModelSource& source, const results::RunRecord& run) {
-  return read_stored_models(source, run).planned;
-}
-
 StoredModels read_stored_models(const ModelSource& source, const results::RunRecord& run) {
   StoredModels models;
   const nlohmann::json document = nlohmann::json::parse(run.header.resolved_suite, nullptr, false);
@@ -271,6 +271,7 @@ StoredModels read_stored_models(const ModelSource& source, const results::RunRec
     model.dtype = instance.dtype;
     model.dims = instance.dims;
     model.training = instance.training;
+    model.note = entry.value("note", "");
     if (entry.at("path").is_string()) {
       model.path = path_from_text(entry.at("path").get<std::string>());
     }

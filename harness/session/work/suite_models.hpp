@@ -47,8 +47,8 @@ void keep_models(suite::ResolvedSuite& suite, const std::vector<std::string>& na
                                           std::span<const PlannedModel> models);
 
 /// Returns whether two runs are of suites that measure the same. They may differ in the time they
-/// may take, in when rows are reused, and in where the files of models lie: digests identify their
-/// content.
+/// may take, in when rows are reused, in notes, and in where the files of models lie: digests
+/// identify their content.
 [[nodiscard]] bool measure_the_same(const results::RunHeader& one, const results::RunHeader& other);
 
 /// Models of a stored run, as a suite has them and as they are planned, in one order.
@@ -56,13 +56,10 @@ struct StoredModels {
   std::vector<suite::ResolvedSuite::Model> named;  ///< without scenarios
   std::vector<PlannedModel> planned;
 };
-/// Reads back the models that a stored run measured, as models_of_run() does.
-[[nodiscard]] StoredModels read_stored_models(const ModelSource& source,
-                                              const results::RunRecord& run);
 /// Reads back the models that a stored run measured, built in or from their files. Throws
 /// Error{kUser} if a file is gone or a graph has changed since, naming it.
-[[nodiscard]] std::vector<PlannedModel> models_of_run(const ModelSource& source,
-                                                      const results::RunRecord& run);
+[[nodiscard]] StoredModels read_stored_models(const ModelSource& source,
+                                              const results::RunRecord& run);
 
 /// Lists for each model of a run the scenarios that its suite asks for, by name.
 [[nodiscard]] std::map<analysis::ModelInstance, std::vector<loadgen::ScenarioName>>

@@ -59,7 +59,7 @@ analysis::Json names_of(const rewrite::TrainingGraph& training,
 analysis::Json training_document(const ShownStep& step) {
   const rewrite::TrainingGraph& training = step.training;
   analysis::Json result = model_document(training.graph);
-  result["loss"] = rewrite::to_text(step.loss);
+  result["loss"] = rewrite::to_text(training.loss_kind);
   if (step.optimizer) {
     result["optimizer"] = rewrite::to_text(*step.optimizer);
   }
@@ -92,7 +92,7 @@ void write_training(const ShownStep& step, OutputMode style, std::ostream& out) 
   const rewrite::TrainingGraph& training = step.training;
   out << fmt::format("{}  one step of training, {}{}{}: {} gradients of {} parameters ({})\n",
                      sanitize_utf8(training.graph.name),
-                     rewrite::to_text(step.loss),
+                     rewrite::to_text(training.loss_kind),
                      step.optimizer ? " by " : "",
                      step.optimizer ? rewrite::to_text(*step.optimizer) : "",
                      training.gradients.size(),

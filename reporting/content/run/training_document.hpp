@@ -12,7 +12,6 @@ namespace plumb::reporting {
 /// Step of training that `plumb model show --training` describes.
 struct ShownStep {
   rewrite::TrainingGraph training;
-  rewrite::Loss loss;
   std::optional<rewrite::Optimizer::Kind> optimizer;  ///< absent: the weights are not updated
   model::LayerId first_update_layer = 0;              ///< with an optimiser
 };

@@ -36,6 +36,22 @@ results::Outcome checked(const model::Graph& graph, const std::vector<model::Ten
   return {};
 }
 
+/// Refuses a first step whose gradients are all 0, as the states made of them tell. A reference
+/// that is 0 too would not notice.
+results::Outcome check_gradients(const rewrite::TrainingStep& step,
+                                 const std::vector<model::Tensor>& outputs) {
+  constexpr std::size_t kFirstMoments = 2;  // the loss is 0, the weights are 1
+  for (std::size_t index = 0; index < outputs.size(); ++index) {
+    if (step.kinds[index] == kFirstMoments) {
+      const std::vector<double> numbers = read_numbers(outputs[index]);
+      if (std::any_of(numbers.begin(), numbers.end(), [](double each) { return each != 0.0; })) {
+        return {};
+      }
+    }
+  }
+  return {results::Outcome::Kind::kWrongResult, "all gradients are 0: the step trains nothing"};
+}
+
 /// Returns why a backend that plans models itself has no such mode.
 results::Outcome with_own_plan(const results::ExecutionMode& mode) {
   if (!mode.best_variant && !mode.channels_last && !mode.checkpointing && !mode.int8 &&
@@ -189,6 +205,9 @@ void make_ready(const RequestedModel& model, const measure::Clock& clock, ReadyM
   }
   ready.outputs = program.outputs(0);
   ready.outcome = checked(ready.plan.fused.graph, ready.outputs);
+  if (ready.outcome.ok() && model.step() != nullptr) {
+    ready.outcome = check_gradients(*model.step(), ready.outputs);
+  }
   if (ready.outcome.ok()) {
     ready.outcome = compared(ready.outputs, program.outputs_launch_by_launch(0));
   }

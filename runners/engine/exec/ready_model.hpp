@@ -33,7 +33,8 @@ struct ReadyModel {
 
 /// Binds weights and inputs of a filled model to slot 0 and executes it once. An output that is
 /// infinite or not a number is kWrongResult, and so is one that differs from that of the same
-/// launches one by one (Program::outputs_launch_by_launch()). Throws std::bad_alloc.
+/// launches one by one (Program::outputs_launch_by_launch()). So is a step of training all of whose
+/// gradients are 0. Throws std::bad_alloc.
 void make_ready(const RequestedModel& model, const measure::Clock& clock, ReadyModel& ready);
 
 /// Adds the readings of a model's memory to its row: kPreparationMemory and kResidentMemory.

@@ -2,19 +2,28 @@
 // Gradients of whole graphs, computed with the float64 reference: against central differences of
 // the loss along random directions, and against PyTorch's autograd.
 #include <gtest/gtest.h>
+#include <onnx/onnx_pb.h>
 
+#include <algorithm>
 #include <cmath>
 #include <fstream>
 #include <functional>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "harness/model/onnx/onnx_reader.hpp"
+#include "harness/model/onnx/weights.hpp"
 #include "harness/rewrite/gradient/training_graph.hpp"
 #include "harness/rewrite/rewrite.hpp"
+#include "runners/engine/exec/constant_folding.hpp"
+#include "runners/engine/exec/model_inputs.hpp"
 #include "runners/engine/exec/reference_model.hpp"
 #include "runners/engine/number_formats.hpp"
+#include "suites/zoo/zoo.hpp"
+#include "tests/unit/rewrite/graph_sketch.hpp"
 #include "tests/unit/rewrite/training_example.hpp"
 
 namespace plumb::engine {
@@ -33,6 +42,29 @@ class Training {
             rewrite::training_graph(rewrite::with_precision(example.build(), model::DataType::kF64),
                                     {.loss = example.loss})) {
     values = rewrite::numbers_of_example(example, made);
+  }
+
+  /// Takes a built-in model that ends in a sigmoid, with the weights and inputs of a run. Every
+  /// other label is true.
+  explicit Training(onnx::ModelProto file) {
+    constexpr std::uint64_t kSeed = 1;
+    model::fill_weights(file, kSeed);
+    model::LoadedModel loaded = model::load_model(file);
+    fold_constants(loaded.graph, loaded.constants);
+    const std::vector<model::Tensor> inputs = model_inputs(loaded.graph, kSeed);
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      loaded.constants.insert_or_assign(loaded.graph.inputs[i], inputs[i]);
+    }
+    made =
+        rewrite::training_graph(rewrite::with_precision(loaded.graph, model::DataType::kF64), {});
+    for (const auto& [id, tensor] : loaded.constants) {
+      values[id] = read_numbers(tensor);
+    }
+    std::vector<double>& target = values[made.target];
+    target.resize(static_cast<std::size_t>(element_count(made.graph.values[made.target].type)));
+    for (std::size_t row = 0; row < target.size() / 2; ++row) {
+      target[2 * row + row % 2] = 1.0;
+    }
   }
 
   /// Returns the loss, then the gradients.
@@ -128,6 +160,62 @@ TEST_P(TrainingGradients, agree_with_central_differences) {
   EXPECT_EQ(agreement.agreed, agreement.tried);
 }
 
+// The loss that PyTorch calls BCEWithLogitsLoss, by its definition.
+TEST(BinaryCrossEntropy, and_its_gradient_are_those_by_hand) {
+  rewrite::GraphSketch sketch;
+  const auto x = sketch.input({4, 3});
+  const auto w = sketch.weight({3});
+  const auto sigmoid = sketch.sigmoid(sketch.add(x, w));
+  const Example example{
+      "clicks", [&] { return sketch.build({sigmoid}); }, rewrite::Loss::kBinaryCrossEntropy};
+  Training training(example);
+  double loss = 0.0;
+  std::vector<double> of_weight(3);
+  for (std::size_t i = 0; i < 12; ++i) {
+    const double logit = training.values.at(x)[i] + training.values.at(w)[i % 3];
+    const double probability = 1.0 / (1.0 + std::exp(-logit));
+    const double label = 0.1 + 0.05 * static_cast<double>(i);
+    std::vector<double>& target = training.values.at(training.made.target);
+    target.at(2 * i) = 1.0 - label;
+    target.at(2 * i + 1) = label;
+    loss -= (label * std::log(probability) + (1.0 - label) * std::log1p(-probability)) / 12.0;
+    of_weight[i % 3] += (probability - label) / 12.0;
+  }
+  const std::vector<std::vector<double>> results = training.run(training.values);
+  EXPECT_NEAR(results.at(0).at(0), loss, 1e-14);
+  for (std::size_t i = 0; i < 3; ++i) {
+    EXPECT_NEAR(results.at(1).at(i), of_weight[i], 1e-14);
+  }
+}
+
+// Along its own direction, in which the loss changes fastest.
+TEST(BinaryCrossEntropy, trains_all_weights_of_dlrm_by_its_slope) {
+  const Training training(zoo::find("dlrm-dcnv2")->build(4, {{"rows", 8}}));
+  ASSERT_EQ(training.made.loss_kind, rewrite::Loss::kBinaryCrossEntropy);
+  const std::vector<std::vector<double>> results = training.run(training.values);
+  double square = 0.0;
+  for (std::size_t g = 0; g < training.made.gradients.size(); ++g) {
+    double own = 0.0;
+    for (const double slope : results.at(g + 1)) {
+      own += slope * slope;
+    }
+    EXPECT_GT(own, 0.0) << training.made.graph.values[training.made.gradients[g].parameter].name;
+    square += own;
+  }
+  const auto moved = [&](double step) {
+    Numbers numbers = training.values;
+    for (std::size_t g = 0; g < training.made.gradients.size(); ++g) {
+      std::vector<double>& weights = numbers.at(training.made.gradients[g].parameter);
+      for (std::size_t i = 0; i < weights.size(); ++i) {
+        weights[i] += step / square * results.at(g + 1)[i];
+      }
+    }
+    return training.loss(numbers);
+  };
+  constexpr double kStep = 1e-6;  // of the loss
+  EXPECT_NEAR((moved(kStep) - moved(-kStep)) / (2.0 * kStep), 1.0, 1e-6);
+}
+
 TEST_P(TrainingGradients, have_the_extents_of_their_weights) {
   const Training training(GetParam());
   EXPECT_FALSE(training.made.gradients.empty());
@@ -148,6 +236,18 @@ model::Layer* find_backward(TrainingGraph& made,
   return nullptr;
 }
 
+const Example& example_named(std::string_view name) {
+  return *std::find_if(examples().begin(), examples().end(), [&](const Example& example) {
+    return example.name == name;
+  });
+}
+
+void expect_noticed(const Training& training) {
+  const Agreement agreement = compare_along_directions(training);
+  EXPECT_GE(agreement.tried, 6);
+  EXPECT_EQ(agreement.agreed, 0);
+}
+
 TEST(TrainingFaults, a_dropped_term_of_a_fan_out_is_noticed) {
   Training training(examples().front());
   model::Layer* const sum = find_backward(training.made, [](const model::Layer& layer) {
@@ -156,21 +256,39 @@ TEST(TrainingFaults, a_dropped_term_of_a_fan_out_is_noticed) {
   ASSERT_NE(sum, nullptr);
   sum->spec.attributes["fn"] = std::string("max");
   sum->inputs[1] = sum->inputs[0];  // the larger of a term and itself
-  const Agreement agreement = compare_along_directions(training);
-  EXPECT_GE(agreement.tried, 6);
-  EXPECT_EQ(agreement.agreed, 0);
+  expect_noticed(training);
+}
+
+TEST(TrainingFaults, a_gradient_past_the_mask_of_a_dropout_is_noticed) {
+  Training training(example_named("dropout"));
+  const model::ValueId mask = training.made.masks.at(0);
+  model::Layer* const product = find_backward(training.made, [&](const model::Layer& layer) {
+    return layer.spec.op == "binary" && layer.inputs.at(1) == mask;
+  });
+  ASSERT_NE(product, nullptr);
+  product->spec.attributes["fn"] = std::string("max");
+  product->inputs[1] = product->inputs[0];
+  expect_noticed(training);
 }
 
 TEST(TrainingFaults, stored_statistics_instead_of_the_batch_s_are_noticed) {
   Training training(examples().front());
+  const model::Graph graph = examples().front().build();
+  const auto inference =
+      std::find_if(graph.layers.begin(), graph.layers.end(), [](const model::Layer& layer) {
+        return layer.spec.op == "batch_norm";
+      });
+  ASSERT_NE(inference, graph.layers.end());
   model::Layer* const norm = find_backward(training.made, [](const model::Layer& layer) {
     return layer.spec.op == "batch_norm_backward";
   });
   ASSERT_NE(norm, nullptr);
-  std::swap(norm->inputs[3], norm->inputs[4]);
-  const Agreement agreement = compare_along_directions(training);
-  EXPECT_GE(agreement.tried, 6);
-  EXPECT_EQ(agreement.agreed, 0);
+  norm->inputs[3] = inference->inputs.at(3);
+  norm->inputs[4] = inference->inputs.at(4);
+  for (double& variance : training.values.at(inference->inputs.at(4).value())) {
+    variance = 0.5 + variance * variance;
+  }
+  expect_noticed(training);
 }
 
 /// Returns the relative distance of two lists: the norm of the difference over that of the second.

@@ -4,6 +4,8 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <onnx/defs/parser.h>
+#include <onnx/onnx_pb.h>
 
 #include <algorithm>
 #include <atomic>
@@ -17,10 +19,14 @@
 
 #include "harness/model/onnx/weight_stream.hpp"
 #include "harness/rewrite/gradient/checkpointed_graph.hpp"
+#include "runners/engine/exec/ready_model.hpp"
+#include "runners/engine/exec/reference_comparison.hpp"
 #include "runners/engine/exec/step_inputs.hpp"
+#include "runners/engine/exec/step_rounding.hpp"
 #include "runners/engine/number_formats.hpp"
 #include "runners/onednn/exec/openmp_threads.hpp"
 #include "runners/onednn/onednn_backend.hpp"
+#include "suites/zoo/zoo.hpp"
 #include "tests/unit/rewrite/graph_sketch.hpp"
 #include "tests/unit/rewrite/training_example.hpp"
 
@@ -352,6 +358,51 @@ TEST(TrainingSteps, keep_no_second_copy_of_the_weights) {
   EXPECT_GT(outputs, inputs / 2);
   const worker::ProgramFacts facts = steps.prepared().program->facts();
   EXPECT_EQ(static_cast<std::size_t>(facts.activation_bytes.value), inputs);
+}
+
+/// Makes the first step of a model by SGD, as a run does.
+engine::ReadyModel first_step(const engine::RequestedModel& model, worker::Backend& backend) {
+  engine::ReadyModel ready = engine::prepare_mode(backend, model, {});
+  if (ready.outcome.ok()) {
+    engine::make_ready(model, measure::steady_clock(), ready);
+  }
+  return ready;
+}
+
+TEST(TrainingSteps, of_dlrm_agree_with_the_reference) {
+  worker::ExecuteRequest request;
+  request.model = zoo::find("dlrm-dcnv2")->build(8, {{"rows", 16}}).SerializeAsString();
+  request.training = "sgd";
+  engine::RequestedModel model(request);
+  model.fill();
+  const auto backend = make_onednn_backend();
+  engine::ReadyModel ready = first_step(model, *backend);
+  ASSERT_TRUE(ready.outcome.ok()) << ready.outcome.reason;
+  EXPECT_GT(engine::number_at(ready.outputs.at(0), 0), 0.1) << "a loss of labels by chance";
+  ready.rounding = engine::measure_rounding(model, ready);
+  const auto deviation =
+      engine::ReferenceComparison(model::totals(model.graph()).macs).compare(model, ready, {});
+  ASSERT_TRUE(deviation);
+  EXPECT_FALSE(deviation->is_beyond()) << deviation->error;
+}
+
+TEST(TrainingSteps, whose_gradients_are_all_zero_are_wrong) {
+  onnx::ModelProto dead;
+  const auto status = onnx::OnnxParser::Parse(
+      dead,
+      "<ir_version: 8, opset_import: [\"\": 17]> g (float[4,3] x) => (float[4,2] y)"
+      "<float[3,2] w = {1.0, 2.0, 3.0, 4.0, 5.0, 6.0}, float[1] far = {-1000.0}> {"
+      " products = MatMul(x, w) below = Add(products, far) y = Relu(below) }");
+  ASSERT_TRUE(status.IsOK()) << status.ErrorMessage();
+  worker::ExecuteRequest request;
+  request.model = dead.SerializeAsString();
+  request.training = "sgd";
+  engine::RequestedModel model(request);
+  model.fill();
+  const auto backend = make_onednn_backend();
+  const engine::ReadyModel ready = first_step(model, *backend);
+  EXPECT_EQ(ready.outcome.kind, results::Outcome::Kind::kWrongResult);
+  EXPECT_THAT(ready.outcome.reason, ::testing::HasSubstr("trains nothing"));
 }
 
 TEST(TrainingSteps, a_weight_is_not_read_after_its_update) {

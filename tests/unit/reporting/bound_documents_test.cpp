@@ -40,6 +40,13 @@ TEST(BoundDocuments, are_a_sentence_and_a_table_in_short) {
   EXPECT_THAT(text, Not(HasSubstr("library_parallel")));
 }
 
+TEST(BoundDocuments, have_the_note_of_the_suite_below_the_model) {
+  analysis::RunReport report = sample_report();
+  report.models[0].note = "surrogate loss";
+  EXPECT_THAT(bounds_text(report, Detail::kShort), HasSubstr(" layers)\n  note: surrogate loss\n"));
+  EXPECT_THAT(bounds_text(report, Detail::kAll), HasSubstr(" layers)\n  note: surrogate loss\n"));
+}
+
 TEST(BoundDocuments, tell_disturbances_once_for_all_models) {
   analysis::RunReport report = sample_report();
   report.models[0].bounds.disturbances = {"1 of 9 rows used were measured on a disturbed host",

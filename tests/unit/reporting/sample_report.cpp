@@ -201,7 +201,7 @@ analysis::RunReport hostile_report() {
   report.run.header.environment.facts[kHostileName] = kHostileName;
   report.run.rows_failed = 1;
   analysis::ModelReport& model = report.models.front();
-  model.bounds.instance.model = model.whatifs.instance.model = kHostileName;
+  model.bounds.instance.model = model.whatifs.instance.model = model.note = kHostileName;
   for (model::Layer& layer : model.graph.layers) {
     layer.name = kHostileName;
   }

@@ -105,6 +105,15 @@ TEST(MixedPrecision, a_loss_of_squares_has_the_digits_of_f32) {
               testing::Contains("f32→f32"));  // the other ones are gradients of biases
 }
 
+TEST(MixedPrecision, a_binary_cross_entropy_has_the_digits_of_f32) {
+  const model::Graph mixed =
+      mixed_precision_step(two_products(Loss::kBinaryCrossEntropy).training.graph, DataType::kBf16);
+  expect_sound(mixed);
+  EXPECT_THAT(types_of(mixed, "softmax"), ElementsAre("f32→f32"));
+  EXPECT_THAT(types_of(mixed, "softmax_backward"), ElementsAre("f32→f32"));
+  EXPECT_THAT(types_of(mixed, "binary"), ElementsAre("f32→f32"));
+}
+
 TEST(MixedPrecision, f16_scales_the_gradient_of_the_loss_and_scales_weights_back) {
   const TrainingStep step = two_products();
   const auto factors = [](const model::Graph& graph) {

@@ -207,6 +207,29 @@ model::Graph shared_weights() {
   return sketch.build({third});
 }
 
+/// Clicks that are told by a row of a table and by numbers, as a sigmoid's probability.
+model::Graph clicks() {
+  GraphSketch sketch;
+  const auto words = sketch.input({4}, model::DataType::kS64);
+  const auto numbers = sketch.relu(sketch.gemm(sketch.input({4, 3}), 5));
+  const auto rows =
+      sketch.layer("gather",
+                   {sketch.weight({6, 5}), words},
+                   {4, 5},
+                   {{"axis", std::int64_t{0}}, {"distribution", std::string("uniform")}});
+  return sketch.build({sketch.sigmoid(sketch.gemm(sketch.mul(numbers, rows), 1))});
+}
+
+/// A part of what the last product reads is dropped.
+model::Graph dropout() {
+  GraphSketch sketch;
+  const auto hidden = sketch.eltwise(sketch.gemm(sketch.input({4, 5}), 6), "tanh");
+  const auto kept = sketch.view(hidden, {4, 6});
+  model::Graph graph = sketch.build({sketch.gemm(kept, 3)});
+  graph.layers[sketch.at(kept)].onnx_op = "Dropout";
+  return graph;
+}
+
 }  // namespace
 
 double number(std::size_t value, std::size_t element) {
@@ -228,6 +251,8 @@ const std::vector<Example>& examples() {
       {"shared_weights", shared_weights},
       {"instances", instances, Loss::kMeanSquaredError},
       {"embeddings", embeddings, Loss::kMeanSquaredError},
+      {"clicks", clicks, Loss::kBinaryCrossEntropy},
+      {"dropout", dropout},
   };
   return all;
 }

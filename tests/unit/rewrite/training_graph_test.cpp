@@ -138,8 +138,46 @@ TEST(TrainingGraph, refuses_a_result_that_is_not_there) {
   EXPECT_THROW((void)training_graph(graph, {.output = 1}), Error);
 }
 
+TEST(TrainingGraph, the_last_layer_asks_for_a_loss) {
+  const auto kind = [](std::int64_t classes, const char* last) {
+    GraphSketch sketch;
+    const auto numbers = sketch.gemm(sketch.input({5, 4}), classes);
+    return training_graph(sketch.build({sketch.eltwise(numbers, last)}), {}).loss_kind;
+  };
+  EXPECT_EQ(kind(3, "relu"), Loss::kCrossEntropy);
+  EXPECT_EQ(kind(1, "relu"), Loss::kMeanSquaredError);
+  EXPECT_EQ(kind(3, "sigmoid"), Loss::kBinaryCrossEntropy);
+  EXPECT_EQ(kind(1, "sigmoid"), Loss::kBinaryCrossEntropy);
+}
+
+TEST(TrainingGraph, a_binary_cross_entropy_reads_what_the_sigmoid_reads) {
+  GraphSketch sketch;
+  const auto numbers = sketch.gemm(sketch.input({5, 4}), 3);
+  const TrainingGraph made = training_graph(sketch.build({sketch.sigmoid(numbers)}), {});
+  expect_sound(made);
+  EXPECT_EQ(made.graph.values[made.target].type.dims, (std::vector<std::int64_t>{15, 2}));
+  EXPECT_EQ(made.classes.value().outer, 15);
+  EXPECT_EQ(made.classes.value().classes, 2);
+  EXPECT_EQ(count(made, "eltwise_backward"), 0U);  // of the sigmoid
+  EXPECT_THAT(made.gradients, SizeIs(2));
+}
+
+TEST(TrainingGraph, refuses_the_cross_entropy_of_one_class) {
+  GraphSketch sketch;
+  const model::Graph graph = sketch.build({sketch.gemm(sketch.input({5, 4}), 1)});
+  try {
+    (void)training_graph(graph, {.loss = Loss::kCrossEntropy});
+    FAIL() << "was accepted";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), Error::Kind::kUser);
+    EXPECT_THAT(error.what(), HasSubstr("binary_cross_entropy"));
+  }
+}
+
 TEST(TrainingGraph, losses_have_one_name_each) {
-  for (const Loss loss : {Loss::kCrossEntropy, Loss::kMeanSquaredError}) {
+  EXPECT_THAT(loss_names(), SizeIs(3));
+  for (const Loss loss :
+       {Loss::kCrossEntropy, Loss::kBinaryCrossEntropy, Loss::kMeanSquaredError}) {
     EXPECT_EQ(parse_loss(to_text(loss)), loss);
   }
   EXPECT_EQ(parse_loss("focal"), std::nullopt);

@@ -8,6 +8,8 @@
 #include <sstream>
 #include <string>
 
+#include "suites/zoo/zoo.hpp"
+
 namespace plumb::session {
 namespace {
 
@@ -54,6 +56,19 @@ TEST(MlperfTrainingLog, claims_no_result) {
   EXPECT_EQ(lines.at("eval_samples").at("value"), 0);
   EXPECT_FALSE(lines.contains("eval_accuracy"));
   EXPECT_EQ(lines.at("submission_platform").at("value"), "not recorded");
+}
+
+TEST(MlperfTrainingLog, names_the_benchmark_of_each_built_in_model_as_the_checker_does) {
+  const std::map<std::string, std::string> names{{"resnet50-v1.5", "resnet"},
+                                                 {"bert-large", "bert"},
+                                                 {"retinanet-resnext50", "ssd"},
+                                                 {"3d-unet", "unet3d"},
+                                                 {"dlrm-dcnv2", "dlrm_dcnv2"}};
+  for (const auto& [model, name] : names) {
+    EXPECT_NE(zoo::find(model), nullptr) << model;
+    EXPECT_EQ(mlperf_training_benchmark(model), name);
+  }
+  EXPECT_EQ(mlperf_training_benchmark("lenet"), "lenet") << "no benchmark";
 }
 
 TEST(MlperfTrainingLog, lies_beside_the_logs_of_scenarios) {

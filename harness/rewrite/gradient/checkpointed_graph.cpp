@@ -194,7 +194,9 @@ StepChain chain_of_micro_batch(const model::Graph& step,
       alive.insert(made);
     }
     std::erase_if(alive, [&](ValueId value) { return forward.last_reader(value) <= id; });
-    if (alive.size() == 1 && (chain.results.empty() || chain.results.back() != *alive.begin())) {
+    // To keep a value that no gradient reads would only take memory.
+    if (alive.size() == 1 && forward.is_read_by_backward(*alive.begin()) &&
+        (chain.results.empty() || chain.results.back() != *alive.begin())) {
       end_stage(*alive.begin());
     }
   }

@@ -69,15 +69,25 @@ void give_power(LayerGradient& gradient) {
   }
 }
 
+/// Returns whether a function has the same derivative at its result as at its operand. Both have
+/// the same sign or are zero.
+bool has_slope_of_result(const std::string& fn, const std::vector<double>& parameters) {
+  return fn == "relu" || (fn == "leaky_relu" && parameters.front() >= 0.0);
+}
+
 }  // namespace
 
 std::optional<std::string> eltwise_gradient(LayerGradient& gradient) {
-  const std::string fn = gradient.layer.spec.text("fn");
+  const std::string& fn = gradient.layer.spec.text("fn");
+  const std::vector<double>& parameters = gradient.layer.spec.reals("parameters");
   if (!model::function_of_gradient(fn + "_backward")) {
     return fmt::format("'{}' has no derivative", fn);
   }
-  gradient.give(0,
-                through(gradient, fn, gradient.input(0), gradient.layer.spec.reals("parameters")));
+  // The next layer's gradient often reads the result too. So the operand need not be kept, and the
+  // function can be fused with the layer before it.
+  const model::ValueId x =
+      has_slope_of_result(fn, parameters) ? gradient.output() : gradient.input(0);
+  gradient.give(0, through(gradient, fn, x, parameters));
   return {};
 }
 

@@ -5,11 +5,16 @@
 #include <onnx/onnx_pb.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <fstream>
 #include <functional>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <ostream>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,7 +26,9 @@
 #include "runners/engine/exec/constant_folding.hpp"
 #include "runners/engine/exec/model_inputs.hpp"
 #include "runners/engine/exec/reference_model.hpp"
+#include "runners/engine/exec/requested_model.hpp"
 #include "runners/engine/number_formats.hpp"
+#include "runners/engine/random_stream.hpp"
 #include "suites/zoo/zoo.hpp"
 #include "tests/unit/rewrite/graph_sketch.hpp"
 #include "tests/unit/rewrite/training_example.hpp"
@@ -31,10 +38,10 @@ namespace {
 
 using rewrite::Example;
 using rewrite::examples;
-using rewrite::number;
 using rewrite::Numbers;
 using rewrite::TrainingGraph;
 
+/// Loss of a graph and its gradients in float64, with the numbers of what no layer computes.
 class Training {
  public:
   explicit Training(const Example& example)
@@ -42,6 +49,28 @@ class Training {
             rewrite::training_graph(rewrite::with_precision(example.build(), model::DataType::kF64),
                                     {.loss = example.loss})) {
     values = rewrite::numbers_of_example(example, made);
+  }
+
+  /// Takes a step of training without its update, with the weights and inputs of a worker.
+  explicit Training(const RequestedModel& model) : made(model.step()->training) {
+    rewrite::FusedGraph exact;
+    exact.graph = rewrite::with_precision(made.graph, model::DataType::kF64);
+    auto& layers = exact.graph.layers;
+    const std::size_t updates = model.step()->first_update_layer;
+    layers.erase(layers.begin() + static_cast<std::ptrdiff_t>(updates), layers.end());
+    exact.graph.outputs = {made.loss};
+    for (const rewrite::ParameterGradient& each : made.gradients) {
+      exact.graph.outputs.push_back(each.gradient);
+    }
+    const std::vector<model::ValueId> wanted = operands_of(exact.graph);
+    std::vector<model::Tensor> operands;
+    const results::Outcome outcome = model.operands(exact, wanted, operands);
+    EXPECT_TRUE(outcome.ok()) << outcome.reason;
+    for (std::size_t i = 0; i < operands.size(); ++i) {
+      values[wanted[i]] = read_numbers(operands[i]);
+      operands[i] = {};
+    }
+    made.graph = std::move(exact.graph);
   }
 
   /// Takes a built-in model that ends in a sigmoid, with the weights and inputs of a run. Every
@@ -69,12 +98,48 @@ class Training {
 
   /// Returns the loss, then the gradients.
   std::vector<std::vector<double>> run(const Numbers& numbers) const {
+    return outputs_of(made.graph, numbers);
+  }
+
+  /// Computes the forward pass alone.
+  double loss(const Numbers& numbers) const {
+    model::Graph forward = made.graph;
+    const auto backward = static_cast<std::ptrdiff_t>(made.first_backward_layer);
+    forward.layers.erase(forward.layers.begin() + backward, forward.layers.end());
+    forward.outputs = {made.loss};
+    return outputs_of(forward, numbers).at(0).at(0);
+  }
+
+  TrainingGraph made;
+  Numbers values;
+
+ private:
+  /// Lists the values that executed layers read and none of them makes.
+  static std::vector<model::ValueId> operands_of(const model::Graph& graph) {
+    std::set<model::ValueId> made;
+    std::set<model::ValueId> operands;
+    for (const model::Layer& layer : graph.layers) {
+      for (std::size_t i = 0; i < layer.spec.inputs.size(); ++i) {
+        if (layer.role != model::Layer::Role::kFolded && layer.spec.has_input(i) &&
+            !made.contains(*layer.inputs[i])) {
+          operands.insert(*layer.inputs[i]);
+        }
+      }
+      if (layer.role != model::Layer::Role::kFolded) {
+        made.insert(layer.outputs.begin(), layer.outputs.end());
+      }
+    }
+    return {operands.begin(), operands.end()};
+  }
+
+  static std::vector<std::vector<double>> outputs_of(const model::Graph& graph,
+                                                     const Numbers& numbers) {
     std::map<model::ValueId, model::Tensor> tensors;
     for (const auto& [id, list] : numbers) {
-      tensors[id] = tensor_from(made.graph.values[id].type, list);
+      tensors[id] = tensor_from(graph.values[id].type, list);
     }
     std::vector<model::Tensor> outputs;
-    const results::Outcome outcome = reference_model_outputs(made.graph, tensors, outputs);
+    const results::Outcome outcome = reference_model_outputs(graph, tensors, outputs);
     EXPECT_TRUE(outcome.ok()) << outcome.reason;
     std::vector<std::vector<double>> result;
     for (const model::Tensor& output : outputs) {
@@ -82,46 +147,66 @@ class Training {
     }
     return result;
   }
-
-  double loss(const Numbers& numbers) const { return run(numbers).at(0).at(0); }
-
-  TrainingGraph made;
-  Numbers values;
 };
 
-/// Slope of the loss along one direction, by the gradients and by differences.
-struct Slopes {
-  double gradient = 0.0;
-  double coarse = 0.0;
-  double fine = 0.0;  ///< by half the step: it tells a corner between the points from an error
-};
-
-Slopes slopes_along(const Training& training, std::size_t direction) {
-  constexpr double kStep = 2e-5;
-  const std::vector<std::vector<double>> results = training.run(training.values);
-  const auto moved = [&](double step) {
-    Numbers numbers = training.values;
-    for (const rewrite::ParameterGradient& each : training.made.gradients) {
-      std::vector<double>& list = numbers.at(each.parameter);
-      for (std::size_t i = 0; i < list.size(); ++i) {
-        list[i] += step * number(100 * direction + each.parameter, 7 * i + direction);
-      }
+/// Returns a random direction, in which each weight moves by up to its tensor's root mean square.
+Numbers direction_of(const Training& training, std::size_t number) {
+  Numbers direction;
+  for (const rewrite::ParameterGradient& each : training.made.gradients) {
+    const std::vector<double>& weights = training.values.at(each.parameter);
+    double squares = 0.0;
+    for (const double weight : weights) {
+      squares += weight * weight;
     }
-    return training.loss(numbers);
-  };
-  Slopes slopes;
-  for (std::size_t g = 0; g < training.made.gradients.size(); ++g) {
-    const std::vector<double>& gradient = results.at(g + 1);
-    for (std::size_t i = 0; i < gradient.size(); ++i) {
-      slopes.gradient +=
-          gradient[i] *
-          number(100 * direction + training.made.gradients[g].parameter, 7 * i + direction);
+    const double size = std::sqrt(squares / static_cast<double>(weights.size()));
+    const RandomStream random(number, each.parameter);
+    std::vector<double>& moves = direction[each.parameter];
+    for (std::size_t i = 0; i < weights.size(); ++i) {
+      const double drawn = static_cast<double>(random.bits(i) >> 11U) * 0x1p-52 - 1.0;
+      moves.push_back(size * drawn);
     }
   }
-  slopes.coarse = (moved(kStep) - moved(-kStep)) / (2.0 * kStep);
-  slopes.fine = (moved(kStep / 2) - moved(-kStep / 2)) / kStep;
-  return slopes;
+  return direction;
 }
+
+/// Returns the loss where the weights are moved by a share of a direction.
+double loss_at(const Training& training, const Numbers& direction, double share) {
+  Numbers numbers = training.values;
+  for (const auto& [parameter, moves] : direction) {
+    std::vector<double>& weights = numbers.at(parameter);
+    for (std::size_t i = 0; i < weights.size(); ++i) {
+      weights[i] += share * moves[i];
+    }
+  }
+  return training.loss(numbers);
+}
+
+/// Returns the slope of the loss by a central difference.
+double difference_along(const Training& training, const Numbers& direction, double step) {
+  return (loss_at(training, direction, step) - loss_at(training, direction, -step)) / (2.0 * step);
+}
+
+/// Returns the slope of the loss by the gradients, which follow it in `results`.
+double slope_along(const Training& training,
+                   const Numbers& direction,
+                   const std::vector<std::vector<double>>& results) {
+  double slope = 0.0;
+  for (std::size_t g = 0; g < training.made.gradients.size(); ++g) {
+    const std::vector<double>& gradient = results.at(g + 1);
+    const std::vector<double>& moves = direction.at(training.made.gradients[g].parameter);
+    for (std::size_t i = 0; i < gradient.size(); ++i) {
+      slope += gradient[i] * moves.at(i);
+    }
+  }
+  return slope;
+}
+
+/// Steps of central differences, and how far slopes may be from each other.
+struct Precision {
+  double step = 2e-5;
+  double between_steps = 1e-6;  ///< beyond it, a corner lies between the points
+  double of_gradient = 2e-6;
+};
 
 /// Counts the directions of eight along which gradients and differences agree. Directions with a
 /// corner between their points are left out of `tried`.
@@ -130,16 +215,20 @@ struct Agreement {
   int tried = 0;
 };
 
-Agreement compare_along_directions(const Training& training) {
+Agreement compare_along_directions(const Training& training, const Precision& precision = {}) {
+  const std::vector<std::vector<double>> results = training.run(training.values);
   Agreement agreement;
-  for (std::size_t direction = 1; direction <= 8; ++direction) {
-    const Slopes slopes = slopes_along(training, direction);
-    const double scale = std::fabs(slopes.fine) + 1e-3;
-    if (std::fabs(slopes.coarse - slopes.fine) > 1e-6 * scale) {
+  for (std::size_t number = 1; number <= 8; ++number) {
+    const Numbers direction = direction_of(training, number);
+    const double coarse = difference_along(training, direction, precision.step);
+    const double fine = difference_along(training, direction, precision.step / 2);
+    const double scale = std::fabs(fine) + 1e-3;
+    if (std::fabs(coarse - fine) > precision.between_steps * scale) {
       continue;
     }
+    const double slope = slope_along(training, direction, results);
     ++agreement.tried;
-    agreement.agreed += std::fabs(slopes.gradient - slopes.fine) <= 2e-6 * scale ? 1 : 0;
+    agreement.agreed += std::fabs(slope - fine) <= precision.of_gradient * scale ? 1 : 0;
   }
   return agreement;
 }
@@ -325,6 +414,72 @@ TEST(TrainingReferences, agree_with_the_autograd_of_pytorch) {
     }
   }
   EXPECT_GE(compared, 20U);
+}
+
+/// Model of the zoo with the sizes at which it is examined.
+struct SmallModel {
+  std::string name;
+  std::int64_t batch = 4;
+  std::map<std::string, std::int64_t> dims{};
+};
+void PrintTo(const SmallModel& model, std::ostream* out) {
+  *out << model.name;
+}
+
+std::vector<SmallModel> small_models() {
+  std::vector<SmallModel> models{{"bert-base", 4, {{"sequence", 4}}}};
+  for (const char* const name : {"bvlc-alexnet",
+                                 "bvlc-caffenet",
+                                 "bvlc-googlenet",
+                                 "bvlc-rcnn-ilsvrc13",
+                                 "emotion-ferplus",
+                                 "inception-v1",
+                                 "inception-v2",
+                                 "lenet",
+                                 "shufflenet",
+                                 "squeezenet1.1",
+                                 "tiny-yolo-v2",
+                                 "zfnet512"}) {
+    models.push_back({name});
+  }
+  for (const char* const name : {"densenet121",
+                                 "mobilenet-v2",
+                                 "resnet18-v1",
+                                 "resnet18-v2",
+                                 "resnet34-v1",
+                                 "resnet34-v2",
+                                 "resnet50-v1",
+                                 "resnet50-v2",
+                                 "resnet101-v1",
+                                 "resnet101-v2",
+                                 "resnet152-v1",
+                                 "resnet152-v2"}) {
+    models.push_back({name, 4, {{"image", 32}}});
+  }
+  return models;
+}
+
+class ModelGradients : public ::testing::TestWithParam<SmallModel> {};
+INSTANTIATE_TEST_SUITE_P(
+    Nightly, ModelGradients, ::testing::ValuesIn(small_models()), [](const auto& each) {
+      std::string name = each.param.name;
+      std::erase_if(name, [](unsigned char letter) { return std::isalnum(letter) == 0; });
+      return name;
+    });
+
+TEST_P(ModelGradients, agree_with_central_differences) {
+  const SmallModel& small = GetParam();
+  worker::ExecuteRequest request;
+  request.name = small.name;
+  request.model = zoo::find(small.name)->build(small.batch, small.dims).SerializeAsString();
+  request.training = "sgd";
+  RequestedModel model(request);
+  model.fill();
+  // A step this short flips none of a million ReLUs. Rounding is then 1e-6 of the slope.
+  const Precision precision{.step = 1e-7, .between_steps = 1e-5, .of_gradient = 1e-5};
+  const Agreement agreement = compare_along_directions(Training(model), precision);
+  EXPECT_GE(agreement.tried, 4) << "a corner lies between most points";
+  EXPECT_EQ(agreement.agreed, agreement.tried);
 }
 
 }  // namespace

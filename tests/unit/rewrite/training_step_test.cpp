@@ -5,8 +5,11 @@
 #include <gtest/gtest.h>
 #include <onnx/onnx_pb.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <set>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "harness/base/error.hpp"
@@ -143,6 +146,25 @@ TEST(TrainingStep, updates_become_one_layer_that_writes_all_results) {
   for (std::size_t i = 1; i < fused.outputs.size(); ++i) {
     EXPECT_EQ(fused.values[fused.outputs[i]].producer, step.first_update_layer);
   }
+}
+
+TEST(TrainingStep, functions_with_the_slope_of_their_result_are_fused_with_the_layer_before) {
+  const auto fused = [](const std::string& fn, std::vector<double> parameters) {
+    GraphSketch sketch;
+    const auto hidden =
+        sketch.eltwise(sketch.gemm(sketch.input({5, 4}), 3), fn, std::move(parameters));
+    const model::Graph graph = sketch.build({sketch.gemm(hidden, 2)});
+    const std::vector<Match> found =
+        matches(training_step(graph, {}, Optimizer{}).training.graph);
+    return std::any_of(found.begin(), found.end(), [](const Match& match) {
+      return match.rewrite == "gemm_activation";
+    });
+  };
+  EXPECT_TRUE(fused("relu", {}));
+  EXPECT_TRUE(fused("leaky_relu", {0.1}));
+  EXPECT_FALSE(fused("leaky_relu", {-0.1}));  // its result has the other sign
+  EXPECT_FALSE(fused("clip", {0.0, 6.0}));    // its result lies at a corner where it was cut off
+  EXPECT_FALSE(fused("sigmoid", {}));
 }
 
 TEST(TrainingStep, many_updates_become_several_layers_of_bounded_keys) {

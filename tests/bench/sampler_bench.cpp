@@ -4,11 +4,13 @@
 //
 // Two functions compute in turns. The share of the first one's time is known from a clock around
 // each call, and compared with its share of the samples, by their addresses and by their steps.
-// Pairs of blocks with and without the sampler give the cost (median, 95% interval).
+// Pairs of blocks with and without the sampler give the cost (median, 95% interval). Exits with 1
+// if a share is wrong by more than two points, or if no clock of this machine can sample.
 #include <fmt/core.h>
 
 #include <chrono>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -22,6 +24,7 @@ using namespace plumb;
 using Clock = std::chrono::steady_clock;
 
 constexpr std::uint64_t kFunctionBytes = 256;  // more than each function has
+constexpr double kMaxShareError = 0.02;
 constexpr int kPairs = 100;
 constexpr int kTurns = 10;                   // of both functions in a block
 constexpr std::uint64_t kLinks = 4'000'000;  // of both functions in a turn, a few milliseconds
@@ -70,7 +73,8 @@ bool is_in_hot_spot(std::uint64_t address) {
   return address >= begin && address < begin + kFunctionBytes;
 }
 
-void measure_clock(results::SamplingClock clock, double rate, double share) {
+/// Prints what a clock finds at a rate. Returns whether the hot spot has its share of the samples.
+bool measure_clock(results::SamplingClock clock, double rate, double share) {
   worker::StepMark step;
   engine::SamplerOptions options;
   options.rate = rate;
@@ -107,6 +111,7 @@ void measure_clock(results::SamplingClock clock, double rate, double share) {
     }
   }
   const measure::SampleSummary cost = measure::summarize(ratios);
+  const double planted = sampled.hot / sampled.whole;
   fmt::print(
       "{} at {:.0f} Hz: {:.0f} Hz, {:.0f} samples; planted {:.2f} %, found {:.2f} % by address and "
       "{:.2f} % by step; cost {:+.2f} % ({:+.2f} to {:+.2f})\n",
@@ -114,25 +119,31 @@ void measure_clock(results::SamplingClock clock, double rate, double share) {
       rate,
       all / sampled.whole.count(),
       all,
-      100.0 * (sampled.hot / sampled.whole),
+      100.0 * planted,
       100.0 * by_address / all,
       100.0 * by_step / all,
       100.0 * (cost.median.count() - 1.0),
       100.0 * (cost.interval.low.count() - 1.0),
       100.0 * (cost.interval.high.count() - 1.0));
+  return all > 0.0 && std::abs(by_address / all - planted) <= kMaxShareError &&
+         std::abs(by_step / all - planted) <= kMaxShareError;
 }
 
 }  // namespace
 
 int main() {
+  bool right = true;
+  std::size_t clocks = 0;
   for (const results::SamplingClock clock : engine::SamplerOptions().clocks) {
     for (const double rate : {1000.0, 10'000.0}) {
       try {
-        measure_clock(clock, rate, rate < 5000.0 ? 0.3 : 0.1);
+        right = measure_clock(clock, rate, rate < 5000.0 ? 0.3 : 0.1) && right;
+        ++clocks;
       } catch (const Error& error) {
         fmt::print("{}\n", error.what());
         break;
       }
     }
   }
+  return right && clocks > 0 ? 0 : 1;
 }

@@ -8,6 +8,7 @@
 #include "harness/base/error.hpp"
 #include "harness/importers/symbols/elf_symbols.hpp"
 #include "harness/importers/symbols/jit_dump.hpp"
+#include "harness/importers/symbols/perf_map.hpp"
 #include "tests/fuzz/require.hpp"
 
 using namespace plumb;
@@ -20,6 +21,15 @@ void check_jit_dump(const std::string& bytes) {
   for (const importers::NamedCode& code : importers::read_jit_dump(bytes).functions) {
     require(code.begin >= before && code.end > code.begin);
     require(code.name.size() <= importers::kMaxCodeName);
+    before = code.end;
+  }
+}
+
+void check_perf_map(const std::string& text) {
+  std::uint64_t before = 0;
+  for (const importers::NamedCode& code : importers::read_perf_map(text)) {
+    require(code.begin >= before && code.end > code.begin);
+    require(!code.name.empty() && code.name.size() <= importers::kMaxCodeName);
     before = code.end;
   }
 }
@@ -48,6 +58,7 @@ void expect_refusal(Check&& check) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string bytes(reinterpret_cast<const char*>(data), size);
   expect_refusal([&] { check_jit_dump(bytes); });
+  expect_refusal([&] { check_perf_map(bytes); });
   expect_refusal([&] { check_elf(bytes); });
   return 0;
 }

@@ -12,7 +12,7 @@ import unittest
 import xml.etree.ElementTree
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
-from plumb_command import Command
+from plumb_command import CONV, Command
 
 Command.build = pathlib.Path(sys.argv.pop(1)).resolve()
 
@@ -86,6 +86,19 @@ class Changes(Command):
         broken = next(found for found in document["findings"] if "now unsupported: gone" in found["cause"])
         self.assertTrue(all(key.startswith("v1:max_pool;") for key in broken["layers"]))
         self.assertIn("broken", self.plumb("compare", base, worse).stdout)
+
+    def test_layers_of_no_model_have_no_profiles_to_take(self):
+        (self.folder / "one.toml").write_text(f'[[layers]]\nkey = "{CONV}"\n')
+        suite = self.suite('[suite]\nname = "layers"\nversion = 1\nreuse = "never"\n[[layers]]\nfile = "one.toml"\n', "layers")
+        base = self.json("run", suite, "--stack", "fake")["run"]
+        self.stack("fake", '[[rule]]\nmatch = "v1:conv;*"\nseconds = 0.01\n')
+        worse = self.json("run", suite, "--stack", "fake")["run"]
+        document = self.json("compare", base, worse)
+        self.assertEqual([row["verdict"] for row in document["metrics"] if row["kind"] == "layer"], ["regressed"])
+        self.assertIsNone(document["profile_with"])
+        said = self.plumb("compare", base, worse, "--profile").stderr
+        self.assertIn("no layer of a model's graph, so nothing was profiled", said)
+        self.assertNotIn("no change is certain", said)
 
     def test_compare_writes_reports_and_report_writes_them_again(self):
         base = self.run_tiny(reuse="never")["run"]

@@ -25,6 +25,7 @@ void describe(Fields& fields, results::Described<Fields, FunctionFinding>& value
   fields("series", value.series);
   fields("model", value.model);
   fields("mode", value.mode);
+  fields.since("measured_mode", value.measured_mode);
   fields("layer", value.layer);
   fields.since("control", value.control);
   fields("ratio", value.ratio);
@@ -35,6 +36,9 @@ void describe(Fields& fields, results::Described<Fields, FunctionFinding>& value
   fields("problem", value.problem);
   fields.known_if(explained, "baseline_seconds", value.baseline);
   fields.known_if(explained, "candidate_seconds", value.candidate);
+  fields("change_low_seconds", value.change_low);
+  fields("change_high_seconds", value.change_high);
+  fields.derived("disagrees", [&] { return value.disagrees(); });
   fields.derived("unexplained_seconds",
                  [&] { return explained ? std::optional(value.unexplained()) : std::nullopt; });
   fields("parts", value.parts, {.elements = 100'000});

@@ -11,4 +11,12 @@ Seconds FunctionFinding::unexplained() const {
   return rest;
 }
 
+std::optional<bool> FunctionFinding::disagrees() const {
+  if (!low || !high || !change_low || !change_high || baseline <= Seconds(0.0) ||
+      has_other_mode()) {
+    return std::nullopt;
+  }
+  return 1.0 + *change_low / baseline > *high || 1.0 + *change_high / baseline < *low;
+}
+
 }  // namespace plumb::analysis

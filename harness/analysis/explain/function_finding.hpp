@@ -27,6 +27,7 @@ struct FunctionFinding {
   std::string series;           ///< the metric
   std::string model;            ///< that was profiled: subject_of() it
   std::string mode;             ///< in which it was profiled
+  std::string measured_mode;    ///< of a model's metric; empty: an earlier version wrote none
   std::string layer;            ///< key; empty: the whole model
   bool control = false;         ///< the metric did not change
   std::optional<double> ratio;  ///< of the metric, as it was measured without samples
@@ -37,13 +38,23 @@ struct FunctionFinding {
   std::string problem;  ///< why no functions are named; empty: they are
 
   // What follows is known if there is no problem.
-  Seconds baseline{};  ///< of the model or layer in an execution, by the profiles
+  Seconds baseline{};  ///< of the model or layer in an execution of the model, by the profiles
   Seconds candidate{};
+  std::optional<Seconds> change_low;  ///< of change(), 95%; absent: an earlier version wrote none
+  std::optional<Seconds> change_high;
   std::vector<FunctionPart> parts;  ///< those that certainly changed, largest change first
 
+  /// Returns by how much the profiles differ, which need not be what the metric changed by.
   [[nodiscard]] Seconds change() const { return candidate - baseline; }
-  /// Returns the part of the change that is no part of `parts`.
+  /// Returns the part of change() that is no part of `parts`.
   [[nodiscard]] Seconds unexplained() const;
+  /// Returns whether the metric was measured in another mode than the profiles.
+  [[nodiscard]] bool has_other_mode() const {
+    return !measured_mode.empty() && measured_mode != mode;
+  }
+  /// Returns whether change() and the metric's differ beyond the intervals of both. Absent: one
+  /// has no interval, or they are of different modes.
+  [[nodiscard]] std::optional<bool> disagrees() const;
 };
 
 }  // namespace plumb::analysis

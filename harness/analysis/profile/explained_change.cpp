@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string_view>
 
 #include "harness/analysis/profile/profile_difference.hpp"
 #include "harness/analysis/profile/profile_shares.hpp"
@@ -12,8 +13,9 @@
 namespace plumb::analysis {
 namespace {
 
-/// Image of the one function that stands for all steps that are not chosen.
-constexpr const char* kOtherSteps = "(other steps)";
+/// Images of functions that stand for all of some steps.
+constexpr std::string_view kChosenSteps = "(chosen steps)";
+constexpr std::string_view kOtherSteps = "(other steps)";
 
 bool is_chosen(const results::NamedProfile& profile,
                const results::ProfileCell& cell,
@@ -21,16 +23,32 @@ bool is_chosen(const results::NamedProfile& profile,
   return !chosen || (cell.step != results::kNoStep && chosen(profile.steps[cell.step]));
 }
 
-/// Puts the samples of all other steps into one function.
-results::NamedProfile reduce(results::NamedProfile profile, const StepChoice& chosen) {
-  const auto others = static_cast<std::uint32_t>(profile.functions.size());
-  profile.functions.push_back({"", kOtherSteps});
+/// Puts the samples of the chosen steps, or those of all others, into one function.
+results::NamedProfile join(results::NamedProfile profile,
+                           const StepChoice& chosen,
+                           std::string_view image) {
+  const auto joined = static_cast<std::uint32_t>(profile.functions.size());
+  profile.functions.push_back({"", std::string(image)});
   for (results::ProfileCell& cell : profile.cells) {
-    if (!is_chosen(profile, cell, chosen)) {
-      cell.function = others;
+    if (is_chosen(profile, cell, chosen) == (image == kChosenSteps)) {
+      cell.function = joined;
     }
   }
   return profile;
+}
+
+/// Sets how the time of the chosen steps differs.
+void set_change(const ProfileDifference& difference, FunctionFinding& finding) {
+  for (const FunctionChange& each : difference.functions) {
+    if (each.function.image == kChosenSteps) {
+      finding.baseline = each.baseline;
+      finding.candidate = each.candidate;
+      if (each.interval) {
+        finding.change_low = Seconds(each.interval->low);
+        finding.change_high = Seconds(each.interval->high);
+      }
+    }
+  }
 }
 
 }  // namespace
@@ -72,15 +90,13 @@ void explain_change(const results::NamedProfile& baseline,
   if (!finding.problem.empty()) {
     return;
   }
-  const ProfileDifference difference =
-      compute_profile_difference(reduce(baseline, chosen), reduce(candidate, chosen));
-  for (const FunctionChange& each : difference.functions) {
-    if (each.function.image == kOtherSteps) {
-      continue;
-    }
-    finding.baseline += each.baseline;
-    finding.candidate += each.candidate;
-    if (each.is_certain()) {
+  const results::NamedProfile before = join(baseline, chosen, kOtherSteps);
+  const results::NamedProfile after = join(candidate, chosen, kOtherSteps);
+  set_change(compute_profile_difference(join(before, chosen, kChosenSteps),
+                                        join(after, chosen, kChosenSteps)),
+             finding);
+  for (const FunctionChange& each : compute_profile_difference(before, after).functions) {
+    if (each.function.image != kOtherSteps && each.is_certain()) {
       finding.parts.push_back({name_of(each.function),
                                each.function.image,
                                each.step,

@@ -24,8 +24,8 @@ using StepChoice = std::function<bool(const results::ProfiledStep&)>;
 [[nodiscard]] std::string find_shortage(const results::NamedProfile& baseline,
                                         const results::NamedProfile& candidate);
 
-/// Adds to a finding the functions that explain how the time of some steps differs between two
-/// profiles, as compute_profile_difference() ranks them. `problem` says why there are none
+/// Adds to a finding how the time of some steps differs between two profiles, and the functions
+/// that explain it, as compute_profile_difference() ranks them. `problem` says why there are none
 /// (find_shortage()). Throws as that does. Pure.
 void explain_change(const results::NamedProfile& baseline,
                     const results::NamedProfile& candidate,

@@ -41,6 +41,7 @@ FunctionFinding finding_of(const ChangedMetric& metric) {
   finding.series = metric.series;
   finding.model = metric.model;
   finding.mode = metric.mode;
+  finding.measured_mode = metric.mode;
   finding.layer = metric.layer;
   finding.ratio = metric.ratio;
   finding.low = metric.low;
@@ -130,7 +131,7 @@ class Explainer {
   }
 
  private:
-  /// Chooses the steps of a model that compute a layer, without its reorders.
+  /// Chooses the steps of a model that compute a layer, with the reorders that it needs there.
   [[nodiscard]] StepChoice steps_of(const std::string& key, const std::string& subject) const {
     const auto found = graphs_.find(subject);
     const model::Graph* const graph = found == graphs_.end() ? nullptr : found->second;

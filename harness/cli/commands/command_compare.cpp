@@ -78,9 +78,7 @@ analysis::ComparisonVerdict compare_stored(CommandContext& context,
     for (const std::string& problem : profiles.problems) {
       terminal::say(problem);
     }
-    if (profiles.models == 0) {
-      terminal::say("no change is certain, so nothing was profiled");
-    } else {
+    if (profiles.models > 0) {
       report = session::compare_stored_runs(
           archive, options.baseline, options.candidate, options.varied, options.limits);
     }

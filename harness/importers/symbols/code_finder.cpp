@@ -14,6 +14,7 @@
 
 #include "harness/base/error.hpp"
 #include "harness/importers/symbols/jit_dump.hpp"
+#include "harness/importers/symbols/perf_map.hpp"
 
 namespace plumb::importers {
 namespace {
@@ -74,6 +75,10 @@ void CodeFinder::read_dump(std::size_t number) {
   std::ifstream in(dumps_[number], std::ios::binary);
   std::ostringstream bytes;
   bytes << in.rdbuf();
+  if (dumps_[number].extension() == ".map") {
+    mapped_ = read_perf_map(bytes.view());
+    return;
+  }
   for (DumpedFunction& function : read_jit_dump(bytes.view()).functions) {
     generated_.push_back(
         {function.begin, function.end, std::move(function.name), number, function.offset});
@@ -91,12 +96,20 @@ FoundCode CodeFinder::find(std::uint64_t address) {
   }
   const results::CodeMapping* const mapping = find_range(mappings_, address);
   FoundCode found;
+  found.function.image = mapping == nullptr ? results::kUnmappedImage : image_of(*mapping);
+  if (mapping == nullptr || found.function.image == results::kGeneratedImage) {
+    if (const NamedCode* const code = find_range(mapped_, address)) {
+      found.function = {code->name, results::kGeneratedImage};
+      found.begin = code->begin;
+      found.end = code->end;
+      found.problem = "a perf map names this code, but does not hold it";
+      return found;
+    }
+  }
   if (mapping == nullptr) {
-    found.function.image = results::kUnmappedImage;
     found.problem = "no code was mapped there any more when the profile ended";
     return found;
   }
-  found.function.image = image_of(*mapping);
   found.function.build_id = mapping->build_id;
   if (found.function.image == results::kGeneratedImage) {
     found.problem = has_dumps() ? "the library's dump does not hold this code"

@@ -19,18 +19,19 @@ struct FoundCode {
   results::ProfiledFunction function;  ///< without a name: it has no symbol there
   std::uint64_t begin = 0;             ///< in the process's memory; only with a name
   std::uint64_t end = 0;               ///< after the last byte
-  std::filesystem::path file;          ///< that holds the code
+  std::filesystem::path file;          ///< that holds the code; empty: none does
   std::uint64_t offset = 0;            ///< of the code in the file
-  std::string problem;                 ///< why it has no name; empty: it has one
+  std::string problem;                 ///< why it has no name, or no file; empty: it has both
 };
 
 /// Finder of the functions of one process.
 ///
-/// Code that was made at run time is named by jitdumps. Other code is named by the symbols of its
-/// mapping's file, or of the file with debug information that has its build-id.
+/// Code that was made at run time is named by jitdumps, else by a perf map. Other code is named by
+/// the symbols of its mapping's file, or of the file with debug information that has its build-id.
 class CodeFinder {
  public:
-  /// Reads the dumps. Keeps a reference to the mappings, which are in the order of their addresses.
+  /// Reads the dumps, of which those named `.map` are perf maps. Keeps a reference to the mappings,
+  /// which are in the order of their addresses.
   CodeFinder(const std::vector<results::CodeMapping>& mappings,
              const std::vector<std::filesystem::path>& dumps);
 
@@ -38,7 +39,7 @@ class CodeFinder {
   [[nodiscard]] FoundCode find(std::uint64_t address);
   /// Returns the files that could not be read, or have another build-id now.
   [[nodiscard]] const std::vector<std::string>& problems() const { return problems_; }
-  /// Returns whether there is any dump.
+  /// Returns whether there is any dump or perf map.
   [[nodiscard]] bool has_dumps() const { return !dumps_.empty(); }
 
  private:
@@ -64,6 +65,7 @@ class CodeFinder {
   const std::vector<results::CodeMapping>& mappings_;
   std::vector<std::filesystem::path> dumps_;
   std::vector<DumpedCode> generated_;         // by address
+  std::vector<NamedCode> mapped_;             // of a perf map, by address
   std::map<std::string, FileSymbols> files_;  // each read once
   std::vector<std::string> problems_;
 };

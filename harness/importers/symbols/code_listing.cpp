@@ -95,8 +95,11 @@ std::vector<SampledCode> find_sampled_code(const results::SampledProfile& profil
                                 fmt::join(names, "', '")));
 }
 
-/// Reads the bytes of a function, up to the limit. Throws Error{kUser} if its file is gone.
+/// Reads the bytes of a function, up to the limit. Throws Error{kUser} if no file has them.
 std::string read_code(const FoundCode& code) {
+  if (code.file.empty()) {
+    throw Error(Error::Kind::kUser, code.problem);
+  }
   const auto size = std::min<std::uint64_t>(code.end - code.begin, kMaxListedBytes);
   std::string bytes(size, '\0');
   std::ifstream in(code.file, std::ios::binary);

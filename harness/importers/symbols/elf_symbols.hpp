@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/importers/symbols/jit_dump.hpp"
+#include "harness/importers/symbols/code_map.hpp"
 
 namespace plumb::importers {
 

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <cstring>
-#include <map>
 #include <utility>
 
 #include "harness/base/error.hpp"
@@ -29,50 +28,6 @@ Number number_at(std::string_view bytes, std::size_t place) {
   std::memcpy(&number, bytes.data() + place, sizeof number);
   return number;
 }
-
-/// Code in memory, where later code takes the place of earlier.
-class CodeMap {
- public:
-  void add(DumpedFunction code) {
-    remove(code.begin, code.end);
-    const std::uint64_t begin = code.begin;
-    by_begin_.emplace(begin, std::move(code));
-  }
-
-  /// Moves the function that begins at an address.
-  void move(std::uint64_t from, std::uint64_t to, std::uint64_t size) {
-    const auto found = by_begin_.find(from);
-    if (found == by_begin_.end()) {
-      return;
-    }
-    DumpedFunction code{{to, to + size, std::move(found->second.name)}, found->second.offset};
-    by_begin_.erase(found);
-    add(std::move(code));
-  }
-
-  [[nodiscard]] std::vector<DumpedFunction> take() && {
-    std::vector<DumpedFunction> functions;
-    for (auto& [begin, code] : by_begin_) {
-      functions.push_back(std::move(code));
-    }
-    return functions;
-  }
-
- private:
-  void remove(std::uint64_t begin, std::uint64_t end) {
-    auto first = by_begin_.upper_bound(begin);
-    if (first != by_begin_.begin() && std::prev(first)->second.end > begin) {
-      --first;
-    }
-    auto last = first;
-    while (last != by_begin_.end() && last->first < end) {
-      ++last;
-    }
-    by_begin_.erase(first, last);
-  }
-
-  std::map<std::uint64_t, DumpedFunction> by_begin_;
-};
 
 void check_header(std::string_view bytes) {
   const auto fail = [](const std::string& what) {
@@ -99,7 +54,7 @@ void check_header(std::string_view bytes) {
 }
 
 /// Adds the code of a record at a place of the dump.
-void add_load(std::string_view record, std::size_t place, CodeMap& code) {
+void add_load(std::string_view record, std::size_t place, CodeMap<DumpedFunction>& code) {
   const auto address = number_at<std::uint64_t>(record, kRecordBytes + 16);
   const auto size = number_at<std::uint64_t>(record, kRecordBytes + 24);
   const std::string_view text = record.substr(kRecordBytes + kLoadBytes);
@@ -110,7 +65,7 @@ void add_load(std::string_view record, std::size_t place, CodeMap& code) {
   }
 }
 
-void add_move(std::string_view record, CodeMap& code) {
+void add_move(std::string_view record, CodeMap<DumpedFunction>& code) {
   const auto from = number_at<std::uint64_t>(record, kRecordBytes + 16);
   const auto to = number_at<std::uint64_t>(record, kRecordBytes + 24);
   const auto size = number_at<std::uint64_t>(record, kRecordBytes + 32);
@@ -124,7 +79,7 @@ void add_move(std::string_view record, CodeMap& code) {
 JitDump read_jit_dump(std::string_view bytes) {
   check_header(bytes);
   JitDump dump;
-  CodeMap code;
+  CodeMap<DumpedFunction> code;
   std::string_view rest = bytes.substr(number_at<std::uint32_t>(bytes, 8));
   while (!rest.empty()) {
     if (rest.size() < kRecordBytes) {

@@ -3,18 +3,12 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <string>
 #include <string_view>
 #include <vector>
 
-namespace plumb::importers {
+#include "harness/importers/symbols/code_map.hpp"
 
-/// Part of memory that holds one function.
-struct NamedCode {
-  std::uint64_t begin = 0;
-  std::uint64_t end = 0;  ///< after the last byte
-  std::string name;
-};
+namespace plumb::importers {
 
 /// Function whose code a dump holds.
 struct DumpedFunction : NamedCode {
@@ -27,9 +21,7 @@ struct JitDump {
   bool cut_off = false;  ///< the last record is not complete
 };
 
-/// Limits of a jitdump.
 inline constexpr std::size_t kMaxJitDumpBytes = std::size_t{1} << 30U;
-inline constexpr std::size_t kMaxCodeName = 4096;  ///< longer names are cut
 
 /// Reads a file in the format jitdump of Linux's perf
 /// (tools/perf/Documentation/jitdump-specification.txt), version 1, of this machine's byte order.

@@ -15,7 +15,7 @@ namespace plumb::session {
 /// Samples of a model's executions, and where the code lies that was made meanwhile.
 struct SampledModel {
   results::SampledProfile samples;
-  std::vector<std::filesystem::path> dumps;
+  std::vector<std::filesystem::path> dumps;  ///< jitdumps, and perf maps named `.map`
 };
 
 /// Executes a model in a worker of its own that samples it. The request's folder exists, and

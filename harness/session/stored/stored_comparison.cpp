@@ -129,7 +129,7 @@ std::vector<analysis::MetricSamples> samples_of_changes(const analysis::RunCompa
 }
 
 /// Explains what changed by the profiles that both runs keep. Where they name no function, says
-/// what would.
+/// what would, if that is of a model.
 void explain_changes(const store::Store& store,
                      const analysis::RunReport& candidate,
                      analysis::RunComparisonReport& report) {
@@ -137,12 +137,12 @@ void explain_changes(const store::Store& store,
   for (const analysis::ModelReport& model : candidate.models) {
     graphs[analysis::subject_of(model.bounds.instance)] = &model.graph;
   }
-  const std::vector<analysis::ChangedMetric> metrics =
-      analysis::choose_comparison_profiling(report.comparison, graphs).metrics;
-  if (metrics.empty()) {
+  const analysis::ProfilingChoice choice =
+      analysis::choose_comparison_profiling(report.comparison, graphs);
+  if (choice.metrics.empty()) {
     return;
   }
-  report.functions = analysis::explain_metrics(metrics,
+  report.functions = analysis::explain_metrics(choice.metrics,
                                                store.profiles(report.baseline.header.id),
                                                store.profiles(report.candidate.header.id),
                                                graphs);
@@ -150,7 +150,7 @@ void explain_changes(const store::Store& store,
       std::any_of(report.functions.begin(), report.functions.end(), [](const auto& finding) {
         return !finding.control && finding.problem.empty();
       });
-  if (!explained) {
+  if (!explained && !choice.models.empty()) {
     report.profile_with =
         profiling_command(report.baseline.header, report.candidate.header, report.varied);
   }

@@ -79,6 +79,10 @@ ComparedProfiles profile_comparison(const SessionContext& context,
       analysis::choose_comparison_profiling(report.comparison, graphs);
   ComparedProfiles outcome{choice.models.size(), {}};
   if (choice.models.empty()) {
+    outcome.problems.emplace_back(
+        choice.metrics.empty()
+            ? "no change is certain, so nothing was profiled"
+            : "what changed is no model and no layer of a model's graph, so nothing was profiled");
     return outcome;
   }
   const results::RunHeader& baseline = report.baseline.header;

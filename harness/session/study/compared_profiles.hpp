@@ -13,7 +13,7 @@ namespace plumb::session {
 /// Outcome of profiling what differs between two stored runs.
 struct ComparedProfiles {
   std::size_t models = 0;             ///< in which something changed, or as controls
-  std::vector<std::string> problems;  ///< models that could not be profiled, or not in full
+  std::vector<std::string> problems;  ///< what could not be profiled, or not in full
 };
 
 /// Profiles what changed between two stored runs, and controls, under the stacks of both in turns

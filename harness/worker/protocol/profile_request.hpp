@@ -34,7 +34,7 @@ struct ProfileRequest {
 /// Samples of a model's executions.
 struct Profile {
   results::SampledProfile samples;
-  std::vector<std::string> code_files;  ///< jitdumps in the folder of the request
+  std::vector<std::string> code_files;  ///< jitdumps and a perf map in the folder of the request
 };
 
 /// Limits of a profile and of its request.

@@ -34,7 +34,9 @@ std::string relative_text(const FunctionFinding& finding, Seconds change) {
 
 std::string name_of(const FunctionFinding& finding, const PlaceTexts& places) {
   if (finding.layer.empty()) {
-    return fmt::format("{} in the mode {}", finding.model, finding.mode);
+    return fmt::format("{} in the mode {}",
+                       finding.model,
+                       finding.measured_mode.empty() ? finding.mode : finding.measured_mode);
   }
   const auto place = places.find(finding.layer);
   return place == places.end() ? finding.layer : place->second;
@@ -46,6 +48,21 @@ std::string equivalent_text(const FunctionFinding& finding) {
                                                    signed_percent(*finding.low - 1.0),
                                                    signed_percent(*finding.high - 1.0))
                                      : "is equivalent";
+}
+
+/// Returns by how much the profiles differ: "+11.8 % (+11.0 % to +12.6 %) inside the model".
+std::string profiled_text(const FunctionFinding& finding) {
+  std::string text = relative_text(finding, finding.change());
+  if (finding.change_low && finding.change_high) {
+    text += fmt::format(" ({} to {})",
+                        relative_text(finding, *finding.change_low),
+                        relative_text(finding, *finding.change_high));
+  }
+  if (!finding.layer.empty()) {
+    return text + " inside the model";
+  }
+  return text + " in its profiles" +
+         (finding.has_other_mode() ? fmt::format(" in the mode {}", finding.mode) : "");
 }
 
 /// Returns "regressed by 12 % (9 to 15 %)", as the metric was measured.
@@ -108,8 +125,10 @@ std::string function_text(const FunctionFinding& finding, const PlaceTexts& plac
                                 finding.parts.size() - parts.size()));
   }
   parts.push_back(relative_text(finding, finding.unexplained()) + " unexplained");
-  return fmt::format("{}: {} ({} and {} samples)",
+  return fmt::format("{}{} {}: {} ({} and {} samples)",
                      subject,
+                     finding.disagrees().value_or(false) ? ", which disagrees with" : ";",
+                     profiled_text(finding),
                      fmt::join(parts, "; "),
                      finding.baseline_samples,
                      finding.candidate_samples);

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runners/engine/profile/profiled_program.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <system_error>
@@ -10,6 +13,30 @@
 #include "harness/worker/protocol/profile_request.hpp"
 
 namespace plumb::engine {
+namespace {
+
+/// Copies this process's perf map. Returns whether it has one. Another user may have made a file of
+/// that name, or a link to one: neither is read.
+bool copy_perf_map(const std::filesystem::path& copy) {
+  const std::string name = fmt::format("/tmp/perf-{}.map", ::getpid());
+  const int file = ::open(name.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+  if (file < 0) {
+    return false;
+  }
+  struct stat facts {};
+  const bool own =
+      ::fstat(file, &facts) == 0 && S_ISREG(facts.st_mode) && facts.st_uid == ::geteuid();
+  std::error_code fault;
+  const bool copied =
+      own && std::filesystem::copy_file(fmt::format("/proc/self/fd/{}", file),
+                                        copy,
+                                        std::filesystem::copy_options::overwrite_existing,
+                                        fault);
+  ::close(file);
+  return copied;
+}
+
+}  // namespace
 
 std::vector<results::ProfiledStep> describe_steps(const ReadyModel& ready) {
   std::vector<results::ProfiledStep> steps;
@@ -31,7 +58,7 @@ std::vector<std::string> collect_code_files(const std::filesystem::path& folder)
   std::error_code ignored;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(folder, ignored)) {
     if (entry.path().extension() == ".dump" && entry.is_regular_file(ignored) &&
-        found.size() < worker::kMaxCodeFiles) {
+        found.size() + 1 < worker::kMaxCodeFiles) {
       found.push_back(entry.path());
     }
   }
@@ -43,6 +70,9 @@ std::vector<std::string> collect_code_files(const std::filesystem::path& folder)
     if (!fault) {
       names.push_back(name);
     }
+  }
+  if (copy_perf_map(folder / "perf.map")) {
+    names.emplace_back("perf.map");
   }
   return names;
 }

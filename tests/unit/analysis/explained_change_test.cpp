@@ -28,6 +28,10 @@ TEST(ExplainedChange, a_new_function_explains_a_slower_layer) {
   EXPECT_NEAR(part.high.count(), 1.1e-4, 6e-6);
   EXPECT_NEAR(finding.baseline.count(), 5e-4, 1e-5) << "of the layer alone";
   EXPECT_NEAR((finding.change() / finding.baseline), 0.22, 0.02);
+  EXPECT_NEAR(finding.change_low.value().count(), 1.1e-4, 1e-5);
+  EXPECT_NEAR(finding.change_high.value().count(), 1.1e-4, 1e-5);
+  EXPECT_LT(*finding.change_low, finding.change());
+  EXPECT_GT(*finding.change_high, finding.change());
   EXPECT_NEAR(finding.unexplained() / finding.baseline, 0.0, 0.02);
 }
 
@@ -35,10 +39,14 @@ TEST(ExplainedChange, other_steps_are_no_part_of_it) {
   FunctionFinding layer;
   explain_change(layered_profile(50, 0, 30), layered_profile(50, 0, 60), is_conv, layer);
   EXPECT_THAT(layer.parts, IsEmpty());
+  EXPECT_LT(layer.change_low.value().count(), 0.0);
+  EXPECT_GT(layer.change_high.value().count(), 0.0);
   FunctionFinding model;
   explain_change(layered_profile(50, 0, 30), layered_profile(50, 0, 60), {}, model);
   ASSERT_THAT(model.parts, SizeIs(1));
   EXPECT_EQ(model.parts.front().function, "eltwise");
+  EXPECT_NEAR(model.change().count(), 3e-4, 1e-9);
+  EXPECT_NEAR(model.change_low.value().count(), 3e-4, 1e-9) << "all blocks take equally long";
 }
 
 TEST(ExplainedChange, too_few_samples_name_no_function) {

@@ -48,6 +48,36 @@ TEST(ExplainedMetrics, a_layer_is_found_among_those_that_a_step_fuses) {
   EXPECT_EQ(findings[0].parts.at(0).function, "jit:reorder");
 }
 
+TEST(ExplainedMetrics, a_reorder_counts_to_the_layer_that_needs_it) {
+  results::NamedProfile before = layered_profile(50, 0);
+  results::NamedProfile after = layered_profile(50, 0, 60);
+  before.steps[1] = after.steps[1] = {};  // what was "relu" brings the operand into its layout
+  before.steps[1].key = after.steps[1].key = "v1:conv";
+  before.steps[1].reorder = after.steps[1].reorder = true;
+  const std::vector<ChangedMetric> metrics{
+      {"layers/v1:conv", "", "", "v1:conv", 1.0, 0.99, 1.01, 0.0, true}};
+  const std::vector<FunctionFinding> findings =
+      explain_metrics(metrics, std::vector{stored(before)}, std::vector{stored(after)}, {});
+  ASSERT_THAT(findings, SizeIs(1));
+  EXPECT_EQ(findings[0].parts.at(0).step, "relu");
+  EXPECT_NEAR(findings[0].change().count(), 3e-4, 1e-9);
+  EXPECT_EQ(findings[0].disagrees(), true) << "the layer alone did not change";
+}
+
+TEST(ExplainedMetrics, a_model_that_was_measured_in_another_mode_says_so) {
+  const std::vector<ChangedMetric> metrics{
+      {"plain", "lenet|1|f32", "plain", "", 1.5, 1.4, 1.6, 1.0}};
+  const std::vector<FunctionFinding> findings =
+      explain_metrics(metrics,
+                      std::vector{stored(layered_profile(50, 0))},
+                      std::vector{stored(layered_profile(50, 11))},
+                      {});
+  ASSERT_THAT(findings, SizeIs(1));
+  EXPECT_EQ(findings[0].measured_mode, "plain");
+  EXPECT_EQ(findings[0].mode, "fusion");
+  EXPECT_EQ(findings[0].disagrees(), std::nullopt);
+}
+
 TEST(ExplainedMetrics, a_side_without_a_profile_is_told_if_the_other_has_one) {
   const std::vector<ChangedMetric> metrics{
       {"fusion", "lenet|1|f32", "fusion", "", 1.2, 1.1, 1.3, 0.5}};

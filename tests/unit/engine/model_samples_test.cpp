@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runners/engine/profile/model_samples.hpp"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <onnx/defs/parser.h>
 #include <onnx/onnx_pb.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -17,8 +19,10 @@
 namespace plumb::engine {
 namespace {
 
+using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::Not;
 
 /// Backend whose library writes code below the folder that it is told.
 class DumpingBackend final : public worker::Backend {
@@ -141,6 +145,20 @@ TEST_F(ModelSamples, come_with_the_code_that_the_library_wrote) {
   const worker::Profile profile = sampled();
   EXPECT_THAT(profile.code_files, ElementsAre("code-0.dump"));
   EXPECT_TRUE(std::filesystem::is_regular_file(folder_.path() / "code-0.dump"));
+}
+
+TEST_F(ModelSamples, come_with_the_perf_map_that_a_library_wrote) {
+  const std::filesystem::path map = fmt::format("/tmp/perf-{}.map", ::getpid());
+  std::filesystem::create_symlink("/etc/hostname", map);
+  EXPECT_THAT(sampled().code_files, Not(Contains("perf.map"))) << "a link may lead to any file";
+  std::filesystem::remove(map);
+  std::ofstream(map) << "1000 20 kernel\n";
+  EXPECT_THAT(sampled().code_files, Contains("perf.map"));
+  std::filesystem::remove(map);
+  std::ifstream copy(folder_.path() / "perf.map");
+  std::string line;
+  std::getline(copy, line);
+  EXPECT_EQ(line, "1000 20 kernel");
 }
 
 TEST_F(ModelSamples, a_model_that_cannot_be_executed_is_an_error_of_the_user) {

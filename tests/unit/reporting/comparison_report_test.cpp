@@ -77,6 +77,8 @@ analysis::RunComparisonReport sample_comparison() {
   inside.candidate_samples = 20'044;
   inside.baseline = Seconds(1e-3);
   inside.candidate = Seconds(1.12e-3);
+  inside.change_low = Seconds(1.1e-4);
+  inside.change_high = Seconds(1.3e-4);
   inside.parts = {{"jit:reorder",
                    "generated",
                    "relu1",
@@ -99,8 +101,9 @@ analysis::RunComparisonReport sample_comparison() {
 
 TEST(ComparisonReport, every_format_names_the_functions_that_explain_a_change) {
   const std::string sentence =
-      "relu1 of tiny, and 2 more regressed by 12 % (9 to 15 %): +11.0 % in 'jit:reorder', which "
-      "the baseline did not execute; +1.0 % unexplained (20113 and 20044 samples)";
+      "relu1 of tiny, and 2 more regressed by 12 % (9 to 15 %); +12.0 % (+11.0 % to +13.0 %) "
+      "inside the model: +11.0 % in 'jit:reorder', which the baseline did not execute; +1.0 % "
+      "unexplained (20113 and 20044 samples)";
   for (const char* const format : {".txt", ".md", ".html"}) {
     std::ostringstream out;
     format_for(comparison_formats(), std::string("comparison") + format)
@@ -122,6 +125,35 @@ TEST(ComparisonReport, every_format_names_the_functions_that_explain_a_change) {
   EXPECT_EQ(functions[0]["parts"][0]["function"], "jit:reorder");
   EXPECT_NEAR(functions[0]["unexplained_seconds"].get<double>(), 1e-5, 1e-12);
   EXPECT_EQ(functions[1]["candidate_seconds"], nullptr);
+}
+
+/// Writes a comparison as text, with another explanation in place of the first.
+std::string written_with(const analysis::FunctionFinding& finding) {
+  analysis::RunComparisonReport report = sample_comparison();
+  report.functions = {finding};
+  std::ostringstream out;
+  format_for(comparison_formats(), "comparison.txt").write(report, out);
+  return out.str();
+}
+
+TEST(ComparisonReport, says_where_profiles_and_the_measurement_disagree) {
+  analysis::FunctionFinding finding = sample_comparison().functions.at(0);
+  finding.low = 1.01;
+  finding.ratio = 1.02;
+  finding.high = 1.03;
+  EXPECT_THAT(written_with(finding),
+              HasSubstr("regressed by 2 % (1 to 3 %), which disagrees with +12.0 % (+11.0 % to "
+                        "+13.0 %) inside the model: +11.0 % in"));
+  finding.layer.clear();
+  finding.measured_mode = "plain";
+  EXPECT_THAT(written_with(finding),
+              HasSubstr("tiny|1|f32 in the mode plain regressed by 2 % (1 to 3 %); +12.0 % (+11.0 "
+                        "% to +13.0 %) in its profiles in the mode fusion: "));
+  finding.change_low.reset();
+  finding.measured_mode.clear();
+  EXPECT_THAT(
+      written_with(finding),
+      HasSubstr("in the mode fusion regressed by 2 % (1 to 3 %); +12.0 % in its profiles: "));
 }
 
 /// Makes `count` regressed layers with hostile names, each worse than the last.

@@ -4,11 +4,13 @@
 #include <gmock/gmock.h>
 
 #include "harness/analysis/compare/model_comparison.hpp"
+#include "harness/results/series/series_name.hpp"
 #include "tests/unit/session/profiled_models.hpp"
 
 namespace plumb::session {
 namespace {
 
+using testing::ElementsAre;
 using testing::HasSubstr;
 
 class ComparedProfilesTest : public ProfiledModels {
@@ -36,6 +38,18 @@ TEST_F(ComparedProfilesTest, nothing_is_profiled_if_nothing_changed) {
   const ComparedProfiles profiles = profile_comparison(
       context(), report_of(analysis::ComparisonVerdict::kEquivalent), Seconds(2.0));
   EXPECT_EQ(profiles.models, 0U);
+  EXPECT_THAT(profiles.problems, ElementsAre(HasSubstr("no change is certain")));
+}
+
+TEST_F(ComparedProfilesTest, a_layer_of_no_model_cannot_be_profiled) {
+  analysis::RunComparisonReport report = report_of(analysis::ComparisonVerdict::kRegressed);
+  analysis::MetricComparison& metric = report.comparison.metrics.front();
+  metric.series = results::layer_series(test::key(1).text);
+  metric.kind = analysis::MetricKind::kLayer;
+  metric.model.clear();
+  const ComparedProfiles profiles = profile_comparison(context(), report, Seconds(2.0));
+  EXPECT_EQ(profiles.models, 0U);
+  EXPECT_THAT(profiles.problems, ElementsAre(HasSubstr("no layer of a model's graph")));
 }
 
 TEST_F(ComparedProfilesTest, runs_of_one_stack_are_refused) {

@@ -130,6 +130,16 @@ TEST_F(CodeListing, of_code_that_was_not_kept_says_so) {
   EXPECT_THAT(list_hottest({})[0].problem, HasSubstr("absent.so"));
 }
 
+TEST_F(CodeListing, of_code_that_only_a_perf_map_names_says_so) {
+  const std::filesystem::path map = folder_.path() / "perf.map";
+  std::ofstream(map) << "3000 1000 mapped\n";
+  const std::vector<results::CodeListing> listings = list_hottest({map});
+  EXPECT_EQ(listings.at(0).function.name, "mapped");
+  EXPECT_THAT(listings[0].problem, HasSubstr("names this code, but does not hold it"));
+  EXPECT_THAT(listings[0].instructions, IsEmpty());
+  EXPECT_THROW(static_cast<void>(list_code(profile_, {map}, {}, "mapped")), Error);
+}
+
 TEST_F(CodeListing, of_a_profile_without_names_is_an_error) {
   EXPECT_THROW(static_cast<void>(list_code(profile_, {}, {}, "")), Error);
 }

@@ -112,6 +112,23 @@ TEST(CodeNames, generated_code_is_named_by_its_dump) {
   EXPECT_THAT(names.problems, ElementsAre(HasSubstr("broken.dump")));
 }
 
+TEST(CodeNames, a_perf_map_names_generated_code_that_no_dump_has) {
+  const TemporaryFolder folder;
+  const std::filesystem::path dump = folder.path() / "code.dump";
+  std::ofstream(dump, std::ios::binary)
+      << JitDumpBuilder().load(0x3400, std::string(0x100, 'x'), "dumped").bytes();
+  const std::filesystem::path map = folder.path() / "perf.map";
+  std::ofstream(map) << "1000 1000 stale\n3400 100 mapped\n3500 100 mapped\n9000 100 gone\n";
+  results::SampledProfile profile = profile_of({0x1500, 0x3450, 0x3550, 0x3650, 0x9050});
+  profile.mappings = {{0x1000, 0x2000, 0, "/nowhere/libx.so.1", ""}, {0x3000, 0x4000, 0, "", ""}};
+  const results::CodeNames names = read_code_names(profile, {dump, map});
+  EXPECT_EQ(function_at(names, 0x1500).name, "") << "code of a file is not generated";
+  EXPECT_EQ(function_at(names, 0x3450).name, "dumped");
+  EXPECT_EQ(function_at(names, 0x3550), (results::ProfiledFunction{"mapped", "generated"}));
+  EXPECT_EQ(function_at(names, 0x3650), (results::ProfiledFunction{"", "generated"}));
+  EXPECT_EQ(function_at(names, 0x9050), (results::ProfiledFunction{"gone", "generated"}));
+}
+
 TEST(CodeNames, calls_are_named_by_the_byte_before_they_return) {
   const TemporaryFolder folder;
   const std::filesystem::path file = folder.path() / "code.dump";

@@ -107,10 +107,8 @@ analysis::StackReport probe_worker(worker::WorkerProcess& worker, const worker::
     });
     if (library.of_stack || !versions.empty()) {
       const std::string digest = sha256_of_file(library.path);
-      report.libraries.push_back({library.name,
-                                  own == versions.end() ? "" : own->second,
-                                  library.path.string(),
-                                  digest});
+      report.libraries.push_back(
+          {library.name, own == versions.end() ? "" : own->second, library.path.string(), digest});
       for (auto inside = versions.begin(); inside != versions.end(); ++inside) {
         if (inside != own) {
           report.libraries.push_back(

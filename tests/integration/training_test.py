@@ -79,7 +79,7 @@ class Training(Command):
     def test_a_note_of_the_suite_is_in_what_is_reported(self):
         note = "surrogate loss: without boxes"
         suite = self.suite(f'[suite]\nname = "noted"\n[[model]]\nname = "lenet"\ntraining = "sgd"\nnote = "{note}"\n[[model]]\nname = "lenet"\n')
-        self.assertIn(f"\n  note: {note}\n", self.plumb("run", suite, "--stack", "fake", "--mode", "plain").stdout)
+        self.assertIn(f"Note: {note}\n", self.plumb("run", suite, "--stack", "fake", "--mode", "plain").stdout)
         self.assertEqual([model.get("note") for model in self.json("bound")["models"]], [note, None])
         for name in ("r.md", "r.html"):
             self.assertEqual(self.report(name).count(note), 1, name)

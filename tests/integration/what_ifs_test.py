@@ -107,7 +107,7 @@ class WhatIfs(Command):
             self.assertIsNotNone(after[name]["predicted_seconds"], name)
             self.assertIsNotNone(after[name]["realised_seconds"], name)
         combinations = [row for row in after.values() if row["combination"]]
-        self.assertEqual(len(combinations), 3)
+        self.assertGreater(len(combinations), 1)
         for row in combinations:
             self.assertIsNotNone(row["realised_seconds"], row["name"])
         self.assertTrue(any("bf16" in row["name"] or "f16" in row["name"] for row in combinations))

@@ -105,6 +105,9 @@ void add_untimed(const analysis::ModelBounds& model, Page& page) {
 void add_bounds(const analysis::ModelReport& model, Timestamp now, Page& page) {
   const analysis::ModelSummary summary = analysis::summarize(model.bounds);
   page.paragraph(sentence_of(summary));
+  if (!model.note.empty()) {
+    page.paragraph("Note: " + model.note);
+  }
   if (const auto update = complete_time(model.bounds, results::BoundKind::kHardwareUpdate, "any")) {
     page.paragraph(fmt::format("At least {} of it to update the weights, bound by memory.",
                                time_text(*update)));

@@ -11,7 +11,7 @@
 
 namespace plumb::analysis {
 
-inline const ModelInstance kInstance{"handmade", 1, "f32"};
+inline const ModelInstance kHandmade{"handmade", 1, "f32"};
 
 inline model::Graph product_and_relu() {
   rewrite::GraphSketch g;
@@ -22,7 +22,7 @@ inline model::Graph product_and_relu() {
 inline WhatIfResult ask(std::string_view name,
                         const model::Graph& graph,
                         const RowBuilder& rows,
-                        const ModelInstance& instance = kInstance) {
+                        const ModelInstance& instance = kHandmade) {
   const ResultSet results(rows.rows());
   for (WhatIfResult& result : compute_what_ifs({instance, graph, results}).whatifs) {
     if (result.name == name) {

@@ -78,7 +78,7 @@ TEST(WhatIf, co_schedule_of_a_device_does_not_ask_for_threads) {
   const ResultSet results(b.rows());
   for (const std::size_t threads : {std::size_t{1}, std::size_t{2}}) {
     const ThreadScaling scaling(threads);
-    WhatIfInput input{kInstance, graph, results, &scaling};
+    WhatIfInput input{kHandmade, graph, results, &scaling};
     input.on_device = true;
     const WhatIfResult result = co_schedule_what_if(input);
     EXPECT_FALSE(result.applies);
@@ -98,7 +98,7 @@ TEST(WhatIf, one_thread_runs_no_branches_and_a_processor_captures_no_launches) {
   const ThreadScaling one(1);
   const ThreadScaling two(2);
   const auto applies = [&](std::string_view name, const ThreadScaling& scaling, bool on_device) {
-    WhatIfInput input{kInstance, graph, results, &scaling};
+    WhatIfInput input{kHandmade, graph, results, &scaling};
     input.on_device = on_device;
     for (const WhatIfResult& result : compute_what_ifs(input).whatifs) {
       if (result.name == name) {
@@ -131,7 +131,7 @@ TEST(WhatIf, co_schedule_saves_what_threads_waste_on_branches) {
   scaling.add(1, one.rows());
   const ResultSet results(two.rows());
   for (const WhatIfResult& result :
-       compute_what_ifs({kInstance, graph, results, &scaling}).whatifs) {
+       compute_what_ifs({kHandmade, graph, results, &scaling}).whatifs) {
     if (result.name == "co_schedule") {
       EXPECT_TRUE(result.applies);
       EXPECT_DOUBLE_EQ(microseconds(*result.baseline), 12.0);

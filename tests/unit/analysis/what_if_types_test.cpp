@@ -102,7 +102,7 @@ TEST(WhatIf, f16_says_where_it_is_known_to_be_no_faster) {
   calibration.theoretical_f32 = FlopsPerSecond{2e11};
   const auto prerequisites = [&] {
     const ResultSet results(b.rows(), calibration);
-    return f16_what_if({kInstance, graph, results}).prerequisites;
+    return f16_what_if({kHandmade, graph, results}).prerequisites;
   };
   EXPECT_THAT(prerequisites(), SizeIs(2)) << "unknown";
   calibration.peak_f16 = FlopsPerSecond{2e11};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <sstream>
 
+#include "harness/results/execution.hpp"
 #include "reporting/content/run/documents.hpp"
 #include "tests/unit/reporting/sample_report.hpp"
 
@@ -43,8 +44,8 @@ TEST(BoundDocuments, are_a_sentence_and_a_table_in_short) {
 TEST(BoundDocuments, have_the_note_of_the_suite_below_the_model) {
   analysis::RunReport report = sample_report();
   report.models[0].note = "surrogate loss";
-  EXPECT_THAT(bounds_text(report, Detail::kShort), HasSubstr(" layers)\n  note: surrogate loss\n"));
-  EXPECT_THAT(bounds_text(report, Detail::kAll), HasSubstr(" layers)\n  note: surrogate loss\n"));
+  EXPECT_THAT(bounds_text(report, Detail::kShort), HasSubstr("Note: surrogate loss\n"));
+  EXPECT_THAT(bounds_text(report, Detail::kAll), HasSubstr("Note: surrogate loss\n"));
 }
 
 TEST(BoundDocuments, tell_disturbances_once_for_all_models) {

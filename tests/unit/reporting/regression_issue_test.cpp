@@ -150,7 +150,8 @@ TEST(Triage, lists_groups_with_their_cause) {
             "series              before     after    change  state     for  suite    stack\n"
             "layers/v1:conv;x  1.000 ms  1.250 ms  +25.00 %  detected  ann  nightly  default\n"
             "  ben: looks real (layers/v1:conv;x)\n"
-            "decide: plumb triage accept @01JFKD2M4N5P6Q7R8S9T0VWXYB --reason TEXT\n");
+            "decide\n"
+            "  $ plumb triage accept @01JFKD2M4N5P6Q7R8S9T0VWXYB --reason TEXT\n");
   text.str("");
   write_triage({}, {}, OutputMode::kText, Detail::kShort, text);
   EXPECT_EQ(text.str(), "no open changes\n");

@@ -154,8 +154,7 @@ TEST(TrainingStep, functions_with_the_slope_of_their_result_are_fused_with_the_l
     const auto hidden =
         sketch.eltwise(sketch.gemm(sketch.input({5, 4}), 3), fn, std::move(parameters));
     const model::Graph graph = sketch.build({sketch.gemm(hidden, 2)});
-    const std::vector<Match> found =
-        matches(training_step(graph, {}, Optimizer{}).training.graph);
+    const std::vector<Match> found = matches(training_step(graph, {}, Optimizer{}).training.graph);
     return std::any_of(found.begin(), found.end(), [](const Match& match) {
       return match.rewrite == "gemm_activation";
     });

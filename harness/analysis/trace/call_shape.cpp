@@ -136,6 +136,9 @@ bool fits_shapes(const results::CallDescription& call, const model::Layer& layer
     if (!weights && count(dims) == count(*expected)) {
       continue;  // reshaped before
     }
+    if (weights && dims == inputs[0]) {
+      continue;  // what a fused addition adds, as in SkipLayerNormalization
+    }
     // Weights may be transposed or blocked.
     Dims sorted = dims;
     Dims sorted_expected = *expected;

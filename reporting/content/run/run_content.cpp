@@ -202,7 +202,8 @@ void add_what_if_hints(const analysis::RunReport& report, Page& page) {
   if (std::any_of(report.models.begin(), report.models.end(), [](const auto& model) {
         const std::vector<analysis::WhatIfResult>& whatifs = model.whatifs.whatifs;
         return std::any_of(whatifs.begin(), whatifs.end(), [](const auto& each) {
-          return each.applies && !each.realised && each.why_not.empty();
+          return each.applies && !each.realised && each.why_not.empty() &&
+                 !each.execution_mode.empty();
         });
       })) {
     page.paragraph("plumb whatif --measure: executes what has no realised saving yet");

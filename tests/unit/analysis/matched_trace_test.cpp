@@ -465,6 +465,10 @@ TEST(CallShape, products_of_onednn_fit_by_their_dimensions) {
   EXPECT_TRUE(fits_shapes(call, graph.layers[0])) << "the bias comes first";
   call.inputs[1] = {1, 256};
   EXPECT_FALSE(fits_shapes(call, graph.layers[0]));
+  call.inputs = {{1, 512}, {1, 512}};
+  EXPECT_TRUE(fits_shapes(call, graph.layers[0])) << "an addition before brought the second one";
+  call.inputs = {{1, 512}, {1, 256}};
+  EXPECT_FALSE(fits_shapes(call, graph.layers[0]));
   EXPECT_TRUE(may_execute("matmul", "Gemm"));
   EXPECT_FALSE(may_execute("matmul", "Conv"));
   EXPECT_TRUE(may_execute("Gemm", "MatMul")) << "MatMulAddFusion of ONNX Runtime";

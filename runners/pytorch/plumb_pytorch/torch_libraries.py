@@ -57,7 +57,7 @@ def _version(name):
     """Returns the version that a library says of itself. Empty: only the file's name has one."""
     if name == "libcudnn" and (number := torch.backends.cudnn.version()):
         return f"{number // 10000}.{number // 100 % 100}.{number % 100}"
-    return ""
+    return torch.__version__ if name.startswith("libtorch") else ""
 
 
 def sha256(path):

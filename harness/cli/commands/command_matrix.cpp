@@ -55,6 +55,7 @@ constexpr std::array<PlaceOption, 7> kPlaceOptions{{
 
 std::vector<std::string> canonical_modes(const std::vector<std::string>& texts) {
   std::vector<std::string> modes;
+  modes.reserve(texts.size());
   for (const std::string& text : texts) {
     modes.push_back(to_text(results::execution_mode_from(text)));
   }

@@ -16,6 +16,7 @@ constexpr std::array<std::pair<Loss, std::string_view>, 3> kNames{
 
 std::vector<std::string> loss_names() {
   std::vector<std::string> names;
+  names.reserve(kNames.size());
   for (const auto& [loss, name] : kNames) {
     names.emplace_back(name);
   }

@@ -76,7 +76,7 @@ class GraphWriter {
   }
 
   std::string operand_name(model::ValueId value, bool constant) {
-    const std::string name = fmt::format("v{}", value);
+    std::string name = fmt::format("v{}", value);
     if (known_.insert(value).second) {
       model::TensorType type = graph_.values[value].type;
       type.constant = constant;

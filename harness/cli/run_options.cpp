@@ -396,7 +396,8 @@ session::SuiteRunOptions suite_run_options(const RunOptions& options, const std:
   for (const std::string& mode : options.modes) {
     run.modes.push_back(results::execution_mode_from(mode));
   }
-  run.workspace_cap = {static_cast<std::int64_t>(options.workspace_cap_bytes)};
+  run.division = {{static_cast<std::int64_t>(options.workspace_cap_bytes)},
+                  results::parse_batch_policy(options.batch_policy).value()};
   run.row_timeout = suite::parse_duration(options.row_timeout);
   run.threads = options.threads;
   run.device = options.device;

@@ -10,6 +10,7 @@
 
 #include "harness/cli/baseline_check.hpp"
 #include "harness/cli/load_options.hpp"
+#include "harness/results/division/divided_variant.hpp"
 #include "harness/session/host/model_export.hpp"
 #include "harness/session/run/suite_run.hpp"
 #include "harness/session/work/model_source.hpp"
@@ -78,7 +79,9 @@ struct RunOptions {
   std::string row_timeout = "60s";
   std::string only;
   std::vector<std::string> modes;
-  std::uint64_t workspace_cap_bytes = analysis::kDefaultWorkspaceCap.value;
+  std::uint64_t workspace_cap_bytes =
+      static_cast<std::uint64_t>(results::DivisionRule{}.workspace_cap.value);
+  std::string batch_policy{to_text(results::DivisionRule{}.policy)};
   LoadOptions loads;
   BaselineOptions baseline;
   int threads = 1;

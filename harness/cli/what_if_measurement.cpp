@@ -185,8 +185,9 @@ results::RunId measure_missing(CommandContext& context,
   options.device = session::device_of(run);
   options.reuse = "always";
   options.threads = threads_of(run);
-  if (const std::optional<Bytes> cap = results::workspace_cap_of(run.environment)) {
-    options.workspace_cap_bytes = static_cast<std::uint64_t>(cap->value);
+  if (const auto rule = results::division_rule_of(run.environment)) {
+    options.workspace_cap_bytes = static_cast<std::uint64_t>(rule->workspace_cap.value);
+    options.batch_policy = to_text(rule->policy);
   }
   RunOptions layers = options;
   layers.only = "layers";

@@ -6,6 +6,8 @@ Usage: report_test.py BUILD_FOLDER [unittest arguments]. Times come from the fak
 is no Chromium.
 """
 
+import itertools
+import json
 import os
 import pathlib
 import shutil
@@ -22,12 +24,14 @@ PLUMB = BUILD / "bin" / "plumb"
 
 # Names of two nodes of LeNet and what replaces them in the file: of equal length, and markup for who is careless.
 HOSTILE = {b"\x1a\x05conv0": b"\x1a\x05<b>x0", b"\x1a\x08maxpool0": b"\x1a\x08<i>evil1"}
-# Counts the bars that begin at the end of a logarithmic axis, once all charts are drawn.
-COUNT_BARS = """
+# Counts the bars that begin at the end of a logarithmic axis, and lists the batches drawn as knees, once all charts are drawn.
+READ_CHARTS = """
 setTimeout(() => {
   const fromTheEnd = (chart) => chart.scales.x && chart.scales.x.type === 'logarithmic' ? chart.data.datasets.filter((set) =>
     (set.type || chart.config.type) === 'bar' && set.data.some((value) => typeof value === 'number')).length : 0;
   document.body.dataset.bars = Object.values(Chart.instances).reduce((sum, chart) => sum + fromTheEnd(chart), 0);
+  const knees = (chart) => chart.data.datasets.flatMap((set) => Array.isArray(set.pointRadius) ? chart.data.labels.filter((_, i) => set.pointRadius[i] > 4) : []);
+  document.body.dataset.knees = JSON.stringify(Object.values(Chart.instances).flatMap(knees));
 }, 300);"""
 # A convolution and its Relu, each by a call of its own.
 CALLS = """plumb_execution,begin,100
@@ -49,11 +53,9 @@ class Report(unittest.TestCase):
         cls.addClassCleanup(shutil.rmtree, cls.folder, ignore_errors=True)
         cls.environment = {**os.environ, "XDG_DATA_HOME": str(cls.folder), "PLUMB_WORKER_PATH": str(BUILD / "libexec/plumb")}
         cls.environment.pop("PLUMB_STORE", None)
-        stack = cls.folder / "plumb/stacks/fake"
-        stack.mkdir(parents=True)
         # one operator has no time: the report must show what is missing
-        (stack / "script.toml").write_text('[[rule]]\nmatch = "v1:max_pool;*"\noutcome = "unsupported"\nreason = "no pooling here"\n')
-        (stack / "stack.toml").write_text(f'backend = "fake"\nvariables = {{ PLUMB_FAKE_SCRIPT = "{stack}/script.toml" }}\n')
+        cls.stack("fake", '[[rule]]\nmatch = "v1:max_pool;*"\noutcome = "unsupported"\nreason = "no pooling here"\n')
+        cls.stack("whole", '[identity]\nlibrary = "whole 1.0"\n')
         cls.plumb("model", "export", "lenet", "-o", cls.folder / "lenet.onnx")
         data = (cls.folder / "lenet.onnx").read_bytes()
         for name, other in HOSTILE.items():
@@ -71,6 +73,13 @@ class Report(unittest.TestCase):
         cls.page = cls.latest("report")
 
     @classmethod
+    def stack(cls, name, script):
+        folder = cls.folder / "plumb/stacks" / name
+        folder.mkdir(parents=True)
+        (folder / "script.toml").write_text(script)
+        (folder / "stack.toml").write_text(f'backend = "fake"\nvariables = {{ PLUMB_FAKE_SCRIPT = "{folder}/script.toml" }}\n')
+
+    @classmethod
     def plumb(cls, *arguments):
         done = subprocess.run([PLUMB, *map(str, arguments)], env=cls.environment, capture_output=True, text=True, timeout=120)
         assert done.returncode == 0, f"{arguments}\n{done.stdout}\n{done.stderr}"
@@ -81,7 +90,7 @@ class Report(unittest.TestCase):
         report = cls.folder / f"{name}.html"
         cls.plumb("report", "@latest", "-o", report)
         everything = report.read_text(encoding="utf-8").replace(
-            "</body>", "<script>for (const box of document.querySelectorAll('details')) box.open = true;" + COUNT_BARS + "</script></body>")
+            "</body>", "<script>for (const box of document.querySelectorAll('details')) box.open = true;" + READ_CHARTS + "</script></body>")
         (cls.folder / "open.html").write_text(everything, encoding="utf-8")
         return drawn(cls.folder / "open.html")
 
@@ -177,14 +186,38 @@ class Report(unittest.TestCase):
         self.assertTrue(any("no pooling here" in cell for cell in cells))
         self.assertIn("1 of 2 layers have a time", page.all("strong")[0]["text"])
 
+    def test_draws_the_schedule_of_steps_that_share_the_processors(self):
+        for options in (("--threads", 1, "--only", "layers"), ("--threads", 2, "--mode", "plain")):
+            self.plumb("run", "--model", "squeezenet1.1", "--stack", "whole", "--processes", 1, *options)
+        page = self.latest("schedule")
+        self.assertNotIn("data-error", page.all("body")[0])
+        self.assertIn("Steps that share the processors", [element["text"] for element in page.all("h3")])
+        label = "Schedule of squeezenet1.1, batch 1, f32 on 2 processors"
+        elements = itertools.dropwhile(lambda element: (element["tag"], element.get("aria-label")) != ("svg", label), page.elements)
+        self.assertTrue(next(elements, None), label)
+        lanes = {}
+        for element in itertools.takewhile(lambda element: "svg" in element["within"], elements):
+            if element["tag"] == "rect":
+                lanes.setdefault(float(element["y"]), []).append((float(element["x"]), float(element["width"])))
+        self.assertEqual(len(lanes), 2, "one for each processor")
+        for parts in lanes.values():
+            self.assertGreater(len(parts), 5)
+            parts.sort()
+            for (left, width), (following, _) in zip(parts, parts[1:]):
+                self.assertLessEqual(left + width, following + 0.5, "a processor executes one part at a time")
+
+    def test_draws_latency_against_the_batch_with_its_knee(self):
+        self.plumb("run", "--model", "lenet", "--batch", "1,4,32,128", "--stack", "whole", "--processes", 1, "--mode", "plain")
+        page = self.latest("batches")
+        self.assertIn("Batches", [element["text"] for element in page.all("h2")])
+        self.assertIn("Latency and throughput of lenet f32, plain against its batch", [element.get("aria-label") for element in page.all("canvas")])
+        self.assertEqual(json.loads(page.all("body")[0]["data-knees"]), [32])
+
     def test_draws_the_cliffs_of_the_library_suite(self):
         shapes = pathlib.Path(__file__).resolve().parents[2] / "suites/shapes/library_cliff.toml"
-        stack = self.folder / "plumb/stacks/cliff"
-        stack.mkdir()
         # 64 channels fit the kernel's block; 65 take ten times as long.
-        (stack / "script.toml").write_text('[[rule]]\nmatch = "v1:conv;in=f32[1,64,56,56]*"\nseconds = 0.001\n'
-                                           '[[rule]]\nmatch = "v1:conv;in=f32[1,65,56,56]*"\nseconds = 0.01\n')
-        (stack / "stack.toml").write_text(f'backend = "fake"\nvariables = {{ PLUMB_FAKE_SCRIPT = "{stack}/script.toml" }}\n')
+        self.stack("cliff", '[[rule]]\nmatch = "v1:conv;in=f32[1,64,56,56]*"\nseconds = 0.001\n'
+                            '[[rule]]\nmatch = "v1:conv;in=f32[1,65,56,56]*"\nseconds = 0.01\n')
         suite = self.folder / "cliff.toml"
         suite.write_text(f'[suite]\nname = "cliff"\nversion = 1\n[[layers]]\nfile = "{shapes}"\n')
         self.plumb("run", suite, "--stack", "cliff", "--processes", "1")

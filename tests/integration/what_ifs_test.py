@@ -17,8 +17,8 @@ Command.build = pathlib.Path(sys.argv.pop(1)).resolve()
 
 #: The rows of the table of what-ifs.
 ROWS = (
-    *("best_variant", "fusion", "channels_last", "bf16", "f16", "channels_last+f16", "tf32", "int8", "micro_batch", "graph_capture"),
-    *("parallel_branches", "co_schedule", "weight_gradients", "checkpointing", "framework", "all_sequential", "all"),
+    *("best_variant", "fusion", "channels_last", "bf16", "f16", "channels_last+f16", "tf32", "int8", "micro_batch", "padded_channels"),
+    *("graph_capture", "parallel_branches", "co_schedule", "weight_gradients", "checkpointing", "framework", "all_sequential", "all"),
 )
 
 
@@ -67,7 +67,7 @@ class WhatIfs(Command):
         text = self.plumb("whatif", "--all").stdout
         for model in models:
             rows = {row["name"]: row for row in model["whatifs"]}
-            self.assertLessEqual(set(ROWS), set(rows), model["model"])
+            self.assertEqual(set(ROWS), {name for name, row in rows.items() if not row["combination"]}, model["model"])
             for name, row in rows.items():
                 self.assertTrue(row["predicted_saving_seconds"] is not None or row["why_not"], (model["model"], name))
         for name in ROWS:
@@ -127,20 +127,30 @@ class WhatIfs(Command):
         self.assertNotIn("not executed in the mode", done.stderr)
         self.assertIsNotNone(self.rows(self.json("whatif"))["all_sequential"]["realised_seconds"])
 
-    def test_measure_keeps_the_cap_of_workspace(self):
+    def test_measure_keeps_the_rule_by_which_batches_are_divided(self):
+        rule = ("--workspace-cap", "8MiB", "--micro-batch-policy", "all")
         modes = ("--mode", "plain", "--mode", "micro_batch")
-        self.plumb("run", "--model", "lenet", "--batch", 4, "--stack", "fake", "--processes", 1, "--workspace-cap", "8MiB", *modes)
+        self.plumb("run", "--model", "lenet", "--batch", 4, "--stack", "fake", "--processes", 1, *rule, *modes)
+        convolutions = [key for key, in self.store_rows("select text from layer_keys where text like 'v1:conv;in=f32%'")]
+        self.assertEqual({key.split("[")[1].split(",")[0] for key in convolutions}, {"1", "2", "3", "4"}, "every size")
         row = self.rows(self.json("whatif", "--measure"))["micro_batch"]
         self.assertGreater(len(self.runs()), 1)
         self.assertIn("at most 8 MiB of workspace", row["mode"])
-        self.assertIn("--workspace-cap 8MiB", row["command"])
+        self.assertIn("cuDNN's WR, all)", row["mode"])
+        self.assertIn("--workspace-cap 8MiB --micro-batch-policy all", row["command"])
 
     def test_measure_obtains_times_of_padded_layers(self):
         self.stack("fake", 'variants = ["impl=jit:avx512_core", "impl=ref"]\n')
         self.measure("squeezenet1.1", threads=1)
         before = self.padded()
         self.assertTrue(before)
-        self.plumb("whatif", "--measure")
+        row = self.rows(self.json("whatif"))["padded_channels"]
+        self.assertIn("plumb whatif --measure measures it", row["why_not"])
+        self.assertTrue(row["applies"])
+        row = self.rows(self.json("whatif", "--measure"))["padded_channels"]
+        self.assertIsNotNone(row["predicted_seconds"], row.get("why_not"))
+        self.assertEqual({layer["key"] for layer in row["layers"]}, set(before))
+        self.assertIn("multiples of 16", row["prerequisites"][0])
         after = self.padded()
         self.assertEqual(set(before.values()), {None})
         self.assertEqual(set(after), set(before))
@@ -172,6 +182,18 @@ class WhatIfs(Command):
         self.import_day(1, {"a": 1.0})
         done = self.plumb("whatif", "--measure", expect=0)
         self.assertIn("lacks nothing", done.stderr, "it has no models")
+
+    def test_bound_shows_latency_against_the_batch_with_its_knee(self):
+        self.plumb("run", "--model", "lenet", "--batch", "1,4,32,128", "--stack", "fake", "--processes", 1, "--mode", "plain")
+        document = self.json("bound")
+        [curve] = document["batches"]
+        self.assertEqual((curve["model"], curve["mode"], curve["knee"]), ("lenet", "plain", 32))
+        points = {point["batch"]: point["seconds"] for point in curve["points"]}
+        self.assertEqual(list(points), [1, 4, 32, 128])
+        self.assertEqual(points, {model["batch"]: model["executions"][0]["median_seconds"] for model in document["models"]})
+        enough = 0.9 * max(batch / seconds for batch, seconds in points.items())
+        self.assertEqual([batch for batch, seconds in points.items() if batch / seconds >= enough], [32, 128])
+        self.assertIn("lenet f32, plain: the knee is at batch 32\n", self.plumb("bound", "--all").stdout)
 
     def test_bound_says_what_binds_the_steps(self):
         self.measure("lenet", threads=1)

@@ -90,24 +90,12 @@ BatchDivision unroll(std::span<const PartKernel> kernels,
 
 }  // namespace
 
-std::string_view to_text(BatchPolicy policy) {
-  switch (policy) {
-    case BatchPolicy::kUndivided:
-      return "undivided";
-    case BatchPolicy::kPowersOfTwo:
-      return "powers_of_two";
-    case BatchPolicy::kAll:
-      return "all";
-  }
-  PLUMB_CHECK(false);
-}
-
-std::vector<std::int64_t> batch_sizes(BatchPolicy policy, std::int64_t batch) {
+std::vector<std::int64_t> batch_sizes(results::BatchPolicy policy, std::int64_t batch) {
   PLUMB_CHECK(batch > 0);
   std::vector<std::int64_t> sizes;
-  const std::int64_t first = policy == BatchPolicy::kUndivided ? batch : 1;
+  const std::int64_t first = policy == results::BatchPolicy::kUndivided ? batch : 1;
   const auto next = [&](std::int64_t size) {
-    return policy == BatchPolicy::kPowersOfTwo ? 2 * size : size + 1;
+    return policy == results::BatchPolicy::kPowersOfTwo ? 2 * size : size + 1;
   };
   for (std::int64_t size = first; size < batch; size = next(size)) {
     sizes.push_back(size);

@@ -5,23 +5,16 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "harness/base/units.hpp"
+#include "harness/results/division/divided_variant.hpp"
 
 namespace plumb::analysis {
 
-/// Sizes of the parts into which a batch may be divided, as µ-cuDNN names them.
-enum class BatchPolicy {
-  kUndivided,    ///< the batch alone
-  kPowersOfTwo,  ///< 1, 2, 4 … up to the batch, and the batch
-  kAll,          ///< every size
-};
-[[nodiscard]] std::string_view to_text(
-    BatchPolicy policy);  ///< "undivided", "powers_of_two", "all"
-/// Lists the sizes that a policy allows, ascending.
-[[nodiscard]] std::vector<std::int64_t> batch_sizes(BatchPolicy policy, std::int64_t batch);
+/// Lists the sizes of parts that a policy allows, ascending.
+[[nodiscard]] std::vector<std::int64_t> batch_sizes(results::BatchPolicy policy,
+                                                    std::int64_t batch);
 
 /// One way to execute a layer on a part of a batch.
 struct PartKernel {

@@ -80,10 +80,9 @@ struct Additions {
 
 }  // namespace
 
-std::vector<std::int64_t> part_sizes(const model::LayerSpec& spec) {
+std::vector<std::int64_t> part_sizes(const model::LayerSpec& spec, results::BatchPolicy policy) {
   const std::optional<std::int64_t> batch = model::find_batch(spec);
-  return batch.value_or(1) > 1 ? batch_sizes(BatchPolicy::kPowersOfTwo, *batch)
-                               : std::vector<std::int64_t>{};
+  return batch.value_or(1) > 1 ? batch_sizes(policy, *batch) : std::vector<std::int64_t>{};
 }
 
 Seconds LayerDivision::time() const {
@@ -94,9 +93,12 @@ Seconds LayerDivision::time() const {
   return sum;
 }
 
-LayerDivision divide_layer(const ResultSet& results, const model::LayerSpec& spec, Bytes cap) {
+LayerDivision divide_layer(const ResultSet& results,
+                           const model::LayerSpec& spec,
+                           const results::DivisionRule& rule) {
   LayerDivision layer;
-  const std::vector<std::int64_t> sizes = part_sizes(spec);
+  const Bytes cap = rule.workspace_cap;
+  const std::vector<std::int64_t> sizes = part_sizes(spec, rule.policy);
   if (sizes.empty()) {
     layer.why_not = "it has no batch to divide";
     return layer;

@@ -8,11 +8,9 @@
 
 #include "harness/analysis/bounds/result_set.hpp"
 #include "harness/model/key/layer_spec.hpp"
+#include "harness/results/division/divided_variant.hpp"
 
 namespace plumb::analysis {
-
-/// Workspace that a layer may use where nothing else is said: that of µ-cuDNN.
-constexpr Bytes kDefaultWorkspaceCap{std::int64_t{64} << 20};
 
 /// Fastest way to execute a convolution or its gradient, in parts of its batch or as a whole, under
 /// a cap of workspace.
@@ -32,15 +30,16 @@ struct LayerDivision {
   [[nodiscard]] Seconds time() const;  ///< sum of the steps
 };
 
-/// Lists the batches that are tried for a layer, ascending: powers of two, and its own. Empty: the
-/// layer is no convolution of several images, and no gradient of one.
-[[nodiscard]] std::vector<std::int64_t> part_sizes(const model::LayerSpec& spec);
+/// Lists the batches that are tried for a layer, ascending, its own last. Empty: the layer is no
+/// convolution of several images, and no gradient of one.
+[[nodiscard]] std::vector<std::int64_t> part_sizes(const model::LayerSpec& spec,
+                                                   results::BatchPolicy policy);
 
 /// Divides a layer with part_sizes(), by hot times of the same layer with smaller batches and of
 /// model::part_additions(). Each size counts with the library's choice, or with the fastest variant
 /// that keeps the cap where that does not. What a part adds is in its workspace.
 [[nodiscard]] LayerDivision divide_layer(const ResultSet& results,
                                          const model::LayerSpec& spec,
-                                         Bytes cap);
+                                         const results::DivisionRule& rule);
 
 }  // namespace plumb::analysis

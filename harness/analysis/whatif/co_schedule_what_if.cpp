@@ -16,7 +16,8 @@ WhatIfResult co_schedule_what_if(const WhatIfInput& input) {
     result.applies = false;
     result.why_not =
         "steps share a GPU by the grids of their kernels, and not by threads: the mode streams "
-        "executes branches side by side there";
+        "executes branches side by side there, each on the whole GPU; green contexts, which would "
+        "divide it, are not built";
     return result;
   }
   const ThreadScaling none;

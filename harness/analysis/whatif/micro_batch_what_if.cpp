@@ -24,16 +24,17 @@ std::string describe(const LayerDivision& division, std::int64_t batch) {
 WhatIfResult micro_batch_what_if(const WhatIfInput& input) {
   WhatIfResult result;
   result.mode = fmt::format(
-      "batches of convolutions divided, with at most {} MiB of workspace each (µ-cuDNN's WR); not "
-      "fused, hot",
-      input.workspace_cap.value >> 20);
+      "batches of convolutions divided, with at most {} MiB of workspace each (µ-cuDNN's WR, {}); "
+      "not fused, hot",
+      input.division.workspace_cap.value >> 20,
+      to_text(input.division.policy));
   std::vector<PartitionStep> before = input.partition_in({}, PartitionMode::kPlain).steps;
   const auto spec_of = [&](const PartitionStep& step) -> const model::LayerSpec& {
     return input.graph.layers[step.layers.front()].spec;  // steps that are not fused have one layer
   };
   std::vector<PartitionStep> after;
   const bool divisible = std::any_of(before.begin(), before.end(), [&](const PartitionStep& step) {
-    return !part_sizes(spec_of(step)).empty();
+    return !part_sizes(spec_of(step), input.division.policy).empty();
   });
   if (!divisible) {
     result.applies = false;
@@ -48,12 +49,12 @@ WhatIfResult micro_batch_what_if(const WhatIfInput& input) {
       return result;
     }
     const model::LayerSpec& spec = spec_of(step);
-    const std::vector<std::int64_t> sizes = part_sizes(spec);
+    const std::vector<std::int64_t> sizes = part_sizes(spec, input.division.policy);
     if (sizes.empty()) {
       after.push_back(step);
       continue;
     }
-    const LayerDivision division = divide_layer(input.results, spec, input.workspace_cap);
+    const LayerDivision division = divide_layer(input.results, spec, input.division);
     if (!division.why_not.empty()) {
       result.layers.clear();
       result.why_not = fmt::format(

@@ -68,7 +68,11 @@ WhatIfResult padded_channels_what_if(const WhatIfInput& input) {
   }
   if (padded == 0) {
     result.applies = false;
-    result.why_not = "no step has blocks that are not full, by the names of the variants";
+    result.why_not = fmt::format(
+        "{}; another tile is another variant, which best_variant answers",
+        input.on_device.value_or(false)
+            ? "variants of a GPU do not say which channels fill their tiles: reports show its waves"
+            : "no step has blocks that are not full, by the names of the variants");
     return result;
   }
   result.why_not = before.why_not;

@@ -12,8 +12,8 @@
 #include "harness/analysis/bounds/model_partition.hpp"
 #include "harness/analysis/bounds/result_set.hpp"
 #include "harness/analysis/coschedule/thread_scaling.hpp"
-#include "harness/analysis/micro_batch/layer_division.hpp"
 #include "harness/model/graph/graph.hpp"
+#include "harness/results/division/divided_variant.hpp"
 #include "harness/results/trace/traced_losses.hpp"
 
 namespace plumb::analysis {
@@ -36,7 +36,7 @@ class WhatIfInput {
   const ModelInstance& instance;
   const model::Graph& graph;
   const ResultSet& results;
-  Bytes workspace_cap = kDefaultWorkspaceCap;   ///< of each layer of a divided batch
+  results::DivisionRule division;               ///< of batches
   std::optional<results::TracedLosses> traced;  ///< newest trace that the run keeps of the model
   const ThreadScaling* scaling;                 ///< null: nothing is known of other thread counts
   const ResultSet* padded = nullptr;            ///< layers with padded channels, of any run

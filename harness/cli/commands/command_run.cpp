@@ -263,6 +263,11 @@ void add_run(CLI::App& app, CommandContext& context) {
       ->transform(CLI::AsSizeValue(false))
       ->check(CLI::Range(std::uint64_t{0}, std::uint64_t{1} << 50))
       ->default_str("64MiB");
+  run->add_option("--micro-batch-policy",
+                  options->batch_policy,
+                  "sizes of the parts in the mode micro_batch: undivided, powers_of_two or all")
+      ->check(CLI::IsMember({"undivided", "powers_of_two", "all"}))
+      ->capture_default_str();
   run->add_option("--threads", options->threads, "threads of the worker")
       ->check(CLI::Range(1, 4096))
       ->capture_default_str();

@@ -3,14 +3,17 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 
+#include "harness/base/error.hpp"
 #include "harness/results/labels/variant_id.hpp"
 
 namespace plumb::results {
 namespace {
 
 constexpr std::string_view kCapFact = "measure.workspace_cap_bytes";
+constexpr std::string_view kPolicyFact = "measure.batch_policy";
 constexpr std::size_t kMaxParts = 64;  // different ones
 
 /// Takes a positive number and the character behind it from the front of a text.
@@ -64,20 +67,48 @@ std::optional<std::vector<BatchParts>> divided_parts(std::string_view variant) {
   return std::nullopt;
 }
 
-void add_workspace_cap(Bytes cap, Environment& environment) {
-  environment.facts.insert_or_assign(std::string(kCapFact), std::to_string(cap.value));
+std::string_view to_text(BatchPolicy policy) {
+  switch (policy) {
+    case BatchPolicy::kUndivided:
+      return "undivided";
+    case BatchPolicy::kPowersOfTwo:
+      return "powers_of_two";
+    case BatchPolicy::kAll:
+      return "all";
+  }
+  PLUMB_CHECK(false);
 }
 
-std::optional<Bytes> workspace_cap_of(const Environment& environment) {
-  const auto fact = environment.facts.find(std::string(kCapFact));
-  Bytes cap;
-  if (fact == environment.facts.end()) {
+std::optional<BatchPolicy> parse_batch_policy(std::string_view text) {
+  const auto* const found = std::find_if(kBatchPolicies.begin(),
+                                         kBatchPolicies.end(),
+                                         [&](BatchPolicy each) { return to_text(each) == text; });
+  return found == kBatchPolicies.end() ? std::nullopt : std::optional(*found);
+}
+
+void add_division_rule(const DivisionRule& rule, Environment& environment) {
+  environment.facts.insert_or_assign(std::string(kCapFact),
+                                     std::to_string(rule.workspace_cap.value));
+  environment.facts.insert_or_assign(std::string(kPolicyFact), std::string(to_text(rule.policy)));
+}
+
+std::optional<DivisionRule> division_rule_of(const Environment& environment) {
+  const auto cap = environment.facts.find(std::string(kCapFact));
+  if (cap == environment.facts.end()) {
     return std::nullopt;
   }
-  const std::string& text = fact->second;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), cap.value);
-  return error == std::errc() && end == text.data() + text.size() ? std::optional(cap)
-                                                                  : std::nullopt;
+  DivisionRule rule;
+  const std::string& text = cap->second;
+  const auto [end, error] =
+      std::from_chars(text.data(), text.data() + text.size(), rule.workspace_cap.value);
+  if (error != std::errc() || end != text.data() + text.size()) {
+    return std::nullopt;
+  }
+  const auto policy = environment.facts.find(std::string(kPolicyFact));
+  if (policy != environment.facts.end()) {
+    rule.policy = parse_batch_policy(policy->second).value_or(rule.policy);
+  }
+  return rule;
 }
 
 }  // namespace plumb::results

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -31,9 +32,29 @@ struct BatchParts {
 /// Reads what divided_variant() writes. Absent: it is another variant.
 [[nodiscard]] std::optional<std::vector<BatchParts>> divided_parts(std::string_view variant);
 
-/// Adds the cap of workspace under which batches were divided to the facts of a run.
-void add_workspace_cap(Bytes cap, Environment& environment);
-/// Returns the cap that a run's facts name. Absent: none.
-[[nodiscard]] std::optional<Bytes> workspace_cap_of(const Environment& environment);
+/// Sizes of the parts into which a batch may be divided, as µ-cuDNN names them.
+enum class BatchPolicy {
+  kUndivided,    ///< the batch alone
+  kPowersOfTwo,  ///< 1, 2, 4 … up to the batch, and the batch
+  kAll,          ///< every size
+};
+inline constexpr std::array kBatchPolicies = {
+    BatchPolicy::kUndivided, BatchPolicy::kPowersOfTwo, BatchPolicy::kAll};
+[[nodiscard]] std::string_view to_text(
+    BatchPolicy policy);  ///< "undivided", "powers_of_two", "all"
+/// Reads what to_text() writes. Absent: the text is another.
+[[nodiscard]] std::optional<BatchPolicy> parse_batch_policy(std::string_view text);
+
+/// Rule by which the batches of a run are divided.
+struct DivisionRule {
+  Bytes workspace_cap{std::int64_t{64} << 20};  ///< of each layer; µ-cuDNN's where nothing is said
+  BatchPolicy policy = BatchPolicy::kPowersOfTwo;
+};
+
+/// Adds the rule by which batches were divided to the facts of a run.
+void add_division_rule(const DivisionRule& rule, Environment& environment);
+/// Returns the rule that a run's facts name. Without a policy it is that of the default. Absent:
+/// they name no cap.
+[[nodiscard]] std::optional<DivisionRule> division_rule_of(const Environment& environment);
 
 }  // namespace plumb::results

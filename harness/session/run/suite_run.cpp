@@ -55,7 +55,7 @@ results::RunHeader describe_run(const SuiteRunOptions& options,
   header.environment = join_environment(read_system(), worker, options.threads, stack.name);
   results::add_labels(options.labels, header.environment);
   if (has_micro_batch(options.modes)) {
-    results::add_workspace_cap(options.workspace_cap, header.environment);
+    results::add_division_rule(options.division, header.environment);
   }
   if (options.profiles.time == ProfiledTime::kAlways) {
     if (!header.environment.facts.contains(worker::kSamplingFact)) {
@@ -115,7 +115,7 @@ class SuiteRun {
                    suite_,
                    models_,
                    models_of_shard(models_, shard),
-                   {options_.modes, options_.workspace_cap});
+                   {options_.modes, options_.division});
     std::optional<TimedProfiles> timed;
     if (options_.profiles.time == ProfiledTime::kAlways) {
       runs.sample(timed.emplace(context_, session_.id(), executor_.options().worker, models_));
@@ -184,7 +184,7 @@ class SuiteRun {
     }
     std::vector<suite::ResolvedSuite::LayerEntry> layers = suite_.layers;
     if (has_micro_batch(options_.modes)) {
-      const auto parts = list_batch_parts(models_);
+      const auto parts = list_batch_parts(models_, options_.division.policy);
       layers.insert(layers.end(), parts.begin(), parts.end());
     }
     std::vector<PlannedModel> models =
@@ -388,7 +388,7 @@ class SuiteRun {
                            {executor_.options().worker, executor_.longest_start()},
                            suite_,
                            models_,
-                           {options_.modes, options_.workspace_cap})
+                           {options_.modes, options_.division})
                    .take(std::move(chosen), options.budget.value_or(kPassShare * elapsed));
       spdlog::info("profiles: {} of {} models, in {:.1f} s of {:.0f} s{}",
                    record.profiled,

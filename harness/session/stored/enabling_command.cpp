@@ -70,14 +70,19 @@ std::string device_option(const results::RunHeader& run) {
   return device.empty() ? "" : " --device " + shell_word(device);
 }
 
-std::string workspace_option(const results::RunHeader& run, std::string_view mode) {
+std::string division_options(const results::RunHeader& run, std::string_view mode) {
   constexpr std::int64_t kMebibyte = std::int64_t{1} << 20;
-  const std::optional<Bytes> cap = results::workspace_cap_of(run.environment);
-  if (!cap || !results::execution_mode_from(mode).micro_batch) {
+  const std::optional<results::DivisionRule> rule = results::division_rule_of(run.environment);
+  if (!rule || !results::execution_mode_from(mode).micro_batch) {
     return "";
   }
-  return cap->value % kMebibyte == 0 ? fmt::format(" --workspace-cap {}MiB", cap->value / kMebibyte)
-                                     : fmt::format(" --workspace-cap {}", cap->value);
+  const std::int64_t cap = rule->workspace_cap.value;
+  const std::string policy = rule->policy == results::DivisionRule{}.policy
+                                 ? ""
+                                 : fmt::format(" --micro-batch-policy {}", to_text(rule->policy));
+  return (cap % kMebibyte == 0 ? fmt::format(" --workspace-cap {}MiB", cap / kMebibyte)
+                               : fmt::format(" --workspace-cap {}", cap)) +
+         policy;
 }
 
 }  // namespace
@@ -103,7 +108,7 @@ std::string enabling_command(const results::RunHeader& run,
     command += model_options(run, instance);
   }
   command += run.stack == "default" ? "" : " --stack " + shell_word(run.stack);
-  return command + threads_option(run, mode) + device_option(run) + workspace_option(run, mode) +
+  return command + threads_option(run, mode) + device_option(run) + division_options(run, mode) +
          fmt::format(" --mode {}", mode);
 }
 

@@ -235,8 +235,8 @@ analysis::RunReport analyze_run(const Archive& archive,
         hosts,
         entry.bounds);
     analysis::WhatIfInput input{model.instance, entry.graph, results, &scaling};
-    input.workspace_cap =
-        results::workspace_cap_of(run.header.environment).value_or(analysis::kDefaultWorkspaceCap);
+    input.division =
+        results::division_rule_of(run.header.environment).value_or(results::DivisionRule{});
     input.padded = &padded;
     input.on_device = results::is_gpu(run.header.environment);
     entry.trace = read_trace(archive.store, run.header.id, model.instance);

@@ -62,13 +62,14 @@ std::vector<worker::VariantTime> list_choices(const analysis::PartitionStep& ste
 /// choice. Absent: times are missing, of which the log tells.
 std::optional<std::vector<worker::ModeStep>> list_divisions(const PlannedModel& model,
                                                             const analysis::ResultSet& results,
-                                                            Bytes cap) {
+                                                            const results::DivisionRule& rule) {
   std::vector<worker::ModeStep> steps;
   for (const model::Layer& layer : model.graph.layers) {
-    if (layer.role != model::Layer::Role::kCompute || analysis::part_sizes(layer.spec).empty()) {
+    if (layer.role != model::Layer::Role::kCompute ||
+        analysis::part_sizes(layer.spec, rule.policy).empty()) {
       continue;
     }
-    const analysis::LayerDivision division = analysis::divide_layer(results, layer.spec, cap);
+    const analysis::LayerDivision division = analysis::divide_layer(results, layer.spec, rule);
     if (!division.why_not.empty()) {
       spdlog::warn("{}: not executed in the mode micro_batch: {}: {}",
                    to_text(model.instance, ", "),
@@ -166,7 +167,7 @@ std::vector<worker::ModeRequest> mode_requests(const PlannedModel& model,
       continue;
     }
     if (mode.micro_batch) {
-      if (auto divided = list_divisions(model, results, wanted.workspace_cap)) {
+      if (auto divided = list_divisions(model, results, wanted.division)) {
         requests.push_back({mode, *std::move(divided), {}});
       }
       continue;

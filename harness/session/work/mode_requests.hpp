@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "harness/analysis/bounds/result_set.hpp"
-#include "harness/analysis/micro_batch/layer_division.hpp"
+#include "harness/results/division/divided_variant.hpp"
 #include "harness/session/work/planner.hpp"
 #include "harness/store/store.hpp"
 #include "harness/worker/protocol/execute_request.hpp"
@@ -16,8 +16,8 @@ namespace plumb::session {
 
 /// Modes in which models are executed.
 struct WantedModes {
-  std::vector<results::ExecutionMode> modes;             ///< none: those that the run has times for
-  Bytes workspace_cap = analysis::kDefaultWorkspaceCap;  ///< of each layer in the mode micro_batch
+  std::vector<results::ExecutionMode> modes;  ///< none: those that the run has times for
+  results::DivisionRule division;             ///< in the mode micro_batch
 };
 
 /// Returns whether one of the modes divides batches.
@@ -45,7 +45,7 @@ struct WantedModes {
 /// of reorders. Without a calibration there is only the fastest variant. Without a time for every
 /// layer the mode is left out.
 ///
-/// The mode micro_batch gets the layers that it divides, each within the cap of workspace. Without
+/// The mode micro_batch gets the layers that it divides, each by the rule of division. Without
 /// the times of smaller batches it is left out.
 [[nodiscard]] std::vector<worker::ModeRequest> mode_requests(const PlannedModel& model,
                                                              const analysis::ResultSet& results,

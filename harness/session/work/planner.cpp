@@ -162,15 +162,15 @@ std::vector<WorkItem> work_items(std::span<const PlannedModel> models,
   return items;
 }
 
-std::vector<suite::ResolvedSuite::LayerEntry> list_batch_parts(
-    std::span<const PlannedModel> models) {
+std::vector<suite::ResolvedSuite::LayerEntry> list_batch_parts(std::span<const PlannedModel> models,
+                                                               results::BatchPolicy policy) {
   std::map<model::LayerKey, std::int64_t> counts;
   for (const PlannedModel& model : models) {
     for (const model::Layer& layer : model.graph.layers) {
       if (layer.role != model::Layer::Role::kCompute) {
         continue;
       }
-      const std::vector<std::int64_t> sizes = analysis::part_sizes(layer.spec);
+      const std::vector<std::int64_t> sizes = analysis::part_sizes(layer.spec, policy);
       for (const std::int64_t size : sizes) {
         if (size != sizes.back()) {
           ++counts[model::to_key(model::with_batch(layer.spec, size))];

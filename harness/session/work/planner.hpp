@@ -6,6 +6,7 @@
 
 #include "harness/analysis/bounds/bounds.hpp"
 #include "harness/model/graph/graph.hpp"
+#include "harness/results/division/divided_variant.hpp"
 #include "harness/results/run.hpp"
 #include "harness/session/work/planned_model.hpp"
 #include "harness/session/work/work_item.hpp"
@@ -35,7 +36,7 @@ struct Shard {
 /// Lists the layers of which the mode micro_batch needs times: the models' convolutions with
 /// smaller batches.
 [[nodiscard]] std::vector<suite::ResolvedSuite::LayerEntry> list_batch_parts(
-    std::span<const PlannedModel> models);
+    std::span<const PlannedModel> models, results::BatchPolicy policy);
 
 /// Removes the cache modes that `rows` settles, and the items that have none left. A finished
 /// measurement settles a cache mode, and so does a final refusal.

@@ -109,10 +109,10 @@ TEST(ModePrice, refuses_what_hot_times_do_not_hold) {
 TEST(ModeSettings, names_the_frameworks_that_have_each_option) {
   const std::map<std::string_view, std::vector<std::string_view>> frameworks{
       {"best_variant", {"oneDNN", "cuDNN", "ONNX Runtime", "PyTorch"}},
-      {"bf16", {"oneDNN", "cuDNN", "PyTorch"}},
+      {"bf16", {"oneDNN", "cuDNN", "ONNX Runtime", "PyTorch"}},
       {"captured", {"cuDNN", "ONNX Runtime", "PyTorch"}},
       {"channels_last", {"oneDNN", "cuDNN", "ONNX Runtime", "PyTorch"}},
-      {"checkpointing", {"PyTorch"}},
+      {"checkpointing", {"ONNX Runtime", "PyTorch"}},
       {"f16", {"oneDNN", "cuDNN", "ONNX Runtime", "PyTorch"}},
       {"fusion", {"oneDNN", "cuDNN", "ONNX Runtime", "PyTorch"}},
       {"int8", {"oneDNN", "cuDNN", "ONNX Runtime", "PyTorch"}},

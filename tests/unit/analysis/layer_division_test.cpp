@@ -43,7 +43,7 @@ std::vector<model::LayerKey> keys_of(const LayerDivision& division) {
 
 TEST(LayerDivision, takes_the_sizes_that_are_fastest_together) {
   const ResultSet results(measured().rows());
-  const LayerDivision division = divide_layer(results, convolution(), {1 << 20});
+  const LayerDivision division = divide_layer(results, convolution(), {{1 << 20}});
   EXPECT_EQ(division.variant, "impl=plumb:micro_batch;parts=3*2[impl=a]");
   EXPECT_THAT(keys_of(division), ElementsAre(of_batch(2), of_batch(2), of_batch(2)));
   EXPECT_DOUBLE_EQ(division.time().count(), 60e-6);
@@ -52,12 +52,12 @@ TEST(LayerDivision, takes_the_sizes_that_are_fastest_together) {
 
 TEST(LayerDivision, keeps_the_cap_of_workspace) {
   RowBuilder rows = measured();
-  const LayerDivision small = divide_layer(ResultSet(rows.rows()), convolution(), {1500});
+  const LayerDivision small = divide_layer(ResultSet(rows.rows()), convolution(), {{1500}});
   EXPECT_EQ(small.variant, "impl=plumb:micro_batch;parts=6*1[impl=a]");
-  EXPECT_THAT(divide_layer(ResultSet(rows.rows()), convolution(), {10}).why_not,
+  EXPECT_THAT(divide_layer(ResultSet(rows.rows()), convolution(), {{10}}).why_not,
               HasSubstr("no variant keeps 10 bytes"));
   rows.add(of_batch(6), "impl=lean", 110.0).workspace = {10};
-  const LayerDivision lean = divide_layer(ResultSet(rows.rows()), convolution(), {10});
+  const LayerDivision lean = divide_layer(ResultSet(rows.rows()), convolution(), {{10}});
   EXPECT_EQ(lean.variant, "impl=lean");
   EXPECT_FALSE(lean.own_choice) << "the library would choose another";
 }
@@ -65,7 +65,7 @@ TEST(LayerDivision, keeps_the_cap_of_workspace) {
 TEST(LayerDivision, leaves_a_batch_whole_where_that_is_fastest) {
   RowBuilder rows = measured();
   rows.choice(of_batch(6), "impl=b", 30.0);
-  const LayerDivision division = divide_layer(ResultSet(rows.rows()), convolution(), {1 << 20});
+  const LayerDivision division = divide_layer(ResultSet(rows.rows()), convolution(), {{1 << 20}});
   EXPECT_EQ(division.parts, 1U);
   EXPECT_EQ(division.variant, "impl=b");
   EXPECT_TRUE(division.own_choice);
@@ -75,10 +75,29 @@ TEST(LayerDivision, names_what_is_missing_and_guesses_nothing) {
   RowBuilder rows;
   rows.choice(of_batch(6), "impl=a", 100.0);
   rows.choice(of_batch(2), "impl=a", 20.0);
-  const LayerDivision division = divide_layer(ResultSet(rows.rows()), convolution(), {1 << 20});
+  const LayerDivision division = divide_layer(ResultSet(rows.rows()), convolution(), {{1 << 20}});
   EXPECT_THAT(division.missing, ElementsAre(1, 4));
   EXPECT_EQ(division.why_not, "no time of a batch of 1");
-  EXPECT_TRUE(part_sizes(model::with_batch(convolution(), 1)).empty());
+  EXPECT_TRUE(part_sizes(model::with_batch(convolution(), 1), results::BatchPolicy::kAll).empty());
+}
+
+TEST(LayerDivision, tries_the_sizes_of_its_policy) {
+  RowBuilder rows;
+  rows.choice(of_batch(6), "impl=a", 100.0);
+  rows.choice(of_batch(3), "impl=a", 20.0);
+  const auto divided = [&](results::BatchPolicy policy) {
+    return divide_layer(ResultSet(rows.rows()), convolution(), {{1 << 20}, policy});
+  };
+  EXPECT_THAT(divided(results::BatchPolicy::kUndivided).missing, ElementsAre());
+  EXPECT_EQ(divided(results::BatchPolicy::kUndivided).parts, 1U);
+  EXPECT_THAT(divided(results::BatchPolicy::kPowersOfTwo).missing, ElementsAre(1, 2, 4));
+  EXPECT_THAT(divided(results::BatchPolicy::kAll).missing, ElementsAre(1, 2, 4, 5));
+  for (const std::int64_t batch : {1, 2, 4, 5}) {
+    rows.choice(of_batch(batch), "impl=a", 90.0);
+  }
+  EXPECT_EQ(divided(results::BatchPolicy::kPowersOfTwo).variant, "impl=a");
+  EXPECT_EQ(divided(results::BatchPolicy::kAll).variant,
+            "impl=plumb:micro_batch;parts=2*3[impl=a]");
 }
 
 TEST(LayerDivision, counts_additions_of_gradients_of_weights) {
@@ -91,18 +110,18 @@ TEST(LayerDivision, counts_additions_of_gradients_of_weights) {
   rows.choice(of(1), "impl=a", 10.0);
   rows.choice(of(2), "impl=a", 20.0);
   rows.choice(of(4), "impl=a", 50.0);
-  EXPECT_EQ(divide_layer(ResultSet(rows.rows()), spec, {1 << 20}).why_not,
+  EXPECT_EQ(divide_layer(ResultSet(rows.rows()), spec, {{1 << 20}}).why_not,
             "no time of " + addition.text);
 
   rows.choice(addition, "impl=add", 7.0);
-  const LayerDivision division = divide_layer(ResultSet(rows.rows()), spec, {1 << 20});
+  const LayerDivision division = divide_layer(ResultSet(rows.rows()), spec, {{1 << 20}});
   EXPECT_EQ(division.parts, 2U) << "two parts need one addition, four need three";
   EXPECT_THAT(keys_of(division), ElementsAre(of(2), of(2), addition));
   EXPECT_NEAR(division.time().count(), 47e-6, 1e-12);
 
   const std::int64_t results = 8 * 8 * 3 * 3 * 4;  // of one part, in bytes
-  EXPECT_EQ(divide_layer(ResultSet(rows.rows()), spec, {results}).parts, 2U);
-  EXPECT_EQ(divide_layer(ResultSet(rows.rows()), spec, {results - 1}).parts, 1U);
+  EXPECT_EQ(divide_layer(ResultSet(rows.rows()), spec, {{results}}).parts, 2U);
+  EXPECT_EQ(divide_layer(ResultSet(rows.rows()), spec, {{results - 1}}).parts, 1U);
 }
 
 }  // namespace

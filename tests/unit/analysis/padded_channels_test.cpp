@@ -93,6 +93,21 @@ TEST_F(PaddedChannels, need_a_time_of_each_step) {
   EXPECT_FALSE(predicted_saving(answer(padded)));
 }
 
+TEST_F(PaddedChannels, of_a_device_are_not_told_by_its_variants) {
+  RowBuilder products;
+  for (const model::Layer& layer : graph_.layers) {
+    products.add(layer.key, "impl=cudnn;layout=NHWC;engine=41;TILE_SIZE=5", 40.0);
+  }
+  const ModelInstance instance{.model = "handmade", .dtype = "f32"};
+  const ResultSet results(products.rows());
+  WhatIfInput input(instance, graph_, results);
+  input.on_device = true;
+  const WhatIfResult result = padded_channels_what_if(input);
+  EXPECT_FALSE(result.applies);
+  EXPECT_THAT(result.why_not, HasSubstr("variants of a GPU do not say"));
+  EXPECT_THAT(result.why_not, HasSubstr("another variant, which best_variant answers"));
+}
+
 TEST_F(PaddedChannels, do_not_apply_to_whole_blocks_unknown_ones_and_training) {
   const RowBuilder none;
   EXPECT_THAT(answer(none, "sgd").why_not, HasSubstr("gradients are not padded"));
@@ -102,7 +117,7 @@ TEST_F(PaddedChannels, do_not_apply_to_whole_blocks_unknown_ones_and_training) {
   unnamed.add(graph_.layers[1].key, "gemm:jit", 60.0);
   rows_ = unnamed;
   EXPECT_FALSE(answer(none).applies);
-  EXPECT_THAT(answer(none).why_not, HasSubstr("by the names of the variants"));
+  EXPECT_THAT(answer(none).why_not, HasSubstr("by the names of the variants; another tile is"));
   graph_ = with_filters(32);
   RowBuilder full;
   full.add(graph_.layers[0].key, kVariant, 40.0);

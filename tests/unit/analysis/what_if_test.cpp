@@ -83,6 +83,7 @@ TEST(WhatIf, co_schedule_of_a_device_does_not_ask_for_threads) {
     const WhatIfResult result = co_schedule_what_if(input);
     EXPECT_FALSE(result.applies);
     EXPECT_THAT(result.why_not, HasSubstr("grids of their kernels"));
+    EXPECT_THAT(result.why_not, HasSubstr("green contexts, which would divide it, are not built"));
   }
 }
 

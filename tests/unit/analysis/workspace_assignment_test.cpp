@@ -3,8 +3,12 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
+#include <cmath>
 #include <limits>
 #include <random>
+
+#include "harness/analysis/micro_batch/batch_division.hpp"
 
 namespace plumb::analysis {
 namespace {
@@ -76,6 +80,67 @@ TEST(WorkspaceAssignment, equals_brute_force) {
       EXPECT_LE(workspace, total);
     }
   }
+}
+
+/// Lists every division of a batch by the sum of its times and its largest workspace.
+std::vector<WorkspaceChoice> every_division(const std::vector<PartKernel>& kernels,
+                                            std::int64_t batch,
+                                            std::size_t from = 0) {
+  if (batch == 0) {
+    return {WorkspaceChoice{}};
+  }
+  std::vector<WorkspaceChoice> divisions;
+  for (std::size_t i = from; i < kernels.size(); ++i) {
+    if (kernels[i].batch > batch) {
+      continue;
+    }
+    for (const WorkspaceChoice& rest : every_division(kernels, batch - kernels[i].batch, i)) {
+      divisions.push_back(
+          {kernels[i].time + rest.time, std::max(kernels[i].workspace, rest.workspace)});
+    }
+  }
+  return divisions;
+}
+
+TEST(WorkspaceAssignment, chooses_among_the_fronts_of_divided_batches) {
+  std::mt19937 random(11);
+  const auto draw = [&](int least, int most) {
+    return std::uniform_int_distribution<int>(least, most)(random);
+  };
+  std::size_t divided = 0;
+  for (int trial = 0; trial < 200; ++trial) {
+    SCOPED_TRACE(trial);
+    Layers fronts;
+    Layers all;
+    std::vector<std::vector<BatchDivision>> divisions;
+    for (const std::int64_t batch : {2, 4, 4}) {
+      std::vector<PartKernel> kernels;
+      for (const std::int64_t size : batch_sizes(results::BatchPolicy::kPowersOfTwo, batch)) {
+        for (int variant = 0; variant < 2; ++variant) {
+          kernels.push_back({size, Seconds(draw(1, 30)), {draw(0, 12)}, ""});
+        }
+      }
+      all.push_back(every_division(kernels, batch));
+      divisions.push_back(desirable_divisions(kernels, batch));
+      std::vector<WorkspaceChoice>& front = fronts.emplace_back();
+      for (const BatchDivision& division : divisions.back()) {
+        front.push_back({division.time, division.workspace});
+      }
+      EXPECT_LE(front.size(), all.back().size());
+    }
+    const std::int64_t total = draw(0, 30);
+    const double least = least_time(all, total);
+    const std::optional<WorkspaceAssignment> found = assign_workspaces(fronts, {total});
+    ASSERT_EQ(found.has_value(), std::isfinite(least));
+    if (found) {
+      EXPECT_DOUBLE_EQ(found->time.count(), least);
+      EXPECT_LE(found->workspace.value, total);
+      for (std::size_t layer = 0; layer < divisions.size(); ++layer) {
+        divided += divisions[layer].at(found->choices.at(layer)).parts.size() > 1 ? 1 : 0;
+      }
+    }
+  }
+  EXPECT_GT(divided, 0U);
 }
 
 TEST(WorkspaceAssignment, keeps_few_partial_solutions_of_many_layers) {

@@ -55,6 +55,28 @@ TEST(DividedBatch, computes_what_the_whole_computes) {
   }
 }
 
+TEST(DividedBatch, counts_what_a_part_adds_as_workspace) {
+  const std::unique_ptr<worker::Backend> backend = make_onednn_backend();
+  const auto workspace = [&](const model::LayerKey& key, const std::string& variant) {
+    const worker::Prepared prepared = backend->prepare(key, variant);
+    EXPECT_NE(prepared.program, nullptr) << prepared.outcome.reason;
+    return prepared.program == nullptr ? std::int64_t{-1}
+                                       : prepared.program->facts().workspace.value;
+  };
+  const std::string one = first_variant(*backend, kWeightsGradient, 1);
+  const model::LayerKey image =
+      model::to_key(model::with_batch(model::parse_key(kWeightsGradient), 1));
+  constexpr std::int64_t kAddends = 4 * (20 * 16 * 3 * 3 + 20);  // gradients of weights and bias
+  EXPECT_GE(workspace(kWeightsGradient, results::divided_variant({{5, 1, one}})),
+            workspace(image, one) + kAddends);
+
+  // Parts of images use slices of the whole, and take turns with one scratchpad.
+  const std::string part = first_variant(*backend, kPlain, 1);
+  const model::LayerKey plain_image = model::to_key(model::with_batch(model::parse_key(kPlain), 1));
+  EXPECT_EQ(workspace(kPlain, results::divided_variant({{5, 1, part}})),
+            workspace(plain_image, part));
+}
+
 TEST(DividedBatch, refuses_what_it_cannot_divide) {
   const std::unique_ptr<worker::Backend> backend = make_onednn_backend();
   const auto reason = [&](const std::vector<results::BatchParts>& parts) {

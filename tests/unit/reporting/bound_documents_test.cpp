@@ -135,6 +135,24 @@ TEST(BoundDocuments, show_models_at_several_batches_with_their_knee) {
   const std::string text = bounds_text(report, Detail::kAll);  // 5 ms at each batch
   EXPECT_THAT(text, HasSubstr("tiny f32, plain: no knee up to the largest batch\n"));
   EXPECT_THAT(text, HasSubstr("    4  5.000 ms  4.900 ms … 5.100 ms       800\n"));
+  report.models[2].bounds.executions[0].median = Seconds(9.5e-3);  // 200, 400 and 421 inputs/s
+  EXPECT_THAT(bounds_text(report, Detail::kAll),
+              HasSubstr("tiny f32, plain: the knee is at batch 2\n"));
+  EXPECT_THAT(bounds_text(report, Detail::kShort), Not(HasSubstr("the knee")));
+}
+
+TEST(BoundDocuments, show_the_memory_and_the_saving_of_captured_graphs) {
+  analysis::RunReport report = sample_report();
+  std::vector<analysis::ExecutionTime>& executions = report.models[0].bounds.executions;
+  executions.push_back(executions[0]);
+  executions.back().mode = "eager";
+  executions.push_back(executions[0]);
+  executions.back().mode = "captured";
+  executions.back().median = Seconds(3e-3);
+  executions.back().memory = Bytes{2048};
+  const std::string text = bounds_text(report, Detail::kAll);
+  EXPECT_THAT(text, HasSubstr("Captured graphs: one for each shape"));
+  EXPECT_THAT(text, ContainsRegex("tiny +f32 +1 +2.0 KiB +2.000 ms"));
 }
 
 TEST(WhatIfDocuments, lead_from_now_to_the_bound) {

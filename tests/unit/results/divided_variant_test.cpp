@@ -28,13 +28,23 @@ TEST(DividedVariant, is_absent_where_the_text_is_another) {
   }
 }
 
-TEST(DividedVariant, keeps_the_cap_as_a_fact) {
+TEST(DivisionRule, is_kept_as_facts_of_a_run) {
   Environment environment;
-  EXPECT_FALSE(workspace_cap_of(environment).has_value());
-  add_workspace_cap({8 << 20}, environment);
-  EXPECT_EQ(workspace_cap_of(environment)->value, 8 << 20);
+  EXPECT_FALSE(division_rule_of(environment).has_value());
+  add_division_rule({{8 << 20}, BatchPolicy::kAll}, environment);
+  EXPECT_EQ(division_rule_of(environment)->workspace_cap.value, 8 << 20);
+  EXPECT_EQ(division_rule_of(environment)->policy, BatchPolicy::kAll);
+  environment.facts.erase("measure.batch_policy");  // as in runs that could not choose one
+  EXPECT_EQ(division_rule_of(environment)->policy, BatchPolicy::kPowersOfTwo);
   environment.facts["measure.workspace_cap_bytes"] = "8 MiB";
-  EXPECT_FALSE(workspace_cap_of(environment).has_value());
+  EXPECT_FALSE(division_rule_of(environment).has_value());
+}
+
+TEST(DivisionRule, names_its_policies) {
+  for (const BatchPolicy policy : kBatchPolicies) {
+    EXPECT_EQ(parse_batch_policy(to_text(policy)), policy) << to_text(policy);
+  }
+  EXPECT_FALSE(parse_batch_policy("halves").has_value());
 }
 
 }  // namespace

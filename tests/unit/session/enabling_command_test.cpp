@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "harness/results/division/divided_variant.hpp"
+
 namespace plumb::session {
 namespace {
 
@@ -45,6 +47,21 @@ TEST(EnablingCommand, names_the_optimiser_of_a_step_of_training) {
   run.stack = "default";
   EXPECT_EQ(enabling_command(run, {.model = "lenet", .batch = 8, .training = "sgd"}, "fusion"),
             "plumb run --model lenet --batch 8 --training sgd --mode fusion");
+}
+
+TEST(EnablingCommand, names_the_rule_by_which_batches_are_divided) {
+  results::RunHeader run;
+  run.command = {"plumb", "run", ""};
+  run.stack = "default";
+  results::add_division_rule({{8 << 20}, results::BatchPolicy::kPowersOfTwo}, run.environment);
+  EXPECT_EQ(enabling_command(run, {"lenet", 8, "f32"}, "micro_batch"),
+            "plumb run --model lenet --batch 8 --workspace-cap 8MiB --mode micro_batch");
+  results::add_division_rule({{1000}, results::BatchPolicy::kAll}, run.environment);
+  EXPECT_EQ(enabling_command(run, {"lenet", 8, "f32"}, "micro_batch"),
+            "plumb run --model lenet --batch 8 --workspace-cap 1000 --micro-batch-policy all "
+            "--mode micro_batch");
+  EXPECT_EQ(enabling_command(run, {"lenet", 8, "f32"}, "fusion"),
+            "plumb run --model lenet --batch 8 --mode fusion");
 }
 
 TEST(EnablingCommand, names_the_code_that_a_model_was_exported_from) {

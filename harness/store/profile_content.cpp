@@ -26,6 +26,7 @@ void require_finite(const NamedProfile& profile) {
   }
   PLUMB_CHECK(finite);
   PLUMB_CHECK(profile.step_names.size() == profile.steps.size());
+  PLUMB_CHECK(results::has_whole_processes(profile));
 }
 
 void repair_texts(results::ProfiledFunction& function) {
@@ -142,6 +143,9 @@ std::int64_t profile_checksum(const results::StoredProfile& stored) {
   }
   if (!profile.listings.empty()) {  // earlier profiles have none
     hash.add(std::string_view(results::to_json(profile.listings).dump()));
+  }
+  for (const std::uint64_t blocks : profile.processes) {
+    hash.add(static_cast<std::int64_t>(blocks));
   }
   return hash.stored();
 }

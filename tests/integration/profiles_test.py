@@ -159,6 +159,20 @@ class Profiles(Command):
         self.assertTrue(any(each["image"] == "generated" for each in appeared), functions[:5])
         self.assertIn("not in the", self.plumb("profile", "diff", base, slow).stdout)
 
+    def test_a_variant_can_be_forced_and_is_named(self):
+        base, forced = self.folder / "base.json", self.folder / "forced.json"
+        steps = self.profile_in_full("--mode", "plain", "-o", base)["steps"]
+        chosen = next(step for step in steps if step["name"] == "conv25")
+        rows = self.json("layer", chosen["key"])["rows"]
+        others = [row["variant"] for row in rows if row["outcome"] == "ok" and row["variant"].split(";")[0] != chosen["variant"].split(";")[0]]
+        if not others:
+            self.skipTest(f"oneDNN has one implementation alone: {rows}")
+        document = self.profile_in_full("--force", f"conv25={others[0]}", "-o", forced)
+        self.assertEqual(document["mode"], "best_variant")
+        self.assertEqual({step["variant"] for step in document["steps"] if step["name"] == "conv25"}, {others[0]})
+        functions = self.json("profile", "diff", base, forced)["functions"]
+        self.assertTrue(any(each["certain"] and each["step"].startswith("conv25") for each in functions), functions[:5])
+
     def test_what_cannot_be_profiled_is_refused(self):
         def refusal(*arguments, expect=2):
             return self.plumb("profile", *arguments, expect=expect).stderr
@@ -166,6 +180,9 @@ class Profiles(Command):
         self.assertIn("which model", refusal())
         self.assertIn("--run", refusal("lenet", "--mode", "best_variant"))
         self.assertIn(".svg", refusal("lenet", "-o", self.folder / "profile.txt"))
+        self.assertIn("LAYER=VARIANT", refusal(MODEL, "--force", "conv99=impl=ref:any"))
+        self.assertIn("--mode", refusal(MODEL, "--force", "conv0=impl=ref:any", "--mode", "plain"))
+        self.assertIn("impl=none", refusal(MODEL, "--budget", "0.2s", "--force", "conv0=impl=none"))
         self.assertIn("cannot be sampled", refusal("lenet", "--stack", "fake"))
         self.assertIn("20000", refusal("lenet", "--rate", "30kHz"))
         words = self.folder / "words.json"

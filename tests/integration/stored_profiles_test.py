@@ -137,11 +137,35 @@ class StoredProfiles(Command):
         self.check_regression(profiled["functions"], True)
         self.assertIsNone(profiled["profile_with"])
         self.assertEqual(self.json(*compared)["functions"], profiled["functions"], "both runs keep their profiles")
-        self.assertEqual(self.json("profile", slow)["stack"], "slow")
+        kept = self.json("profile", slow)
+        self.assertEqual(kept["stack"], "slow")
+        self.assertGreater(len(kept["processes"]), 1)
+        self.assertEqual(sum(kept["processes"]), len(kept["blocks"]))
         # What a run measured must still be there.
         stack = self.folder / "plumb/stacks/slow/stack.toml"
         stack.write_text(stack.read_text().replace("SSE41", "AVX"))
         self.assertIn("is not what run", self.plumb(*compared, "--profile", expect=4).stderr)
+
+    def test_a_layer_of_no_model_is_profiled_alone(self):
+        key = (
+            "v1:conv;in=f32[1,64,56,56],f32[64,64,3,3]c;out=f32[1,64,56,56];acc=f32;math=strict;"
+            "dilations=[1,1];group=1;pads=[1,1,1,1];strides=[1,1]"
+        )
+        (self.folder / "one.toml").write_text(f'[[layers]]\nkey = "{key}"\n')
+        suite = self.suite('[suite]\nname = "layers"\nversion = 1\nreuse = "never"\n[[layers]]\nfile = "one.toml"\n', "layers")
+        for stack in ("default", "slow"):
+            self.plumb("run", suite, "--stack", stack, "--processes", "3")
+        runs = [each["run"] for each in self.json("runs")["runs"][1::-1]]
+        compared = ("compare", *runs, "--vary", "stack")
+        document = self.json(*compared)
+        if not any(each["kind"] == "layer" and each["verdict"] == "regressed" for each in document["metrics"]):
+            self.skipTest("the host is too busy to decide that the slow stack is slower")
+        self.assertEqual(document["profile_with"], f"plumb compare {runs[0]} {runs[1]} --vary stack --profile")
+        (found,) = self.json(*compared, "--profile", "--profile-budget", "16s")["functions"]
+        self.assertEqual((found["layer"], found["model"], found["problem"]), (key, key, ""))
+        self.assertTrue(any(part["in_candidate"] and not part["in_baseline"] for part in found["parts"]), found["parts"][:5])
+        self.assertIn(" alone: ", self.plumb(*compared).stdout)
+        self.assertEqual(self.json("profile", runs[1])["model"], key)
 
     def test_profiles_of_several_runs_are_merged(self):
         self.seconds = 240

@@ -8,8 +8,8 @@
 
 namespace plumb::test {
 
-/// Returns a profile of a run, as stores hand it back: two steps, three functions, three blocks,
-/// two listings.
+/// Returns a profile of a run, as stores hand it back: two steps, three functions, three blocks of
+/// two processes, two listings.
 inline results::StoredProfile stored_profile(const results::RunId& run,
                                              const std::string& subject = "lenet|1|f32") {
   results::StoredProfile stored{run, subject, at(8.000001), {}};
@@ -32,6 +32,7 @@ inline results::StoredProfile stored_profile(const results::RunId& run,
       {"jit_brgemm_kernel_t", "generated"}, {"", "libc.so.6", "00ff"}, {"ümlaut<int>", "plumb"}};
   profile.cells = {{0, 0, {{0, 40}, {2, 300}}}, {1, 1, {{1, 7}}}, {results::kNoStep, 2, {{2, 1}}}};
   profile.problems = {"'libx.so' has no symbols"};
+  profile.processes = {2, 1};
   results::CodeListing listing;
   listing.function = profile.functions[0];
   listing.step = "conv1+relu1";

@@ -38,6 +38,7 @@ void describe(Fields& fields, results::Described<Fields, FunctionFinding>& value
   fields.known_if(explained, "candidate_seconds", value.candidate);
   fields("change_low_seconds", value.change_low);
   fields("change_high_seconds", value.change_high);
+  fields.since("interval_of", value.interval_of);
   fields.derived("disagrees", [&] { return value.disagrees(); });
   fields.derived("unexplained_seconds",
                  [&] { return explained ? std::optional(value.unexplained()) : std::nullopt; });

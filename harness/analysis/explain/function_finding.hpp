@@ -25,7 +25,7 @@ struct FunctionPart {
 /// Explanation of a changed metric by the functions that both sides executed, from profiles.
 struct FunctionFinding {
   std::string series;           ///< the metric
-  std::string model;            ///< that was profiled: subject_of() it
+  std::string model;            ///< that was profiled: subject_of() it, or the layer, alone
   std::string mode;             ///< in which it was profiled
   std::string measured_mode;    ///< of a model's metric; empty: an earlier version wrote none
   std::string layer;            ///< key; empty: the whole model
@@ -42,6 +42,7 @@ struct FunctionFinding {
   Seconds candidate{};
   std::optional<Seconds> change_low;  ///< of change(), 95%; absent: an earlier version wrote none
   std::optional<Seconds> change_high;
+  std::string interval_of;  ///< what intervals are by: to_text(DrawnUnit); empty: not known
   std::vector<FunctionPart> parts;  ///< those that certainly changed, largest change first
 
   /// Returns by how much the profiles differ, which need not be what the metric changed by.

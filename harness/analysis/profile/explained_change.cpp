@@ -90,6 +90,7 @@ void explain_change(const results::NamedProfile& baseline,
   if (!finding.problem.empty()) {
     return;
   }
+  finding.interval_of = to_text(std::min(drawn_unit(baseline), drawn_unit(candidate)));
   const results::NamedProfile before = join(baseline, chosen, kOtherSteps);
   const results::NamedProfile after = join(candidate, chosen, kOtherSteps);
   set_change(compute_profile_difference(join(before, chosen, kChosenSteps),

@@ -34,14 +34,13 @@ results::BlockCounts count_rest(const results::CodeListing& listing, std::size_t
   return rest;
 }
 
-/// Counts the runs that have samples of a function.
-std::size_t count_runs(const std::vector<results::MergedRun>& runs,
-                       const results::BlockCounts& counts) {
+/// Counts the units that a bootstrap draws of a profile and that have samples of a function.
+std::size_t count_units(const results::NamedProfile& profile, const results::BlockCounts& counts) {
   std::size_t found = 0;
   std::uint64_t end = 0;
   auto next = counts.begin();
-  for (const results::MergedRun& run : runs) {
-    end += run.blocks;
+  for (const std::uint64_t blocks : blocks_of_units(profile)) {
+    end += blocks;
     found += next != counts.end() && next->block < end ? 1U : 0U;
     while (next != counts.end() && next->block < end) {
       ++next;
@@ -56,12 +55,19 @@ results::NamedProfile profile_of(const results::NamedProfile& profile,
   results::NamedProfile alone;
   alone.blocks = profile.blocks;
   alone.runs = profile.runs;
+  alone.processes = profile.processes;
   for (const results::ListedInstruction& instruction : listing.instructions) {
     alone.cells.push_back({results::kNoStep, 0, instruction.counts});
   }
   alone.cells.push_back({results::kNoStep, 0, count_rest(listing, profile.blocks.size())});
-  if (count_runs(alone.runs, listing.counts) < GroupedSamples::kMinGroups) {
+  const auto has_few = [&] {
+    return count_units(alone, listing.counts) < GroupedSamples::kMinGroups;
+  };
+  if (has_few()) {
     alone.runs.clear();  // too few runs keep a listing of it
+  }
+  if (has_few()) {
+    alone.processes.clear();
   }
   return alone;
 }
@@ -83,7 +89,7 @@ std::vector<ProfileShare> independent_shares(const results::CodeListing& listing
 }  // namespace
 
 ListedCode list_shares(const results::NamedProfile& profile, results::CodeListing listing) {
-  ListedCode listed{std::move(listing), {}, false};
+  ListedCode listed{std::move(listing), {}, std::nullopt};
   listed.shares = independent_shares(listed.listing);
   if (!has_counts(listed.listing)) {
     return listed;
@@ -93,7 +99,7 @@ ListedCode list_shares(const results::NamedProfile& profile, results::CodeListin
   if (samples.groups() >= GroupedSamples::kMinGroups) {
     listed.shares = compute_shares(samples);
     listed.shares.pop_back();  // the rest
-    listed.drawn = true;
+    listed.drawn = drawn_unit(alone);
   }
   return listed;
 }

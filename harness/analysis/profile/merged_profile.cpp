@@ -186,6 +186,38 @@ void merge_listings(const results::NamedProfile& more,
   }
 }
 
+/// Adds the stacks of another profile, whose steps and functions have new numbers. They are of all
+/// samples, so none stay if one of the profiles has none.
+void merge_stacks(const results::NamedProfile& more,
+                  const std::vector<std::uint32_t>& steps,
+                  const std::vector<std::uint32_t>& functions,
+                  results::NamedProfile& profile) {
+  if (more.stacks.empty() || profile.stacks.empty()) {
+    profile.stacks.clear();
+    return;
+  }
+  for (results::ProfiledStack stack : more.stacks) {
+    stack.step = stack.step == results::kNoStep ? results::kNoStep : steps.at(stack.step);
+    for (std::uint32_t& function : stack.functions) {
+      function = functions.at(function);
+    }
+    profile.stacks.push_back(std::move(stack));
+  }
+}
+
+/// Adds the processes of another profile. Where they are not told apart, they count as one.
+void merge_processes(const results::NamedProfile& more, results::NamedProfile& profile) {
+  if (profile.processes.empty()) {
+    profile.processes = {profile.blocks.size()};
+  }
+  if (more.processes.empty()) {
+    profile.processes.push_back(more.blocks.size());
+  } else {
+    profile.processes.insert(
+        profile.processes.end(), more.processes.begin(), more.processes.end());
+  }
+}
+
 }  // namespace
 
 void merge_profile(const results::NamedProfile& more, results::NamedProfile& profile) {
@@ -217,6 +249,8 @@ void merge_profile(const results::NamedProfile& more, results::NamedProfile& pro
   const std::vector<std::uint32_t> functions = merge_functions(more, profile);
   PLUMB_CHECK(more.runs.empty() == profile.runs.empty());
   profile.runs.insert(profile.runs.end(), more.runs.begin(), more.runs.end());
+  merge_stacks(more, steps, functions, profile);
+  merge_processes(more, profile);
   const auto first_block = static_cast<std::uint32_t>(profile.blocks.size());
   profile.blocks.insert(profile.blocks.end(), more.blocks.begin(), more.blocks.end());
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::size_t> places;

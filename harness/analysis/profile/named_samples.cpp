@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <map>
+#include <tuple>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -70,16 +71,18 @@ std::vector<std::uint32_t> name_calls(const results::AddressSample& sample,
 
 std::vector<results::ProfiledStack> count_stacks(const results::SampledProfile& samples,
                                                  const results::CodeNames& names) {
-  std::map<std::pair<std::uint32_t, std::vector<std::uint32_t>>, std::uint64_t> counts;
+  std::map<std::tuple<std::uint32_t, std::vector<std::uint32_t>, std::uint32_t>, std::uint64_t>
+      counts;
   for (const results::AddressSample& sample : samples.samples) {
     std::vector<std::uint32_t> functions = name_calls(sample, samples, names);
     std::reverse(functions.begin(), functions.end());
-    ++counts[{sample.step, std::move(functions)}];
+    ++counts[{sample.step, std::move(functions), sample.thread}];
   }
   std::vector<results::ProfiledStack> stacks;
   stacks.reserve(counts.size());
   for (const auto& [place, count] : counts) {
-    stacks.push_back({place.first, place.second, count});
+    const auto& [step, functions, thread] = place;
+    stacks.push_back({step, functions, count, thread});
   }
   return stacks;
 }
@@ -99,7 +102,10 @@ results::NamedProfile name_samples(const results::SampledProfile& samples,
   profile.step_names.resize(samples.steps.size());
   profile.blocks = samples.blocks;
   profile.cells = count_samples(samples, names);
-  if (!samples.chains.empty()) {
+  const bool several_threads = std::any_of(samples.samples.begin(),
+                                           samples.samples.end(),
+                                           [](const auto& each) { return each.thread != 0; });
+  if (!samples.chains.empty() || several_threads) {
     profile.stacks = count_stacks(samples, names);
   }
   profile.functions = std::move(names.functions);

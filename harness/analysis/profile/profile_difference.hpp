@@ -49,8 +49,8 @@ struct ProfileDifference {
 ///
 /// A function's time is its share of the samples times the time of an execution without samples.
 /// Intervals are of 95%, by a bootstrap over both profiles. They know how processes differ only
-/// where both are of enough runs (drawn_unit()). Libraries are the same if their names are up to
-/// ".so". Throws Error{kRefused} for profiles of different models. Pure.
+/// where both are of enough processes or runs (drawn_unit()). Libraries are the same if their names
+/// are up to ".so". Throws Error{kRefused} for profiles of different models. Pure.
 [[nodiscard]] ProfileDifference compute_profile_difference(const results::NamedProfile& baseline,
                                                            const results::NamedProfile& candidate,
                                                            std::uint64_t seed = 1);

@@ -19,9 +19,10 @@ Json interval_json(const std::optional<NumberInterval>& interval) {
   return interval ? Json{interval->low, interval->high} : Json();
 }
 
-/// Names what a bootstrap drew for intervals. null: nothing, samples count as independent.
-Json interval_of(const results::NamedProfile& profile, bool drawn) {
-  return drawn ? Json(drawn_unit(profile) == DrawnUnit::kRun ? "runs" : "blocks") : Json();
+/// Names what a bootstrap drew for the intervals of a profile. null: it has too few blocks.
+Json interval_of(const results::NamedProfile& profile) {
+  return profile.blocks.size() >= GroupedSamples::kMinGroups ? Json(to_text(drawn_unit(profile)))
+                                                             : Json();
 }
 
 /// Lists the runs that a profile is merged from.
@@ -48,7 +49,7 @@ Json listing_json(const results::NamedProfile& profile, const results::CodeListi
   const ListedCode code = list_shares(profile, listing);
   Json document = results::to_json(listing);
   add_shares(code.shares, document["instructions"]);
-  document["interval_of"] = interval_of(profile, code.drawn);
+  document["interval_of"] = code.drawn ? Json(to_text(*code.drawn)) : Json();
   return document;
 }
 
@@ -73,8 +74,7 @@ Json profile_document(const results::NamedProfile& profile) {
       document["functions"]);
   add_shares(compute_shares(GroupedSamples(profile, rows_of_cells(profile), profile.cells.size())),
              document["cells"]);
-  document["interval_of"] =
-      interval_of(profile, profile.blocks.size() >= GroupedSamples::kMinGroups);
+  document["interval_of"] = interval_of(profile);
   for (std::size_t i = 0; i < profile.listings.size(); ++i) {
     document["listings"][i] = listing_json(profile, profile.listings[i]);
   }
@@ -93,7 +93,7 @@ Json profile_difference_document(const results::NamedProfile& baseline,
         {"mode", profile.mode},
         {"stack", profile.stack},
         {"runs", runs_of(profile)},
-        {"interval_of", interval_of(profile, profile.blocks.size() >= GroupedSamples::kMinGroups)},
+        {"interval_of", interval_of(profile)},
         {"always_sampled", is_always_sampled(profile)}};
   };
   Json functions = Json::array();

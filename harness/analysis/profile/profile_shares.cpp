@@ -32,19 +32,12 @@ void add_product(double factor, std::span<const double> numbers, std::vector<dou
 
 /// Returns the group of each block.
 std::vector<std::uint32_t> group_blocks(const results::NamedProfile& profile) {
+  const std::vector<std::uint64_t> units = blocks_of_units(profile);
+  const std::size_t count = std::min(units.size(), GroupedSamples::kMaxGroups);
   std::vector<std::uint32_t> groups;
-  const auto add = [&](std::size_t unit, std::size_t units, std::size_t blocks) {
-    const std::size_t count = std::min(units, GroupedSamples::kMaxGroups);
-    groups.insert(groups.end(), blocks, static_cast<std::uint32_t>(unit * count / units));
-  };
-  if (drawn_unit(profile) == DrawnUnit::kRun) {
-    for (std::size_t run = 0; run < profile.runs.size(); ++run) {
-      add(run, profile.runs.size(), profile.runs[run].blocks);
-    }
-  } else {
-    for (std::size_t block = 0; block < profile.blocks.size(); ++block) {
-      add(block, profile.blocks.size(), 1);
-    }
+  for (std::size_t unit = 0; unit < units.size(); ++unit) {
+    groups.insert(
+        groups.end(), units[unit], static_cast<std::uint32_t>(unit * count / units.size()));
   }
   PLUMB_CHECK(groups.size() == profile.blocks.size());
   return groups;
@@ -82,8 +75,41 @@ NumberInterval wilson_interval(std::uint64_t part, std::uint64_t whole) {
   return {std::max(0.0, middle - half), std::min(1.0, middle + half)};
 }
 
+std::string_view to_text(DrawnUnit unit) {
+  switch (unit) {
+    case DrawnUnit::kBlock:
+      return "blocks";
+    case DrawnUnit::kProcess:
+      return "processes";
+    case DrawnUnit::kRun:
+      return "runs";
+  }
+  throw Error(Error::Kind::kInternal, "unknown unit of a bootstrap; please report this");
+}
+
 DrawnUnit drawn_unit(const results::NamedProfile& profile) {
-  return profile.runs.size() >= GroupedSamples::kMinGroups ? DrawnUnit::kRun : DrawnUnit::kBlock;
+  if (profile.runs.size() >= GroupedSamples::kMinGroups) {
+    return DrawnUnit::kRun;
+  }
+  return profile.processes.size() >= GroupedSamples::kMinGroups ? DrawnUnit::kProcess
+                                                                : DrawnUnit::kBlock;
+}
+
+std::vector<std::uint64_t> blocks_of_units(const results::NamedProfile& profile) {
+  switch (drawn_unit(profile)) {
+    case DrawnUnit::kBlock:
+      break;
+    case DrawnUnit::kProcess:
+      return profile.processes;
+    case DrawnUnit::kRun: {
+      std::vector<std::uint64_t> blocks;
+      for (const results::MergedRun& run : profile.runs) {
+        blocks.push_back(run.blocks);
+      }
+      return blocks;
+    }
+  }
+  return std::vector<std::uint64_t>(profile.blocks.size(), 1);
 }
 
 CellRows rows_of_cells(const results::NamedProfile& profile) {

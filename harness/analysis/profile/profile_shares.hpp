@@ -6,6 +6,7 @@
 #include <optional>
 #include <random>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "harness/results/profile/named_profile.hpp"
@@ -62,18 +63,25 @@ class DrawnGroups {
 
 /// What a bootstrap over a profile draws.
 enum class DrawnUnit {
-  kBlock,  ///< blocks of executions: the interval is of these processes
-  kRun,    ///< whole runs, so that the interval knows how runs differ
+  kBlock,    ///< blocks of executions: the interval is of these processes
+  kProcess,  ///< whole processes, so that the interval knows how processes differ
+  kRun,      ///< whole runs, so that the interval knows how runs differ
 };
-/// Returns what is drawn of a profile: runs, where it has at least GroupedSamples::kMinGroups.
+/// Returns the name of what is drawn, of many: "blocks", "processes" or "runs".
+[[nodiscard]] std::string_view to_text(DrawnUnit unit);
+/// Returns what is drawn of a profile: runs, where it has at least GroupedSamples::kMinGroups, else
+/// processes, where it has as many of these.
 [[nodiscard]] DrawnUnit drawn_unit(const results::NamedProfile& profile);
+/// Returns the number of blocks of each unit that is drawn, in their order.
+[[nodiscard]] std::vector<std::uint64_t> blocks_of_units(const results::NamedProfile& profile);
 
 /// Samples of rows by groups of consecutive blocks: the unit that a bootstrap draws.
 ///
-/// A group has blocks, or all blocks of a run (drawn_unit()). There are at most kMaxGroups groups,
-/// each of about as many units, so that the time of a bootstrap does not grow with the profile. A
-/// run is drawn as a whole: the spread of runs includes that of the blocks in them (Davison and
-/// Hinkley, "Bootstrap Methods and their Application", 1997, §3.8). Pure.
+/// A group has blocks, or all blocks of a process or a run (drawn_unit()). There are at most
+/// kMaxGroups groups, each of about as many units, so that the time of a bootstrap does not grow
+/// with the profile. A process or a run is drawn as a whole: the spread of these includes that of
+/// the blocks in them (Davison and Hinkley, "Bootstrap Methods and their Application", 1997, §3.8).
+/// Pure.
 class GroupedSamples {
  public:
   static constexpr std::size_t kMinGroups = 6;  ///< below, there are no intervals

@@ -50,7 +50,33 @@ std::vector<ProfiledModel> choose_models(const std::vector<ChangedMetric>& chang
   return chosen;
 }
 
+/// Chooses the layers that occur in no model, those first that changed most.
+std::vector<ProfiledModel> choose_layers(const std::vector<ChangedMetric>& changed,
+                                         const ModelsOfLayers& models_of_layers) {
+  std::vector<const ChangedMetric*> alone;
+  for (const ChangedMetric& metric : changed) {
+    if (metric.model.empty() && models_of(metric.layer, models_of_layers).empty()) {
+      alone.push_back(&metric);
+    }
+  }
+  std::stable_sort(alone.begin(), alone.end(), [](const auto* left, const auto* right) {
+    return std::abs(left->delta) > std::abs(right->delta);
+  });
+  alone.resize(std::min(alone.size(), kMaxExplainedLayers));
+  std::vector<ProfiledModel> chosen;
+  for (const ChangedMetric* const metric : alone) {
+    chosen.push_back({metric->layer, {}, metric->layer});
+  }
+  return chosen;
+}
+
 }  // namespace
+
+bool has_model(const ProfilingChoice& choice) {
+  return std::any_of(choice.models.begin(), choice.models.end(), [](const ProfiledModel& each) {
+    return each.layer.empty();
+  });
+}
 
 ProfilingChoice choose_profiling(std::vector<ChangedMetric> changed,
                                  std::span<const ChangedMetric> not_changed,
@@ -60,6 +86,10 @@ ProfilingChoice choose_profiling(std::vector<ChangedMetric> changed,
     return choice;
   }
   choice.models = choose_models(changed, models_of_layers);
+  const bool alone = choice.models.empty();
+  if (alone) {
+    choice.models = choose_layers(changed, models_of_layers);
+  }
   choice.metrics = std::move(changed);
   const auto is_profiled = [&](const std::string& subject) {
     return std::any_of(choice.models.begin(), choice.models.end(), [&](const ProfiledModel& each) {
@@ -68,10 +98,13 @@ ProfilingChoice choose_profiling(std::vector<ChangedMetric> changed,
   };
   std::vector<ChangedMetric> models;
   std::vector<ChangedMetric> layers;
+  std::vector<ChangedMetric> layers_alone;
   for (const ChangedMetric& metric : not_changed) {
     const std::vector<std::string>& places = models_of(metric.layer, models_of_layers);
     if (metric.model.empty() && std::any_of(places.begin(), places.end(), is_profiled)) {
       layers.push_back(metric);
+    } else if (alone && metric.model.empty() && places.empty()) {
+      layers_alone.push_back(metric);
     } else if (!metric.model.empty() && !is_profiled(metric.model) &&
                needs_no_times(results::execution_mode_from(metric.mode))) {
       models.push_back(metric);
@@ -82,15 +115,22 @@ ProfilingChoice choose_profiling(std::vector<ChangedMetric> changed,
   };
   std::stable_sort(models.begin(), models.end(), is_shorter);
   std::stable_sort(layers.rbegin(), layers.rend(), is_shorter);
+  const auto longest = std::max_element(layers_alone.begin(), layers_alone.end(), is_shorter);
   models.resize(std::min<std::size_t>(models.size(), 1));
   layers.resize(std::min(layers.size(), kMaxControlLayers));
   std::vector<ChangedMetric> controls = std::move(models);
   controls.insert(controls.end(), layers.begin(), layers.end());
-  for (ChangedMetric& control : controls) {
-    control.control = true;
+  for (const ChangedMetric& control : controls) {
     if (!control.model.empty()) {
       choice.models.push_back({control.model, results::execution_mode_from(control.mode)});
     }
+  }
+  if (longest != layers_alone.end()) {
+    choice.models.push_back({longest->layer, {}, longest->layer});
+    controls.push_back(*longest);
+  }
+  for (ChangedMetric& control : controls) {
+    control.control = true;
     choice.metrics.push_back(std::move(control));
   }
   return choice;

@@ -12,10 +12,11 @@
 
 namespace plumb::analysis {
 
-/// Model to profile, in one mode.
+/// Model to profile, in one mode, or a layer alone.
 struct ProfiledModel {
   std::string subject;
   results::ExecutionMode mode;
+  std::string layer = {};  ///< key, which is the subject, too; empty: it is a model
 };
 
 /// Layers that may be controls: a step may have fused some with layers that changed.
@@ -27,13 +28,18 @@ struct ProfilingChoice {
   std::vector<ChangedMetric> metrics;  ///< those that changed, then the controls
 };
 
+/// Returns whether anything but layers alone was chosen. Runs keep no profiles of these.
+[[nodiscard]] bool has_model(const ProfilingChoice& choice);
+
 /// Chooses the models that changed, each in the mode that changed most of those that need no
 /// measured times of layers (else in plain). A changed layer that is in none of them adds the first
-/// model that it occurs in.
+/// model that it occurs in. If that is none, the kMaxExplainedLayers that changed most are profiled
+/// alone.
 ///
 /// Controls show how much the functions of equal executions differ: of what did not change, the
 /// kMaxControlLayers longest layers in a profiled model, and the shortest model that is not
-/// profiled, because it is soon prepared. `models_of_layers` has the subjects of the models by
+/// profiled, because it is soon prepared. Beside layers alone, the longest layer is one that is in
+/// no model. `models_of_layers` has the subjects of the models by
 /// layer key. Nothing changed: nothing is chosen. Pure.
 [[nodiscard]] ProfilingChoice choose_profiling(
     std::vector<ChangedMetric> changed,

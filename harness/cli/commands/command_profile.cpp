@@ -227,8 +227,17 @@ void add_profile(CLI::App& app, CommandContext& context) {
   command->add_option("--dim", options->dims, "NAME=VALUE sets an axis; may be repeated");
   command->add_option("--stack", options->source.stack, "library version to run with")
       ->capture_default_str();
-  command->add_option("--mode", options->source.mode, "how the model is executed")
-      ->capture_default_str();
+  CLI::Option* const mode =
+      command->add_option("--mode", options->source.mode, "how the model is executed")
+          ->capture_default_str();
+  command
+      ->add_option("--force",
+                   options->source.forced,
+                   "execute this layer, and all of its key, by this variant, and all others "
+                   "unfused by the library's choice; may be repeated")
+      ->type_name("LAYER=VARIANT")
+      ->allow_extra_args(false)
+      ->excludes(mode);
   command->add_option("--threads", options->source.threads, "threads of the worker")
       ->check(CLI::Range(1, 4096))
       ->capture_default_str();

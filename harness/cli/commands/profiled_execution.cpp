@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -23,17 +24,63 @@
 #include "harness/terminal/messages.hpp"
 
 namespace plumb::cli {
+namespace {
+
+/// Makes a request in which the library chooses the variants of all layers but some, which are
+/// given as LAYER=VARIANT. A layer stands for all that have its key.
+worker::ModeRequest force_variants(const std::vector<std::string>& forced,
+                                   const model::Graph& graph) {
+  worker::ModeRequest request{.mode = results::execution_mode_from("best_variant"), .steps = {}};
+  for (const std::string& each : forced) {
+    const std::size_t end = each.find('=');
+    const auto layer =
+        std::find_if(graph.layers.begin(), graph.layers.end(), [&](const model::Layer& one) {
+          return one.name == each.substr(0, end) && one.role == model::Layer::Role::kCompute;
+        });
+    if (end == std::string::npos || layer == graph.layers.end()) {
+      throw Error(Error::Kind::kUser,
+                  fmt::format("'{}' is not LAYER=VARIANT with a layer of this model: `plumb model "
+                              "show` lists those, and `plumb layer KEY` the variants of one",
+                              each));
+    }
+    request.steps.push_back({{static_cast<model::LayerId>(layer - graph.layers.begin())},
+                             layer->key,
+                             {{each.substr(end + 1), Seconds(1e-6)}}});
+  }
+  return request;
+}
+
+/// Throws Error{kUser} if a worker executed a step by another variant than was forced.
+void check_forced(const worker::ModeRequest& request, const results::SampledProfile& samples) {
+  for (const worker::ModeStep& forced : request.steps) {
+    const std::string& wanted = forced.choices.front().variant;
+    for (const results::ProfiledStep& step : samples.steps) {
+      if (step.key == forced.key.text && !step.reorder && step.variant != wanted) {
+        throw Error(Error::Kind::kUser,
+                    fmt::format("'{}' was executed by '{}' and not by '{}': `plumb layer` lists "
+                                "its variants",
+                                step.key,
+                                step.variant,
+                                wanted));
+      }
+    }
+  }
+}
+
+}  // namespace
 
 ProfiledExecution profile_execution(const CommandContext& context,
                                     const ProfileSource& source,
                                     const suite::ResolvedSuite::Model& model,
                                     const std::optional<StoredRun>& run) {
   const session::PlannedModel planned = session::load_model(context.models, model);
-  const results::ExecutionMode mode = results::execution_mode_from(source.mode);
   const session::RawFolder folder(source.folder);
   worker::ProfileRequest request;
   request.model = session::make_execute_request(context.models, model);
-  request.model.modes = {make_mode_request(mode, planned, run)};
+  request.model.modes = {
+      source.forced.empty()
+          ? make_mode_request(results::execution_mode_from(source.mode), planned, run)
+          : force_variants(source.forced, planned.graph)};
   request.folder = folder.path();
   request.rate = source.rate;
   request.budget = suite::parse_duration(source.budget);
@@ -48,6 +95,9 @@ ProfiledExecution profile_execution(const CommandContext& context,
         session::sample_model(options, request, suite::parse_duration(source.timeout), [&] {
           return !context.stop.load();
         });
+    if (!source.forced.empty()) {
+      check_forced(request.model.modes.front(), sampled.samples);
+    }
     ProfiledExecution execution{results::condense_listings(session::name_profile(
                                     sampled, options, request.model.modes.at(0).mode, planned)),
                                 {}};

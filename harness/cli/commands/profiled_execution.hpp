@@ -27,6 +27,8 @@ struct ProfileSource {
   std::string folder;          ///< for the library's code; empty: it is not kept
   bool chains = false;         ///< samples have chains of calls
   std::string listing;         ///< function whose code is listed, or kHottest; empty: none
+  /// LAYER=VARIANT. Not empty: `mode` does not count.
+  std::vector<std::string> forced;
 };
 
 /// Name that stands for the function with most samples.
@@ -39,7 +41,8 @@ struct ProfiledExecution {
 };
 
 /// Profiles a model in a worker, and names its samples. Throws Error{kUser} if the model cannot be
-/// profiled so, or the function cannot be listed.
+/// profiled so, the worker does not execute a variant that was forced, or the function cannot be
+/// listed.
 [[nodiscard]] ProfiledExecution profile_execution(const CommandContext& context,
                                                   const ProfileSource& source,
                                                   const suite::ResolvedSuite::Model& model,

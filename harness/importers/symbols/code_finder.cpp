@@ -10,6 +10,7 @@
 #include <fstream>
 #include <memory>
 #include <sstream>
+#include <system_error>
 #include <utility>
 
 #include "harness/base/error.hpp"
@@ -39,11 +40,6 @@ std::string image_of(const results::CodeMapping& mapping) {
                                      : std::filesystem::path(mapping.path).filename().string();
 }
 
-std::filesystem::path debug_file(const std::string& build_id) {
-  return fmt::format(
-      "/usr/lib/debug/.build-id/{}/{}.debug", build_id.substr(0, 2), build_id.substr(2));
-}
-
 /// Finds the part of a sorted list that holds an address. Null: none does.
 template <typename Range>
 const Range* find_range(const std::vector<Range>& ranges, std::uint64_t address) {
@@ -57,8 +53,9 @@ const Range* find_range(const std::vector<Range>& ranges, std::uint64_t address)
 }  // namespace
 
 CodeFinder::CodeFinder(const std::vector<results::CodeMapping>& mappings,
-                       const std::vector<std::filesystem::path>& dumps)
-    : mappings_(mappings), dumps_(dumps) {
+                       const std::vector<std::filesystem::path>& dumps,
+                       std::filesystem::path debug_files)
+    : mappings_(mappings), dumps_(dumps), debug_files_(std::move(debug_files)) {
   for (std::size_t i = 0; i < dumps_.size(); ++i) {
     try {
       read_dump(i);
@@ -148,20 +145,32 @@ const CodeFinder::FileSymbols& CodeFinder::symbols_of(const results::CodeMapping
   return place->second;
 }
 
-CodeFinder::FileSymbols CodeFinder::read_symbols(const results::CodeMapping& mapping) {
+CodeFinder::FileSymbols CodeFinder::read_symbols(const results::CodeMapping& mapping) const {
   try {
     ElfSymbols symbols{std::filesystem::path(mapping.path)};
     if (!mapping.build_id.empty() && symbols.build_id() != mapping.build_id) {
       return {std::nullopt, fmt::format("'{}' has changed since it was profiled", mapping.path)};
     }
-    const std::filesystem::path more =
-        debug_file(mapping.build_id.size() > 2 ? mapping.build_id : "none");
-    if (!symbols.is_complete() && std::filesystem::is_regular_file(more)) {
-      return {ElfSymbols(more), {}};
-    }
+    add_debug_file(symbols);
     return {std::move(symbols), {}};
   } catch (const Error& error) {
     return {std::nullopt, error.what()};
+  }
+}
+
+void CodeFinder::add_debug_file(ElfSymbols& symbols) const {
+  const std::string id = symbols.build_id();
+  if (symbols.is_complete() || id.size() <= 2) {
+    return;
+  }
+  const std::filesystem::path file =
+      debug_files_ / id.substr(0, 2) / fmt::format("{}.debug", id.substr(2));
+  std::error_code unreadable;
+  if (std::filesystem::is_regular_file(file, unreadable)) {
+    ElfSymbols debug(file);
+    if (debug.build_id() == id && debug.is_complete()) {
+      symbols.take_functions(std::move(debug));
+    }
   }
 }
 

@@ -31,9 +31,11 @@ struct FoundCode {
 class CodeFinder {
  public:
   /// Reads the dumps, of which those named `.map` are perf maps. Keeps a reference to the mappings,
-  /// which are in the order of their addresses.
+  /// which are in the order of their addresses. `debug_files` has files with debug information by
+  /// build-id.
   CodeFinder(const std::vector<results::CodeMapping>& mappings,
-             const std::vector<std::filesystem::path>& dumps);
+             const std::vector<std::filesystem::path>& dumps,
+             std::filesystem::path debug_files = "/usr/lib/debug/.build-id");
 
   /// Finds an address. Reads the symbols of its file first, unless that is done.
   [[nodiscard]] FoundCode find(std::uint64_t address);
@@ -60,10 +62,13 @@ class CodeFinder {
 
   /// Returns the symbols of a mapping's file. They are read once.
   const FileSymbols& symbols_of(const results::CodeMapping& mapping);
-  static FileSymbols read_symbols(const results::CodeMapping& mapping);
+  [[nodiscard]] FileSymbols read_symbols(const results::CodeMapping& mapping) const;
+  /// Takes the functions of a file's debug information, if it is installed.
+  void add_debug_file(ElfSymbols& symbols) const;
 
   const std::vector<results::CodeMapping>& mappings_;
   std::vector<std::filesystem::path> dumps_;
+  std::filesystem::path debug_files_;
   std::vector<DumpedCode> generated_;         // by address
   std::vector<NamedCode> mapped_;             // of a perf map, by address
   std::map<std::string, FileSymbols> files_;  // each read once

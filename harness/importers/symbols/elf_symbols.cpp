@@ -10,6 +10,7 @@
 #include <memory>
 #include <string_view>
 #include <tuple>
+#include <utility>
 
 #include "harness/base/error.hpp"
 #include "harness/base/file_descriptor.hpp"
@@ -160,6 +161,11 @@ void ElfSymbols::sort_functions() {
       functions_[i].end = functions_[i + 1].begin;
     }
   }
+}
+
+void ElfSymbols::take_functions(ElfSymbols debug) {
+  functions_ = std::move(debug.functions_);
+  complete_ = debug.complete_;
 }
 
 std::optional<std::uint64_t> ElfSymbols::loaded_address(std::uint64_t offset) const {

@@ -30,6 +30,9 @@ class ElfSymbols {
   /// Finds the function at such an address. Null: there is none. The name is as in the file.
   [[nodiscard]] const NamedCode* find(std::uint64_t address) const;
   [[nodiscard]] std::size_t size() const { return functions_.size(); }
+  /// Takes the functions of the file with this one's debug information. What lies where in a file
+  /// stays as it is here: the other one does not hold the code.
+  void take_functions(ElfSymbols debug);
 
  private:
   struct Segment {

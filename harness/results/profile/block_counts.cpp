@@ -35,12 +35,12 @@ void append_blocks(const BlockCounts& more, std::uint32_t first_block, BlockCoun
   }
 }
 
-BlockCounts join_blocks(const BlockCounts& counts, std::size_t before, std::size_t after) {
-  BlockCounts joined;
+BlockCounts join_blocks(const BlockCounts& counts, const std::vector<std::uint32_t>& joined) {
+  BlockCounts sums;
   for (const BlockCount& count : counts) {
-    add_samples(static_cast<std::uint32_t>(count.block * after / before), count.samples, joined);
+    add_samples(joined.at(count.block), count.samples, sums);
   }
-  return joined;
+  return sums;
 }
 
 std::uint64_t count_samples(const BlockCounts& counts) {

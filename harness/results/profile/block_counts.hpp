@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -24,10 +23,9 @@ void add_samples(std::uint32_t block, std::uint32_t samples, BlockCounts& counts
 void order_blocks(BlockCounts& counts);
 /// Adds counts to others, with the number of their blocks raised by `first_block`.
 void append_blocks(const BlockCounts& more, std::uint32_t first_block, BlockCounts& counts);
-/// Returns the counts where each of `before` consecutive blocks became part of one of `after`.
+/// Returns the counts where each block became part of the one in `joined`, which ascends.
 [[nodiscard]] BlockCounts join_blocks(const BlockCounts& counts,
-                                      std::size_t before,
-                                      std::size_t after);
+                                      const std::vector<std::uint32_t>& joined);
 /// Returns the samples of all blocks.
 [[nodiscard]] std::uint64_t count_samples(const BlockCounts& counts);
 

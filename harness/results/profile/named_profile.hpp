@@ -21,11 +21,12 @@ struct ProfileCell {
   BlockCounts counts;
 };
 
-/// Calls that led to samples in a step.
+/// Calls that led to samples of a thread in a step.
 struct ProfiledStack {
   std::uint32_t step = kNoStep;
   std::vector<std::uint32_t> functions;  ///< outermost first; the last one has the samples
   std::uint64_t samples = 0;
+  std::uint32_t thread = 0;  ///< 0: the one that executes the steps
 };
 
 /// Run whose profile is part of a merged one.
@@ -52,11 +53,13 @@ struct NamedProfile {
   std::vector<ProfiledBlock> blocks;
   std::vector<ProfiledFunction> functions;
   std::vector<ProfileCell> cells;     ///< one for each step and function that has samples
-  std::vector<ProfiledStack> stacks;  ///< of all samples; empty: calls were not asked for
+  std::vector<ProfiledStack> stacks;  ///< of all samples; empty: of one thread, without calls
   std::vector<CodeListing> listings;  ///< of the functions with most samples, these first
   std::vector<std::string> problems;  ///< files without symbols, and why
-  /// Runs that the blocks are of, in their order: merged. Empty: one process has all blocks.
+  /// Runs that the blocks are of, in their order: merged. Empty: they are of one run.
   std::vector<MergedRun> runs;
+  /// Blocks of each process, in their order. Empty: one process has all, or it is not known.
+  std::vector<std::uint64_t> processes;
 };
 
 }  // namespace plumb::results

@@ -11,6 +11,7 @@
 #include "harness/base/error.hpp"
 #include "harness/results/profile/listing_json.hpp"
 #include "harness/results/profile/profile_fields.hpp"
+#include "harness/results/profile/stored_profile.hpp"
 
 namespace plumb::results {
 namespace {
@@ -79,6 +80,9 @@ void check(const NamedProfile& profile) {
   if (!profile.runs.empty() && blocks != profile.blocks.size()) {
     fail(fmt::format("its runs have {} blocks of {}", blocks, profile.blocks.size()));
   }
+  if (!has_whole_processes(profile)) {
+    fail("its processes have other blocks than it has");
+  }
 }
 
 }  // namespace
@@ -110,6 +114,7 @@ void describe(Fields& fields, Described<Fields, ProfiledStack>& value) {
   fields.known_if(value.step != kNoStep, "step", value.step, kCount);
   fields("functions", value.functions, kCount);
   fields("samples", value.samples, kCount);
+  fields.known_if(value.thread != 0, "thread", value.thread, kCount);
 }
 
 template <typename Fields>
@@ -137,7 +142,7 @@ void describe(Fields& fields, Described<Fields, NamedProfile>& value) {
   fields("functions", value.functions);
   fields("blocks", value.blocks);
   fields("cells", value.cells);
-  // Earlier versions wrote no stacks, listings and runs.
+  // Earlier versions wrote no stacks, listings, runs and processes.
   fields.since("stacks", value.stacks);
   fields.converted_since(
       "listings",
@@ -148,6 +153,7 @@ void describe(Fields& fields, Described<Fields, NamedProfile>& value) {
       },
       std::vector<CodeListing>{});
   fields.unless_empty("runs", value.runs);
+  fields.unless_empty("processes", value.processes);
   if constexpr (Fields::kReads) {
     divide_names(std::move(steps), value);
     check(value);

@@ -21,11 +21,15 @@ struct StoredProfile {
 /// Blocks that a stored profile needs at most: a bootstrap draws no more groups of them.
 inline constexpr std::size_t kMaxStoredBlocks = 200;
 
+/// Returns whether a profile's processes have all of its blocks. None are told apart: true. Pure.
+[[nodiscard]] bool has_whole_processes(const NamedProfile& profile);
+
 /// Returns a profile whose listings have their hot instructions alone. Pure.
 [[nodiscard]] NamedProfile condense_listings(NamedProfile profile);
 
-/// Returns what a store keeps of a profile. Consecutive blocks are joined, so that at most `blocks`
-/// are left, each of about as many. Listings are condensed. Pure.
+/// Returns what a store keeps of a profile. Consecutive blocks of a process are joined, so that at
+/// most `blocks` are left. Where these are fewer than the processes, those of several are joined,
+/// and processes are no longer told apart. Listings are condensed. Pure.
 [[nodiscard]] NamedProfile condense_profile(NamedProfile profile,
                                             std::size_t blocks = kMaxStoredBlocks);
 

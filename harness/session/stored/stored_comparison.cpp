@@ -129,7 +129,7 @@ std::vector<analysis::MetricSamples> samples_of_changes(const analysis::RunCompa
 }
 
 /// Explains what changed by the profiles that both runs keep. Where they name no function, says
-/// what would, if that is of a model.
+/// what would, if anything does.
 void explain_changes(const store::Store& store,
                      const analysis::RunReport& candidate,
                      analysis::RunComparisonReport& report) {
@@ -150,9 +150,10 @@ void explain_changes(const store::Store& store,
       std::any_of(report.functions.begin(), report.functions.end(), [](const auto& finding) {
         return !finding.control && finding.problem.empty();
       });
-  if (!explained && !choice.models.empty()) {
-    report.profile_with =
-        profiling_command(report.baseline.header, report.candidate.header, report.varied);
+  const results::RunHeader& before = report.baseline.header;
+  const results::RunHeader& after = report.candidate.header;
+  if (!explained && (analysis::has_model(choice) || before.stack != after.stack)) {
+    report.profile_with = profiling_command(before, after, report.varied);
   }
 }
 

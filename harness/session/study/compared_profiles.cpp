@@ -79,10 +79,7 @@ ComparedProfiles profile_comparison(const SessionContext& context,
       analysis::choose_comparison_profiling(report.comparison, graphs);
   ComparedProfiles outcome{choice.models.size(), {}};
   if (choice.models.empty()) {
-    outcome.problems.emplace_back(
-        choice.metrics.empty()
-            ? "no change is certain, so nothing was profiled"
-            : "what changed is no model and no layer of a model's graph, so nothing was profiled");
+    outcome.problems.emplace_back("no change is certain, so nothing was profiled");
     return outcome;
   }
   const results::RunHeader& baseline = report.baseline.header;
@@ -90,12 +87,15 @@ ComparedProfiles profile_comparison(const SessionContext& context,
   if (baseline.stack == candidate.stack) {
     throw Error(Error::Kind::kRefused,
                 fmt::format("both runs are of the stack '{}', so that profiles of now would not "
-                            "differ: keep the profiles of runs with `plumb run --profile-budget`",
-                            baseline.stack));
+                            "differ{}",
+                            baseline.stack,
+                            analysis::has_model(choice)
+                                ? ": keep the profiles of runs with `plumb run --profile-budget`"
+                                : ""));
   }
   const PairedSide before = side_of(baseline);
   const PairedSide after = side_of(candidate);
-  spdlog::info("profiling {} models in which something changed, or as controls",
+  spdlog::info("profiling {} models and layers in which something changed, or as controls",
                choice.models.size());
   suite::ResolvedSuite suite;
   suite.models = std::move(models.named);

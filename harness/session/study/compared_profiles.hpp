@@ -12,7 +12,7 @@ namespace plumb::session {
 
 /// Outcome of profiling what differs between two stored runs.
 struct ComparedProfiles {
-  std::size_t models = 0;             ///< in which something changed, or as controls
+  std::size_t models = 0;  ///< in which something changed, or as controls, and layers alone
   std::vector<std::string> problems;  ///< what could not be profiled, or not in full
 };
 

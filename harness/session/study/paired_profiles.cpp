@@ -9,6 +9,7 @@
 
 #include "harness/analysis/profile/explained_change.hpp"
 #include "harness/analysis/profile/merged_profile.hpp"
+#include "harness/analysis/profile/profile_shares.hpp"
 #include "harness/base/error.hpp"
 #include "harness/base/timestamp.hpp"
 #include "harness/session/host/raw_folder.hpp"
@@ -19,14 +20,31 @@
 namespace plumb::session {
 namespace {
 
-constexpr Seconds kTurn{3.0};  ///< of executions in one process
+constexpr std::size_t kProcesses = analysis::GroupedSamples::kMinGroups;  ///< of a side, at least
+/// Executions in one process: so long that kProcesses have kPairedSamples, half of them without.
+constexpr Seconds kTurn{1.7};
+constexpr Seconds kShortTurn{0.5};  ///< below, most of the time goes into starting processes
 constexpr Seconds kTimeout{120.0};
 
-/// One side's processes of one model, merged.
+/// Makes a model of a layer alone, for the name of its steps.
+PlannedModel plan_alone(const std::string& key) {
+  PlannedModel planned;
+  planned.instance.model = key;
+  auto& layer = planned.graph.layers.emplace_back();
+  layer.key.text = key;
+  const std::size_t begin = key.find(':') + 1;  // behind the version
+  layer.name = key.substr(begin, key.find(';') - begin);
+  return planned;
+}
+
+/// One side's processes of one model or layer, merged.
 class SideProfile {
  public:
-  SideProfile(const PairedSide& side, const PlannedModel& planned, worker::ProfileRequest request)
-      : side_(side), planned_(planned), request_(std::move(request)) {}
+  SideProfile(const PairedSide& side,
+              const analysis::ProfiledModel& wanted,
+              const PlannedModel& planned,
+              worker::ProfileRequest request)
+      : side_(side), wanted_(wanted), planned_(planned), request_(std::move(request)) {}
 
   void take(Seconds budget, const std::function<bool()>& keep_running) {
     const RawFolder folder("");
@@ -34,6 +52,9 @@ class SideProfile {
     request_.budget = budget;
     results::NamedProfile more =
         profile_model(side_.worker, request_, kTimeout, planned_, keep_running);
+    if (!wanted_.layer.empty()) {
+      more.model = wanted_.layer;
+    }
     if (profile_) {
       analysis::merge_profile(more, *profile_);
     } else {
@@ -43,20 +64,26 @@ class SideProfile {
   [[nodiscard]] std::uint64_t samples() const {
     return profile_ ? analysis::count_samples(*profile_, {}) : 0;
   }
-  [[nodiscard]] bool is_complete() const { return samples() >= kPairedSamples; }
+  [[nodiscard]] std::size_t processes() const {
+    return profile_ ? std::max<std::size_t>(1, profile_->processes.size()) : 0;
+  }
+  [[nodiscard]] bool is_complete() const {
+    return samples() >= kPairedSamples && processes() >= kProcesses;
+  }
   /// Absent: nothing was taken.
   [[nodiscard]] std::optional<results::StoredProfile> stored() const {
     if (!profile_) {
       return std::nullopt;
     }
     return results::StoredProfile{side_.run,
-                                  analysis::subject_of(planned_.instance),
+                                  wanted_.subject,
                                   current_time(),
                                   results::condense_profile(*profile_)};
   }
 
  private:
   const PairedSide& side_;
+  const analysis::ProfiledModel& wanted_;
   const PlannedModel& planned_;
   worker::ProfileRequest request_;
   std::optional<results::NamedProfile> profile_;
@@ -68,7 +95,9 @@ void take_turns(SideProfile& baseline,
                 Seconds budget,
                 const std::function<bool()>& keep_running) {
   const Seconds begin = steady_time();
-  const Seconds turn = std::min(kTurn, budget / 4.0);
+  // Both sides' processes fit into the budget if a third of it goes into starting them.
+  const Seconds turn = std::clamp(
+      budget / (3.0 * kProcesses), std::min(kShortTurn, budget / 4.0), std::min(kTurn, budget));
   for (bool baseline_first = true; keep_running(); baseline_first = !baseline_first) {
     for (SideProfile* const side :
          {baseline_first ? &baseline : &candidate, baseline_first ? &candidate : &baseline}) {
@@ -96,35 +125,44 @@ PairedProfileSets profile_in_pairs(const SessionContext& context,
     const auto planned = std::find_if(models.begin(), models.end(), [&](const auto& each) {
       return analysis::subject_of(each.instance) == wanted[i].subject;
     });
-    if (planned == models.end()) {
+    const bool is_layer = !wanted[i].layer.empty();
+    if (planned == models.end() && !is_layer) {
       continue;
     }
     const Seconds left = end - steady_time();
     if (left <= Seconds(0.0)) {
       sets.problems.push_back(
-          fmt::format("{} of {} models were not profiled: the time for it, {:.0f} s, ended",
+          fmt::format("{} of {} models and layers were not profiled: the time, {:.0f} s, ended",
                       wanted.size() - i,
                       wanted.size(),
                       budget.count()));
       break;
     }
     worker::ProfileRequest request;
-    request.model = make_execute_request(
-        context.models, suite.models[static_cast<std::size_t>(planned - models.begin())]);
+    request.layer = wanted[i].layer;
+    if (!is_layer) {
+      request.model = make_execute_request(
+          context.models, suite.models[static_cast<std::size_t>(planned - models.begin())]);
+    }
     request.model.modes = {{.mode = wanted[i].mode, .steps = {}}};
     request.model.verify = false;
     request.rate = kPassRate;
-    SideProfile before(baseline, *planned, request);
-    SideProfile after(candidate, *planned, request);
+    const PlannedModel named = is_layer ? plan_alone(wanted[i].layer) : *planned;
+    SideProfile before(baseline, wanted[i], named, request);
+    SideProfile after(candidate, wanted[i], named, request);
     try {
       take_turns(before, after, left / static_cast<double>(wanted.size() - i), keep_running);
       if (!before.is_complete() || !after.is_complete()) {
         sets.problems.push_back(
-            fmt::format("profiling {}: the time for it ended with {} and {} of {} samples",
+            fmt::format("profiling {}: the time for it ended with {} and {} of {} samples, by {} "
+                        "and {} of {} processes",
                         wanted[i].subject,
                         before.samples(),
                         after.samples(),
-                        kPairedSamples));
+                        kPairedSamples,
+                        before.processes(),
+                        after.processes(),
+                        kProcesses));
       }
     } catch (const worker::WorkerDied& death) {
       sets.problems.push_back(

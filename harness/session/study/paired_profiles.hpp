@@ -15,7 +15,7 @@
 
 namespace plumb::session {
 
-/// Samples that each side gets at most of a model.
+/// Samples that each side is to have of a model.
 inline constexpr std::uint64_t kPairedSamples = 20'000;
 
 /// Profiles of both sides of a paired measurement, in order of the models.
@@ -26,8 +26,9 @@ struct PairedProfileSets {
 };
 
 /// Profiles models on both sides in turns, in the order ABBA, each time in fresh processes: until
-/// each side has kPairedSamples of a model, or its part of the budget is spent. The profiles are
-/// stored with the runs of their sides. A model of which a worker is lost or refuses is a problem.
+/// each side has kPairedSamples of a model by enough processes to draw from (drawn_unit()), or its
+/// part of the budget is spent. Layers alone are profiled in the same way. The profiles are stored
+/// with the runs of their sides. What a worker is lost with or refuses is a problem.
 [[nodiscard]] PairedProfileSets profile_in_pairs(const SessionContext& context,
                                                  const suite::ResolvedSuite& suite,
                                                  std::span<const PlannedModel> models,

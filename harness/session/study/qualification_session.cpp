@@ -221,7 +221,7 @@ class QualificationSession {
           "what changed was not profiled: workers of this backend cannot be sampled");
       return;
     }
-    spdlog::info("profiling {} models in which something changed, or as controls",
+    spdlog::info("profiling {} models and layers in which something changed, or as controls",
                  choice.models.size());
     PairedProfileSets sets = profile_in_pairs(context_,
                                               suite_,

@@ -24,7 +24,7 @@ using nlohmann::json;
 constexpr std::string_view kSelect =
     "select p.id, r.id, p.subject, p.taken, p.model, p.mode, p.stack, p.clock, p.refused, "
     "p.asked_hertz, p.hertz, p.threads, p.lost_samples, p.executions, p.unsampled_seconds, "
-    "p.blocks, p.problems, p.checksum, p.listings "
+    "p.blocks, p.problems, p.checksum, p.listings, p.processes "
     "from profiles p join runs r on r.number = p.run ";
 constexpr std::int64_t kBetweenSteps = -1;
 
@@ -92,13 +92,16 @@ bool ProfileTable::insert(std::int64_t run_number, const results::StoredProfile&
   const auto listings = profile.listings.empty()
                             ? std::nullopt
                             : std::optional(results::to_json(profile.listings).dump());
+  const auto processes = profile.processes.empty()
+                             ? std::nullopt
+                             : std::optional(json(profile.processes).dump());
   std::int64_t id = 0;
   {
     const StatementUse statement = statements_.use(
         "insert into profiles (id, run, subject, taken, model, mode, stack, clock, refused, "
         "asked_hertz, hertz, threads, lost_samples, executions, unsampled_seconds, blocks, "
-        "problems, checksum, listings) select coalesce(max(id), 0) + 1, ?, ?, ?, ?, ?, ?, ?, ?, ?, "
-        "?, ?, ?, ?, ?, ?, ?, ?, ? from profiles returning id");
+        "problems, checksum, listings, processes) select coalesce(max(id), 0) + 1, ?, ?, ?, ?, ?, "
+        "?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ? from profiles returning id");
     statement->bind(run_number).bind(std::string_view(stored.subject)).bind(stored.taken);
     statement->bind(std::string_view(profile.model)).bind(std::string_view(profile.mode));
     statement->bind(std::string_view(profile.stack)).bind(to_text(profile.clock));
@@ -108,7 +111,7 @@ bool ProfileTable::insert(std::int64_t run_number, const results::StoredProfile&
     statement->bind(static_cast<std::int64_t>(profile.lost));
     statement->bind(executions).bind(unsampled).bind_bytes(blocks);
     statement->bind(std::string_view(problems)).bind(checksum);
-    statement->bind(listings);
+    statement->bind(listings).bind(processes);
     PLUMB_CHECK(statement->step());
     id = statement->integer();
   }
@@ -202,6 +205,9 @@ std::vector<ProfileTable::ReadProfile> ProfileTable::read_heads(const results::R
     if (const std::string_view listings = statement.text_view(); !listings.empty()) {
       read.intact =
           take(read_listings(listings, profile.blocks.size()), profile.listings) && read.intact;
+    }
+    if (const std::string_view processes = statement.text_view(); !processes.empty()) {
+      read.intact = take(read_list<std::uint64_t>(processes), profile.processes) && read.intact;
     }
     all.push_back(std::move(read));
   }

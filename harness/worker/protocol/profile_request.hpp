@@ -18,9 +18,10 @@ namespace plumb::worker {
 /// (WorkerService::profile()): what is sampled. Absent: nothing can be.
 inline constexpr const char* kSamplingFact = "measure.sampling";
 
-/// Request to execute one model in one mode while a profiler samples it.
+/// Request to execute one model in one mode, or one layer alone, while a profiler samples it.
 struct ProfileRequest {
-  ExecuteRequest model;          ///< with exactly one mode
+  ExecuteRequest model;  ///< with exactly one mode; of a layer, `seed` alone counts
+  std::string layer;     ///< key; executed by the library's choice in place of a model; empty: none
   std::filesystem::path folder;  ///< exists; the library writes the code that it makes there
   double rate = 1000.0;          ///< samples a second of each thread
   Seconds budget{10.0};          ///< of all executions, half of them without samples

@@ -370,6 +370,7 @@ void describe(Fields& fields, Described<Fields, AlternateRequest>& value) {
 template <typename Fields>
 void describe(Fields& fields, Described<Fields, ProfileRequest>& value) {
   fields("model", value.model);
+  fields.since("layer", value.layer);
   fields("folder", value.folder);
   fields("rate", value.rate, kSamplingRate);
   fields("budget_seconds", value.budget, kProfileTime);

@@ -101,9 +101,10 @@ class WorkerService {
     throw Error(Error::Kind::kUser, "this worker does not execute models in several shapes");
   }
 
-  /// Executes a model while a profiler samples where its threads are. No time of a row comes from
-  /// these executions. Throws Error{kUser} if the worker cannot execute the model in this mode, and
-  /// Error{kEnvironment} if the machine cannot interrupt it for samples.
+  /// Executes a model or a layer while a profiler samples where its threads are. No time of a row
+  /// comes from these executions. Throws Error{kUser} if the worker cannot execute the model in
+  /// this mode, or the layer, and Error{kEnvironment} if the machine cannot interrupt it for
+  /// samples.
   [[nodiscard]] virtual Profile profile(const ProfileRequest& request) {
     static_cast<void>(request);
     throw Error(Error::Kind::kUser,

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <vector>
 
+#include "harness/analysis/profile/profile_shares.hpp"
 #include "reporting/document/quantity_text.hpp"
 
 namespace plumb::reporting {
@@ -50,7 +51,8 @@ std::string equivalent_text(const FunctionFinding& finding) {
                                      : "is equivalent";
 }
 
-/// Returns by how much the profiles differ: "+11.8 % (+11.0 % to +12.6 %) inside the model".
+/// Returns by how much the profiles differ: "+11.8 % (+11.0 % to +12.6 %) inside the model", or
+/// "alone" for a layer that was profiled by itself.
 std::string profiled_text(const FunctionFinding& finding) {
   std::string text = relative_text(finding, finding.change());
   if (finding.change_low && finding.change_high) {
@@ -59,7 +61,7 @@ std::string profiled_text(const FunctionFinding& finding) {
                         relative_text(finding, *finding.change_high));
   }
   if (!finding.layer.empty()) {
-    return text + " inside the model";
+    return text + (finding.model == finding.layer ? " alone" : " inside the model");
   }
   return text + " in its profiles" +
          (finding.has_other_mode() ? fmt::format(" in the mode {}", finding.mode) : "");
@@ -94,6 +96,22 @@ std::string only_text(const FunctionPart& part) {
 std::string short_name(const std::string& name) {
   // A cut within a character is mended where the text is written.
   return name.size() > kLongestName ? name.substr(0, kLongestName) + "…" : name;
+}
+
+/// Adds what the intervals of some findings do not know.
+void add_interval_note(std::span<const FunctionFinding> findings, Page& page) {
+  const auto by_blocks = std::count_if(findings.begin(), findings.end(), [](const auto& each) {
+    return each.problem.empty() &&
+           each.interval_of == analysis::to_text(analysis::DrawnUnit::kBlock);
+  });
+  if (by_blocks > 0) {
+    page.paragraph(
+        fmt::format("Intervals of profiles do not know how processes differ in {} of these {}: a "
+                    "side has fewer than {} processes.",
+                    by_blocks,
+                    findings.size(),
+                    analysis::GroupedSamples::kMinGroups));
+  }
 }
 
 }  // namespace
@@ -143,6 +161,7 @@ void add_functions(std::span<const FunctionFinding> findings,
       sentences.push_back(function_text(finding, places));
     }
     page.list(sentences);
+    add_interval_note(findings, page);
     return;
   }
   for (const FunctionFinding& finding : findings) {
@@ -180,6 +199,7 @@ void add_functions(std::span<const FunctionFinding> findings,
         finding.candidate_samples,
         finding.model));
   }
+  add_interval_note(findings, page);
 }
 
 }  // namespace plumb::reporting

@@ -46,6 +46,18 @@ std::string interval_text(const std::optional<analysis::NumberInterval>& interva
                   : "–";
 }
 
+/// Describes what the intervals of a merged profile know of how its runs or processes differ.
+std::string unit_text(const results::NamedProfile& profile, analysis::DrawnUnit merged) {
+  const analysis::DrawnUnit drawn = analysis::drawn_unit(profile);
+  return drawn == merged
+             ? fmt::format("intervals are by {}", to_text(drawn))
+             : fmt::format("below {} {}, intervals are by {} and do not know how {} differ",
+                           analysis::GroupedSamples::kMinGroups,
+                           to_text(merged),
+                           to_text(drawn),
+                           to_text(merged));
+}
+
 /// Describes which runs a profile is merged from, and what its intervals know of them.
 std::string runs_text(const results::NamedProfile& profile) {
   const auto [first, last] = std::minmax_element(
@@ -58,10 +70,7 @@ std::string runs_text(const results::NamedProfile& profile) {
       sanitize_utf8(first->environment),
       to_text(first->started).substr(0, 10),
       to_text(last->started).substr(0, 10),
-      analysis::drawn_unit(profile) == analysis::DrawnUnit::kRun
-          ? std::string("intervals are by runs")
-          : fmt::format("below {} runs, intervals are by blocks and do not know how runs differ",
-                        analysis::GroupedSamples::kMinGroups));
+      unit_text(profile, analysis::DrawnUnit::kRun));
 }
 
 std::string side_text(const char* side, Seconds execution, const results::NamedProfile& profile) {
@@ -107,6 +116,10 @@ void write_head(const results::NamedProfile& profile,
              profile.asked_rate);
   if (!profile.runs.empty()) {
     out << fmt::format("  runs       {}\n", runs_text(profile));
+  } else if (!profile.processes.empty()) {
+    out << fmt::format("  processes  {}; {}\n",
+                       profile.processes.size(),
+                       unit_text(profile, analysis::DrawnUnit::kProcess));
   }
   if (profile.lost > 0) {
     out << fmt::format("  lost       {} samples, for want of room\n", profile.lost);

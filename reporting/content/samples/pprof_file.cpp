@@ -93,9 +93,16 @@ class PprofProfile {
     sample.add_location_id(location(step, kStepImage));
     sample.add_value(static_cast<std::int64_t>(stack.samples));
     sample.add_value(static_cast<std::int64_t>(stack.samples) * period());
+    add_label("step", step, sample);
+    if (profile_.threads > 1) {
+      add_label("thread", std::to_string(stack.thread), sample);
+    }
+  }
+
+  void add_label(const std::string& key, const std::string& value, pprof::Sample& sample) {
     pprof::Label& label = *sample.add_label();
-    label.set_key(text("step"));
-    label.set_str(text(step));
+    label.set_key(text(key));
+    label.set_str(text(value));
   }
 
   /// Returns the number of a text in the table.

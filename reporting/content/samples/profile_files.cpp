@@ -4,9 +4,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <ostream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "harness/analysis/profile/profile_summary.hpp"
@@ -33,6 +36,25 @@ std::string script_name(const std::string& name) {
       [](char letter) { return letter == ' ' || letter == '(' || letter == ')'; },
       '_');
   return text;
+}
+
+/// Lists the frames of each thread by itself.
+std::map<std::uint32_t, std::vector<ProfileFrame>> list_thread_frames(
+    const results::NamedProfile& profile) {
+  std::map<std::uint32_t, std::vector<results::ProfiledStack>> stacks;
+  for (results::ProfiledStack& stack : list_stacks(profile)) {
+    stacks[stack.thread].push_back(std::move(stack));
+  }
+  std::map<std::uint32_t, std::vector<ProfileFrame>> threads;
+  results::NamedProfile part = profile;
+  for (auto& [thread, of_thread] : stacks) {
+    part.stacks = std::move(of_thread);
+    threads[thread] = list_frames(part);
+  }
+  if (threads.empty()) {
+    threads[0] = list_frames(profile);
+  }
+  return threads;
 }
 
 }  // namespace
@@ -66,7 +88,8 @@ void write_perf_script(const results::NamedProfile& profile, std::ostream& out) 
     for (std::uint64_t i = 0; i < stack.samples; ++i) {
       const auto time =
           static_cast<std::uint64_t>(static_cast<double>(number++) * period * kMicroseconds);
-      out << fmt::format("plumb     1/1     [000] {}.{:06}: {:10.0f} {}:u:\n",
+      out << fmt::format("plumb     1/{:<5} [000] {}.{:06}: {:10.0f} {}:u:\n",
+                         stack.thread + 1,
                          time / 1'000'000,
                          time % 1'000'000,
                          period * 1e9,
@@ -77,24 +100,30 @@ void write_perf_script(const results::NamedProfile& profile, std::ostream& out) 
 }
 
 void write_event_trace(const results::NamedProfile& profile, std::ostream& out) {
-  const std::vector<ProfileFrame> frames = list_frames(profile);
-  const auto whole = static_cast<double>(frames.front().samples);
-  const double scale =
-      whole > 0.0 ? analysis::summarize_profile(profile).execution.count() * 1e6 / whole : 0.0;
+  const std::map<std::uint32_t, std::vector<ProfileFrame>> threads = list_thread_frames(profile);
+  std::uint64_t most = 0;  // of a thread, which is taken to be busy all the time
+  for (const auto& [thread, frames] : threads) {
+    most = std::max(most, frames.front().samples);
+  }
+  const double scale = most > 0 ? analysis::summarize_profile(profile).execution.count() * 1e6 /
+                                      static_cast<double>(most)
+                                : 0.0;
   nlohmann::json events = nlohmann::json::array();
   events.push_back({{"name", "process_name"},
                     {"ph", "M"},
                     {"pid", 1},
                     {"args", {{"name", "mean execution, from samples"}}}});
-  for (const ProfileFrame& frame : frames) {
-    events.push_back(
-        {{"name", sanitize_utf8(frame.name)},
-         {"ph", "X"},
-         {"pid", 1},
-         {"tid", 1},
-         {"ts", static_cast<double>(frame.first) * scale},
-         {"dur", static_cast<double>(frame.samples) * scale},
-         {"args", {{"samples", frame.samples}, {"image", sanitize_utf8(frame.image)}}}});
+  for (const auto& [thread, frames] : threads) {
+    for (const ProfileFrame& frame : frames) {
+      events.push_back(
+          {{"name", sanitize_utf8(frame.name)},
+           {"ph", "X"},
+           {"pid", 1},
+           {"tid", thread + 1},
+           {"ts", static_cast<double>(frame.first) * scale},
+           {"dur", static_cast<double>(frame.samples) * scale},
+           {"args", {{"samples", frame.samples}, {"image", sanitize_utf8(frame.image)}}}});
+    }
   }
   out << nlohmann::json{{"traceEvents", std::move(events)}, {"displayTimeUnit", "ns"}}.dump()
       << '\n';

@@ -6,6 +6,9 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "harness/base/error.hpp"
 #include "runners/engine/exec/ready_model.hpp"
@@ -23,7 +26,7 @@ constexpr int kTrials = 5;       ///< executions that tell how long one takes
 void check(const results::Outcome& outcome) {
   if (!outcome.ok()) {
     throw Error(Error::Kind::kUser,
-                fmt::format("the model cannot be profiled in this mode: {}", outcome.reason));
+                fmt::format("it cannot be profiled in this way: {}", outcome.reason));
   }
 }
 
@@ -85,7 +88,7 @@ class TimeLimit {
   void check(Seconds pair) const {
     if (within_ && left() < static_cast<double>(worker::kLeastProfilePairs) * pair) {
       throw Error(Error::Kind::kUser,
-                  fmt::format("{:.2g} s of {:.2g} s are left once the model is prepared, and {} "
+                  fmt::format("{:.2g} s of {:.2g} s are left once it is prepared, and {} "
                               "pairs of blocks take {:.2g} s: allow more time",
                               std::max(0.0, left().count()),
                               within_->count(),
@@ -139,24 +142,17 @@ void take_samples(BlockRunner& runner,
   profile.lost += sampler.lost();
 }
 
-}  // namespace
-
-worker::Profile sample_model(worker::Backend& backend,
-                             const measure::Clock& clock,
-                             const worker::ProfileRequest& request) {
-  const TimeLimit limit(request.within, clock);
-  backend.dump_generated_code(request.folder);
-  RequestedModel model(request.model);
-  ReadyModel ready = prepare_mode(backend, model, request.model.modes.at(0));
-  check(ready.outcome);
-  model.fill();
-  make_ready(model, clock, ready);
-  check(ready.outcome);
+/// Samples a program whose slot 0 is ready.
+worker::Profile sample_program(worker::Program& program,
+                               std::vector<results::ProfiledStep> steps,
+                               const measure::Clock& clock,
+                               const TimeLimit& limit,
+                               const worker::ProfileRequest& request) {
   worker::Profile profile;
   results::SampledProfile& samples = profile.samples;
-  samples.steps = describe_steps(ready);
+  samples.steps = std::move(steps);
   worker::StepMark step;
-  BlockRunner runner(*ready.prepared.program, samples.steps.size(), step, clock);
+  BlockRunner runner(program, samples.steps.size(), step, clock);
   SamplerOptions options;
   options.rate = request.rate;
   options.seed = request.model.seed;
@@ -173,6 +169,46 @@ worker::Profile sample_model(worker::Backend& backend,
   samples.mappings = read_mapped_code();
   profile.code_files = collect_code_files(request.folder);
   return profile;
+}
+
+}  // namespace
+
+worker::Profile sample_model(worker::Backend& backend,
+                             const measure::Clock& clock,
+                             const worker::ProfileRequest& request) {
+  const TimeLimit limit(request.within, clock);
+  backend.dump_generated_code(request.folder);
+  RequestedModel model(request.model);
+  ReadyModel ready = prepare_mode(backend, model, request.model.modes.at(0));
+  check(ready.outcome);
+  model.fill();
+  make_ready(model, clock, ready);
+  check(ready.outcome);
+  return sample_program(*ready.prepared.program, describe_steps(ready), clock, limit, request);
+}
+
+worker::Profile sample_layer(worker::Backend& backend,
+                             const measure::Clock& clock,
+                             std::span<const model::Tensor> operands,
+                             const worker::ProfileRequest& request) {
+  const TimeLimit limit(request.within, clock);
+  backend.dump_generated_code(request.folder);
+  const model::LayerKey key{request.layer};
+  check(backend.supports(key));
+  const std::vector<worker::Variant> variants = backend.variants(key);
+  PLUMB_CHECK(!variants.empty());
+  const auto choice = std::find_if(variants.begin(), variants.end(), [](const auto& variant) {
+    return variant.library_choice;
+  });
+  const std::string& variant = (choice == variants.end() ? variants.front() : *choice).text;
+  const worker::Prepared prepared = backend.prepare(key, variant);
+  check(prepared.outcome);
+  worker::Program& program = *prepared.program;
+  program.bind(0, operands, false);
+  const std::size_t count = program.profile(0).size();
+  const results::ProfiledStep step{{0}, key.text, variant, false};
+  return sample_program(
+      program, std::vector<results::ProfiledStep>(count, step), clock, limit, request);
 }
 
 }  // namespace plumb::engine

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <span>
+
 #include "harness/measure/sampler.hpp"
 #include "harness/worker/protocol/backend.hpp"
 #include "harness/worker/protocol/profile_request.hpp"
@@ -14,6 +16,13 @@ namespace plumb::engine {
 /// if the machine has no clock for samples.
 [[nodiscard]] worker::Profile sample_model(worker::Backend& backend,
                                            const measure::Clock& clock,
+                                           const worker::ProfileRequest& request);
+
+/// Executes the request's layer alone in the same way, by the library's choice. `operands` are
+/// those of its key. All steps of its program are the layer's.
+[[nodiscard]] worker::Profile sample_layer(worker::Backend& backend,
+                                           const measure::Clock& clock,
+                                           std::span<const model::Tensor> operands,
                                            const worker::ProfileRequest& request);
 
 }  // namespace plumb::engine

@@ -9,10 +9,12 @@
 
 #include "harness/loadgen/load_clock.hpp"
 #include "harness/measure/parallel_efficiency.hpp"
+#include "harness/model/key/layer_spec.hpp"
 #include "harness/results/paired_round.hpp"
 #include "harness/worker/protocol/profile_request.hpp"
 #include "runners/engine/bench/layer_measurement.hpp"
 #include "runners/engine/bench/model_benchmark.hpp"
+#include "runners/engine/bench/random_operands.hpp"
 #include "runners/engine/load/model_load.hpp"
 #include "runners/engine/profile/model_alternation.hpp"
 #include "runners/engine/profile/model_samples.hpp"
@@ -102,7 +104,12 @@ worker::Alternation BackendService::alternate(const worker::AlternateRequest& re
 }
 
 worker::Profile BackendService::profile(const worker::ProfileRequest& request) {
-  return sample_model(backend_, timing_.clock(), request);
+  if (request.layer.empty()) {
+    return sample_model(backend_, timing_.clock(), request);
+  }
+  const model::LayerSpec spec = model::parse_key({request.layer});
+  return sample_layer(
+      backend_, timing_.clock(), random_operands(spec, request.model.seed), request);
 }
 
 results::Calibration BackendService::calibrate() {

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <tuple>
+
 #include "tests/unit/analysis/layered_profile.hpp"
 
 namespace plumb::analysis {
@@ -33,6 +35,20 @@ TEST(ExplainedChange, a_new_function_explains_a_slower_layer) {
   EXPECT_LT(*finding.change_low, finding.change());
   EXPECT_GT(*finding.change_high, finding.change());
   EXPECT_NEAR(finding.unexplained() / finding.baseline, 0.0, 0.02);
+}
+
+TEST(ExplainedChange, tells_what_its_intervals_are_by) {
+  const auto of_processes = [](std::size_t count) {
+    results::NamedProfile profile = layered_profile(50, 0);
+    profile.processes.assign(count, profile.blocks.size() / count);
+    return profile;
+  };
+  for (const auto& [baseline, candidate, unit] :
+       {std::tuple(8U, 10U, "processes"), std::tuple(8U, 5U, "blocks")}) {
+    FunctionFinding finding;
+    explain_change(of_processes(baseline), of_processes(candidate), {}, finding);
+    EXPECT_EQ(finding.interval_of, unit);
+  }
 }
 
 TEST(ExplainedChange, other_steps_are_no_part_of_it) {

@@ -132,5 +132,25 @@ TEST(ExplainedMetrics, a_layer_in_a_step_with_one_that_changed_is_no_control) {
   EXPECT_EQ(findings[1].layer, "v1:relu") << "and not the longer one";
 }
 
+TEST(ExplainedMetrics, a_layer_that_was_profiled_alone_is_explained_by_that) {
+  ChangedMetric metric;
+  metric.series = "layers/v1:conv";
+  metric.layer = "v1:conv";
+  metric.ratio = 1.2;
+  metric.delta = 1e-4;
+  const auto alone = [](std::uint32_t reorder) {
+    results::NamedProfile profile = layered_profile(50, reorder, 1);
+    profile.mode = "plain";
+    return stored(std::move(profile), "v1:conv");
+  };
+  const std::vector<FunctionFinding> findings =
+      explain_metrics({&metric, 1}, std::vector{alone(0)}, std::vector{alone(11)}, {});
+  ASSERT_EQ(findings.size(), 1U);
+  EXPECT_EQ(findings[0].model, findings[0].layer);
+  EXPECT_EQ(findings[0].mode, "plain");
+  ASSERT_EQ(findings[0].parts.size(), 1U);
+  EXPECT_EQ(findings[0].parts[0].function, "jit:reorder");
+}
+
 }  // namespace
 }  // namespace plumb::analysis

@@ -28,6 +28,39 @@ TEST(MergedProfile, samples_of_two_processes_add_up) {
   EXPECT_EQ(summarize_profile(merged).executions, 8000U);
 }
 
+TEST(MergedProfile, processes_are_told_apart_and_enough_of_them_are_drawn) {
+  results::NamedProfile merged = layered_profile(50, 0);
+  for (std::size_t process = 2; process <= GroupedSamples::kMinGroups; ++process) {
+    EXPECT_EQ(drawn_unit(merged), DrawnUnit::kBlock);
+    merge_profile(layered_profile(50, 0), merged);
+    EXPECT_THAT(merged.processes, SizeIs(process));
+  }
+  EXPECT_THAT(merged.processes, testing::Each(40U));
+  EXPECT_EQ(drawn_unit(merged), DrawnUnit::kProcess);
+  const GroupedSamples samples(merged, rows_of_steps(merged), merged.steps.size() + 1);
+  EXPECT_EQ(samples.groups(), GroupedSamples::kMinGroups);
+  results::NamedProfile several = layered_profile(50, 0);
+  merge_profile(merged, several);
+  EXPECT_THAT(several.processes, SizeIs(GroupedSamples::kMinGroups + 1));
+}
+
+TEST(MergedProfile, stacks_of_both_stay_or_none) {
+  results::NamedProfile more = layered_profile(50, 11);
+  more.stacks = {{1, {2}, 7, 1}};
+  results::NamedProfile merged = layered_profile(50, 11);
+  merge_profile(more, merged);
+  EXPECT_THAT(merged.stacks, testing::IsEmpty()) << "those of one half of the samples";
+  merged = more;
+  merged.functions.insert(merged.functions.begin(), more.functions[0]);
+  merged.functions[0].name = "first";
+  merged.cells.clear();
+  merge_profile(more, merged);
+  ASSERT_THAT(merged.stacks, SizeIs(2));
+  EXPECT_EQ(merged.stacks[1].step, 1U);
+  EXPECT_THAT(merged.stacks[1].functions, testing::ElementsAre(3U));
+  EXPECT_EQ(merged.stacks[1].thread, 1U);
+}
+
 TEST(MergedProfile, another_program_adds_its_steps) {
   results::NamedProfile other = layered_profile(50, 11);
   other.steps[0].variant = "impl=ref";

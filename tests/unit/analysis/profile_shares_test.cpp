@@ -159,6 +159,24 @@ TEST(NameSamples, calls_end_where_they_leave_the_code) {
   EXPECT_EQ(profile.stacks[1].functions, (std::vector<std::uint32_t>{1, 0}));
 }
 
+TEST(NameSamples, of_several_threads_have_stacks_that_name_theirs) {
+  results::SampledProfile samples;
+  samples.blocks.resize(1);
+  samples.samples = {{.address = 7}, {.address = 7, .thread = 1}, {.address = 7, .thread = 1}};
+  results::CodeNames names;
+  names.functions = {{"f", "a.so"}};
+  names.addresses = {{7, 0}};
+  const results::NamedProfile profile = name_samples(samples, names);
+  ASSERT_EQ(profile.cells.size(), 1U);
+  EXPECT_EQ(results::count_samples(profile.cells[0].counts), 3U);
+  ASSERT_EQ(profile.stacks.size(), 2U);
+  EXPECT_EQ(profile.stacks[0].samples, 1U);
+  EXPECT_EQ(profile.stacks[1].samples, 2U);
+  EXPECT_EQ(profile.stacks[1].thread, 1U);
+  samples.samples.resize(1);
+  EXPECT_TRUE(name_samples(samples, names).stacks.empty()) << "of one thread";
+}
+
 TEST(NameSamples, blocks_in_any_order_are_counted_in_theirs) {
   results::SampledProfile samples;
   samples.blocks.resize(3);

@@ -79,6 +79,31 @@ TEST(ProfilingChoiceTest, controls_are_a_long_layer_and_a_short_model_that_did_n
   EXPECT_TRUE(choice.metrics[2].control && choice.metrics[3].control);
 }
 
+TEST(ProfilingChoiceTest, layers_of_no_model_are_profiled_alone_with_a_control) {
+  std::vector<ChangedMetric> changed;
+  for (int i = 0; i < 12; ++i) {
+    changed.push_back(layer_metric("gemm" + std::to_string(i), i % 2 == 0 ? 0.1 * i : -0.1 * i));
+  }
+  const std::vector<ChangedMetric> not_changed{
+      layer_metric("short", 0.0, 0.1), layer_metric("long", 0.0, 0.2), layer_metric("pool", 0.0)};
+  const std::map<std::string, std::vector<std::string>> models{{"pool", {"b"}}};
+  const ProfilingChoice choice = choose_profiling(changed, not_changed, models);
+  ASSERT_THAT(choice.models, SizeIs(kMaxExplainedLayers + 1));
+  EXPECT_EQ(choice.models[0].layer, "gemm11");
+  EXPECT_EQ(choice.models[0].subject, "gemm11");
+  EXPECT_EQ(to_text(choice.models[0].mode), "plain");
+  EXPECT_EQ(choice.models[1].layer, "gemm10");
+  EXPECT_EQ(choice.models.back().layer, "long");
+  EXPECT_EQ(choice.metrics.back().layer, "long");
+  EXPECT_TRUE(choice.metrics.back().control);
+  EXPECT_FALSE(choice.metrics[choice.metrics.size() - 2].control) << "'pool' is in a model";
+  EXPECT_FALSE(has_model(choice));
+  changed.push_back(model_metric("a", "fusion", 0.1));
+  const ProfilingChoice of_model = choose_profiling(changed, not_changed, models);
+  EXPECT_THAT(texts(of_model), ElementsAre("a fusion")) << "no layer alone beside a model";
+  EXPECT_TRUE(has_model(of_model));
+}
+
 TEST(ProfilingChoiceTest, nothing_is_profiled_if_nothing_changed) {
   const ProfilingChoice choice = choose_profiling({}, {{model_metric("a", "plain", 0.0)}}, {});
   EXPECT_THAT(choice.models, IsEmpty());

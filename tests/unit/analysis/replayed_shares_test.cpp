@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <random>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "harness/analysis/profile/listed_code.hpp"
 #include "harness/analysis/profile/merged_profile.hpp"
+#include "harness/analysis/profile/profile_difference.hpp"
 #include "harness/analysis/profile/profile_shares.hpp"
 #include "tests/unit/analysis/profile_builder.hpp"
 
@@ -33,6 +36,20 @@ class Replay {
                   {"run" + std::to_string(i), "lenet", {}, run(blocks)}});
     }
     return std::move(merger.take().front());
+  }
+
+  /// Returns a profile of one run by several processes, with other shares.
+  results::NamedProfile processes(std::size_t count, std::size_t blocks, double spread) {
+    results::NamedProfile merged;
+    for (std::size_t i = 0; i < count; ++i) {
+      process_ = 1.0 + spread * normal_(random_);
+      if (i == 0) {
+        merged = run(blocks);
+      } else {
+        merge_profile(run(blocks), merged);
+      }
+    }
+    return merged;
   }
 
   results::NamedProfile run(std::size_t blocks) {
@@ -85,6 +102,38 @@ results::NamedProfile blocks_of_one_run(Replay& replay) {
 /// more than what differs in them.
 results::NamedProfile runs_of_a_fortnight(Replay& replay) {
   return replay.runs(14, 6, 0.2);
+}
+
+/// One side of a paired measurement.
+results::NamedProfile processes_of_a_side(Replay& replay) {
+  return replay.processes(8, 6, 0.2);
+}
+
+/// Returns the share of replays of two equal sides in which the interval of the first function's
+/// change holds zero, where processes are told apart and where they are not.
+std::pair<double, double> compute_coverage_of_changes(std::uint64_t replays) {
+  std::uint64_t by_processes = 0;
+  std::uint64_t by_blocks = 0;
+  const auto is_certain = [](const results::NamedProfile& before,
+                             const results::NamedProfile& after) {
+    const std::vector<FunctionChange> changes =
+        compute_profile_difference(before, after).functions;
+    const auto first = std::find_if(changes.begin(), changes.end(), [](const auto& each) {
+      return each.function.name == "first";
+    });
+    return first->is_certain();
+  };
+  for (std::uint64_t seed = 1; seed <= replays; ++seed) {
+    Replay replay(seed);
+    results::NamedProfile before = processes_of_a_side(replay);
+    results::NamedProfile after = processes_of_a_side(replay);
+    by_processes += is_certain(before, after) ? 0U : 1U;
+    before.processes.clear();
+    after.processes.clear();
+    by_blocks += is_certain(before, after) ? 0U : 1U;
+  }
+  return {static_cast<double>(by_processes) / static_cast<double>(replays),
+          static_cast<double>(by_blocks) / static_cast<double>(replays)};
 }
 
 bool holds(const ProfileShare& share, double truth) {
@@ -179,6 +228,28 @@ TEST(NightlyProfileShares, of_merged_runs_cover_the_truth_in_2000_replays) {
   EXPECT_LE(first, 0.965);
   EXPECT_GE(second, 0.94);
   EXPECT_LE(second, 0.965);
+}
+
+TEST(ProfileShares, intervals_of_a_side_know_how_its_processes_differ) {
+  const auto [first, second] = compute_coverage(150, processes_of_a_side);
+  EXPECT_GE(first, 0.89);
+  EXPECT_GE(second, 0.89);
+}
+
+TEST(ProfileShares, intervals_of_changes_know_how_processes_differ) {
+  const auto [by_processes, by_blocks] = compute_coverage_of_changes(150);
+  EXPECT_GE(by_processes, 0.89);
+  EXPECT_LT(by_blocks, 0.8) << "which know nothing of how processes differ";
+}
+
+TEST(NightlyProfileShares, of_processes_cover_the_truth_in_2000_replays) {
+  const auto [first, second] = compute_coverage(2000, processes_of_a_side);
+  RecordProperty("first", std::to_string(first));
+  RecordProperty("second", std::to_string(second));
+  EXPECT_GE(first, 0.93);
+  EXPECT_LE(first, 0.97);
+  EXPECT_GE(second, 0.93);
+  EXPECT_LE(second, 0.97);
 }
 
 TEST(ListedCodeTest, intervals_of_instructions_are_drawn_as_those_of_functions) {

@@ -123,7 +123,7 @@ TEST_F(ModelSamples, are_refused_where_the_time_is_too_short_for_intervals) {
     FAIL();
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), Error::Kind::kUser);
-    EXPECT_THAT(error.what(), HasSubstr("of 0.5 s are left once the model is prepared"));
+    EXPECT_THAT(error.what(), HasSubstr("of 0.5 s are left once it is prepared"));
   }
 }
 
@@ -134,6 +134,31 @@ TEST_F(ModelSamples, tell_the_layers_keys_and_variants_of_steps) {
   EXPECT_THAT(samples.steps[0].key, HasSubstr("relu"));
   EXPECT_EQ(samples.steps[0].variant, "impl=scripted");
   EXPECT_FALSE(samples.mappings.empty());
+}
+
+TEST_F(ModelSamples, of_a_layer_alone_are_of_the_librarys_choice_and_all_its_steps) {
+  ScriptedVariant choice = variant_;
+  choice.variant.text = "impl=chosen";
+  choice.variant.library_choice = true;
+  ScriptedBackend backend({variant_, choice});
+  request_.layer = "v1:relu;in=f32[1,64];out=f32[1,64]";
+  const model::TensorType type{model::DataType::kF32, {1, 64}};
+  const model::Tensor operand{type, std::vector<std::byte>(64 * sizeof(float))};
+  const results::SampledProfile samples =
+      sample_layer(backend, backend.script.clock(), {&operand, 1}, request_).samples;
+  EXPECT_THAT(backend.script.log, Contains("prepare impl=chosen"));
+  EXPECT_EQ(samples.blocks.size(), 10U);
+  ASSERT_EQ(samples.steps.size(), 3U);
+  EXPECT_EQ(samples.steps[2].key, request_.layer);
+  EXPECT_EQ(samples.steps[2].variant, "impl=chosen");
+  backend.supported = {results::Outcome::Kind::kUnsupported, "no such layer"};
+  try {
+    static_cast<void>(sample_layer(backend, backend.script.clock(), {&operand, 1}, request_));
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), Error::Kind::kUser);
+    EXPECT_THAT(error.what(), HasSubstr("no such layer"));
+  }
 }
 
 TEST_F(ModelSamples, use_the_clock_that_was_asked_for) {

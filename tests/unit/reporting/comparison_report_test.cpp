@@ -136,6 +136,22 @@ std::string written_with(const analysis::FunctionFinding& finding) {
   return out.str();
 }
 
+TEST(ComparisonReport, says_where_a_layer_was_profiled_alone) {
+  analysis::FunctionFinding finding = sample_comparison().functions.at(0);
+  finding.model = finding.layer;
+  EXPECT_THAT(written_with(finding), HasSubstr("(+11.0 % to +13.0 %) alone: +11.0 % in"));
+}
+
+TEST(ComparisonReport, says_where_intervals_do_not_know_how_processes_differ) {
+  analysis::FunctionFinding finding = sample_comparison().functions.at(0);
+  finding.interval_of = "processes";
+  EXPECT_THAT(written_with(finding), Not(HasSubstr("how processes differ")));
+  finding.interval_of = "blocks";
+  EXPECT_THAT(written_with(finding),
+              HasSubstr("do not know how processes differ in 1 of these 1: a side has fewer than 6 "
+                        "processes"));
+}
+
 TEST(ComparisonReport, says_where_profiles_and_the_measurement_disagree) {
   analysis::FunctionFinding finding = sample_comparison().functions.at(0);
   finding.low = 1.01;

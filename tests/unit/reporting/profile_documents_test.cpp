@@ -67,6 +67,18 @@ TEST(ProfileDocuments, say_which_runs_are_merged) {
                         "below 6 runs, intervals are by blocks"));
 }
 
+TEST(ProfileDocuments, say_how_many_processes_there_are) {
+  results::NamedProfile profile = sample_profile();
+  EXPECT_THAT(text_of(profile, Detail::kShort), Not(HasSubstr("processes")));
+  profile.processes = {4, 6};
+  EXPECT_THAT(text_of(profile, Detail::kShort),
+              HasSubstr("processes  2; below 6 processes, intervals are by blocks and do not know "
+                        "how processes differ\n"));
+  profile.processes = {1, 1, 2, 2, 2, 2};
+  EXPECT_THAT(text_of(profile, Detail::kShort),
+              HasSubstr("processes  6; intervals are by processes\n"));
+}
+
 TEST(ProfileDocuments, say_that_the_time_includes_what_samples_cost) {
   results::NamedProfile profile = sample_profile();
   for (results::ProfiledBlock& block : profile.blocks) {
@@ -202,6 +214,28 @@ TEST(ProfileFiles, an_event_trace_is_one_mean_execution) {
   EXPECT_NEAR(events[2].at("dur").get<double>(), 8'000.0, 1e-6);
   EXPECT_EQ(events[5].at("name"), "pool1");
   EXPECT_NEAR(events[5].at("ts").get<double>(), 8'000.0, 1e-6);
+}
+
+TEST(ProfileFiles, have_the_thread_of_each_sample) {
+  results::NamedProfile profile = sample_profile();
+  profile.threads = 2;
+  profile.stacks = {{0, {0}, 400}, {0, {1}, 100, 1}};
+  std::ostringstream script;
+  write_perf_script(profile, script);
+  EXPECT_THAT(script.str(), HasSubstr("plumb     1/1     [000]"));
+  EXPECT_THAT(script.str(), HasSubstr("plumb     1/2     [000]"));
+  std::ostringstream trace;
+  write_event_trace(profile, trace);
+  const nlohmann::json events = nlohmann::json::parse(trace.str()).at("traceEvents");
+  ASSERT_EQ(events.size(), 7U);  // a name, and of each thread the model, a step and a function
+  EXPECT_EQ(events[3].at("tid"), 1);
+  EXPECT_NEAR(events[3].at("dur").get<double>(), 10'000.0, 1e-6);
+  EXPECT_EQ(events[6].at("tid"), 2);
+  EXPECT_EQ(events[6].at("ts"), 0.0);
+  EXPECT_NEAR(events[6].at("dur").get<double>(), 2'500.0, 1e-6);
+  std::ostringstream flames;
+  write_flame_graph(profile, flames);
+  EXPECT_THAT(flames.str(), HasSubstr("conv1: 500 samples, 100.00 %")) << "of both threads";
 }
 
 TEST(ProfileFiles, pprof_is_compressed_with_gzip) {

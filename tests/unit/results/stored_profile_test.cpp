@@ -78,6 +78,31 @@ TEST(StoredProfile, a_document_of_merged_runs_has_them) {
   EXPECT_THROW((void)named_profile_from_json(document), Error);
 }
 
+TEST(StoredProfile, a_document_has_the_blocks_of_processes) {
+  nlohmann::json document = to_json(test::stored_profile("01J").profile);
+  EXPECT_THAT(named_profile_from_json(document).processes, testing::ElementsAre(2U, 1U));
+  document["processes"] = {2, 2};
+  EXPECT_THROW((void)named_profile_from_json(document), Error);
+  document["processes"] = {2};
+  EXPECT_THROW((void)named_profile_from_json(document), Error);
+  document.erase("processes");
+  EXPECT_THAT(named_profile_from_json(document).processes, IsEmpty());
+}
+
+TEST(StoredProfile, blocks_of_two_processes_are_not_joined) {
+  NamedProfile profile = test::stored_profile("01J").profile;
+  profile.blocks.resize(7, {1, Seconds(0.1), Seconds(0.1)});
+  profile.processes = {1, 6};
+  NamedProfile joined = condense_profile(profile, 4);
+  EXPECT_THAT(joined.processes, testing::ElementsAre(1U, 2U));
+  ASSERT_THAT(joined.blocks, SizeIs(3));
+  EXPECT_EQ(joined.blocks[0].executions, 4U) << "the one block of the first process";
+  EXPECT_EQ(joined.cells[1].counts, (BlockCounts{{1, 7}})) << "the first of the second process";
+  joined = condense_profile(profile, 1);
+  EXPECT_THAT(joined.processes, IsEmpty()) << "there are more than blocks";
+  EXPECT_THAT(joined.blocks, SizeIs(1));
+}
+
 TEST(StoredProfile, a_cell_of_a_block_that_is_not_there_is_refused) {
   nlohmann::json document = to_json(test::stored_profile("01J").profile);
   document["cells"][0]["counts"][1][0] = 3;

@@ -41,15 +41,21 @@ TEST_F(ComparedProfilesTest, nothing_is_profiled_if_nothing_changed) {
   EXPECT_THAT(profiles.problems, ElementsAre(HasSubstr("no change is certain")));
 }
 
-TEST_F(ComparedProfilesTest, a_layer_of_no_model_cannot_be_profiled) {
+TEST_F(ComparedProfilesTest, a_layer_of_no_model_is_profiled_under_two_stacks) {
   analysis::RunComparisonReport report = report_of(analysis::ComparisonVerdict::kRegressed);
   analysis::MetricComparison& metric = report.comparison.metrics.front();
   metric.series = results::layer_series(test::key(1).text);
   metric.kind = analysis::MetricKind::kLayer;
   metric.model.clear();
-  const ComparedProfiles profiles = profile_comparison(context(), report, Seconds(2.0));
-  EXPECT_EQ(profiles.models, 0U);
-  EXPECT_THAT(profiles.problems, ElementsAre(HasSubstr("no layer of a model's graph")));
+  try {
+    static_cast<void>(profile_comparison(context(), report, Seconds(2.0)));
+    ADD_FAILURE() << "nothing was thrown";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), Error::Kind::kRefused);
+    EXPECT_THAT(error.what(), HasSubstr("both runs are of the stack 'default'"));
+    EXPECT_THAT(error.what(), testing::Not(HasSubstr("--profile-budget")))
+        << "runs keep no profiles of layers alone";
+  }
 }
 
 TEST_F(ComparedProfilesTest, runs_of_one_stack_are_refused) {

@@ -72,9 +72,31 @@ TEST_F(PairedProfilesTest, a_side_that_refuses_is_a_problem_and_the_other_keeps_
   EXPECT_THAT(sets.candidate, IsEmpty());
 }
 
+TEST_F(PairedProfilesTest, a_layer_of_no_model_is_profiled_alone) {
+  need_onednn();
+  if (IsSkipped()) {
+    return;
+  }
+  const std::string key =
+      "v1:matmul;in=f32[64,64],f32[64,64]c;out=f32[64,64];acc=f32;math=strict";
+  const std::vector<analysis::ProfiledModel> wanted{{key, {}, key}};
+  const PairedProfileSets sets = profile_in_pairs(
+      context(), suite_, models_, wanted, side("onednn"), side("onednn"), Seconds(2.0));
+  ASSERT_THAT(sets.baseline, SizeIs(1));
+  ASSERT_THAT(sets.candidate, SizeIs(1));
+  EXPECT_EQ(sets.baseline[0].subject, key);
+  const results::NamedProfile& profile = sets.baseline[0].profile;
+  EXPECT_EQ(profile.model, key);
+  EXPECT_EQ(profile.mode, "plain");
+  ASSERT_FALSE(profile.steps.empty());
+  EXPECT_EQ(profile.steps[0].key, key);
+  EXPECT_EQ(profile.step_names[0], "matmul");
+  EXPECT_FALSE(profile.cells.empty());
+}
+
 TEST_F(PairedProfilesTest, models_for_which_no_time_is_left_are_counted) {
   const PairedProfileSets sets = take(side("fake"), side("fake"), Seconds(0.0));
-  EXPECT_THAT(sets.problems, ElementsAre(HasSubstr("1 of 1 models were not profiled")));
+  EXPECT_THAT(sets.problems, ElementsAre(HasSubstr("1 of 1 models and layers were not profiled")));
 }
 
 TEST_F(PairedProfilesTest, a_model_that_was_not_planned_is_left_out) {

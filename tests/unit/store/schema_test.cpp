@@ -130,10 +130,10 @@ TEST_F(SchemaTest, a_store_of_version_one_keeps_everything_and_finds_its_newest_
     insert_row(connection, 2 * kRun + 1, 2, older, test::row(test::key(2), 30));
   }
   EXPECT_THAT(error_of_opening(false),
-              testing::AllOf(HasSubstr("version 1"), HasSubstr("needs 8"), HasSubstr("migrate")));
+              testing::AllOf(HasSubstr("version 1"), HasSubstr("needs 9"), HasSubstr("migrate")));
 
   const auto store = open_store(url());
-  EXPECT_EQ(store->schema_version(), 8);
+  EXPECT_EQ(store->schema_version(), 9);
   EXPECT_THAT(store->runs(), SizeIs(2));
   const std::vector<results::StoredMeasurement> rows = store->measurements(newer);
   ASSERT_THAT(rows, SizeIs(2));

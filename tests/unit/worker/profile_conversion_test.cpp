@@ -18,6 +18,7 @@ ProfileRequest sample_request() {
   request.within = Seconds(4.0);
   request.clock = results::SamplingClock::kTimer;
   request.chains = true;
+  request.layer = "v1:relu";
   return request;
 }
 
@@ -51,6 +52,7 @@ TEST(ProfileConversion, requests_survive_the_wire) {
   EXPECT_EQ(copy.within, Seconds(4.0));
   EXPECT_EQ(copy.clock, results::SamplingClock::kTimer);
   EXPECT_TRUE(copy.chains);
+  EXPECT_EQ(copy.layer, "v1:relu");
   ProfileRequest any = sample_request();
   any.clock.reset();
   any.within.reset();

@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/importers/symbols/code_names.hpp"
 
+#include <elf.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 
 #include "harness/base/error.hpp"
+#include "harness/importers/symbols/code_finder.hpp"
 #include "harness/importers/symbols/elf_symbols.hpp"
 #include "tests/support/temporary_folder.hpp"
 #include "tests/unit/importers/symbols/jit_dump_builder.hpp"
@@ -72,6 +76,58 @@ TEST(CodeNames, a_function_is_named_by_the_symbols_of_its_file) {
   EXPECT_THAT(function.name, HasSubstr("plumb::importers"));
   EXPECT_EQ(function.image, std::filesystem::path(profile.mappings[0].path).filename());
   EXPECT_THAT(names.problems, IsEmpty());
+}
+
+/// Changes the entries of a table in the bytes of an ELF file.
+template <typename Entry, typename Change>
+void change_entries(std::uint64_t place,
+                    std::size_t count,
+                    const Change& change,
+                    std::string& elf) {
+  for (std::size_t i = 0; i < count; ++i) {
+    Entry entry{};
+    char* const at = elf.data() + place + i * sizeof entry;
+    std::memcpy(&entry, at, sizeof entry);
+    change(entry);
+    std::memcpy(at, &entry, sizeof entry);
+  }
+}
+
+TEST(CodeNames, debug_information_by_build_id_names_the_functions_of_a_stripped_file) {
+  static_cast<void>(named_function(1));
+  std::vector<results::CodeMapping> mappings{own_mapping()};
+  mappings[0].build_id = ElfSymbols(std::filesystem::path(mappings[0].path)).build_id();
+  const std::string id = mappings[0].build_id;
+  if (id.empty()) {
+    GTEST_SKIP() << "the linker gave this program no build-id";
+  }
+  std::ifstream file(mappings[0].path, std::ios::binary);
+  std::string stripped{std::istreambuf_iterator<char>(file), {}};
+  std::string debug = stripped;
+  Elf64_Ehdr header{};
+  std::memcpy(&header, stripped.data(), sizeof header);
+  change_entries<Elf64_Shdr>(
+      header.e_shoff,
+      header.e_shnum,
+      [](Elf64_Shdr& each) { each.sh_type = each.sh_type == SHT_SYMTAB ? SHT_NULL : each.sh_type; },
+      stripped);
+  // Such a file describes the parts of the other one, but does not hold them.
+  change_entries<Elf64_Phdr>(
+      header.e_phoff,
+      header.e_phnum,
+      [](Elf64_Phdr& each) { each.p_filesz = each.p_type == PT_LOAD ? 0 : each.p_filesz; },
+      debug);
+  const TemporaryFolder folder;
+  mappings[0].path = (folder.path() / "stripped").string();
+  std::ofstream(mappings[0].path, std::ios::binary) << stripped;
+  const FoundCode unnamed = CodeFinder(mappings, {}, folder.path()).find(address_in_function());
+  EXPECT_THAT(unnamed.function.name, testing::Not(HasSubstr("named_function")));
+  std::filesystem::create_directory(folder.path() / id.substr(0, 2));
+  std::ofstream(folder.path() / id.substr(0, 2) / (id.substr(2) + ".debug"), std::ios::binary)
+      << debug;
+  const FoundCode found = CodeFinder(mappings, {}, folder.path()).find(address_in_function());
+  EXPECT_THAT(found.function.name, HasSubstr("named_function"));
+  EXPECT_EQ(found.file, mappings[0].path) << "which holds the code";
 }
 
 TEST(CodeNames, a_file_that_changed_names_nothing) {

@@ -222,7 +222,7 @@ std::vector<Match> find_written_out_activations(const model::Graph& graph,
   for (model::ValueId value = 0; value < graph.values.size(); ++value) {
     for (const Activation& activation : find_activations(graph, uses, value)) {
       if (activation.step.fn != fn || activation.layers.size() < 2 ||
-          !uses.closed(activation.layers, activation.result)) {
+          !uses.closed(activation.layers, std::span(&activation.result, 1))) {
         continue;
       }
       model::LayerSpec spec;

@@ -155,8 +155,9 @@ class ChainFinder {
     model::TensorType operand = *layer.spec.inputs[*other];
     const std::vector<std::int64_t>& dims = chain.spec.outputs.front().dims;
     if (bias) {
-      if (!operand.constant || operand.dims.empty() || dims.empty() ||
-          operand.dims.back() != dims.back() || element_count(operand) != dims.back()) {
+      const bool vector = operand.constant || operand.dims.size() == 1;  // a trained one
+      if (!vector || operand.dims.empty() || dims.empty() || operand.dims.back() != dims.back() ||
+          element_count(operand) != dims.back()) {
         return {};
       }
       operand.dims = {dims.back()};
@@ -200,10 +201,11 @@ std::vector<Match> find_chains(const model::Graph& graph,
   std::vector<Match> result;
   for (model::LayerId id = 0; id < graph.layers.size(); ++id) {
     const model::Layer& layer = graph.layers[id];
-    if (!is_op(layer, anchor) || layer.outputs.size() != 1) {
+    if (!is_op(layer, anchor) || layer.outputs.size() != layer.spec.outputs.size()) {
       continue;
     }
-    Chain anchored{{layer.spec, layer.inputs, layer.outputs.front(), {}}, {id}};
+    const std::vector<model::ValueId> further(layer.outputs.begin() + 1, layer.outputs.end());
+    Chain anchored{{layer.spec, layer.inputs, layer.outputs.front(), {}, further}, {id}};
     anchored.inputs.resize(layer.spec.inputs.size());
     std::vector<Chain> chains{std::move(anchored)};
     for (const Stage stage : stages) {
@@ -215,7 +217,9 @@ std::vector<Match> find_chains(const model::Graph& graph,
       chains = std::move(longer);
     }
     for (Chain& chain : chains) {
-      if (finder.uses().closed(chain.layers, chain.result)) {
+      std::vector<model::ValueId> results{chain.result};
+      results.insert(results.end(), further.begin(), further.end());
+      if (finder.uses().closed(chain.layers, results)) {
         result.push_back(make_match(rule, chain.layers, static_cast<Replacement&>(chain)));
       }
     }

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/rewrite/fused_graph.hpp"
 
+#include <algorithm>
+#include <numeric>
+#include <tuple>
 #include <utility>
 
 #include "harness/base/error.hpp"
@@ -52,9 +55,9 @@ ChannelFolding fold_channels(const model::Graph& from,
   return folding;
 }
 
-}  // namespace
-
-FusedGraph fused_graph(const model::Graph& graph, std::span<const Match> matches) {
+/// Lists, for each layer of a match, the match. Throws Error{kInternal} if matches overlap.
+std::vector<const Match*> matches_of_layers(const model::Graph& graph,
+                                            std::span<const Match> matches) {
   std::vector<const Match*> covered(graph.layers.size(), nullptr);
   for (const Match& match : matches) {
     for (const model::LayerId id : match.layers) {
@@ -62,9 +65,41 @@ FusedGraph fused_graph(const model::Graph& graph, std::span<const Match> matches
       covered[id] = &match;
     }
   }
+  return covered;
+}
+
+/// Lists the layers in the order of the fused graph: as they were, but for views of a match's
+/// results that stood before its last layer. They follow it.
+std::vector<model::LayerId> fused_order(const model::Graph& graph,
+                                        const std::vector<const Match*>& covered) {
+  std::vector<model::LayerId> place(graph.layers.size());
+  std::iota(place.begin(), place.end(), model::LayerId{0});
+  for (model::LayerId id = 0; id < graph.layers.size(); ++id) {
+    const model::Layer& layer = graph.layers[id];
+    if (covered[id] != nullptr) {
+      place[id] = covered[id]->layers.back();
+    } else if (layer.role == model::Layer::Role::kView && layer.inputs.front() &&
+               graph.values[*layer.inputs.front()].producer) {
+      place[id] = std::max(id, place[*graph.values[*layer.inputs.front()].producer]);
+    }
+  }
+  std::vector<model::LayerId> order(place.size());
+  std::iota(order.begin(), order.end(), model::LayerId{0});
+  // Of the layers of one place, the one that stood there makes what the views read.
+  std::sort(order.begin(), order.end(), [&](model::LayerId left, model::LayerId right) {
+    return std::tuple(place[left], left != place[left], left) <
+           std::tuple(place[right], right != place[right], right);
+  });
+  return order;
+}
+
+}  // namespace
+
+FusedGraph fused_graph(const model::Graph& graph, std::span<const Match> matches) {
+  const std::vector<const Match*> covered = matches_of_layers(graph, matches);
   FusedGraph fused{graph, {}, {}, {}};
   fused.graph.layers.clear();
-  for (model::LayerId id = 0; id < graph.layers.size(); ++id) {
+  for (const model::LayerId id : fused_order(graph, covered)) {
     const Match* const match = covered[id];
     if (match == nullptr) {
       fused.graph.layers.push_back(graph.layers[id]);

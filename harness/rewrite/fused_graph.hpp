@@ -55,7 +55,8 @@ struct FusedGraph {
 };
 
 /// Replaces the layers of each match by its one layer. That layer stands where the last of them
-/// stood, and is named after the first. Throws Error{kInternal} if matches overlap.
+/// stood, and is named after the first. Views of its results follow it. Throws Error{kInternal} if
+/// matches overlap.
 [[nodiscard]] FusedGraph fused_graph(const model::Graph& graph, std::span<const Match> matches);
 
 }  // namespace plumb::rewrite

@@ -107,7 +107,8 @@ class Finder {
       return std::nullopt;
     }
     layers.insert(layers.end(), {*variance, *shifted, *root, *quotient, *scaled, *biased});
-    if (!uses_.closed(layers, out(*biased))) {
+    const model::ValueId result = out(*biased);
+    if (!uses_.closed(layers, std::span(&result, 1))) {
       return std::nullopt;
     }
     const auto constant_of = [&](model::LayerId step, model::LayerId before, std::string_view fn) {
@@ -118,7 +119,7 @@ class Finder {
         normalized,
         epsilon,
         std::move(layers),
-        out(*biased));
+        result);
   }
 
   [[nodiscard]] bool is_constant_scalar(model::LayerId id, std::size_t operand) const {

@@ -6,6 +6,7 @@
 #include <iterator>
 
 #include "harness/rewrite/activation_pattern.hpp"
+#include "harness/rewrite/bias_gradient_pattern.hpp"
 #include "harness/rewrite/chain.hpp"
 #include "harness/rewrite/layer_norm_pattern.hpp"
 #include "harness/rewrite/update_pattern.hpp"
@@ -58,6 +59,11 @@ constexpr std::array kRewrites = std::to_array<Rewrite>({
        return find_chains(graph, "bn_scale", "batch_norm", {kScale}); }},
     {"bn_scale_activation", "fusion", [](const model::Graph& graph) -> Matches {
        return find_chains(graph, "bn_scale_activation", "batch_norm", {kScale, kActivation}); }},
+    {"bn_training_activation", "fusion", [](const model::Graph& graph) -> Matches {
+       return find_chains(graph, "bn_training_activation", "batch_norm_training",
+                          {kActivation}); }},
+    {"bias_gradient", "fusion", [](const model::Graph& graph) -> Matches {
+       return find_bias_gradients(graph, "bias_gradient"); }},
     {"gelu", "fusion", [](const model::Graph& graph) -> Matches {
        return find_written_out_activations(graph, "gelu", "gelu_erf"); }},
     {"silu", "fusion", [](const model::Graph& graph) -> Matches {

@@ -76,6 +76,9 @@ constexpr std::array kCases = std::to_array<LayerCase>({
     PLUMB_CASE("gemm_bias_gradient_of_b",
                "gemm_bias_gradient;in=f32[20,24],f32[20,32];out=f32[24,32],f32[32]",
                ";alpha=1.0;of=b;trans_a=1;trans_b=0"),
+    PLUMB_CASE("gemm_bias_gradient_of_b_bf16",
+               "gemm_bias_gradient;in=bf16[20,24],bf16[20,32];out=bf16[24,32],bf16[32]",
+               ";alpha=1.0;of=b;trans_a=1;trans_b=0"),
     PLUMB_CASE("gemm_bias_gradient_of_b_turned",
                "gemm_bias_gradient;in=f32[24,20],f32[32,20];out=f32[24,32],f32[32]",
                ";alpha=0.5;of=b;trans_a=0;trans_b=1"),
@@ -131,6 +134,10 @@ constexpr std::array kCases = std::to_array<LayerCase>({
     PLUMB_CASE("batch_norm_training_rows",
                "batch_norm_training;in=f32[30,16],f32[16],f32[16];out=f32[30,16],f32[16],f32[16]",
                ";epsilon=0.001"),
+    PLUMB_CASE("batch_norm_training_relu",
+               "batch_norm_training;in=f32[2,16,5,5],f32[16],f32[16];"
+               "out=f32[2,16,5,5],f32[16],f32[16]",
+               ";epsilon=0.001;epilogue=relu"),
     PLUMB_CASE("batch_norm_backward",
                "batch_norm_backward;in=f32[2,16,5,5],f32[2,16,5,5],f32[16],f32[16],f32[16];"
                "out=f32[2,16,5,5],f32[16],f32[16]",

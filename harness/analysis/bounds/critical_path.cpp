@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "harness/base/error.hpp"
+#include "harness/rewrite/value_uses.hpp"
 
 namespace plumb::analysis {
 namespace {
@@ -38,6 +39,18 @@ std::optional<model::LayerId> last_awaited(const model::Graph& graph,
     }
   }
   return last;
+}
+
+/// Returns whether a layer outside `inside` reads a result of a layer.
+bool is_read_outside(const rewrite::ValueUses& uses,
+                     const model::Layer& layer,
+                     std::span<const model::LayerId> inside) {
+  return std::any_of(layer.outputs.begin(), layer.outputs.end(), [&](model::ValueId output) {
+    const std::span<const model::LayerId> readers = uses.readers(output);
+    return std::any_of(readers.begin(), readers.end(), [&](model::LayerId reader) {
+      return std::find(inside.begin(), inside.end(), reader) == inside.end();
+    });
+  });
 }
 
 /// Lists the layers whose results no other layer reads, or that the model returns.
@@ -82,12 +95,15 @@ CriticalPath shortest_critical_path(const model::Graph& graph,
   for (const model::LayerId sink : ends) {
     is_sink[sink] = true;
   }
+  const rewrite::ValueUses uses(graph);
   std::vector<Finish> finishes(graph.layers.size());
+  const auto pass = [&](model::LayerId view) {
+    const std::optional<model::LayerId> last = last_awaited(graph, std::span(&view, 1), finishes);
+    finishes[view] = {last ? finishes[*last].seconds : 0.0, std::nullopt, last};
+  };
   for (model::LayerId layer = 0; layer < graph.layers.size(); ++layer) {
     if (by_last[layer].empty()) {
-      const std::optional<model::LayerId> last =
-          last_awaited(graph, std::span(&layer, 1), finishes);
-      finishes[layer] = {last ? finishes[*last].seconds : 0.0, std::nullopt, last};
+      pass(layer);
     }
     for (const std::size_t index : by_last[layer]) {
       const PartitionOption& option = options[index];
@@ -99,11 +115,19 @@ CriticalPath shortest_critical_path(const model::Graph& graph,
       const std::optional<model::LayerId> last = last_awaited(graph, option.layers, finishes);
       const double begin = last ? finishes[*last].seconds : 0.0;
       const double end = begin + option.seconds.value_or(Seconds{}).count();
-      // A joint option may make several results of the model, such as the weights of a joined
-      // update. All are there when it ends.
+      // A joint option may make several results, such as the gradients of weights and bias. All are
+      // there when it ends.
       for (const model::LayerId made : option.layers) {
-        if ((made == layer || is_sink[made]) && end < finishes[made].seconds) {
+        const bool result =
+            is_sink[made] || is_read_outside(uses, graph.layers[made], option.layers);
+        if (result && end < finishes[made].seconds) {
           finishes[made] = {end, index, last};
+        }
+      }
+      // Views of a result may stand before the last layer that makes it.
+      for (model::LayerId view = option.layers.front(); view < layer; ++view) {
+        if (by_last[view].empty()) {
+          pass(view);
         }
       }
     }

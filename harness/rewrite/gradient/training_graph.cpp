@@ -12,6 +12,7 @@
 
 #include "harness/base/error.hpp"
 #include "harness/model/graph/graph.hpp"
+#include "harness/rewrite/activation_pattern.hpp"
 #include "harness/rewrite/gradient/gradient_rule.hpp"
 #include "harness/rewrite/gradient/layer_writer.hpp"
 #include "harness/rewrite/gradient/loss.hpp"
@@ -206,6 +207,7 @@ class Differentiation {
     }
     add_loss();
     result_.first_backward_layer = result_.graph.layers.size();
+    find_written_out();
     sweep();
     collect();
     return std::move(result_);
@@ -343,6 +345,40 @@ class Differentiation {
     add(made.of, made.gradient);
   }
 
+  /// Returns whether all constants of a match are known, so that it is the function for sure.
+  bool holds_scalars(const Match& match) const {
+    return std::all_of(match.layers.begin(), match.layers.end(), [&](model::LayerId id) {
+      const Layer& layer = result_.graph.layers[id];
+      for (std::size_t i = 0; i < layer.spec.inputs.size(); ++i) {
+        if (layer.spec.has_input(i) && layer.spec.inputs[i]->constant &&
+            !result_.graph.values[layer.inputs[i].value()].scalar) {
+          return false;
+        }
+      }
+      return true;
+    });
+  }
+
+  /// Finds activations that are written as several layers. Their gradient is that of the function,
+  /// which reads nothing but the operand.
+  void find_written_out() {
+    for (const std::string_view fn : {"gelu_erf", "silu", "hard_swish"}) {
+      for (const Match& match : find_written_out_activations(graph(), fn, fn)) {
+        if (!holds_scalars(match)) {
+          continue;
+        }
+        const Layer& last = graph().layers[match.layers.back()];
+        Layer whole;
+        whole.name = last.name;
+        whole.onnx_op = last.onnx_op;
+        whole.spec = match.spec;
+        whole.inputs = match.inputs;
+        whole.outputs = {match.result};
+        written_out_.emplace(match.layers.back(), std::move(whole));
+      }
+    }
+  }
+
   void add(model::ValueId value, model::ValueId gradient) { parts_[value].push_back(gradient); }
 
   /// Returns the sum of all that was found of a value's gradient, once no more can come.
@@ -370,7 +406,10 @@ class Differentiation {
       const bool reached = std::any_of(
           results.begin(), results.end(), [](const auto& each) { return each.has_value(); });
       if (reached) {
-        tainted = !differentiate(layer, std::move(results)) || tainted;
+        const auto whole = written_out_.find(id);
+        const bool known =
+            differentiate(whole == written_out_.end() ? layer : whole->second, std::move(results));
+        tainted = !known || tainted;
       }
       for (const std::optional<model::ValueId>& input : layer.inputs) {
         if (tainted && depends(input)) {
@@ -429,7 +468,8 @@ class Differentiation {
   std::vector<model::ValueId> parameters_;
   std::map<model::ValueId, model::ValueId> moved_;
   std::map<model::ValueId, std::vector<model::ValueId>> parts_;
-  std::set<model::ValueId> tainted_;  ///< part of their gradient is unknown
+  std::set<model::ValueId> tainted_;             ///< part of their gradient is unknown
+  std::map<model::LayerId, Layer> written_out_;  ///< activations, by their last layer
 };
 
 }  // namespace

@@ -142,6 +142,16 @@ dnnl::primitive_attr make_attributes(const model::LayerSpec& spec) {
   return attributes;
 }
 
+void fuse_relu(const model::LayerSpec& spec, dnnl::primitive_attr& attributes) {
+  if (spec.epilogue.size() == 1 && spec.epilogue[0].fn == "relu") {
+    dnnl::post_ops posts;
+    posts.append_eltwise(dnnl::algorithm::eltwise_relu, 0.0F, 0.0F);
+    attributes.set_post_ops(posts);
+  } else if (!spec.epilogue.empty()) {
+    throw Unsupported(fmt::format("oneDNN fuses nothing but relu into {}", spec.op));
+  }
+}
+
 void PostOperations::append_scale(float factor) {
   if (factor != 1.0F) {
     list.append_eltwise(dnnl::algorithm::eltwise_linear, factor, 0.0F);

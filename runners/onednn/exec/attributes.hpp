@@ -31,6 +31,9 @@ struct EltwiseAlgorithm {
 /// precision. Throws Unsupported if the library cannot keep that precision.
 [[nodiscard]] dnnl::primitive_attr make_attributes(const model::LayerSpec& spec);
 
+/// Fuses the epilogue of a batch normalisation. Throws Unsupported if it is more than a relu.
+void fuse_relu(const model::LayerSpec& spec, dnnl::primitive_attr& attributes);
+
 /// Form in which a post-operation reads an operand, and the operand's layout in memory.
 struct OperandForm {
   dnnl::memory::desc read;

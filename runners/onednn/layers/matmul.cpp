@@ -306,6 +306,23 @@ void add_c(const model::LayerSpec& spec, Product& product) {
   product.posts.append_scale(beta);
 }
 
+/// Takes the first step of a `matmul`'s epilogue as the primitive's bias if it adds a vector and
+/// the weights are no constant, as in training. Constant weights have an inner product with
+/// post-operations. Returns the layer with the steps that are left.
+model::LayerSpec take_bias(const model::LayerSpec& spec, Product& product) {
+  model::LayerSpec rest = spec;
+  if (spec.op != "matmul" || !model::is_floating(spec.inputs[0]->dtype) ||
+      spec.inputs[1]->constant || spec.epilogue.empty() || spec.epilogue.front().fn != "add") {
+    return rest;
+  }
+  const std::size_t operand = spec.epilogue.front().operand.value();
+  if (spec.has_input(operand) && spec.inputs[operand]->dims == Dims{product.c_dims.back()}) {
+    product.bias = operand;
+    rest.epilogue.erase(rest.epilogue.begin());
+  }
+  return rest;
+}
+
 }  // namespace
 
 void offer_gemm(const model::LayerSpec& spec, const Device& device, BuilderList& list) {
@@ -365,7 +382,7 @@ void offer_matmul(const model::LayerSpec& spec, const Device& device, BuilderLis
   product.a = dense(spec.inputs[0]->dtype, product.a_dims);
   product.b = dense(spec.inputs[1]->dtype, product.b_dims);
   product.c = dense(spec.outputs[0].dtype, product.c_dims);
-  product.posts.append_epilogue(spec, product.c_dims, Layout::kPlain);
+  product.posts.append_epilogue(take_bias(spec, product), product.c_dims, Layout::kPlain);
   offer_row_inner_product(spec, device, list);
   offer_matmuls(spec, device, list, product, "");
   offer_row_convolution(spec, device, list);

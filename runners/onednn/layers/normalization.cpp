@@ -118,13 +118,7 @@ void offer_batch_norm(const model::LayerSpec& spec, const Device& device, Builde
   const Dims channels{x.dims[1]};
   dnnl::primitive_attr attributes = make_attributes(spec);
   unsigned flags = dnnl_use_global_stats | dnnl_use_scale | dnnl_use_shift;
-  if (spec.epilogue.size() == 1 && spec.epilogue[0].fn == "relu") {
-    dnnl::post_ops posts;
-    posts.append_eltwise(dnnl::algorithm::eltwise_relu, 0.0F, 0.0F);
-    attributes.set_post_ops(posts);
-  } else if (!spec.epilogue.empty()) {
-    throw Unsupported("oneDNN fuses nothing but relu into batch_norm");
-  }
+  fuse_relu(spec, attributes);
   for (const Layout layout : given_layouts(x.dims.size())) {
     const auto source = activation(x.dtype, x.dims, layout);
     const auto result = activation(y.dtype, y.dims, layout);

@@ -57,15 +57,16 @@ void offer_batch_norm_training(const model::LayerSpec& spec,
                                const Device& device,
                                BuilderList& list) {
   const model::TensorType& x = spec.inputs.at(0).value();
-  if (!spec.epilogue.empty() || x.dims.size() < 2 || x.dims.size() > 5) {
-    throw Unsupported("oneDNN has batch_norm of 2 to 5 dimensions, here with nothing fused");
+  if (x.dims.size() < 2 || x.dims.size() > 5) {
+    throw Unsupported("oneDNN has batch_norm of 2 to 5 dimensions");
   }
   for (const model::TensorType& type :
        {*spec.inputs[1], *spec.inputs[2], spec.outputs[1], spec.outputs[2]}) {
     check_f32(type);
   }
   const auto channels = dense(model::DataType::kF32, Dims{x.dims[1]});
-  const dnnl::primitive_attr attributes = make_attributes(spec);
+  dnnl::primitive_attr attributes = make_attributes(spec);
+  fuse_relu(spec, attributes);
   for (const Layout layout : given_layouts(x.dims.size())) {
     const auto source = activation(x.dtype, x.dims, layout);
     const auto result = activation(spec.outputs[0].dtype, x.dims, layout);

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 #include "harness/model/key/gradient_layer.hpp"
 #include "harness/model/key/op_schema.hpp"
@@ -208,20 +209,30 @@ bool is_apart(const model::Epilogue& step) {
 }
 
 /// Adds the library's own gradients of a linear layer by weights and bias. It has them where the
-/// product is dyᵀ·x, with the sums of dy.
+/// product is dyᵀ·x with the sums of dy, or the transpose of it, xᵀ·dy.
 void offer_inner_product_gradient(const model::LayerSpec& spec,
                                   const Device& device,
                                   BuilderList& list) {
-  if (spec.text("of") != "a" || spec.integer("trans_a") == 0 || spec.integer("trans_b") != 0 ||
-      spec.real("alpha") != 1.0 || !spec.epilogue.empty()) {
+  if (spec.text("of") == "y" || spec.integer("trans_a") == 0 || spec.integer("trans_b") != 0 ||
+      spec.real("alpha") != 1.0 || !spec.epilogue.empty() || element_count(*spec.inputs[0]) == 0) {
     return;
   }
-  const model::TensorType& dy = *spec.inputs[0];
-  const model::TensorType& x = *spec.inputs[1];
+  const bool transposed = spec.text("of") == "b";
+  const std::size_t gradient = transposed ? 1 : 0;
+  const model::TensorType& dy = *spec.inputs[gradient];
+  const model::TensorType& x = *spec.inputs[1 - gradient];
   const model::TensorType& dw = spec.outputs[0];
+  const dnnl::memory::dims extents{dy.dims[1], x.dims[1]};
+  const dnnl::memory::desc weights =
+      transposed
+          ? dnnl::memory::desc(extents, library_type(dw.dtype), dnnl::memory::dims{1, dy.dims[1]})
+          : dense(dw);
   const auto bias = dense(spec.outputs[1]);
   const dnnl::primitive_attr attributes = make_attributes(spec);
-  for (const Layout layout : {Layout::kAny, Layout::kPlain}) {
+  // What the library would like best is not transposed, and would have to be turned afterwards.
+  const std::array layouts = transposed ? std::array{Layout::kPlain, Layout::kAny}
+                                        : std::array{Layout::kAny, Layout::kPlain};
+  for (const Layout layout : layouts) {
     const auto described = [&](const model::TensorType& type) {
       return layout == Layout::kAny ? any(type.dtype, type.dims) : dense(type);
     };
@@ -231,18 +242,19 @@ void offer_inner_product_gradient(const model::LayerSpec& spec,
                                                          device.engine.get(),
                                                          dnnl_forward_training,
                                                          described(x).get(),
-                                                         any(x.dtype, dw.dims).get(),
+                                                         any(x.dtype, extents).get(),
                                                          any(dy.dtype, spec.outputs[1].dims).get(),
                                                          described(dy).get(),
                                                          attributes.get());
     try {
       const dnnl::primitive_desc_base hint = forward_hint(made, forward);
+      const auto result = layout == Layout::kAny ? any(dw.dtype, extents) : weights;
       dnnl_primitive_desc_t first = nullptr;
       const dnnl_status_t status =
           dnnl_inner_product_backward_weights_primitive_desc_create(&first,
                                                                     device.engine.get(),
                                                                     described(x).get(),
-                                                                    described(dw).get(),
+                                                                    result.get(),
                                                                     bias.get(),
                                                                     described(dy).get(),
                                                                     hint.get(),
@@ -250,9 +262,9 @@ void offer_inner_product_gradient(const model::LayerSpec& spec,
       list.add_implementations(
           status,
           first,
-          {input(spec, DNNL_ARG_DIFF_DST, 0, dense(dy)),
-           input(spec, DNNL_ARG_SRC, 1, dense(x)),
-           output(DNNL_ARG_DIFF_WEIGHTS, 0, dense(dw)),
+          {input(spec, DNNL_ARG_DIFF_DST, gradient, dense(dy)),
+           input(spec, DNNL_ARG_SRC, 1 - gradient, dense(x)),
+           output(DNNL_ARG_DIFF_WEIGHTS, 0, weights),
            output(DNNL_ARG_DIFF_BIAS, 1, bias)},
           fmt::format("kind=inner_product_backward;layout={}", to_text(layout)));
     } catch (const Unsupported&) {

@@ -91,6 +91,36 @@ TEST(CriticalPath, results_of_a_joint_option_are_there_when_it_ends) {
   EXPECT_THAT(path.options, ElementsAre(2));
 }
 
+TEST(CriticalPath, waits_for_each_result_of_a_joint_option) {
+  rewrite::GraphSketch b;
+  const model::ValueId head = b.eltwise(b.input({4}), "exp");  // 0: 5 s
+  const model::ValueId left = b.eltwise(head, "neg");          // 1: 1 s, with the one before 4 s
+  const model::ValueId right = b.eltwise(head, "abs");         // 2: 1 s
+  const model::Graph graph = b.build({left, right});
+  const std::vector<PartitionOption> options{
+      {{0}, Seconds(5.0)}, {{1}, Seconds(1.0)}, {{2}, Seconds(1.0)}, {{0, 1}, Seconds(4.0)}};
+  const Partition cover = cheapest_partition(graph.layers.size(), options);
+  ASSERT_THAT(cover.chosen, ElementsAre(3U, 2U));
+  const CriticalPath path = shortest_critical_path(graph, options, cover);
+  EXPECT_EQ(path.length, Seconds(5.0));
+  EXPECT_THAT(path.options, ElementsAre(3U, 2U));
+}
+
+TEST(CriticalPath, passes_views_that_stand_before_the_end_of_a_joint_option) {
+  rewrite::GraphSketch b;
+  const model::ValueId x = b.input({4});
+  const model::ValueId seen = b.view(b.eltwise(x, "exp"), {2, 2});      // 0, and its view 1
+  const model::ValueId other = b.eltwise(x, "abs");                     // 2
+  const model::Graph graph = b.build({b.eltwise(seen, "neg"), other});  // 3: 1 s
+  const std::vector<PartitionOption> options{
+      {{0}, {}}, {{2}, {}}, {{3}, Seconds(1.0)}, {{0, 2}, Seconds(4.0)}};
+  const Partition cover = cheapest_partition(graph.layers.size(), options);
+  ASSERT_THAT(cover.chosen, ElementsAre(3U, 2U));
+  const CriticalPath path = shortest_critical_path(graph, options, cover);
+  EXPECT_EQ(path.length, Seconds(5.0));
+  EXPECT_THAT(path.options, ElementsAre(3U, 2U));
+}
+
 TEST(CriticalPath, follows_the_longer_branch) {
   rewrite::GraphSketch b;
   const model::ValueId x = b.input({4});

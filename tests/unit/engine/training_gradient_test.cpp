@@ -13,7 +13,6 @@
 #include <functional>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <ostream>
 #include <set>
 #include <string>
 #include <string_view>
@@ -30,6 +29,7 @@
 #include "runners/engine/number_formats.hpp"
 #include "runners/engine/random_stream.hpp"
 #include "suites/zoo/zoo.hpp"
+#include "tests/unit/engine/small_model.hpp"
 #include "tests/unit/rewrite/graph_sketch.hpp"
 #include "tests/unit/rewrite/training_example.hpp"
 
@@ -416,49 +416,6 @@ TEST(TrainingReferences, agree_with_the_autograd_of_pytorch) {
   EXPECT_GE(compared, 20U);
 }
 
-/// Model of the zoo with the sizes at which it is examined.
-struct SmallModel {
-  std::string name;
-  std::int64_t batch = 4;
-  std::map<std::string, std::int64_t> dims{};
-};
-void PrintTo(const SmallModel& model, std::ostream* out) {
-  *out << model.name;
-}
-
-std::vector<SmallModel> small_models() {
-  std::vector<SmallModel> models{{"bert-base", 4, {{"sequence", 4}}}};
-  for (const char* const name : {"bvlc-alexnet",
-                                 "bvlc-caffenet",
-                                 "bvlc-googlenet",
-                                 "bvlc-rcnn-ilsvrc13",
-                                 "emotion-ferplus",
-                                 "inception-v1",
-                                 "inception-v2",
-                                 "lenet",
-                                 "shufflenet",
-                                 "squeezenet1.1",
-                                 "tiny-yolo-v2",
-                                 "zfnet512"}) {
-    models.push_back({name});
-  }
-  for (const char* const name : {"densenet121",
-                                 "mobilenet-v2",
-                                 "resnet18-v1",
-                                 "resnet18-v2",
-                                 "resnet34-v1",
-                                 "resnet34-v2",
-                                 "resnet50-v1",
-                                 "resnet50-v2",
-                                 "resnet101-v1",
-                                 "resnet101-v2",
-                                 "resnet152-v1",
-                                 "resnet152-v2"}) {
-    models.push_back({name, 4, {{"image", 32}}});
-  }
-  return models;
-}
-
 class ModelGradients : public ::testing::TestWithParam<SmallModel> {};
 INSTANTIATE_TEST_SUITE_P(
     Nightly, ModelGradients, ::testing::ValuesIn(small_models()), [](const auto& each) {
@@ -471,7 +428,7 @@ TEST_P(ModelGradients, agree_with_central_differences) {
   const SmallModel& small = GetParam();
   worker::ExecuteRequest request;
   request.name = small.name;
-  request.model = zoo::find(small.name)->build(small.batch, small.dims).SerializeAsString();
+  request.model = small_file(small);
   request.training = "sgd";
   RequestedModel model(request);
   model.fill();

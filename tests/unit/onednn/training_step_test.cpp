@@ -11,14 +11,17 @@
 #include <atomic>
 #include <cmath>
 #include <fstream>
+#include <iterator>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <ostream>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "harness/model/onnx/weight_stream.hpp"
 #include "harness/rewrite/gradient/checkpointed_graph.hpp"
+#include "runners/engine/exec/mode_graph.hpp"
 #include "runners/engine/exec/ready_model.hpp"
 #include "runners/engine/exec/reference_comparison.hpp"
 #include "runners/engine/exec/step_inputs.hpp"
@@ -290,6 +293,48 @@ TEST(TrainingSteps, of_micro_batches_are_those_of_the_whole_batch) {
   const auto expected = at_once.weights();
   for (const auto& [weight, numbers] : one_by_one.weights()) {
     EXPECT_LE(distance(numbers, expected.at(weight)), 1e-5) << weight;
+  }
+}
+
+/// Returns the layers of a kind.
+std::vector<model::Layer> layers_of(const model::Graph& graph, std::string_view op) {
+  std::vector<model::Layer> found;
+  std::copy_if(graph.layers.begin(),
+               graph.layers.end(),
+               std::back_inserter(found),
+               [&](const model::Layer& layer) { return layer.spec.op == op; });
+  return found;
+}
+
+TEST(TrainingSteps, compute_the_same_where_layers_are_fused) {
+  rewrite::GraphSketch sketch;
+  const auto x = sketch.conv(sketch.input({16, 2, 6, 6}), 8, 3, true);
+  const auto flat = sketch.view(sketch.relu(sketch.batch_norm(x)), {16, 4, 2 * 6 * 6});
+  const auto hidden = sketch.add(sketch.matmul(flat, 12), sketch.weight({12}));
+  const auto rows = sketch.view(sketch.relu(hidden), {16, 4 * 12});
+  const TrainingStep plain = rewrite::training_step(sketch.build({sketch.gemm(rows, 4)}), {}, {});
+  TrainingStep fused = plain;
+  fused.training.graph = engine::graph_of_mode(plain.training.graph,
+                                               {results::ExecutionMode{.fusion = true}, {}},
+                                               *make_onednn_backend())
+                             .fused.graph;
+  const model::Graph& graph = fused.training.graph;
+  EXPECT_EQ(layers_of(graph, "gemm_bias_gradient").size(), 2U);
+  for (const model::Layer& layer : layers_of(graph, "batch_norm_training")) {
+    EXPECT_EQ(layer.spec.epilogue.size(), 1U);  // the relu
+  }
+  for (const model::Layer& layer : layers_of(graph, "matmul")) {
+    EXPECT_EQ(layer.spec.epilogue.size(), 2U);  // the bias and the relu
+  }
+  const Values values = toy_values(plain);
+  Steps apart(plain, values);
+  Steps together(fused, values);
+  for (int i = 0; i < 5; ++i) {
+    EXPECT_NEAR(together.next(), apart.next(), 1e-4);
+  }
+  const auto expected = apart.weights();
+  for (const auto& [weight, numbers] : together.weights()) {
+    EXPECT_LE(distance(numbers, expected.at(weight)), 1e-4) << weight;
   }
 }
 

@@ -65,6 +65,33 @@ TEST(FusedGraph, stands_where_the_last_replaced_layer_stood) {
   }
 }
 
+TEST(FusedGraph, views_of_an_early_result_follow_the_layer_that_makes_it) {
+  GraphSketch b;
+  const model::ValueId x = b.input({20, 8});
+  const model::ValueId dy = b.input({4, 5, 6});
+  const model::ValueId sum = b.layer("reduce",
+                                     {dy},
+                                     {1, 1, 6},
+                                     {{"axes", GraphSketch::Dims{0, 1}},
+                                      {"fn", std::string("sum")},
+                                      {"keepdims", std::int64_t{1}}});
+  const model::ValueId bias = b.view(b.view(sum, {1, 6}), {6});
+  const model::ValueId product = b.layer(
+      "gemm",
+      {x, b.view(dy, {20, 6})},
+      {8, 6},
+      {{"alpha", 1.0}, {"beta", 1.0}, {"trans_a", std::int64_t{1}}, {"trans_b", std::int64_t{0}}});
+  const model::Graph graph = b.build({b.relu(bias), product});
+  const FusedGraph fused = fused_graph(graph, of_rules(graph, {"bias_gradient"}));
+  EXPECT_THAT(
+      fused.origins,
+      ElementsAre(
+          ElementsAre(3U), ElementsAre(0U, 4U), ElementsAre(1U), ElementsAre(2U), ElementsAre(5U)));
+  EXPECT_THAT(fused.graph.layers[1].outputs, ElementsAre(product, sum));
+  EXPECT_EQ(fused.graph.values[sum].producer, 1U);
+  EXPECT_EQ(fused.graph.values[bias].producer, 3U);
+}
+
 TEST(FusedGraph, gives_folded_layers_constants_of_their_own) {
   GraphSketch b;
   const model::ValueId x = b.input({1, 3, 8, 8});

@@ -200,6 +200,81 @@ TEST(Rewrite, fuses_matmul_bias_and_written_out_gelu) {
   EXPECT_THAT(gelu[0].layers, ElementsAre(2U, 3U, 4U, 5U, 6U));
 }
 
+TEST(Rewrite, fuses_a_bias_that_is_no_constant_if_it_is_a_vector) {
+  GraphSketch b;  // as in training
+  const model::ValueId product = b.matmul(b.input({2, 4, 8}), 16);
+  const std::vector<Match> found = matches(b.build({b.add(product, b.input({16}))}));
+  ASSERT_THAT(found, SizeIs(1));
+  EXPECT_EQ(found[0].rewrite, "matmul_add");
+  EXPECT_EQ(found[0].key.text,
+            "v1:matmul;in=f32[2,4,8],f32[8,16]c,f32[16];out=f32[2,4,16];acc=f32;math=strict;"
+            "epilogue=add@2");
+  GraphSketch masked;
+  const model::ValueId scores = masked.matmul(masked.input({2, 4, 8}), 16);
+  EXPECT_THAT(matches(masked.build({masked.add(scores, masked.input({1, 1, 16}))})), IsEmpty());
+}
+
+/// Sum over some axes, which keep an extent of 1.
+model::ValueId sum_over(GraphSketch& b,
+                        model::ValueId x,
+                        const GraphSketch::Dims& axes,
+                        const GraphSketch::Dims& out) {
+  return b.layer("reduce",
+                 {x},
+                 out,
+                 {{"axes", axes}, {"fn", std::string("sum")}, {"keepdims", std::int64_t{1}}});
+}
+
+/// Product of the transpose of a matrix with another one.
+model::ValueId product_of_rows(GraphSketch& b,
+                               model::ValueId x,
+                               model::ValueId dy,
+                               const GraphSketch::Dims& out) {
+  return b.layer(
+      "gemm",
+      {x, dy},
+      out,
+      {{"alpha", 1.0}, {"beta", 1.0}, {"trans_a", std::int64_t{1}}, {"trans_b", std::int64_t{0}}});
+}
+
+TEST(Rewrite, joins_the_gradients_of_weights_and_bias) {
+  GraphSketch b;
+  const model::ValueId x = b.input({20, 8});
+  const model::ValueId dy = b.input({4, 5, 6});
+  const model::ValueId bias = b.view(sum_over(b, dy, {0, 1}, {1, 1, 6}), {6});
+  const model::ValueId rows = b.view(dy, {20, 6});
+  const model::ValueId of_right = product_of_rows(b, x, rows, {8, 6});
+  const std::vector<Match> right = matches(b.build({bias, of_right}));
+  ASSERT_THAT(right, SizeIs(1));
+  EXPECT_EQ(right[0].rewrite, "bias_gradient");
+  EXPECT_EQ(right[0].key.text,
+            "v1:gemm_bias_gradient;in=f32[20,8],f32[20,6];out=f32[8,6],f32[6];acc=f32;math=strict;"
+            "alpha=1.0;of=b;trans_a=1;trans_b=0");
+  EXPECT_EQ(model::parse_key(right[0].key), right[0].spec);
+  GraphSketch turned;
+  const model::ValueId y = turned.input({20, 8});
+  const model::ValueId other = turned.input({20, 6});
+  const model::ValueId of_left = product_of_rows(turned, other, y, {6, 8});
+  const std::vector<Match> left =
+      matches(turned.build({of_left, sum_over(turned, other, {0}, {1, 6})}));
+  ASSERT_THAT(left, SizeIs(1));
+  EXPECT_THAT(left[0].key.text, testing::HasSubstr("out=f32[6,8],f32[6];"));
+  EXPECT_THAT(left[0].key.text, testing::HasSubstr(";of=a;trans_a=1;trans_b=0"));
+}
+
+TEST(Rewrite, joins_no_product_with_another_sum) {
+  GraphSketch b;
+  const model::ValueId x = b.input({6, 8});
+  const model::ValueId dy = b.input({6, 6});
+  const model::ValueId product = product_of_rows(b, x, dy, {8, 6});
+  EXPECT_THAT(matches(b.build({product, sum_over(b, dy, {1}, {6, 1})})), IsEmpty());
+  GraphSketch read;  // before the product is there
+  const model::ValueId left = read.input({6, 8});
+  const model::ValueId rows = read.input({6, 6});
+  const model::ValueId early = read.relu(sum_over(read, rows, {0}, {1, 6}));
+  EXPECT_THAT(matches(read.build({early, product_of_rows(read, left, rows, {8, 6})})), IsEmpty());
+}
+
 TEST(Rewrite, knows_gelu_in_every_order_of_its_products) {
   const double root = std::sqrt(2.0);
   {

@@ -100,6 +100,19 @@ model::Graph attention_block() {
   return sketch.build({sketch.add(sketch.eltwise(joined, "gelu_erf"), normalized)});
 }
 
+/// GELU, SiLU and HardSwish, as exporters write them.
+model::Graph written_out_activations() {
+  GraphSketch sketch;
+  const auto x = sketch.gemm(sketch.input({4, 5}), 6);
+  const auto ratio = sketch.binary("div", x, sketch.weight({}, std::sqrt(2.0)));
+  const auto one = sketch.add(sketch.eltwise(ratio, "erf"), sketch.weight({}, 1.0));
+  const auto gelu = sketch.mul(sketch.mul(x, one), sketch.weight({}, 0.5));
+  const auto y = sketch.gemm(gelu, 7);
+  const auto z = sketch.gemm(sketch.mul(y, sketch.sigmoid(y)), 6);
+  const auto gate = sketch.eltwise(z, "hard_sigmoid", {1.0 / 6.0, 0.5});
+  return sketch.build({sketch.gemm(sketch.mul(z, gate), 3)});
+}
+
 model::Graph movements() {
   GraphSketch sketch;
   const auto x = sketch.input({4, 6});
@@ -245,6 +258,7 @@ const std::vector<Example>& examples() {
       {"convolutions", convolutions},
       {"depthwise_and_lrn", depthwise_and_lrn, Loss::kMeanSquaredError},
       {"attention_block", attention_block},
+      {"written_out_activations", written_out_activations},
       {"movements", movements},
       {"space_and_depth", space_and_depth, Loss::kMeanSquaredError},
       {"arithmetic", arithmetic, Loss::kMeanSquaredError, true},

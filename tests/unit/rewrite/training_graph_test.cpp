@@ -6,6 +6,7 @@
 #include <onnx/onnx_pb.h>
 
 #include <algorithm>
+#include <cmath>
 #include <string>
 #include <vector>
 
@@ -123,6 +124,24 @@ TEST(TrainingGraph, a_weight_that_the_loss_does_not_depend_on_is_named) {
   const TrainingGraph made = training_graph(sketch.build({used, aside}), {});
   EXPECT_THAT(made.unreached, SizeIs(1));
   EXPECT_THAT(made.gradients, SizeIs(2));
+}
+
+TEST(TrainingGraph, an_activation_of_several_layers_has_the_gradient_of_the_function) {
+  GraphSketch sketch;
+  const auto x = sketch.gemm(sketch.input({4, 5}), 6);
+  const auto ratio = sketch.binary("div", x, sketch.weight({}, std::sqrt(2.0)));
+  const auto one = sketch.add(sketch.eltwise(ratio, "erf"), sketch.weight({}, 1.0));
+  const auto gelu = sketch.mul(sketch.mul(x, one), sketch.weight({}, 0.5));
+  const TrainingGraph made = training_graph(sketch.build({sketch.gemm(gelu, 3)}), {});
+  expect_sound(made);
+  EXPECT_THAT(made.gradients, SizeIs(4));
+  EXPECT_EQ(count(made, "eltwise_backward"), 1U);
+  for (const model::Layer& layer : made.graph.layers) {
+    if (layer.spec.op == "eltwise_backward") {
+      EXPECT_EQ(layer.spec.text("fn"), "gelu_erf");
+      EXPECT_EQ(layer.inputs.at(1), x);
+    }
+  }
 }
 
 TEST(TrainingGraph, a_dropout_reads_a_mask) {

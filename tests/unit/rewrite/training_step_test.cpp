@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -164,6 +165,61 @@ TEST(TrainingStep, functions_with_the_slope_of_their_result_are_fused_with_the_l
   EXPECT_FALSE(fused("leaky_relu", {-0.1}));  // its result has the other sign
   EXPECT_FALSE(fused("clip", {0.0, 6.0}));    // its result lies at a corner where it was cut off
   EXPECT_FALSE(fused("sigmoid", {}));
+}
+
+std::size_t count_of_rule(const std::vector<Match>& matches, std::string_view rule) {
+  return static_cast<std::size_t>(std::count_if(
+      matches.begin(), matches.end(), [&](const Match& match) { return match.rewrite == rule; }));
+}
+
+/// Fuses what can be fused, and checks that each value of the result is made before it is read.
+model::Graph fused_in_order(const model::Graph& graph) {
+  const std::vector<Match> chosen = largest_matches(graph, [](const Match&) { return true; });
+  model::Graph fused = fused_graph(graph, chosen).graph;
+  const std::vector<std::vector<model::LayerId>> before = model::predecessors(fused);
+  for (model::LayerId id = 0; id < before.size(); ++id) {
+    for (const model::LayerId earlier : before[id]) {
+      EXPECT_LT(earlier, id) << fused.layers[id].name;
+    }
+  }
+  return fused;
+}
+
+TEST(TrainingStep, gradients_of_a_matrix_and_its_bias_become_one_layer) {
+  const model::Graph gemms = step_by(Optimizer::Kind::kSgd).training.graph;
+  EXPECT_EQ(count_of_rule(matches(gemms), "bias_gradient"), 2U);
+  static_cast<void>(fused_in_order(gemms));
+  const auto file = zoo::find("bert-base")->build(2, {{"sequence", 8}});
+  const model::Graph bert = training_step(model::read_graph(file), {}, {}).training.graph;
+  const std::vector<Match> found = matches(bert);
+  // Query, key, value, output and two of the MLP, in each of twelve blocks.
+  EXPECT_GE(count_of_rule(found, "bias_gradient"), 12U * 6U);
+  EXPECT_EQ(count_of_rule(found, "matmul_add"), 12U * 6U);
+  EXPECT_EQ(count_of_rule(found, "matmul_add_add"), 12U * 2U);
+  EXPECT_EQ(count_of_rule(found, "gelu"), 12U);  // their gradients read the operands alone
+  static_cast<void>(fused_in_order(bert));
+}
+
+TEST(TrainingStep, a_normalisation_by_the_batch_takes_the_relu_behind_it) {
+  GraphSketch sketch;
+  const auto normalized = sketch.batch_norm(sketch.conv(sketch.input({4, 2, 6, 6}), 8, 3));
+  const auto flat = sketch.view(sketch.relu(normalized), {4, 8 * 6 * 6});
+  const model::Graph graph = sketch.build({sketch.gemm(flat, 3)});
+  for (const std::int64_t micro_batches : {1, 3}) {
+    const model::Graph step = training_step(graph, StepChoice{{}, micro_batches}).training.graph;
+    std::size_t normalisations = 0;
+    for (const model::Layer& layer : fused_in_order(step).layers) {
+      if (layer.spec.op == "batch_norm_training") {
+        EXPECT_THAT(layer.key.text,
+                    HasSubstr("out=f32[4,8,6,6],f32[8],f32[8];acc=f32;math=strict;epsilon=1e-05;"
+                              "epilogue=relu"));
+        EXPECT_THAT(layer.outputs, SizeIs(3));
+        EXPECT_FALSE(model::check_spec(layer.spec));
+        ++normalisations;
+      }
+    }
+    EXPECT_EQ(normalisations, static_cast<std::size_t>(micro_batches));
+  }
 }
 
 TEST(TrainingStep, many_updates_become_several_layers_of_bounded_keys) {

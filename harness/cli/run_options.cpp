@@ -219,24 +219,47 @@ void add_shape_choice(CLI::App& command, SuiteChoice& choice) {
       ->allow_extra_args(false)
       ->check(CLI::IsMember(
           std::vector<std::string>(suite::kSuiteDtypes.begin(), suite::kSuiteDtypes.end())));
+  const auto checked = [](void (*check)(const std::string&)) {
+    return CLI::Validator(
+        [check](const std::string& text) -> std::string {
+          try {
+            check(text);
+          } catch (const Error& error) {
+            return error.what();
+          }
+          return {};
+        },
+        "");
+  };
+  CLI::Option* const training =
+      command
+          .add_option("--training",
+                      choice.trainings,
+                      "one step of training of these models by an optimiser: sgd, adam, adamw or "
+                      "lamb, or sgd:4 for four micro-batches and one update; default: none, which "
+                      "is inference")
+          ->delimiter(',')
+          ->allow_extra_args(false)
+          ->check(checked(suite::check_training));
   command
-      .add_option("--training",
-                  choice.trainings,
-                  "one step of training of these models by an optimiser: sgd, adam, adamw or lamb, "
-                  "or sgd:4 for four micro-batches and one update; default: none, which is "
-                  "inference")
+      .add_option("--loss",
+                  choice.losses,
+                  "what a step of training makes smaller; default: what the model's last layer "
+                  "asks for")
+      ->expected(1)
+      ->allow_extra_args(false)
+      ->check(checked(suite::check_loss))
+      ->needs(training);
+  command
+      .add_option("--freeze",
+                  choice.frozen,
+                  "weights that a step of training leaves as they are: names in which '*' stands "
+                  "for any characters, or batch_norm for the parameters and statistics of all "
+                  "batch normalisations; may be repeated")
       ->delimiter(',')
       ->allow_extra_args(false)
-      ->check(CLI::Validator(
-          [](const std::string& text) -> std::string {
-            try {
-              suite::check_training(text);
-            } catch (const Error& error) {
-              return error.what();
-            }
-            return {};
-          },
-          ""));
+      ->check(checked(suite::check_frozen))
+      ->needs(training);
   command
       .add_option("--dim",
                   choice.dims,
@@ -281,6 +304,12 @@ suite::SuiteSpec suite_of_models(const SuiteChoice& choice) {
   }
   if (!choice.trainings.empty()) {
     spec.defaults.training = choice.trainings;
+  }
+  if (!choice.losses.empty()) {
+    spec.defaults.loss = choice.losses.back();
+  }
+  if (!choice.frozen.empty()) {
+    spec.defaults.freeze = choice.frozen;
   }
   for (const std::string& model : choice.models) {
     suite::SuiteSpec::ModelEntry& entry = spec.models.emplace_back();
@@ -332,6 +361,8 @@ std::vector<std::string> words_of(const SuiteChoice& written) {
   add("--rebatch", choice.rebatches);
   add("--dtype", choice.dtypes);
   add("--training", choice.trainings);
+  add("--loss", choice.losses);
+  add("--freeze", choice.frozen);
   add("--dim", choice.dims);
   return words;
 }

@@ -31,6 +31,8 @@ struct SuiteChoice {
   std::vector<std::string> rebatches{};                      ///< likewise, and of what a file fixes
   std::vector<std::string> dtypes{};                         ///< of models without a suite
   std::vector<std::string> trainings{};                      ///< likewise
+  std::vector<std::string> losses{};                         ///< of `trainings`, at most one
+  std::vector<std::string> frozen{};                         ///< of `trainings`
   std::vector<std::string> dims{};                           ///< likewise, each NAME=VALUES
   std::map<std::string, session::ExportedModel> exported{};  ///< of `models`, by their texts
 };

@@ -57,6 +57,8 @@ SuiteChoice choice_of(const results::RunHeader& run) {
                                              : words[i] == "--rebatch"  ? &choice.rebatches
                                              : words[i] == "--dtype"    ? &choice.dtypes
                                              : words[i] == "--training" ? &choice.trainings
+                                             : words[i] == "--loss"     ? &choice.losses
+                                             : words[i] == "--freeze"   ? &choice.frozen
                                              : words[i] == "--dim"      ? &choice.dims
                                                                         : nullptr;
     if (values != nullptr) {
@@ -105,7 +107,7 @@ bool was_measured(const analysis::ModelReport& model,
                   std::string_view type,
                   const std::set<model::LayerKey>& measured) {
   const std::vector<session::PlannedModel> models{{model.bounds.instance, model.graph}};
-  const auto typed = session::models_in_other_types(models, {}, {std::string(type)});
+  const auto typed = session::models_in_other_forms(models, {}, {std::string(type)});
   return std::all_of(typed.begin(), typed.end(), [&](const session::PlannedModel& each) {
     return std::all_of(
         each.graph.layers.begin(), each.graph.layers.end(), [&](const model::Layer& layer) {

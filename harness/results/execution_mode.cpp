@@ -19,7 +19,7 @@ struct ModeWord {
   bool ExecutionMode::*option;
 };
 
-constexpr std::array<ModeWord, 13> kWords{{
+constexpr std::array<ModeWord, 14> kWords{{
     {"best_variant", &ExecutionMode::best_variant},
     {"bf16", &ExecutionMode::bf16},
     {"captured", &ExecutionMode::captured},
@@ -27,6 +27,7 @@ constexpr std::array<ModeWord, 13> kWords{{
     {"checkpointing", &ExecutionMode::checkpointing},
     {"eager", &ExecutionMode::eager},
     {"f16", &ExecutionMode::f16},
+    {"folded_norms", &ExecutionMode::folded_norms},
     {"fusion", &ExecutionMode::fusion},
     {"int8", &ExecutionMode::int8},
     {"micro_batch", &ExecutionMode::micro_batch},
@@ -39,10 +40,12 @@ constexpr std::array kLayouts =
     std::to_array<ModeWord>({{"best_variant", &ExecutionMode::best_variant},
                              {"channels_last", &ExecutionMode::channels_last}});
 
-// Which variants are the best is asked of the layers of the model as it is written.
+// Which variants are the best is asked of the layers of the model as it is written, and so is what
+// another graph of a step is made of.
 constexpr std::array kPlans =
     std::to_array<ModeWord>({{"best_variant", &ExecutionMode::best_variant},
-                             {"checkpointing", &ExecutionMode::checkpointing}});
+                             {"checkpointing", &ExecutionMode::checkpointing},
+                             {"folded_norms", &ExecutionMode::folded_norms}});
 
 // The words that are names of types. A mode has one of them at most.
 constexpr std::array kTypes = std::to_array<ModeWord>({{"bf16", &ExecutionMode::bf16},

@@ -18,6 +18,7 @@ struct ExecutionMode {
   bool checkpointing = false;      ///< a step of training that recomputes what it does not keep
   bool eager = false;              ///< a device's launches one after the other
   bool f16 = false;                ///< tensors in f16, accumulation in f32
+  bool folded_norms = false;       ///< frozen batch normalisations of a step inside convolutions
   bool fusion = false;             ///< layers fused and BatchNorm folded by harness/rewrite's table
   bool int8 = false;               ///< products with constant weights in 8-bit integers
   bool micro_batch = false;        ///< batches of convolutions divided where that is faster
@@ -29,6 +30,9 @@ struct ExecutionMode {
 
   /// Returns the type in which the mode executes an f32 model, by its name in suites. Empty: f32.
   [[nodiscard]] std::string_view other_type() const;
+  /// Returns whether the model's own layers are executed, single or fused. Bounds from their times
+  /// hold for no other mode.
+  [[nodiscard]] bool has_own_layers() const { return other_type().empty() && !folded_norms; }
   /// Returns whether branches of the model may run side by side.
   [[nodiscard]] bool has_branches() const { return parallel_branches || streams; }
 };
@@ -40,8 +44,9 @@ struct ExecutionMode {
 [[nodiscard]] std::string list_mode_words();
 
 /// Reads what to_text writes, in any order. Throws Error{kUser} that lists the known words. Also
-/// throws for best_variant with channels_last or checkpointing, for two types, for two of captured,
-/// eager, streams and parallel_branches, and for micro_batch with another word.
+/// throws for best_variant with channels_last, for two of best_variant, checkpointing and
+/// folded_norms, for two types, for two of captured, eager, streams and parallel_branches, and for
+/// micro_batch with another word.
 [[nodiscard]] ExecutionMode execution_mode_from(std::string_view text);
 
 /// Returns the modes that a run executes by default, as far as it has what they need: one for each

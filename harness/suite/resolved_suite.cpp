@@ -9,6 +9,7 @@
 #include "harness/base/error.hpp"
 #include "harness/base/json_text.hpp"
 #include "harness/base/path_text.hpp"
+#include "harness/rewrite/gradient/training_step.hpp"
 #include "harness/suite/shapes_file.hpp"
 #include "harness/suite/suite.hpp"
 
@@ -114,8 +115,36 @@ std::vector<Scenario> resolve_scenarios(const SuiteSpec& spec, const SuiteSpec::
   return scenarios;
 }
 
+/// Returns the training of a model, with its loss and what is frozen.
+std::string resolve_training(const SuiteSpec& spec,
+                             const SuiteSpec::ModelEntry& entry,
+                             const std::string& training) {
+  if (training == kNoTraining) {
+    return "";
+  }
+  const auto& loss = entry.overrides.loss ? entry.overrides.loss : spec.defaults.loss;
+  auto frozen = first_of(entry.overrides.freeze, spec.defaults.freeze, std::vector<std::string>{});
+  std::erase(frozen, kNoTraining);
+  const std::string text = rewrite::step_choice_text(training, loss, frozen);
+  at_line(spec, entry.line, [&] { suite::check_training(text); });
+  return text;
+}
+
+/// Throws Error{kUser} for a loss, or for frozen weights, of a model that is not trained.
+void check_trained(const SuiteSpec& spec,
+                   const SuiteSpec::ModelEntry& entry,
+                   const std::vector<std::string>& trainings) {
+  const bool trained = std::any_of(trainings.begin(), trainings.end(), [](const auto& training) {
+    return training != kNoTraining;
+  });
+  if (!trained && (entry.overrides.loss || entry.overrides.freeze)) {
+    fail_at(
+        spec, entry.line, "'loss' and 'freeze' are of a step of training: give 'training' as well");
+  }
+}
+
 /// Throws Error{kUser} for a step of training that is not executed.
-void check_training(const ResolvedSuite::Model& model) {
+void check_step(const ResolvedSuite::Model& model) {
   if (model.training.empty()) {
     return;
   }
@@ -142,6 +171,7 @@ void add_models(const SuiteSpec& spec,
   const auto dtypes = first_of(entry.overrides.dtype, spec.defaults.dtype, Words{"f32"});
   const auto trainings =
       first_of(entry.overrides.training, spec.defaults.training, Words{std::string(kNoTraining)});
+  check_trained(spec, entry, trainings);
   ResolvedSuite::Model model;
   model.scenarios = resolve_scenarios(spec, entry);
   model.note = entry.note.value_or("");
@@ -163,7 +193,7 @@ void add_models(const SuiteSpec& spec,
   const auto add = [&](const std::map<std::string, std::int64_t>& dims) {
     model.dims = dims;
     at_line(spec, entry.line, [&] {
-      check_training(model);
+      check_step(model);
       if (complete) {
         complete(model);
       }
@@ -182,7 +212,7 @@ void add_models(const SuiteSpec& spec,
       for (const std::string& training : trainings) {
         model.batch = batch;
         model.dtype = dtype;
-        model.training = training == kNoTraining ? "" : training;
+        model.training = resolve_training(spec, entry, training);
         std::for_each(all.begin(), all.end(), add);
       }
     }

@@ -46,6 +46,9 @@ inline constexpr std::string_view kNoTraining = "none";
 /// Checks what a suite asks of a model: kNoTraining, or a step of training as
 /// rewrite::parse_step_choice() reads it. Throws Error{kUser}.
 void check_training(const std::string& text);
+/// Checks the name of a loss, and the names of frozen weights. Throws Error{kUser}.
+void check_loss(const std::string& text);
+void check_frozen(const std::string& text);
 
 /// Suite as written: only what the file says, with line numbers for messages.
 struct SuiteSpec {
@@ -53,6 +56,9 @@ struct SuiteSpec {
     std::optional<std::vector<std::int64_t>> batch;
     std::optional<std::vector<std::string>> dtype;
     std::optional<std::vector<std::string>> training;
+    std::optional<std::string> loss;                 ///< of steps of training
+    std::optional<std::vector<std::string>> freeze;  ///< likewise, as rewrite::frozen_values();
+                                                     ///< "none": nothing
     std::optional<std::vector<std::string>> cache;
     std::optional<std::vector<loadgen::ScenarioName>> scenario;
   };
@@ -106,7 +112,8 @@ struct ResolvedSuite {
     std::optional<results::ModelCode> code{};   ///< what `path` was exported from
     std::int64_t batch = 1;
     std::string dtype = "f32";
-    std::string training{};  ///< optimiser of a step of training; empty: inference
+    std::string training{};  ///< of a step of training: optimiser, loss and what is frozen, as
+                             ///< rewrite::parse_step_choice() reads it; empty: inference
     std::map<std::string, std::int64_t> dims;
     std::vector<Scenario> scenarios;
     std::string note;         ///< what a reader of its results must know; may be empty

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
 
 #include "harness/base/error.hpp"
 #include "harness/base/path_text.hpp"
+#include "harness/rewrite/gradient/frozen_values.hpp"
 #include "harness/rewrite/gradient/training_step.hpp"
 #include "harness/suite/suite.hpp"
 #include "harness/suite/toml_section.hpp"
@@ -37,6 +39,8 @@ void read_lists(TomlSection& section, SuiteSpec::Defaults& lists) {
   lists.batch = section.integers("batch", 1, kMaxBatch);
   lists.dtype = section.choices("dtype", kSuiteDtypes);
   lists.training = section.texts("training", check_training);
+  lists.loss = section.text("loss", check_loss);
+  lists.freeze = section.texts("freeze", check_frozen);
   lists.scenario = read_scenarios(section);
 }
 
@@ -127,6 +131,25 @@ void check_training(const std::string& text) {
                             text.substr(0, 64),
                             kNoTraining,
                             rewrite::step_choice_words()));
+  }
+}
+
+void check_loss(const std::string& text) {
+  if (!rewrite::parse_loss(text)) {
+    throw Error(Error::Kind::kUser,
+                fmt::format("unknown loss '{}'; use {}",
+                            text.substr(0, 64),
+                            fmt::join(rewrite::loss_names(), ", ")));
+  }
+}
+
+void check_frozen(const std::string& text) {
+  if (!rewrite::is_frozen_pattern(text)) {
+    throw Error(Error::Kind::kUser,
+                fmt::format("'{}' cannot name frozen weights: use letters, digits, _ . : / -, '*' "
+                            "for any characters, or {}",
+                            text.substr(0, 64),
+                            rewrite::kBatchNorms));
   }
 }
 

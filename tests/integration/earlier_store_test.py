@@ -36,7 +36,7 @@ ADDED = (
     *("preparation_bytes", "resident_bytes"),
 )
 #: What-ifs that later versions added.
-ADDED_WHAT_IFS = ("f16", "channels_last+f16", "tf32", "graph_capture", "micro_batch", "co_schedule", "framework", "weight_gradients", "checkpointing", "padded_channels")
+ADDED_WHAT_IFS = ("f16", "channels_last+f16", "tf32", "graph_capture", "micro_batch", "co_schedule", "framework", "weight_gradients", "checkpointing", "padded_channels", "folded_norms")
 #: What-ifs that later versions no longer predict for runs with one thread, which these are.
 WITHDRAWN_WHAT_IFS = ("parallel_branches", "all")
 

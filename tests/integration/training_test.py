@@ -44,6 +44,15 @@ class Training(Command):
             rows = self.json("layer", key, "--stack", "fake")["rows"]
             self.assertTrue(rows, key)
 
+    def test_frozen_weights_have_no_gradient(self):
+        whole = self.json("model", "show", "resnet18-v1", "--training", "--optimizer", "sgd")
+        frozen = self.json("model", "show", "resnet18-v1", "--training", "--optimizer", "sgd", "--freeze", "batch_norm")
+        self.assertEqual(len(whole["gradients"]) - len(frozen["gradients"]), 2 * 20)
+        self.assertEqual(frozen["phases"][-1]["layers"], len(frozen["gradients"]))
+        self.assertIn("is to be frozen", self.plumb("model", "show", "lenet", "--training", "--freeze", "none*such", expect=2).stderr)
+        self.assertIn("--training", self.plumb("run", "--model", "lenet", "--freeze", "batch_norm", expect=2).stderr)
+        self.assertIn("unknown loss 'focal'", self.plumb("run", "--model", "lenet", "--training", "sgd", "--loss", "focal", expect=2).stderr)
+
     def test_an_embedding_has_a_gradient_and_a_model_of_text_is_complete(self):
         step = self.json("model", "show", "bert-base", "--dim", "sequence=8", "--training")
         self.assertIn("gather_backward", {layer["key"].split(";")[0].removeprefix("v1:") for layer in step["layer_list"] if layer["key"]})
@@ -237,6 +246,19 @@ class Checkpointing(Command):
         self.assertEqual(row["realised_difference"], 0.0)
         self.plumb("run", "--model", "lenet", "--mode", "checkpointing", "--only", "models", "--processes", "1")
         self.assertIn("no step of training", self.json("bound")["models"][0]["executions"][0]["reason"])
+
+    def test_frozen_batch_normalisations_are_folded_in_the_mode_folded_norms(self):
+        self.plumb("run", "--model", "resnet18-v1", "--batch", "4", "--dim", "image=32", "--training", "sgd", "--freeze", "batch_norm",
+                   "--mode", "plain", "--mode", "folded_norms", "--cache", "none", "--processes", "1")
+        model = self.json("whatif")["models"][0]
+        self.assertEqual(model["training"], "sgd+freeze=batch_norm")
+        row = {each["name"]: each for each in model["whatifs"]}["folded_norms"]
+        self.assertIsNone(row.get("why_not"))
+        self.assertTrue(row["predicted_seconds"] and row["realised_seconds"], row)
+        self.assertLess(row["realised_difference"], 0.1)
+        self.assertIn("Frozen, without gradients and updates: batch_norm.", self.plumb("bound").stdout)
+        self.plumb("run", "--model", "lenet", "--training", "sgd", "--mode", "folded_norms", "--only", "models", "--processes", "1")
+        self.assertIn("--freeze batch_norm", self.json("bound")["models"][0]["executions"][0]["reason"])
 
 
 if __name__ == "__main__":

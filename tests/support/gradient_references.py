@@ -21,6 +21,10 @@ def numbers(value, *dims):
     return torch.tensor([math.sin(1.7 * i + 0.9 * value + 0.3) for i in range(count)], dtype=torch.float64).reshape(dims)
 
 
+#: Running mean and variance of the graph `convolutions`, where somebody asks for them.
+RUNNING = [None, None]
+
+
 class Weights(dict):
     def __call__(self, value, *dims):
         return self.setdefault(f"w{value}", numbers(value, *dims).requires_grad_())
@@ -34,7 +38,7 @@ def cross_entropy(result, axis):
 def convolutions(w):
     x = numbers(0, 4, 3, 6, 6)
     first = functional.conv2d(x, w(1, 6, 3, 3, 3), padding=1)
-    first = torch.relu(functional.batch_norm(first, None, None, w(3, 6), w(4, 6), training=True, eps=1e-5))
+    first = torch.relu(functional.batch_norm(first, *RUNNING, w(3, 6), w(4, 6), training=True, eps=1e-5))
     second = functional.conv2d(first, w(9, 6, 6, 3, 3), w(10, 6), padding=1)
     pooled = functional.max_pool2d(torch.relu(first + second), 2)
     return cross_entropy(functional.avg_pool2d(pooled, 3).reshape(4, 6) @ w(17, 6, 5) + w(18, 5), 1)
@@ -75,8 +79,38 @@ def instances(w):
     return ((result - (0.5 + 0.4 * numbers(TARGET, *result.shape))) ** 2).mean()
 
 
+def clicks(w):
+    rows = w(6, 6, 5)[torch.tensor([3 * i % 5 for i in range(4)])]
+    logits = (torch.relu(numbers(1, 4, 3) @ w(2, 3, 5) + w(3, 5)) * rows) @ w(9, 5, 1) + numbers(10, 1)
+    target = 0.5 + 0.4 * numbers(TARGET, 4, 2)  # of both classes, which together weigh a sample
+    share = target[:, 1] / target.sum(1)
+    return (target.sum(1) * functional.binary_cross_entropy_with_logits(logits.flatten(), share, reduction="none")).mean()
+
+
+def dropout(w):
+    hidden = torch.tanh(numbers(0, 4, 5) @ w(1, 5, 6) + w(2, 6))
+    kept = torch.where(numbers(9, 4, 6) > -0.5, 1.25, 0.0)
+    return cross_entropy((hidden * kept) @ w(6, 6, 3) + w(7, 3), 1)
+
+
+def stored_statistics(w):
+    def constant(value, *dims):
+        return 1.0 + 0.5 * numbers(value, *dims)
+
+    def weight(value, *dims):
+        return w.setdefault(f"w{value}", constant(value, *dims).requires_grad_())
+
+    x = functional.conv2d(numbers(0, 4, 3, 5, 5), weight(1, 4, 3, 3, 3), padding=1)
+    x = torch.tanh(functional.batch_norm(x, constant(5, 4), constant(6, 4), weight(3, 4), weight(4, 4), eps=1e-5))
+    x = functional.conv2d(x, weight(9, 5, 4, 1, 1), weight(10, 5))
+    x = torch.tanh(functional.batch_norm(x, constant(14, 5), constant(15, 5), constant(12, 5), constant(13, 5), eps=1e-5))
+    x = functional.conv2d(x, weight(18, 2, 5, 3, 3), padding=1)
+    result = functional.batch_norm(x, constant(22, 2), constant(23, 2), constant(20, 2), constant(21, 2), eps=1e-5)
+    return ((result - (0.5 + 0.4 * numbers(TARGET, *result.shape))) ** 2).mean()
+
+
 references = {}
-for graph in (convolutions, depthwise_and_lrn, attention_block, shared_weights, embeddings, instances):
+for graph in (convolutions, depthwise_and_lrn, attention_block, shared_weights, embeddings, instances, clicks, dropout, stored_statistics):
     weights = Weights()
     loss = graph(weights)
     loss.backward()

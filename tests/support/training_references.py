@@ -32,6 +32,7 @@ for graph in (graphs.convolutions, graphs.attention_block):
         weights = graphs.Weights()
         graph(weights)  # makes them
         optimizer = make(list(weights.values()))
+        graphs.RUNNING = [graphs.numbers(5, 6), graphs.numbers(6, 6)]
         losses = []
         for _ in range(STEPS):
             optimizer.zero_grad()
@@ -43,4 +44,6 @@ for graph in (graphs.convolutions, graphs.attention_block):
             "losses": losses,
             "weights": {key: weight.detach().flatten().tolist() for key, weight in sorted(weights.items())},
         }
+        if graph is graphs.convolutions:
+            references[f"{graph.__name__}/{name}"]["running"] = [statistic.tolist() for statistic in graphs.RUNNING]
 print(json.dumps(references, separators=(",", ":")))

@@ -12,14 +12,16 @@ std::optional<Seconds> known_time(const Bound& bound) {
   return known ? std::optional<Seconds>(bound.seconds) : std::nullopt;
 }
 
-// The bounds are of the model's own type. They do not hold for a mode in another type.
+// The bounds are of the model's own type. They do not hold for a mode in another type, and those of
+// layers not for a mode with other layers.
 bool must_not_exceed(const Bound& bound, const ExecutionTime& execution) {
   const results::ExecutionMode mode = results::execution_mode_from(execution.mode);
   using results::BoundKind;
   const BoundKind library = mode.has_branches() ? BoundKind::kLibraryParallel : BoundKind::kLibrary;
   return bound.complete && mode.other_type().empty() &&
          (bound.kind == BoundKind::kHardware || bound.kind == BoundKind::kHardwareUpdate ||
-          (bound.kind == library && bound.mode == (mode.fusion ? "fusion" : "plain")));
+          (bound.kind == library && mode.has_own_layers() &&
+           bound.mode == (mode.fusion ? "fusion" : "plain")));
 }
 
 const Bound* find_bound(const ModelBounds& model, results::BoundKind kind, std::string_view mode) {

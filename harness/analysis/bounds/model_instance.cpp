@@ -2,6 +2,7 @@
 #include "harness/analysis/bounds/model_instance.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <charconv>
 
@@ -18,6 +19,20 @@ std::string full_name(const ModelInstance& instance) {
   return instance.training.empty()
              ? instance.model
              : fmt::format("{} (training by {})", instance.model, instance.training);
+}
+
+std::string step_note(const ModelInstance& instance) {
+  const auto choice = rewrite::parse_step_choice(instance.training);
+  std::string note;
+  if (choice && choice->loss) {
+    note = fmt::format("Loss: {}, as asked for.", to_text(*choice->loss));
+  }
+  if (choice && !choice->frozen.empty()) {
+    note += fmt::format("{}Frozen, without gradients and updates: {}.",
+                        note.empty() ? "" : " ",
+                        fmt::join(choice->frozen, ", "));
+  }
+  return note;
 }
 
 std::int64_t samples_of_step(const ModelInstance& instance) {
@@ -52,8 +67,7 @@ std::optional<ModelInstance> parse_subject(std::string_view subject) {
   ModelInstance instance;
   if (const std::size_t at = subject.rfind(kTraining); at != std::string_view::npos) {
     const std::string_view optimizer = subject.substr(at + kTraining.size());
-    if (optimizer.find_first_not_of("abcdefghijklmnopqrstuvwxyz:0123456789") ==
-        std::string_view::npos) {
+    if (rewrite::parse_step_choice(optimizer)) {
       instance.training = optimizer;
       subject = subject.substr(0, at);
     }

@@ -15,13 +15,18 @@ struct ModelInstance {
   std::int64_t batch = 1;
   std::string dtype = "f32";
   std::map<std::string, std::int64_t> dims = {};  ///< its other axes by name: sequence, image…
-  std::string training = {};  ///< of a step: "sgd", or "sgd:4"; empty: inference
+  std::string training = {};  ///< of a step, as rewrite::parse_step_choice() reads it; empty:
+                              ///< inference
 
   auto operator<=>(const ModelInstance&) const = default;
 };
 
 /// Returns the model's name, and of a step of training also its optimiser.
 [[nodiscard]] std::string full_name(const ModelInstance& instance);
+
+/// Returns what a step of training leaves as it is, and its loss where one was asked for. Empty:
+/// neither.
+[[nodiscard]] std::string step_note(const ModelInstance& instance);
 
 /// Returns how many samples one execution takes in: those of all micro-batches of a step.
 [[nodiscard]] std::int64_t samples_of_step(const ModelInstance& instance);

@@ -9,13 +9,9 @@
 namespace plumb::analysis {
 namespace {
 
-bool in_own_type(const results::ExecutionMode& mode) {
-  return mode.other_type().empty();
-}
-
-/// Returns the library's bound on executions in a mode. The bounds are of the model's own type.
+/// Returns the library's bound on executions in a mode.
 std::optional<Seconds> library_bound(const ModelBounds& model, const results::ExecutionMode& mode) {
-  if (!in_own_type(mode)) {
+  if (!mode.has_own_layers()) {
     return std::nullopt;
   }
   return complete_time(
@@ -69,7 +65,7 @@ ModelSummary summarize(const ModelBounds& model) {
   std::optional<Seconds> least = summary.now;
   for (const ModeSummary& mode : summary.modes) {
     const std::optional<Seconds> time = mode.measured();
-    if (time && in_own_type(results::execution_mode_from(mode.mode)) &&
+    if (time && results::execution_mode_from(mode.mode).has_own_layers() &&
         (!least || *time < *least)) {
       least = time;
       summary.fastest = &mode;

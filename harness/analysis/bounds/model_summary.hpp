@@ -25,7 +25,7 @@ struct ModeSummary {
 /// that it summarises.
 struct ModelSummary {
   std::optional<Seconds> now;            ///< end to end, as the library executes it by default
-  const ModeSummary* fastest = nullptr;  ///< measured in the model's own type, faster than now
+  const ModeSummary* fastest = nullptr;  ///< measured with the model's own layers, faster than now
   std::optional<Seconds> library;        ///< the least complete bound of the library
   std::optional<Seconds> hardware;       ///< absent: not known, or incomplete
   std::vector<ModeSummary> modes;        ///< plain, fusion, then in the order executed

@@ -91,6 +91,9 @@ std::string mode_of_bound(BoundKind kind, const std::string& mode) {
   if (kind == BoundKind::kHardware) {
     return "any";
   }
+  if (!options.has_own_layers()) {
+    return {};
+  }
   return options.fusion ? "fusion" : kPlain;
 }
 

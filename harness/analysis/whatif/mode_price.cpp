@@ -12,7 +12,8 @@ std::optional<MeasuredTime> price_mode(const WhatIfInput& input,
                                        const results::ExecutionMode& mode) {
   const bool own_type = mode.other_type().empty();
   if (!rewrite::has_form(input.graph, mode.other_type()) || mode.channels_last ||
-      mode.checkpointing || mode.captured || mode.eager || mode.has_branches() ||
+      mode.checkpointing || mode.folded_norms || mode.captured || mode.eager ||
+      mode.has_branches() ||
       (!own_type && input.instance.dtype != to_text(model::DataType::kF32))) {
     return std::nullopt;
   }

@@ -24,6 +24,7 @@ constexpr std::array kSettings = std::to_array<ModeSetting>({
     {"channels_last", "PyTorch", "model and inputs .to(memory_format=torch.channels_last)"},
     {"checkpointing", "ONNX Runtime", "training by ORTModule: ORTMODULE_MEMORY_OPT_LEVEL=1"},
     {"checkpointing", "PyTorch", "torch.utils.checkpoint.checkpoint_sequential()"},
+    {"folded_norms", "PyTorch", "in forward(): conv2d(x, weight * factor, offset), both constant"},
     {"bf16", "oneDNN", "memory::data_type::bf16"},
     {"bf16", "cuDNN", "CUDNN_DATA_BFLOAT16, compute type CUDNN_DATA_FLOAT"},
     {"bf16", "ONNX Runtime", "TensorRT provider: trt_bf16_enable = 1"},

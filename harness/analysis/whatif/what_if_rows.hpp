@@ -55,6 +55,10 @@ namespace plumb::analysis {
 /// Predicts what it costs to keep as little as recomputing each value once allows.
 [[nodiscard]] WhatIfResult checkpointing_what_if(const WhatIfInput& input);
 
+/// Predicts the saving if frozen batch normalisations of a step were folded into the convolutions
+/// before them.
+[[nodiscard]] WhatIfResult folded_norms_what_if(const WhatIfInput& input);
+
 /// Predicts what the traced runtime would save if it executed what the model needs. Each saving is
 /// one finding of the trace, at most its time.
 [[nodiscard]] WhatIfResult framework_what_if(const WhatIfInput& input);

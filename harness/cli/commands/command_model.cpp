@@ -13,6 +13,7 @@
 #include "harness/cli/command.hpp"
 #include "harness/cli/option_checks.hpp"
 #include "harness/model/onnx/weights.hpp"
+#include "harness/rewrite/gradient/frozen_values.hpp"
 #include "harness/rewrite/gradient/training_step.hpp"
 #include "harness/session/host/model_export.hpp"
 #include "harness/session/zoo/zoo_models.hpp"
@@ -35,6 +36,7 @@ struct ModelChoice {
   std::uint64_t seed = 1;
   bool training = false;
   std::string loss;
+  std::vector<std::string> frozen;
   std::string optimizer;
 };
 
@@ -67,7 +69,8 @@ model::ReadOptions read_options(const ModelChoice& options) {
 }
 
 reporting::ShownStep shown_step(const model::Graph& graph, const ModelChoice& options) {
-  const rewrite::TrainingChoice choice{.loss = rewrite::parse_loss(options.loss)};
+  const rewrite::TrainingChoice choice{.loss = rewrite::parse_loss(options.loss),
+                                       .frozen = rewrite::frozen_values(graph, options.frozen)};
   const auto optimizer = rewrite::parse_optimizer(options.optimizer);
   if (!optimizer) {
     return {rewrite::training_graph(graph, choice), {}, 0};
@@ -145,6 +148,13 @@ void add_model(CLI::App& app, CommandContext& context) {
                    options->loss,
                    "what the step makes smaller; default: what the model's last layer asks for")
       ->check(CLI::IsMember(rewrite::loss_names()))
+      ->needs(training);
+  show->add_option("--freeze",
+                   options->frozen,
+                   "weights that stay as they are: names in which '*' stands for any characters, "
+                   "or batch_norm; may be repeated")
+      ->delimiter(',')
+      ->allow_extra_args(false)
       ->needs(training);
   show->add_option("--optimizer", options->optimizer, "what updates the weights; default: nothing")
       ->check(CLI::IsMember(rewrite::optimizer_names()))

@@ -168,6 +168,25 @@ model::ValueId LayerWriter::pad(model::ValueId x, const Dims& before, const Dims
                                {{"mode", std::string("constant")}, {"pads", pads}, {"value", 0.0}});
 }
 
+model::ValueId LayerWriter::constant_like(model::ValueId constant, double number) {
+  const model::LayerId first = graph_->layers.size();
+  const model::ValueId made = eltwise("linear", constant, {0.0, number});
+  fold_from(first);
+  return made;
+}
+
+void LayerWriter::fold_from(model::LayerId first) {
+  for (model::LayerId id = first; id < graph_->layers.size(); ++id) {
+    model::Layer& layer = graph_->layers[id];
+    layer.role = model::Layer::Role::kFolded;
+    layer.key = {};
+    layer.cost = {};
+    for (const model::ValueId output : layer.outputs) {
+      graph_->values[output].type.constant = true;
+    }
+  }
+}
+
 model::ValueId LayerWriter::cast(model::ValueId x, model::DataType to) {
   return layer("cast", {x}, dims(x), {}, to);
 }

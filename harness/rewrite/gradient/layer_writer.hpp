@@ -64,6 +64,10 @@ class LayerWriter {
   model::ValueId slice(model::ValueId x, const Dims& starts, const Dims& to);
   /// Puts zeros around a value.
   model::ValueId pad(model::ValueId x, const Dims& before, const Dims& to);
+  /// Makes a constant of a constant's extents and type, all of whose elements are a number.
+  model::ValueId constant_like(model::ValueId constant, double number);
+  /// Makes constants of what the layers from this one on compute of constants alone.
+  void fold_from(model::LayerId first);
   /// Converts the element type.
   model::ValueId cast(model::ValueId x, model::DataType to);
   /// Computes alpha · a · b of two matrices, either of them transposed if asked.

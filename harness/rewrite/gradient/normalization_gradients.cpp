@@ -47,9 +47,42 @@ std::optional<std::string> softmax_gradient(LayerGradient& gradient) {
   return {};
 }
 
-// training_graph() has made a batch_norm_training of it, unless it has other statistics.
-std::optional<std::string> batch_norm_gradient(LayerGradient& /*gradient*/) {
-  return "statistics of every activation";
+// With frozen statistics, y = scale · n + shift with n = (x − mean) ÷ √(variance + ε). So dx is a
+// batch normalisation of dy without mean and shift. Others have become a batch_norm_training.
+std::optional<std::string> batch_norm_gradient(LayerGradient& gradient) {
+  LayerWriter& writer = gradient.writer;
+  const LayerWriter::Attributes& attributes = gradient.layer.spec.attributes;
+  if (gradient.layer.spec.text("mode") != "spatial") {
+    return "statistics of every activation";
+  }
+  const Dims dims = writer.dims(gradient.input(0));
+  const model::ValueId variance = gradient.input(4);
+  const model::ValueId zero = writer.constant_like(variance, 0.0);
+  if (gradient.wants(0)) {
+    gradient.give(0,
+                  writer.layer("batch_norm",
+                               {gradient.dy(), gradient.input(1), zero, zero, variance},
+                               dims,
+                               attributes));
+  }
+  Dims axes{0};
+  for (std::size_t i = 2; i < dims.size(); ++i) {
+    axes.push_back(static_cast<std::int64_t>(i));
+  }
+  const auto over_channels = [&](model::ValueId value) {
+    return writer.view(writer.reduce("sum", value, axes), {dims.at(1)});
+  };
+  if (gradient.wants(1)) {
+    const model::ValueId one = writer.constant_like(variance, 1.0);
+    const model::ValueId mean = gradient.input(3);
+    const model::ValueId normalized = writer.layer(
+        "batch_norm", {gradient.input(0), one, zero, mean, variance}, dims, attributes);
+    gradient.give(1, over_channels(writer.binary("mul", gradient.dy(), normalized)));
+  }
+  if (gradient.wants(2)) {
+    gradient.give(2, over_channels(gradient.dy()));
+  }
+  return {};
 }
 
 std::optional<std::string> batch_norm_training_gradient(LayerGradient& gradient) {

@@ -290,11 +290,20 @@ class Differentiation {
     depends_[value] = true;
   }
 
+  /// Returns whether a batch normalisation keeps the statistics that it has.
+  bool has_frozen_statistics(const Layer& layer) const {
+    return choice_.frozen.contains(layer.inputs.at(kMean).value()) &&
+           choice_.frozen.contains(layer.inputs.at(kVariance).value());
+  }
+
   /// Lets a batch normalisation compute the statistics, which its gradient reads too.
   void use_batch_statistics(Layer& layer) {
-    if (layer.spec.text("mode") != "spatial" || !layer.spec.epilogue.empty()) {
-      return;  // which has no gradient
+    if (layer.spec.text("mode") != "spatial" || !layer.spec.epilogue.empty() ||
+        has_frozen_statistics(layer)) {
+      return;
     }
+    const model::ValueId mean = layer.inputs.at(kMean).value();
+    const model::ValueId variance = layer.inputs.at(kVariance).value();
     layer.spec.op = "batch_norm_training";
     layer.spec.inputs.resize(kMean);
     layer.spec.attributes.erase("mode");
@@ -305,6 +314,23 @@ class Differentiation {
       layer.spec.outputs.push_back(channels);
       layer.outputs.push_back(graph().values.size());
       graph().values.push_back({layer.name + statistic, channels, {}, {}});
+    }
+    if (choice_.running_statistics) {
+      const auto count = static_cast<double>(model::element_count(layer.spec.outputs.front()) /
+                                             model::element_count(channels));
+      add_statistic({mean, layer.outputs.at(1)});
+      add_statistic({variance, layer.outputs.at(2), count > 1.0 ? count / (count - 1.0) : 1.0});
+    }
+  }
+
+  /// Adds a running statistic, if no batch normalisation before has the same.
+  void add_statistic(const RunningStatistic& statistic) {
+    const bool is_new = std::none_of(
+        result_.statistics.begin(), result_.statistics.end(), [&](const RunningStatistic& each) {
+          return each.running == statistic.running;
+        });
+    if (is_new) {
+      result_.statistics.push_back(statistic);
     }
   }
 

@@ -17,15 +17,24 @@ namespace plumb::rewrite {
 /// a mean squared error, and any other for a cross-entropy.
 struct TrainingChoice {
   std::optional<Loss> loss{};         ///< absent: what the model's last layer asks for
-  std::set<model::ValueId> frozen{};  ///< weights that stay as they are
+  std::set<model::ValueId> frozen{};  ///< weights that stay as they are, and statistics of batch
+                                      ///< normalisations (both of a layer, or none of them)
   std::size_t output = 0;             ///< of the model, by its place among them
   double share = 1.0;                 ///< of this batch's loss in the loss that is minimised
+  bool running_statistics = false;    ///< a step updates those of batch normalisations
 };
 
 /// Weight and the gradient of the loss by it, of the same extents.
 struct ParameterGradient {
   model::ValueId parameter = 0;
   model::ValueId gradient = 0;
+};
+
+/// Running mean or variance of a batch normalisation, and the batch's that it follows.
+struct RunningStatistic {
+  model::ValueId running = 0;
+  model::ValueId of_batch = 0;
+  double factor = 1.0;  ///< of the batch's: n ÷ (n − 1) of the variance of n numbers
 };
 
 /// Input of a further micro-batch.
@@ -37,8 +46,8 @@ struct RepeatedInput {
 /// Model, its loss and the gradients of its weights as one graph.
 ///
 /// Values of the model keep their numbers. Weights that are trained are no constants: they change
-/// with every step. Batch normalisation uses the statistics of the batch. A Dropout multiplies by
-/// an input of the graph.
+/// with every step. Batch normalisation uses the statistics of the batch, if its own are not
+/// frozen. A Dropout multiplies by an input of the graph.
 struct TrainingGraph {
   model::Graph graph;  ///< its outputs: the loss, then the gradients
   Loss loss_kind = Loss::kCrossEntropy;
@@ -48,6 +57,7 @@ struct TrainingGraph {
   std::vector<ParameterGradient> gradients;
   std::vector<model::ValueId> masks;    ///< inputs of Dropouts: 0, or 1 ÷ the share that is kept
   std::vector<RepeatedInput> repeated;  ///< by accumulate()
+  std::vector<RunningStatistic> statistics;  ///< to be updated, each once
   model::LayerId first_loss_layer = 0;
   model::LayerId first_backward_layer = 0;
   std::vector<std::string> missing;        ///< layers without a gradient, and why

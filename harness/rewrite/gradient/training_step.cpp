@@ -15,6 +15,7 @@
 
 #include "harness/base/error.hpp"
 #include "harness/model/key/update_layer.hpp"
+#include "harness/rewrite/gradient/frozen_values.hpp"
 #include "harness/rewrite/gradient/layer_writer.hpp"
 #include "harness/rewrite/gradient/training_graph.hpp"
 
@@ -195,13 +196,39 @@ void check_complete(const TrainingGraph& training) {
   }
 }
 
+/// Share of a batch's statistics in the new running ones, as PyTorch has it.
+constexpr double kStatisticsRate = 0.1;
+
+/// Adds the update of a running statistic by what it follows, negated: gradient descent with the
+/// decay 1 makes (1 − rate) · running + rate · batch of it.
+model::ValueId update_statistic(LayerWriter& writer,
+                                model::Graph& whole,
+                                const RunningStatistic& statistic,
+                                model::ValueId negated) {
+  model::Value& running = whole.values[statistic.running];
+  running.type.constant = false;
+  whole.inputs.push_back(statistic.running);
+  writer.name(running.name);
+  return writer
+      .add("sgd",
+           {statistic.running, negated},
+           {running.type.dims},
+           {{"decay", 1.0}, {"momentum", 0.0}, {"rate", kStatisticsRate}})
+      .front();
+}
+
 /// Adds updates by the gradients of a complete training graph.
 TrainingStep add_updates(TrainingGraph training, const Optimizer& optimizer) {
   TrainingStep step{std::move(training), 0, {}, {0}};
   model::Graph& whole = step.training.graph;
+  LayerWriter writer(whole);
+  std::vector<model::ValueId> negated;  // of the batch's statistics
+  for (const RunningStatistic& each : step.training.statistics) {
+    writer.name(whole.values[each.running].name);
+    negated.push_back(writer.scaled(each.of_batch, -each.factor));
+  }
   step.first_update_layer = whole.layers.size();
   const UpdateRule rule = rule_of(optimizer);
-  LayerWriter writer(whole);
   std::vector<std::vector<model::ValueId>> results(rule.states.size() + 1);  // by kind
   for (const ParameterGradient& each : step.training.gradients) {
     const model::Value parameter = whole.values[each.parameter];
@@ -228,6 +255,11 @@ TrainingStep add_updates(TrainingGraph training, const Optimizer& optimizer) {
       results[kind].push_back(made[kind]);
     }
   }
+  results.emplace_back();  // running statistics
+  for (std::size_t i = 0; i < negated.size(); ++i) {
+    results.back().push_back(
+        update_statistic(writer, whole, step.training.statistics[i], negated[i]));
+  }
   whole.outputs = {step.training.loss};
   for (std::size_t kind = 0; kind < results.size(); ++kind) {
     whole.outputs.insert(whole.outputs.end(), results[kind].begin(), results[kind].end());
@@ -247,36 +279,86 @@ TrainingStep training_step(const model::Graph& graph,
 }
 
 TrainingStep training_step(const model::Graph& graph, const StepChoice& choice) {
-  TrainingGraph training =
-      training_graph(graph, {.share = 1.0 / static_cast<double>(choice.micro_batches)});
+  TrainingGraph training = training_graph(graph,
+                                          {.loss = choice.loss,
+                                           .frozen = frozen_values(graph, choice.frozen),
+                                           .share = 1.0 / static_cast<double>(choice.micro_batches),
+                                           .running_statistics = choice.running_statistics});
   check_complete(training);
   accumulate(training, choice.micro_batches);
   return add_updates(std::move(training), choice.optimizer);
 }
 
-std::optional<StepChoice> parse_step_choice(std::string_view text) {
+namespace {
+
+constexpr std::string_view kFreeze = "freeze=";
+constexpr std::string_view kRunningStatistics = "running_statistics";
+
+/// Reads "sgd" or "sgd:4" into a choice. Returns false for another text.
+bool read_optimizer(std::string_view text, StepChoice& choice) {
   const std::size_t colon = std::min(text.find(':'), text.size());
   const std::optional<Kind> kind = parse_optimizer(text.substr(0, colon));
-  StepChoice choice;
   if (colon < text.size()) {
     const char* const end = text.data() + text.size();
     const auto [rest, error] = std::from_chars(text.data() + colon + 1, end, choice.micro_batches);
     if (error != std::errc{} || rest != end || choice.micro_batches < 2 ||
         choice.micro_batches > kMaxMicroBatches) {
-      return std::nullopt;
+      return false;
     }
   }
-  if (!kind) {
-    return std::nullopt;
+  if (kind) {
+    choice.optimizer = standard_optimizer(*kind);
   }
-  choice.optimizer = standard_optimizer(*kind);
-  return choice;
+  return kind.has_value();
+}
+
+/// Reads a loss, "freeze=PATTERN" or kRunningStatistics into a choice. Returns false for another
+/// text and a second loss.
+bool read_option(std::string_view text, StepChoice& choice) {
+  if (text == kRunningStatistics) {
+    return !std::exchange(choice.running_statistics, true);
+  }
+  if (text.starts_with(kFreeze)) {
+    choice.frozen.emplace_back(text.substr(kFreeze.size()));
+    return is_frozen_pattern(choice.frozen.back());
+  }
+  const bool first = !choice.loss;
+  choice.loss = parse_loss(text);
+  return first && choice.loss.has_value();
+}
+
+}  // namespace
+
+std::optional<StepChoice> parse_step_choice(std::string_view text) {
+  StepChoice choice;
+  std::size_t plus = std::min(text.find('+'), text.size());
+  bool good = read_optimizer(text.substr(0, plus), choice);
+  while (good && plus < text.size()) {
+    text.remove_prefix(plus + 1);
+    plus = std::min(text.find('+'), text.size());
+    good = read_option(text.substr(0, plus), choice);
+  }
+  return good ? std::optional(std::move(choice)) : std::nullopt;
+}
+
+std::string step_choice_text(std::string text,
+                             const std::optional<std::string>& loss,
+                             const std::vector<std::string>& frozen) {
+  text += loss ? "+" + *loss : "";
+  for (const std::string& pattern : frozen) {
+    text += fmt::format("+{}{}", kFreeze, pattern);
+  }
+  return text;
 }
 
 std::string step_choice_words() {
-  return fmt::format("{}, and ':K' behind it for K micro-batches, 2 to {}",
-                     fmt::join(optimizer_names(), ", "),
-                     kMaxMicroBatches);
+  return fmt::format(
+      "{}, ':K' behind it for K micro-batches, 2 to {}, and '+LOSS', '+{}WEIGHTS' "
+      "and '+{}' behind that",
+      fmt::join(optimizer_names(), ", "),
+      kMaxMicroBatches,
+      kFreeze,
+      kRunningStatistics);
 }
 
 bool is_step(const model::Graph& graph) {

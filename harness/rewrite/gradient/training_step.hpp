@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "harness/rewrite/gradient/loss.hpp"
 #include "harness/rewrite/gradient/optimizer.hpp"
 #include "harness/rewrite/gradient/training_graph.hpp"
 
@@ -14,11 +15,13 @@ namespace plumb::rewrite {
 
 /// Whole step of training as one graph: forward, loss, backward and the update of all weights.
 ///
-/// Weights are inputs of the graph. New weights and states take the place of the old ones
+/// Weights are inputs of the graph, and so are running statistics that are updated: those of the
+/// first micro-batch count. New weights, states and statistics take the place of the old ones
 /// (model::UpdateShape), so that executing the graph again is the next step. The updates are its
 /// last layers.
 struct TrainingStep {
-  TrainingGraph training;  ///< outputs of its graph: the loss, all new weights, all new states
+  TrainingGraph training;  ///< outputs of its graph: the loss, all new weights, all new states, all
+                           ///< new running statistics
   model::LayerId first_update_layer = 0;
   std::vector<model::ValueId> states;  ///< inputs: zero before the first step
   /// Of each output, a number that equals those of its kind: 0 is the loss, 1 are the weights.
@@ -28,11 +31,21 @@ struct TrainingStep {
 /// What a step of training consists of beside the model.
 struct StepChoice {
   Optimizer optimizer;
-  std::int64_t micro_batches = 1;  ///< whose gradients one update adds up (accumulate())
+  std::int64_t micro_batches = 1;     ///< whose gradients one update adds up (accumulate())
+  std::optional<Loss> loss{};         ///< absent: what the model's last layer asks for
+  std::vector<std::string> frozen{};  ///< patterns of frozen_values()
+  bool running_statistics = false;    ///< TrainingChoice::running_statistics
 };
 
-/// Reads "sgd", or "sgd:4" for four micro-batches, with the numbers of standard_optimizer().
+/// Reads "sgd", or "sgd:4" for four micro-batches, with the numbers of standard_optimizer(). A loss
+/// and frozen weights may follow, and that running statistics are updated:
+/// "sgd+mean_squared_error+freeze=conv1*+running_statistics".
 [[nodiscard]] std::optional<StepChoice> parse_step_choice(std::string_view text);
+
+/// Adds a loss, if there is one, and frozen weights to a text that parse_step_choice() reads.
+[[nodiscard]] std::string step_choice_text(std::string text,
+                                           const std::optional<std::string>& loss,
+                                           const std::vector<std::string>& frozen);
 
 /// Lists what parse_step_choice() reads: "sgd, adam, adamw or lamb, and :K behind it for …".
 [[nodiscard]] std::string step_choice_words();

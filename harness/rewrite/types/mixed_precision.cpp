@@ -30,7 +30,8 @@ struct WideOperands {
   std::size_t first_output;
 };
 
-constexpr std::array kWide{WideOperands{"batch_norm_training", 1, 1},
+constexpr std::array kWide{WideOperands{"batch_norm", 1, 1},
+                           WideOperands{"batch_norm_training", 1, 1},
                            WideOperands{"batch_norm_backward", 2, 1},
                            WideOperands{"layer_norm_backward", 2, 1},
                            WideOperands{"gather_backward", 0, 0}};
@@ -150,7 +151,8 @@ class MixedStep {
   /// Returns whether a layer has these operands or results in f32.
   [[nodiscard]] bool is_wide(LayerId id, std::size_t index, bool output) const {
     const Layer& layer = step_.layers[id];
-    if (model::is_update(layer.spec) || loss_.contains(id) || looks_up(layer)) {
+    if (model::is_update(layer.spec) || loss_.contains(id) || looks_up(layer) ||
+        reads_statistic(layer)) {
       return true;
     }
     const WideOperands* wide = find_wide(layer);
@@ -163,8 +165,24 @@ class MixedStep {
            !step_.values[*layer.inputs.front()].producer;
   }
 
+  /// Returns whether a layer makes a number of a batch's statistic, for the running one.
+  [[nodiscard]] bool reads_statistic(const Layer& layer) const {
+    const auto producer = layer.spec.op == "eltwise" && layer.inputs.front()
+                              ? step_.values[*layer.inputs.front()].producer
+                              : std::nullopt;
+    const Layer* const norm = producer ? &step_.layers[*producer] : nullptr;
+    return norm != nullptr && norm->spec.op == "batch_norm_training" &&
+           norm->outputs.front() != *layer.inputs.front();
+  }
+
+  /// Returns whether a value is a weight, a state or a constant: no layer of a step makes it.
+  [[nodiscard]] bool is_given(ValueId value) const {
+    const auto producer = step_.values[value].producer;
+    return !producer || step_.layers[*producer].role == Layer::Role::kFolded;
+  }
+
   void choose_types() {
-    std::set<ValueId> wide;  // weights and states
+    std::set<ValueId> wide;  // weights, states and constants
     for (LayerId id = 0; id < step_.layers.size(); ++id) {
       const Layer& layer = step_.layers[id];
       for (std::size_t i = 0; i < layer.outputs.size(); ++i) {
@@ -172,11 +190,11 @@ class MixedStep {
           wide.insert(layer.outputs[i]);
         }
       }
-      if (model::is_update(layer.spec)) {
-        for (const std::optional<ValueId>& input : layer.inputs) {
-          if (input && !step_.values[*input].producer) {
-            wide.insert(*input);
-          }
+      for (std::size_t i = 0; i < layer.inputs.size(); ++i) {
+        const std::optional<ValueId>& input = layer.inputs[i];
+        if (input && layer.role != Layer::Role::kFolded && is_wide(id, i, false) &&
+            is_given(*input)) {
+          wide.insert(*input);
         }
       }
     }
@@ -219,10 +237,14 @@ class MixedStep {
     rekey(layer);
   }
 
-  /// Returns whether an operand is the gradient that an update reads.
-  static bool is_gradient(const Layer& layer, std::size_t index) {
-    return model::is_update(layer.spec) &&
-           index % (model::UpdateShape(layer.spec).states() + 2) == 1;
+  /// Returns whether an operand is the gradient of the loss that an update reads.
+  [[nodiscard]] bool is_gradient(const Layer& layer, std::size_t index) const {
+    if (!model::is_update(layer.spec) ||
+        index % (model::UpdateShape(layer.spec).states() + 2) != 1) {
+      return false;
+    }
+    const auto producer = step_.values[layer.inputs[index].value()].producer;
+    return !producer || !reads_statistic(step_.layers[*producer]);
   }
 
   /// Returns a value in the type that its reader has.

@@ -107,7 +107,7 @@ std::string mlperf_training_log(const analysis::ModelInstance& instance,
   log.point("gradient_accumulation_steps", batch / instance.batch);
   log.point("train_samples", samples);
   log.point("eval_samples", 0);
-  log.point("opt_name", instance.training.substr(0, instance.training.find(':')));
+  log.point("opt_name", instance.training.substr(0, instance.training.find_first_of(":+")));
   const Seconds began = std::max(Seconds{}, row.wall - timed);
   log.at(began);
   log.stop("init_stop");

@@ -188,7 +188,7 @@ class SuiteRun {
       layers.insert(layers.end(), parts.begin(), parts.end());
     }
     std::vector<PlannedModel> models =
-        models_in_other_types(models_, options_.modes, options_.types);
+        models_in_other_forms(models_, options_.modes, options_.types);
     models.insert(models.begin(), models_.begin(), models_.end());
     return work_items(models, layers, suite_.caches, shard, suite_.selection);
   }

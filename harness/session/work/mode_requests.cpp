@@ -10,6 +10,7 @@
 #include "harness/analysis/bounds/model_partition.hpp"
 #include "harness/analysis/micro_batch/layer_division.hpp"
 #include "harness/results/results_json.hpp"
+#include "harness/rewrite/gradient/folded_norms.hpp"
 #include "harness/rewrite/types/typed_graph.hpp"
 
 namespace plumb::session {
@@ -119,7 +120,7 @@ bool has_micro_batch(std::span<const results::ExecutionMode> modes) {
   });
 }
 
-std::vector<PlannedModel> models_in_other_types(std::span<const PlannedModel> models,
+std::vector<PlannedModel> models_in_other_forms(std::span<const PlannedModel> models,
                                                 std::span<const results::ExecutionMode> modes,
                                                 std::set<std::string> types) {
   for (const results::ExecutionMode& mode : modes) {
@@ -127,8 +128,13 @@ std::vector<PlannedModel> models_in_other_types(std::span<const PlannedModel> mo
       types.emplace(mode.other_type());
     }
   }
+  const bool folded =
+      std::any_of(modes.begin(), modes.end(), [](const auto& mode) { return mode.folded_norms; });
   std::vector<PlannedModel> typed;
   for (const PlannedModel& model : models) {
+    if (auto step = folded ? rewrite::folded_norms(model.graph) : std::nullopt) {
+      typed.push_back({model.instance, std::move(step->graph)});
+    }
     for (const std::string& type : types) {
       if (model.instance.dtype == to_text(model::DataType::kF32) &&
           rewrite::has_form(model.graph, type)) {

@@ -23,9 +23,10 @@ struct WantedModes {
 /// Returns whether one of the modes divides batches.
 [[nodiscard]] bool has_micro_batch(std::span<const results::ExecutionMode> modes);
 
-/// Returns the f32 models in other types: those of `types`, and those of modes with best_variant,
-/// which need a time for every layer.
-[[nodiscard]] std::vector<PlannedModel> models_in_other_types(
+/// Returns the models in other forms, whose layers are measured as well: f32 models in other types,
+/// which are those of `types` and of modes with best_variant, and steps of training with folded
+/// batch normalisations, if a mode folds them.
+[[nodiscard]] std::vector<PlannedModel> models_in_other_forms(
     std::span<const PlannedModel> models,
     std::span<const results::ExecutionMode> modes,
     std::set<std::string> types);

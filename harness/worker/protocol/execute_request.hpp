@@ -55,7 +55,7 @@ struct ExecuteRequest {
   std::map<std::string, std::int64_t> dims;  ///< of a file, as ReadOptions
   bool rebatch = false;                      ///< of a file, as ReadOptions
   std::string dtype = "f32";                 ///< of the model, by its name in suites; not int8
-  std::string training;  ///< optimiser of a step of training, by its name in suites; empty: none
+  std::string training;  ///< of a step, as rewrite::parse_step_choice() reads it; empty: none
   std::vector<ModeRequest> modes{{}};  ///< at least one
   measure::SamplingPlan sampling{.budget = Seconds(1.0)};
   std::uint64_t seed = 1;  ///< of the inputs, and of weights that the model does not hold

@@ -108,6 +108,9 @@ void add_bounds(const analysis::ModelReport& model, Timestamp now, Page& page) {
   if (!model.note.empty()) {
     page.paragraph("Note: " + model.note);
   }
+  if (const std::string note = analysis::step_note(model.bounds.instance); !note.empty()) {
+    page.paragraph(note);
+  }
   if (const auto update = complete_time(model.bounds, results::BoundKind::kHardwareUpdate, "any")) {
     page.paragraph(fmt::format("At least {} of it to update the weights, bound by memory.",
                                time_text(*update)));

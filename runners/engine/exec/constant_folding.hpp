@@ -13,4 +13,9 @@ namespace plumb::engine {
 /// and indices that contradict each other.
 void fold_constants(const model::Graph& graph, std::map<model::ValueId, model::Tensor>& constants);
 
+/// Adds to `made` the results of folded layers that `known` does not have.
+void fold_constants(const model::Graph& graph,
+                    const std::map<model::ValueId, model::Tensor>& known,
+                    std::map<model::ValueId, model::Tensor>& made);
+
 }  // namespace plumb::engine

@@ -13,6 +13,7 @@
 
 #include "harness/base/error.hpp"
 #include "harness/rewrite/gradient/checkpointed_graph.hpp"
+#include "harness/rewrite/gradient/folded_norms.hpp"
 #include "harness/rewrite/quantized_graph.hpp"
 #include "harness/rewrite/types/typed_graph.hpp"
 
@@ -120,9 +121,9 @@ ModeGraph graph_of_mode(const model::Graph& graph,
                            ? graph
                            : rewrite::typed_graph(graph, request.mode.other_type());
   ModeGraph result;
-  std::optional<rewrite::CheckpointedGraph> small;
+  std::optional<std::vector<model::LayerId>> origins;  // of a step's layers, if it is another one
   if (request.mode.checkpointing) {
-    small = rewrite::smallest_step(typed);
+    std::optional<rewrite::CheckpointedGraph> small = rewrite::smallest_step(typed);
     if (!small) {
       throw Error(Error::Kind::kUser,
                   fmt::format("'{}' is no step of training, so nothing is kept that could be "
@@ -130,6 +131,18 @@ ModeGraph graph_of_mode(const model::Graph& graph,
                               graph.name));
     }
     typed = std::move(small->graph);
+    origins = std::move(small->origins);
+  }
+  if (request.mode.folded_norms) {
+    std::optional<rewrite::FoldedStep> folded = rewrite::folded_norms(typed);
+    if (!folded) {
+      throw Error(Error::Kind::kUser,
+                  fmt::format("'{}' is no step of training with frozen batch normalisations behind "
+                              "convolutions: give --training and --freeze batch_norm",
+                              graph.name));
+    }
+    typed = std::move(folded->graph);
+    origins = std::move(folded->origins);
   }
   if (backend.plans_models()) {
     result.fused = rewrite::fused_graph(typed, {});
@@ -144,8 +157,8 @@ ModeGraph graph_of_mode(const model::Graph& graph,
         typed, [&](const rewrite::Match& match) { return support.has(match.key); });
   }
   result.fused = rewrite::fused_graph(typed, chosen);
-  if (small) {
-    trace_back(small->origins, result.fused);
+  if (origins) {
+    trace_back(*origins, result.fused);
   }
   if (request.mode.int8) {
     result.observed = std::move(result.fused);

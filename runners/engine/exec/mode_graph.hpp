@@ -27,11 +27,13 @@ struct ModeGraph {
 ///   one.
 /// - int8: the fused graph is quantised.
 /// - checkpointing: the graph computes again what it does not keep. This comes before fusion.
+/// - folded_norms: convolutions of a step compute the frozen batch normalisations behind them. This
+///   comes before fusion.
 ///
 /// For a backend that plans models itself, the graph stays as written.
 ///
-/// Throws Error{kUser} for steps that do not fit the graph, and for checkpointing of a graph that
-/// is no step of training.
+/// Throws Error{kUser} for steps that do not fit the graph, for checkpointing of a graph that is no
+/// step of training, and for folded_norms of one without such batch normalisations.
 [[nodiscard]] ModeGraph graph_of_mode(const model::Graph& graph,
                                       const worker::ModeRequest& request,
                                       const worker::Backend& backend);

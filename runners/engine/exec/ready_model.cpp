@@ -54,8 +54,8 @@ results::Outcome check_gradients(const rewrite::TrainingStep& step,
 
 /// Returns why a backend that plans models itself has no such mode.
 results::Outcome with_own_plan(const results::ExecutionMode& mode) {
-  if (!mode.best_variant && !mode.channels_last && !mode.checkpointing && !mode.int8 &&
-      !mode.micro_batch && !worker::find_launch_mode(mode)) {
+  if (!mode.best_variant && !mode.channels_last && !mode.checkpointing && !mode.folded_norms &&
+      !mode.int8 && !mode.micro_batch && !worker::find_launch_mode(mode)) {
     return {};
   }
   return {results::Outcome::Kind::kUnsupported,

@@ -121,7 +121,8 @@ Deviation RequestedModel::deviation_across_types(std::span<const model::Tensor> 
   if (!step_) {
     return {largest_difference(outputs, expected), most};
   }
-  const std::size_t count = outputs.size() - step_->states.size();
+  const std::size_t count =
+      outputs.size() - step_->states.size() - step_->training.statistics.size();
   const std::span kinds(step_->kinds);
   return worst_distance(
       distances_by_kind(outputs.first(count), expected.first(count), kinds.first(count)), {}, most);
@@ -132,6 +133,7 @@ results::Outcome RequestedModel::operands(const rewrite::FusedGraph& graph,
                                           std::vector<model::Tensor>& operands,
                                           Magnitudes magnitudes) const {
   std::map<model::ValueId, model::Tensor> folded;
+  fold_constants(graph.graph, values_, folded);  // what a step of training adds to the file's
   for (const rewrite::ChannelFolding& folding : graph.foldings) {
     if (!fold_channels(folding, graph.graph, values_, folded)) {
       return unknown_value(graph.graph, folding.weights);
@@ -154,18 +156,18 @@ results::Outcome RequestedModel::operands(const rewrite::FusedGraph& graph,
   }
   operands.reserve(operands.size() + wanted.size());
   for (const model::ValueId id : wanted) {
-    if (const auto made = folded.find(id); made != folded.end()) {
+    const model::TensorType& type = graph.graph.values[id].type;
+    const auto made = folded.find(id);
+    if (made != folded.end() && made->second.type.dtype == type.dtype) {
       operands.push_back(std::move(made->second));
       continue;
     }
-    const auto found = values_.find(id);
-    if (found == values_.end()) {
+    const model::Tensor* const found = find(id);
+    if (found == nullptr) {
       return unknown_value(graph.graph, id);
     }
-    const model::TensorType& type = graph.graph.values[id].type;
-    operands.push_back(found->second.type.dtype == type.dtype
-                           ? found->second
-                           : tensor_from(type, read_numbers(found->second)));
+    operands.push_back(found->type.dtype == type.dtype ? *found
+                                                       : tensor_from(type, read_numbers(*found)));
   }
   return {};
 }

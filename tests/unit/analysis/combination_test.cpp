@@ -114,6 +114,7 @@ TEST(ModeSettings, names_the_frameworks_that_have_each_option) {
       {"channels_last", {"oneDNN", "cuDNN", "ONNX Runtime", "PyTorch"}},
       {"checkpointing", {"ONNX Runtime", "PyTorch"}},
       {"f16", {"oneDNN", "cuDNN", "ONNX Runtime", "PyTorch"}},
+      {"folded_norms", {"PyTorch"}},
       {"fusion", {"oneDNN", "cuDNN", "ONNX Runtime", "PyTorch"}},
       {"int8", {"oneDNN", "cuDNN", "ONNX Runtime", "PyTorch"}},
       {"micro_batch", {"oneDNN", "cuDNN"}},

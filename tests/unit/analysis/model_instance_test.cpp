@@ -30,10 +30,23 @@ TEST(ModelInstance, of_training_is_another_than_that_of_inference) {
   EXPECT_EQ(full_name({"lenet"}), "lenet");
 }
 
+TEST(ModelInstance, with_frozen_weights_is_another_than_one_without) {
+  const ModelInstance whole{.model = "lenet", .training = "sgd:2"};
+  const ModelInstance frozen{.model = "lenet", .training = "sgd:2+freeze=batch_norm"};
+  EXPECT_NE(frozen, whole);
+  EXPECT_EQ(subject_of(frozen), "lenet|1|f32|training=sgd:2+freeze=batch_norm");
+  EXPECT_EQ(to_text(frozen, ", "), "lenet, batch 1, f32, training by sgd:2+freeze=batch_norm");
+  EXPECT_EQ(samples_of_step(frozen), 2);
+  EXPECT_EQ(step_note(whole), "");
+  EXPECT_EQ(step_note({.model = "lenet", .training = "sgd+mean_squared_error+freeze=a+freeze=b"}),
+            "Loss: mean_squared_error, as asked for. Frozen, without gradients and updates: a, b.");
+}
+
 TEST(ModelInstance, is_parsed_from_its_subject) {
   for (const ModelInstance& each :
        {ModelInstance{"lenet"},
         ModelInstance{.model = "lenet", .training = "sgd"},
+        ModelInstance{.model = "lenet", .training = "sgd:4+cross_entropy+freeze=a/b.c-1*"},
         ModelInstance{.model = "lenet|1|f32|training=sgd", .dims = {{"n", 2}}, .training = "adam"},
         ModelInstance{"bert-base", 8, "bf16", {{"sequence", 384}, {"layers", 2}}},
         ModelInstance{"a|b|1", 2, "f32", {{"input ids.1", 8}}}}) {

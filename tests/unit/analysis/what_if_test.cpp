@@ -9,6 +9,7 @@
 #include "harness/analysis/whatif/what_if_rows.hpp"
 #include "harness/results/execution_mode.hpp"
 #include "harness/rewrite/gradient/checkpointed_graph.hpp"
+#include "harness/rewrite/gradient/folded_norms.hpp"
 #include "harness/rewrite/gradient/training_step.hpp"
 #include "harness/rewrite/rewrite.hpp"
 #include "tests/unit/analysis/row_builder.hpp"
@@ -45,6 +46,7 @@ TEST(WhatIf, table_asks_each_question_once) {
                           "co_schedule",
                           "weight_gradients",
                           "checkpointing",
+                          "folded_norms",
                           "framework",
                           "all_sequential",
                           "all"));
@@ -224,6 +226,47 @@ TEST(WhatIf, checkpointing_costs_what_is_computed_twice) {
   const WhatIfResult none = ask("checkpointing", inference, slow_rows(inference, "-"));
   EXPECT_FALSE(none.applies);
   EXPECT_THAT(none.why_not, HasSubstr("--training"));
+}
+
+TEST(WhatIf, folded_norms_save_the_batch_normalisations_and_cost_products_of_weights) {
+  rewrite::GraphSketch g;
+  const auto convolved = g.conv(g.input({2, 3, 4, 4}), 5, 3);
+  const model::Graph model = g.build({g.conv(g.relu(g.batch_norm(convolved)), 6, 1)});
+  const auto step_by = [&](const char* training) {
+    return rewrite::training_step(model, rewrite::parse_step_choice(training).value())
+        .training.graph;
+  };
+  const model::Graph graph = step_by("sgd+freeze=batch_norm");
+  const auto folded = rewrite::folded_norms(graph);
+  ASSERT_TRUE(folded);
+  RowBuilder rows = slow_rows(graph, "v1:batch_norm;");
+  const WhatIfResult unknown = ask("folded_norms", graph, rows);
+  EXPECT_TRUE(unknown.applies);
+  EXPECT_THAT(unknown.why_not, HasSubstr("--mode folded_norms"));
+
+  std::set<std::string> known;
+  for (const model::Layer& layer : graph.layers) {
+    known.insert(layer.key.text);
+  }
+  for (const model::Layer& layer : folded->graph.layers) {
+    if (layer.role == model::Layer::Role::kCompute && known.insert(layer.key.text).second) {
+      rows.choice(layer.key, "a", 1.0);
+    }
+  }
+  const WhatIfResult result = ask("folded_norms", graph, rows);
+  EXPECT_THAT(result.why_not, IsEmpty());
+  // Two layers of 10 µs are gone, and two of 1 µs come: f · W and f · dW.
+  EXPECT_NEAR(microseconds(*result.baseline) - microseconds(*result.predicted), 18.0, 1e-9);
+  double saved = 0.0;
+  for (const WhatIfResult::LayerSaving& layer : result.layers) {
+    saved += microseconds(layer.before) - microseconds(layer.after);
+  }
+  EXPECT_NEAR(saved, 18.0, 1e-9);
+
+  const model::Graph trained = step_by("sgd");
+  const WhatIfResult none = ask("folded_norms", trained, slow_rows(trained, "-"));
+  EXPECT_FALSE(none.applies);
+  EXPECT_THAT(none.why_not, HasSubstr("--freeze batch_norm"));
 }
 
 TEST(WhatIf, all_has_parallel_branches_too) {

@@ -98,6 +98,35 @@ TEST(RunOptions, train_models_by_each_optimiser_that_is_named) {
   EXPECT_EQ(suite.models[1].training, "sgd");
 }
 
+TEST(RunOptions, train_by_a_loss_and_leave_weights_as_they_are) {
+  const std::vector<std::string> words{"--model",
+                                       "lenet",
+                                       "--training",
+                                       "none,sgd",
+                                       "--loss",
+                                       "mean_squared_error",
+                                       "--freeze",
+                                       "batch_norm,conv1*"};
+  const suite::ResolvedSuite suite = suite_of(words);
+  ASSERT_THAT(suite.models, SizeIs(2));
+  EXPECT_EQ(suite.models[0].training, "");
+  EXPECT_EQ(suite.models[1].training, "sgd+mean_squared_error+freeze=batch_norm+freeze=conv1*");
+  SuiteChoice choice;
+  choice.trainings = {"sgd"};
+  choice.losses = {"mean_squared_error"};
+  choice.frozen = {"batch_norm", "conv1*"};
+  EXPECT_THAT(words_of(choice),
+              ::testing::ElementsAre("",
+                                     "--training",
+                                     "sgd",
+                                     "--loss",
+                                     "mean_squared_error",
+                                     "--freeze",
+                                     "batch_norm",
+                                     "--freeze",
+                                     "conv1*"));
+}
+
 TEST(RunOptions, leaves_the_batch_open_where_nobody_asks_for_one) {
   EXPECT_TRUE(suite_of({"--model", "a.onnx"}).models.at(0).open_batch);
   EXPECT_FALSE(suite_of({"--model", "lenet"}).models.at(0).open_batch);

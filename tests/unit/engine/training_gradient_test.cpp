@@ -20,6 +20,7 @@
 
 #include "harness/model/onnx/onnx_reader.hpp"
 #include "harness/model/onnx/weights.hpp"
+#include "harness/rewrite/gradient/frozen_values.hpp"
 #include "harness/rewrite/gradient/training_graph.hpp"
 #include "harness/rewrite/rewrite.hpp"
 #include "runners/engine/exec/constant_folding.hpp"
@@ -45,10 +46,19 @@ using rewrite::TrainingGraph;
 class Training {
  public:
   explicit Training(const Example& example)
-      : made(
-            rewrite::training_graph(rewrite::with_precision(example.build(), model::DataType::kF64),
-                                    {.loss = example.loss})) {
+      : made(rewrite::training_graph(
+            rewrite::with_precision(example.build(), model::DataType::kF64),
+            {.loss = example.loss,
+             .frozen = rewrite::frozen_values(example.build(), example.frozen)})) {
     values = rewrite::numbers_of_example(example, made);
+    std::map<model::ValueId, model::Tensor> constants;
+    for (const auto& [id, numbers] : values) {
+      constants[id] = tensor_from(made.graph.values[id].type, numbers);
+    }
+    fold_constants(made.graph, constants);
+    for (const auto& [id, tensor] : constants) {
+      values[id] = read_numbers(tensor);
+    }
   }
 
   /// Takes a step of training without its update, with the weights and inputs of a worker.

@@ -82,6 +82,15 @@ class Steps {
     return found;
   }
 
+  /// Returns the new running statistics, in the order of the graph's list.
+  [[nodiscard]] std::vector<std::vector<double>> running_statistics() const {
+    std::vector<std::vector<double>> found;
+    for (std::size_t i = step_.training.statistics.size(); i > 0; --i) {
+      found.push_back(engine::read_numbers(outputs_.at(outputs_.size() - i)));
+    }
+    return found;
+  }
+
   [[nodiscard]] const worker::PreparedModel& prepared() const { return prepared_; }
 
  private:
@@ -136,8 +145,10 @@ TEST(TrainingSteps, ten_of_them_agree_with_pytorch) {
           return each.name == graph;
         });
     ASSERT_NE(example, rewrite::examples().end()) << name;
-    const TrainingStep step = rewrite::training_step(
-        example->build(), {.loss = example->loss}, optimizer_of(name.substr(name.find('/') + 1)));
+    const TrainingStep step =
+        rewrite::training_step(example->build(),
+                               {.loss = example->loss, .running_statistics = true},
+                               optimizer_of(name.substr(name.find('/') + 1)));
     Steps steps(step, values_of(*example, step));
     const auto losses = reference.at("losses").get<std::vector<double>>();
     ASSERT_EQ(losses.size(), 10U);
@@ -147,6 +158,12 @@ TEST(TrainingSteps, ten_of_them_agree_with_pytorch) {
     for (const auto& [weight, numbers] : steps.weights()) {
       const auto expected = reference.at("weights").at(weight).get<std::vector<double>>();
       EXPECT_LE(distance(numbers, expected), 1e-4) << name << " " << weight;
+    }
+    const auto running = reference.value("running", std::vector<std::vector<double>>{});
+    const std::vector<std::vector<double>> found = steps.running_statistics();
+    ASSERT_EQ(found.size(), running.size()) << name;
+    for (std::size_t i = 0; i < found.size(); ++i) {
+      EXPECT_LE(distance(found[i], running[i]), 1e-4) << name << " statistic " << i;
     }
   }
 }

@@ -29,6 +29,7 @@ TEST(ExecutionMode, refuses_unknown_and_repeated_words) {
                                  "Fusion",
                                  "best_variant+channels_last",
                                  "best_variant+checkpointing",
+                                 "checkpointing+folded_norms",
                                  "micro_batch+fusion"}) {
     EXPECT_THROW(static_cast<void>(execution_mode_from(text)), Error) << text;
   }
@@ -49,6 +50,15 @@ TEST(ExecutionMode, has_one_type_at_most) {
     FAIL() << "two types";
   } catch (const Error& error) {
     EXPECT_STREQ(error.what(), "f16 and int8 exclude each other: use one of them");
+  }
+}
+
+TEST(ExecutionMode, has_the_model_s_own_layers_but_in_other_types_and_with_folded_norms) {
+  for (const char* const text : {"plain", "best_variant+fusion", "checkpointing", "streams"}) {
+    EXPECT_TRUE(execution_mode_from(text).has_own_layers()) << text;
+  }
+  for (const char* const text : {"bf16", "fusion+int8", "folded_norms", "folded_norms+fusion"}) {
+    EXPECT_FALSE(execution_mode_from(text).has_own_layers()) << text;
   }
 }
 

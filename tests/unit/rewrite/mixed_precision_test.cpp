@@ -135,6 +135,25 @@ TEST(MixedPrecision, f16_scales_the_gradient_of_the_loss_and_scales_weights_back
   EXPECT_EQ(factors(mixed), expected);
 }
 
+TEST(MixedPrecision, running_statistics_follow_the_batch_s_without_a_cast_or_the_loss_scale) {
+  GraphSketch sketch;
+  const model::Graph graph =
+      sketch.build({sketch.batch_norm(sketch.conv(sketch.input({2, 3, 4, 4}), 4, 3))});
+  const TrainingStep step = training_step(graph, {.running_statistics = true}, {});
+  const model::Graph mixed = mixed_precision_step(step.training.graph, DataType::kF16);
+  expect_sound(mixed);
+  for (const std::size_t from_end : {1U, 2U}) {
+    const model::Layer& update = mixed.layers.at(mixed.layers.size() - from_end);
+    const auto maker_of = [&](std::optional<model::ValueId> value) -> const model::Layer& {
+      return mixed.layers.at(mixed.values.at(value.value()).producer.value());
+    };
+    const model::Layer& negated = maker_of(update.inputs.at(1));
+    EXPECT_EQ(negated.spec.op, "eltwise");
+    EXPECT_EQ(negated.spec.outputs.front().dtype, DataType::kF32);
+    EXPECT_EQ(maker_of(negated.inputs.front()).spec.op, "batch_norm_training");
+  }
+}
+
 TEST(MixedPrecision, parameters_and_statistics_of_normalisations_stay_wide) {
   GraphSketch sketch;
   const auto images = sketch.batch_norm(sketch.conv(sketch.input({2, 3, 4, 4}), 4, 3));

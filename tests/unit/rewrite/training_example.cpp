@@ -233,6 +233,18 @@ model::Graph clicks() {
   return sketch.build({sketch.sigmoid(sketch.gemm(sketch.mul(numbers, rows), 1))});
 }
 
+/// Batch normalisations with frozen statistics: one whose scale and shift are trained, and two that
+/// are frozen as a whole.
+model::Graph stored_statistics() {
+  GraphSketch sketch;
+  const auto normalized = [&](model::ValueId x) {
+    return sketch.eltwise(sketch.batch_norm(x), "tanh");
+  };
+  const auto first = normalized(sketch.conv(sketch.input({4, 3, 5, 5}), 4, 3));
+  const auto second = normalized(sketch.conv(first, 5, 1, true));
+  return sketch.build({sketch.batch_norm(sketch.conv(second, 2, 3))});
+}
+
 /// A part of what the last product reads is dropped.
 model::Graph dropout() {
   GraphSketch sketch;
@@ -267,6 +279,11 @@ const std::vector<Example>& examples() {
       {"embeddings", embeddings, Loss::kMeanSquaredError},
       {"clicks", clicks, Loss::kBinaryCrossEntropy},
       {"dropout", dropout},
+      {"stored_statistics",
+       stored_statistics,
+       Loss::kMeanSquaredError,
+       true,
+       {"w5", "w6", "w12", "w13", "w14", "w15", "w20", "w21", "w22", "w23"}},
   };
   return all;
 }

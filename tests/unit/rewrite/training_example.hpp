@@ -17,6 +17,7 @@ struct Example {
   std::function<model::Graph()> build;
   Loss loss = Loss::kCrossEntropy;
   bool positive = false;  ///< weights lie in [0.5, 1.5]: arguments of logarithms and divisors
+  std::vector<std::string> frozen{};
 };
 void PrintTo(const Example& example, std::ostream* out);
 

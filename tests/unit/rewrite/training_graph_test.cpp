@@ -13,6 +13,7 @@
 #include "harness/base/error.hpp"
 #include "harness/model/key/spec_check.hpp"
 #include "harness/model/onnx/onnx_reader.hpp"
+#include "harness/rewrite/gradient/frozen_values.hpp"
 #include "suites/zoo/zoo.hpp"
 #include "tests/unit/rewrite/graph_sketch.hpp"
 
@@ -102,6 +103,28 @@ TEST(TrainingGraph, weights_are_no_constants_and_frozen_ones_have_no_gradient) {
   EXPECT_THAT(some.graph.layers[0].key.text, HasSubstr("in=f32[2,4],f32[4,3]c,f32[3]c;"));
   // Nothing before the second layer needs a gradient: one product fewer than its two.
   EXPECT_EQ(count(some, "gemm"), 3U);
+}
+
+TEST(TrainingGraph, a_frozen_batch_norm_has_its_own_statistics) {
+  GraphSketch sketch;
+  const auto first = sketch.batch_norm(sketch.conv(sketch.input({2, 3, 4, 4}), 5, 3));
+  const model::Graph graph = sketch.build({sketch.batch_norm(sketch.conv(first, 6, 1))});
+  const TrainingGraph frozen =
+      training_graph(graph, {.frozen = frozen_values(graph, {std::string(kBatchNorms)})});
+  expect_sound(frozen);
+  EXPECT_THAT(frozen.missing, IsEmpty());
+  EXPECT_THAT(frozen.gradients, SizeIs(2));
+  EXPECT_EQ(count(frozen, "batch_norm_training"), 0U);
+  // Two of them, and their gradients: the same without mean and shift.
+  EXPECT_EQ(count(frozen, "batch_norm"), 4U);
+
+  // Statistics alone: scale and shift are trained.
+  const model::Layer& norm = graph.layers[1];
+  const TrainingGraph some =
+      training_graph(graph, {.frozen = {norm.inputs.at(3).value(), norm.inputs.at(4).value()}});
+  expect_sound(some);
+  EXPECT_EQ(count(some, "batch_norm_training"), 1U);
+  EXPECT_THAT(some.gradients, SizeIs(6));
 }
 
 TEST(TrainingGraph, names_what_has_no_gradient_and_the_weights_behind_it) {

@@ -96,6 +96,22 @@ TEST(TrainingStep, frozen_weights_are_left_alone) {
   EXPECT_THAT(step.training.graph.layers, SizeIs(step.first_update_layer + 2));
 }
 
+TEST(TrainingStep, updates_running_statistics_where_it_is_asked_to) {
+  GraphSketch sketch;
+  const model::Graph graph =
+      sketch.build({sketch.batch_norm(sketch.conv(sketch.input({2, 3, 4, 4}), 5, 3))});
+  const TrainingStep without = training_step(graph, {}, {});
+  const TrainingStep step = training_step(graph, {.running_statistics = true}, {});
+  // Two of the batch are multiplied by a number before, and two updates follow.
+  EXPECT_EQ(step.training.graph.layers.size(), without.training.graph.layers.size() + 4);
+  EXPECT_EQ(step.training.graph.layers.size() - step.first_update_layer, 3U + 2U);
+  EXPECT_THAT(step.training.graph.layers.back().key.text,
+              AllOf(StartsWith("v1:sgd;in=f32[5],f32[5];out=f32[5];"),
+                    HasSubstr("decay=1.0;momentum=0.0;rate=0.1")));
+  EXPECT_THAT(step.kinds, ::testing::ElementsAre(0, 1, 1, 1, 2, 2, 2, 3, 3));
+  EXPECT_THAT(step.training.graph.inputs, SizeIs(without.training.graph.inputs.size() + 2));
+}
+
 TEST(TrainingStep, refuses_a_model_whose_gradients_are_not_all_known) {
   GraphSketch sketch;
   const auto rounded = sketch.eltwise(sketch.gemm(sketch.input({2, 4}), 4), "round");
@@ -251,6 +267,45 @@ TEST(TrainingStep, is_chosen_by_an_optimiser_and_a_number_of_micro_batches) {
   for (const char* const text :
        {"", ":4", "lion:4", "sgd:", "sgd:0", "sgd:1", "sgd:65", "sgd:-2", "sgd:4x", "sgd:4:4"}) {
     EXPECT_EQ(parse_step_choice(text), std::nullopt) << text;
+  }
+}
+
+TEST(TrainingStep, has_a_loss_and_frozen_weights_in_its_text) {
+  const std::string text =
+      step_choice_text("sgd:4", "mean_squared_error", {"conv1*", "batch_norm"});
+  EXPECT_EQ(text, "sgd:4+mean_squared_error+freeze=conv1*+freeze=batch_norm");
+  const StepChoice choice = parse_step_choice(text).value();
+  EXPECT_EQ(choice.micro_batches, 4);
+  EXPECT_EQ(choice.loss, Loss::kMeanSquaredError);
+  EXPECT_THAT(choice.frozen, ::testing::ElementsAre("conv1*", "batch_norm"));
+  EXPECT_FALSE(choice.running_statistics);
+  EXPECT_TRUE(parse_step_choice("sgd+running_statistics").value().running_statistics);
+  EXPECT_EQ(step_choice_text("adam", {}, {}), "adam");
+  for (const char* const wrong : {"sgd+",
+                                  "sgd+focal",
+                                  "sgd+freeze=",
+                                  "sgd+freeze=a b",
+                                  "sgd+freeze=a|b",
+                                  "+freeze=a",
+                                  "sgd+cross_entropy+cross_entropy",
+                                  "sgd+running_statistics+running_statistics"}) {
+    EXPECT_EQ(parse_step_choice(wrong), std::nullopt) << wrong;
+  }
+}
+
+TEST(TrainingStep, leaves_weights_alone_that_its_text_freezes) {
+  const model::Graph graph = two_products();  // weights w1, w2, w5 and w6
+  const StepChoice choice =
+      parse_step_choice("sgd:2+mean_squared_error+freeze=w1+freeze=w2").value();
+  const TrainingStep step = training_step(graph, choice);
+  EXPECT_EQ(step.training.loss_kind, Loss::kMeanSquaredError);
+  EXPECT_THAT(step.training.gradients, SizeIs(2));
+  try {
+    (void)training_step(graph, parse_step_choice("sgd+freeze=conv*").value());
+    FAIL() << "was accepted";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), Error::Kind::kUser);
+    EXPECT_THAT(error.what(), HasSubstr("'conv*' is to be frozen"));
   }
 }
 

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "harness/base/error.hpp"
+#include "harness/rewrite/gradient/training_step.hpp"
 #include "harness/session/work/mode_requests.hpp"
 #include "tests/unit/rewrite/graph_sketch.hpp"
 
@@ -111,11 +112,27 @@ TEST(Planner, adds_the_types_of_modes_that_need_times_and_those_asked_for) {
   const std::vector<PlannedModel> models{f32, other};
   const std::vector<results::ExecutionMode> modes{
       {.best_variant = true}, {.best_variant = true, .bf16 = true, .fusion = true}, {.f16 = true}};
-  const std::vector<PlannedModel> typed = models_in_other_types(models, modes, {"tf32"});
+  const std::vector<PlannedModel> typed = models_in_other_forms(models, modes, {"tf32"});
   ASSERT_EQ(typed.size(), 2U);
   EXPECT_NE(typed[0].graph.layers[0].key.text.find("in=bf16"), std::string::npos);
   EXPECT_NE(typed[1].graph.layers[0].key.text.find("math=tf32"), std::string::npos);
-  EXPECT_TRUE(models_in_other_types(models, {}, {}).empty());
+  EXPECT_TRUE(models_in_other_forms(models, {}, {}).empty());
+}
+
+TEST(Planner, adds_steps_with_folded_norms_if_a_mode_folds_them) {
+  rewrite::GraphSketch g;
+  const model::Graph graph = g.build({g.batch_norm(g.conv(g.input({2, 3, 4, 4}), 5, 3))});
+  const auto step = [&](const char* training) {
+    return PlannedModel{
+        {.model = "a", .training = training},
+        rewrite::training_step(graph, rewrite::parse_step_choice(training).value()).training.graph};
+  };
+  const std::vector<PlannedModel> models{step("sgd"), step("sgd+freeze=batch_norm")};
+  const std::vector<results::ExecutionMode> modes(1, results::ExecutionMode{.folded_norms = true});
+  const std::vector<PlannedModel> folded = models_in_other_forms(models, modes, {});
+  ASSERT_EQ(folded.size(), 1U);
+  EXPECT_EQ(folded[0].instance, models[1].instance);
+  EXPECT_NE(folded[0].graph.layers.size(), models[1].graph.layers.size());
 }
 
 TEST(Planner, measures_what_is_left_of_a_chain_when_another_takes_the_addition) {

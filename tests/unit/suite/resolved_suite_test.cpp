@@ -134,6 +134,37 @@ training = ["none", "adamw"]
   EXPECT_FALSE(models[1].contains("training"));  // as in suites of earlier versions
 }
 
+TEST(ResolvedSuite, has_the_loss_and_frozen_weights_in_the_training) {
+  const SuiteFolder folder;
+  const ResolvedSuite suite = resolved(folder, R"([defaults]
+training = ["none", "sgd:4"]
+freeze = "batch_norm"
+[[model]]
+name = "a"
+[[model]]
+name = "b"
+loss = "mean_squared_error"
+freeze = ["conv1*", "fc"]
+[[model]]
+name = "c"
+training = "adam"
+freeze = "none"
+)");
+  ASSERT_EQ(suite.models.size(), 5U);
+  EXPECT_EQ(suite.models[0].training, "");
+  EXPECT_EQ(suite.models[1].training, "sgd:4+freeze=batch_norm");
+  EXPECT_EQ(suite.models[3].training, "sgd:4+mean_squared_error+freeze=conv1*+freeze=fc");
+  EXPECT_EQ(suite.models[4].training, "adam");
+  const auto models = nlohmann::json::parse(to_json(suite))["models"];
+  EXPECT_EQ(models[1]["training"], "sgd:4+freeze=batch_norm");
+  const std::string model = "[[model]]\nname = \"a\"\n";
+  EXPECT_THAT(error_of(model + "loss = \"cross_entropy\"\n"), HasSubstr("give 'training'"));
+  EXPECT_THAT(error_of(model + "training = \"sgd\"\nloss = \"focal\"\n"),
+              HasSubstr("unknown loss 'focal'"));
+  EXPECT_THAT(error_of(model + "training = \"sgd\"\nfreeze = \"a b\"\n"),
+              HasSubstr("cannot name frozen weights"));
+}
+
 TEST(ResolvedSuite, trains_in_floats_and_under_no_load) {
   const std::string model = "[[model]]\nname = \"a\"\n";
   EXPECT_THAT(error_of(model + "training = \"sgd\"\ndtype = \"int8\"\n"),

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+// Batch normalisations in a step of training, computed with the float64 reference: running
+// statistics, and frozen ones inside the convolutions before them.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "harness/rewrite/gradient/folded_norms.hpp"
+#include "harness/rewrite/gradient/frozen_values.hpp"
+#include "harness/rewrite/gradient/training_step.hpp"
+#include "harness/rewrite/rewrite.hpp"
+#include "runners/engine/exec/constant_folding.hpp"
+#include "runners/engine/exec/reference_model.hpp"
+#include "runners/engine/number_formats.hpp"
+#include "tests/unit/rewrite/graph_sketch.hpp"
+#include "tests/unit/rewrite/training_example.hpp"
+
+namespace plumb::engine {
+namespace {
+
+/// Computes a graph's outputs from the numbers of what no layer makes.
+std::vector<std::vector<double>> compute_outputs(const model::Graph& graph,
+                                                 const rewrite::Numbers& numbers) {
+  std::map<model::ValueId, model::Tensor> values;
+  for (const auto& [id, list] : numbers) {
+    values[id] = tensor_from(graph.values[id].type, list);
+  }
+  fold_constants(graph, values);
+  std::vector<model::Tensor> outputs;
+  const results::Outcome outcome = reference_model_outputs(graph, values, outputs);
+  EXPECT_TRUE(outcome.ok()) << outcome.reason;
+  std::vector<std::vector<double>> result;
+  for (const model::Tensor& output : outputs) {
+    result.push_back(read_numbers(output));
+  }
+  return result;
+}
+
+TEST(RunningStatistics, follow_those_of_the_batch_by_a_tenth) {
+  rewrite::GraphSketch sketch;
+  const auto x = sketch.input({4, 3, 2, 2});
+  const model::Graph graph =
+      rewrite::with_precision(sketch.build({sketch.batch_norm(x)}), model::DataType::kF64);
+  const rewrite::TrainingStep step = rewrite::training_step(
+      graph, {.loss = rewrite::Loss::kMeanSquaredError, .running_statistics = true}, {});
+  const model::Graph& whole = step.training.graph;
+  rewrite::Numbers numbers;
+  for (model::ValueId id = 0; id < whole.values.size(); ++id) {
+    if (!whole.values[id].producer) {
+      for (std::int64_t i = 0; i < element_count(whole.values[id].type); ++i) {
+        numbers[id].push_back(rewrite::number(id, static_cast<std::size_t>(i)));
+      }
+    }
+  }
+  const std::vector<std::vector<double>> outputs = compute_outputs(whole, numbers);
+  ASSERT_EQ(step.training.statistics.size(), 2U);
+  const std::vector<double>& old_means = numbers.at(step.training.statistics[0].running);
+  const std::vector<double>& old_variances = numbers.at(step.training.statistics[1].running);
+  const std::vector<double>& means = outputs.at(outputs.size() - 2);
+  const std::vector<double>& variances = outputs.back();
+  for (std::size_t channel = 0; channel < 3; ++channel) {
+    double sum = 0.0;
+    double squares = 0.0;
+    for (std::size_t i = 0; i < 16; ++i) {
+      const double number = numbers.at(x).at((i / 4 * 3 + channel) * 4 + i % 4);
+      sum += number;
+      squares += number * number;
+    }
+    const double mean = sum / 16.0;
+    const double unbiased = (squares - 16.0 * mean * mean) / 15.0;
+    EXPECT_NEAR(means.at(channel), 0.9 * old_means.at(channel) + 0.1 * mean, 1e-12);
+    EXPECT_NEAR(variances.at(channel), 0.9 * old_variances.at(channel) + 0.1 * unbiased, 1e-12);
+  }
+}
+
+// Of three, two are frozen as a whole.
+TEST(FoldedNorms, change_neither_the_loss_nor_a_gradient) {
+  const std::vector<rewrite::Example>& all = rewrite::examples();
+  const auto example = std::find_if(all.begin(), all.end(), [](const rewrite::Example& each) {
+    return each.name == "stored_statistics";
+  });
+  ASSERT_NE(example, all.end());
+  const model::Graph graph = example->build();
+  const rewrite::TrainingGraph made = rewrite::training_graph(
+      rewrite::with_precision(graph, model::DataType::kF64),
+      {.loss = example->loss, .frozen = rewrite::frozen_values(graph, example->frozen)});
+  const rewrite::Numbers numbers = rewrite::numbers_of_example(*example, made);
+  const std::vector<std::vector<double>> before = compute_outputs(made.graph, numbers);
+  const auto folded = rewrite::folded_norms(made.graph);
+  ASSERT_TRUE(folded);
+  EXPECT_EQ(folded->folded, 2U);
+  const std::vector<std::vector<double>> after = compute_outputs(folded->graph, numbers);
+  ASSERT_EQ(after.size(), 1 + made.gradients.size());
+  ASSERT_EQ(after.size(), before.size());
+  for (std::size_t output = 0; output < before.size(); ++output) {
+    ASSERT_EQ(after[output].size(), before[output].size());
+    double difference = 0.0;
+    double size = 0.0;
+    for (std::size_t i = 0; i < before[output].size(); ++i) {
+      difference += std::pow(after[output][i] - before[output][i], 2);
+      size += std::pow(before[output][i], 2);
+    }
+    EXPECT_GT(size, 0.0) << output;
+    EXPECT_LE(std::sqrt(difference / size), 1e-12) << output;
+  }
+}
+
+}  // namespace
+}  // namespace plumb::engine

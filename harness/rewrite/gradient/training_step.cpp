@@ -9,6 +9,7 @@
 #include <charconv>
 #include <cstdint>
 #include <map>
+#include <sstream>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -331,12 +332,12 @@ bool read_option(std::string_view text, StepChoice& choice) {
 
 std::optional<StepChoice> parse_step_choice(std::string_view text) {
   StepChoice choice;
-  std::size_t plus = std::min(text.find('+'), text.size());
-  bool good = read_optimizer(text.substr(0, plus), choice);
-  while (good && plus < text.size()) {
-    text.remove_prefix(plus + 1);
-    plus = std::min(text.find('+'), text.size());
-    good = read_option(text.substr(0, plus), choice);
+  std::istringstream words{std::string(text)};
+  std::string word;
+  std::getline(words, word, '+');
+  bool good = !text.ends_with('+') && read_optimizer(word, choice);
+  while (good && std::getline(words, word, '+')) {
+    good = read_option(word, choice);
   }
   return good ? std::optional(std::move(choice)) : std::nullopt;
 }

@@ -38,7 +38,7 @@ struct SuiteRunOptions {
                                               ///< times for
   std::set<std::string> types;     ///< in which layers of f32 models are measured, beside those of
                                    ///< modes that need times
-  results::DivisionRule division;  ///< of batches in the mode micro_batch
+  results::DivisionRule division{}; ///< of batches in the mode micro_batch
   Seconds row_timeout{60.0};       ///< of silence from a worker
   int threads = 1;
   std::string device;                 ///< see worker::WorkerSetup

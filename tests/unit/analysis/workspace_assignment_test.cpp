@@ -136,7 +136,7 @@ TEST(WorkspaceAssignment, chooses_among_the_fronts_of_divided_batches) {
       EXPECT_DOUBLE_EQ(found->time.count(), least);
       EXPECT_LE(found->workspace.value, total);
       for (std::size_t layer = 0; layer < divisions.size(); ++layer) {
-        divided += divisions[layer].at(found->choices.at(layer)).parts.size() > 1 ? 1 : 0;
+        divided += divisions[layer].at(found->choices.at(layer)).parts.size() > 1 ? 1U : 0U;
       }
     }
   }

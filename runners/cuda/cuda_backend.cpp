@@ -50,14 +50,6 @@ CudaBackend::CudaBackend(const CudnnLibrary& library,
   } catch (const CublasRefusal& refusal) {
     no_products_ = refusal.what();
   }
-  try {
-    blas_.emplace();
-    plain_products_.emplace(*blas_);
-  } catch (const Error&) {
-    blas_.reset();  // cuBLASLt does not need it
-  } catch (const CublasRefusal&) {
-    plain_products_.reset();
-  }
 }
 
 results::Environment CudaBackend::describe() const {
@@ -93,11 +85,7 @@ results::Outcome CudaBackend::outcome_of(const std::function<void()>& attempt) c
 }
 
 BuilderSources CudaBackend::sources() const {
-  return {cudnn_,
-          products_ ? &*products_ : nullptr,
-          no_products_,
-          plain_products_ ? &*plain_products_ : nullptr,
-          kernels_};
+  return {cudnn_, products_ ? &*products_ : nullptr, no_products_, kernels_};
 }
 
 /// Returns the variants of a key. Listing takes up to seconds and is requested once per variant, so

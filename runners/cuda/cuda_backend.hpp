@@ -66,8 +66,6 @@ class CudaBackend final : public worker::Backend {
   mutable CudnnHandle cudnn_;
   std::optional<CublasHandle> products_;
   std::string no_products_;  ///< why there is no cuBLASLt
-  std::optional<BlasLibrary> blas_;
-  std::optional<BlasHandle> plain_products_;
   mutable KernelLibrary kernels_;
   DeviceStream stream_;
   DeviceMemory swept_;                             // any stream may still write to it

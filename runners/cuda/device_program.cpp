@@ -141,9 +141,14 @@ void DeviceProgram::bind(std::size_t slot, std::span<const model::Tensor> operan
   slots_.resize(slot);
   auto made = std::make_unique<Slot>();
   const Slot* const first = shared && slot > 0 ? slots_.front().get() : nullptr;
-  give_memory(*made, first);
-  fill(*made, operands, first != nullptr);
-  make_launches(*made);
+  try {
+    give_memory(*made, first);
+    fill(*made, operands, first != nullptr);
+    make_launches(*made);
+  } catch (...) {
+    finish();  // before the memory goes
+    throw;
+  }
   slots_.push_back(std::move(made));
 }
 

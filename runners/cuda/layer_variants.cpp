@@ -99,7 +99,7 @@ std::vector<VariantBuilder> collect_plain_products(const model::LayerSpec& spec,
                                                    const BuilderSources& sources) {
   const KernelStep kernel = kernel_step(sources.kernels);
   const auto list = [&](const model::LayerSpec& product) {
-    return blas_variants(product, *sources.plain_products, kernel);
+    return blas_variants(product, *sources.products, kernel);
   };
   return model::is_integer_product(spec) ? integer_variants(spec, list, kernel) : list(spec);
 }
@@ -157,7 +157,7 @@ std::vector<VariantBuilder> layer_variants(const model::LayerSpec& spec,
   if (has_builtin_kernel(spec.op, TensorLayout::kChannelsFirst)) {
     add([&] { return builtin_variants(spec, sources.kernels); });
   }
-  if (is_product(spec) && sources.plain_products != nullptr) {
+  if (is_product(spec) && sources.products != nullptr && sources.products->has_older_calls()) {
     add([&] { return collect_plain_products(spec, sources); });
   }
   add([&] { return legacy_variants(spec, sources.cudnn, kernel_step(sources.kernels)); });

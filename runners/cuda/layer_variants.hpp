@@ -4,8 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "runners/cuda/blas/blas_handle.hpp"
-#include "runners/cuda/blas/lt_product.hpp"
+#include "runners/cuda/blas/cublas_library.hpp"
 #include "runners/cuda/dnn/cudnn_handle.hpp"
 #include "runners/cuda/exec/kernel_library.hpp"
 #include "runners/cuda/exec/variant_builder.hpp"
@@ -15,9 +14,8 @@ namespace plumb::cuda {
 /// Libraries and kernels that execute layers. All must outlive the variant builders.
 struct BuilderSources {
   CudnnHandle& cudnn;
-  const CublasHandle* products = nullptr;      ///< null: there is no cuBLASLt
-  std::string no_products;                     ///< why not
-  const BlasHandle* plain_products = nullptr;  ///< null: there is no libcublas
+  const CublasHandle* products = nullptr;  ///< null: there is no cuBLASLt
+  std::string no_products;                 ///< why not
   KernelLibrary& kernels;
 };
 

@@ -12,13 +12,12 @@ namespace plumb::cuda::abi {
 using BlasHandle = void*;
 inline constexpr int kBlasDefaultAlgorithm = -1;  // of cublasGemmAlgo_t
 
-/// Entry points of cuBLAS' older interface, found by name by BlasLibrary.
+/// Entry points of cuBLAS' older interface, found by name by CublasLibrary.
 struct BlasCalls {
   int (*create)(BlasHandle*) = nullptr;
   int (*destroy)(BlasHandle) = nullptr;
   int (*set_stream)(BlasHandle, Stream) = nullptr;
   int (*set_workspace)(BlasHandle, void*, std::size_t) = nullptr;
-  const char* (*status_name)(int) = nullptr;
   int (*gemm)(BlasHandle,
               LtOperation,
               LtOperation,
@@ -86,7 +85,6 @@ constexpr void for_each_blas_call(Calls& calls, Visit visit) {
   visit(calls.destroy, "cublasDestroy_v2");
   visit(calls.set_stream, "cublasSetStream_v2");
   visit(calls.set_workspace, "cublasSetWorkspace_v2");
-  visit(calls.status_name, "cublasGetStatusName");
   visit(calls.gemm, "cublasGemmEx");
   visit(calls.batched, "cublasGemmStridedBatchedEx");
   visit(calls.gemv_f32, "cublasSgemv_v2");

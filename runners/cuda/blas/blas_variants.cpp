@@ -31,14 +31,14 @@ abi::LtOperation operation_of(const GemmMatrix& matrix) {
 }
 
 void multiply(const GemmProblem& problem,
-              const BlasHandle& handle,
+              const CublasHandle& handle,
               abi::BlasHandle blas,
               std::span<const abi::DevicePointer> buffers) {
   const auto at = [&](const GemmMatrix& matrix) { return abi::address_of(buffers[matrix.buffer]); };
   const Factor alpha = factor(problem.alpha, problem.d.type);
   const Factor beta = factor(problem.beta, problem.d.type);
   const abi::LtCompute compute = computation_of(problem).first;
-  const abi::BlasCalls& calls = handle.library().calls();
+  const abi::BlasCalls& calls = *handle.library().older_calls();
   const int status = problem.batch == 1 ? calls.gemm(blas,
                                                      operation_of(problem.a),
                                                      operation_of(problem.b),
@@ -112,10 +112,10 @@ int multiplied(abi::BlasCalls::Gemv<Number> call,
 
 void multiply_vector(const GemmProblem& problem,
                      const GemvProblem& vectors,
-                     const BlasHandle& handle,
+                     const CublasHandle& handle,
                      abi::BlasHandle blas,
                      std::span<const abi::DevicePointer> buffers) {
-  const abi::BlasCalls& calls = handle.library().calls();
+  const abi::BlasCalls& calls = *handle.library().older_calls();
   handle.library().check(vectors.type == model::DataType::kF64
                              ? multiplied(calls.gemv_f64, problem, vectors, blas, buffers)
                              : multiplied(calls.gemv_f32, problem, vectors, blas, buffers),
@@ -128,7 +128,7 @@ using Multiply = std::function<void(abi::BlasHandle, std::span<const abi::Device
 VariantBuilder make_builder(const model::LayerSpec& spec,
                             const GemmProblem& problem,
                             const char* call,
-                            const BlasHandle& handle,
+                            const CublasHandle& handle,
                             const KernelStep& kernel,
                             const Multiply& multiply_with) {
   VariantBuilder builder;
@@ -159,7 +159,7 @@ VariantBuilder make_builder(const model::LayerSpec& spec,
 }  // namespace
 
 std::vector<VariantBuilder> blas_variants(const model::LayerSpec& spec,
-                                          const BlasHandle& handle,
+                                          const CublasHandle& handle,
                                           const KernelStep& kernel) {
   const GemmProblem problem = plain_gemm_problem(spec);
   for (const std::int64_t count : {problem.m, problem.n, problem.k, problem.batch}) {

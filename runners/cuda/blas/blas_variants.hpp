@@ -3,16 +3,17 @@
 
 #include <vector>
 
-#include "runners/cuda/blas/blas_handle.hpp"
+#include "runners/cuda/blas/cublas_library.hpp"
 #include "runners/cuda/exec/variant_builder.hpp"
 
 namespace plumb::cuda {
 
 /// Lists the variants of a product by cuBLAS' older calls, with cuBLAS' own choice of an algorithm.
 /// The call is cublasGemmEx or cublasGemmStridedBatchedEx. A product by one row or column in f32 or
-/// f64 also has gemv. Throws Unsupported. The handle must outlive the builders.
+/// f64 also has gemv. Throws Unsupported. The handle has the older calls, and must outlive the
+/// builders.
 [[nodiscard]] std::vector<VariantBuilder> blas_variants(const model::LayerSpec& spec,
-                                                        const BlasHandle& handle,
+                                                        const CublasHandle& handle,
                                                         const KernelStep& kernel);
 
 }  // namespace plumb::cuda

@@ -72,10 +72,11 @@ bool keeps_promise(const model::LayerSpec& spec, const std::optional<std::uint64
 
 std::vector<abi::LtChoice> choices(const CublasHandle& handle, const LtProduct& lt) {
   const CublasLibrary& library = handle.library();
-  abi::LtDescriptor preference = nullptr;
-  library.check(library.calls().preference_create(&preference), "a preference");
-  const OwnedDescriptor owned(preference, library.calls().preference_destroy);
-  library.check(library.calls().preference_set(preference,
+  const OwnedDescriptor preference = make_owned(library,
+                                                library.calls().preference_create,
+                                                library.calls().preference_destroy,
+                                                "a preference");
+  library.check(library.calls().preference_set(preference.get(),
                                                abi::LtPreferenceAttribute::kMaxWorkspace,
                                                &kProductWorkspace,
                                                sizeof kProductWorkspace),
@@ -88,7 +89,7 @@ std::vector<abi::LtChoice> choices(const CublasHandle& handle, const LtProduct& 
                                           lt.b.get(),
                                           lt.c.get(),
                                           lt.d.get(),
-                                          preference,
+                                          preference.get(),
                                           kMaxChoices,
                                           found.data(),
                                           &count),

@@ -130,14 +130,4 @@ LtProduct lt_product(const CublasLibrary& library, const GemmProblem& problem) {
           matrix(library, problem.d, problem.batch)};
 }
 
-CublasHandle::CublasHandle(const CublasLibrary& library) : library_(library) {
-  library.check(library.calls().create(&handle_), "a handle");
-}
-
-CublasHandle::~CublasHandle() {
-  if (handle_ != nullptr) {
-    static_cast<void>(library_.calls().destroy(handle_));
-  }
-}
-
 }  // namespace plumb::cuda

@@ -37,21 +37,4 @@ void set_attribute(const CublasLibrary& library,
                    const void* value,
                    std::size_t size);
 
-/// Owner of cuBLASLt's handle of the current context. The library must outlive it.
-class CublasHandle {
- public:
-  explicit CublasHandle(const CublasLibrary& library);
-  ~CublasHandle();
-  CublasHandle(const CublasHandle&) = delete;
-  CublasHandle& operator=(const CublasHandle&) = delete;
-  CublasHandle(CublasHandle&&) = delete;
-  CublasHandle& operator=(CublasHandle&&) = delete;
-  [[nodiscard]] abi::LtHandle get() const { return handle_; }
-  [[nodiscard]] const CublasLibrary& library() const { return library_; }
-
- private:
-  const CublasLibrary& library_;
-  abi::LtHandle handle_ = nullptr;
-};
-
 }  // namespace plumb::cuda

@@ -3,6 +3,7 @@
 
 #include "runners/cuda/dnn/cudnn_library.hpp"
 #include "runners/cuda/driver/driver_abi.hpp"
+#include "runners/cuda/driver/owned_descriptor.hpp"
 
 namespace plumb::cuda {
 
@@ -11,13 +12,8 @@ class CudnnHandle {
  public:
   /// Creates the handle. Throws CudnnRefusal.
   explicit CudnnHandle(const CudnnLibrary& library);
-  ~CudnnHandle();
-  CudnnHandle(const CudnnHandle&) = delete;
-  CudnnHandle& operator=(const CudnnHandle&) = delete;
-  CudnnHandle(CudnnHandle&&) = delete;
-  CudnnHandle& operator=(CudnnHandle&&) = delete;
 
-  [[nodiscard]] abi::CudnnHandle get() const { return handle_; }
+  [[nodiscard]] abi::CudnnHandle get() const { return handle_.get(); }
   [[nodiscard]] const CudnnLibrary& library() const { return library_; }
 
   /// Makes calls with the handle go into a stream. Throws CudnnRefusal.
@@ -27,7 +23,7 @@ class CudnnHandle {
 
  private:
   const CudnnLibrary& library_;
-  abi::CudnnHandle handle_ = nullptr;
+  OwnedDescriptor handle_;
   abi::Stream stream_ = nullptr;  // that the handle was last given
 };
 

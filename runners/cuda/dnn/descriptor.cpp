@@ -2,7 +2,6 @@
 #include "runners/cuda/dnn/descriptor.hpp"
 
 #include <algorithm>
-#include <utility>
 
 namespace plumb::cuda {
 namespace {
@@ -11,34 +10,24 @@ namespace {
 constexpr std::int64_t kLongestList = 10'000;
 constexpr std::int64_t kLongestText = std::int64_t{1} << 20;
 
+OwnedDescriptor new_descriptor(const CudnnLibrary& library, abi::DescriptorType type) {
+  abi::Descriptor handle = nullptr;
+  library.check(library.calls().create_descriptor(type, &handle), "a new descriptor");
+  return {handle, library.calls().destroy_descriptor};
+}
+
 }  // namespace
 
-Descriptor::Descriptor(const CudnnLibrary& library, abi::DescriptorType type) : library_(&library) {
-  library.check(library.calls().create_descriptor(type, &handle_), "a new descriptor");
-}
-
-Descriptor::~Descriptor() {
-  if (handle_ != nullptr) {
-    library_->calls().destroy_descriptor(handle_);
-  }
-}
-
-Descriptor::Descriptor(Descriptor&& other) noexcept
-    : library_(other.library_), handle_(std::exchange(other.handle_, nullptr)) {}
-
-Descriptor& Descriptor::operator=(Descriptor&& other) noexcept {
-  std::swap(library_, other.library_);
-  std::swap(handle_, other.handle_);
-  return *this;
-}
+Descriptor::Descriptor(const CudnnLibrary& library, abi::DescriptorType type)
+    : library_(&library), handle_(new_descriptor(library, type)) {}
 
 void Descriptor::set_raw(abi::Attribute name,
                          abi::ValueType type,
                          std::size_t count,
                          const void* values) {
-  library_->check(library_->calls().set_attribute(
-                      handle_, name, type, static_cast<std::int64_t>(count), values),
-                  "an attribute");
+  library_->check(
+      library_->calls().set_attribute(get(), name, type, static_cast<std::int64_t>(count), values),
+      "an attribute");
 }
 
 void Descriptor::set(abi::Attribute name, std::span<const std::int64_t> values) {
@@ -66,23 +55,24 @@ void Descriptor::set_text(abi::Attribute name, std::string_view text) {
   set_raw(name, abi::ValueType::kChar, text.size(), text.data());
 }
 void Descriptor::set(abi::Attribute name, const Descriptor& value) {
-  set_raw(name, abi::ValueType::kDescriptor, 1, &value.handle_);
+  const abi::Descriptor handle = value.get();
+  set_raw(name, abi::ValueType::kDescriptor, 1, &handle);
 }
 void Descriptor::set(abi::Attribute name, std::span<const Descriptor> values) {
   std::vector<abi::Descriptor> handles;
   for (const Descriptor& value : values) {
-    handles.push_back(value.handle_);
+    handles.push_back(value.get());
   }
   set_raw(name, abi::ValueType::kDescriptor, handles.size(), handles.data());
 }
 
 void Descriptor::finish(const char* what) {
-  library_->check(library_->calls().finalize(handle_), what);
+  library_->check(library_->calls().finalize(get()), what);
 }
 
 std::int64_t Descriptor::count(abi::Attribute name, abi::ValueType type) const {
   std::int64_t result = 0;
-  library_->check(library_->calls().get_attribute(handle_, name, type, 0, &result, nullptr),
+  library_->check(library_->calls().get_attribute(get(), name, type, 0, &result, nullptr),
                   "a count");
   return std::clamp<std::int64_t>(
       result, 0, type == abi::ValueType::kChar ? kLongestText : kLongestList);
@@ -92,7 +82,7 @@ std::int64_t Descriptor::integer(abi::Attribute name) const {
   std::int64_t value = 0;
   std::int64_t got = 0;
   library_->check(
-      library_->calls().get_attribute(handle_, name, abi::ValueType::kInt64, 1, &got, &value),
+      library_->calls().get_attribute(get(), name, abi::ValueType::kInt64, 1, &got, &value),
       "a number");
   return value;
 }
@@ -101,14 +91,14 @@ std::optional<std::int64_t> Descriptor::small_integer(abi::Attribute name) const
   std::int32_t value = 0;
   std::int64_t got = 0;
   const int status =
-      library_->calls().get_attribute(handle_, name, abi::ValueType::kInt32, 1, &got, &value);
+      library_->calls().get_attribute(get(), name, abi::ValueType::kInt32, 1, &got, &value);
   return status == abi::kSuccess && got == 1 ? std::optional<std::int64_t>(value) : std::nullopt;
 }
 
 int Descriptor::enumerator(abi::Attribute name, abi::ValueType type) const {
   int value = 0;
   std::int64_t got = 0;
-  library_->check(library_->calls().get_attribute(handle_, name, type, 1, &got, &value),
+  library_->check(library_->calls().get_attribute(get(), name, type, 1, &got, &value),
                   "an enumerator");
   return value;
 }
@@ -119,7 +109,7 @@ std::vector<int> Descriptor::enumerators(abi::Attribute name, abi::ValueType typ
   if (!values.empty()) {
     library_->check(
         library_->calls().get_attribute(
-            handle_, name, type, static_cast<std::int64_t>(values.size()), &got, values.data()),
+            get(), name, type, static_cast<std::int64_t>(values.size()), &got, values.data()),
         "enumerators");
     values.resize(
         std::min(values.size(), static_cast<std::size_t>(std::max<std::int64_t>(got, 0))));
@@ -131,7 +121,7 @@ std::string Descriptor::text(abi::Attribute name) const {
   std::string result(static_cast<std::size_t>(count(name, abi::ValueType::kChar)), '\0');
   std::int64_t got = 0;
   if (!result.empty()) {
-    library_->check(library_->calls().get_attribute(handle_,
+    library_->check(library_->calls().get_attribute(get(),
                                                     name,
                                                     abi::ValueType::kChar,
                                                     static_cast<std::int64_t>(result.size()),
@@ -156,7 +146,7 @@ std::vector<Descriptor> Descriptor::descriptors(abi::Attribute name,
   std::int64_t got = 0;
   if (room > 0) {
     library_->check(library_->calls().get_attribute(
-                        handle_, name, abi::ValueType::kDescriptor, room, &got, handles.data()),
+                        get(), name, abi::ValueType::kDescriptor, room, &got, handles.data()),
                     "descriptors");
   }
   result.erase(result.begin() + std::clamp<std::int64_t>(got, 0, room), result.end());

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "runners/cuda/dnn/cudnn_library.hpp"
+#include "runners/cuda/driver/owned_descriptor.hpp"
 
 namespace plumb::cuda {
 
@@ -17,13 +18,8 @@ namespace plumb::cuda {
 class Descriptor {
  public:
   Descriptor(const CudnnLibrary& library, abi::DescriptorType type);
-  ~Descriptor();
-  Descriptor(Descriptor&& other) noexcept;
-  Descriptor& operator=(Descriptor&& other) noexcept;
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
 
-  [[nodiscard]] abi::Descriptor get() const { return handle_; }
+  [[nodiscard]] abi::Descriptor get() const { return handle_.get(); }
 
   void set(abi::Attribute name, std::span<const std::int64_t> values);
   void set(abi::Attribute name, std::int64_t value) { set(name, std::span(&value, 1)); }
@@ -61,7 +57,7 @@ class Descriptor {
   [[nodiscard]] std::int64_t count(abi::Attribute name, abi::ValueType type) const;
 
   const CudnnLibrary* library_;
-  abi::Descriptor handle_ = nullptr;
+  OwnedDescriptor handle_;
 };
 
 }  // namespace plumb::cuda

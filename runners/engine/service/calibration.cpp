@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runners/engine/service/calibration.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <cstdio>
 #include <cstring>
 #include <exception>
 #include <functional>
@@ -132,6 +135,7 @@ FlopsPerSecond measure_peak(worker::Backend& backend,
           return variant.text == best;
         });
     const std::string only = known ? best : "";  // empty: try all
+    bool executed = false;
     std::vector<model::Tensor> operands;
     for (const worker::Variant& variant : variants) {
       if (variant.reference_implementation || (!only.empty() && variant.text != only)) {
@@ -142,10 +146,17 @@ FlopsPerSecond measure_peak(worker::Backend& backend,
       }
       const auto time = measure_time(
           backend, key, variant.text, operands, only.empty() ? kTrial : kPeakBudget, clock);
+      executed = executed || time;
       if (time && *time > Seconds(0.0) && flops / time->count() > peak.value) {
         peak.value = flops / time->count();
         best = variant.text;
       }
+    }
+    if (!executed && peak.value > 0.0) {
+      fmt::print(stderr,
+                 "the peak in {} is that of smaller products: none of {} rows was executed\n",
+                 to_text(type),
+                 extent);
     }
   }
   return peak;

@@ -14,9 +14,10 @@ namespace plumb::engine {
 /// Returns the rate of the fastest square matrix product in this type, accumulating in f32, that
 /// promises this class of math.
 ///
-/// The first extent is tried with every variant, the others with the best of these. Zero if the
-/// backend has no such product. Takes about half a second for 1,024 and 2,048. Reference
-/// implementations are left out, and so are variants that throw.
+/// The first extent is tried with every variant, the others with the best of these, or with every
+/// one where they have other names. Zero if the backend has no such product. Takes about half a
+/// second for 1,024 and 2,048. Reference implementations are left out, and so are variants that
+/// throw. Says on stderr where no product of a larger extent was executed.
 [[nodiscard]] FlopsPerSecond measure_peak(worker::Backend& backend,
                                           model::DataType type,
                                           model::MathClass math,

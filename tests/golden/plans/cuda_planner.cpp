@@ -41,7 +41,7 @@ class LayerBackend final : public worker::Backend {
   }
 
   [[nodiscard]] std::vector<cuda::VariantBuilder> builders(const model::LayerSpec& spec) const {
-    return cuda::layer_variants(spec, {cudnn_, &products_, "", &plain_products_, kernels_});
+    return cuda::layer_variants(spec, {cudnn_, &products_, "", kernels_});
   }
   [[nodiscard]] cuda::LayerSource source() const {
     return {[this](const model::LayerSpec& spec) { return builders(spec); },
@@ -56,8 +56,6 @@ class LayerBackend final : public worker::Backend {
   mutable cuda::CudnnHandle cudnn_{library_};
   cuda::CublasLibrary cublas_;
   cuda::CublasHandle products_{cublas_};
-  cuda::BlasLibrary blas_;
-  cuda::BlasHandle plain_products_{blas_};
   mutable cuda::KernelLibrary kernels_{context_};
 };
 

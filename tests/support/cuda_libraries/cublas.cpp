@@ -115,9 +115,6 @@ int start_gemv(Handle& handle,
 using namespace plumb::stand_in;  // NOLINT: the entry points have no namespace
 namespace blas = plumb::cuda::abi;
 
-PLUMB_EXPORT const char* cublasGetStatusName(int status) {
-  return status == 0 ? "CUBLAS_STATUS_SUCCESS" : "CUBLAS_STATUS_REFUSED";
-}
 PLUMB_EXPORT int cublasCreate_v2(void** handle) {
   auto made = std::make_unique<Handle>();
   if (made->memory.take(kOwn) != 0) {

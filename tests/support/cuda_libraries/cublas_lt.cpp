@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Test double of cuBLASLt: libcublasLt.so.13. Its heuristic offers two algorithms, of which the
 // first wants a workspace. Both compute in double.
+#include <algorithm>
+#include <array>
+#include <bit>
 #include <cstring>
 #include <memory>
 
@@ -17,6 +20,7 @@ constexpr int kInvalidValue = 7;
 constexpr int kExecutionFailed = 13;
 constexpr int kNotSupported = 15;
 constexpr std::size_t kWorkspace = 4096;
+constexpr std::uint64_t kAlignment = 256;  // "Default is 256 bytes": the preference's for A to D
 
 struct Matrix {
   MatrixData data;
@@ -45,6 +49,10 @@ int set(Value& to, const void* from, std::size_t size) {
   }
   std::memcpy(&to, from, size);
   return 0;
+}
+
+bool is_aligned(const void* operand) {
+  return std::bit_cast<std::uint64_t>(operand) % kAlignment == 0;
 }
 
 double scale_of(const void* factor, abi::LtType type) {
@@ -285,6 +293,10 @@ PLUMB_EXPORT int cublasLtMatmul(void* /*handle*/,
   product.b_address = b_address;
   product.c_address = c_address;
   product.d_address = d_address;
+  const std::array<const void*, 4> operands{a_address, b_address, c_address, d_address};
+  if (!std::all_of(operands.begin(), operands.end(), is_aligned)) {
+    return kNotSupported;  // the heuristic was asked for operands that lie so
+  }
   const std::size_t needed = algorithm->data[2];
   if (!fault_of(product).empty() || workspace_bytes < needed) {
     return kInvalidValue;

@@ -118,7 +118,6 @@ struct BlasHeader {
     PLUMB_DECLARED(cublasDestroy_v2)
     PLUMB_DECLARED(cublasSetStream_v2)
     PLUMB_DECLARED(cublasSetWorkspace_v2)
-    PLUMB_DECLARED(cublasGetStatusName)
     PLUMB_OVERLOADED(cublasGemmEx, Gemm)
     PLUMB_OVERLOADED(cublasGemmStridedBatchedEx, BatchedGemm)
     PLUMB_DECLARED(cublasSgemv_v2)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the CUDA backend does when a call of the driver fails: it says so, leaves nothing behind,
 // and works again.
+#include <algorithm>
 #include <map>
 #include <new>
 
@@ -124,6 +125,34 @@ TEST(BackendKernels, are_loaded_again_after_a_failure) {
   EXPECT_TRUE(engine::verify(spec, operands, prepared.program->outputs(0)).outcome.ok());
 }
 
+// A product of integers makes two tensors of its constant operand when it is bound. The first may
+// still be in the making where the second one's launch fails.
+TEST(BackendConstants, are_waited_for_before_their_memory_goes) {
+  control().reset(1);
+  StandInBackend backend;
+  const model::LayerKey key{
+      "v1:matmul_integer;in=u8[5,32],s8[32,16]c;out=s32[5,16];acc=s32;math=strict"};
+  const worker::Prepared prepared =
+      backend.get().prepare(key, backend.get().variants(key).front().text);
+  ASSERT_TRUE(prepared.outcome.ok()) << prepared.outcome.reason;
+  const model::LayerSpec spec = model::parse_key(key);
+  const std::vector<model::Tensor> operands = engine::random_operands(spec, 3);
+  control().set_delay(2000);
+  for (unsigned seed = 1; seed <= 40; ++seed) {
+    control().reset(seed);
+    control().fail("cuLaunchKernel", 2, 1);
+    EXPECT_THROW(prepared.program->bind(0, operands, false), cuda::DriverRefusal);
+    ASSERT_THAT(control().findings(), IsEmpty()) << seed;
+  }
+  control().set_delay(0);
+  control().reset(1);
+  prepared.program->bind(0, operands, false);
+  prepared.program->enqueue(0);
+  prepared.program->synchronize();
+  EXPECT_TRUE(engine::verify(spec, operands, prepared.program->outputs(0)).outcome.ok());
+  EXPECT_THAT(control().findings(), IsEmpty());
+}
+
 /// A call that is refused only when it is made, and a layer that makes it.
 struct LateRefusal {
   const char* call;
@@ -170,6 +199,23 @@ INSTANTIATE_TEST_SUITE_P(
                     "parameters=[]",
                     "701"}),
     [](const auto& instance) { return std::string(instance.param.call); });
+
+TEST(BackendOlderCalls, are_refused_while_a_layer_is_prepared) {
+  control().reset(1);
+  StandInBackend backend;
+  const model::LayerKey key{"v1:matmul;in=f32[8,16],f32[16,4];out=f32[8,4];acc=f32;math=strict"};
+  const std::vector<worker::Variant> variants = backend.get().variants(key);
+  const auto older = std::find_if(variants.begin(), variants.end(), [](const auto& variant) {
+    return variant.text.starts_with("impl=cublas;");
+  });
+  ASSERT_NE(older, variants.end());
+  control().fail("cublas", 1, 15);
+  const worker::Prepared refused = backend.get().prepare(key, older->text);
+  EXPECT_EQ(refused.outcome.kind, results::Outcome::Kind::kUnsupported);
+  EXPECT_THAT(refused.outcome.reason, HasSubstr("CUBLAS_STATUS_NOT_SUPPORTED"));
+  EXPECT_TRUE(backend.get().prepare(key, older->text).outcome.ok());
+  EXPECT_THAT(control().findings(), IsEmpty());
+}
 
 class BackendEnds : public ::testing::TestWithParam<int> {};
 

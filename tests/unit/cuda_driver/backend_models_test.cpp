@@ -3,6 +3,9 @@
 // are compared with the float64 reference.
 #include <onnx/onnx_pb.h>
 
+#include <new>
+
+#include "harness/base/error.hpp"
 #include "harness/model/onnx/onnx_reader.hpp"
 #include "harness/model/onnx/weights.hpp"
 #include "runners/engine/exec/constant_folding.hpp"
@@ -55,6 +58,21 @@ Sample forked_network() {
       "  a = Conv(x, w)  b = Relu(a)  y = Conv(b, w)"
       "  c = Sigmoid(x)  d = Conv(c, w)  z = Tanh(d)}",
       {{"w", {4, 4, 1, 1}}}};
+}
+
+/// Three products whose results are of 192 bytes: no two of them can follow each other without a
+/// gap and still lie at multiples of 256 bytes.
+Sample chained_products() {
+  return {
+      "g (float[2,24] x) => (float[2,24] y) {"
+      "  a = Gemm<transB=1>(x, w1, b1)  b = Relu(a)  c = Gemm<transB=1>(b, w2, b2)  d = Relu(c)"
+      "  y = Gemm<transB=1>(d, w3, b3)}",
+      {{"w1", {24, 24}},
+       {"b1", {24}},
+       {"w2", {24, 24}},
+       {"b2", {24}},
+       {"w3", {24, 24}},
+       {"b3", {24}}}};
 }
 
 std::vector<model::Tensor> expected(const worker::ExecuteRequest& request) {
@@ -166,12 +184,107 @@ TEST(BackendModel, waits_before_its_memory_goes) {
   EXPECT_EQ(control().living(), Living{});
 }
 
+TEST(BackendModel, is_executed_launch_by_launch_where_its_capture_is_refused) {
+  control().reset(1);
+  const worker::ExecuteRequest request = mixed_sample().request();
+  {
+    StandInBackend backend;
+    engine::RequestedModel model(request);
+    engine::ReadyModel ready = engine::prepare_mode(backend.get(), model, {});
+    ASSERT_TRUE(ready.outcome.ok()) << ready.outcome.reason;
+    model.fill();
+    control().fail("cuStreamEndCapture", 1, 901);
+    engine::make_ready(model, measure::steady_clock(), ready);
+    ASSERT_TRUE(ready.outcome.ok()) << ready.outcome.reason;
+    EXPECT_LT(engine::largest_difference(ready.outputs, expected(request)), 1e-4);
+    EXPECT_THAT(ready.prepared.program->facts().implementation,
+                ::testing::AllOf(HasSubstr("execution=eager"), HasSubstr("901")));
+  }
+  EXPECT_THAT(control().findings(), IsEmpty());
+  EXPECT_EQ(control().living(), Living{});
+}
+
 worker::ExecuteRequest lenet() {
   worker::ExecuteRequest request;
   request.name = "lenet";
   request.model = zoo::find("lenet")->build(2, {}).SerializeAsString();
   return request;
 }
+
+/// Every entry point of a call that a model on streams makes, apart from those that end something.
+const std::vector<const char*> kModelCalls{
+    "cuMemAlloc_v2",      "cuMemAllocHost_v2",       "cuMemcpyHtoD_v2",
+    "cuMemcpyDtoH_v2",    "cuMemcpyHtoDAsync_v2",    "cuMemcpyDtoHAsync_v2",
+    "cuMemsetD8Async",    "cuStreamCreate",          "cuStreamSynchronize",
+    "cuStreamWaitEvent",  "cuStreamBeginCapture_v2", "cuStreamEndCapture",
+    "cuEventCreate",      "cuEventRecord",           "cuEventRecordWithFlags",
+    "cuEventElapsedTime", "cuGraphGetNodes",         "cuGraphInstantiateWithFlags",
+    "cuGraphUpload",      "cuGraphLaunch",           "cuLaunchKernel"};
+
+/// Prepares a model on streams, times its steps, and executes it as a load does. Returns why that
+/// failed. Empty: it did not, and the outputs are right.
+std::string executed_on_streams(const std::vector<model::Tensor>& wanted) {
+  try {
+    StandInBackend backend;
+    engine::RequestedModel model(mixed_sample().request());
+    engine::ReadyModel ready = engine::prepare_mode(
+        backend.get(), model, {results::execution_mode_from("streams"), {}, {}});
+    if (!ready.outcome.ok()) {
+      return "not prepared: " + ready.outcome.reason;
+    }
+    model.fill();
+    engine::make_ready(model, measure::steady_clock(), ready);
+    if (!ready.outcome.ok()) {
+      return "not ready: " + ready.outcome.reason;
+    }
+    if (!(engine::largest_difference(ready.outputs, wanted) < 1e-4)) {
+      ADD_FAILURE() << "wrong, and nothing said so";
+    }
+    worker::Program& program = *ready.prepared.program;
+    static_cast<void>(program.profile(0));
+    static_cast<void>(program.input_bytes(0, 0));
+    static_cast<void>(program.output_bytes(0, 0));
+    program.enqueue(0);
+    program.synchronize();
+    return "";
+  } catch (const std::bad_alloc&) {
+    return "memory is short";
+  } catch (const cuda::LibraryRefusal& refusal) {
+    return refusal.what();
+  } catch (const Error& error) {
+    return error.what();
+  }
+}
+
+class BackendModelErrors : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(BackendModelErrors, leave_nothing_behind_wherever_they_are) {
+  constexpr unsigned kPlaces = 6;  // of each call, spread over all of its calls
+  const std::vector<model::Tensor> wanted = expected(mixed_sample().request());
+  control().reset(1);
+  ASSERT_EQ(executed_on_streams(wanted), "");
+  const unsigned count = control().calls(GetParam());
+  ASSERT_GT(count, 0U) << "a model on streams never calls it";
+  for (const int status : {1, 2}) {
+    for (unsigned at = 1; at <= count; at += 1 + count / kPlaces) {
+      control().reset(1);
+      control().fail(GetParam(), at, status);
+      const Living before = control().living();
+      const std::string reason = executed_on_streams(wanted);
+      // A capture that fails costs the graph alone: then the outputs are right all the same.
+      EXPECT_EQ(control().living(), before) << "call " << at << ", " << status << ": " << reason;
+      EXPECT_THAT(control().findings(), IsEmpty())
+          << "call " << at << ", " << status << ": " << reason;
+    }
+  }
+  control().reset(1);
+  EXPECT_EQ(executed_on_streams(wanted), "") << "it works again";
+}
+
+INSTANTIATE_TEST_SUITE_P(Calls,
+                         BackendModelErrors,
+                         ::testing::ValuesIn(kModelCalls),
+                         [](const auto& instance) { return std::string(instance.param); });
 
 INSTANTIATE_TEST_SUITE_P(
     Models,
@@ -180,7 +293,8 @@ INSTANTIATE_TEST_SUITE_P(
         ::testing::Values(ModelCase{"lenet", lenet},
                           ModelCase{"residual", [] { return residual_network().request(); }},
                           ModelCase{"mixed", [] { return mixed_sample().request(); }},
-                          ModelCase{"forked", [] { return forked_network().request(); }}),
+                          ModelCase{"forked", [] { return forked_network().request(); }},
+                          ModelCase{"products", [] { return chained_products().request(); }}),
         ::testing::Values("eager", "captured", "streams"),
         ::testing::Bool()),
     [](const auto& instance) {

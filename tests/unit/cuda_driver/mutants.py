@@ -3,7 +3,9 @@
 """Makes mistakes in the CUDA backend, one at a time, and asks whether the tests over the stand-in catch each.
 
 mutants.py SOURCE BUILD [NAME…]: SOURCE is changed and put back, so give it a copy. BUILD is its configured build
-folder. Exit status 1: a mistake went unnoticed."""
+folder. Exit status 1: a mistake went unnoticed.
+
+mutants.py --check SOURCE: asks only whether each mistake can still be made, and changes nothing."""
 
 import pathlib
 import subprocess
@@ -11,14 +13,22 @@ import sys
 import tomllib
 
 SECONDS = 600
+FEWEST = 20  # that must be tried
+MUTANTS = tomllib.loads((pathlib.Path(__file__).parent / "mutants.toml").read_text())
+
+
+def text_to_change(source, mutant):
+    """Returns the text of a mistake's file, which must have what is changed once."""
+    text = (source / mutant["file"]).read_text()
+    if text.count(mutant["from"]) != 1:
+        raise SystemExit(f"{mutant['file']}: the text occurs {text.count(mutant['from'])} times: {mutant['from']}")
+    return text
 
 
 def caught(source, build, mutant):
     """Returns how a mistake shows: "compiler", "tests" or None."""
+    text = text_to_change(source, mutant)
     path = source / mutant["file"]
-    text = path.read_text()
-    if text.count(mutant["from"]) != 1:
-        raise SystemExit(f"{mutant['file']}: the text occurs {text.count(mutant['from'])} times: {mutant['from']}")
     path.write_text(text.replace(mutant["from"], mutant["to"]))
     try:
         made = subprocess.run(["ninja", "-C", build, "plumb_cuda_driver_test"], capture_output=True, check=False)
@@ -36,11 +46,20 @@ def caught(source, build, mutant):
         path.write_text(text)
 
 
+def check(source):
+    for mutant in MUTANTS.values():
+        text_to_change(source, mutant)
+    if len(MUTANTS) < FEWEST:
+        raise SystemExit(f"there are {len(MUTANTS)} mistakes, and {FEWEST} are wanted")
+
+
 def main():
+    if sys.argv[1] == "--check":
+        check(pathlib.Path(sys.argv[2]))
+        return
     source, build, names = pathlib.Path(sys.argv[1]), sys.argv[2], sys.argv[3:]
-    mutants = tomllib.loads((pathlib.Path(__file__).parent / "mutants.toml").read_text())
     missed = []
-    for name, mutant in mutants.items():
+    for name, mutant in MUTANTS.items():
         if names and name not in names:
             continue
         by = caught(source, build, mutant)

@@ -49,7 +49,8 @@ class SpeedingProgram final : public worker::Program, public worker::DeviceClock
   [[nodiscard]] std::vector<model::Tensor> outputs(std::size_t) override { return {}; }
 };
 
-/// A backend that names the fastest variant of each size otherwise.
+/// A backend that names the fastest variant of each size otherwise, and executes no product whose
+/// key has `too_large`.
 class NamingBackend final : public worker::Backend {
  public:
   [[nodiscard]] results::Environment describe() const override { return {}; }
@@ -57,9 +58,14 @@ class NamingBackend final : public worker::Backend {
   [[nodiscard]] std::vector<worker::Variant> variants(const model::LayerKey& key) const override {
     return {{"tile of " + key.text, true, false}};
   }
-  [[nodiscard]] worker::Prepared prepare(const model::LayerKey&, const std::string&) override {
+  [[nodiscard]] worker::Prepared prepare(const model::LayerKey& key, const std::string&) override {
+    if (!too_large.empty() && key.text.find(too_large) != std::string::npos) {
+      return {nullptr, {results::Outcome::Kind::kOutOfMemory, "no memory"}};
+    }
     return {std::make_unique<SpeedingProgram>(), {}};
   }
+
+  std::string too_large;
 };
 
 TEST(Calibration, peak_of_a_device_is_what_its_longest_run_reached) {
@@ -79,6 +85,26 @@ TEST(Calibration, peak_takes_a_larger_product_whose_variants_have_other_names) {
   EXPECT_NEAR(measure_peak(backend, model::DataType::kF32, kStrict, kExtents, clock).value,
               2.0 * 2048.0 * 2048.0 * 2048.0 / 0.1,
               1.0);
+}
+
+TEST(Calibration, says_where_the_larger_product_was_not_executed) {
+  NamingBackend backend;
+  double now = 0.0;
+  const auto clock = [&] { return Seconds(now += 1e-3); };
+  for (const char* const too_large : {"", "2048"}) {
+    backend.too_large = too_large;
+    ::testing::internal::CaptureStderr();
+    const FlopsPerSecond peak =
+        measure_peak(backend, model::DataType::kF32, kStrict, kExtents, clock);
+    const std::string said = ::testing::internal::GetCapturedStderr();
+    const double extent = backend.too_large.empty() ? 2048.0 : 1024.0;
+    EXPECT_NEAR(peak.value, 2.0 * extent * extent * extent / 0.1, 1.0);
+    EXPECT_EQ(
+        said,
+        backend.too_large.empty()
+            ? ""
+            : "the peak in f32 is that of smaller products: none of 2048 rows was executed\n");
+  }
 }
 
 TEST(Calibration, no_peak_without_support) {

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Each call has a make() and a start(), which finds the descriptors in the order in which make()
+// made them. Gradients, but for that of softmax, begin with the descriptors of their layer.
 #include "runners/cuda/dnn/legacy/legacy_execution.hpp"
 
 #include <fmt/format.h>
@@ -11,16 +13,48 @@
 namespace plumb::cuda {
 namespace {
 
+constexpr float kOne = 1.0F;
+constexpr float kZero = 0.0F;
+
 int rank_of(const LegacyTensor& tensor) {
   return static_cast<int>(tensor.dimensions.size());
 }
 
 }  // namespace
 
+void* LegacyInvocation::at(const LegacyTensor& tensor) const {
+  return at(tensor.buffer);
+}
+
+void* LegacyInvocation::at(std::size_t buffer) const {
+  return abi::address_of(buffers[buffer]);
+}
+
 LegacyExecution::LegacyExecution(const CudnnLibrary& library, LegacyCall call)
     : library_(library), calls_(library.legacy_calls()), call_(std::move(call)) {
   require(calls_.set_tensor, "cudnnSetTensorNdDescriptor");
   std::visit([this](const auto& value) { make(value); }, call_);
+}
+
+std::size_t LegacyExecution::workspace(const CudnnHandle& handle, int algorithm) const {
+  std::size_t bytes = 0;
+  if (std::holds_alternative<LegacyConvolution>(call_)) {
+    library_.check(
+        calls_.convolution_workspace(handle.get(), at(0), at(1), at(2), at(3), algorithm, &bytes),
+        "an algorithm");
+  } else if (const auto* const gradient = std::get_if<LegacyConvolutionGradient>(&call_)) {
+    library_.check(
+        gradient->by_weights
+            ? calls_.weights_workspace(handle.get(), at(0), at(3), at(2), at(1), algorithm, &bytes)
+            : calls_.data_workspace(handle.get(), at(1), at(3), at(2), at(0), algorithm, &bytes),
+        "an algorithm");
+  }
+  return bytes;
+}
+
+void LegacyExecution::run(const LegacyInvocation& to) const {
+  library_.check(std::visit([&](const auto& value) { return start(value, to); }, call_),
+                 "an older call of cuDNN");
 }
 
 void LegacyExecution::refuse(const char* name) {
@@ -29,9 +63,7 @@ void LegacyExecution::refuse(const char* name) {
 
 void LegacyExecution::make_descriptor(abi::LegacyCalls::Create create,
                                       abi::LegacyCalls::Destroy destroy) {
-  abi::LegacyDescriptor handle = nullptr;
-  library_.check(create(&handle), "a descriptor");
-  descriptors_.emplace_back(handle, destroy);
+  descriptors_.push_back(make_owned(library_, create, destroy, "a descriptor"));
 }
 
 void LegacyExecution::make_tensor(const LegacyTensor& tensor) {
@@ -96,6 +128,43 @@ void LegacyExecution::make(const LegacyConvolution& call) {
   }
 }
 
+int LegacyExecution::start(const LegacyConvolution& call, const LegacyInvocation& to) const {
+  if (!call.bias) {
+    return calls_.convolution(to.handle,
+                              &kOne,
+                              at(0),
+                              to.at(call.x),
+                              at(1),
+                              to.at(call.w),
+                              at(2),
+                              to.algorithm,
+                              to.workspace,
+                              to.workspace_bytes,
+                              &kZero,
+                              at(3),
+                              to.at(call.y));
+  }
+  // Without an addition, the call takes the result itself, times zero.
+  return calls_.fused_convolution(to.handle,
+                                  &kOne,
+                                  at(0),
+                                  to.at(call.x),
+                                  at(1),
+                                  to.at(call.w),
+                                  at(2),
+                                  to.algorithm,
+                                  to.workspace,
+                                  to.workspace_bytes,
+                                  call.addend ? &kOne : &kZero,
+                                  at(3),
+                                  to.at(call.addend ? *call.addend : call.y),
+                                  at(4),
+                                  to.at(*call.bias),
+                                  at(5),
+                                  at(3),
+                                  to.at(call.y));
+}
+
 void LegacyExecution::make(const LegacyPool& call) {
   require(calls_.pool, "cudnnPoolingForward");
   make_tensor(call.x);
@@ -117,10 +186,26 @@ void LegacyExecution::make(const LegacyPool& call) {
   }
 }
 
+int LegacyExecution::start(const LegacyPool& call, const LegacyInvocation& to) const {
+  return calls_.pool(to.handle, at(2), &kOne, at(0), to.at(call.x), &kZero, at(1), to.at(call.y));
+}
+
 void LegacyExecution::make(const LegacySoftmax& call) {
   require(calls_.softmax, "cudnnSoftmaxForward");
   make_tensor(call.x);
   make_tensor(call.y);
+}
+
+int LegacyExecution::start(const LegacySoftmax& call, const LegacyInvocation& to) const {
+  return calls_.softmax(to.handle,
+                        call.algorithm,
+                        abi::kLegacySoftmaxOverChannels,
+                        &kOne,
+                        at(0),
+                        to.at(call.x),
+                        &kZero,
+                        at(1),
+                        to.at(call.y));
 }
 
 void LegacyExecution::make(const LegacyResponse& call) {
@@ -132,6 +217,18 @@ void LegacyExecution::make(const LegacyResponse& call) {
                  "a response normalisation");
 }
 
+int LegacyExecution::start(const LegacyResponse& call, const LegacyInvocation& to) const {
+  return calls_.response(to.handle,
+                         at(2),
+                         abi::kLegacyResponseOverChannels,
+                         &kOne,
+                         at(0),
+                         to.at(call.x),
+                         &kZero,
+                         at(1),
+                         to.at(call.y));
+}
+
 void LegacyExecution::make(const LegacyBatchNorm& call) {
   require(calls_.batch_norm, "cudnnBatchNormalizationForwardInference");
   make_tensor(call.x);
@@ -139,11 +236,33 @@ void LegacyExecution::make(const LegacyBatchNorm& call) {
   make_tensor(call.parameters);
 }
 
+int LegacyExecution::start(const LegacyBatchNorm& call, const LegacyInvocation& to) const {
+  return calls_.batch_norm(to.handle,
+                           abi::kLegacyBatchNormSpatial,
+                           &kOne,
+                           &kZero,
+                           at(0),
+                           to.at(call.x),
+                           at(1),
+                           to.at(call.y),
+                           at(2),
+                           to.at(1),
+                           to.at(2),
+                           to.at(3),
+                           to.at(4),
+                           call.epsilon);
+}
+
 void LegacyExecution::make(const LegacyFunction& call) {
   require(calls_.activation, "cudnnActivationForward");
   make_tensor(call.x);
   make_tensor(call.y);
   make_activation(call.activation);
+}
+
+int LegacyExecution::start(const LegacyFunction& call, const LegacyInvocation& to) const {
+  return calls_.activation(
+      to.handle, at(2), &kOne, at(0), to.at(call.x), &kZero, at(1), to.at(call.y));
 }
 
 void LegacyExecution::make(const LegacyBinary& call) {
@@ -155,6 +274,139 @@ void LegacyExecution::make(const LegacyBinary& call) {
   library_.check(
       calls_.set_operation(at(3), call.operation, abi::Type::kFloat, abi::kLegacyPropagateNan),
       "an operation");
+}
+
+int LegacyExecution::start(const LegacyBinary& call, const LegacyInvocation& to) const {
+  return calls_.operation(to.handle,
+                          at(3),
+                          &kOne,
+                          at(0),
+                          to.at(call.a),
+                          &kOne,
+                          at(1),
+                          to.at(call.b),
+                          &kZero,
+                          at(2),
+                          to.at(call.y));
+}
+
+void LegacyExecution::make(const LegacyConvolutionGradient& call) {
+  make(call.of);
+  if (call.by_weights) {
+    require(calls_.convolution_weights, "cudnnConvolutionBackwardFilter");
+    require(calls_.weights_workspace, "cudnnGetConvolutionBackwardFilterWorkspaceSize");
+  } else {
+    require(calls_.convolution_data, "cudnnConvolutionBackwardData");
+    require(calls_.data_workspace, "cudnnGetConvolutionBackwardDataWorkspaceSize");
+  }
+  if (call.bias_gradient) {
+    require(calls_.convolution_bias, "cudnnConvolutionBackwardBias");
+    make_tensor(*call.bias_gradient);
+  }
+}
+
+int LegacyExecution::start(const LegacyConvolutionGradient& call,
+                           const LegacyInvocation& to) const {
+  if (call.bias_gradient) {
+    const int status = calls_.convolution_bias(
+        to.handle, &kOne, at(3), to.at(call.of.y), &kZero, at(4), to.at(*call.bias_gradient));
+    if (status != abi::kSuccess) {
+      return status;
+    }
+  }
+  return call.by_weights ? calls_.convolution_weights(to.handle,
+                                                      &kOne,
+                                                      at(0),
+                                                      to.at(call.of.x),
+                                                      at(3),
+                                                      to.at(call.of.y),
+                                                      at(2),
+                                                      to.algorithm,
+                                                      to.workspace,
+                                                      to.workspace_bytes,
+                                                      &kZero,
+                                                      at(1),
+                                                      to.at(call.of.w))
+                         : calls_.convolution_data(to.handle,
+                                                   &kOne,
+                                                   at(1),
+                                                   to.at(call.of.w),
+                                                   at(3),
+                                                   to.at(call.of.y),
+                                                   at(2),
+                                                   to.algorithm,
+                                                   to.workspace,
+                                                   to.workspace_bytes,
+                                                   &kZero,
+                                                   at(0),
+                                                   to.at(call.of.x));
+}
+
+void LegacyExecution::make(const LegacyPoolGradient& call) {
+  make(call.of);
+  require(calls_.pool_backward, "cudnnPoolingBackward");
+}
+
+int LegacyExecution::start(const LegacyPoolGradient& call, const LegacyInvocation& to) const {
+  const int status = call.makes_y ? start(call.of, to) : abi::kSuccess;
+  if (status != abi::kSuccess) {
+    return status;
+  }
+  return calls_.pool_backward(to.handle,
+                              at(2),
+                              &kOne,
+                              at(1),
+                              to.at(call.of.y),
+                              at(1),
+                              to.at(call.dy),
+                              at(0),
+                              to.at(call.of.x),
+                              &kZero,
+                              at(0),
+                              to.at(call.dx));
+}
+
+void LegacyExecution::make(const LegacySoftmaxGradient& call) {
+  require(calls_.softmax_backward, "cudnnSoftmaxBackward");
+  make_tensor(call.y);
+}
+
+int LegacyExecution::start(const LegacySoftmaxGradient& call, const LegacyInvocation& to) const {
+  return calls_.softmax_backward(to.handle,
+                                 call.algorithm,
+                                 abi::kLegacySoftmaxOverChannels,
+                                 &kOne,
+                                 at(0),
+                                 to.at(call.y),
+                                 at(0),
+                                 to.at(call.dy),
+                                 &kZero,
+                                 at(0),
+                                 to.at(call.dx));
+}
+
+void LegacyExecution::make(const LegacyFunctionGradient& call) {
+  make(call.of);
+  require(calls_.activation_backward, "cudnnActivationBackward");
+}
+
+int LegacyExecution::start(const LegacyFunctionGradient& call, const LegacyInvocation& to) const {
+  const int status = call.makes_y ? start(call.of, to) : abi::kSuccess;
+  if (status != abi::kSuccess) {
+    return status;
+  }
+  return calls_.activation_backward(to.handle,
+                                    at(2),
+                                    &kOne,
+                                    at(1),
+                                    to.at(call.of.y),
+                                    at(0),
+                                    to.at(call.dy),
+                                    at(0),
+                                    to.at(call.of.x),
+                                    &kZero,
+                                    at(0),
+                                    to.at(call.dx));
 }
 
 }  // namespace plumb::cuda

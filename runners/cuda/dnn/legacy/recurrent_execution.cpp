@@ -77,9 +77,7 @@ RecurrentExecution::RecurrentExecution(const CudnnLibrary& library,
 
 std::size_t RecurrentExecution::add(abi::RecurrentCalls::Create create,
                                     abi::RecurrentCalls::Destroy destroy) {
-  abi::LegacyDescriptor descriptor = nullptr;
-  library_.check(create(&descriptor), "a descriptor");
-  descriptors_.emplace_back(descriptor, destroy);
+  descriptors_.push_back(make_owned(library_, create, destroy, "a descriptor"));
   return descriptors_.size() - 1;
 }
 

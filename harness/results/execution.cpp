@@ -2,6 +2,7 @@
 #include "harness/results/execution.hpp"
 
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "harness/results/measurement_fields.hpp"
@@ -12,6 +13,20 @@ namespace {
 /// Reads a scenario. Workers in Python once named none.
 std::optional<loadgen::ScenarioName> stored_scenario(std::string_view text) {
   return text.empty() ? loadgen::ScenarioName::kSingleStream : loadgen::parse_scenario_name(text);
+}
+
+/// Describes the turn of an execution, which one of a shape alone has not.
+template <typename Fields>
+void describe_turn(Fields& fields, Described<Fields, std::optional<ShapeTurn>>& turn) {
+  constexpr const char* kName = "turn";
+  std::string text(turn ? to_text(*turn) : std::string_view());
+  fields.unless_empty(kName, text);
+  if constexpr (Fields::kReads) {
+    turn = parse_shape_turn(text);
+    if (!turn && !text.empty()) {
+      refuse_word(kName, text);
+    }
+  }
 }
 
 }  // namespace
@@ -38,6 +53,7 @@ template <typename Fields>
 void describe(Fields& fields, Described<Fields, Execution>& value) {
   fields("mode", value.mode);
   fields("scenario", value.scenario, stored_scenario);
+  describe_turn(fields, value.turn);
   fields("memory_bytes", value.memory);
   fields("reorders", value.reorders);
   fields.since("layers", value.layers);

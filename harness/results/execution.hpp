@@ -11,6 +11,7 @@
 #include "harness/loadgen/scenario_name.hpp"
 #include "harness/model/graph/graph.hpp"
 #include "harness/results/measurement.hpp"
+#include "harness/results/series/shape_turn.hpp"
 
 namespace plumb::results {
 
@@ -40,6 +41,7 @@ struct ExecutedLayer {
 struct Execution {
   std::string mode;  ///< "plain"
   loadgen::ScenarioName scenario = loadgen::ScenarioName::kSingleStream;
+  std::optional<ShapeTurn> turn{};  ///< among other shapes of the model; absent: it was alone
   Measurement
       row;  ///< outcome, samples, summary, floor, output hash, disturbance…; key: "model:NAME"
   Bytes memory;               ///< weights, inputs and everything between, in the layouts executed
@@ -61,6 +63,9 @@ inline constexpr const char* kPreparationMemory = "preparation_bytes";
 
 /// Kind of the records that a run stores of its executions. The subject is subject_of() the model.
 inline constexpr const char* kExecutionRecord = "execution";
+/// Kind of the records of a model's executions among its other shapes, each of one `turn`. The
+/// subject is that of the shape.
+inline constexpr const char* kAlternationRecord = "alternation";
 
 /// Writes an execution as JSON for the store, raw samples included.
 [[nodiscard]] std::string to_json(const Execution& execution);

@@ -151,6 +151,7 @@ constexpr std::array kKinds{
     Kind{"paired_execution", check_with<results::execution_from_json>},
     Kind{"qualification", check_qualification},
     Kind{"whatif", check_whatif},
+    Kind{results::kAlternationRecord, check_with<results::execution_from_json>},
     Kind{results::kControlsRecord, check_with<results::controls_from_json>},
     Kind{results::kExclusionsRecord, check_with<results::exclusions_from_json>},
     Kind{results::kExecutionRecord, check_with<results::execution_from_json>},

@@ -160,6 +160,16 @@ void check_step(const ResolvedSuite::Model& model) {
   }
 }
 
+/// Throws Error{kUser} for shapes that cannot alternate.
+void check_alternation(const ResolvedSuite::Model& model) {
+  if (model.alternation && model.dtype == "int8") {
+    throw Error(Error::Kind::kUser,
+                describe(model) +
+                    ": 8-bit integers have scales of one shape; leave int8 out of a "
+                    "model with 'shapes'");
+  }
+}
+
 void add_models(const SuiteSpec& spec,
                 const SuiteSpec::ModelEntry& entry,
                 const ModelCompletion& complete,
@@ -167,7 +177,13 @@ void add_models(const SuiteSpec& spec,
                 std::set<Instance>& seen) {
   using Batches = std::vector<std::int64_t>;
   using Words = std::vector<std::string>;
-  const auto batches = first_of(entry.overrides.batch, spec.defaults.batch, Batches{1});
+  auto batches = first_of(entry.overrides.batch, spec.defaults.batch, Batches{1});
+  if (!entry.shapes.empty()) {
+    batches.clear();
+    for (const std::vector<std::int64_t>& shape : entry.shapes) {
+      batches.push_back(shape.front());
+    }
+  }
   const auto dtypes = first_of(entry.overrides.dtype, spec.defaults.dtype, Words{"f32"});
   const auto trainings =
       first_of(entry.overrides.training, spec.defaults.training, Words{std::string(kNoTraining)});
@@ -176,7 +192,8 @@ void add_models(const SuiteSpec& spec,
   model.scenarios = resolve_scenarios(spec, entry);
   model.note = entry.note.value_or("");
   model.rebatch = entry.rebatch;
-  model.open_batch = entry.path && !entry.overrides.batch && !spec.defaults.batch;
+  model.open_batch =
+      entry.path && !entry.overrides.batch && !spec.defaults.batch && entry.shapes.empty();
   if (entry.path) {
     const auto folder = std::filesystem::absolute(spec.file).parent_path();
     model.path = (folder / *entry.path).lexically_normal();
@@ -194,6 +211,7 @@ void add_models(const SuiteSpec& spec,
     model.dims = dims;
     at_line(spec, entry.line, [&] {
       check_step(model);
+      check_alternation(model);
       if (complete) {
         complete(model);
       }
@@ -207,12 +225,17 @@ void add_models(const SuiteSpec& spec,
     }
     suite.models.push_back(model);
   };
-  for (const std::int64_t batch : batches) {
+  const auto first = static_cast<std::int64_t>(suite.models.size());
+  for (std::size_t i = 0; i < batches.size(); ++i) {
+    std::int64_t group = first;  // one for each type and training
     for (const std::string& dtype : dtypes) {
       for (const std::string& training : trainings) {
-        model.batch = batch;
+        model.batch = batches[i];
         model.dtype = dtype;
         model.training = resolve_training(spec, entry, training);
+        if (!entry.shapes.empty()) {
+          model.alternation = Alternation{group++, entry.shape_order, entry.shapes[i]};
+        }
         std::for_each(all.begin(), all.end(), add);
       }
     }
@@ -321,6 +344,11 @@ std::string to_json(const ResolvedSuite& suite) {
     }
     if (!model.note.empty()) {
       row["note"] = model.note;
+    }
+    if (model.alternation) {
+      row["alternation"] = {{"group", model.alternation->group},
+                            {"order", model.alternation->order},
+                            {"shape", model.alternation->shape}};
     }
     if (model.rebatch) {
       row["rebatch"] = true;

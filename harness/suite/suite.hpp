@@ -43,6 +43,10 @@ inline constexpr std::array<std::string_view, 6> kSuiteDtypes{
 /// Word of a suite for a model that is not trained.
 inline constexpr std::string_view kNoTraining = "none";
 
+/// Orders in which the shapes of a model alternate, and how many shapes do.
+inline constexpr std::array<std::string_view, 2> kShapeOrders{"in_turn", "drawn"};
+inline constexpr std::size_t kMaxShapes = 16;
+
 /// Checks what a suite asks of a model: kNoTraining, or a step of training as
 /// rewrite::parse_step_choice() reads it. Throws Error{kUser}.
 void check_training(const std::string& text);
@@ -70,6 +74,9 @@ struct SuiteSpec {
                                              ///< model has the name
     bool rebatch = false;  ///< of a file: the batch replaces first dimensions that it fixes
     Defaults overrides;
+    std::vector<std::vector<std::int64_t>> shapes{};  ///< of the first input, in place of batch and
+                                                      ///< dims; none, or 2 to kMaxShapes
+    std::string shape_order = "in_turn";              ///< one of kShapeOrders
     std::map<std::string, std::vector<ExtentRange>> dims;        ///< dim.sequence = [128, 384]
     std::map<loadgen::ScenarioName, ScenarioLimits> limits;      ///< [model.server]
     std::map<loadgen::ScenarioName, ScenarioSettings> settings;  ///< likewise
@@ -103,6 +110,13 @@ struct LayerSelection {
   [[nodiscard]] bool empty() const { return wanted.empty() && excluded.empty(); }
 };
 
+/// Place of a model among those of its shapes that are executed one after the other.
+struct Alternation {
+  std::int64_t group = 0;           ///< the same for all shapes that alternate
+  std::string order = "in_turn";    ///< one of kShapeOrders
+  std::vector<std::int64_t> shape;  ///< of the first input
+};
+
 /// Suite with every default explicit and every range expanded. This is what runs. It can be printed
 /// as JSON, and is hashed.
 struct ResolvedSuite {
@@ -116,6 +130,7 @@ struct ResolvedSuite {
                              ///< rewrite::parse_step_choice() reads it; empty: inference
     std::map<std::string, std::int64_t> dims;
     std::vector<Scenario> scenarios;
+    std::optional<Alternation> alternation{};  ///< absent: it is executed in no other shape
     std::string note;         ///< what a reader of its results must know; may be empty
     bool rebatch = false;     ///< of a file: `batch` replaces first dimensions that it fixes
     bool open_batch = false;  ///< of a file: nobody asked for a batch, so a fixed one of the file
@@ -140,8 +155,8 @@ struct ResolvedSuite {
 };
 
 /// Function that completes the extents of axes that the suite leaves open, which only the model's
-/// builder knows. Throws Error{kUser} if there is no such model or axis. resolve() adds file and
-/// line.
+/// builder knows, and those by which the first input has a shape that alternates. Throws
+/// Error{kUser} if there is no such model or axis. resolve() adds file and line.
 using ModelCompletion = std::function<void(ResolvedSuite::Model& model)>;
 
 /// Fills in all defaults of a suite and expands its ranges. The defaults are batch 1, f32, caches

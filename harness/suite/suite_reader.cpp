@@ -73,6 +73,41 @@ ScenarioSettings read_settings(TomlSection& section) {
   return settings;
 }
 
+/// Reads the shapes that alternate. They say the batch and every extent.
+void read_alternation(TomlSection& section, SuiteSpec::ModelEntry& model) {
+  if (auto shapes = section.integer_lists("shapes", 1, kMaxExtent)) {
+    model.shapes = *std::move(shapes);
+  }
+  const auto orders = section.choices("shape_order", kShapeOrders);
+  if (orders && (model.shapes.empty() || orders->size() > 1)) {
+    section.fail("'shape_order' in [[model]] is one word, beside the 'shapes' that it orders");
+  }
+  if (model.shapes.empty()) {
+    return;
+  }
+  model.shape_order = orders ? orders->front() : model.shape_order;
+  if (model.shapes.size() < 2 || model.shapes.size() > kMaxShapes) {
+    section.fail(
+        fmt::format("'shapes' in [[model]] lists {}: give 2 to {} of them, which alternate",
+                    model.shapes.size(),
+                    kMaxShapes));
+  }
+  for (const std::vector<std::int64_t>& shape : model.shapes) {
+    if (shape.size() != model.shapes.front().size()) {
+      section.fail("'shapes' in [[model]] are of one input: each has as many extents");
+    }
+    if (shape.front() > kMaxBatch) {
+      section.fail(fmt::format(
+          "'shapes' in [[model]] has a batch of {}; it is at most {}", shape.front(), kMaxBatch));
+    }
+  }
+  if (model.overrides.batch || !model.dims.empty()) {
+    section.fail(
+        "'shapes' in [[model]] say the batch and every extent: leave out 'batch' and "
+        "'dim'");
+  }
+}
+
 SuiteSpec::ModelEntry read_model_entry(TomlSection& section) {
   SuiteSpec::ModelEntry model;
   model.line = section.line();
@@ -86,9 +121,6 @@ SuiteSpec::ModelEntry read_model_entry(TomlSection& section) {
   read_lists(section, model.overrides);
   model.note = section.text("note");
   model.rebatch = section.flag("rebatch").value_or(false);
-  if (model.rebatch && (!model.path || !model.overrides.batch)) {
-    section.fail("'rebatch' in [[model]] needs a 'path' and the 'batch' to rewrite it to");
-  }
   for (const loadgen::ScenarioName scenario : loadgen::kScenarioNames) {
     const std::string_view name = to_text(scenario);
     section.one(name, fmt::format("[model.{}]", name), [&](TomlSection& table) {
@@ -99,6 +131,10 @@ SuiteSpec::ModelEntry read_model_entry(TomlSection& section) {
   section.entries("dim", [&](const std::string& name, const toml::node& node) {
     model.dims[name] = section.read_ranges("dim." + name, node, kMaxExtent);
   });
+  read_alternation(section, model);
+  if (model.rebatch && (!model.path || (!model.overrides.batch && model.shapes.empty()))) {
+    section.fail("'rebatch' in [[model]] needs a 'path' and the 'batch' to rewrite it to");
+  }
   return model;
 }
 

@@ -177,6 +177,21 @@ std::optional<std::vector<std::int64_t>> TomlSection::integers(std::string_view 
       key, [&](const toml::node& node) { return read_integer(key, node, low, high); });
 }
 
+std::optional<std::vector<std::vector<std::int64_t>>> TomlSection::integer_lists(
+    std::string_view key, std::int64_t low, std::int64_t high) {
+  return list<std::vector<std::int64_t>>(key, [&](const toml::node& node) {
+    const toml::array* const inner = node.as_array();
+    if (inner == nullptr || inner->empty()) {
+      fail(node, fmt::format("'{}' in {} must be a list of lists of integers", key, name_));
+    }
+    std::vector<std::int64_t> values;
+    for (const toml::node& element : *inner) {
+      values.push_back(read_integer(key, element, low, high));
+    }
+    return values;
+  });
+}
+
 std::optional<std::vector<std::string>> TomlSection::choices(
     std::string_view key, std::span<const std::string_view> words) {
   return list<std::string>(key, [&](const toml::node& node) {

@@ -44,6 +44,10 @@ class TomlSection {
   std::optional<std::vector<std::int64_t>> integers(std::string_view key,
                                                     std::int64_t low,
                                                     std::int64_t high);
+  /// Reads a list of lists that are not empty.
+  std::optional<std::vector<std::vector<std::int64_t>>> integer_lists(std::string_view key,
+                                                                      std::int64_t low,
+                                                                      std::int64_t high);
   /// Reads a list of words, each of which must be one of `words`.
   std::optional<std::vector<std::string>> choices(std::string_view key,
                                                   std::span<const std::string_view> words);

@@ -64,6 +64,23 @@ void add_latency(const ModelMetrics& model, GaugeFamily& family) {
   }
 }
 
+void add_turns(const ModelMetrics& model, GaugeFamily& family) {
+  for (const analysis::ExecutionTime& execution : model.bounds->alternations) {
+    if (execution.samples == 0 || !execution.turn) {
+      continue;
+    }
+    for (const auto& [stat, time] : {std::pair("median", execution.median),
+                                     std::pair("low", execution.interval.low),
+                                     std::pair("high", execution.interval.high)}) {
+      family.add(model.labels,
+                 {{"mode", execution.mode},
+                  {"turn", std::string(to_text(*execution.turn))},
+                  {"stat", stat}},
+                 time.count());
+    }
+  }
+}
+
 void add_memory(const ModelMetrics& model, GaugeFamily& family) {
   for (const analysis::ExecutionTime& execution : model.bounds->executions) {
     if (execution.memory > Bytes{0}) {
@@ -243,8 +260,11 @@ void add_ratio(const ModelMetrics& model, GaugeFamily& family) {
   }
 }
 
-constexpr std::array<MetricRow<ModelMetrics>, 15> kTable{{
+constexpr std::array<MetricRow<ModelMetrics>, 16> kTable{{
     {"plumb_model_latency_seconds", "Time of one execution end to end.", add_latency},
+    {"plumb_model_alternation_seconds",
+     "Time of one execution among other shapes of the model.",
+     add_turns},
     {"plumb_model_memory_bytes", "Planned memory of one execution.", add_memory},
     {"plumb_model_resident_bytes",
      "Growth of a process's resident memory by one model.",

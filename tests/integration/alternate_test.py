@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Executes models in several shapes that alternate, with oneDNN and with ONNX Runtime.
+"""Executes models in several shapes that alternate, with oneDNN and with ONNX Runtime, by the command and by suites.
 
 Usage: alternate_test.py BUILD_FOLDER ONNXRUNTIME_LIBRARY [unittest arguments]. Without that library, oneDNN alone executes.
 """
@@ -15,6 +15,7 @@ from plumb_command import Command
 Command.build = pathlib.Path(sys.argv.pop(1)).resolve()
 LIBRARY = pathlib.Path(sys.argv.pop(1))
 MODEL = "squeezenet1.1"
+SHAPES = "shapes = [[1, 1, 28, 28], [2, 1, 28, 28]]\n"
 
 
 class Alternate(Command):
@@ -52,6 +53,81 @@ class Alternate(Command):
                                   (["--batch", "1,2", "--mode", "int8+fusion"], "8-bit integers"),
                                   (["--batch", "1,2", "--stack", "fake"], "several shapes")):
             self.assertIn(reason, self.plumb("alternate", "lenet", *arguments, expect=2).stderr)
+
+
+class Suites(Command):
+    stack_options = ()
+
+    def run_shapes(self):
+        suite = self.suite(f'[[model]]\nname = "lenet"\n{SHAPES}')
+        return self.json("run", suite, "--only", "models", "--mode", "fusion", "--processes", 3, *self.stack_options)
+
+    def check(self, document, processes):
+        self.assertEqual([model["batch"] for model in document["models"]], [1, 2])
+        for model in document["models"]:
+            self.assertNotIn("other shapes", "\n".join(model["findings"]))
+            turns = {row["turn"]: row for row in model["alternations"]}
+            self.assertEqual({turn: row["samples"] for turn, row in turns.items()},
+                             {"first": processes, "steady": 10 * processes, "changed": 10 * processes})
+            for row in turns.values():
+                self.assertEqual((row["mode"], row["outcome"]), ("fusion", "ok"))
+                self.assertGreater(row["median_seconds"], 0)
+                self.assertTrue(row["low"] <= row["median_seconds"] <= row["high"], row)
+            self.assertEqual({row["scenario"] for row in model["executions"]}, {"single_stream"}, "the shape alone stands beside")
+
+    def test_a_run_stores_lists_and_compares_the_three_latencies_of_each_shape(self):
+        first = self.run_shapes()
+        self.check(first, processes=3)
+        self.assertEqual(self.store_rows("select count(*) from derived where kind = 'alternation'"), [(3 * 2 * 3,)])
+        self.assertEqual(self.json("bound")["models"][1]["alternations"], first["models"][1]["alternations"])
+        self.assertRegex(self.plumb("bound").stdout, r"among its shapes +first +steady +after another shape +change\n *fusion ")
+        report = self.folder / "r.md"
+        self.plumb("report", "@latest", "-o", report)
+        self.assertEqual(report.read_text().count("| after another shape |"), 2)
+        second = self.run_shapes()
+        metrics = self.json("compare", first["run"], second["run"])["metrics"]
+        found = {metric["series"]: metric for metric in metrics if metric["kind"] == "alternation"}
+        self.assertEqual(set(found), {f"models/lenet|{batch}|f32/alternation/fusion/{turn}" for batch in (1, 2)
+                                      for turn in ("first", "steady", "changed")})
+        for series, metric in found.items():
+            self.assertTrue(0 < metric["interval"][0] < metric["ratio"] < metric["interval"][1], f"{series} has the scatter of three processes")
+        self.assertEqual(len(self.json("runs")["runs"]), 2)
+
+
+class SuiteFiles(Command):
+    def test_a_file_alternates_in_a_drawn_order(self):
+        self.plumb("model", "export", MODEL, "--weights", "-o", self.folder / "m.onnx")
+        suite = self.suite('[[model]]\npath = "m.onnx"\nrebatch = true\nshapes = [[1, 3, 224, 224], [2, 3, 224, 224]]\nshape_order = "drawn"\n')
+        models = self.json("run", suite, "--only", "models", "--mode", "fusion", "--processes", 2)["models"]
+        for model, batch in zip(models, (1, 2), strict=True):
+            counts = {row["turn"]: row["samples"] for row in model["alternations"]}
+            self.assertEqual((model["model"], model["batch"], counts["first"]), ("m", batch, 2))
+        total = sum(row["samples"] for model in models for row in model["alternations"])
+        self.assertEqual(total, 2 * (2 + 2 * 2 * 10), "drawn, a shape follows itself or another")
+
+    def test_a_backend_that_cannot_says_so_and_the_run_goes_on(self):
+        suite = self.suite(f'[[model]]\nname = "lenet"\n{SHAPES}')
+        for model in self.json("run", suite, "--stack", "fake", "--only", "models", "--mode", "plain", "--processes", 3)["models"]:
+            (row,) = model["alternations"]
+            self.assertEqual((row["turn"], row["outcome"], row["median_seconds"], row["samples"]), ("first", "unsupported", None, 0))
+            self.assertIn("several shapes", row["reason"])
+            self.assertTrue(model["executions"][0]["samples"] > 0)
+            self.assertIn("not executed among its other shapes (plain): unsupported", "\n".join(model["findings"]))
+        self.assertEqual(self.store_rows("select count(*) from derived where kind = 'alternation'"), [(2,)], "it is not tried again")
+
+    def test_a_resolved_suite_shows_its_shapes(self):
+        suite = self.suite(f'[[model]]\nname = "resnet18-v1"\n{SHAPES}'.replace("1, 28, 28", "3, 64, 64"))
+        shown = self.json("suite", "show", suite)["models"]
+        self.assertEqual([(model["batch"], model["dims"]) for model in shown], [(1, {"image": 64}), (2, {"image": 64})])
+        self.assertEqual([model["alternation"] for model in shown],
+                         [{"group": 0, "order": "in_turn", "shape": [batch, 3, 64, 64]} for batch in (1, 2)])
+        wrong = self.suite(f'[[model]]\nname = "lenet"\n{SHAPES}'.replace("28, 28]]", "28]]"))
+        self.assertIn("each has as many extents", self.plumb("run", wrong, expect=2).stderr)
+
+
+@unittest.skipUnless(LIBRARY.is_file(), "no ONNX Runtime in this Python")
+class OnnxRuntimeSuites(Suites):
+    stack_options = ("--stack", f"{LIBRARY.parent}/")
 
 
 @unittest.skipUnless(LIBRARY.is_file(), "no ONNX Runtime in this Python")

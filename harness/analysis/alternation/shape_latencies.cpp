@@ -12,6 +12,8 @@
 namespace plumb::analysis {
 namespace {
 
+using results::ShapeTurn;
+
 constexpr std::array kOrders{std::pair{AlternationOrder::kInTurn, std::string_view("in_turn")},
                              std::pair{AlternationOrder::kDrawn, std::string_view("drawn")}};
 
@@ -61,31 +63,36 @@ std::optional<LatencyChange> ShapeLatencies::change() const {
       {change - root(below(changed), above(steady)), change + root(above(changed), below(steady))}};
 }
 
+std::vector<ShapeTimes> sort_alternation(std::size_t shapes,
+                                         std::span<const std::uint32_t> sequence,
+                                         std::span<const Seconds> seconds) {
+  PLUMB_CHECK(sequence.size() == seconds.size());
+  std::vector<ShapeTimes> times(shapes);
+  for (std::size_t i = 0; i < sequence.size(); ++i) {
+    ShapeTimes& shape = times.at(sequence[i]);
+    if (shape.empty()) {
+      shape[ShapeTurn::kFirst].push_back(seconds[i]);
+    } else if (i >= shapes * kOpeningExecutions) {
+      const bool same = sequence[i - 1] == sequence[i];
+      shape[same ? ShapeTurn::kSteady : ShapeTurn::kChanged].push_back(seconds[i]);
+    }
+  }
+  for (const ShapeTimes& shape : times) {
+    PLUMB_CHECK(!shape.empty());
+  }
+  return times;
+}
+
 std::vector<ShapeLatencies> summarize_alternation(std::span<const std::string> shapes,
                                                   std::span<const std::uint32_t> sequence,
                                                   std::span<const Seconds> seconds) {
-  PLUMB_CHECK(sequence.size() == seconds.size());
-  struct Samples {
-    std::optional<Seconds> first;
-    std::vector<Seconds> steady;
-    std::vector<Seconds> changed;
-  };
-  std::vector<Samples> samples(shapes.size());
-  for (std::size_t i = 0; i < sequence.size(); ++i) {
-    Samples& shape = samples.at(sequence[i]);
-    if (!shape.first) {
-      shape.first = seconds[i];
-    } else if (i >= shapes.size() * kOpeningExecutions) {
-      (sequence[i - 1] == sequence[i] ? shape.steady : shape.changed).push_back(seconds[i]);
-    }
-  }
+  std::vector<ShapeTimes> times = sort_alternation(shapes.size(), sequence, seconds);
   std::vector<ShapeLatencies> latencies;
   for (std::size_t i = 0; i < shapes.size(); ++i) {
-    PLUMB_CHECK(samples[i].first.has_value());
     latencies.push_back({shapes[i],
-                         *samples[i].first,
-                         measure::summarize(samples[i].steady),
-                         measure::summarize(samples[i].changed)});
+                         times[i][ShapeTurn::kFirst].front(),
+                         measure::summarize(times[i][ShapeTurn::kSteady]),
+                         measure::summarize(times[i][ShapeTurn::kChanged])});
   }
   return latencies;
 }

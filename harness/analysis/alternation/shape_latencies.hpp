@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -11,6 +12,7 @@
 
 #include "harness/base/units.hpp"
 #include "harness/measure/sample_summary.hpp"
+#include "harness/results/series/shape_turn.hpp"
 
 namespace plumb::analysis {
 
@@ -35,6 +37,16 @@ inline constexpr std::size_t kOpeningExecutions = 3;
                                                           AlternationOrder order,
                                                           std::uint64_t seed);
 
+/// Times of one of the shapes that alternate, by what was executed before. There is one first time.
+using ShapeTimes = std::map<results::ShapeTurn, std::vector<Seconds>>;
+
+/// Sorts the times of a sequence by shape and turn. `seconds` are those of `sequence`, in its
+/// order. Those by which a shape begins count for the first alone. Every shape is executed at least
+/// once.
+[[nodiscard]] std::vector<ShapeTimes> sort_alternation(std::size_t shapes,
+                                                       std::span<const std::uint32_t> sequence,
+                                                       std::span<const Seconds> seconds);
+
 /// Difference of two latencies with its 95% interval.
 struct LatencyChange {
   Seconds seconds{};
@@ -53,8 +65,7 @@ struct ShapeLatencies {
   [[nodiscard]] std::optional<LatencyChange> change() const;
 };
 
-/// Sums up the times of a sequence for each of the shapes. `seconds` are those of `sequence`, in
-/// its order. Every shape is executed at least once.
+/// Sums up the times of a sequence for each of the shapes, as sort_alternation() sorts them.
 [[nodiscard]] std::vector<ShapeLatencies> summarize_alternation(
     std::span<const std::string> shapes,
     std::span<const std::uint32_t> sequence,

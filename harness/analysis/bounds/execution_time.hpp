@@ -12,6 +12,7 @@
 #include "harness/model/key/layer_spec.hpp"
 #include "harness/results/attributes.hpp"
 #include "harness/results/outcome.hpp"
+#include "harness/results/series/shape_turn.hpp"
 
 namespace plumb::analysis {
 
@@ -29,6 +30,7 @@ struct LayerInModel {
 struct ExecutionTime {
   std::string mode;
   loadgen::ScenarioName scenario = loadgen::ScenarioName::kSingleStream;
+  std::optional<results::ShapeTurn> turn = {};  ///< among other shapes; absent: it was alone
   bool library_choice = false;  ///< how the library executes a model when it is asked for nothing
   results::Outcome outcome;
   Seconds median{};

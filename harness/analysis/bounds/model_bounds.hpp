@@ -65,8 +65,9 @@ struct ModelBounds {
   std::vector<PartitionStep> plain_critical_steps = {};  ///< likewise, mode plain
   std::vector<model::LayerId> critical_path;  ///< the layers of critical_steps, source to sink
   std::vector<ExecutionTime> executions;      ///< end to end, in the same run; see add_executions()
-  std::vector<results::ScenarioResult> loads;  ///< by MLPerf's scenarios, in that run; see
-                                               ///< add_loads()
+  std::vector<ExecutionTime> alternations = {};  ///< among other shapes of the model, in that run
+  std::vector<results::ScenarioResult> loads;    ///< by MLPerf's scenarios, in that run; see
+                                                 ///< add_loads()
   std::vector<std::string>
       findings;  ///< fell back to a reference; a bound above another it must not exceed…
   std::vector<std::string> disturbances;  ///< rows and executions that were disturbed or unstable

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 #include <vector>
 
 #include "harness/analysis/bounds/plan_estimate.hpp"
@@ -67,6 +68,17 @@ void add_findings(const ExecutionTime& time, ModelBounds& model) {
   }
 }
 
+/// Adds the times of a shape among others. A shape that could not be executed so is a finding.
+void add_alternation(ExecutionTime time, ModelBounds& model) {
+  if (time.samples == 0) {
+    model.findings.push_back(fmt::format("not executed among its other shapes ({}): {}: {}",
+                                         time.mode,
+                                         to_text(time.outcome.kind),
+                                         time.outcome.reason));
+  }
+  model.alternations.push_back(std::move(time));
+}
+
 }  // namespace
 
 ExecutionTime execution_time(const ReplicatedExecution& execution) {
@@ -74,6 +86,7 @@ ExecutionTime execution_time(const ReplicatedExecution& execution) {
   ExecutionTime time;
   time.mode = told.mode;
   time.scenario = told.scenario;
+  time.turn = told.turn;
   time.library_choice = told.row.library_choice;
   time.memory = told.memory;
   time.reorders = told.reorders;
@@ -114,6 +127,10 @@ void add_executions(std::span<const results::Execution> executions,
                     ModelBounds& model) {
   for (const ReplicatedExecution& execution : replicated_executions(executions)) {
     const results::Execution& told = *execution.told;
+    if (told.turn) {
+      add_alternation(execution_time(execution), model);
+      continue;
+    }
     model.executions.push_back(execution_time(execution));
     model.executions.back().differences =
         largest_differences(told, graph, results, kMaxDifferences);

@@ -16,7 +16,7 @@ namespace plumb::analysis {
 /// `predicted` of an executed plan replaces the mode's `layer_sum`. Findings are added for no time
 /// (with the reason) and a bound of the same mode above the measured time. A disturbed host and an
 /// unstable time are disturbances. Bound and time are compared by the ends of their intervals
-/// (docs/reference/bounds.md). Pure.
+/// (docs/reference/bounds.md). Executions among other shapes are kept apart. Pure.
 void add_executions(std::span<const results::Execution> executions,
                     const model::Graph& graph,
                     const ResultSet& results,

@@ -109,7 +109,8 @@ std::vector<ReplicatedExecution> replicated_executions(
   std::vector<ReplicatedExecution> groups;
   for (const results::Execution& execution : executions) {
     const auto same = std::find_if(groups.begin(), groups.end(), [&](const auto& group) {
-      return group.told->mode == execution.mode && group.told->scenario == execution.scenario;
+      return group.told->mode == execution.mode && group.told->scenario == execution.scenario &&
+             group.told->turn == execution.turn;
     });
     ReplicatedExecution& group = same == groups.end() ? groups.emplace_back() : *same;
     group.processes.push_back(&execution);

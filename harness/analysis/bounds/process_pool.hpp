@@ -29,7 +29,7 @@ namespace plumb::analysis {
     const std::string& variant,
     results::CacheMode cache);
 
-/// Executions of one mode and scenario of a model by the restarted processes of a run.
+/// Executions of one mode, scenario and turn of a model by the restarted processes of a run.
 struct ReplicatedExecution {
   const results::Execution* told = nullptr;  ///< the newest that lists its layers, else the newest
   /// One execution per process, in order; only timed and quiet ones where there are any. Never
@@ -37,7 +37,7 @@ struct ReplicatedExecution {
   std::vector<const results::Execution*> processes;
 };
 
-/// Groups a model's executions by mode and scenario, in order of first occurrence. The result
+/// Groups a model's executions by mode, scenario and turn, in order of first occurrence. The result
 /// refers to them.
 [[nodiscard]] std::vector<ReplicatedExecution> replicated_executions(
     std::span<const results::Execution> executions);

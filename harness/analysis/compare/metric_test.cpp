@@ -52,6 +52,8 @@ std::string_view to_text(MetricKind kind) {
       return "bound";
     case MetricKind::kLoad:
       return "load";
+    case MetricKind::kAlternation:
+      return "alternation";
     case MetricKind::kCost:
       return "cost";
     case MetricKind::kAccuracy:

@@ -19,16 +19,17 @@ enum class ComparisonVerdict { kBroken, kRegressed, kImproved, kEquivalent, kInc
 
 /// What a compared metric is of. Its text stands in reports and exports: "end_to_end".
 enum class MetricKind {
-  kEndToEnd,    ///< a model's execution
-  kLayer,       ///< a layer's fastest variant
-  kCapability,  ///< a layer's variant that one side alone has
-  kBound,       ///< a lower bound of a model
-  kLoad,        ///< a load of a model by a scenario
-  kCost,        ///< making a layer's primitive, its first call, its memory
-  kAccuracy,    ///< an output, without times
-  kControl,     ///< a control of the machine
-  kReplay,      ///< a pinned variant, executed again
-  kOverall      ///< the mean over models
+  kEndToEnd,     ///< a model's execution
+  kLayer,        ///< a layer's fastest variant
+  kCapability,   ///< a layer's variant that one side alone has
+  kBound,        ///< a lower bound of a model
+  kLoad,         ///< a load of a model by a scenario
+  kAlternation,  ///< a model's execution among its other shapes
+  kCost,         ///< making a layer's primitive, its first call, its memory
+  kAccuracy,     ///< an output, without times
+  kControl,      ///< a control of the machine
+  kReplay,       ///< a pinned variant, executed again
+  kOverall       ///< the mean over models
 };
 [[nodiscard]] std::string_view to_text(MetricKind kind);
 

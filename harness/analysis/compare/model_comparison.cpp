@@ -53,15 +53,21 @@ bool has_processes(const ExecutionTime& before, const ExecutionTime& after) {
   return std::min(before.process_logs.size(), after.process_logs.size()) >= kMinProcesses;
 }
 
+/// Begins the comparison of an execution. Among other shapes it decides nothing.
+MetricComparison metric_of(const ExecutionTime& execution) {
+  MetricComparison metric;
+  metric.kind = execution.turn ? MetricKind::kAlternation : MetricKind::kEndToEnd;
+  metric.decides = !execution.turn && !results::execution_mode_from(execution.mode).best_variant;
+  return metric;
+}
+
 MetricComparison compare_execution(const ExecutionTime& before,
                                    const ExecutionTime& after,
                                    const ProcessDeviation& deviation,
                                    const KnownNoise& known,
                                    const ComparisonLimits& limits,
                                    const MinimumEffect& floor) {
-  MetricComparison metric;
-  metric.kind = MetricKind::kEndToEnd;
-  metric.decides = !results::execution_mode_from(before.mode).best_variant;
+  MetricComparison metric = metric_of(before);
   if (before.samples > 0 && after.samples == 0 &&
       after.outcome.kind != results::Outcome::Kind::kSkipped) {
     metric.verdict = ComparisonVerdict::kBroken;
@@ -76,6 +82,10 @@ MetricComparison compare_execution(const ExecutionTime& before,
   }
   if (has_processes(before, after)) {
     metric.p = test_processes(metric, before.process_logs, after.process_logs, limits.alpha, known);
+  } else if (before.turn == results::ShapeTurn::kFirst) {
+    metric.reason = fmt::format("a process has one such time: compare runs of {} processes or more",
+                                kMinProcesses);
+    return metric;
   } else if (before.disturbed || after.disturbed) {
     metric.reason = fmt::format("the host was disturbed in every process of the {}",
                                 before.disturbed ? "baseline" : "candidate");
@@ -93,9 +103,7 @@ MetricComparison compare_execution(const ExecutionTime& before,
 
 /// Returns the metric of an execution that the candidate lacks.
 MetricComparison missing(const ExecutionTime& execution) {
-  MetricComparison metric;
-  metric.kind = MetricKind::kEndToEnd;
-  metric.decides = !results::execution_mode_from(execution.mode).best_variant;
+  MetricComparison metric = metric_of(execution);
   metric.reason = "the candidate did not execute it";
   return metric;
 }
@@ -120,27 +128,25 @@ void compare_bounds(const ModelBounds& before,
   }
 }
 
-void compare_executions(const ModelBounds& before,
-                        const ModelBounds& after,
+void compare_executions(const ModelInstance& instance,
+                        std::span<const ExecutionTime> before,
+                        std::span<const ExecutionTime> after,
                         const ProcessDeviation& deviation,
                         const stats::VariancePrior& prior,
                         const CalibratedFloors& floors,
                         const ComparisonLimits& limits,
                         std::vector<ModelChange>& changes) {
-  for (const ExecutionTime& execution : before.executions) {
-    const auto other = std::find_if(
-        after.executions.begin(), after.executions.end(), [&](const ExecutionTime& each) {
-          return each.mode == execution.mode && each.scenario == execution.scenario;
-        });
+  for (const ExecutionTime& execution : before) {
+    const auto other = std::find_if(after.begin(), after.end(), [&](const ExecutionTime& each) {
+      return each.mode == execution.mode && each.scenario == execution.scenario &&
+             each.turn == execution.turn;
+    });
     const std::string series =
-        end_to_end_series(subject_of(before.instance), execution.mode, execution.scenario);
-    if (other == after.executions.end()) {
+        end_to_end_series(subject_of(instance), execution.mode, execution.scenario, execution.turn);
+    if (other == after.end()) {
       if (execution.samples > 0) {
-        changes.push_back({before.instance,
-                           std::nullopt,
-                           execution.mode,
-                           execution.scenario,
-                           missing(execution)});
+        changes.push_back(
+            {instance, std::nullopt, execution.mode, execution.scenario, missing(execution)});
         changes.back().metric.series = series;
       }
       continue;
@@ -157,7 +163,7 @@ void compare_executions(const ModelBounds& before,
       floor = has_processes(execution, *other) ? floor : end_to_end_floor(limits);
     }
     changes.push_back(
-        {before.instance,
+        {instance,
          std::nullopt,
          execution.mode,
          execution.scenario,
@@ -249,7 +255,11 @@ void compare_loads(const ModelBounds& before,
 
 std::string end_to_end_series(const std::string& subject,
                               const std::string& mode,
-                              loadgen::ScenarioName scenario) {
+                              loadgen::ScenarioName scenario,
+                              std::optional<results::ShapeTurn> turn) {
+  if (turn) {
+    return results::alternation_series(subject, mode, *turn);
+  }
   return results::model_series(subject, results::SeriesKind::kEndToEnd, mode, scenario);
 }
 
@@ -264,7 +274,16 @@ std::vector<ModelChange> compare_models(std::span<const ModelBounds> baseline,
     for (const ModelBounds& after : candidate) {
       if (before.instance == after.instance) {
         const std::size_t first = changes.size();
-        compare_executions(before, after, deviation, prior, floors, limits, changes);
+        for (const auto list : {&ModelBounds::executions, &ModelBounds::alternations}) {
+          compare_executions(before.instance,
+                             before.*list,
+                             after.*list,
+                             deviation,
+                             prior,
+                             floors,
+                             limits,
+                             changes);
+        }
         compare_bounds(before, after, deviation, limits, changes);
         compare_loads(before, after, changes);
         for (std::size_t i = first; i < changes.size(); ++i) {

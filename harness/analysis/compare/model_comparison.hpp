@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -21,12 +22,15 @@ struct ModelChange {
 };
 
 /// Returns the series of an end-to-end time: "models/lenet|1|f32/end_to_end/plain/single_stream".
+/// Of a shape among others it is that of its turn: "models/lenet|1|f32/alternation/plain/first".
 [[nodiscard]] std::string end_to_end_series(const std::string& subject,
                                             const std::string& mode,
-                                            loadgen::ScenarioName scenario);
+                                            loadgen::ScenarioName scenario,
+                                            std::optional<results::ShapeTurn> turn = {});
 
 /// Compares the models that both runs have: bounds, end-to-end times and loads. The bound
-/// `hardware` is left out, since it does not depend on the library.
+/// `hardware` is left out, since it does not depend on the library. Times among other shapes are
+/// compared as those of a shape alone, but decide nothing.
 ///
 /// The minimum effect of a bound is the limit, at least 1%. An end-to-end time has that of
 /// run_floor() where both runs timed it in kMinProcesses, else 1% if it is calibrated, else that of

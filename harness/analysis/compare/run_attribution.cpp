@@ -43,7 +43,8 @@ void attribute_models(const RunSide& baseline, const RunSide& candidate, RunComp
     for (const ReplicatedExecution& before : replicated_executions(executions)) {
       const results::Execution& each = *before.told;
       const auto same = std::find_if(after.begin(), after.end(), [&](const auto& other) {
-        return other.told->mode == each.mode && other.told->scenario == each.scenario;
+        return other.told->mode == each.mode && other.told->scenario == each.scenario &&
+               other.told->turn == each.turn;
       });
       if (same == after.end()) {
         continue;

@@ -38,11 +38,13 @@ RunTimes collect_run_times(const ResultSet& results, std::span<const ModelBounds
     }
   }
   for (const ModelBounds& model : models) {
-    for (const ExecutionTime& execution : model.executions) {
-      if (execution.process_logs.size() >= kMinProcesses) {
-        times.logs[end_to_end_series(
-            subject_of(model.instance), execution.mode, execution.scenario)] =
-            execution.process_logs;
+    for (const auto* const executions : {&model.executions, &model.alternations}) {
+      for (const ExecutionTime& execution : *executions) {
+        if (execution.process_logs.size() >= kMinProcesses) {
+          times.logs[end_to_end_series(
+              subject_of(model.instance), execution.mode, execution.scenario, execution.turn)] =
+              execution.process_logs;
+        }
       }
     }
   }

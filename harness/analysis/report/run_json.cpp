@@ -93,6 +93,24 @@ Json executions_json(const ModelBounds& model) {
   return rows;
 }
 
+/// Returns the times of a model among its other shapes.
+Json alternations_json(const ModelBounds& model) {
+  Json rows = Json::array();
+  for (const ExecutionTime& execution : model.alternations) {
+    const bool known = execution.samples > 0;
+    const auto seconds = [&](Seconds time) { return known ? Json(time.count()) : Json(); };
+    rows.push_back({{"mode", execution.mode},
+                    {"turn", execution.turn ? Json(to_text(*execution.turn)) : Json()},
+                    {"outcome", to_text(execution.outcome.kind)},
+                    {"reason", execution.outcome.reason},
+                    {"median_seconds", seconds(execution.median)},
+                    {"low", seconds(execution.interval.low)},
+                    {"high", seconds(execution.interval.high)},
+                    {"samples", execution.samples}});
+  }
+  return rows;
+}
+
 Json path_json(const std::vector<PartitionStep>& steps) {
   Json path = Json::array();
   for (const PartitionStep& step : steps) {
@@ -144,6 +162,9 @@ Json bounds_json(const ModelBounds& model, Timestamp now) {
                      {"critical_path", path_json(model.critical_steps)},
                      {"critical_path_plain", path_json(model.plain_critical_steps)},
                      {"findings", all_findings(model)}});
+  if (!model.alternations.empty()) {
+    result["alternations"] = alternations_json(model);
+  }
   return result;
 }
 

@@ -148,7 +148,9 @@ void add_plan_savings(std::span<const results::Execution> executions,
                       ModelWhatIfs& whatifs) {
   std::map<std::string, std::vector<PricedStep>> plans;
   for (const ReplicatedExecution& execution : replicated_executions(executions)) {
-    plans.insert_or_assign(execution.told->mode, priced_steps(*execution.told, results));
+    if (!execution.told->turn) {
+      plans.insert_or_assign(execution.told->mode, priced_steps(*execution.told, results));
+    }
   }
   for (WhatIfResult& result : whatifs.whatifs) {
     if (result.of_plans) {

@@ -3,7 +3,6 @@
 #include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
 #include <iostream>
 #include <memory>
 #include <string>
@@ -11,7 +10,6 @@
 #include <vector>
 
 #include "harness/analysis/alternation/shape_latencies.hpp"
-#include "harness/base/error.hpp"
 #include "harness/cli/command.hpp"
 #include "harness/cli/option_checks.hpp"
 #include "harness/cli/run_options.hpp"
@@ -45,25 +43,6 @@ std::string shape_text(const model::Graph& graph) {
   return fmt::format("{}", fmt::join(inputs, " "));
 }
 
-/// Reads the model in each of its shapes.
-suite::ResolvedSuite shapes_of(const CommandContext& context, const AlternateOptions& options) {
-  suite::ResolvedSuite suite = chosen_suite(context.models, options.choice);
-  if (suite.models.size() < 2 || suite.models.size() > worker::kMaxAlternatedShapes) {
-    throw Error(Error::Kind::kUser,
-                fmt::format("{} shape{}: give 2 to {} of them, such as --batch 1,8",
-                            suite.models.size(),
-                            suite.models.size() == 1 ? "" : "s",
-                            worker::kMaxAlternatedShapes));
-  }
-  const auto has_other_type = [&](const suite::ResolvedSuite::Model& model) {
-    return model.dtype != suite.models.front().dtype;
-  };
-  if (std::any_of(suite.models.begin(), suite.models.end(), has_other_type)) {
-    throw Error(Error::Kind::kUser, "shapes alternate in one type: give one --dtype");
-  }
-  return suite;
-}
-
 worker::Alternation execute(const CommandContext& context,
                             const AlternateOptions& options,
                             const worker::AlternateRequest& request) {
@@ -78,21 +57,14 @@ worker::Alternation execute(const CommandContext& context,
 }
 
 void alternate(const CommandContext& context, const AlternateOptions& options) {
-  const suite::ResolvedSuite suite = shapes_of(context, options);
+  const suite::ResolvedSuite suite = chosen_suite(context.models, options.choice);
   const results::ExecutionMode mode = results::execution_mode_from(options.mode);
-  if (mode.best_variant || mode.micro_batch) {
-    throw Error(Error::Kind::kUser,
-                fmt::format("the mode {} needs the measured variants of a run, which are of one "
-                            "shape: leave it out",
-                            to_text(mode)));
-  }
-  worker::AlternateRequest request;
+  worker::AlternateRequest request =
+      session::make_alternate_request(context.models, suite.models, mode);
   std::vector<std::string> shapes;
-  for (const suite::ResolvedSuite::Model& model : suite.models) {
-    request.shapes.push_back(session::make_execute_request(context.models, model));
-    request.shapes.back().modes = {{.mode = mode, .steps = {}}};
-    request.shapes.back().seed = options.seed;
-    shapes.push_back(shape_text(session::load_model(context.models, model).graph));
+  for (std::size_t i = 0; i < suite.models.size(); ++i) {
+    request.shapes[i].seed = options.seed;
+    shapes.push_back(shape_text(session::load_model(context.models, suite.models[i]).graph));
   }
   analysis::AlternationReport report{.model = suite.models.front().name,
                                      .dtype = suite.models.front().dtype,

@@ -441,4 +441,24 @@ Graph read_model(const std::filesystem::path& path, const ReadOptions& options) 
   }
 }
 
+std::vector<InputAxis> read_first_axes(const std::filesystem::path& path) {
+  const onnx::ModelProto model = load_onnx_file(path);
+  const auto& weights = model.graph().initializer();
+  std::vector<InputAxis> axes;
+  for (const onnx::ValueInfoProto& input : model.graph().input()) {
+    if (std::any_of(weights.begin(), weights.end(), [&](const onnx::TensorProto& weight) {
+          return weight.name() == input.name();
+        })) {
+      continue;  // IR 3 lists the weights among the inputs
+    }
+    for (const auto& dim : input.type().tensor_type().shape().dim()) {
+      const std::string place = fmt::format("{}.{}", input.name(), axes.size());
+      axes.push_back({dim.dim_param().empty() ? place : dim.dim_param(),
+                      dim.has_dim_value() ? std::optional(dim.dim_value()) : std::nullopt});
+    }
+    break;
+  }
+  return axes;
+}
+
 }  // namespace plumb::model

@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "harness/model/graph/graph.hpp"
 
@@ -28,6 +29,15 @@ struct ReadOptions {
 /// absent. Throws Error{kUser} for a file that is not a usable model, naming the node and the
 /// values.
 [[nodiscard]] Graph read_model(const std::filesystem::path& path, const ReadOptions& options = {});
+
+/// Axis of an input.
+struct InputAxis {
+  std::string name;                   ///< by which ReadOptions sets it
+  std::optional<std::int64_t> fixed;  ///< absent: the file leaves it open
+};
+/// Lists the axes of the first input of an ONNX file. None: there is no input, or it has none.
+/// Throws as load_onnx_file() does.
+[[nodiscard]] std::vector<InputAxis> read_first_axes(const std::filesystem::path& path);
 
 /// Reads a model in memory as read_model() does. External data may lie in `folder`. Empty: nowhere.
 [[nodiscard]] Graph read_graph(onnx::ModelProto model,

@@ -19,8 +19,11 @@ constexpr std::array kOfLayers =
     std::to_array<std::pair<Kind, std::string_view>>({{Kind::kLayer, "layers/"},
                                                       {Kind::kCapability, "capability/"},
                                                       {Kind::kLayerAccuracy, "accuracy/"}});
-constexpr std::array kOfModels = std::to_array<std::pair<Kind, std::string_view>>(
-    {{Kind::kEndToEnd, "/end_to_end/"}, {Kind::kAccuracy, "/accuracy/"}, {Kind::kLoad, "/load/"}});
+constexpr std::array kOfModels =
+    std::to_array<std::pair<Kind, std::string_view>>({{Kind::kEndToEnd, "/end_to_end/"},
+                                                      {Kind::kAccuracy, "/accuracy/"},
+                                                      {Kind::kLoad, "/load/"},
+                                                      {Kind::kAlternation, "/alternation/"}});
 
 template <typename Table>
 std::string_view word_of(const Table& table, Kind kind) {
@@ -91,6 +94,11 @@ std::string model_series(std::string_view subject,
       "{}{}{}{}/{}", kModels, subject, word_of(kOfModels, kind), mode, to_text(scenario));
 }
 
+std::string alternation_series(std::string_view subject, std::string_view mode, ShapeTurn turn) {
+  return fmt::format(
+      "{}{}{}{}/{}", kModels, subject, word_of(kOfModels, Kind::kAlternation), mode, to_text(turn));
+}
+
 std::string bound_series(std::string_view subject, BoundKind bound, std::string_view mode) {
   return fmt::format("{}{}/{}/{}", kModels, subject, to_text(bound), mode);
 }
@@ -113,6 +121,7 @@ std::vector<std::string> case_names(const std::string& series) {
     case Kind::kEndToEnd:
     case Kind::kAccuracy:
     case Kind::kLoad:
+    case Kind::kAlternation:
     case Kind::kBound:
       names.push_back(name.subject);
       names.push_back(name.subject + " " + name.mode);

@@ -8,6 +8,7 @@
 
 #include "harness/loadgen/scenario_name.hpp"
 #include "harness/results/series/bound_kind.hpp"
+#include "harness/results/series/shape_turn.hpp"
 
 namespace plumb::results {
 
@@ -19,6 +20,7 @@ enum class SeriesKind {
   kEndToEnd,       ///< "models/SUBJECT/end_to_end/MODE/SCENARIO"
   kAccuracy,       ///< "models/SUBJECT/accuracy/MODE/SCENARIO"
   kLoad,           ///< "models/SUBJECT/load/MODE/SCENARIO"
+  kAlternation,    ///< "models/SUBJECT/alternation/MODE/TURN": among other shapes of the model
   kBound,          ///< "models/SUBJECT/KIND/MODE": a bound of this kind
   kOther           ///< a cost, a control, or a series of another program
 };
@@ -30,7 +32,7 @@ struct SeriesName {
   std::string subject;  ///< a layer's key; a model with batch and type: "lenet|1|f32"
   std::optional<BoundKind> bound;
   std::string mode;      ///< of a model
-  std::string scenario;  ///< of a model, not of a bound
+  std::string scenario;  ///< of a model, not of a bound; of a shape among others, its turn
 };
 
 /// Reads the name of a series. One of no known kind is kOther.
@@ -45,6 +47,9 @@ struct SeriesName {
                                        SeriesKind kind,
                                        std::string_view mode,
                                        loadgen::ScenarioName scenario);
+[[nodiscard]] std::string alternation_series(std::string_view subject,
+                                             std::string_view mode,
+                                             ShapeTurn turn);
 [[nodiscard]] std::string bound_series(std::string_view subject,
                                        BoundKind bound,
                                        std::string_view mode);

@@ -12,6 +12,7 @@
 #include "harness/base/error.hpp"
 #include "harness/results/execution.hpp"
 #include "harness/rewrite/quantized_graph.hpp"
+#include "harness/session/run/alternation_runs.hpp"
 #include "harness/session/stored/run_record.hpp"
 #include "harness/session/work/mode_requests.hpp"
 #include "harness/session/work/random_order.hpp"
@@ -88,9 +89,12 @@ bool ModelRuns::execute(std::size_t processes, const std::function<bool()>& stop
     // A new order in each process spreads the times of a model over the run.
     shuffle_for(run_, processes, order);
   }
-  return std::all_of(order.begin(), order.end(), [&](std::size_t index) {
+  const bool whole = std::all_of(order.begin(), order.end(), [&](std::size_t index) {
     return execute_one(index, processes, stopped);
   });
+  return whole &&
+         execute_alternations(
+             context_, executor_, run_, suite_, models_, mine_, modes_.modes, processes, stopped);
 }
 
 bool ModelRuns::execute_again(const std::set<std::string>& subjects,

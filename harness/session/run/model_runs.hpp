@@ -44,7 +44,7 @@ class ModelRuns {
   ///
   /// The modes are those of mode_requests(). Results are stored as records of kind "execution". The
   /// first process of a model also times the steps of its plan. Later ones take less time, and the
-  /// models in a random order.
+  /// models in a random order. Shapes that alternate follow (execute_alternations()).
   bool execute(std::size_t processes, const std::function<bool()>& stopped);
   /// Executes the models of these subjects once more, each in a fresh process, as execute() does
   /// after the first. Returns false if the work was ended as there.

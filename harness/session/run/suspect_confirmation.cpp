@@ -40,8 +40,10 @@ std::int64_t last_process(const store::Store& store, const results::RunId& run) 
   for (const results::StoredMeasurement& row : store.measurements(run)) {
     last = std::max(last, row.reused ? 0 : row.measurement.process);
   }
-  for (const results::DerivedRecord& record : store.derived(run, results::kExecutionRecord)) {
-    last = std::max(last, results::execution_from_json(record.payload).row.process);
+  for (const char* const kind : {results::kExecutionRecord, results::kAlternationRecord}) {
+    for (const results::DerivedRecord& record : store.derived(run, kind)) {
+      last = std::max(last, results::execution_from_json(record.payload).row.process);
+    }
   }
   return last;
 }

@@ -128,6 +128,7 @@ std::string repeating_command(const results::RunHeader& run, const std::string& 
     case results::SeriesKind::kEndToEnd:
     case results::SeriesKind::kAccuracy:
     case results::SeriesKind::kLoad:
+    case results::SeriesKind::kAlternation:
     case results::SeriesKind::kBound:
       break;
   }

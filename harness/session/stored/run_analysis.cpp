@@ -160,8 +160,10 @@ RunResults read_results(const store::Store& store,
                         std::optional<double> fastest) {
   RunResults results;
   results.rows = store.measurements(run);
-  for (const results::DerivedRecord& record : store.derived(run, results::kExecutionRecord)) {
-    results.executions[record.subject].push_back(results::execution_from_json(record.payload));
+  for (const char* const kind : {results::kExecutionRecord, results::kAlternationRecord}) {
+    for (const results::DerivedRecord& record : store.derived(run, kind)) {
+      results.executions[record.subject].push_back(results::execution_from_json(record.payload));
+    }
   }
   if (const auto own = analysis::fastest_pace(results.rows, results.executions)) {
     analysis::mark_slow_host(

@@ -13,7 +13,8 @@
 
 namespace plumb::session {
 
-/// A run's rows and executions, with what was measured on a slowed-down host marked as disturbed.
+/// A run's rows and executions, those among other shapes too, with what was measured on a
+/// slowed-down host marked as disturbed.
 struct RunResults {
   std::vector<results::StoredMeasurement> rows;
   analysis::ModelExecutions executions;

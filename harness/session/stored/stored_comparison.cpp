@@ -85,7 +85,8 @@ std::vector<Seconds> execution_samples(
     for (const analysis::ReplicatedExecution& execution :
          analysis::replicated_executions(found->second)) {
       const results::Execution& told = *execution.told;
-      if (metric.series == analysis::end_to_end_series(metric.model, told.mode, told.scenario)) {
+      if (metric.series ==
+          analysis::end_to_end_series(metric.model, told.mode, told.scenario, told.turn)) {
         for (const results::Execution* const process : execution.processes) {
           samples.insert(samples.end(), process->row.samples.begin(), process->row.samples.end());
         }
@@ -113,7 +114,8 @@ std::vector<analysis::MetricSamples> samples_of_changes(const analysis::RunCompa
       continue;
     }
     analysis::MetricSamples samples{metric.series, {}, {}};
-    if (metric.kind == analysis::MetricKind::kEndToEnd) {
+    if (metric.kind == analysis::MetricKind::kEndToEnd ||
+        metric.kind == analysis::MetricKind::kAlternation) {
       samples.baseline = execution_samples(left.executions, metric);
       samples.candidate = execution_samples(right.executions, metric);
     } else if (metric.kind == analysis::MetricKind::kLayer) {

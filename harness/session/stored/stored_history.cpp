@@ -116,7 +116,7 @@ class HistoryReader {
            analysis::replicated_executions(executions)) {
         const analysis::ExecutionTime time = analysis::execution_time(execution);
         if (time.samples > 0) {
-          times[analysis::end_to_end_series(subject, time.mode, time.scenario)] =
+          times[analysis::end_to_end_series(subject, time.mode, time.scenario, time.turn)] =
               time.median.count();
         }
       }

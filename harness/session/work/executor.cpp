@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <string_view>
 
 #include "harness/base/error.hpp"
 #include "harness/base/timestamp.hpp"
@@ -436,6 +437,34 @@ results::ScenarioResult Executor::run_scenario(
   }
   load.process = processes_;
   return load;
+}
+
+std::optional<worker::Alternation> Executor::alternate(const worker::AlternateRequest& request,
+                                                       results::Measurement& row) {
+  constexpr double kRowsOfShape = 5.0;  // nothing is heard until all is done
+  const Seconds most =
+      options_.row_timeout * (kRowsOfShape * static_cast<double>(request.shapes.size()));
+  end_worker();
+  std::optional<worker::Alternation> times;
+  row.started = current_time();
+  const Seconds start = steady_time();
+  try {
+    times = worker().alternate(request, most, [this] { return !stop_.load(); });
+  } catch (const worker::WorkerDied& death) {
+    row.outcome = death.outcome();
+    end_worker();
+  } catch (const Error& refusal) {
+    if (!worker_ || refusal.kind() == Error::Kind::kInternal) {
+      throw;
+    }
+    const bool wrong = std::string_view(refusal.what()).starts_with(worker::kWrongAlternation);
+    row.outcome = {
+        wrong ? results::Outcome::Kind::kWrongResult : results::Outcome::Kind::kUnsupported,
+        refusal.what()};
+  }
+  row.wall = steady_time() - start;
+  mark(row);
+  return times;
 }
 
 bool Executor::repeat(const results::RunId& run,

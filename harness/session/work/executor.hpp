@@ -94,6 +94,12 @@ class Executor {
       const worker::LoadRequest& request,
       const std::function<void(const worker::LoadProgress&)>& report);
 
+  /// Executes a model in several shapes in a fresh worker process, and notes in `row` when, where
+  /// and with what outcome. Absent: the worker refused, died or took too long, or the user stopped
+  /// the run (kSkipped).
+  [[nodiscard]] std::optional<worker::Alternation> alternate(
+      const worker::AlternateRequest& request, results::Measurement& row);
+
   /// Ends the worker process, if there is one. The next request starts a fresh one.
   void end_worker();
 

@@ -72,6 +72,60 @@ model::Graph step_of(const model::Graph& graph, const std::string& training) {
   return rewrite::training_step(graph, *choice).training.graph;
 }
 
+/// Reads the extents of a model's first input. Empty: it has none.
+std::vector<std::int64_t> read_first_shape(const ModelSource& source,
+                                           const suite::ResolvedSuite::Model& model) {
+  const model::Graph graph =
+      load_graph(source,
+                 model.path ? model.path->string() : model.name,
+                 {.batch = model.batch, .dims = model.dims, .rebatch = model.rebatch});
+  return graph.inputs.empty() ? std::vector<std::int64_t>()
+                              : graph.values[graph.inputs.front()].type.dims;
+}
+
+[[noreturn]] void refuse_shape(const suite::ResolvedSuite::Model& model, const std::string& why) {
+  throw Error(Error::Kind::kUser,
+              fmt::format("model '{}' cannot have the shape [{}]: {}",
+                          model.name,
+                          fmt::join(model.alternation->shape, ", "),
+                          why));
+}
+
+void check_rank(const suite::ResolvedSuite::Model& model, std::size_t rank) {
+  if (model.alternation->shape.size() != rank) {
+    refuse_shape(model, fmt::format("its first input has {} dimensions", rank));
+  }
+}
+
+/// Sets the axes of a model so that its first input has the shape that alternates. Behind the
+/// batch, an axis of a built-in model is the one that has the input's extent by default.
+void set_shape(const ModelSource& source, suite::ResolvedSuite::Model& model) {
+  const std::vector<std::int64_t>& shape = model.alternation->shape;
+  if (model.path) {
+    const std::vector<model::InputAxis> axes = model::read_first_axes(*model.path);
+    check_rank(model, axes.size());
+    for (std::size_t i = 1; i < shape.size(); ++i) {
+      if (axes[i].fixed != shape[i]) {
+        model.dims.emplace(axes[i].name, shape[i]);
+      }
+    }
+  } else {
+    const std::vector<std::int64_t> standard = read_first_shape(source, model);
+    check_rank(model, standard.size());
+    for (const auto& [axis, extent] : source.axes(model.name, {.batch = model.batch})) {
+      const auto same = std::find(standard.begin() + 1, standard.end(), extent);
+      const auto place = static_cast<std::size_t>(same - standard.begin());
+      model.dims.emplace(axis, same == standard.end() ? extent : shape[place]);
+    }
+  }
+  const std::vector<std::int64_t> found = read_first_shape(source, model);
+  if (found != shape) {
+    refuse_shape(model,
+                 fmt::format("by its axes the nearest is [{}]; `plumb model show` lists them",
+                             fmt::join(found, ", ")));
+  }
+}
+
 void log_notes(const PlannedModel& model) {
   for (const std::string& note : model.graph.notes) {
     spdlog::warn("model '{}': {}", model.instance.model, note);
@@ -82,7 +136,9 @@ void log_notes(const PlannedModel& model) {
 
 suite::ResolvedSuite resolve_suite(const ModelSource& source, const suite::SuiteSpec& spec) {
   return suite::resolve(spec, [&](suite::ResolvedSuite::Model& model) {
-    if (!model.path) {
+    if (model.alternation) {
+      set_shape(source, model);
+    } else if (!model.path) {
       const auto axes = source.axes(model.name, {.batch = model.batch, .dims = model.dims});
       model.dims.insert(axes.begin(), axes.end());
     }
@@ -324,6 +380,36 @@ worker::ExecuteRequest make_execute_request(const ModelSource& source,
     request.dims = model.dims;
   } else {
     request.model = source.onnx(model.name, {.batch = model.batch, .dims = model.dims});
+  }
+  return request;
+}
+
+worker::AlternateRequest make_alternate_request(const ModelSource& source,
+                                                std::span<const suite::ResolvedSuite::Model> shapes,
+                                                const results::ExecutionMode& mode) {
+  if (shapes.size() < 2 || shapes.size() > worker::kMaxAlternatedShapes) {
+    throw Error(Error::Kind::kUser,
+                fmt::format("{} shape{}: give 2 to {} of them, such as --batch 1,8",
+                            shapes.size(),
+                            shapes.size() == 1 ? "" : "s",
+                            worker::kMaxAlternatedShapes));
+  }
+  const auto has_other_type = [&](const suite::ResolvedSuite::Model& model) {
+    return model.dtype != shapes.front().dtype;
+  };
+  if (std::any_of(shapes.begin(), shapes.end(), has_other_type)) {
+    throw Error(Error::Kind::kUser, "shapes alternate in one type: give one --dtype");
+  }
+  if (mode.best_variant || mode.micro_batch) {
+    throw Error(Error::Kind::kUser,
+                fmt::format("the mode {} needs the measured variants of a run, which are of one "
+                            "shape: leave it out",
+                            to_text(mode)));
+  }
+  worker::AlternateRequest request;
+  for (const suite::ResolvedSuite::Model& model : shapes) {
+    request.shapes.push_back(make_execute_request(source, model));
+    request.shapes.back().modes = {{.mode = mode, .steps = {}}};
   }
   return request;
 }

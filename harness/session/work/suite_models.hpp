@@ -10,12 +10,14 @@
 #include "harness/session/work/model_source.hpp"
 #include "harness/session/work/planner.hpp"
 #include "harness/suite/suite.hpp"
+#include "harness/worker/protocol/alternation.hpp"
 #include "harness/worker/protocol/execute_request.hpp"
 
 namespace plumb::session {
 
-/// Resolves a suite, with every axis of a built-in model at its extent. Throws Error{kUser} with
-/// file and line, also for unknown models and axes.
+/// Resolves a suite, with every axis of a built-in model at its extent. Shapes that alternate
+/// become batches and axes. Throws Error{kUser} with file and line, also for unknown models and
+/// axes, and for a shape that a model cannot have.
 [[nodiscard]] suite::ResolvedSuite resolve_suite(const ModelSource& source,
                                                  const suite::SuiteSpec& spec);
 
@@ -69,5 +71,13 @@ scenarios_of_run(const results::RunRecord& run);
 /// cannot be built.
 [[nodiscard]] worker::ExecuteRequest make_execute_request(const ModelSource& source,
                                                           const suite::ResolvedSuite::Model& model);
+
+/// Makes a request to execute a model in several shapes, without an order. Throws Error{kUser} for
+/// fewer than two shapes or more than kMaxAlternatedShapes, for several types, and for a mode that
+/// needs measured variants.
+[[nodiscard]] worker::AlternateRequest make_alternate_request(
+    const ModelSource& source,
+    std::span<const suite::ResolvedSuite::Model> shapes,
+    const results::ExecutionMode& mode);
 
 }  // namespace plumb::session

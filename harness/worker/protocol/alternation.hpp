@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include "harness/base/units.hpp"
@@ -25,6 +26,9 @@ struct Alternation {
   Seconds preparation{};         ///< of the one program; zero: there is none
   std::vector<Seconds> seconds;  ///< of each execution, in the order of the request
 };
+
+/// Words with which a worker begins to refuse outputs that differ from those of the shape alone.
+inline constexpr std::string_view kWrongAlternation = "wrong result";
 
 /// Limits of an AlternateRequest.
 inline constexpr std::size_t kMaxAlternatedShapes = 16;

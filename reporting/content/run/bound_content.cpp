@@ -3,6 +3,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <map>
+#include <string>
 
 #include "harness/analysis/bounds/model_summary.hpp"
 #include "harness/base/work_clock.hpp"
@@ -67,6 +69,40 @@ void add_modes(const analysis::ModelBounds& model,
   add_rows(memory, page);
 }
 
+/// Makes a cell of a time among other shapes. A single time has no interval.
+PageCell turn_cell(const analysis::ExecutionTime* execution) {
+  if (execution == nullptr) {
+    return number_cell("–");
+  }
+  if (execution->samples == 0) {
+    return number_cell(std::string(to_text(execution->outcome.kind)));
+  }
+  return execution->samples == 1 ? number_cell(time_text(execution->median))
+                                 : time_cell(execution->median, execution->interval);
+}
+
+/// Adds what executions of other shapes in between cost, by mode.
+void add_alternations(const analysis::ModelBounds& model, Page& page) {
+  using Turns = std::map<results::ShapeTurn, const analysis::ExecutionTime*>;
+  std::map<std::string, Turns> modes;
+  for (const analysis::ExecutionTime& execution : model.alternations) {
+    if (execution.turn) {
+      modes[execution.mode][*execution.turn] = &execution;
+    }
+  }
+  PageTable table{.head = head_row("among its shapes|#first|#steady|#after another shape|#change")};
+  for (auto& [mode, turns] : modes) {
+    const analysis::ExecutionTime* const steady = turns[results::ShapeTurn::kSteady];
+    const analysis::ExecutionTime* const changed = turns[results::ShapeTurn::kChanged];
+    table.row() << mode << turn_cell(turns[results::ShapeTurn::kFirst]) << turn_cell(steady)
+                << turn_cell(changed)
+                << number_cell(steady != nullptr && changed != nullptr
+                                   ? change_text(changed->median - steady->median)
+                                   : "–");
+  }
+  add_rows(table, page);
+}
+
 void add_every_bound(const analysis::ModelBounds& model, Timestamp now, Page& page) {
   PageTable table{.head = head_row("bound|mode|#time|complete|#oldest row|lacks"),
                   .caption = "Every bound and estimate"};
@@ -118,6 +154,7 @@ void add_bounds(const analysis::ModelReport& model, Timestamp now, Page& page) {
   if (page.extent() != Extent::kComment) {
     add_modes(model.bounds, summary, page);
   }
+  add_alternations(model.bounds, page);
   if (page.extent() >= Extent::kText) {
     add_every_bound(model.bounds, now, page);
   }

@@ -133,13 +133,13 @@ class ModelAlternation {
         tolerated_difference(alone.outputs, request_.shapes[shape].executed_type(mode().mode));
     const double difference = largest_difference(outputs, alone.outputs);
     if (!(difference <= most)) {
-      throw Error(
-          Error::Kind::kEnvironment,
-          fmt::format("wrong result: an output of shape {} differs by {:.3g} of its largest "
-                      "magnitude from that of the shape alone, and {:.3g} is allowed",
-                      shape,
-                      difference,
-                      most));
+      throw Error(Error::Kind::kEnvironment,
+                  fmt::format("{}: an output of shape {} differs by {:.3g} of its largest "
+                              "magnitude from that of the shape alone, and {:.3g} is allowed",
+                              worker::kWrongAlternation,
+                              shape,
+                              difference,
+                              most));
     }
   }
 

@@ -43,6 +43,36 @@ TEST(ModelComparison, end_to_end_times_are_compared_by_mode_and_scenario) {
   EXPECT_EQ(found[1].metric.verdict, ComparisonVerdict::kEquivalent);
 }
 
+TEST(ModelComparison, times_among_other_shapes_are_compared_by_turn_and_decide_nothing) {
+  const auto among = [](double first, double changed) {
+    ModelBounds bounds = model({execution(10)});
+    for (const auto& [turn, time] : {std::pair(results::ShapeTurn::kFirst, first),
+                                     std::pair(results::ShapeTurn::kChanged, changed)}) {
+      bounds.alternations.push_back(execution(time));
+      bounds.alternations.back().turn = turn;
+    }
+    return bounds;
+  };
+  const auto found = changes(among(90, 11), among(90, 15));
+  ASSERT_EQ(found.size(), 3U);
+  EXPECT_EQ(found[0].metric.verdict, ComparisonVerdict::kEquivalent) << "the model alone";
+  EXPECT_TRUE(found[0].metric.decides);
+  EXPECT_EQ(found[1].metric.series, "models/tiny|1|f32/alternation/plain/first");
+  EXPECT_EQ(found[1].metric.verdict, ComparisonVerdict::kInconclusive);
+  EXPECT_THAT(found[1].metric.reason, HasSubstr("a process has one such time"));
+  EXPECT_EQ(found[2].metric.series, "models/tiny|1|f32/alternation/plain/changed");
+  EXPECT_EQ(found[2].metric.kind, MetricKind::kAlternation);
+  EXPECT_EQ(found[2].metric.verdict, ComparisonVerdict::kRegressed);
+  EXPECT_FALSE(found[2].metric.decides);
+  ModelBounds broken = among(90, 11);
+  broken.alternations.resize(1);
+  broken.alternations[0].samples = 0;
+  broken.alternations[0].outcome = {results::Outcome::Kind::kCrashed, "signal 11"};
+  const auto now = changes(among(90, 11), broken);
+  EXPECT_EQ(now[1].metric.verdict, ComparisonVerdict::kBroken);
+  EXPECT_THAT(now[2].metric.reason, HasSubstr("did not execute it"));
+}
+
 TEST(ModelComparison, changes_below_two_percent_of_an_uncalibrated_model_are_none) {
   const MetricComparison below =
       changes(model({execution(10)}), model({execution(10.15)}), 0.0002)[0].metric;

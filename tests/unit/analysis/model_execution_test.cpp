@@ -70,6 +70,37 @@ TEST(ModelBenchmark, takes_its_interval_from_the_scatter_of_processes) {
   EXPECT_FALSE(time.disturbed);
 }
 
+TEST(ModelBenchmark, keeps_times_among_other_shapes_apart) {
+  std::vector<results::Execution> executions{execution_of({3, 3, 3})};
+  for (const std::int64_t process : {1, 2, 3}) {
+    for (const results::ShapeTurn turn : results::kShapeTurns) {
+      executions.push_back(execution_of({turn == results::ShapeTurn::kFirst ? 9.0 : 4.0}));
+      executions.back().turn = turn;
+      executions.back().row.process = process;
+      executions.back().row.floor = Seconds(0.0);
+    }
+  }
+  ModelBounds model = bounds_with(results::BoundKind::kLibrary, "plain", 8.0);
+  add_executions(executions, model::Graph{}, ResultSet({}), model);
+  ASSERT_EQ(model.executions.size(), 1U);
+  EXPECT_EQ(model.executions[0].median, Seconds(2.5));
+  EXPECT_THAT(model.findings, testing::SizeIs(1)) << "of the shape alone: 8 s lies above 2.5 s";
+  ASSERT_EQ(model.alternations.size(), 3U);
+  EXPECT_EQ(model.alternations[0].turn, results::ShapeTurn::kFirst);
+  EXPECT_EQ(model.alternations[0].median, Seconds(9.0));
+  EXPECT_EQ(model.alternations[0].samples, 3U) << "one of each process";
+  EXPECT_EQ(model.alternations[0].process_logs.size(), 3U);
+}
+
+TEST(ModelBenchmark, says_why_shapes_do_not_alternate) {
+  results::Execution execution = execution_of({});
+  execution.turn = results::ShapeTurn::kFirst;
+  execution.row.outcome = {results::Outcome::Kind::kUnsupported, "no dynamic shapes"};
+  EXPECT_THAT(findings({}, execution),
+              ElementsAre("not executed among its other shapes (plain): unsupported: no dynamic "
+                          "shapes"));
+}
+
 TEST(ModelBenchmark, is_a_finding_where_a_bound_of_its_mode_lies_above_by_interval_ends) {
   const results::Execution execution = execution_of({2, 2, 2, 2, 2, 2, 2});  // 1.5 s
   EXPECT_THAT(findings(bounds_with(results::BoundKind::kLibrary, "plain", 1.7), execution),

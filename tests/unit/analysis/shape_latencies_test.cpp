@@ -62,6 +62,18 @@ TEST(ShapeLatencies, tell_the_first_the_steady_and_the_changed_apart) {
   EXPECT_NEAR(latencies[1].changed.median.count(), 75e-3, 1e-9);
 }
 
+TEST(ShapeTimes, are_those_of_each_turn_in_their_order) {
+  using results::ShapeTurn;
+  const std::vector<std::uint32_t> sequence{0, 0, 0, 1, 1, 1, 0, 0, 1, 1};
+  const std::vector<ShapeTimes> times =
+      sort_alternation(2, sequence, milliseconds({90, 50, 50, 200, 99, 99, 15, 10, 75, 70}));
+  ASSERT_EQ(times.size(), 2U);
+  EXPECT_THAT(times[0].at(ShapeTurn::kFirst), ElementsAre(Seconds(90e-3)));
+  EXPECT_THAT(times[0].at(ShapeTurn::kSteady), ElementsAre(Seconds(10e-3)));
+  EXPECT_THAT(times[0].at(ShapeTurn::kChanged), ElementsAre(Seconds(15e-3)));
+  EXPECT_THAT(times[1].at(ShapeTurn::kChanged), ElementsAre(Seconds(75e-3)));
+}
+
 TEST(ShapeLatencies, have_no_change_without_both_kinds_of_times) {
   const std::vector<std::string> shapes{"1×3"};
   const std::vector<std::uint32_t> sequence{0, 0, 0, 0, 0};

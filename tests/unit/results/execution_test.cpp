@@ -42,6 +42,21 @@ TEST(Execution, has_a_scenario_where_a_worker_in_python_named_none) {
   EXPECT_THROW(static_cast<void>(execution_from_json(text)), Error);
 }
 
+TEST(Execution, has_a_turn_among_other_shapes_alone) {
+  EXPECT_EQ(to_json(Execution{}).find("turn"), std::string::npos);
+  EXPECT_FALSE(execution_from_json(to_json(Execution{})).turn);
+  Execution execution;
+  for (const ShapeTurn turn : kShapeTurns) {
+    execution.turn = turn;
+    EXPECT_EQ(execution_from_json(to_json(execution)).turn, turn);
+  }
+  std::string text = to_json(execution);
+  const std::string word = "\"turn\":\"changed\"";
+  ASSERT_NE(text.find(word), std::string::npos) << text;
+  text.replace(text.find(word), word.size(), "\"turn\":\"last\"");
+  EXPECT_THROW(static_cast<void>(execution_from_json(text)), Error);
+}
+
 TEST(Execution, refuses_what_it_did_not_write) {
   EXPECT_THROW(static_cast<void>(execution_from_json("{}")), Error);
   EXPECT_THROW(static_cast<void>(execution_from_json("nonsense")), Error);

@@ -25,6 +25,11 @@ TEST(SeriesName, is_read_back_whatever_the_subject) {
         EXPECT_EQ(name.mode, mode);
         EXPECT_EQ(name.scenario, "single_stream");
       }
+      const SeriesName turn = parse_series(alternation_series(subject, mode, ShapeTurn::kChanged));
+      EXPECT_EQ(turn.kind, SeriesKind::kAlternation) << subject;
+      EXPECT_EQ(turn.subject, subject);
+      EXPECT_EQ(turn.mode, mode);
+      EXPECT_EQ(turn.scenario, "changed");
       const SeriesName name =
           parse_series(bound_series(subject, BoundKind::kLibraryParallel, mode));
       EXPECT_EQ(name.kind, SeriesKind::kBound) << subject;
@@ -46,6 +51,8 @@ TEST(SeriesName, has_texts_that_stores_hold) {
   EXPECT_EQ(
       model_series("lenet|1|f32|", SeriesKind::kEndToEnd, "plain", loadgen::ScenarioName::kServer),
       "models/lenet|1|f32|/end_to_end/plain/server");
+  EXPECT_EQ(alternation_series("lenet|1|f32|", "fusion", ShapeTurn::kFirst),
+            "models/lenet|1|f32|/alternation/fusion/first");
   EXPECT_EQ(bound_series("lenet|1|f32|", BoundKind::kHardware, "any"),
             "models/lenet|1|f32|/hardware/any");
 }

@@ -37,7 +37,8 @@ TEST(DerivedPayload, what_readers_expect_passes) {
 }
 
 TEST(DerivedPayload, what_they_cannot_read_is_refused_by_kind_and_subject) {
-  for (const char* const kind : {"baseline",
+  for (const char* const kind : {"alternation",
+                                 "baseline",
                                  "bound",
                                  "calibration",
                                  "change",

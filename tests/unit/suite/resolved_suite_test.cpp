@@ -5,6 +5,8 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <tuple>
+#include <vector>
 
 #include "harness/base/path_text.hpp"
 #include "harness/suite/suite.hpp"
@@ -113,6 +115,42 @@ dtype = ["f32", "bf16"]
               ElementsAre(Scenario{loadgen::ScenarioName::kOffline, {}}));
   EXPECT_EQ(suite.models[1].dtype, "f32");
   EXPECT_EQ(suite.models[2].dtype, "bf16");
+}
+
+TEST(ResolvedSuite, makes_a_model_of_each_shape_that_alternates) {
+  const SuiteFolder folder;
+  const ResolvedSuite suite = resolved(folder, R"([defaults]
+batch = [4]
+[[model]]
+name = "first"
+[[model]]
+name = "lenet"
+dtype = ["f32", "bf16"]
+shapes = [[1, 1, 28, 28], [8, 1, 28, 28]]
+shape_order = "drawn"
+)");
+  ASSERT_EQ(suite.models.size(), 5U);
+  EXPECT_FALSE(suite.models[0].alternation);
+  std::vector<std::tuple<std::int64_t, std::string, std::int64_t>> found;
+  for (std::size_t i = 1; i < suite.models.size(); ++i) {
+    const ResolvedSuite::Model& model = suite.models[i];
+    ASSERT_TRUE(model.alternation);
+    EXPECT_EQ(model.alternation->order, "drawn");
+    EXPECT_THAT(model.alternation->shape, ElementsAre(model.batch, 1, 28, 28));
+    found.emplace_back(model.batch, model.dtype, model.alternation->group);
+  }
+  EXPECT_THAT(found,
+              ElementsAre(std::tuple(1, "f32", 1),
+                          std::tuple(1, "bf16", 2),
+                          std::tuple(8, "f32", 1),
+                          std::tuple(8, "bf16", 2)));
+  const nlohmann::json document = nlohmann::json::parse(to_json(suite));
+  EXPECT_FALSE(document["models"][0].contains("alternation")) << "it keeps its hash";
+  EXPECT_EQ(document["models"][4]["alternation"],
+            nlohmann::json::parse(R"({"group":2,"order":"drawn","shape":[8,1,28,28]})"));
+  EXPECT_THAT(error_of("[[model]]\nname = \"a\"\ndtype = \"int8\"\n"
+                       "shapes = [[1, 2], [2, 2]]\n"),
+              HasSubstr("8-bit integers have scales of one shape"));
 }
 
 TEST(ResolvedSuite, trains_a_model_or_executes_it) {

@@ -75,6 +75,54 @@ TEST(SuiteReader, takes_one_value_for_a_list_of_one) {
   EXPECT_EQ(spec.name, "s");
 }
 
+TEST(SuiteReader, reads_shapes_that_alternate) {
+  const SuiteFolder folder;
+  const SuiteSpec spec = read_suite(
+      folder.write("s.toml",
+                   std::string(kModel) +
+                       "shapes = [[1, 1, 28, 28], [8, 1, 28, 28]]\nshape_order = \"drawn\"\n"));
+  EXPECT_THAT(spec.models[0].shapes,
+              ElementsAre(ElementsAre(1, 1, 28, 28), ElementsAre(8, 1, 28, 28)));
+  EXPECT_EQ(spec.models[0].shape_order, "drawn");
+  const SuiteSpec rebatched = read_suite(folder.write(
+      "s.toml", "[[model]]\npath = \"m.onnx\"\nrebatch = true\nshapes = [[1, 3], [2, 3]]\n"));
+  EXPECT_TRUE(rebatched.models[0].rebatch);
+  EXPECT_EQ(rebatched.models[0].shape_order, "in_turn");
+}
+
+TEST(SuiteReader, refuses_shapes_that_are_none) {
+  const auto error_with = [](const std::string& text) {
+    return error_of(std::string(kModel) + text + "\n");
+  };
+  std::string many = "shapes = [[1, 3]";
+  for (int i = 2; i <= 17; ++i) {
+    many += ", [" + std::to_string(i) + ", 3]";
+  }
+  EXPECT_EQ(error_with(many + "]"),
+            "s.toml:1: 'shapes' in [[model]] lists 17: give 2 to 16 of them, which alternate");
+  EXPECT_THAT(error_with("shapes = [[1, 3]]"), HasSubstr("lists 1: give 2 to 16"));
+  EXPECT_THAT(error_with("shapes = []"), HasSubstr("'shapes' in [[model]] is an empty list"));
+  for (const char* const odd : {"1", "[1, 3]", "[[1, 3], []]", "\"1x3\"", "[[1, 3], 4]"}) {
+    EXPECT_THAT(error_with(std::string("shapes = ") + odd), HasSubstr("must be a list of lists"))
+        << odd;
+  }
+  for (const char* const odd : {"[[1, 3], [0, 3]]",
+                                "[[1, 3], [-1, 3]]",
+                                "[[1, 3], [1, 1.5]]",
+                                "[[1, 3], [1, 9223372036854775807]]",
+                                "[[1, 3], [1, [3]]]"}) {
+    EXPECT_THAT(error_with(std::string("shapes = ") + odd), HasSubstr("'shapes' in [[model]]"))
+        << odd;
+  }
+  EXPECT_THAT(error_with("shapes = [[1, 3], [2000000, 3]]"), HasSubstr("a batch of 2000000"));
+  EXPECT_THAT(error_with("shapes = [[1, 3], [2, 3, 4]]"), HasSubstr("each has as many extents"));
+  EXPECT_THAT(error_with("shapes = [[1, 3], [2, 3]]\nbatch = 2"), HasSubstr("leave out 'batch'"));
+  EXPECT_THAT(error_with("shapes = [[1, 3], [2, 3]]\ndim.s = 2"), HasSubstr("leave out 'batch'"));
+  EXPECT_THAT(error_with("shape_order = \"drawn\""), HasSubstr("beside the 'shapes'"));
+  EXPECT_THAT(error_with("shapes = [[1, 3], [2, 3]]\nshape_order = \"random\""),
+              HasSubstr("unknown shape_order 'random'"));
+}
+
 TEST(SuiteReader, reads_exclusions_which_change_no_hash) {
   const SuiteFolder folder;
   const std::string exclude =

@@ -19,6 +19,11 @@ using Attributes = std::map<std::string, std::string>;
 /// run can be trusted.
 inline constexpr const char* kDeviceFault = "device_fault";
 
+/// Attribute of a row: warnings and errors that the runtime logged of it, one a line.
+inline constexpr const char* kSessionLog = "session_log";
+/// Attribute of a row: the nodes on the CPU, where the runtime was to execute them elsewhere.
+inline constexpr const char* kCpuNodes = "cpu_nodes";
+
 /// Attribute of the rows of a run that several processes share: the name of their host.
 inline constexpr const char* kHost = "host";
 

@@ -18,16 +18,17 @@ std::string reading_text(const results::Reading& reading) {
 
 }  // namespace
 
-std::string attribute_text(const results::Measurement& row) {
+std::string attribute_text(const results::Attributes& attributes,
+                           const results::Readings& readings) {
   std::string text;
   const auto add = [&text](const std::string& name, const std::string& value) {
     text += fmt::format("{}{} {}", text.empty() ? "" : " · ", sanitize_utf8(name), value);
   };
-  for (const auto& [name, value] : row.attributes) {
+  for (const auto& [name, value] : attributes) {
     add(name,
         value.size() <= kMaxShown ? sanitize_utf8(value) : fmt::format("({} bytes)", value.size()));
   }
-  for (const auto& [name, reading] : row.readings) {
+  for (const auto& [name, reading] : readings) {
     add(name, reading_text(reading));
   }
   return text;

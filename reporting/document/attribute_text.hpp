@@ -3,12 +3,13 @@
 
 #include <string>
 
-#include "harness/results/measurement.hpp"
+#include "harness/results/attributes.hpp"
 
 namespace plumb::reporting {
 
 /// Returns what a backend says of a row on one line: "engine 62 · tensor_cores yes · power_watts
 /// 310 (309 to 312)". Of long texts it has only the length. Empty: the backend says nothing.
-[[nodiscard]] std::string attribute_text(const results::Measurement& row);
+[[nodiscard]] std::string attribute_text(const results::Attributes& attributes,
+                                         const results::Readings& readings);
 
 }  // namespace plumb::reporting

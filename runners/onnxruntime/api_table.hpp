@@ -38,8 +38,11 @@ struct Entry {
 
 namespace api {
 
-inline constexpr int kLogWarnings = 2;
+inline constexpr int kLogWarnings = 2;  // errors are above
 inline constexpr int kParallelExecution = 1;
+
+/// What takes messages: its own parameter, severity, category, log id, place in the code, message.
+using LoggingFunction = void(void*, int, const char*, const char*, const char*, const char*);
 
 using GetErrorMessage = Entry<2, const char*(const OrtStatus*)>;
 using CreateSessionFromArray =
@@ -49,6 +52,7 @@ using CreateSessionFromArray =
 using CreateSessionOptions = Entry<10, OrtStatus*(OrtSessionOptions**)>;
 using SetSessionExecutionMode = Entry<13, OrtStatus*(OrtSessionOptions*, int)>;
 using EnableProfiling = Entry<14, OrtStatus*(OrtSessionOptions*, const char*)>;
+using SetSessionLogId = Entry<20, OrtStatus*(OrtSessionOptions*, const char*)>;
 using SetSessionGraphOptimizationLevel = Entry<23, OrtStatus*(OrtSessionOptions*, int)>;
 using SetIntraOpNumThreads = Entry<24, OrtStatus*(OrtSessionOptions*, int)>;
 using SetInterOpNumThreads = Entry<25, OrtStatus*(OrtSessionOptions*, int)>;
@@ -63,8 +67,6 @@ using ReleaseSession = Entry<95, void(OrtSession*)>;
 using ReleaseValue = Entry<96, void(OrtValue*)>;
 using ReleaseSessionOptions = Entry<100, void(OrtSessionOptions*)>;
 using SessionEndProfiling = Entry<110, OrtStatus*(OrtSession*, OrtAllocator*, char**)>;
-using CreateEnvWithGlobalThreadPools =
-    Entry<119, OrtStatus*(int, const char*, const OrtThreadingOptions*, OrtEnv**)>;
 using DisablePerSessionThreads = Entry<120, OrtStatus*(OrtSessionOptions*)>;
 using CreateThreadingOptions = Entry<121, OrtStatus*(OrtThreadingOptions**)>;
 using ReleaseThreadingOptions = Entry<122, void(OrtThreadingOptions*)>;
@@ -78,6 +80,14 @@ using BindInput = Entry<136, OrtStatus*(OrtIoBinding*, const char*, const OrtVal
 using BindOutput = Entry<137, OrtStatus*(OrtIoBinding*, const char*, const OrtValue*)>;
 using SetGlobalIntraOpNumThreads = Entry<147, OrtStatus*(OrtThreadingOptions*, int)>;
 using SetGlobalInterOpNumThreads = Entry<148, OrtStatus*(OrtThreadingOptions*, int)>;
+using CreateEnvWithCustomLoggerAndGlobalThreadPools =
+    Entry<151,
+          OrtStatus*(
+              LoggingFunction*, void*, int, const char*, const OrtThreadingOptions*, OrtEnv**)>;
+using SessionOptionsAppendExecutionProvider = Entry<
+    216,
+    OrtStatus*(
+        OrtSessionOptions*, const char*, const char* const*, const char* const*, std::size_t)>;
 
 }  // namespace api
 

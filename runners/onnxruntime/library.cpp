@@ -51,8 +51,8 @@ Library::Library(const std::vector<std::filesystem::path>& files, int threads) {
       make<api::CreateThreadingOptions, api::ReleaseThreadingOptions, OrtThreadingOptions>();
   call<api::SetGlobalIntraOpNumThreads>(options.get(), threads);
   call<api::SetGlobalInterOpNumThreads>(options.get(), threads);
-  environment_ = make<api::CreateEnvWithGlobalThreadPools, api::ReleaseEnv, OrtEnv>(
-      api::kLogWarnings, "plumb", options.get());
+  environment_ = make<api::CreateEnvWithCustomLoggerAndGlobalThreadPools, api::ReleaseEnv, OrtEnv>(
+      &SessionLogs::receive, logs_.get(), api::kLogWarnings, "plumb", options.get());
   call<api::GetAllocatorWithDefaultOptions>(&allocator_);
 }
 

@@ -2,10 +2,12 @@
 #pragma once
 
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "runners/onnxruntime/api_table.hpp"
+#include "runners/onnxruntime/session_log.hpp"
 
 namespace plumb::onnxruntime {
 
@@ -13,7 +15,8 @@ namespace plumb::onnxruntime {
 class Library {
  public:
   /// Loads the libraries in order. One of them has to be ONNX Runtime 1.15 or later. Throws
-  /// Error{kEnvironment}, saying how to get it.
+  /// Error{kEnvironment}, saying how to get it. The runtime has one environment a process, with the
+  /// logs of the first Library: no later one may outlive that.
   Library(const std::vector<std::filesystem::path>& files, int threads);
 
   /// Returns a function of the table.
@@ -39,6 +42,7 @@ class Library {
 
   [[nodiscard]] const OrtEnv* environment() const { return environment_.get(); }
   [[nodiscard]] OrtAllocator* allocator() const { return allocator_; }  ///< the library's
+  [[nodiscard]] SessionLogs& logs() const { return *logs_; }
   [[nodiscard]] const std::string& version() const { return version_; }
   /// Lists the execution providers that the library was built with.
   [[nodiscard]] std::vector<std::string> providers() const;
@@ -48,6 +52,7 @@ class Library {
  private:
   const void* const* table_ = nullptr;
   std::string version_;
+  std::unique_ptr<SessionLogs> logs_ = std::make_unique<SessionLogs>();  // outlive the environment
   Owned<OrtEnv> environment_;
   OrtAllocator* allocator_ = nullptr;
 };

@@ -171,10 +171,20 @@ Optimization wanted_optimization() {
   return *level;
 }
 
+std::string wanted_provider() {
+  const char* const text = std::getenv(kProviderVariable);
+  return text == nullptr ? std::string() : text;
+}
+
 class OnnxRuntimeBackend final : public worker::Backend {
  public:
   OnnxRuntimeBackend(const std::vector<std::filesystem::path>& libraries, int threads)
-      : library_(libraries, threads), threads_(threads), optimization_(wanted_optimization()) {}
+      : library_(libraries, threads),
+        threads_(threads),
+        optimization_(wanted_optimization()),
+        provider_(wanted_provider()) {
+    static_cast<void>(make_options(library_, session_settings(optimization_, false, false)));
+  }
 
   [[nodiscard]] results::Environment describe() const override {
     const std::filesystem::path path = engine::mapped_file(library_.address());
@@ -185,6 +195,9 @@ class OnnxRuntimeBackend final : public worker::Backend {
         fmt::format("onnxruntime-{}-{}", library_.version(), digest.substr(0, 16));
     if (optimization_ != Optimization::kAll) {
       environment.identity["library.optimization"] = to_text(optimization_);
+    }
+    if (!provider_.empty()) {
+      environment.identity["library.provider"] = provider_;
     }
     environment.facts["library.version"] = library_.version();
     environment.facts["library.path"] = path.string();
@@ -232,7 +245,7 @@ class OnnxRuntimeBackend final : public worker::Backend {
     for (const Optimization level : levels(spec)) {
       if (variant_text(level) == variant) {
         prepared.program = std::make_unique<SessionProgram>(
-            library_, write_layer(spec), SessionSettings{level, false, share_, true});
+            library_, write_layer(spec), session_settings(level, false, true));
         return prepared;
       }
     }
@@ -298,10 +311,14 @@ class OnnxRuntimeBackend final : public worker::Backend {
  private:
   /// Returns how sessions of whole models are made.
   [[nodiscard]] SessionSettings settings_of(const worker::ModelOptions& options) const {
-    return {options.fusion ? optimization_ : Optimization::kOff,
-            options.parallel_branches,
-            share_,
-            true};
+    return session_settings(
+        options.fusion ? optimization_ : Optimization::kOff, options.parallel_branches, true);
+  }
+
+  [[nodiscard]] SessionSettings session_settings(Optimization level,
+                                                 bool parallel,
+                                                 bool profile) const {
+    return {level, parallel, share_, profile, {}, provider_};
   }
 
   /// Lists the levels that execute a layer in different ways, the default first.
@@ -324,7 +341,8 @@ class OnnxRuntimeBackend final : public worker::Backend {
     for (NamedValue& operand : model.operands) {
       operand.type.constant = false;
     }
-    SessionProgram program(library_, std::move(model), {Optimization::kOff, false, share_, false});
+    SessionProgram program(
+        library_, std::move(model), session_settings(Optimization::kOff, false, false));
     program.bind(0, engine::random_operands(spec, 1), false);
     program.enqueue(0);
     program.synchronize();
@@ -332,8 +350,9 @@ class OnnxRuntimeBackend final : public worker::Backend {
 
   /// Finds out whether the runtime can execute a model, without its weights.
   void try_model(const OnnxModel& model) const {
-    const Session session(
-        library_, model.with_weights_as_inputs(), {Optimization::kOff, false, share_, false});
+    const Session session(library_,
+                          model.with_weights_as_inputs(),
+                          session_settings(Optimization::kOff, false, false));
   }
 
   /// Returns at most how much memory a model needs: its weights in the message, in the session and
@@ -354,6 +373,7 @@ class OnnxRuntimeBackend final : public worker::Backend {
   int threads_;
   std::optional<int> share_;   // of each lane; absent: there are no lanes
   Optimization optimization_;  // of the mode fusion, and of layers
+  std::string provider_;       // before the CPU's; empty: none
   mutable std::unordered_map<model::LayerKey, results::Outcome> supported_;
 };
 

@@ -1,20 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runners/onnxruntime/session.hpp"
 
-#include <fmt/format.h>
 #include <stdlib.h>
 
 #include <algorithm>
 #include <array>
 #include <chrono>
 #include <fstream>
-#include <map>
-#include <nlohmann/json.hpp>
 #include <system_error>
 #include <utility>
 
 #include "harness/base/error.hpp"
 #include "runners/onnxruntime/nodes/node_writer.hpp"
+#include "runners/onnxruntime/session_profile.hpp"
 
 namespace plumb::onnxruntime {
 namespace {
@@ -35,48 +33,14 @@ fs::path make_profile_folder() {
   return error || ::mkdtemp(name.data()) == nullptr ? fs::path() : fs::path(name);
 }
 
-/// Writes names with their numbers: "Conv:53,Relu:49", the most frequent first.
-std::string counted(const std::map<std::string, int>& counts) {
-  std::vector<std::pair<std::string, int>> order(counts.begin(), counts.end());
-  std::stable_sort(
-      order.begin(), order.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
-  std::string text;
-  for (const auto& [name, count] : order) {
-    text += fmt::format("{}{}:{}", text.empty() ? "" : ",", name, count);
-  }
-  return text;
-}
-
-/// Reads which nodes were executed, each once, from a profile in Chrome's trace format.
-results::Attributes read_profile(const fs::path& file) {
+/// Reads a profile, unless it is too large to be read whole.
+results::Attributes read_profile(const fs::path& file, bool elsewhere) {
   std::error_code error;
   if (fs::file_size(file, error) > kLargestProfile || error) {
     return {};
   }
   std::ifstream stream(file);
-  const nlohmann::json events = nlohmann::json::parse(stream, nullptr, false);
-  std::map<std::string, std::string> nodes;  // operators by index and name
-  std::map<std::string, int> operators;
-  std::map<std::string, int> providers;
-  for (const nlohmann::json& event : events.is_array() ? events : nlohmann::json::array()) {
-    const std::string name = event.value("name", "");
-    if (event.value("cat", "") != "Node" || !name.ends_with("_kernel_time") ||
-        !event.contains("args")) {
-      continue;
-    }
-    const nlohmann::json& arguments = event["args"];
-    const std::string op = arguments.value("op_name", "?");
-    if (nodes.emplace(arguments.value("node_index", "") + name, op).second) {
-      ++operators[op];
-      ++providers[arguments.value("provider", "?")];
-    }
-  }
-  if (nodes.empty()) {
-    return {};
-  }
-  return {{"nodes", std::to_string(nodes.size())},
-          {"operators", counted(operators)},
-          {"providers", counted(providers)}};
+  return read_session_profile(stream, elsewhere);
 }
 
 }  // namespace
@@ -103,9 +67,8 @@ Tensor::Tensor(const Library& library, const model::TensorType& type)
   std::fill(bytes_.begin(), bytes_.end(), std::byte{0});
 }
 
-Session::Session(const Library& library, const std::string& model, const SessionSettings& settings)
-    : library_(library), folder_(settings.profile ? make_profile_folder() : fs::path()) {
-  const auto options =
+Owned<OrtSessionOptions> make_options(const Library& library, const SessionSettings& settings) {
+  auto options =
       library.make<api::CreateSessionOptions, api::ReleaseSessionOptions, OrtSessionOptions>();
   library.call<api::SetSessionGraphOptimizationLevel>(options.get(),
                                                       static_cast<int>(settings.optimization));
@@ -118,11 +81,25 @@ Session::Session(const Library& library, const std::string& model, const Session
   } else {
     library.call<api::DisablePerSessionThreads>(options.get());
   }
-  if (!folder_.empty()) {
-    library.call<api::EnableProfiling>(options.get(), (folder_ / "profile").c_str());
-  }
   if (!settings.traces.empty()) {
     library.call<api::EnableProfiling>(options.get(), (settings.traces / "onnxruntime").c_str());
+  }
+  if (!settings.provider.empty()) {
+    library.call<api::SessionOptionsAppendExecutionProvider>(
+        options.get(), settings.provider.c_str(), nullptr, nullptr, std::size_t{0});
+  }
+  return options;
+}
+
+Session::Session(const Library& library, const std::string& model, const SessionSettings& settings)
+    : library_(library),
+      log_(library.logs()),
+      elsewhere_(!settings.provider.empty()),
+      folder_(settings.profile ? make_profile_folder() : fs::path()) {
+  const Owned<OrtSessionOptions> options = make_options(library, settings);
+  library.call<api::SetSessionLogId>(options.get(), log_.id().c_str());
+  if (!folder_.empty()) {
+    library.call<api::EnableProfiling>(options.get(), (folder_ / "profile").c_str());
   }
   const auto begin = std::chrono::steady_clock::now();
   session_ = library.make<api::CreateSessionFromArray, api::ReleaseSession, OrtSession>(
@@ -151,7 +128,7 @@ results::Attributes Session::end_profile() {
     return {};
   }
   const fs::path file = end_trace();
-  results::Attributes attributes = read_profile(file);
+  results::Attributes attributes = read_profile(file, elsewhere_);
   std::error_code ignored;
   fs::remove_all(folder_, ignored);
   folder_.clear();

@@ -12,6 +12,7 @@
 #include "harness/model/key/tensor.hpp"
 #include "harness/results/attributes.hpp"
 #include "runners/onnxruntime/library.hpp"
+#include "runners/onnxruntime/session_log.hpp"
 
 namespace plumb::onnxruntime {
 
@@ -27,6 +28,7 @@ struct SessionSettings {
   std::optional<int> threads;      ///< of its own; absent: those that all sessions share
   bool profile = false;            ///< until end_profile()
   std::filesystem::path traces{};  ///< folder of a profile that is kept, until end_trace()
+  std::string provider{};          ///< of execution, before the CPU's; empty: that one alone
 };
 
 /// Tensor in memory of the library.
@@ -42,6 +44,10 @@ class Tensor {
   std::span<std::byte> bytes_;
 };
 
+/// Makes the options of a session. Throws Error{kEnvironment} for a provider that is not there.
+[[nodiscard]] Owned<OrtSessionOptions> make_options(const Library& library,
+                                                    const SessionSettings& settings);
+
 /// One session of the runtime: a model that it has optimised and can run.
 class Session {
  public:
@@ -55,14 +61,18 @@ class Session {
 
   [[nodiscard]] OrtSession* handle() const { return session_.get(); }
   [[nodiscard]] Seconds creation() const { return creation_; }
-  /// Ends the profile and returns what it says of the nodes: how many there are, of which
-  /// operators, and on which execution providers. Empty: none was taken.
+  /// Returns the warnings and errors that the runtime logged of this session so far, one a line.
+  [[nodiscard]] std::string log() const { return log_.text(); }
+  /// Ends the profile and returns what it says of the nodes (read_session_profile()). Empty: none
+  /// was taken.
   [[nodiscard]] results::Attributes end_profile();
   /// Ends the profile that is kept and returns its file.
   [[nodiscard]] std::filesystem::path end_trace();
 
  private:
   const Library& library_;
+  SessionLog log_;                // outlives the session, which may log to its end
+  bool elsewhere_ = false;        // another provider than the CPU's was asked for
   std::filesystem::path folder_;  // of the profile; empty: there is none
   Owned<OrtSession> session_;
   Seconds creation_{};

@@ -2,6 +2,7 @@
 #include "runners/onnxruntime/session_program.hpp"
 
 #include <algorithm>
+#include <string>
 #include <utility>
 
 #include "harness/base/error.hpp"
@@ -183,9 +184,13 @@ std::vector<worker::TraceFile> SessionProgram::trace(std::size_t slot,
 }
 
 worker::Observation SessionProgram::collect_counters(std::size_t slot, Seconds budget) {
-  static_cast<void>(slot);
   static_cast<void>(budget);
-  return {nodes_, {}};
+  worker::Observation seen{nodes_, {}};
+  std::string log = slot < slots_.size() ? slots_[slot].session->log() : std::string();
+  if (!log.empty()) {
+    seen.attributes[results::kSessionLog] = std::move(log);
+  }
+  return seen;
 }
 
 }  // namespace plumb::onnxruntime

@@ -33,7 +33,7 @@ ADDED = (
     *("unguarded_runs", "overall", "not_compared", "labels", "baseline_mode"),
     *("batches", "captured_graphs", "roofline", "critical_path_plain", "waterfall", "predicted_saving_low", "predicted_saving_high", "applies", "combination"),
     *("functions", "accuracy", "settings", "not_judged", "realised_memory_bytes", "realised_baseline_memory_bytes", "realised_difference", "profile_with"),
-    *("preparation_bytes", "resident_bytes"),
+    *("preparation_bytes", "resident_bytes", "attributes"),
 )
 #: What-ifs that later versions added.
 ADDED_WHAT_IFS = ("f16", "channels_last+f16", "tf32", "graph_capture", "micro_batch", "co_schedule", "framework", "weight_gradients", "checkpointing", "padded_channels", "folded_norms")

@@ -20,6 +20,11 @@ if not LIBRARY.is_file():
     sys.exit(77)
 FOLDER = f"{LIBRARY.parent}/"
 VERSION = LIBRARY.name.split(".so.")[1]
+#: A convolution whose kernel works in blocks of channels, which the level basic has not.
+BLOCKED = (
+    "v1:conv;in=f32[1,64,28,28],f32[64,64,3,3]c;out=f32[1,64,28,28];acc=f32;math=strict;"
+    "dilations=[1,1];group=1;pads=[1,1,1,1];strides=[1,1]"
+)
 
 
 class OnnxRuntime(Command):
@@ -52,6 +57,33 @@ class OnnxRuntime(Command):
         [now, unit] = re.search(r"(\S+) (\S+) now", text).groups()
         scale = {"ns": 1e9, "µs": 1e6, "ms": 1e3}[unit]
         self.assertAlmostEqual(float(now) / (scale * times["fusion"]), 1.0, places=3, msg="what the runtime does by default")
+        for execution in model["executions"]:
+            if execution["samples"]:
+                self.assertEqual(execution["attributes"]["providers"], f"CPUExecutionProvider:{execution['attributes']['nodes']}")
+        self.assertRegex(self.plumb("bound", "--all").stdout, r"(?m)^  fusion +.*providers CPUExecutionProvider:\d+")
+        exported = re.findall(r'(?m)^plumb_model_latency_seconds\{(.*stat="median".*)\} (\S+) ', self.plumb("export", "--openmetrics").stdout)
+        self.assertEqual({re.search(r'mode="([^"]*)"', labels)[1] for labels, _ in exported}, set(times))
+        for labels, seconds in exported:
+            self.assertIn('backend="onnxruntime"', labels)
+            self.assertAlmostEqual(float(seconds) / times[re.search(r'mode="([^"]*)"', labels)[1]], 1.0, places=3)
+
+    def test_a_stack_is_calibrated(self):
+        (self.folder / "layer.toml").write_text(f'[[layers]]\nkey = "{CONV}"\n')
+        suite = self.suite('[suite]\nname = "noise"\nversion = 1\n[[layers]]\nfile = "layer.toml"\n', "noise")
+        document = self.json("calibrate", suite, "--stack", FOLDER, "--pairs", "6", "--comparisons", "100")
+        self.assertEqual((document["stack"], document["calibrations"]), (FOLDER, 1))
+        rows = [row for row in document["metrics"] if row["kind"] == "layer"]
+        self.assertTrue(rows and all(row["series"].startswith("layers/v1:conv;") for row in rows), rows)
+        for row in rows:
+            self.assertIn(row["pairs"], (5, 6))
+            self.assertGreater(row["process"], 0.0)
+            self.assertGreaterEqual(row["floor"], 0.02)
+
+    def test_bisect_names_the_stack_that_is_slower(self):
+        whole, basic = self.write_stack("whole"), self.write_stack("basic", PLUMB_ONNXRUNTIME_OPTIMIZATION="basic")
+        document = self.json("bisect", BLOCKED, "--good", whole, "--bad", basic, "--pairs", "6", "--control-drift", "100")
+        self.assertEqual((document["last_good"], document["first_bad"], document["confirmed"]), (whole, basic, True), document["reason"])
+        self.assertEqual(document["stacks"], [whole, basic])
 
     def test_levels_are_other_stacks_and_other_environments(self):
         basic = self.write_stack("basic", PLUMB_ONNXRUNTIME_OPTIMIZATION="basic")
@@ -62,6 +94,17 @@ class OnnxRuntime(Command):
         self.write_stack("wrong", PLUMB_ONNXRUNTIME_OPTIMIZATION="most")
         refused = self.plumb("run", "--model", "lenet", "--stack", "wrong", expect=2)
         self.assertIn("give it basic, extended or all", refused.stderr)
+
+    def test_nodes_that_a_provider_leaves_to_the_cpu_are_named(self):
+        # In every wheel, and without operators that a model has.
+        azure = self.write_stack("azure", PLUMB_ONNXRUNTIME_PROVIDER="AZURE")
+        self.plumb("run", "--model", "lenet", "--stack", azure, "--processes", "1", "--only", "models", "--mode", "fusion")
+        [model] = self.json("bound")["models"]
+        [execution] = [execution for execution in model["executions"] if execution["samples"]]
+        self.assertEqual(execution["attributes"]["cpu_nodes"].count("("), int(execution["attributes"]["nodes"]))
+        self.assertTrue([finding for finding in model["findings"] if finding.startswith("nodes fell back to the CPU (fusion): ")], model["findings"])
+        refused = self.plumb("run", "--model", "lenet", "--stack", self.write_stack("wrong", PLUMB_ONNXRUNTIME_PROVIDER="NoSuchProvider"), expect=3)
+        self.assertIn("NoSuchProvider", refused.stderr)
 
 
 if __name__ == "__main__":

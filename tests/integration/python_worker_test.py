@@ -56,6 +56,16 @@ class PythonWorker(Command):
         self.assertGreater(document["untraced_seconds"], 0)
         self.assertEqual([call["operation"] for call in document["calls"]], ["aten::conv2d"])
         self.assertIn("conv0", document["calls"][0]["layers"])
+        self.assertNotIn("recompilation", {finding["finding"] for finding in document["findings"]})
+
+    def test_a_model_that_is_compiled_while_it_executes_is_named(self):
+        self.environment["PLUMB_TEST_MISBEHAVE"] = "compile"
+        document = self.json("trace", "lenet", "--stack", "reference", "--mode", "plain")
+        self.assertEqual([call["operation"] for call in document["calls"]], ["torch.compile", "aten::conv2d"])
+        [finding] = [each for each in document["findings"] if each["finding"] == "recompilation"]
+        self.assertTrue(finding["loss"])
+        self.assertIn("in 11 of 11 executions", finding["evidence"])
+        self.assertGreater(finding["seconds"], 0)
 
     def test_a_scenario_is_refused_as_a_row(self):
         done = self.plumb("run", "--model", "lenet", "--stack", "reference", "--only", "models", "--scenario", "single_stream", "--duration", "1s", expect=3)

@@ -6,6 +6,7 @@ Usage: pytorch_test.py BUILD_FOLDER PACKAGES [unittest arguments]. PACKAGES is t
 """
 
 import json
+import os
 import pathlib
 import shutil
 import sys
@@ -52,8 +53,37 @@ class Svd(nn.Module):
     def forward(self, x):
         return torch.linalg.svd(x)[1]
 
+# The layout of the image is changed and changed back before each convolution.
+class Forced(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.ModuleList(nn.Conv2d(32, 32, 3, padding=1) for _ in range(4))
+
+    def forward(self, image):
+        for layer in self.layers:
+            image = image.permute(0, 2, 3, 1).contiguous().permute(0, 3, 1, 2).contiguous()
+            image = torch.relu(layer(image))
+        return image
+
+# A number changes with each call, so a guard of torch.compile fails each time.
+class Restless(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(8, 8)
+        self.calls = 0
+
+    def forward(self, x):
+        self.calls += 1
+        return self.layer(x)
+
 def build():
     return Net(), torch.randn(2, 3, 16, 16)
+
+def forced():
+    return Forced(), torch.randn(1, 32, 56, 56)
+
+def restless():
+    return Restless(), torch.randn(4, 8)
 
 def encoder():
     return Encoder(), (torch.randint(0, 100, (1, 16)),)
@@ -163,6 +193,36 @@ class PyTorch(Command):
         document = self.json("trace", f"{self.write(OWN)}:build", "--stack", FOLDER, "--mode", "plain", "--executions", "3")
         self.assertEqual(document["not_executed"], [])
         self.assertGreaterEqual(document["matched_seconds"], 0.95 * document["traced_seconds"])
+
+    def trace_own(self, function, *more):
+        return self.json("trace", f"{self.write(OWN)}:{function}", "--stack", FOLDER, "--executions", "3", *more)
+
+    def findings(self, document):
+        return {finding["finding"] for finding in document["findings"] if finding["loss"] or finding["finding"] == "lower precision"}
+
+    def test_forced_layouts_and_threads_without_processors_are_named(self):
+        document = self.trace_own("forced", "--mode", "plain")
+        self.assertNotIn("threads oversubscribed", self.findings(document))
+        forced = [call for call in document["calls"] if call["operation"] == "aten::contiguous"]
+        self.assertEqual({call["kind"] for call in forced}, {"reorder"})
+        moved = sum(finding["seconds"] for finding in document["findings"] if finding["finding"] == "reorder")
+        self.assertGreaterEqual(moved, 0.99 * sum(call["seconds"] for call in forced))
+        self.assertIn("reorder", self.findings(document))
+        threads = str(4 * len(os.sched_getaffinity(0)))
+        self.assertIn("threads oversubscribed", self.findings(self.trace_own("forced", "--mode", "plain", "--threads", threads)))
+
+    def test_lowered_precision_is_named(self):
+        raw = self.folder / "raw"
+        self.json("trace", "squeezenet1.1", "--stack", FOLDER, "--mode", "bf16", "--executions", "3", "--folder", raw)
+        self.assertIn("lower precision", self.findings(self.json("trace", "squeezenet1.1", "--file", raw / "kineto.json")))
+
+    def test_fusion_that_is_off_is_named(self):
+        self.assertIn("missed fusion", self.findings(self.trace_own("build", "--mode", "plain")))
+
+    @unittest.skipUnless(COMPILES, "torch.compile needs g++ and Python's headers")
+    def test_a_module_that_is_compiled_at_every_call_is_named(self):
+        self.assertIn("recompilation", self.findings(self.trace_own("restless", "--mode", "fusion")))
+        self.assertNotIn("recompilation", self.findings(self.trace_own("build", "--mode", "fusion")))
 
     def test_attention_and_indices_are_exported(self):
         shown = self.json("model", "show", f"{self.write(OWN)}:encoder", "--stack", FOLDER)

@@ -89,6 +89,15 @@ class OnnxRuntimeTraces(Traces):
             return super().trace(*arguments)
         return super().trace(*arguments, "--stack", f"{LIBRARY.parent}/")
 
+    def test_each_level_of_graph_optimisation_executes_other_nodes(self):
+        whole = f"{LIBRARY.parent}/"
+        executed = {}
+        for level, stack, mode in (("off", whole, "plain"), ("basic", self.optimization("basic"), "fusion"),
+                                   ("extended", self.optimization("extended"), "fusion"), ("all", whole, "fusion")):
+            calls = self.json("trace", "lenet", "--stack", stack, "--mode", mode, "--executions", "3")["calls"]
+            executed[level] = {call["operation"] for call in calls} & {"Add", "Relu", "FusedConv", "ReorderOutput"}
+        self.assertEqual(executed, {"off": {"Add", "Relu"}, "basic": {"Relu"}, "extended": {"FusedConv"}, "all": {"ReorderOutput"}})
+
     def test_every_call_of_onednn_belongs_to_a_layer(self):
         document = self.trace(MODEL)
         self.check_times(document)

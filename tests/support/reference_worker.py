@@ -55,14 +55,17 @@ class ReferenceBackend(Backend):
         return Program(_call(ReferenceEvaluator(module), model.inputs), attributes={"code": code.name})
 
     def trace(self, program, folder, executions):
-        """Writes what torch.profiler would of one convolution."""
+        """Writes what torch.profiler would of one convolution, and if told so of torch.compile before it."""
         events = []
         for i in range(executions):
             begin = time.perf_counter() * 1e6
             program.run(1)
             duration = time.perf_counter() * 1e6 - begin
-            for category, name in (("user_annotation", f"ProfilerStep#{i}"), ("cpu_op", "aten::conv2d")):
-                events.append({"ph": "X", "cat": category, "name": name, "pid": 1, "tid": 1, "ts": begin, "dur": duration, "args": {}})
+            calls = [("user_annotation", f"ProfilerStep#{i}", begin, duration), ("cpu_op", "aten::conv2d", begin, duration)]
+            if os.environ.get("PLUMB_TEST_MISBEHAVE") == "compile":
+                calls[1:] = [("user_annotation", "entire_frame_compile", begin, 0.4 * duration), ("cpu_op", "aten::conv2d", begin + duration / 2, duration / 2)]
+            for category, name, start, length in calls:
+                events.append({"ph": "X", "cat": category, "name": name, "pid": 1, "tid": 1, "ts": start, "dur": length, "args": {}})
         pathlib.Path(folder, "trace.json").write_text(json.dumps({"traceEvents": events}))
         return [("kineto", "trace.json")]
 

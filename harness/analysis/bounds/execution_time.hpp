@@ -46,6 +46,7 @@ struct ExecutionTime {
   std::optional<double> maximum_error;    ///< against the plain result; absent: nothing compared
   std::vector<LayerInModel> differences;  ///< where layers take another time inside than alone
   results::Readings readings = {};        ///< of the device, over these processes
+  results::Attributes attributes = {};    ///< what the backend says of how it executed the model
 };
 
 }  // namespace plumb::analysis

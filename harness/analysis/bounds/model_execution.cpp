@@ -41,6 +41,10 @@ void add_findings(const ExecutionTime& time, ModelBounds& model) {
                                          time.outcome.reason));
     return;
   }
+  if (const auto nodes = time.attributes.find(results::kCpuNodes); nodes != time.attributes.end()) {
+    model.findings.push_back(
+        fmt::format("nodes fell back to the CPU ({}): {}", time.mode, nodes->second));
+  }
   if (time.disturbed) {
     model.disturbances.push_back(
         fmt::format("the execution end to end ({}) was disturbed: run again when the host is quiet",
@@ -92,6 +96,7 @@ ExecutionTime execution_time(const ReplicatedExecution& execution) {
   time.reorders = told.reorders;
   time.output_hash = told.row.output_hash;
   time.maximum_error = told.row.maximum_error;
+  time.attributes = told.row.attributes;
   time.outcome = execution.processes.back()->row.outcome;
   if (!time.outcome.timed()) {
     return time;

@@ -86,6 +86,9 @@ Json executions_json(const ModelBounds& model) {
                     {"reorders", execution.reorders},
                     {"differences", differences_json(execution)},
                     {"load", Json()}});
+    if (!execution.attributes.empty()) {
+      rows.back()["attributes"] = execution.attributes;
+    }
   }
   for (const results::ScenarioResult& load : model.loads) {
     rows.push_back(load_json(load));

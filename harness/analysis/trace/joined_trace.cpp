@@ -47,6 +47,8 @@ class Joiner {
     }
     keep_until(runtime_.calls.size());
     runtime_.calls = std::move(joined_);
+    runtime_.threads = std::max(runtime_.threads, library_.threads);
+    runtime_.processors = std::max(runtime_.processors, library_.processors);
     return std::move(runtime_);
   }
 

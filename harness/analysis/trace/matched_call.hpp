@@ -23,6 +23,8 @@ struct MatchedTrace {
   std::vector<model::LayerId> not_executed;  ///< layers that are computed, and that no call has
   results::TracedExecution execution;        ///< zero: the trace does not say when it was
   std::size_t executions = 1;                ///< in the trace, of which this is the median one
+  std::size_t compiled = 0;                  ///< of them: those in which the model was compiled
+  Seconds compilation{};                     ///< of the model, in all executions together
   Seconds traced{};                          ///< time of all calls
   Seconds matched{};                         ///< of it: that of calls with layers
   std::size_t threads = 0;                   ///< that a call used at most; 0: unknown

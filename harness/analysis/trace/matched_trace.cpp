@@ -9,6 +9,7 @@
 #include <map>
 #include <numeric>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -330,6 +331,21 @@ std::vector<Seconds> compute_typical_times(const results::ExecutedTrace& trace) 
   return typical;
 }
 
+/// Adds up the compilations of the model in the executions of a trace.
+void add_compilations(const results::ExecutedTrace& trace, MatchedTrace& matched) {
+  std::set<std::optional<std::uint32_t>> compiled;
+  for (const results::TracedCall& call : trace.calls) {
+    const results::CallDescription& description = trace.description_of(call);
+    if (description.kind == CallKind::kCreation &&
+        description.operation == results::kModelCompilation &&
+        (call.execution || trace.executions.empty())) {
+      matched.compilation += call.duration;
+      compiled.insert(call.execution);
+    }
+  }
+  matched.compiled = compiled.size();
+}
+
 }  // namespace
 
 MatchedTrace match_trace(const model::Graph& graph, const results::ExecutedTrace& trace) {
@@ -345,6 +361,7 @@ MatchedTrace match_trace(const model::Graph& graph, const results::ExecutedTrace
       matched.calls.push_back({trace.call(i), {}, typical[i]});
     }
   }
+  add_compilations(trace, matched);
   matched.threads = trace.threads;
   matched.processors = trace.processors;
   matched.partial = is_of_library(trace) && !execution;

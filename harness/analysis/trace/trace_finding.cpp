@@ -19,6 +19,7 @@ constexpr std::array kTexts{std::pair{Kind::kMissedFusion, "missed fusion"},
                             std::pair{Kind::kCopy, "copy"},
                             std::pair{Kind::kWait, "wait"},
                             std::pair{Kind::kCreation, "kernel made"},
+                            std::pair{Kind::kRecompilation, "recompilation"},
                             std::pair{Kind::kSlowerVariant, "slower variant"},
                             std::pair{Kind::kLowerPrecision, "lower precision"},
                             std::pair{Kind::kHigherPrecision, "higher precision"},
@@ -55,6 +56,7 @@ Seconds compute_gain(const TraceFinding& finding) {
     case Kind::kLowerPrecision:
     case Kind::kHigherPrecision:  // some of its time, but nobody measured how much
     case Kind::kOversubscribed:
+    case Kind::kRecompilation:  // of the mean execution, and gains are of the median one
     case Kind::kNotMatched:
     case Kind::kFusion:
       break;

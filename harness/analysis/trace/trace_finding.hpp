@@ -19,6 +19,7 @@ struct TraceFinding {
     kCopy,
     kWait,
     kCreation,        ///< of a kernel, while the model executes
+    kRecompilation,   ///< of the model, while it executes
     kSlowerVariant,   ///< than the fastest that a run measured
     kLowerPrecision,  ///< than the model has
     kHigherPrecision,

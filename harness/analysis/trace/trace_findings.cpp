@@ -111,7 +111,8 @@ std::optional<Kind> kind_of_call(const MatchedCall& call) {
     case CallKind::kWait:
       return Kind::kWait;
     case CallKind::kCreation:
-      return Kind::kCreation;
+      return call.call.operation == results::kModelCompilation ? std::nullopt
+                                                               : std::optional(Kind::kCreation);
     case CallKind::kCompute:
       break;
   }
@@ -288,6 +289,23 @@ void find_oversubscription(const MatchedTrace& matched, std::vector<TraceFinding
                                   matched.processors == 1 ? "" : "s")});
 }
 
+/// Finds compilations of the model, in any execution of the trace.
+void find_recompilation(const MatchedTrace& matched, std::vector<TraceFinding>& findings) {
+  if (matched.compiled == 0) {
+    return;
+  }
+  const Seconds each = matched.compilation / static_cast<double>(matched.compiled);
+  findings.push_back({Kind::kRecompilation,
+                      matched.compilation / static_cast<double>(matched.executions),
+                      {},
+                      fmt::format("the model was compiled in {} of {} execution{}, for {:.1f} ms "
+                                  "each time",
+                                  matched.compiled,
+                                  matched.executions,
+                                  matched.executions == 1 ? "" : "s",
+                                  each.count() * 1e3)});
+}
+
 /// Finds the fusions of the rules of harness/rewrite that happened, and those that did not.
 ///
 /// The layers of a fusion that happened have one call. Layers of which one has no call are left
@@ -377,6 +395,7 @@ std::vector<TraceFinding> find_trace_findings(const model::Graph& graph,
   find_slower_variants(matched, measured, findings);
   find_gaps(matched, untraced, findings);
   find_oversubscription(matched, findings);
+  find_recompilation(matched, findings);
   const auto is_fault = [](const TraceFinding& finding) {
     return is_loss(finding.kind) && !finding.minor;
   };

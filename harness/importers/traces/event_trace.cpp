@@ -262,18 +262,27 @@ bool is_around_graph(const TraceEvent& event) {
          event.name.starts_with("## Call CompiledFxGraph");
 }
 
+/// Returns whether an event of Kineto is torch.compile at work. Its outer events have names of
+/// their own from PyTorch 2.13 on.
+bool is_compilation(const TraceEvent& event) {
+  return (event.category == "user_annotation" || event.category == "cpu_op") &&
+         (event.name.ends_with("(dynamo_timed)") || event.name == "entire_frame_compile" ||
+          event.name == "backend_compile");
+}
+
 /// Collector of the calls and executions among a trace's events.
 class CallCollector {
  public:
   /// Takes an event. Returns why no more may come; empty: they may.
   std::string take(TraceEvent& event) {
     const bool kernel = event.category == "Node" && event.name.ends_with(kKernelEnd);
-    const bool op = event.category == "cpu_op" && !is_around_graph(event);
+    const bool compilation = is_compilation(event);
+    const bool op = event.category == "cpu_op" && !is_around_graph(event) && !compilation;
     const bool run = event.category == "Session" && event.name == "model_run";
     const bool step = event.name.starts_with("ProfilerStep#");
     const bool layer = event.category == "user_annotation" && event.name.starts_with(kLayer);
-    of_kineto_ = of_kineto_ || op || step;
-    if (!kernel && !op && !run && !step && !layer) {
+    of_kineto_ = of_kineto_ || op || step || compilation;
+    if (!kernel && !op && !run && !step && !layer && !compilation) {
       return {};
     }
     if (!event.start || !event.duration) {
@@ -300,9 +309,10 @@ class CallCollector {
                      static_cast<std::uint64_t>(event.thread),
                      std::nullopt},
                     number_of_description(event,
-                                          kernel  ? 'k'
-                                          : layer ? 'l'
-                                                  : 'o')});
+                                          kernel        ? 'k'
+                                          : layer       ? 'l'
+                                          : compilation ? 'c'
+                                                        : 'o')});
     return {};
   }
 
@@ -337,7 +347,7 @@ class CallCollector {
 
  private:
   /// Returns the number of the event's description, which is made when it is the first of its kind.
-  /// The event is a kernel 'k', an operator 'o', or the range of a layer 'l'.
+  /// The event is a kernel 'k', an operator 'o', the range of a layer 'l', or a compilation 'c'.
   std::uint32_t number_of_description(TraceEvent& event, char kind) {
     text_.assign(1, kind);
     for (const std::string* part : {&event.name, &event.operation, &event.provider}) {
@@ -360,6 +370,11 @@ class CallCollector {
     results::CallDescription call;
     if (kind == 'l') {
       call.output = event.name.substr(kLayer.size());
+      return call;
+    }
+    if (kind == 'c') {
+      call.kind = results::CallDescription::Kind::kCreation;
+      call.operation = results::kModelCompilation;
       return call;
     }
     if (kind == 'k') {

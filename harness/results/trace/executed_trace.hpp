@@ -12,6 +12,9 @@
 
 namespace plumb::results {
 
+/// Operation of a call of kind kCreation that compiles the model, and not one kernel of a library.
+inline constexpr const char* kModelCompilation = "torch.compile";
+
 /// What a call does, apart from its times. Many calls of a trace share one.
 struct CallDescription {
   /// Kinds of work, as far as a trace tells.

@@ -4,13 +4,17 @@
 
 #include <algorithm>
 #include <map>
+#include <sstream>
 #include <string>
+#include <utility>
 
 #include "harness/analysis/bounds/model_summary.hpp"
 #include "harness/base/work_clock.hpp"
 #include "harness/results/execution.hpp"
 #include "reporting/content/run/run_content.hpp"
+#include "reporting/document/attribute_text.hpp"
 #include "reporting/document/quantity_text.hpp"
+#include "reporting/document/sanitized_text.hpp"
 
 namespace plumb::reporting {
 namespace {
@@ -118,6 +122,26 @@ void add_every_bound(const analysis::ModelBounds& model, Timestamp now, Page& pa
   page.table(table);
 }
 
+/// Adds what executed each mode, in the backend's words, and what the runtime logged meanwhile.
+void add_executed(const analysis::ModelBounds& model, Page& page) {
+  PageTable table{.head = head_row("mode|executed by"), .caption = "What was executed"};
+  std::vector<std::string> logged;
+  for (const analysis::ExecutionTime& execution : model.executions) {
+    results::Attributes attributes = execution.attributes;
+    if (const auto log = attributes.extract(results::kSessionLog)) {
+      std::istringstream lines(log.mapped());
+      for (std::string line; std::getline(lines, line);) {
+        logged.push_back(fmt::format("{}: {}", execution.mode, sanitize_utf8(line)));
+      }
+    }
+    if (const std::string text = attribute_text(attributes, {}); !text.empty()) {
+      table.row() << execution.mode << text;
+    }
+  }
+  add_rows(table, page);
+  add_texts(std::move(logged), page);
+}
+
 /// Adds what makes a model's numbers less certain. A terminal says it once for all models, but why
 /// a load is INVALID.
 void add_findings(const analysis::ModelBounds& model, Page& page) {
@@ -157,6 +181,7 @@ void add_bounds(const analysis::ModelReport& model, Timestamp now, Page& page) {
   add_alternations(model.bounds, page);
   if (page.extent() >= Extent::kText) {
     add_every_bound(model.bounds, now, page);
+    add_executed(model.bounds, page);
   }
   add_findings(model.bounds, page);
   if (page.extent() != Extent::kTerminal) {

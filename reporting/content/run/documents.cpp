@@ -223,7 +223,7 @@ void write_layer(const model::LayerKey& key,
   table.write(out);
   bool first = true;
   for (const results::Measurement* row : shown) {
-    const std::string text = attribute_text(*row);
+    const std::string text = attribute_text(row->attributes, row->readings);
     if (!text.empty() && (all || row == shown.front() || row->library_choice)) {
       out << fmt::format("{}{}: {}\n", std::exchange(first, false) ? "\n" : "", row->variant, text);
     }

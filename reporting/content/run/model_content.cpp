@@ -24,7 +24,8 @@ using ExecutionTexts = std::map<results::RowId, std::string>;
 ExecutionTexts execution_texts(const std::vector<results::StoredMeasurement>& rows) {
   ExecutionTexts texts;
   for (const results::StoredMeasurement& row : rows) {
-    if (std::string text = attribute_text(row.measurement); !text.empty()) {
+    std::string text = attribute_text(row.measurement.attributes, row.measurement.readings);
+    if (!text.empty()) {
       texts.emplace(row.row, std::move(text));
     }
   }

@@ -28,6 +28,8 @@ def trace_program(program, folder, executions):
             profiler.step()
     files = [("kineto", TRACE)]
     if (folder / LOG).stat().st_size > 0:
+        with open(folder / LOG, "a", encoding="utf-8") as log:
+            log.write(f"plumb_threads,{torch.get_num_threads()},{len(os.sched_getaffinity(0))}\n")
         files.append(("onednn", LOG))
     return files
 

@@ -267,6 +267,23 @@ TEST(TraceFindings, threads_without_processors_are_oversubscribed) {
   EXPECT_EQ(compute_gain(*found), Seconds(0.0)) << "an estimate is no gain";
 }
 
+TEST(TraceFindings, a_model_may_be_compiled_in_another_execution_than_the_median_one) {
+  const model::Graph graph = two_convolutions();
+  ExecutedTrace trace = trace_of({call_of("FusedConv", "conv1", 10)});
+  trace.executions.push_back({Seconds(2.0), Seconds(1e-6)});
+  trace.executions.push_back({Seconds(3.0), Seconds(4e-3)});
+  ExecutedCall compilation = call_of(results::kModelCompilation, "", 3000);
+  compilation.kind = ExecutedCall::Kind::kCreation;
+  compilation.execution = 2;
+  trace.add(compilation);
+  const std::vector<TraceFinding> findings = find_trace_findings(graph, match_trace(graph, trace));
+  const TraceFinding* const found = find(findings, TraceFinding::Kind::kRecompilation);
+  ASSERT_NE(found, nullptr);
+  EXPECT_THAT(found->evidence, HasSubstr("in 1 of 3 executions, for 3.0 ms each time"));
+  EXPECT_NEAR(found->time.count(), 1e-3, 1e-12);
+  EXPECT_EQ(compute_gain(*found), Seconds(0.0));
+}
+
 TEST(TraceFindings, a_reorder_of_the_inputs_or_of_little_time_is_minor) {
   const model::Graph graph = two_convolutions();
   for (const auto& [inside, time, minor] :
@@ -380,9 +397,11 @@ TEST(JoinedTraces, a_library_tells_the_implementation_and_reorders_of_calls) {
   ExecutedCall library = call_of("convolution", "", 12);
   library.problem = "mb1_ic16oc32_ih8oh8kh1sh1dh0ph0_iw8ow8kw1sw1dw0pw0";
   library.implementation = "brgconv:avx512_core";
+  ExecutedTrace log = log_of({reorder(5, "src:abcd dst:ABcd16b16a"), library});
+  log.threads = 8;
   const ExecutedTrace joined =
-      join_traces(trace_of({first, call_of("aten::relu", "", 1), second}),
-                  log_of({reorder(5, "src:abcd dst:ABcd16b16a"), library}));
+      join_traces(trace_of({first, call_of("aten::relu", "", 1), second}), log);
+  EXPECT_EQ(joined.threads, 8U);
   ASSERT_EQ(joined.calls.size(), 4U);
   EXPECT_EQ(joined.call(0).implementation, "");
   EXPECT_EQ(joined.call(2).kind, ExecutedCall::Kind::kReorder);

@@ -151,6 +151,18 @@ TEST(ModelBenchmark, says_that_it_was_disturbed) {
   EXPECT_THAT(model.findings, IsEmpty());
 }
 
+TEST(ModelBenchmark, says_how_it_was_executed_and_what_fell_back_to_the_cpu) {
+  results::Execution execution = execution_of({2, 2}, "fusion");
+  execution.row.attributes = {{"providers", "CUDAExecutionProvider:9,CPUExecutionProvider:1"}};
+  ModelBounds model;
+  add_executions({&execution, 1}, model::Graph{}, ResultSet({}), model);
+  EXPECT_EQ(model.executions.at(0).attributes, execution.row.attributes);
+  EXPECT_THAT(model.findings, IsEmpty());
+  execution.row.attributes[results::kCpuNodes] = "shape0 (Shape)";
+  EXPECT_THAT(findings({}, execution),
+              ElementsAre("nodes fell back to the CPU (fusion): shape0 (Shape)"));
+}
+
 TEST(ModelBenchmark, is_priced_by_its_plan_instead_of_its_layers_alone) {
   results::Execution execution = execution_of({2, 2, 2});
   execution.in_context = results::TimeInContext{Seconds(1.4), {Seconds(1.4), Seconds(1.4)}};

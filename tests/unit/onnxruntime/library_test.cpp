@@ -61,5 +61,26 @@ TEST(OnnxRuntimeBackend, takes_its_level_from_the_stack) {
   EXPECT_EQ(standard->variants(relu).at(0).text, "optimization=all");
 }
 
+TEST(OnnxRuntimeBackend, takes_its_provider_from_the_stack) {
+  if (real_library().empty()) {
+    GTEST_SKIP() << "ONNX Runtime is not here: ci/setup test installs it";
+  }
+  ::setenv(kProviderVariable, "NoSuchProvider", 1);
+  try {
+    static_cast<void>(make_onnxruntime_backend(real_library(), 1));
+    ADD_FAILURE() << "no library has it";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), Error::Kind::kEnvironment);
+    EXPECT_THAT(error.what(), HasSubstr("NoSuchProvider"));
+  }
+  ::setenv(kProviderVariable, "AZURE", 1);
+  const auto asked = make_onnxruntime_backend(real_library(), 1);
+  ::unsetenv(kProviderVariable);
+  EXPECT_EQ(asked->describe().identity.at("library.provider"), "AZURE");
+  EXPECT_FALSE(make_onnxruntime_backend(real_library(), 1)
+                   ->describe()
+                   .identity.contains("library.provider"));
+}
+
 }  // namespace
 }  // namespace plumb::onnxruntime

@@ -56,6 +56,20 @@ TEST_F(SessionProgramTest, says_which_nodes_were_executed_and_where) {
   }
 }
 
+TEST_F(SessionProgramTest, names_the_nodes_that_another_provider_left_to_the_cpu) {
+  SessionSettings settings{Optimization::kOff, false, {}, true};
+  settings.provider = "AZURE";  // which has operators of its own only
+  SessionProgram made = program(kConvolution, settings);
+  made.bind(0, engine::random_operands(model::parse_key({kConvolution}), 1), false);
+  made.enqueue(0);
+  made.synchronize();
+  static_cast<void>(made.outputs(0));
+  const results::Attributes seen = made.collect_counters(0, Seconds(0.1)).attributes;
+  EXPECT_EQ(seen.at("providers"), "CPUExecutionProvider:2");
+  EXPECT_THAT(seen.at(results::kCpuNodes), HasSubstr("(Conv)"));
+  EXPECT_THAT(seen.at(results::kCpuNodes), HasSubstr("(Relu)"));
+}
+
 TEST_F(SessionProgramTest, computes_the_same_with_threads_of_its_own_and_in_parallel) {
   const model::LayerSpec spec = model::parse_key({kConvolution});
   const std::vector<model::Tensor> operands = engine::random_operands(spec, 1);

@@ -81,6 +81,21 @@ TEST(BoundDocuments, show_the_memory_of_a_step_of_training) {
                         "  plain   2.0 KiB              –   4.0 KiB\n"));
 }
 
+TEST(BoundDocuments, show_what_executed_a_mode_and_what_the_runtime_logged) {
+  analysis::RunReport report = sample_report();
+  EXPECT_THAT(bounds_text(report, Detail::kAll), Not(HasSubstr("executed by")));
+  report.models[0].bounds.executions[0].attributes = {
+      {"providers", "CPUExecutionProvider:58"},
+      {results::kSessionLog, "warning: one\nwarning: two"}};
+  EXPECT_THAT(bounds_text(report, Detail::kShort), Not(HasSubstr("CPUExecutionProvider")));
+  const std::string text = bounds_text(report, Detail::kAll);
+  EXPECT_THAT(text, HasSubstr("  plain  providers CPUExecutionProvider:58\n"));
+  EXPECT_THAT(text, HasSubstr("plain: warning: one\n"));
+  EXPECT_THAT(text, HasSubstr("plain: warning: two\n"));
+  EXPECT_THAT(text, Not(HasSubstr("session_log")));
+  EXPECT_THAT(written(report, ".html"), HasSubstr("plain: warning: two"));
+}
+
 TEST(BoundDocuments, are_one_text_with_the_what_ifs_in_a_file) {
   const std::string text = written(sample_report(), ".txt");
   EXPECT_THAT(text, HasSubstr("\n  Every bound and estimate\n"));

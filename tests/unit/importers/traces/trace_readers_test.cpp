@@ -220,6 +220,26 @@ TEST(EventTrace, calls_of_a_compiled_graph_are_not_one_call) {
   EXPECT_EQ(trace.call(1).operation, "graph_0_cpp_fused_relu_0");
 }
 
+TEST(EventTrace, torch_compile_at_work_is_one_call) {
+  for (const char* const name : {"_compile.compile_inner (dynamo_timed)", "entire_frame_compile"}) {
+    const ExecutedTrace trace = read_events(fmt::format(
+        R"json({{"traceEvents":[
+{{"ph":"X","cat":"user_annotation","name":"ProfilerStep#1","pid":7,"tid":7,"ts":0,"dur":900}},
+{{"ph":"X","cat":"user_annotation","name":"{}","pid":7,"tid":7,"ts":10,"dur":700}},
+{{"ph":"X","cat":"user_annotation","name":"inductor (dynamo_timed)","pid":7,"tid":7,"ts":20,"dur":50}},
+{{"ph":"X","cat":"cpu_op","name":"aten::relu","pid":7,"tid":7,"ts":30,"dur":9,"args":{{}}}},
+{{"ph":"X","cat":"cpu_op","name":"aten::clone","pid":7,"tid":7,"ts":90,"dur":9,"args":{{}}}},
+{{"ph":"X","cat":"cpu_op","name":"aten::relu","pid":7,"tid":7,"ts":800,"dur":9,"args":{{}}}}]}})json",
+        name));
+    ASSERT_EQ(trace.calls.size(), 2U) << name;
+    EXPECT_EQ(trace.call(0).kind, ExecutedCall::Kind::kCreation);
+    EXPECT_EQ(trace.call(0).operation, results::kModelCompilation);
+    EXPECT_NEAR(trace.call(0).duration.count(), 700e-6, 1e-12);
+    EXPECT_EQ(trace.call(0).execution, 0U);
+    EXPECT_EQ(trace.call(1).operation, "aten::relu");
+  }
+}
+
 TEST(EventTrace, a_range_says_which_layer_the_calls_in_its_thread_are_of) {
   const ExecutedTrace trace = read_events(R"({"traceEvents":[
 {"ph":"X","cat":"cpu_op","name":"aten::mul","pid":7,"tid":7,"ts":10,"dur":5,"args":{}},

@@ -8,7 +8,7 @@
 #include "harness/analysis/report/run_report.hpp"
 #include "harness/results/execution_mode.hpp"
 #include "harness/results/run.hpp"
-#include "harness/session/stored/archive.hpp"
+#include "harness/session/work/session_context.hpp"
 
 namespace plumb::cli {
 

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/importers/asv_file.hpp"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -11,6 +9,7 @@
 #include <utility>
 
 #include "harness/base/error.hpp"
+#include "harness/importers/result_files.hpp"
 #include "harness/results/json_object.hpp"
 #include "harness/results/sample_codec.hpp"
 

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/importers/benchmark_action_file.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,6 +7,7 @@
 #include <utility>
 
 #include "harness/base/error.hpp"
+#include "harness/importers/result_files.hpp"
 #include "harness/results/json_object.hpp"
 #include "harness/results/sample_codec.hpp"
 

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/importers/google_benchmark_file.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,6 +9,7 @@
 
 #include "harness/base/error.hpp"
 #include "harness/importers/imported_date.hpp"
+#include "harness/importers/result_files.hpp"
 #include "harness/results/json_object.hpp"
 
 namespace plumb::importers {

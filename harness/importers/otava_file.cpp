@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/importers/otava_file.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -18,6 +16,7 @@
 
 #include "harness/base/error.hpp"
 #include "harness/importers/imported_date.hpp"
+#include "harness/importers/result_files.hpp"
 
 namespace plumb::importers {
 namespace {

@@ -11,11 +11,6 @@
 
 #include "harness/base/digest.hpp"
 #include "harness/base/error.hpp"
-#include "harness/importers/asv_file.hpp"
-#include "harness/importers/benchmark_action_file.hpp"
-#include "harness/importers/google_benchmark_file.hpp"
-#include "harness/importers/nvbench_file.hpp"
-#include "harness/importers/otava_file.hpp"
 
 namespace plumb::importers {
 namespace {

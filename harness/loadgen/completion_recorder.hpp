@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <span>
@@ -12,12 +14,65 @@
 #include <vector>
 
 #include "harness/loadgen/completion_count.hpp"
-#include "harness/loadgen/in_flight_table.hpp"
 #include "harness/loadgen/latency_histogram.hpp"
 #include "harness/loadgen/load_clock.hpp"
 #include "harness/loadgen/system_under_test.hpp"
 
 namespace plumb::loadgen {
+
+/// Table of the outstanding samples. Its memory grows with their number, never with the run's
+/// queries.
+///
+/// One thread adds queries. Any one thread at a time, under the owner's lock, looks up completions
+/// while queries are added. A sample's id names its slot and the number of the slot's use. A second
+/// or invented answer is therefore recognised.
+class InFlightTable {
+ public:
+  struct Slot {
+    std::atomic<std::uint64_t> live_id{0};  ///< of the sample that waits here; 0: none
+    std::chrono::nanoseconds scheduled{};
+    std::uint64_t sequence = 0;   ///< number of the sample in the run
+    std::uint64_t index = 0;      ///< in the data set
+    std::uint32_t uses = 0;       ///< makes ids differ
+    std::uint32_t query = 0;      ///< slot of the query's first sample
+    std::uint32_t next = 0;       ///< slot of the query's next sample, or of the next free one
+    std::uint32_t remaining = 0;  ///< first sample: samples of the query not yet answered
+    bool failed = false;          ///< first sample: one of the query could not be answered
+  };
+  static constexpr std::uint32_t kSlotsAChunk = 1U << 12U;
+  static constexpr std::uint32_t kChunks = 1U << 15U;  ///< 134 million samples outstanding
+
+  /// Adds a query of samples `indices`, the first with number `sequence`. Fills `samples` with what
+  /// to issue. Throws Error{kUser} if more are outstanding than the table holds.
+  void add(std::chrono::nanoseconds scheduled,
+           std::uint64_t sequence,
+           std::span<const std::uint64_t> indices,
+           std::vector<QuerySample>& samples);
+  /// Returns whether add() will need the slots that have been freed. If so, call recycle() first.
+  [[nodiscard]] bool wants_freed(std::size_t samples) const { return free_count_ < samples; }
+  /// Makes the freed slots usable again. Needs the lock of the threads that free.
+  void recycle();
+
+  /// Returns the slot where the sample `id` waits; nullptr if none does.
+  [[nodiscard]] Slot* find(std::uint64_t id);
+  [[nodiscard]] Slot& first_of_query(const Slot& slot) { return at(slot.query); }
+  /// Frees the slots of an answered query.
+  void free_query(Slot& first);
+
+ private:
+  static constexpr std::uint32_t kNone = 0xFFFFFFFF;
+
+  [[nodiscard]] Slot& at(std::uint32_t slot);
+  std::uint32_t take_free();
+
+  std::vector<std::unique_ptr<Slot[]>> chunks_;  // of the adding thread
+  std::array<std::atomic<Slot*>, kChunks> visible_chunks_{};
+  std::uint32_t free_ = kNone;  // of the adding thread
+  std::size_t free_count_ = 0;
+  std::uint32_t freed_ = kNone;  // of the threads that free
+  std::uint32_t freed_last_ = kNone;
+  std::size_t freed_count_ = 0;
+};
 
 /// Totals of a run's completions.
 struct CompletionTally {

@@ -56,4 +56,8 @@ inline constexpr std::size_t kMaxAttributeText = std::size_t{64} << 10;
 /// do not keep long texts.
 [[nodiscard]] Attributes short_attributes(const Attributes& attributes, std::size_t most);
 
+/// Adds the readings of another block of the same executions. If both have a name, the median is
+/// the mean of both, weighted by n. The interval spans both intervals, and n is the sum.
+void add_readings(Readings& sum, const Readings& block);
+
 }  // namespace plumb::results

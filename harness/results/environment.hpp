@@ -3,6 +3,7 @@
 
 #include <map>
 #include <string>
+#include <string_view>
 
 namespace plumb::results {
 
@@ -22,5 +23,35 @@ struct Environment {
   /// lines.
   [[nodiscard]] std::string id() const;
 };
+
+/// Returns whether a part of an environment's identity is a variable that the stack sets, such as
+/// "ONEDNN_MAX_CPU_ISA". These are named in capitals, and no other part is.
+[[nodiscard]] inline bool is_variable(std::string_view fact) {
+  constexpr std::string_view kCapitals = "ABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789";
+  return !fact.empty() && fact.find_first_not_of(kCapitals) == std::string_view::npos;
+}
+
+/// Returns whether a part of an environment's identity belongs to the stack: the library
+/// ("library", "library.isa") and the stack's variables.
+[[nodiscard]] inline bool is_of_stack(std::string_view fact) {
+  return is_variable(fact) || fact == "library" || fact.starts_with("library.");
+}
+
+/// Returns whether the environment is of a GPU, not of a processor.
+[[nodiscard]] inline bool is_gpu(const Environment& environment) {
+  // The CUDA worker says "gpu", imported results of NVBench say "gpu.model".
+  return environment.identity.contains("gpu") || environment.identity.contains("gpu.model");
+}
+
+/// Returns the model name of the device that was measured: the GPU's, or else the processor's. It
+/// is as the system gives it. Empty: unknown.
+[[nodiscard]] inline std::string device_model(const Environment& environment) {
+  for (const char* const name : {"gpu", "gpu.model", "cpu.model"}) {
+    if (const auto found = environment.identity.find(name); found != environment.identity.end()) {
+      return found->second;
+    }
+  }
+  return {};
+}
 
 }  // namespace plumb::results

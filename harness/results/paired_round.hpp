@@ -44,22 +44,22 @@ inline constexpr ControlTime kControlTimes[] = {
 /// One model in one mode: subject_of() the instance, then the mode's text.
 using ModelMode = std::pair<std::string, std::string>;
 
-/// Measurements of one worker process of a round. Only the store has their raw samples.
-struct RoundSide {
-  std::optional<Controls> controls;               ///< absent: the worker died before
-  std::map<model::LayerKey, Measurement> layers;  ///< the library's own choice, hot
-  std::map<ModelMode, Execution> models;
-  std::int64_t crashes = 0;
-  std::int64_t timeouts = 0;
-};
-
 /// One pair of restarted worker processes, which took turns.
 struct PairedRound {
+  /// Measurements of one worker process of a round. Only the store has their raw samples.
+  struct Side {
+    std::optional<Controls> controls;               ///< absent: the worker died before
+    std::map<model::LayerKey, Measurement> layers;  ///< the library's own choice, hot
+    std::map<ModelMode, Execution> models;
+    std::int64_t crashes = 0;
+    std::int64_t timeouts = 0;
+  };
+
   std::size_t number = 0;  ///< from 1; the process of its rows
   bool baseline_first = true;
   bool complete = true;  ///< false: the user stopped it
-  RoundSide baseline;
-  RoundSide candidate;
+  Side baseline;
+  Side candidate;
 };
 
 /// Times of one pair: of the baseline and of the candidate, positive where the rows' are.

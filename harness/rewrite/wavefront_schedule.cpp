@@ -11,18 +11,18 @@
 namespace plumb::rewrite {
 namespace {
 
-double time_alone(const TaskChoice& choice, std::size_t processors) {
+double time_alone(const ParallelTask::Choice& choice, std::size_t processors) {
   const std::size_t turns = (choice.parts + processors - 1) / processors;
   return static_cast<double>(turns) * choice.seconds;
 }
 
-double work_of(const TaskChoice& choice) {
+double work_of(const ParallelTask::Choice& choice) {
   return static_cast<double>(choice.parts) * choice.seconds;
 }
 
 /// Returns the fastest choice of a task. Of equal ones, the one with the least work.
 std::size_t fastest_choice(const ParallelTask& task, std::size_t processors) {
-  const auto order = [&](const TaskChoice& choice) {
+  const auto order = [&](const ParallelTask::Choice& choice) {
     return std::pair(time_alone(choice, processors), work_of(choice));
   };
   const auto found = std::min_element(
@@ -34,7 +34,7 @@ std::size_t fastest_choice(const ParallelTask& task, std::size_t processors) {
 
 /// Returns the choice with the least work. Of equal ones, the fastest.
 std::size_t most_efficient_choice(const ParallelTask& task, std::size_t processors) {
-  const auto order = [&](const TaskChoice& choice) {
+  const auto order = [&](const ParallelTask::Choice& choice) {
     return std::pair(work_of(choice), time_alone(choice, processors));
   };
   const auto found = std::min_element(
@@ -62,7 +62,7 @@ std::vector<std::vector<std::size_t>> list_waves(std::span<const ParallelTask> t
 /// A wave on processors that are busy until given times.
 struct PlacedWave {
   std::vector<double> busy;  ///< by processor: until when, with the wave
-  std::vector<PlacedPart> parts;
+  std::vector<WavefrontSchedule::Part> parts;
   std::vector<std::size_t> choices;  ///< by position in the wave
   double end = 0.0;                  ///< of the last part on any processor
 };
@@ -119,7 +119,7 @@ class WavefrontScheduler {
       for (const std::size_t earlier : task.after) {
         ready = std::max(ready, end_of_[earlier]);
       }
-      const TaskChoice& choice = task.choices[choices[i]];
+      const ParallelTask::Choice& choice = task.choices[choices[i]];
       for (std::size_t part = 0; part < choice.parts; ++part) {
         const std::size_t processor = earliest(placed.busy, ready);
         const double begin = std::max(placed.busy[processor], ready);
@@ -146,7 +146,7 @@ class WavefrontScheduler {
     for (std::size_t i = 0; i < wave.size(); ++i) {
       schedule_.choices[wave[i]] = placed.choices[i];
     }
-    for (const PlacedPart& part : placed.parts) {
+    for (const WavefrontSchedule::Part& part : placed.parts) {
       end_of_[part.task] = std::max(end_of_[part.task], part.end);
     }
     schedule_.parts.insert(schedule_.parts.end(), placed.parts.begin(), placed.parts.end());

@@ -7,30 +7,30 @@
 
 namespace plumb::rewrite {
 
-/// One way to execute a task: equal parts that need nothing of each other, each on one processor.
-/// Rammer calls them a kernel and its rTasks.
-struct TaskChoice {
-  std::size_t parts = 1;
-  double seconds = 0.0;  ///< of one part
-};
-
 /// Step of a model that may share the processors with others.
 struct ParallelTask {
-  std::vector<TaskChoice> choices;  ///< one at least
-  std::vector<std::size_t> after;   ///< tasks with smaller numbers that must have ended
-};
+  /// One way to execute a task: equal parts that need nothing of each other, each on one processor.
+  /// Rammer calls them a kernel and its rTasks.
+  struct Choice {
+    std::size_t parts = 1;
+    double seconds = 0.0;  ///< of one part
+  };
 
-/// Part of a task on a processor.
-struct PlacedPart {
-  std::size_t task = 0;
-  std::size_t processor = 0;
-  double begin = 0.0;
-  double end = 0.0;
+  std::vector<Choice> choices;     ///< one at least
+  std::vector<std::size_t> after;  ///< tasks with smaller numbers that must have ended
 };
 
 /// Tasks on processors against time.
 struct WavefrontSchedule {
-  std::vector<PlacedPart> parts;     ///< each task's side by side, tasks in wave order
+  /// Part of a task on a processor.
+  struct Part {
+    std::size_t task = 0;
+    std::size_t processor = 0;
+    double begin = 0.0;
+    double end = 0.0;
+  };
+
+  std::vector<Part> parts;           ///< each task's side by side, tasks in wave order
   std::vector<std::size_t> choices;  ///< by task
   std::size_t programs = 0;          ///< all processors wait for each other between two of them
   double seconds = 0.0;

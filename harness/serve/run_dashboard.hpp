@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "harness/session/stored/archive.hpp"
+#include "harness/session/work/session_context.hpp"
 #include "reporting/content/store/dashboard.hpp"
 
 namespace plumb::serve {

@@ -8,12 +8,33 @@
 #include <string>
 #include <vector>
 
-#include "harness/serve/control_history.hpp"
-#include "harness/session/stored/archive.hpp"
+#include "harness/session/stored/stored_controls.hpp"
+#include "harness/session/work/session_context.hpp"
 #include "reporting/prometheus/host_metrics.hpp"
 #include "reporting/prometheus/metric_families.hpp"
 
 namespace plumb::serve {
+
+/// History of the controls that a store's runs measured. A finished run never changes, so each is
+/// read once and remembered while it is needed. For one thread.
+class ControlHistory {
+ public:
+  /// Takes the controls of these runs, which are newest first. Those that are not finished are left
+  /// out. Throws what the store throws.
+  void read(const store::Store& store, std::span<const results::RunRecord> runs);
+
+  /// Returns why a run's host left its class; empty: it did not. Only for runs that were read.
+  [[nodiscard]] std::string drift(const results::RunId& run) const;
+  /// Returns the health of each host, in order of class and name. `runs` are those that were read.
+  [[nodiscard]] std::vector<reporting::HostMetrics> hosts(
+      std::span<const results::RunRecord> runs) const;
+
+ private:
+  /// Of each run; empty: it measured none.
+  std::map<results::RunId, std::vector<analysis::HostReading>> readings_;
+  std::vector<analysis::HostReading> newest_first_;
+  analysis::ClassControls classes_;
+};
 
 /// History of a store's runs, as the present state of each series. A finished run never changes, so
 /// each is analysed once and remembered while it is needed. For one thread.

@@ -21,7 +21,6 @@
 #include "harness/base/digest.hpp"
 #include "harness/base/error.hpp"
 #include "harness/stacks/package_source.hpp"
-#include "harness/stacks/python_packages.hpp"
 
 namespace plumb::stacks {
 namespace {

@@ -176,7 +176,7 @@ class Judgement {
   Judgement(std::span<const double> values, const ScaledSeries& scaled)
       : values_(values), scaled_(scaled), levels_(find_levels(scaled.clipped)) {}
 
-  Detection judge(const DetectionOptions& options) {
+  Detection judge(bool variance) {
     Detection result;
     // First, because jumps between two states are noise, and steps would explain them too.
     if (auto changes = find_two_state_changes(values_, scaled_, levels_)) {
@@ -198,7 +198,7 @@ class Judgement {
       add_creep(result);
       add_suspicion(result);
     }
-    if (options.variance) {
+    if (variance) {
       result.variance_changes.emplace();
       for (const VarianceStep& step :
            find_variance_steps(without_trend(scaled_.clipped), model_.steps.bounds)) {
@@ -311,18 +311,18 @@ void restore_indices(Changes& changes, const std::vector<std::size_t>& indices) 
 
 }  // namespace
 
-Detection detect_changes(std::span<const double> values, const DetectionOptions& options) {
+Detection detect_changes(std::span<const double> values, bool variance) {
   const PresentPoints present = read_present(values);
   const auto scaled =
       present.values.size() < 2 * kMinSegment ? std::nullopt : scale_series(present.values);
   if (!scaled) {
     Detection quiet;
-    if (options.variance) {
+    if (variance) {
       quiet.variance_changes.emplace();
     }
     return quiet;
   }
-  Detection result = Judgement(present.values, *scaled).judge(options);
+  Detection result = Judgement(present.values, *scaled).judge(variance);
   restore_indices(result.change_points, present.indices);
   restore_indices(result.suspicions, present.indices);
   restore_indices(result.state_changes, present.indices);

@@ -19,13 +19,7 @@ struct Detection {
   std::optional<std::vector<VarianceChange>> variance_changes;  ///< ascending; if requested
 };
 
-/// Options of a detection.
-struct DetectionOptions {
-  /// Also looks for changes of the scatter.
-  bool variance = false;
-};
-
-/// Finds the changes of a series, oldest value first.
+/// Finds the changes of a series, oldest value first. With `variance` also those of its scatter.
 ///
 /// Chooses by penalised likelihood among a constant, steps, a trend, steps on a trend, two states,
 /// and a level that wanders. All but the last two have autocorrelated noise of the first order.
@@ -33,7 +27,6 @@ struct DetectionOptions {
 /// and its neighbours become neighbours of each other. Series of fewer than ten points have no
 /// change points. Positive series are compared on the logarithm. Time: quadratic in the length at
 /// worst. Throws Error{kUser} for infinities. Pure.
-[[nodiscard]] Detection detect_changes(std::span<const double> values,
-                                       const DetectionOptions& options = {});
+[[nodiscard]] Detection detect_changes(std::span<const double> values, bool variance = false);
 
 }  // namespace plumb::stats

@@ -95,9 +95,11 @@ WanderModel fit_wander(std::span<const double> values) {
       taken[i] = 1;
     }
   }
-  std::sort(model.jumps.begin(), model.jumps.end(), [](const Jump& one, const Jump& other) {
-    return one.index < other.index;
-  });
+  std::sort(model.jumps.begin(),
+            model.jumps.end(),
+            [](const WanderModel::Jump& one, const WanderModel::Jump& other) {
+              return one.index < other.index;
+            });
   model.score = length * std::log(std::max(square, kMinVariance) / length) +
                 unit * (kParameters + 3.0 * static_cast<double>(model.jumps.size()));
   return model;

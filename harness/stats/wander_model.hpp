@@ -7,14 +7,14 @@
 
 namespace plumb::stats {
 
-/// One jump of a level that also wanders.
-struct Jump {
-  std::size_t index = 0;
-  double gain = 0.0;  ///< in twice the log-likelihood, less the penalty
-};
-
 /// Level that moves at random, observed with noise, and its jumps.
 struct WanderModel {
+  /// One jump of a level that also wanders.
+  struct Jump {
+    std::size_t index = 0;
+    double gain = 0.0;  ///< in twice the log-likelihood, less the penalty
+  };
+
   std::vector<Jump> jumps;  ///< ascending
   double score = 0.0;       ///< comparable with StepModel::score
 };

@@ -35,8 +35,7 @@ std::string write(const ExportedHeader& header) {
   return fmt::format(R"({{"type":"plumbline_export","format":{}}})", header.format);
 }
 
-std::string write(const ExportedRun& run) {
-  const results::RunRecord& record = run.record;
+std::string write(const results::RunRecord& record) {
   return fmt::format(R"({{"type":"run","state":"{}","finished":{},"tags":{},"run":{}}})",
                      to_text(record.state),
                      record.finished ? json_text(to_text(*record.finished)) : "null",
@@ -68,8 +67,7 @@ std::string write(const ExportedDerived& derived) {
                     {"inputs", to_value(derived.inputs)}});
 }
 
-std::string write(const ExportedProfile& line) {
-  const results::StoredProfile& stored = line.stored;
+std::string write(const results::StoredProfile& stored) {
   return json_text({{"type", "profile"},
                     {"run", stored.run},
                     {"subject", stored.subject},
@@ -108,20 +106,20 @@ ExportedHeader read_header(const results::JsonObject& object) {
   return {static_cast<int>(format)};
 }
 
-ExportedRun read_run(const json& value, const results::JsonObject& object) {
-  ExportedRun run;
+results::RunRecord read_run(const json& value, const results::JsonObject& object) {
+  results::RunRecord run;
   const std::string& state = object.text("state");
   const std::optional<results::RunState> known = results::parse_run_state(state);
   if (!known) {
     throw Error(Error::Kind::kUser, fmt::format("field 'state' has the unknown value '{}'", state));
   }
-  run.record.state = *known;
+  run.state = *known;
   if (object.has("finished")) {
-    run.record.finished = object.time("finished");
+    run.finished = object.time("finished");
   }
-  run.record.tags = object.texts("tags", 1000);
+  run.tags = object.texts("tags", 1000);
   (void)object.object("run");
-  run.record.header = results::run_header_from_json(value["run"].dump());
+  run.header = results::run_header_from_json(value["run"].dump());
   return run;
 }
 
@@ -153,14 +151,14 @@ ExportedDerived read_derived(const results::JsonObject& object) {
   return derived;
 }
 
-ExportedProfile read_profile(const json& value, const results::JsonObject& object) {
-  ExportedProfile line;
-  line.stored.run = object.text("run");
-  line.stored.subject = object.text("subject");
-  line.stored.taken = object.time("taken");
+results::StoredProfile read_profile(const json& value, const results::JsonObject& object) {
+  results::StoredProfile stored;
+  stored.run = object.text("run");
+  stored.subject = object.text("subject");
+  stored.taken = object.time("taken");
   (void)object.object("profile");
-  line.stored.profile = results::named_profile_from_json(value["profile"]);
-  return line;
+  stored.profile = results::named_profile_from_json(value["profile"]);
+  return stored;
 }
 
 }  // namespace

@@ -23,10 +23,6 @@ struct RowReference {
 struct ExportedHeader {
   int format = 2;
 };
-/// Run with its state and tags. It comes before its rows.
-struct ExportedRun {
-  results::RunRecord record;
-};
 /// One row, with its place and checksum.
 struct ExportedRow {
   RowReference place;
@@ -43,20 +39,17 @@ struct ExportedDerived {
   results::DerivedRecord record;
   std::vector<RowReference> inputs;
 };
-/// One profile of a model.
-struct ExportedProfile {
-  results::StoredProfile stored;
-};
 /// Last line of an export. Without it, the export was cut off.
 struct ExportedEnd {
   std::int64_t lines = 0;  ///< before this one
 };
+/// One line. A run, with its state and tags, comes before its rows.
 using ExportLine = std::variant<ExportedHeader,
-                                ExportedRun,
+                                results::RunRecord,
                                 ExportedRow,
                                 ExportedReuse,
                                 ExportedDerived,
-                                ExportedProfile,
+                                results::StoredProfile,
                                 ExportedEnd>;
 
 /// Returns one line of an export without its digest: a JSON object without a line break

@@ -7,6 +7,7 @@
 
 #include "reporting/document/escape_xml.hpp"
 #include "reporting/html/embedded_page.hpp"
+#include "reporting/html/page_writer.hpp"
 
 namespace plumb::reporting {
 namespace {
@@ -142,6 +143,27 @@ void HtmlPage::write(std::ostream& out) const {
       << ".scroll { margin-bottom: 1.2rem; } th { cursor: default; } a { color: var(--accent); "
          "}</style>\n</head>\n<body>\n<main>\n"
       << body_ << "</main>\n</body>\n</html>\n";
+}
+
+void ChartPage::chart(const std::string& label,
+                      int height,
+                      const char* drawing,
+                      const nlohmann::ordered_json& data) {
+  body_ += fmt::format("<div class=\"chart\" data-chart=\"{}\"></div>\n", charts_.size());
+  charts_.push_back({{"drawing", drawing}, {"label", label}, {"height", height}, {"data", data}});
+}
+
+void ChartPage::begin_fold(const std::string& title, bool open) {
+  body_ +=
+      fmt::format("<details{}><summary>{}</summary>\n", open ? " open" : "", escape_xml(title));
+}
+
+void ChartPage::end_fold() {
+  body_ += "</details>\n";
+}
+
+void ChartPage::write(std::ostream& out) const {
+  write_page({title_, body_, charts_, embedded_page().report_script}, out);
 }
 
 }  // namespace plumb::reporting

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "reporting/prometheus/device_metrics.hpp"
-
 #include <array>
 #include <string>
 #include <string_view>
 
 #include "reporting/prometheus/label_text.hpp"
+#include "reporting/prometheus/suite_metrics.hpp"
 
 namespace plumb::reporting {
 namespace {

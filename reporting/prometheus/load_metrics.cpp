@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "reporting/prometheus/load_metrics.hpp"
-
 #include <fmt/format.h>
 
 #include <array>
@@ -8,6 +6,7 @@
 
 #include "harness/results/scenario_result.hpp"
 #include "reporting/prometheus/label_text.hpp"
+#include "reporting/prometheus/model_metrics.hpp"
 
 namespace plumb::reporting {
 namespace {

@@ -3,11 +3,10 @@
 
 #include <set>
 
-#include "harness/results/device_model.hpp"
-#include "reporting/prometheus/device_metrics.hpp"
+#include "harness/results/environment.hpp"
 #include "reporting/prometheus/label_text.hpp"
-#include "reporting/prometheus/load_metrics.hpp"
 #include "reporting/prometheus/model_metrics.hpp"
+#include "reporting/prometheus/suite_metrics.hpp"
 
 namespace plumb::reporting {
 namespace {

@@ -23,4 +23,7 @@ struct ModelMetrics {
 /// Lists the metrics that each model has.
 [[nodiscard]] std::span<const MetricRow<ModelMetrics>> model_metric_table();
 
+/// Lists the metrics of a model's loads by MLPerf's scenarios.
+[[nodiscard]] std::span<const MetricRow<ModelMetrics>> load_metric_table();
+
 }  // namespace plumb::reporting

@@ -29,23 +29,24 @@ struct ModelTimes {
   std::vector<Layer> slowest;  ///< slowest first; hot, fastest variant
 };
 
-/// Time of one benchmark of another harness.
-struct BenchmarkTime {
-  std::string name;
-  measure::SampleSummary time;  ///< over the processes that measured it
-};
 inline constexpr std::size_t kMaxBenchmarkTimes = 1000;  ///< of a run, as metrics
 
 /// Part of an analysed run from which metrics are made: a few kilobytes for each model. `models`,
 /// `whatifs` and `times` are parallel.
 struct RunMetrics {
+  /// Time of one benchmark of another harness.
+  struct Benchmark {
+    std::string name;
+    measure::SampleSummary time;  ///< over the processes that measured it
+  };
+
   results::RunRecord run;  ///< without its resolved suite
   analysis::ProcessDeviation deviation;
   std::vector<analysis::ModelBounds> models;    ///< without partitions, paths, findings and input
                                                 ///< rows
   std::vector<analysis::ModelWhatIfs> whatifs;  ///< without their layers
   std::vector<ModelTimes> times;
-  std::vector<BenchmarkTime> benchmarks;  ///< of an imported run, by name; the first ones
+  std::vector<Benchmark> benchmarks;  ///< of an imported run, by name; the first ones
   std::size_t benchmarks_timed = 0;
   std::size_t benchmarks_failed = 0;
   std::map<results::Outcome::Kind, std::int64_t> rows;  ///< own rows by outcome, but for excluded

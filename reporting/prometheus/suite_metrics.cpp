@@ -141,7 +141,7 @@ void add_benchmark_times(const SuiteMetrics& suite, GaugeFamily& family) {
   }
   const MetricLabels labels = suite_labels(suite);
   std::set<std::string> seen;  // Names that differ in control characters may give one label.
-  for (const BenchmarkTime& benchmark : suite.newest->benchmarks) {
+  for (const RunMetrics::Benchmark& benchmark : suite.newest->benchmarks) {
     const std::string name = label_text(benchmark.name);
     if (!seen.insert(name).second) {
       continue;

@@ -39,4 +39,8 @@ struct SuiteMetrics {
 [[nodiscard]] GaugeFamily environment_info(std::span<const SuiteMetrics> suites);
 [[nodiscard]] GaugeFamily stack_info(std::span<const SuiteMetrics> suites);
 
+/// Lists the metrics of what the newest run of a series read of its device. A device without
+/// readings has none of them.
+[[nodiscard]] std::span<const MetricRow<SuiteMetrics>> device_metric_table();
+
 }  // namespace plumb::reporting

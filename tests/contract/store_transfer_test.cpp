@@ -129,7 +129,7 @@ TEST_P(StoreTransfer, an_import_keeps_what_the_store_has_of_its_own) {
 std::string profiles_text(const store::Store& store, const results::RunId& run) {
   std::string text;
   for (const results::StoredProfile& profile : store.profiles(run)) {
-    text += to_json(store::ExportLine(store::ExportedProfile{profile})) + '\n';
+    text += to_json(store::ExportLine(profile)) + '\n';
   }
   return text;
 }
@@ -144,8 +144,7 @@ TEST_P(StoreTransfer, a_profile_is_read_as_it_was_stored_and_stored_once) {
   other.profile.functions[1].build_id = "ff00";
   store->put_profile(other);
   EXPECT_EQ(profiles_text(*store, kOld),
-            to_json(store::ExportLine(store::ExportedProfile{profile})) + '\n' +
-                to_json(store::ExportLine(store::ExportedProfile{other})) + '\n');
+            to_json(store::ExportLine(profile)) + '\n' + to_json(store::ExportLine(other)) + '\n');
   EXPECT_THAT(store->profiles(kOld)[0].profile.problems, ElementsAre("'libx.so' has no symbols"));
   EXPECT_THAT(store->verify(), IsEmpty());
 }

@@ -8,13 +8,9 @@
 #include <string>
 
 #include "harness/base/error.hpp"
-#include "harness/importers/asv_file.hpp"
-#include "harness/importers/benchmark_action_file.hpp"
-#include "harness/importers/google_benchmark_file.hpp"
 #include "harness/importers/imported_run.hpp"
 #include "harness/importers/key_mapping.hpp"
-#include "harness/importers/nvbench_file.hpp"
-#include "harness/importers/otava_file.hpp"
+#include "harness/importers/result_files.hpp"
 #include "harness/results/sample_codec.hpp"
 #include "tests/fuzz/require.hpp"
 

@@ -40,7 +40,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     }
   });
   check([&] {
-    for (const session::AnnotatedSeries& annotated : session::read_annotated_series(path).series) {
+    for (const session::AnnotatedSet::Series& annotated :
+         session::read_annotated_series(path).series) {
       require(!annotated.annotators.empty());
       for (const auto& marks : annotated.annotators) {
         for (const auto mark : marks) {

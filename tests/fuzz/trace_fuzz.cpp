@@ -7,9 +7,7 @@
 #include <string>
 
 #include "harness/base/error.hpp"
-#include "harness/importers/traces/cuda_library_log.hpp"
-#include "harness/importers/traces/event_trace.hpp"
-#include "harness/importers/traces/onednn_log.hpp"
+#include "harness/importers/traces/trace_formats.hpp"
 #include "tests/fuzz/require.hpp"
 
 using plumb::test::require;

@@ -21,14 +21,14 @@ class RoundBuilder {
     results::PairedRound& round = rounds_.emplace_back();
     round.number = rounds_.size();
     round.baseline_first = round.number % 2 == 1;
-    for (results::RoundSide* side : {&round.baseline, &round.candidate}) {
+    for (results::PairedRound::Side* side : {&round.baseline, &round.candidate}) {
       side->controls = results::Controls{Seconds(1e-7), noisy(1e-3), noisy(5e-3)};
     }
     return round;
   }
 
   /// Puts a layer, timed by `variant`, into one side.
-  results::Measurement& layer(results::RoundSide& side,
+  results::Measurement& layer(results::PairedRound::Side& side,
                               const std::string& key,
                               const std::string& variant,
                               double seconds) {
@@ -42,7 +42,7 @@ class RoundBuilder {
   }
 
   /// Puts a model, executed in the mode plain, into one side; `layers` with their seconds.
-  results::Execution& model(results::RoundSide& side,
+  results::Execution& model(results::PairedRound::Side& side,
                             const std::string& subject,
                             double seconds,
                             const std::vector<std::pair<std::string, double>>& layers) {

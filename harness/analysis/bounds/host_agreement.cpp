@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "harness/analysis/bounds/model_bounds.hpp"
+#include "harness/results/host_pace.hpp"
 
 namespace plumb::analysis {
 namespace {
@@ -23,6 +24,17 @@ double spread(const std::set<std::string>& hosts,
     slowest = std::max(slowest, own);
   }
   return fastest.count() > 0.0 ? slowest / fastest - 1.0 : 0.0;
+}
+
+const results::Reading* find_pace(const results::Measurement& row) {
+  const auto found = row.readings.find(results::kHostPace);
+  return found == row.readings.end() ? nullptr : &found->second;
+}
+
+void mark(double fastest, results::Measurement& row) {
+  const results::Reading* const pace = find_pace(row);
+  row.disturbance.disturbed =
+      row.disturbance.disturbed || (pace != nullptr && pace->median > results::kSlowPace * fastest);
 }
 
 }  // namespace
@@ -61,6 +73,33 @@ void require_like_hosts(const std::set<std::string>& hosts,
     bound.lacks.push_back(why);
   }
   model.findings.push_back("its bounds are incomplete: " + why);
+}
+
+std::optional<double> fastest_pace(std::span<const results::StoredMeasurement> rows,
+                                   const ModelExecutions& executions) {
+  results::FastestPace fastest;
+  for (const results::StoredMeasurement& row : rows) {
+    fastest.take_in(row.measurement);
+  }
+  for (const auto& [subject, of_model] : executions) {
+    for (const results::Execution& execution : of_model) {
+      fastest.take_in(execution.row);
+    }
+  }
+  return fastest.seconds() ? std::optional(fastest.seconds()->count()) : std::nullopt;
+}
+
+void mark_slow_host(double fastest,
+                    std::span<results::StoredMeasurement> rows,
+                    ModelExecutions& executions) {
+  for (results::StoredMeasurement& row : rows) {
+    mark(fastest, row.measurement);
+  }
+  for (auto& [subject, of_model] : executions) {
+    for (results::Execution& execution : of_model) {
+      mark(fastest, execution.row);
+    }
+  }
 }
 
 }  // namespace plumb::analysis

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "harness/analysis/bounds/plan_estimate.hpp"
+#include "harness/results/attributes.hpp"
 #include "harness/results/execution_mode.hpp"
-#include "harness/results/reading_sum.hpp"
 
 namespace plumb::analysis {
 namespace {

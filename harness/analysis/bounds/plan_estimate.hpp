@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "harness/analysis/bounds/model_bounds.hpp"
+#include "harness/results/execution.hpp"
 
 namespace plumb::analysis {
 

@@ -6,7 +6,7 @@
 #include <set>
 #include <string_view>
 
-#include "harness/results/stack_fact.hpp"
+#include "harness/results/environment.hpp"
 
 namespace plumb::analysis {
 namespace {

@@ -28,7 +28,7 @@ std::string_view to_text(FloorSource source) {
 
 void CalibratedFloors::join(const CalibratedFloors& other) {
   for (const auto& [name, noise] : other.series) {
-    CalibratedNoise& mine = series[name];
+    CalibratedFloors::Noise& mine = series[name];
     mine.process = std::max(mine.process, noise.process);
     mine.floor = std::max(mine.floor, noise.floor);
   }

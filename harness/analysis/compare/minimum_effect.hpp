@@ -25,17 +25,17 @@ struct MinimumEffect {
   FloorSource source = FloorSource::kFixed;
 };
 
-/// Relative noise of one series, as a calibration found it.
-struct CalibratedNoise {
-  double process = 0.0;  ///< standard deviation of one process's median
-  double floor = 0.0;    ///< 2%, three of these deviations, or the timer's tick ÷ executions
-};
-
 /// Calibration results for the environments that are compared.
 struct CalibratedFloors {
-  std::map<std::string, CalibratedNoise> series;  ///< "layers/KEY", "models/…/end_to_end/…"
-  std::vector<std::string> runs;                  ///< first run of each calibration used
-  LearnedNoise learned;                           ///< from the runs of both environments
+  /// Relative noise of one series, as a calibration found it.
+  struct Noise {
+    double process = 0.0;  ///< standard deviation of one process's median
+    double floor = 0.0;    ///< 2%, three of these deviations, or the timer's tick ÷ executions
+  };
+
+  std::map<std::string, Noise> series;  ///< "layers/KEY", "models/…/end_to_end/…"
+  std::vector<std::string> runs;        ///< first run of each calibration used
+  LearnedNoise learned;                 ///< from the runs of both environments
   /// Adds another environment's floors. For a series in both, the larger values hold.
   void join(const CalibratedFloors& other);
 };

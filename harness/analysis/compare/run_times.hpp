@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <span>
 #include <string>
 #include <string_view>
@@ -21,5 +22,11 @@ inline constexpr const char* kRunTimesRecord = "run_times";
 [[nodiscard]] std::string to_json(const RunTimes& times);
 /// Parses what to_json() wrote. Throws Error{kUser} that names the field at fault.
 [[nodiscard]] RunTimes run_times_from_json(std::string_view json);
+
+/// Returns the index of the run in the middle of several. Runs are ordered by the mean of ln(time)
+/// over the models' series, or without models over the layers'. Only series that every run has
+/// count. Of an even number, it is the slower of the two in the middle. Needs at least one run.
+/// Pure.
+[[nodiscard]] std::size_t middle_run(std::span<const RunTimes> runs);
 
 }  // namespace plumb::analysis

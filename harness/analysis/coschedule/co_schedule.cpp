@@ -5,10 +5,13 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <numeric>
 #include <set>
+#include <tuple>
 #include <utility>
 
 #include "harness/analysis/coschedule/step_needs.hpp"
+#include "harness/base/error.hpp"
 #include "harness/rewrite/wavefront_schedule.hpp"
 
 namespace plumb::analysis {
@@ -94,7 +97,7 @@ std::vector<PartitionStep> unbroken_chain(const rewrite::WavefrontSchedule& sche
   std::vector<PartitionStep> chain;
   double end = schedule.seconds;
   for (std::size_t at = schedule.parts.size(); end > 0.0 && at-- > 0;) {
-    const rewrite::PlacedPart& part = schedule.parts[at];
+    const rewrite::WavefrontSchedule::Part& part = schedule.parts[at];
     if (part.end == end && part.begin < end) {
       const std::vector<ScaledTime>& times = scaled.times[part.task];
       chain.push_back(step_with(steps[part.task], times[schedule.choices[part.task]].time, 1.0));
@@ -114,6 +117,47 @@ std::vector<std::string> list_lacks(const ScaledSteps& scaled) {
         fmt::format("times of some steps with {} threads", fmt::join(scaled.lacking, ", ")));
   }
   return lacks;
+}
+
+/// Steps in the order in which they start. What starts together is ordered by its end.
+std::vector<std::size_t> by_start(const std::vector<UnlimitedSchedule::Place>& places) {
+  std::vector<std::size_t> order(places.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t one, std::size_t other) {
+    return std::tuple(places[one].begin, places[one].end) <
+           std::tuple(places[other].begin, places[other].end);
+  });
+  return order;
+}
+
+/// Gives every step its lane, and returns the number of lanes.
+std::size_t choose_lanes(std::span<const PartitionStep> steps,
+                         const std::vector<std::vector<std::size_t>>& needs,
+                         Seconds total,
+                         std::vector<UnlimitedSchedule::Place>& places) {
+  constexpr double kSlack = 1e-6;  // of the total: sums of equal times in another order
+  std::vector<Seconds> busy_until;
+  const auto is_free = [&](std::size_t lane, Seconds begin) {
+    return lane >= busy_until.size() || busy_until[lane] <= begin + kSlack * total;
+  };
+  for (const std::size_t step : by_start(places)) {
+    const Seconds begin = places[step].begin;
+    std::size_t lane = steps[step].critical ? 0 : 1;
+    if (!steps[step].critical) {
+      const auto parent =
+          std::find_if(needs[step].begin(), needs[step].end(), [&](std::size_t need) {
+            return places[need].lane > 0 && is_free(places[need].lane, begin);
+          });
+      lane = parent == needs[step].end() ? lane : places[*parent].lane;
+    }
+    while (!is_free(lane, begin)) {
+      ++lane;
+    }
+    busy_until.resize(std::max(busy_until.size(), lane + 1));
+    busy_until[lane] = places[step].end;
+    places[step].lane = lane;
+  }
+  return busy_until.size();
 }
 
 }  // namespace
@@ -152,7 +196,7 @@ std::optional<CoSchedule> co_schedule(const model::Graph& graph,
   result.schedule = make_bound(
       results::BoundKind::kSchedule, result.mode, unbroken_chain(schedule, result.steps, scaled));
   result.programs = schedule.programs;
-  for (const rewrite::PlacedPart& part : schedule.parts) {
+  for (const rewrite::WavefrontSchedule::Part& part : schedule.parts) {
     result.parts.push_back({part.task, part.processor, Seconds(part.begin), Seconds(part.end)});
   }
   for (Bound* const bound :
@@ -174,6 +218,27 @@ std::string why_no_schedule(const ThreadScaling& scaling) {
                    "that is else the same: run the suite's layers with --threads 1, too",
                    scaling.processors())
              : std::string();
+}
+
+UnlimitedSchedule schedule_without_limits(std::span<const PartitionStep> steps,
+                                          const std::vector<std::vector<std::size_t>>& needs) {
+  PLUMB_CHECK(needs.size() == steps.size());
+  UnlimitedSchedule schedule;
+  schedule.timed = std::any_of(
+      steps.begin(), steps.end(), [](const PartitionStep& step) { return step.time.has_value(); });
+  schedule.places.resize(steps.size());
+  for (std::size_t step = 0; step < steps.size(); ++step) {
+    UnlimitedSchedule::Place& place = schedule.places[step];
+    for (const std::size_t need : needs[step]) {
+      PLUMB_CHECK(need < step);
+      place.begin = std::max(place.begin, schedule.places[need].end);
+    }
+    const Seconds time = steps[step].time ? steps[step].time->time.median : Seconds(0.0);
+    place.end = place.begin + (schedule.timed ? time : Seconds(1.0));
+    schedule.total = std::max(schedule.total, place.end);
+  }
+  schedule.lanes = choose_lanes(steps, needs, schedule.total, schedule.places);
+  return schedule;
 }
 
 }  // namespace plumb::analysis

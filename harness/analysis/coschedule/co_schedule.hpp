@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "harness/analysis/bounds/model_bounds.hpp"
 #include "harness/analysis/bounds/model_partition.hpp"
 #include "harness/analysis/coschedule/thread_scaling.hpp"
+#include "harness/base/units.hpp"
 
 namespace plumb::analysis {
 
@@ -17,20 +19,20 @@ namespace plumb::analysis {
 /// threads share a core, and each slows the other down.
 inline constexpr double kMinParallelEfficiency = 0.8;
 
-/// Part of a step on one processor.
-struct ScheduledPart {
-  std::size_t step = 0;  ///< of the partition
-  std::size_t processor = 0;
-  Seconds begin{};
-  Seconds end{};
-};
-
 /// Schedule of a model's steps that share the processors, after Rammer.
 struct CoSchedule {
+  /// Part of a step on one processor.
+  struct Part {
+    std::size_t step = 0;  ///< of the partition
+    std::size_t processor = 0;
+    Seconds begin{};
+    Seconds end{};
+  };
+
   std::string mode;  ///< of the partition: "plain", "fusion"
   std::size_t processors = 1;
   std::vector<PartitionStep> steps;  ///< the partition of `library` in that mode
-  std::vector<ScheduledPart> parts;  ///< those of a step side by side
+  std::vector<Part> parts;           ///< those of a step side by side
   std::size_t programs = 0;          ///< all processors wait for each other between two
   Bound sequential;                  ///< one step after the other, each as fast as it can be
   Bound critical_path;               ///< of these times
@@ -51,5 +53,25 @@ struct CoSchedule {
 
 /// Returns why a run has no schedule. Empty: it has one.
 [[nodiscard]] std::string why_no_schedule(const ThreadScaling& scaling);
+
+/// Schedule of a model's steps on a machine without limits.
+struct UnlimitedSchedule {
+  struct Place {
+    Seconds begin{};
+    Seconds end{};
+    std::size_t lane = 0;
+  };
+  std::vector<Place> places;  ///< by step
+  Seconds total{};
+  std::size_t lanes = 0;
+  bool timed = false;  ///< whether any step has a time. If not, each counts as one second
+};
+
+/// Starts every step when the last of those it waits for has ended. The critical path takes lane 0.
+/// Any other step takes the lane of one that it waits for if that is free, or else the first free
+/// one. Steps without a time take none. `steps` are in topological order, and `needs` has the steps
+/// that each waits for (step_needs()).
+[[nodiscard]] UnlimitedSchedule schedule_without_limits(
+    std::span<const PartitionStep> steps, const std::vector<std::vector<std::size_t>>& needs);
 
 }  // namespace plumb::analysis

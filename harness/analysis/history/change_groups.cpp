@@ -11,8 +11,8 @@
 #include <utility>
 
 #include "harness/analysis/compare/implementation_name.hpp"
+#include "harness/results/environment.hpp"
 #include "harness/results/series/series_name.hpp"
-#include "harness/results/stack_fact.hpp"
 
 namespace plumb::analysis {
 namespace {

@@ -6,10 +6,17 @@
 #include <map>
 #include <utility>
 
-#include "harness/analysis/history/opening_rule.hpp"
-
 namespace plumb::analysis {
 namespace {
+
+constexpr double kMaxFalse = 0.01;  // quiet series of a hundred that open something on any night
+constexpr double kMeanDwell = 30.0;
+constexpr double kDwellOfStep = 1.2;  // runs of a level × relative step
+constexpr std::size_t kWindow = 120;
+
+bool is_near(std::size_t one, std::size_t other) {
+  return one <= other + kMaxMove && other <= one + kMaxMove;
+}
 
 constexpr double kCameBack = 0.25;  // of a step, that a fixed level may keep
 constexpr std::array<std::string_view, kChangeStates.size()> kNames{
@@ -28,7 +35,7 @@ struct Entry {
   std::size_t index = 0;
   ChangeRecord record;  ///< the last one
   std::string assignee;
-  std::vector<ChangeNote> notes;
+  std::vector<SeriesChange::Note> notes;
   bool matched = false;
 };
 
@@ -91,8 +98,8 @@ class Judgement {
     }
   }
 
-  SeriesFinding judge(const stats::DetectionOptions& options) {
-    detection_ = stats::detect_changes(values_, options);
+  SeriesFinding judge(bool variance) {
+    detection_ = stats::detect_changes(values_, variance);
     const stats::Detection& detection = detection_;
     finding_.two_states = detection.two_states;
     finding_.state_changes = detection.state_changes;
@@ -231,6 +238,25 @@ class Judgement {
 
 }  // namespace
 
+bool shows_clearly(std::span<const stats::ChangePoint> points,
+                   const stats::ChangePoint& change,
+                   std::size_t runs,
+                   std::span<const std::size_t> explained) {
+  if ((1.0 - change.confidence) * static_cast<double>(runs) > kMaxFalse) {
+    return false;
+  }
+  const std::size_t newest = std::min(runs, kWindow);
+  const auto changes = std::count_if(points.begin(), points.end(), [&](const auto& point) {
+    return point.index <= change.index && point.index + newest >= runs &&
+           (point.index == change.index ||
+            std::none_of(explained.begin(), explained.end(), [&](std::size_t run) {
+              return is_near(point.index, run);
+            }));
+  });
+  const double dwell = static_cast<double>(newest) / static_cast<double>(changes + 1);
+  return dwell >= std::min(kMeanDwell, kDwellOfStep / (change.after / change.before - 1.0));
+}
+
 std::string_view to_text(ChangeState state) {
   return kNames.at(static_cast<std::size_t>(state));
 }
@@ -256,8 +282,8 @@ std::string state_text(const SeriesChange& change) {
 
 SeriesFinding judge_series(const SeriesHistory& history,
                            std::span<const ChangeRecord> book,
-                           const stats::DetectionOptions& options) {
-  return Judgement(history, book).judge(options);
+                           bool variance) {
+  return Judgement(history, book).judge(variance);
 }
 
 }  // namespace plumb::analysis

@@ -13,8 +13,27 @@
 #include "harness/results/run.hpp"
 #include "harness/stats/change_points.hpp"
 #include "harness/stats/creep.hpp"
+#include "harness/stats/series_change.hpp"
 
 namespace plumb::analysis {
+
+/// Points that a change may move by as its history grows.
+inline constexpr std::size_t kMaxMove = 5;
+
+/// Returns whether one look at a history shows a change clearly enough to bother a person.
+///
+/// - Evidence: each of the `runs` was a look, and each look can err. So the expected number of
+///   quiet series that ever show as much, (1 − confidence) × runs, must be 0.01 or less.
+/// - Dwell: noise with two states looks like a step until it has come back. So levels must have
+///   stood 30 runs on average, up to the change and the newest 120 runs. Larger steps need fewer:
+///   1.2 ÷ the step, such as 12 runs for 10 %.
+///
+/// `points` are all changes of the look, ascending. Those near a run in `explained` are known to be
+/// no noise, and do not count as levels. `change` is one of the points, and slower. Pure.
+[[nodiscard]] bool shows_clearly(std::span<const stats::ChangePoint> points,
+                                 const stats::ChangePoint& change,
+                                 std::size_t runs,
+                                 std::span<const std::size_t> explained);
 
 /// States of a change in a series.
 enum class ChangeState {
@@ -54,12 +73,6 @@ struct ExcludedSeries {
   results::Exclusion exclusion;
 };
 
-/// Words of a person about a change.
-struct ChangeNote {
-  std::string who;
-  std::string text;
-};
-
 /// Entry of the book of changes. The last entry of a run and series applies. Each has the state, so
 /// that an entry that assigns or notes something leaves it as it is.
 struct ChangeRecord {
@@ -76,6 +89,12 @@ struct ChangeRecord {
 
 /// Change of a series in its current state.
 struct SeriesChange {
+  /// Words of a person about a change.
+  struct Note {
+    std::string who;
+    std::string text;
+  };
+
   std::size_t index = 0;  ///< first point of the new level
   results::RunId run;
   results::RunId run_before;  ///< the last run of the old level
@@ -85,9 +104,9 @@ struct SeriesChange {
       confidence;  ///< absent: only the book knows it, the points no longer show it
   ChangeState state = ChangeState::kDetected;
   std::string reason;
-  std::string assignee;           ///< who looks after it; empty: nobody
-  std::vector<ChangeNote> notes;  ///< oldest first
-  bool early = false;             ///< slower, and not clear enough yet to bother a person
+  std::string assignee;     ///< who looks after it; empty: nobody
+  std::vector<Note> notes;  ///< oldest first
+  bool early = false;       ///< slower, and not clear enough yet to bother a person
 
   /// Returns whether the series is slower, and the change neither explained nor gone.
   [[nodiscard]] bool is_undecided() const;
@@ -96,19 +115,19 @@ struct SeriesChange {
 };
 [[nodiscard]] std::string state_text(const SeriesChange& change);  ///< "detected, early"
 
-/// Step that too few runs show yet: a reason to measure again.
-struct SeriesSuspicion {
-  results::RunId run;
-  double before = 0.0;
-  double after = 0.0;
-};
-
 /// Findings about one history.
 struct SeriesFinding {
+  /// Step that too few runs show yet: a reason to measure again.
+  struct Suspicion {
+    results::RunId run;
+    double before = 0.0;
+    double after = 0.0;
+  };
+
   std::string id;
   std::size_t points = 0;
   std::vector<SeriesChange> changes;  ///< oldest first
-  std::vector<SeriesSuspicion> suspicions;
+  std::vector<Suspicion> suspicions;
   std::optional<stats::Creep> creep;  ///< since the last accepted change
   results::RunId creep_since;         ///< the run of the best level
   std::optional<stats::Trend> trend;  ///< with its slope; also one that is smaller than creep
@@ -129,10 +148,11 @@ struct SeriesFinding {
 /// - An undecided slow-down whose level later came back by three quarters is fixed.
 /// - Creep is looked for in the segment since the last change that was accepted or blamed on the
 ///   environment. An undecided step that explains it takes precedence.
+/// - Changes of the scatter are looked for with `variance` only.
 ///
 /// Pure.
 [[nodiscard]] SeriesFinding judge_series(const SeriesHistory& history,
                                          std::span<const ChangeRecord> book,
-                                         const stats::DetectionOptions& options = {});
+                                         bool variance = false);
 
 }  // namespace plumb::analysis

@@ -26,15 +26,15 @@ std::string bytes_or_none(const std::optional<Bytes>& bytes) {
   return bytes ? std::to_string(bytes->value) : std::string(kNone);
 }
 
-std::vector<EngineDifference> knob_differences(const results::EngineConfiguration& from,
-                                               const results::EngineConfiguration& to) {
+std::vector<EngineComparison::Difference> knob_differences(const results::EngineConfiguration& from,
+                                                           const results::EngineConfiguration& to) {
   std::set<std::string> names;
   for (const auto* const knobs : {&from.knobs, &to.knobs}) {
     for (const auto& [name, value] : *knobs) {
       names.insert(name);
     }
   }
-  std::vector<EngineDifference> differences;
+  std::vector<EngineComparison::Difference> differences;
   for (const std::string& name : names) {
     const auto value = [&](const results::EngineConfiguration& configuration) {
       const auto found = configuration.knobs.find(name);
@@ -62,7 +62,7 @@ void compare_configurations(EngineComparison& result) {
        "numerical_notes",
        joined(from.numerical_notes),
        joined(to.numerical_notes));
-  for (EngineDifference& difference : knob_differences(from, to)) {
+  for (EngineComparison::Difference& difference : knob_differences(from, to)) {
     result.differences.push_back(std::move(difference));
     result.change = std::min(result.change, EngineChange::kKnobs);
   }
@@ -195,13 +195,13 @@ std::string_view to_text(EngineChange change) {
 
 EnginePreview preview_engines(std::span<const PreviewedLayer> layers) {
   EnginePreview preview;
-  std::map<std::pair<std::string, std::string>, NotCovered> not_covered;
+  std::map<std::pair<std::string, std::string>, EnginePreview::NotCovered> not_covered;
   for (const PreviewedLayer& layer : layers) {
     if (was_not_asked(layer)) {
       const std::string op = model::parse_key(layer.key).op;
       const results::Outcome& outcome =
           layer.from.outcome.ok() ? layer.to.outcome : layer.from.outcome;
-      NotCovered& entry = not_covered[{op, outcome.reason}];
+      EnginePreview::NotCovered& entry = not_covered[{op, outcome.reason}];
       entry.op = op;
       entry.reason = outcome.reason;
       ++entry.keys;
@@ -229,10 +229,10 @@ EnginePreview preview_engines(std::span<const PreviewedLayer> layers) {
   for (auto& [name, entry] : not_covered) {
     preview.not_covered.push_back(std::move(entry));
   }
-  std::stable_sort(
-      preview.not_covered.begin(),
-      preview.not_covered.end(),
-      [](const NotCovered& left, const NotCovered& right) { return left.nodes > right.nodes; });
+  std::stable_sort(preview.not_covered.begin(),
+                   preview.not_covered.end(),
+                   [](const EnginePreview::NotCovered& left,
+                      const EnginePreview::NotCovered& right) { return left.nodes > right.nodes; });
   return preview;
 }
 

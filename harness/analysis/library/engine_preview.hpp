@@ -40,16 +40,16 @@ enum class EngineChange {
 /// Returns "support_lost", "numerics", "knobs", …
 [[nodiscard]] std::string_view to_text(EngineChange change);
 
-/// Property that differs between two choices.
-struct EngineDifference {
-  std::string what;  ///< a knob, "numerical_notes", "behaviour_notes", "workspace_bytes",
-                     ///< "shared_memory_bytes" or "engine"
-  std::string from;  ///< "–": it has none
-  std::string to;
-};
-
 /// Comparison of the engines that two versions would choose for one layer in one layout.
 struct EngineComparison {
+  /// Property that differs between two choices.
+  struct Difference {
+    std::string what;  ///< a knob, "numerical_notes", "behaviour_notes", "workspace_bytes",
+                       ///< "shared_memory_bytes" or "engine"
+    std::string from;  ///< "–": it has none
+    std::string to;
+  };
+
   model::LayerKey key;
   std::string layout;
   std::vector<LayerUse> uses;
@@ -57,22 +57,22 @@ struct EngineComparison {
   EngineChange change = EngineChange::kSame;
   std::optional<results::EngineConfiguration> from;  ///< absent: no engine
   std::optional<results::EngineConfiguration> to;
-  std::vector<EngineDifference> differences;
+  std::vector<Difference> differences;
   std::optional<std::size_t> earlier_rank;  ///< of the new choice in the old version's ranking,
                                             ///< counted from 1; absent: it is not there
   std::string reason;                       ///< why there is no engine, in the library's words
 };
 
-/// Layers for which the library cannot be queried without a device, by operation and reason.
-struct NotCovered {
-  std::string op;
-  std::string reason;
-  std::int64_t keys = 0;
-  std::int64_t nodes = 0;
-};
-
 /// Predicted effects of an upgrade, as far as the library reports them without a device.
 struct EnginePreview {
+  /// Layers for which the library cannot be queried without a device, by operation and reason.
+  struct NotCovered {
+    std::string op;
+    std::string reason;
+    std::int64_t keys = 0;
+    std::int64_t nodes = 0;
+  };
+
   std::vector<EngineComparison> comparisons;  ///< worst first, then by nodes, key and layout
   std::vector<NotCovered> not_covered;        ///< by nodes, most first
 };

@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "harness/model/key/layer_spec.hpp"
-#include "harness/results/device_model.hpp"
+#include "harness/results/environment.hpp"
 #include "harness/results/labels/variant_id.hpp"
 #include "harness/stats/geometric_mean.hpp"
 
@@ -79,17 +79,19 @@ double compute_quantile(const std::vector<double>& sorted, double p) {
 }
 
 void sum_up(RegretGroup& group) {
-  std::sort(group.keys.begin(), group.keys.end(), [](const KeyRegret& a, const KeyRegret& b) {
-    return std::tie(b.ratio, a.key) < std::tie(a.ratio, b.key);
-  });
+  std::sort(group.keys.begin(),
+            group.keys.end(),
+            [](const RegretGroup::KeyRegret& a, const RegretGroup::KeyRegret& b) {
+              return std::tie(b.ratio, a.key) < std::tie(a.ratio, b.key);
+            });
   if (group.keys.empty()) {
     return;
   }
   std::vector<double> ratios;
-  std::transform(
-      group.keys.rbegin(), group.keys.rend(), std::back_inserter(ratios), [](const KeyRegret& key) {
-        return key.ratio;
-      });
+  std::transform(group.keys.rbegin(),
+                 group.keys.rend(),
+                 std::back_inserter(ratios),
+                 [](const RegretGroup::KeyRegret& key) { return key.ratio; });
   const auto n = static_cast<double>(ratios.size());
   const stats::GeometricMean mean = *stats::geometric_mean(ratios);
   group.geometric_mean = mean.mean;
@@ -135,7 +137,7 @@ HeuristicRegret heuristic_regret(const results::RunRecord& run,
     } else if (timed_variants(results, key) < 2) {
       ++group.no_choice;
     } else {
-      KeyRegret one{key, *choice, *best, 1.0, false};
+      RegretGroup::KeyRegret one{key, *choice, *best, 1.0, false};
       if (best->time.median < choice->time.median) {
         one.within = overlap(best->time.interval, choice->time.interval);
         one.ratio = one.within ? 1.0 : choice->time.median / best->time.median;

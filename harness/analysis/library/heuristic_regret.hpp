@@ -11,17 +11,17 @@
 
 namespace plumb::analysis {
 
-/// Regret of one key: the time it loses through the library's choice of variant.
-struct KeyRegret {
-  model::LayerKey key;
-  KeyTime choice;      ///< the library's, harness overhead subtracted
-  KeyTime best;        ///< the fastest of the library's variants in its layout, the choice included
-  double ratio = 1.0;  ///< choice ÷ best; 1 where both are one variant, or intervals overlap
-  bool within = false;  ///< another variant's median is smaller, but the 95% intervals overlap
-};
-
 /// Regret over the keys of one data type.
 struct RegretGroup {
+  /// Regret of one key: the time it loses through the library's choice of variant.
+  struct KeyRegret {
+    model::LayerKey key;
+    KeyTime choice;  ///< the library's, harness overhead subtracted
+    KeyTime best;    ///< the fastest of the library's variants in its layout, the choice included
+    double ratio = 1.0;   ///< choice ÷ best; 1 where both are one variant, or intervals overlap
+    bool within = false;  ///< another variant's median is smaller, but the 95% intervals overlap
+  };
+
   std::string dtype;             ///< of the keys' first operand
   std::vector<KeyRegret> keys;   ///< largest ratio first, then by key
   std::size_t no_choice = 0;     ///< keys left out: the library offers one variant only

@@ -24,7 +24,7 @@ std::vector<std::string> missing_from(const std::vector<std::string>& those,
   return result;
 }
 
-std::string choice_of(const LayerOffers& offers) {
+std::string choice_of(const StackContents::LayerOffers& offers) {
   return offers.variants.empty() ? "" : offers.variants.front();
 }
 
@@ -50,7 +50,7 @@ void compare_libraries(const StackContents& from,
       ++result.same_libraries;
       continue;
     }
-    LibraryDifference& difference = result.libraries.emplace_back();
+    StackDifference::Library& difference = result.libraries.emplace_back();
     if (before != nullptr) {
       difference.from = *before;
     }
@@ -65,7 +65,9 @@ void compare_libraries(const StackContents& from,
 }
 
 /// Adds what one side offers for a layer to the counts of its kind.
-void count(const results::EngineChoices& choices, bool is_from, EngineCounts& counts) {
+void count(const results::EngineChoices& choices,
+           bool is_from,
+           StackDifference::EngineCounts& counts) {
   const model::LayerSpec spec = model::parse_key(choices.key);
   for (const results::EngineOffer& offer : choices.offers) {
     counts.asked += is_from ? 1U : 0U;
@@ -88,7 +90,7 @@ void compare_engines(const StackContents& from, const StackContents& to, StackDi
   for (const results::EngineChoices& before : from.choices) {
     const auto found = others.find(before.key);
     if (found != others.end() && !before.offers.empty() && !found->second->offers.empty()) {
-      EngineCounts& counts = result.engines[kind_of(before.key)];
+      StackDifference::EngineCounts& counts = result.engines[kind_of(before.key)];
       count(before, true, counts);
       count(*found->second, false, counts);
     }
@@ -97,7 +99,7 @@ void compare_engines(const StackContents& from, const StackContents& to, StackDi
 
 /// Returns a rank that puts lost support first, then a fall-back to the reference, then another
 /// choice.
-std::tuple<int, const std::string&> severity(const LayerDifference& layer) {
+std::tuple<int, const std::string&> severity(const StackDifference::Layer& layer) {
   const bool lost = layer.to_choice.empty();
   const bool other = layer.from_choice != layer.to_choice;
   return {lost ? 0 : layer.fell_back ? 1 : other ? 2 : 3, layer.key.text};
@@ -111,25 +113,25 @@ StackDifference stack_difference(const StackContents& from, const StackContents&
   result.to = to.name;
   compare_libraries(from, to, result);
   compare_engines(from, to, result);
-  std::map<model::LayerKey, const LayerOffers*> others;
-  for (const LayerOffers& layer : to.layers) {
+  std::map<model::LayerKey, const StackContents::LayerOffers*> others;
+  for (const StackContents::LayerOffers& layer : to.layers) {
     others[layer.key] = &layer;
   }
-  for (const LayerOffers& before : from.layers) {
+  for (const StackContents::LayerOffers& before : from.layers) {
     const auto found = others.find(before.key);
     if (found == others.end()) {
       continue;
     }
-    const LayerOffers& after = *found->second;
-    LayerDifference layer{.key = before.key,
-                          .from_choice = choice_of(before),
-                          .to_choice = choice_of(after),
-                          .fell_back = after.reference_only && !before.reference_only,
-                          .added = missing_from(before.variants, after.variants),
-                          .removed = missing_from(after.variants, before.variants),
-                          .passed_over_by_from = {},
-                          .passed_over_by_to = {}};
-    KindDifference& kind = result.kinds[kind_of(before.key)];
+    const StackContents::LayerOffers& after = *found->second;
+    StackDifference::Layer layer{.key = before.key,
+                                 .from_choice = choice_of(before),
+                                 .to_choice = choice_of(after),
+                                 .fell_back = after.reference_only && !before.reference_only,
+                                 .added = missing_from(before.variants, after.variants),
+                                 .removed = missing_from(after.variants, before.variants),
+                                 .passed_over_by_from = {},
+                                 .passed_over_by_to = {}};
+    StackDifference::Kind& kind = result.kinds[kind_of(before.key)];
     ++kind.layers;
     kind.unsupported_from += before.variants.empty() ? 1U : 0U;
     kind.unsupported_to += after.variants.empty() ? 1U : 0U;

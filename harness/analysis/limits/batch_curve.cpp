@@ -11,12 +11,12 @@ namespace {
 constexpr std::size_t kMinPoints = 3;
 
 /// Returns the smallest batch that is good enough. Absent: only the largest is.
-std::optional<std::int64_t> find_knee(const std::vector<BatchPoint>& points) {
+std::optional<std::int64_t> find_knee(const std::vector<BatchCurve::Point>& points) {
   double highest = 0.0;
-  for (const BatchPoint& point : points) {
+  for (const BatchCurve::Point& point : points) {
     highest = std::max(highest, point.throughput());
   }
-  for (const BatchPoint& point : points) {
+  for (const BatchCurve::Point& point : points) {
     if (point.throughput() >= kKneeShare * highest && point.batch != points.back().batch) {
       return point.batch;
     }
@@ -37,13 +37,14 @@ const ExecutionTime* execution_in(const ModelBounds& model, std::string_view mod
 std::vector<BatchCurve> compute_batch_curves(std::span<const ModelBounds> models) {
   using Identity =
       std::tuple<std::string, std::string, std::map<std::string, std::int64_t>, std::string>;
-  std::map<Identity, std::map<std::int64_t, BatchPoint>> found;
+  std::map<Identity, std::map<std::int64_t, BatchCurve::Point>> found;
   for (const ModelBounds& model : models) {
     const ModelInstance& instance = model.instance;
     for (const ExecutionTime& execution : model.executions) {
       if (execution.samples > 0 && execution.median > Seconds{}) {
         found[{full_name(instance), instance.dtype, instance.dims, execution.mode}].try_emplace(
-            instance.batch, BatchPoint{instance.batch, execution.median, execution.interval});
+            instance.batch,
+            BatchCurve::Point{instance.batch, execution.median, execution.interval});
       }
     }
   }

@@ -12,22 +12,22 @@
 
 namespace plumb::analysis {
 
-/// Time of a model at one batch.
-struct BatchPoint {
-  std::int64_t batch = 1;
-  Seconds seconds{};
-  measure::Interval interval{};
-
-  [[nodiscard]] double throughput() const { return static_cast<double>(batch) / seconds.count(); }
-};
-
 /// Latency of one model in one mode against its batch.
 struct BatchCurve {
+  /// Time of a model at one batch.
+  struct Point {
+    std::int64_t batch = 1;
+    Seconds seconds{};
+    measure::Interval interval{};
+
+    [[nodiscard]] double throughput() const { return static_cast<double>(batch) / seconds.count(); }
+  };
+
   std::string model;
   std::string dtype;
   std::map<std::string, std::int64_t> dims;
   std::string mode;
-  std::vector<BatchPoint> points;    ///< three at least, batches ascending
+  std::vector<Point> points;         ///< three at least, batches ascending
   std::optional<std::int64_t> knee;  ///< absent: the highest throughput is at the largest batch,
                                      ///< and no smaller one comes near
 };

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/analysis/limits/kernel_waves.hpp"
-
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -9,6 +7,8 @@
 #include <string>
 #include <string_view>
 #include <system_error>
+
+#include "harness/analysis/limits/model_limits.hpp"
 
 namespace plumb::analysis {
 namespace {

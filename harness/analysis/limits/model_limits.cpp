@@ -5,7 +5,6 @@
 #include <cmath>
 
 #include "harness/analysis/bounds/hardware_bound.hpp"
-#include "harness/analysis/limits/kernel_waves.hpp"
 #include "harness/analysis/limits/padded_layer.hpp"
 #include "harness/base/error.hpp"
 

@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "harness/analysis/bounds/model_bounds.hpp"
+#include "harness/results/attributes.hpp"
+#include "harness/results/environment.hpp"
 
 namespace plumb::analysis {
 
@@ -65,5 +67,12 @@ void add_waves(const ResultSet& results,
 [[nodiscard]] ModelLimits compute_limits(const model::Graph& graph,
                                          const ResultSet& results,
                                          const ModelBounds& bounds);
+
+/// Computes the waves in which a GPU executes the thread blocks of a row's largest kernel. They are
+/// its blocks ÷ those that all multiprocessors hold at once, by threads, registers and shared
+/// memory. cuBLASLt's own count goes first. Absent: the row names no kernels, or the architecture
+/// is not in the table.
+[[nodiscard]] std::optional<double> count_waves(const results::Attributes& row,
+                                                const results::Environment& environment);
 
 }  // namespace plumb::analysis

@@ -9,16 +9,16 @@
 
 namespace plumb::analysis {
 
-/// Rate of a layer, at the extent by which its key differs from others.
-struct ExtentRate {
-  std::int64_t extent = 0;
-  double macs_per_second = 0.0;
-  const SingleLayerResult* layer = nullptr;
-};
-
 /// One layer at three extents or more. A cliff is a rate that falls where the work grows.
 struct RateCliff {
-  std::vector<ExtentRate> points;  ///< extents ascending
+  /// Rate of a layer, at the extent by which its key differs from others.
+  struct Point {
+    std::int64_t extent = 0;
+    double macs_per_second = 0.0;
+    const SingleLayerResult* layer = nullptr;
+  };
+
+  std::vector<Point> points;  ///< extents ascending
 
   /// Returns the smallest ratio of a rate to the one before it. Below 1, the rate falls.
   [[nodiscard]] double steepest() const;

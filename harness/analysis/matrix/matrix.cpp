@@ -180,8 +180,8 @@ class MatrixBuilder {
     }
   }
 
-  MatrixRow make_row(const RowKey& key, std::span<const Samples> groups) {
-    MatrixRow row;
+  Matrix::Row make_row(const RowKey& key, std::span<const Samples> groups) {
+    Matrix::Row row;
     for (std::size_t i = 0; i < key.size(); ++i) {
       const Places& places = row_places_[i];
       row.name += (i == 0 ? "" : ", ") + describe(places.axis(), places.names()[key[i]]);
@@ -204,7 +204,7 @@ class MatrixBuilder {
       return runs_[one->run].header.started < runs_[other->run].header.started;
     });
     matrix_.shared = matrix_.shared || samples.size() > 1;
-    if (matrix_.query.shared == SharedCells::kNewest) {
+    if (matrix_.query.shared == MatrixQuery::SharedCells::kNewest) {
       samples.erase(samples.begin(), samples.end() - 1);
     }
     std::vector<const MatrixValue*> values;
@@ -265,12 +265,12 @@ class MatrixBuilder {
 
   void add_means() {
     std::vector<bool> has_values(matrix_.columns.size());
-    for (const MatrixRow& row : matrix_.rows) {
+    for (const Matrix::Row& row : matrix_.rows) {
       for (std::size_t i = 0; i < row.cells.size(); ++i) {
         has_values[i] = has_values[i] || row.cells[i].value;
       }
     }
-    const auto in_all = [&](const MatrixRow& row) {
+    const auto in_all = [&](const Matrix::Row& row) {
       for (std::size_t i = 0; i < row.cells.size(); ++i) {
         if (has_values[i] && !row.cells[i].value) {
           return false;
@@ -282,7 +282,7 @@ class MatrixBuilder {
     for (std::size_t i = 0; i < matrix_.columns.size(); ++i) {
       std::vector<double> own;
       std::vector<double> common;
-      for (const MatrixRow& row : matrix_.rows) {
+      for (const Matrix::Row& row : matrix_.rows) {
         if (row.cells[i].value) {
           own.push_back(row.cells[i].value->value);
           if (in_all(row)) {
@@ -290,7 +290,7 @@ class MatrixBuilder {
           }
         }
       }
-      MatrixMean mean{stats::geometric_mean(own), stats::geometric_mean(common)};
+      Matrix::Mean mean{stats::geometric_mean(own), stats::geometric_mean(common)};
       if (!is_ratio) {
         // Times of unlike rows have no mean that could be compared with another column's. Their
         // spread is that of the models' sizes.

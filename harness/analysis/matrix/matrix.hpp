@@ -8,30 +8,30 @@
 #include <utility>
 #include <vector>
 
+#include "harness/analysis/matrix/matrix_axis.hpp"
 #include "harness/analysis/matrix/matrix_cell.hpp"
-#include "harness/analysis/matrix/matrix_query.hpp"
 #include "harness/stats/geometric_mean.hpp"
 
 namespace plumb::analysis {
 
-/// One row: what it is of, and its cells.
-struct MatrixRow {
-  std::string name;
-  std::vector<MatrixCell> cells;  ///< one a column
-};
-
-/// Geometric mean of one column. Only means of ratios have an interval.
-struct MatrixMean {
-  std::optional<stats::GeometricMean> own;     ///< over the rows that have a value in this column
-  std::optional<stats::GeometricMean> common;  ///< over the rows that have one in every column
-};
-
 /// Results of many runs beside each other.
 struct Matrix {
+  /// One row: what it is of, and its cells.
+  struct Row {
+    std::string name;
+    std::vector<MatrixCell> cells;  ///< one a column
+  };
+
+  /// Geometric mean of one column. Only means of ratios have an interval.
+  struct Mean {
+    std::optional<stats::GeometricMean> own;     ///< over the rows that have a value in this column
+    std::optional<stats::GeometricMean> common;  ///< over the rows that have one in every column
+  };
+
   MatrixQuery query;  ///< with the axes that were chosen
   std::vector<std::string> columns;
-  std::vector<MatrixRow> rows;
-  std::vector<MatrixMean> means;                     ///< one a column; none: the rows are no models
+  std::vector<Row> rows;
+  std::vector<Mean> means;                           ///< one a column; none: the rows are no models
   std::optional<std::size_t> reference;              ///< column that the others are divided by
   bool shared = false;                               ///< a cell has several runs
   std::vector<std::pair<Axis, std::string>> common;  ///< places that all results share

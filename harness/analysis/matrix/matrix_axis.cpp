@@ -9,7 +9,7 @@
 #include <set>
 
 #include "harness/analysis/history/run_series.hpp"
-#include "harness/results/device_model.hpp"
+#include "harness/results/environment.hpp"
 
 namespace plumb::analysis {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/analysis/matrix/matrix_query.hpp"
+#include "harness/analysis/matrix/matrix_axis.hpp"
 
 namespace plumb::analysis {
 

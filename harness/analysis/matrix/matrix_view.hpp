@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "harness/analysis/matrix/matrix_query.hpp"
+#include "harness/analysis/matrix/matrix_axis.hpp"
 
 namespace plumb::analysis {
 

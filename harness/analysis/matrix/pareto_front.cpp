@@ -26,13 +26,13 @@ LimitVerdict judge(const Estimate& seconds, double limit) {
 }
 
 /// Returns whether one point is as good as another in both, and better in one.
-bool dominates(const ParetoPoint& one, const ParetoPoint& other) {
+bool dominates(const ParetoFront::Point& one, const ParetoFront::Point& other) {
   const double faster = other.seconds.value - one.seconds.value;
   const double more = one.inputs_per_second.value - other.inputs_per_second.value;
   return faster >= 0.0 && more >= 0.0 && (faster > 0.0 || more > 0.0);
 }
 
-ParetoFront front_of(const Matrix& times, const MatrixRow& row, std::optional<Seconds> limit) {
+ParetoFront front_of(const Matrix& times, const Matrix::Row& row, std::optional<Seconds> limit) {
   ParetoFront front{.name = row.name, .points = {}, .absent = {}, .best = {}};
   for (std::size_t i = 0; i < row.cells.size(); ++i) {
     const std::int64_t batch = read_batch(times.columns[i]);
@@ -42,20 +42,20 @@ ParetoFront front_of(const Matrix& times, const MatrixRow& row, std::optional<Se
       continue;
     }
     const double inputs = static_cast<double>(std::max<std::int64_t>(batch, 1));
-    ParetoPoint point{.batch = batch,
-                      .seconds = *cell.value,
-                      .inputs_per_second = rate_of(inputs, *cell.value),
-                      .on_front = false,
-                      .limit = {}};
+    ParetoFront::Point point{.batch = batch,
+                             .seconds = *cell.value,
+                             .inputs_per_second = rate_of(inputs, *cell.value),
+                             .on_front = false,
+                             .limit = {}};
     if (limit) {
       point.limit = judge(*cell.value, limit->count());
     }
     front.points.push_back(point);
   }
   for (std::size_t i = 0; i < front.points.size(); ++i) {
-    ParetoPoint& point = front.points[i];
-    point.on_front =
-        std::none_of(front.points.begin(), front.points.end(), [&](const ParetoPoint& other) {
+    ParetoFront::Point& point = front.points[i];
+    point.on_front = std::none_of(
+        front.points.begin(), front.points.end(), [&](const ParetoFront::Point& other) {
           return dominates(other, point);
         });
     if (point.limit == LimitVerdict::kKept &&
@@ -77,7 +77,7 @@ std::string_view to_text(LimitVerdict verdict) {
 std::vector<ParetoFront> pareto_fronts(const Matrix& times, std::optional<Seconds> limit) {
   PLUMB_CHECK(times.query.columns == Axis::kBatch && !times.reference);
   std::vector<ParetoFront> fronts;
-  for (const MatrixRow& row : times.rows) {
+  for (const Matrix::Row& row : times.rows) {
     fronts.push_back(front_of(times, row, limit));
   }
   return fronts;

@@ -19,19 +19,19 @@ enum class LimitVerdict {
 };
 [[nodiscard]] std::string_view to_text(LimitVerdict verdict);  ///< "kept", …
 
-/// One batch of a model.
-struct ParetoPoint {
-  std::int64_t batch = 1;
-  Estimate seconds;
-  Estimate inputs_per_second;
-  bool on_front = false;  ///< no other batch is both as fast and of as high a throughput
-  std::optional<LimitVerdict> limit;  ///< absent: there is no limit
-};
-
 /// Latency against throughput of one row over its batches.
 struct ParetoFront {
+  /// One batch of a model.
+  struct Point {
+    std::int64_t batch = 1;
+    Estimate seconds;
+    Estimate inputs_per_second;
+    bool on_front = false;  ///< no other batch is both as fast and of as high a throughput
+    std::optional<LimitVerdict> limit;  ///< absent: there is no limit
+  };
+
   std::string name;
-  std::vector<ParetoPoint> points;  ///< by batch
+  std::vector<Point> points;  ///< by batch
   /// Batches without a value. They are on no front, and no batch is off the front for them.
   struct Absent {
     std::int64_t batch = 1;

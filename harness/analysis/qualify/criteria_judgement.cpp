@@ -85,7 +85,7 @@ class Judge {
   }
 
   bool waive(const std::string& name) {
-    for (Waiver& waiver : q_.criteria.waivers) {
+    for (QualificationCriteria::Waiver& waiver : q_.criteria.waivers) {
       if (waiver.expired || !matches_pattern(waiver.match, name)) {
         continue;
       }
@@ -191,7 +191,7 @@ class Judge {
   void accuracy() {
     std::vector<std::string> failed;
     std::size_t changed = 0;
-    for (const QualifiedAccuracy& each : q_.accuracy) {
+    for (const Qualification::Accuracy& each : q_.accuracy) {
       const bool beyond = q_.criteria.maximum_error && each.candidate_error &&
                           *each.candidate_error > *q_.criteria.maximum_error;
       if (each.verdict == "wrong" || beyond) {
@@ -248,11 +248,11 @@ class Judge {
   void growth(const GrowthLimit& limit) {
     std::vector<std::string> failed;
     std::vector<std::string> open;
-    const QualifiedCost* worst = nullptr;
-    const auto beyond = [&](const QualifiedCost& cost) {
+    const Qualification::Cost* worst = nullptr;
+    const auto beyond = [&](const Qualification::Cost& cost) {
       return cost.ratio > 1.0 + limit.relative && cost.candidate - cost.baseline >= limit.minimum;
     };
-    for (const QualifiedCost& cost : q_.costs) {
+    for (const Qualification::Cost& cost : q_.costs) {
       if (cost.name != limit.cost) {
         continue;
       }

@@ -20,47 +20,6 @@ namespace plumb::analysis {
 enum class QualificationVerdict { kApprove, kApproveWithExceptions, kReject, kNotEnoughEvidence };
 [[nodiscard]] std::string_view to_text(QualificationVerdict verdict);
 
-/// Side of a qualification: a stack and what was really loaded from it.
-struct QualifiedStack {
-  std::string name;
-  results::RunId run;         ///< holds all its rows
-  std::string environment;    ///< 16 hex digits
-  results::Facts libraries;   ///< versions, paths and hashes of what was mapped
-  std::int64_t crashes = 0;   ///< of workers
-  std::int64_t timeouts = 0;  ///< likewise
-};
-
-/// One fact of both environments, as a report lists it.
-struct QualifiedFact {
-  std::string name;
-  std::string baseline;
-  std::string candidate;
-  bool identity = false;  ///< part of what makes two runs comparable
-};
-
-/// Comparison of what one layer or model computes under both stacks.
-struct QualifiedAccuracy {
-  std::string subject;                   ///< key, or subject and mode
-  std::optional<double> baseline_error;  ///< largest, relative to max|reference|
-  std::optional<double> candidate_error;
-  std::string baseline_hash;
-  std::string candidate_hash;
-  std::string verdict;  ///< "same bits", "within tolerance", "worse", "wrong", "differs"
-                        ///< (and nothing to compare with) or "not measured"
-};
-
-/// Comparison of one cost other than the time: memory, creation, first call.
-struct QualifiedCost {
-  std::string subject;
-  std::string name;  ///< "memory", "creation", "first_call"
-  std::string unit;  ///< "bytes" or "seconds"
-  double baseline = 0.0;
-  double candidate = 0.0;
-  double ratio = 1.0;
-  std::optional<double> low;  ///< of the ratio, 95%; absent: it does not vary between processes
-  std::optional<double> high;
-};
-
 /// Geometric mean of candidate speed ÷ baseline speed: below one is slower.
 struct GeometricMean {
   std::string mode;
@@ -72,13 +31,54 @@ struct GeometricMean {
 
 /// Complete data of a report on an upgrade.
 struct Qualification {
+  /// Comparison of one cost other than the time: memory, creation, first call.
+  struct Cost {
+    std::string subject;
+    std::string name;  ///< "memory", "creation", "first_call"
+    std::string unit;  ///< "bytes" or "seconds"
+    double baseline = 0.0;
+    double candidate = 0.0;
+    double ratio = 1.0;
+    std::optional<double> low;  ///< of the ratio, 95%; absent: it does not vary between processes
+    std::optional<double> high;
+  };
+
+  /// Comparison of what one layer or model computes under both stacks.
+  struct Accuracy {
+    std::string subject;                   ///< key, or subject and mode
+    std::optional<double> baseline_error;  ///< largest, relative to max|reference|
+    std::optional<double> candidate_error;
+    std::string baseline_hash;
+    std::string candidate_hash;
+    std::string verdict;  ///< "same bits", "within tolerance", "worse", "wrong", "differs"
+                          ///< (and nothing to compare with) or "not measured"
+  };
+
+  /// One fact of both environments, as a report lists it.
+  struct Fact {
+    std::string name;
+    std::string baseline;
+    std::string candidate;
+    bool identity = false;  ///< part of what makes two runs comparable
+  };
+
+  /// Side of a qualification: a stack and what was really loaded from it.
+  struct Stack {
+    std::string name;
+    results::RunId run;         ///< holds all its rows
+    std::string environment;    ///< 16 hex digits
+    results::Facts libraries;   ///< versions, paths and hashes of what was mapped
+    std::int64_t crashes = 0;   ///< of workers
+    std::int64_t timeouts = 0;  ///< likewise
+  };
+
   std::string suite;
   std::string suite_hash;
-  QualifiedStack baseline;
-  QualifiedStack candidate;
-  std::vector<QualifiedFact> differences;  ///< between the environments
-  std::vector<QualifiedFact> unchanged;    ///< what must not differ, and does not
-  std::vector<std::string> command;        ///< that repeats it
+  Stack baseline;
+  Stack candidate;
+  std::vector<Fact> differences;     ///< between the environments
+  std::vector<Fact> unchanged;       ///< what must not differ, and does not
+  std::vector<std::string> command;  ///< that repeats it
   Timestamp started{};
   Timestamp finished{};
 
@@ -94,8 +94,8 @@ struct Qualification {
   std::vector<ModelAttribution> attributions;
   std::vector<QualificationFinding> findings;
   std::vector<FunctionFinding> functions;  ///< that explain changes, from profiles
-  std::vector<QualifiedAccuracy> accuracy;
-  std::vector<QualifiedCost> costs;
+  std::vector<Accuracy> accuracy;
+  std::vector<Cost> costs;
 
   std::vector<QualifiedControl> controls;
   AlarmControl alarms;

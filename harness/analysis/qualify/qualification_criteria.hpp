@@ -8,19 +8,19 @@
 
 namespace plumb::analysis {
 
-/// Excuse for one case, for a limited time.
-struct Waiver {
-  std::string match;                         ///< a case's name; '*' stands for any characters
-  std::string reason;                        ///< why it is acceptable
-  std::string who;                           ///< who answers for it
-  std::string expires;                       ///< last day it holds: "2027-01-31"
-  bool expired = false;                      ///< on the day of the qualification
-  std::vector<std::string> applied_to = {};  ///< cases that it covered in this qualification
-};
-
 /// Acceptance criteria of an upgrade, fixed before the run. Ratios are relative changes: 0.02 is
 /// 2%. A growth counts only where it is also as large as its minimum.
 struct QualificationCriteria {
+  /// Excuse for one case, for a limited time.
+  struct Waiver {
+    std::string match;                         ///< a case's name; '*' stands for any characters
+    std::string reason;                        ///< why it is acceptable
+    std::string who;                           ///< who answers for it
+    std::string expires;                       ///< last day it holds: "2027-01-31"
+    bool expired = false;                      ///< on the day of the qualification
+    std::vector<std::string> applied_to = {};  ///< cases that it covered in this qualification
+  };
+
   std::string file;    ///< empty: the defaults
   std::string sha256;  ///< of the file; empty with the defaults
   double model_slowdown = 0.02;

@@ -2,16 +2,97 @@
 #include "harness/analysis/qualify/qualification_evidence.hpp"
 
 #include <algorithm>
+#include <boost/math/distributions/binomial.hpp>
 #include <cmath>
 #include <map>
+#include <optional>
 #include <set>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "harness/analysis/compare/model_attribution.hpp"
-#include "harness/analysis/compare/rounds/alarm_control.hpp"
+#include "harness/analysis/compare/paired_metric.hpp"
+#include "harness/analysis/compare/rounds/round_evidence.hpp"
+#include "harness/results/paired_round.hpp"
 
 namespace plumb::analysis {
 namespace {
+
+constexpr double kTail = 0.025;
+
+using Family = std::map<std::string, PairedSamples>;
+
+void add(const results::Measurement& earlier,
+         const results::Measurement& later,
+         PairedSamples& samples) {
+  if (earlier.outcome.timed() && later.outcome.timed()) {
+    samples.baseline.push_back(earlier.corrected().median.count());
+    samples.candidate.push_back(later.corrected().median.count());
+  }
+}
+
+/// Pairs every second process of one side with the one before.
+void gather(std::span<const results::PairedRound* const> rounds,
+            results::PairedRound::Side results::PairedRound::*side,
+            Family& layers,
+            Family& models) {
+  for (std::size_t i = 0; i + 1 < rounds.size(); i += 2) {
+    const results::PairedRound::Side& earlier = rounds[i]->*side;
+    const results::PairedRound::Side& later = rounds[i + 1]->*side;
+    for (const auto& [key, row] : earlier.layers) {
+      if (const auto found = later.layers.find(key); found != later.layers.end()) {
+        add(row, found->second, layers[key.text]);
+      }
+    }
+    for (const auto& [name, execution] : earlier.models) {
+      if (const auto found = later.models.find(name); found != later.models.end()) {
+        add(execution.row, found->second.row, models[name.first + " " + name.second]);
+      }
+    }
+  }
+}
+
+void count_alarms(const Family& family, bool moderate, AlarmControl& control) {
+  std::vector<stats::TrimmedMean> samples;
+  for (const auto& [name, pairs] : family) {
+    if (const PairedMetric metric = paired_metric(pairs, name); metric.log_ratio) {
+      samples.push_back(*metric.log_ratio);
+    }
+  }
+  const stats::VariancePrior prior =
+      moderate ? stats::variance_prior(samples) : stats::VariancePrior{};
+  for (const stats::TrimmedMean& sample : samples) {
+    MetricComparison scratch;
+    ++control.tests;
+    if (test_change(scratch, stats::moderated(sample, prior), control.level) < control.level) {
+      ++control.alarms;
+    }
+  }
+}
+
+/// Compares each side with itself: every second process with the one before, metric by metric. The
+/// test is paired, at 5%, with moderated variances for layers. The rate of alarms is what this
+/// machine makes of no change. Needs three such pairs. Metrics of one process move together, so
+/// that the interval of the rate is narrower than it should be. Pure.
+AlarmControl alarm_control(std::span<const results::PairedRound* const> rounds) {
+  AlarmControl control;
+  for (const auto side : {&results::PairedRound::baseline, &results::PairedRound::candidate}) {
+    Family layers;
+    Family models;
+    gather(rounds, side, layers, models);
+    count_alarms(layers, true, control);
+    count_alarms(models, false, control);
+  }
+  if (control.tests > 0) {
+    using Binomial = boost::math::binomial_distribution<>;
+    const auto trials = static_cast<double>(control.tests);
+    const auto alarms = static_cast<double>(control.alarms);
+    control.low = Binomial::find_lower_bound_on_p(trials, alarms, kTail);
+    control.high = Binomial::find_upper_bound_on_p(trials, alarms, kTail);
+  }
+  return control;
+}
 
 constexpr double kNormal95 = 1.959964;
 constexpr double kWorseError = 2.0;  // times the baseline's: no longer rounding alike
@@ -68,11 +149,11 @@ struct Outputs {
   }
 };
 
-QualifiedAccuracy compared(const std::string& subject,
-                           const Outputs& before,
-                           const Outputs& after,
-                           bool reference) {
-  QualifiedAccuracy result{subject, {}, {}, before.hash, after.hash, {}};
+Qualification::Accuracy compared(const std::string& subject,
+                                 const Outputs& before,
+                                 const Outputs& after,
+                                 bool reference) {
+  Qualification::Accuracy result{subject, {}, {}, before.hash, after.hash, {}};
   if (reference) {  // a model's error is towards its own first mode
     result.baseline_error = before.error;
     result.candidate_error = after.error;

@@ -15,4 +15,10 @@ void add_evidence(std::span<const results::PairedRound> rounds,
                   RoundComparison comparison,
                   Qualification& qualification);
 
+/// Fills in causes and `findings`. The causes of a regressed or broken layer come from the names of
+/// its variants and from the pinned variant check: instruction set, implementation family,
+/// implementation, kernel, heuristic. Those of a changed model come from its attribution. Each
+/// cause is one finding, with all its layers and models, largest first. Pure.
+void add_findings(Qualification& qualification);
+
 }  // namespace plumb::analysis

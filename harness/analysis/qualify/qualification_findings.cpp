@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/analysis/qualify/qualification_findings.hpp"
-
 #include "harness/analysis/compare/finding_groups.hpp"
+#include "harness/analysis/qualify/qualification_evidence.hpp"
 
 namespace plumb::analysis {
 namespace {

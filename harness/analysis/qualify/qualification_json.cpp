@@ -58,7 +58,7 @@ void describe(Fields& fields, Described<Fields, MetricComparison>& value) {
 }
 
 template <typename Fields>
-void describe(Fields& fields, Described<Fields, Waiver>& value) {
+void describe(Fields& fields, Described<Fields, QualificationCriteria::Waiver>& value) {
   fields("match", value.match);
   fields("reason", value.reason);
   fields("who", value.who);
@@ -97,7 +97,7 @@ void describe(Fields& fields, Described<Fields, CriterionResult>& value) {
 }
 
 template <typename Fields>
-void describe(Fields& fields, Described<Fields, QualifiedStack>& value) {
+void describe(Fields& fields, Described<Fields, Qualification::Stack>& value) {
   fields("name", value.name);
   fields("run", value.run);
   fields("environment", value.environment);
@@ -107,7 +107,7 @@ void describe(Fields& fields, Described<Fields, QualifiedStack>& value) {
 }
 
 template <typename Fields>
-void describe(Fields& fields, Described<Fields, QualifiedFact>& value) {
+void describe(Fields& fields, Described<Fields, Qualification::Fact>& value) {
   fields("name", value.name);
   fields("baseline", value.baseline);
   fields("candidate", value.candidate);
@@ -177,7 +177,7 @@ void describe(Fields& fields, Described<Fields, QualificationFinding>& value) {
 }
 
 template <typename Fields>
-void describe(Fields& fields, Described<Fields, QualifiedAccuracy>& value) {
+void describe(Fields& fields, Described<Fields, Qualification::Accuracy>& value) {
   fields("subject", value.subject);
   fields("baseline_error", value.baseline_error);
   fields("candidate_error", value.candidate_error);
@@ -187,7 +187,7 @@ void describe(Fields& fields, Described<Fields, QualifiedAccuracy>& value) {
 }
 
 template <typename Fields>
-void describe(Fields& fields, Described<Fields, QualifiedCost>& value) {
+void describe(Fields& fields, Described<Fields, Qualification::Cost>& value) {
   fields("subject", value.subject);
   fields("name", value.name);
   fields("unit", value.unit);

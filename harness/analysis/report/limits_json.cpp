@@ -52,7 +52,7 @@ Json batches_json(std::span<const ModelBounds> models) {
   Json curves = Json::array();
   for (const BatchCurve& curve : compute_batch_curves(models)) {
     Json points = Json::array();
-    for (const BatchPoint& point : curve.points) {
+    for (const BatchCurve::Point& point : curve.points) {
       points.push_back({{"batch", point.batch},
                         {"seconds", point.seconds.count()},
                         {"low", point.interval.low.count()},

@@ -12,14 +12,14 @@
 
 namespace plumb::analysis {
 
-/// Command that measures what some cells of a matrix lack.
-struct MissingCommand {
-  std::string command;
-  std::size_t cells = 0;
-};
-
 /// Contents of a report on a matrix.
 struct MatrixReport {
+  /// Command that measures what some cells of a matrix lack.
+  struct MissingCommand {
+    std::string command;
+    std::size_t cells = 0;
+  };
+
   Matrix matrix;
   std::vector<MatrixRun> runs;
   const MatrixView* view = nullptr;  ///< of the table of views; null: none

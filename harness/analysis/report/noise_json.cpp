@@ -6,7 +6,7 @@ namespace plumb::analysis {
 Json noise_document(const NoiseReport& report) {
   const AaStudy& noise = report.noise;
   Json metrics = Json::array();
-  for (const MetricNoise& metric : noise.metrics) {
+  for (const AaStudy::MetricNoise& metric : noise.metrics) {
     metrics.push_back({{"series", metric.series},
                        {"kind", to_text(metric.kind)},
                        {"pairs", metric.pairs},
@@ -21,14 +21,14 @@ Json noise_document(const NoiseReport& report) {
                        {"floor", metric.floor}});
   }
   Json alarms = Json::array();
-  for (const FalsePositiveRate& rate : noise.alarms) {
+  for (const AaStudy::FalsePositiveRate& rate : noise.alarms) {
     alarms.push_back({{"alpha", rate.alpha},
                       {"rate", rate.rate},
                       {"band", {rate.low, rate.high}},
                       {"in_band", rate.in_band()}});
   }
   Json power = Json::array();
-  for (const PowerPoint& point : noise.power) {
+  for (const AaStudy::PowerPoint& point : noise.power) {
     power.push_back({{"change", point.change}, {"found", point.found}, {"least", point.least}});
   }
   return {{"schema_version", kJsonSchemaVersion},

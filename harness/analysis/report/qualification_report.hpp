@@ -8,18 +8,18 @@
 
 namespace plumb::analysis {
 
-/// Earlier answer to the same question: the same suite, and stacks of the same names.
-struct PastQualification {
-  results::RunId run;  ///< the candidate's
-  Timestamp finished{};
-  QualificationVerdict verdict = QualificationVerdict::kNotEnoughEvidence;
-  std::string reason;
-};
-
 /// Contents of a report on an upgrade. It is a value; every format renders the same one.
 struct QualificationReport {
+  /// Earlier answer to the same question: the same suite, and stacks of the same names.
+  struct Past {
+    results::RunId run;  ///< the candidate's
+    Timestamp finished{};
+    QualificationVerdict verdict = QualificationVerdict::kNotEnoughEvidence;
+    std::string reason;
+  };
+
   Qualification qualification;
-  std::vector<PastQualification> history;  ///< newest first; without this one
+  std::vector<Past> history;  ///< newest first; without this one
 };
 
 }  // namespace plumb::analysis

@@ -42,13 +42,13 @@ Seconds execution_time(const MatchedTrace& trace) {
 }
 
 /// Adds the calls of one execution to the layers, and returns the time that no layer has.
-RestTime add_calls(const MatchedTrace& trace,
-                   LayerSets& sets,
-                   std::map<LayerId, TracedLayerDifference>& layers,
-                   LayerTime TracedLayerDifference::*side) {
+TraceDifference::Rest add_calls(const MatchedTrace& trace,
+                                LayerSets& sets,
+                                std::map<LayerId, TraceDifference::Layer>& layers,
+                                TraceDifference::Layer::Time TraceDifference::Layer::*side) {
   for (const MatchedCall& call : trace.calls) {
     if (!call.layers.empty()) {
-      LayerTime& time = layers[sets.first(call.layers.front())].*side;
+      TraceDifference::Layer::Time& time = layers[sets.first(call.layers.front())].*side;
       const bool computes = call.call.kind == results::CallDescription::Kind::kCompute;
       (computes ? time.computing : time.moving) += call.call.duration;
     }
@@ -56,7 +56,7 @@ RestTime add_calls(const MatchedTrace& trace,
   return {execution_time(trace) - trace.traced, trace.traced - trace.matched};
 }
 
-Json side_json(const TraceReport& report, Seconds time, const RestTime& rest) {
+Json side_json(const TraceReport& report, Seconds time, const TraceDifference::Rest& rest) {
   return {{"stack", report.stack},
           {"mode", report.mode},
           {"formats", report.formats},
@@ -69,7 +69,7 @@ Json side_json(const TraceReport& report, Seconds time, const RestTime& rest) {
           {"not_matched_seconds", rest.unmatched.count()}};
 }
 
-Json time_json(const LayerTime& time) {
+Json time_json(const TraceDifference::Layer::Time& time) {
   return {{"computing_seconds", time.computing.count()}, {"moving_seconds", time.moving.count()}};
 }
 
@@ -85,11 +85,11 @@ TraceDifference compute_trace_difference(const model::Graph& graph,
     }
   }
   TraceDifference difference;
-  std::map<LayerId, TracedLayerDifference> layers;
+  std::map<LayerId, TraceDifference::Layer> layers;
   difference.before = execution_time(before);
   difference.after = execution_time(after);
-  difference.rest_before = add_calls(before, sets, layers, &TracedLayerDifference::before);
-  difference.rest_after = add_calls(after, sets, layers, &TracedLayerDifference::after);
+  difference.rest_before = add_calls(before, sets, layers, &TraceDifference::Layer::before);
+  difference.rest_after = add_calls(after, sets, layers, &TraceDifference::Layer::after);
   for (LayerId id = 0; id < graph.layers.size(); ++id) {
     if (const auto found = layers.find(sets.first(id)); found != layers.end()) {
       found->second.layers.push_back(id);
@@ -100,7 +100,7 @@ TraceDifference compute_trace_difference(const model::Graph& graph,
   }
   std::stable_sort(difference.layers.begin(),
                    difference.layers.end(),
-                   [](const TracedLayerDifference& a, const TracedLayerDifference& b) {
+                   [](const TraceDifference::Layer& a, const TraceDifference::Layer& b) {
                      return std::chrono::abs(a.change()) > std::chrono::abs(b.change());
                    });
   return difference;
@@ -110,7 +110,7 @@ Json difference_document(const TraceReport& before,
                          const TraceReport& after,
                          const TraceDifference& difference) {
   Json layers = Json::array();
-  for (const TracedLayerDifference& each : difference.layers) {
+  for (const TraceDifference::Layer& each : difference.layers) {
     Json names = Json::array();
     for (const LayerId id : each.layers) {
       names.push_back(before.graph.layers.at(id).name);

@@ -24,16 +24,16 @@ struct Communication {
   Bytes bucket{25 << 20};  ///< gradients are exchanged together up to this size
 };
 
-/// Exchange of one bucket in a schedule that begins with the step.
-struct Exchange {
-  Bytes bytes;
-  Seconds ready{};  ///< when the last of its gradients is computed
-  Seconds begin{};
-  Seconds end{};
-};
-
 /// Schedule of data-parallel steps: arithmetic over given communication times, not a measurement.
 struct ExchangeSchedule {
+  /// Exchange of one bucket in a schedule that begins with the step.
+  struct Exchange {
+    Bytes bytes;
+    Seconds ready{};  ///< when the last of its gradients is computed
+    Seconds begin{};
+    Seconds end{};
+  };
+
   std::vector<Exchange> exchanges;
   Seconds computation{};    ///< the step of one worker alone
   Seconds communication{};  ///< all exchanges, one after the other

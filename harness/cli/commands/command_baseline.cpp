@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "harness/analysis/compare/run_times.hpp"
-#include "harness/analysis/history/middle_run.hpp"
 #include "harness/base/error.hpp"
 #include "harness/cli/command.hpp"
 #include "harness/cli/option_checks.hpp"
@@ -17,7 +16,7 @@
 #include "harness/session/stored/run_analysis.hpp"
 #include "harness/session/work/suite_models.hpp"
 #include "harness/terminal/messages.hpp"
-#include "reporting/content/comparison/baseline_documents.hpp"
+#include "reporting/content/run/documents.hpp"
 
 namespace plumb::cli {
 namespace {

@@ -82,13 +82,14 @@ std::unique_ptr<session::CandidateSource> source_of(const BisectOptions& options
         options.good, options.bad, options.stacks, options.search.threads, options.search.device);
   }
   return std::make_unique<session::CommitCandidates>(
-      session::CommitOptions{.repository = options.repository,
-                             .good = options.good,
-                             .bad = options.bad,
-                             .recipe = {.command = options.build,
-                                        .stack_folder = options.stack_folder,
-                                        .time_limit = suite::parse_duration(options.build_timeout)},
-                             .keep_builds = options.keep_builds},
+      session::CommitCandidates::Options{
+          .repository = options.repository,
+          .good = options.good,
+          .bad = options.bad,
+          .recipe = {.command = options.build,
+                     .stack_folder = options.stack_folder,
+                     .time_limit = suite::parse_duration(options.build_timeout)},
+          .keep_builds = options.keep_builds},
       stop);
 }
 

@@ -13,7 +13,6 @@
 #include "harness/session/study/sample_file.hpp"
 #include "harness/suite/suite.hpp"
 #include "harness/terminal/messages.hpp"
-#include "reporting/content/comparison/boot_source.hpp"
 #include "reporting/content/comparison/change_documents.hpp"
 #include "reporting/content/comparison/comparison_report.hpp"
 #include "reporting/content/comparison/paired_report.hpp"

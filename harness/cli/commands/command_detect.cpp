@@ -14,7 +14,6 @@
 #include "harness/session/stored/stored_history.hpp"
 #include "harness/session/study/sample_file.hpp"
 #include "reporting/content/comparison/change_documents.hpp"
-#include "reporting/content/comparison/evaluation_documents.hpp"
 #include "reporting/content/comparison/history_documents.hpp"
 
 namespace plumb::cli {
@@ -42,15 +41,14 @@ struct DetectOptions {
   std::array<std::vector<std::string>, kDecisions.size()> decisions;
   std::string reason;
   std::string annotated;
-  stats::DetectionOptions wanted;
+  bool variance = false;  ///< also changes of the scatter
   bool look_only = false;
   bool gate = false;
 };
 
-reporting::SeriesDetection detect_in(const session::NamedSeries& series,
-                                     const stats::DetectionOptions& wanted) {
+reporting::SeriesDetection detect_in(const session::NamedSeries& series, bool variance) {
   try {
-    return {series.id, stats::detect_changes(series.values, wanted)};
+    return {series.id, stats::detect_changes(series.values, variance)};
   } catch (const Error& error) {
     throw Error(error.kind(), "series '" + series.id + "': " + error.what());
   }
@@ -59,7 +57,7 @@ reporting::SeriesDetection detect_in(const session::NamedSeries& series,
 void detect_in_file(const DetectOptions& options, reporting::OutputMode style) {
   std::vector<reporting::SeriesDetection> found;
   for (const session::NamedSeries& series : session::read_series(options.input)) {
-    found.push_back(detect_in(series, options.wanted));
+    found.push_back(detect_in(series, options.variance));
   }
   reporting::write_detections(found, style, std::cout);
 }
@@ -68,12 +66,12 @@ void evaluate(const std::string& file, reporting::OutputMode style) {
   session::AnnotatedSet set = session::read_annotated_series(file);
   reporting::Evaluation evaluation;
   evaluation.skipped = std::move(set.skipped);
-  for (const session::AnnotatedSeries& entry : set.series) {
+  for (const session::AnnotatedSet::Series& entry : set.series) {
     if (entry.series.values.empty()) {
       evaluation.skipped.push_back(entry.series.id);
       continue;
     }
-    reporting::EvaluatedSeries row;
+    reporting::Evaluation::Series row;
     row.id = entry.series.id;
     row.annotators = entry.annotators.size();
     for (const stats::ChangePoint& point : detect_in(entry.series, {}).detection.change_points) {
@@ -113,10 +111,10 @@ std::string measure_again(const results::RunHeader& newest) {
 
 std::vector<analysis::SeriesFinding> judge(const session::StoredHistory& history,
                                            std::span<const analysis::ChangeRecord> book,
-                                           const stats::DetectionOptions& wanted) {
+                                           bool variance) {
   std::vector<analysis::SeriesFinding> findings;
   for (const analysis::SeriesHistory& series : history.series) {
-    findings.push_back(analysis::judge_series(series, book, wanted));
+    findings.push_back(analysis::judge_series(series, book, variance));
   }
   return findings;
 }
@@ -137,7 +135,7 @@ int gate_status(std::span<const analysis::SeriesFinding> findings) {
         suspicious || std::any_of(finding.changes.begin(),
                                   finding.changes.end(),
                                   [](const auto& change) { return change.is_undecided(); });
-    for (const analysis::SeriesSuspicion& suspicion : finding.suspicions) {
+    for (const analysis::SeriesFinding::Suspicion& suspicion : finding.suspicions) {
       suspicious = suspicious || suspicion.after > suspicion.before;
     }
   }
@@ -151,7 +149,7 @@ void detect_in_store(CommandContext& context,
   session::StoredHistory history = session::read_history(*store, options.query);
   const results::RunHeader& newest = history.runs.back().header;
   std::vector<analysis::ChangeRecord> book = session::read_changes(*store, history.runs);
-  std::vector<analysis::SeriesFinding> findings = judge(history, book, options.wanted);
+  std::vector<analysis::SeriesFinding> findings = judge(history, book, options.variance);
   std::vector<analysis::ChangeRecord> entries;
   for (std::size_t i = 0; i < kDecisions.size(); ++i) {
     for (const std::string& text : options.decisions.at(i)) {
@@ -169,7 +167,7 @@ void detect_in_store(CommandContext& context,
     }
     session::enter_changes(*store, entries, newest.id);
     book.insert(book.end(), entries.begin(), entries.end());
-    findings = judge(history, book, options.wanted);
+    findings = judge(history, book, options.variance);
   }
   if (!options.look_only) {
     for (const analysis::SeriesFinding& finding : findings) {
@@ -217,7 +215,7 @@ void add_detect(CLI::App& app, CommandContext& context) {
           ->excludes(series)
           ->excludes(input);
   command->add_flag("--variance",
-                    options->wanted.variance,
+                    options->variance,
                     "also find changes of the deviation; with --gate, a rise exits 1");
   command
       ->add_option(

@@ -33,7 +33,7 @@ reporting::SuspectCommits list_commits(const stacks::GitRepository& repository,
     return between;
   }
   try {
-    stacks::CommitRange range = repository.commits_between(before, after, kMaxListed);
+    stacks::GitRepository::Range range = repository.commits_between(before, after, kMaxListed);
     between.count = range.count;
     for (stacks::Commit& commit : range.newest) {
       between.newest.push_back({std::move(commit.hash), std::move(commit.subject)});

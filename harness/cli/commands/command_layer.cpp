@@ -25,7 +25,6 @@
 #include "harness/session/work/profiling_pass.hpp"
 #include "harness/suite/suite.hpp"
 #include "harness/terminal/messages.hpp"
-#include "harness/worker/protocol/metric_names.hpp"
 #include "harness/worker/protocol/reproducer.hpp"
 #include "harness/worker/protocol/worker_setup.hpp"
 #include "reporting/content/run/documents.hpp"

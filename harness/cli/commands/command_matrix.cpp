@@ -119,7 +119,7 @@ analysis::MatrixQuery requested_query(const MatrixOptions& options) {
     }
   }
   if (options.newest) {
-    query.shared = analysis::SharedCells::kNewest;
+    query.shared = analysis::MatrixQuery::SharedCells::kNewest;
   }
   if (has_fronts(options)) {
     query.columns = analysis::Axis::kBatch;

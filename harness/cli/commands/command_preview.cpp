@@ -22,7 +22,7 @@
 #include "harness/session/host/worker_choice.hpp"
 #include "harness/session/work/suite_models.hpp"
 #include "harness/stacks/stack_inquiry.hpp"
-#include "reporting/content/stack/preview_documents.hpp"
+#include "reporting/content/stack/stack_documents.hpp"
 
 namespace plumb::cli {
 namespace {

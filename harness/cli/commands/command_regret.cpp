@@ -6,7 +6,7 @@
 #include "harness/cli/command.hpp"
 #include "harness/store/store.hpp"
 #include "harness/terminal/messages.hpp"
-#include "reporting/content/stack/regret_report.hpp"
+#include "reporting/content/stack/stack_documents.hpp"
 #include "reporting/formats/output_format.hpp"
 
 namespace plumb::cli {
@@ -23,7 +23,7 @@ void report_regret(const CommandContext& context, const RegretOptions& options) 
   reporting::RegretReport report;
   for (const std::string& name : options.runs) {
     const results::RunRecord run = store->find_run(name);
-    report.runs.push_back(analysis::heuristic_regret(
+    report.push_back(analysis::heuristic_regret(
         run, store->measurements(run.header.id), results::parse_cache_mode(options.cache).value()));
   }
   reporting::write_regret(

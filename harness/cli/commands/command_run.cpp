@@ -20,7 +20,7 @@
 #include "harness/session/run/built_stack.hpp"
 #include "harness/session/run/scenario_loads.hpp"
 #include "harness/session/stored/run_analysis.hpp"
-#include "harness/session/work/selected_layers.hpp"
+#include "harness/session/work/planner.hpp"
 #include "harness/session/work/suite_models.hpp"
 #include "reporting/content/run/documents.hpp"
 
@@ -71,8 +71,9 @@ bool build(CommandContext& context, RunOptions& options) {
 }
 
 /// Returns how a process takes part in a shared run. Throws Error{kUser}.
-session::RunSharing sharing_of(const CommandContext& context, const RunOptions& options) {
-  session::RunSharing sharing;
+session::SuiteRunOptions::Sharing sharing_of(const CommandContext& context,
+                                             const RunOptions& options) {
+  session::SuiteRunOptions::Sharing sharing;
   if (options.join.empty()) {
     return sharing;
   }
@@ -113,7 +114,7 @@ void measure(CommandContext& context, RunOptions options) {
   if (!build(context, options)) {
     return;
   }
-  const session::RunSharing sharing = sharing_of(context, options);
+  const session::SuiteRunOptions::Sharing sharing = sharing_of(context, options);
   const auto store = store::open_store(context.store_url(), CommandContext::for_runs());
   if (options.stacks.empty()) {
     options.stacks = {"default"};

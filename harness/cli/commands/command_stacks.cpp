@@ -18,7 +18,6 @@
 #include "harness/stacks/stack_fetch.hpp"
 #include "harness/stacks/stack_probe.hpp"
 #include "harness/terminal/messages.hpp"
-#include "reporting/content/stack/stack_difference_documents.hpp"
 #include "reporting/content/stack/stack_documents.hpp"
 
 namespace plumb::cli {
@@ -130,7 +129,7 @@ void add_stacks(CLI::App& app, CommandContext& context) {
     const worker::WorkerOptions from = session::worker_options(sides->from, 1);
     const worker::WorkerOptions to = session::worker_options(sides->to, 1);
     analysis::StackDifference difference = analysis::stack_difference(
-        stacks::stack_contents(from, {keys, device}), stacks::stack_contents(to, {keys, device}));
+        stacks::stack_contents(from, keys, device), stacks::stack_contents(to, keys, device));
     stacks::explain_choices(from, to, kLayersExplained, difference);
     reporting::write_stack_difference(
         difference,

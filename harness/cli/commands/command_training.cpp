@@ -90,7 +90,7 @@ void find_largest_batch(const CommandContext& context, const TrainingOptions& op
         rewrite::training_step(
             session::load_graph(context.models, options.model, {.batch = batch}), {}, optimizer)
             .training.graph;
-    reporting::BatchMemory memory{batch, model::compute_memory(step), {}};
+    reporting::LargestBatch::Batch memory{batch, model::compute_memory(step), {}};
     memory.checkpointed = model::compute_memory(rewrite::smallest_step(step)->graph);
     return memory;
   };
@@ -113,9 +113,10 @@ void find_largest_batch(const CommandContext& context, const TrainingOptions& op
     }
     return good > 0 ? std::optional(good) : std::nullopt;
   };
-  found.largest = largest(
-      [&](const reporting::BatchMemory& each) { return each.memory.total() <= found.available; });
-  found.checkpointed = largest([&](const reporting::BatchMemory& each) {
+  found.largest = largest([&](const reporting::LargestBatch::Batch& each) {
+    return each.memory.total() <= found.available;
+  });
+  found.checkpointed = largest([&](const reporting::LargestBatch::Batch& each) {
     return each.checkpointed.total() <= found.available;
   });
   for (const std::optional<std::int64_t> batch :

@@ -8,7 +8,7 @@
 
 #include "harness/analysis/trace/joined_trace.hpp"
 #include "harness/base/error.hpp"
-#include "harness/importers/traces/trace_file.hpp"
+#include "harness/importers/traces/trace_formats.hpp"
 #include "harness/rewrite/rewrite.hpp"
 #include "harness/rewrite/types/typed_graph.hpp"
 #include "harness/session/host/raw_folder.hpp"

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/importers/traces/event_trace.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -24,7 +22,7 @@
 #include "harness/base/units.hpp"
 #include "harness/importers/traces/description_table.hpp"
 #include "harness/importers/traces/nested_calls.hpp"
-#include "harness/importers/traces/onednn_log.hpp"
+#include "harness/importers/traces/trace_formats.hpp"
 
 namespace plumb::importers {
 namespace {

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/importers/traces/onednn_log.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,6 +10,7 @@
 #include "harness/base/error.hpp"
 #include "harness/importers/traces/description_table.hpp"
 #include "harness/importers/traces/log_lines.hpp"
+#include "harness/importers/traces/trace_formats.hpp"
 
 namespace plumb::importers {
 namespace {

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/importers/traces/trace_file.hpp"
-
 #include <fmt/format.h>
 #include <zlib.h>
 
@@ -12,9 +10,7 @@
 #include <streambuf>
 
 #include "harness/base/error.hpp"
-#include "harness/importers/traces/cuda_library_log.hpp"
-#include "harness/importers/traces/event_trace.hpp"
-#include "harness/importers/traces/onednn_log.hpp"
+#include "harness/importers/traces/trace_formats.hpp"
 
 namespace plumb::importers {
 namespace {

@@ -6,7 +6,6 @@
 #include <algorithm>
 
 #include "harness/model/key/op_schema.hpp"
-#include "harness/model/key/spec_shapes.hpp"
 
 namespace plumb::model {
 namespace {

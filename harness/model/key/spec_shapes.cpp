@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/model/key/spec_shapes.hpp"
-
 #include <fmt/ranges.h>
 
 #include <algorithm>
@@ -9,6 +7,7 @@
 
 #include "harness/model/key/op_schema.hpp"
 #include "harness/model/key/shape_rules.hpp"
+#include "harness/model/key/spec_check.hpp"
 
 namespace plumb::model {
 namespace shape_rules {

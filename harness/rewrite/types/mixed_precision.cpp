@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/rewrite/types/mixed_precision.hpp"
-
 #include <algorithm>
 #include <array>
 #include <map>
@@ -13,6 +11,7 @@
 #include "harness/rewrite/gradient/layer_writer.hpp"
 #include "harness/rewrite/gradient/training_step.hpp"
 #include "harness/rewrite/rekeyed_layer.hpp"
+#include "harness/rewrite/types/typed_graph.hpp"
 
 namespace plumb::rewrite {
 namespace {

@@ -9,7 +9,6 @@
 #include "harness/rewrite/gradient/training_step.hpp"
 #include "harness/rewrite/quantized_graph.hpp"
 #include "harness/rewrite/rewrite.hpp"
-#include "harness/rewrite/types/mixed_precision.hpp"
 
 namespace plumb::rewrite {
 

@@ -20,7 +20,6 @@
 #include "harness/session/host/system_facts.hpp"
 #include "harness/session/host/user_paths.hpp"
 #include "harness/session/paired/paired_run.hpp"
-#include "harness/session/paired/paired_work.hpp"
 #include "harness/session/paired/sequential_rounds.hpp"
 #include "harness/session/stored/stored_noise.hpp"
 #include "harness/session/work/suite_models.hpp"

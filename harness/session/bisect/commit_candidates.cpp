@@ -45,7 +45,7 @@ std::string start_problem(const std::string& stack) {
 
 }  // namespace
 
-CommitCandidates::CommitCandidates(CommitOptions options, const std::atomic<bool>& stop)
+CommitCandidates::CommitCandidates(CommitCandidates::Options options, const std::atomic<bool>& stop)
     : options_(std::move(options)),
       repository_(options_.repository, stop),
       cache_(cache_folder() / "builds", options_.keep_builds, stop) {

@@ -13,20 +13,20 @@
 
 namespace plumb::session {
 
-/// Which commits are searched, and how they become stacks.
-struct CommitOptions {
-  std::filesystem::path repository;
-  std::string good;
-  std::string bad;
-  stacks::BuildRecipe recipe;
-  std::size_t keep_builds = 16;
-};
-
 /// Commits of a git repository along first parents, each built in a worktree of its own.
 class CommitCandidates final : public CandidateSource {
  public:
+  /// Which commits are searched, and how they become stacks.
+  struct Options {
+    std::filesystem::path repository;
+    std::string good;
+    std::string bad;
+    stacks::BuildRecipe recipe;
+    std::size_t keep_builds = 16;
+  };
+
   /// Keeps a reference to `stop`. Throws Error{kUser} for a line or a folder that cannot be.
-  CommitCandidates(CommitOptions options, const std::atomic<bool>& stop);
+  CommitCandidates(Options options, const std::atomic<bool>& stop);
 
   [[nodiscard]] std::string unit() const override { return "commit"; }
   [[nodiscard]] const std::vector<analysis::BisectionCandidate>& line() const override {
@@ -39,7 +39,7 @@ class CommitCandidates final : public CandidateSource {
       std::size_t candidate, const std::function<void(const std::string&)>& report) override;
 
  private:
-  CommitOptions options_;
+  Options options_;
   stacks::GitRepository repository_;
   stacks::BuildCache cache_;
   std::vector<analysis::BisectionCandidate> line_;

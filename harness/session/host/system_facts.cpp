@@ -10,7 +10,7 @@
 #include <sstream>
 #include <string>
 
-#include "harness/measure/method_version.hpp"
+#include "harness/measure/sampler.hpp"
 #include "harness/session/host/build_facts.hpp"
 
 namespace plumb::session {

@@ -2,10 +2,12 @@
 #include "harness/session/mlperf/mlperf_training_log.hpp"
 
 #include <fmt/format.h>
+#include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <numeric>
 #include <string_view>
@@ -130,6 +132,33 @@ std::filesystem::path mlperf_training_file(const std::filesystem::path& folder,
                                            const analysis::ModelInstance& instance,
                                            const std::string& mode) {
   return mlperf_log_folder(folder, instance, mode, "training") / "result_0.txt";
+}
+
+void write_training_logs(const store::Store& store,
+                         const results::RunHeader& run,
+                         std::span<const PlannedModel> models,
+                         const std::filesystem::path& folder) {
+  std::map<std::filesystem::path, std::int64_t> processes;
+  for (const results::DerivedRecord& record : store.derived(run.id, results::kExecutionRecord)) {
+    const auto model = std::find_if(models.begin(), models.end(), [&](const PlannedModel& each) {
+      return analysis::subject_of(each.instance) == record.subject;
+    });
+    if (model == models.end() || model->instance.training.empty()) {
+      continue;
+    }
+    const results::Execution execution = results::execution_from_json(record.payload);
+    const std::filesystem::path file =
+        mlperf_training_file(folder, model->instance, execution.mode);
+    const auto known = processes.find(file);
+    if (!execution.row.outcome.timed() ||
+        (known != processes.end() && known->second <= execution.row.process)) {
+      continue;
+    }
+    processes[file] = execution.row.process;
+    make_folder(file.parent_path());
+    write_text_file(file, mlperf_training_log(model->instance, execution, run.environment));
+    spdlog::info("MLPerf's log: {}", file.string());
+  }
 }
 
 }  // namespace plumb::session

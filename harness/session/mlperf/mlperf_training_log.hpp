@@ -2,11 +2,15 @@
 #pragma once
 
 #include <filesystem>
+#include <span>
 #include <string>
 
 #include "harness/analysis/bounds/model_instance.hpp"
 #include "harness/results/environment.hpp"
 #include "harness/results/execution.hpp"
+#include "harness/results/run.hpp"
+#include "harness/session/work/suite_models.hpp"
+#include "harness/store/store.hpp"
 
 namespace plumb::session {
 
@@ -29,5 +33,13 @@ namespace plumb::session {
 [[nodiscard]] std::filesystem::path mlperf_training_file(const std::filesystem::path& folder,
                                                          const analysis::ModelInstance& instance,
                                                          const std::string& mode);
+
+/// Writes MLPerf Training's logs of a run's steps below a folder, those of the first process that
+/// timed each mode. Earlier logs there are replaced. Throws Error{kEnvironment} if they cannot be
+/// written.
+void write_training_logs(const store::Store& store,
+                         const results::RunHeader& run,
+                         std::span<const PlannedModel> models,
+                         const std::filesystem::path& folder);
 
 }  // namespace plumb::session

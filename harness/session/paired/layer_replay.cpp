@@ -78,9 +78,9 @@ std::vector<results::Measurement> LayerReplay::rows(std::unique_ptr<worker::Work
   return result;
 }
 
-void LayerReplay::race(Side& side, std::span<const ReplayRequest> requests, bool candidate) {
+void LayerReplay::race(Side& side, std::span<const LayerReplay::Request> requests, bool candidate) {
   std::unique_ptr<worker::WorkerProcess> worker;
-  for (const ReplayRequest& each : requests) {
+  for (const LayerReplay::Request& each : requests) {
     if (stop_.load()) {
       break;
     }
@@ -101,8 +101,8 @@ void LayerReplay::race(Side& side, std::span<const ReplayRequest> requests, bool
   ++process_;
 }
 
-std::vector<LayerReplay::Times> LayerReplay::measure(const Side& side,
-                                                     std::span<const ReplayRequest> requests) {
+std::vector<LayerReplay::Times> LayerReplay::measure(
+    const Side& side, std::span<const LayerReplay::Request> requests) {
   std::unique_ptr<worker::WorkerProcess> worker;
   std::vector<Times> times(requests.size());
   for (std::size_t i = 0; i < requests.size() && !stop_.load(); ++i) {
@@ -131,7 +131,7 @@ std::vector<LayerReplay::Times> LayerReplay::measure(const Side& side,
 }
 
 std::vector<analysis::ReplayTimes> LayerReplay::run(
-    std::span<const ReplayRequest> requests,
+    std::span<const LayerReplay::Request> requests,
     const std::function<void(const std::string&)>& report) {
   report("replay: racing all variants");
   race(baseline_, requests, false);

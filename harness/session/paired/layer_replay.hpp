@@ -14,12 +14,6 @@
 
 namespace plumb::session {
 
-/// A request to try one layer with the baseline's choice in the candidate.
-struct ReplayRequest {
-  model::LayerKey key;
-  std::string chosen;  ///< the baseline's choice
-};
-
 /// Cross-replay: layers measured again to find out why they regressed.
 ///
 /// A first pair of processes races all variants, to find the fastest of each side. The pairs that
@@ -27,6 +21,12 @@ struct ReplayRequest {
 /// fresh. Every row is stored in the run of its side, with process numbers from `first_process` on.
 class LayerReplay {
  public:
+  /// A request to try one layer with the baseline's choice in the candidate.
+  struct Request {
+    model::LayerKey key;
+    std::string chosen;  ///< the baseline's choice
+  };
+
   LayerReplay(store::Store& store,
               PairedSide baseline,
               PairedSide candidate,
@@ -37,8 +37,7 @@ class LayerReplay {
   /// Returns one answer for each request, in order. When the user stops it, missing answers stay
   /// empty.
   [[nodiscard]] std::vector<analysis::ReplayTimes> run(
-      std::span<const ReplayRequest> requests,
-      const std::function<void(const std::string&)>& report);
+      std::span<const Request> requests, const std::function<void(const std::string&)>& report);
 
  private:
   struct Side {
@@ -48,9 +47,8 @@ class LayerReplay {
   };
   using Times = std::map<std::string, double>;  ///< seconds by variant
 
-  void race(Side& side, std::span<const ReplayRequest> requests, bool candidate);
-  [[nodiscard]] std::vector<Times> measure(const Side& side,
-                                           std::span<const ReplayRequest> requests);
+  void race(Side& side, std::span<const Request> requests, bool candidate);
+  [[nodiscard]] std::vector<Times> measure(const Side& side, std::span<const Request> requests);
   [[nodiscard]] std::vector<results::Measurement> rows(
       std::unique_ptr<worker::WorkerProcess>& worker,
       const Side& side,

@@ -34,15 +34,16 @@ void set_control(const results::ControlTime& control,
                  std::optional<results::Measurement> candidate,
                  results::PairedRound& round) {
   const bool first = &control == &results::kControlTimes[0];
-  const auto set =
-      [&](const std::optional<results::Measurement>& row, Seconds time, results::RoundSide& side) {
-        if (!row) {
-          side.controls.reset();
-        } else if (first || side.controls) {
-          side.controls = side.controls.value_or(results::Controls());
-          (*side.controls).*control.time = time;
-        }
-      };
+  const auto set = [&](const std::optional<results::Measurement>& row,
+                       Seconds time,
+                       results::PairedRound::Side& side) {
+    if (!row) {
+      side.controls.reset();
+    } else if (first || side.controls) {
+      side.controls = side.controls.value_or(results::Controls());
+      (*side.controls).*control.time = time;
+    }
+  };
   results::PairTimes times;
   if (baseline && candidate) {
     // Raw times: one control is the harness overhead itself.
@@ -61,7 +62,7 @@ void set_control(const results::ControlTime& control,
 /// One side's process in one round.
 class PairedRounds::Process {
  public:
-  Process(PairedRounds& rounds, Side& side, results::RoundSide& result)
+  Process(PairedRounds& rounds, Side& side, results::PairedRound::Side& result)
       : rounds_(rounds), side_(side), result_(result) {}
 
   [[nodiscard]] const std::string& stack() const { return side_.side.worker.stack.name; }
@@ -254,7 +255,7 @@ class PairedRounds::Process {
 
   PairedRounds& rounds_;
   Side& side_;
-  results::RoundSide& result_;
+  results::PairedRound::Side& result_;
   std::unique_ptr<worker::WorkerProcess> worker_;
   std::optional<model::LayerKey> key_;           // of the layer or control in progress
   std::vector<results::Measurement> rows_;       // of that layer

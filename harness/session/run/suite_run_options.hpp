@@ -18,15 +18,15 @@
 
 namespace plumb::session {
 
-/// How a process takes part in a run that several share.
-struct RunSharing {
-  std::string name{};  ///< of the run, or its id or tag; empty: the run is of this process alone
-  std::string store_url{};                  ///< for the thread that renews the lease
-  std::chrono::milliseconds lease{30'000};  ///< silence after which others take over its work
-};
-
 /// Options for measuring a suite on one stack.
 struct SuiteRunOptions {
+  /// How a process takes part in a run that several share.
+  struct Sharing {
+    std::string name{};  ///< of the run, or its id or tag; empty: the run is of this process alone
+    std::string store_url{};                  ///< for the thread that renews the lease
+    std::chrono::milliseconds lease{30'000};  ///< silence after which others take over its work
+  };
+
   std::string stack = "default";
   std::vector<std::string> command;  ///< as it is recorded
   results::RunLabels labels;         ///< of what is measured
@@ -43,7 +43,7 @@ struct SuiteRunOptions {
   int threads = 1;
   std::string device;                 ///< see worker::WorkerSetup
   std::size_t processes = 5;          ///< restarted ones that measure what decides
-  RunSharing join;                    ///< not together with a shard or `resume`
+  Sharing join;                       ///< not together with a shard or `resume`
   bool resume = false;                ///< go on with the newest unfinished run, if there is one
   std::filesystem::path mlperf_logs;  ///< empty: no logs
   std::filesystem::path mlperf_submission;                ///< empty: no submission

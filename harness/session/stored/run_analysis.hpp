@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "harness/analysis/bounds/slow_host.hpp"
+#include "harness/analysis/bounds/host_agreement.hpp"
 #include "harness/analysis/matrix/model_results.hpp"
 #include "harness/analysis/report/run_report.hpp"
-#include "harness/session/stored/archive.hpp"
+#include "harness/session/work/session_context.hpp"
 
 namespace plumb::session {
 

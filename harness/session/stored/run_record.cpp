@@ -4,6 +4,7 @@
 #include <spdlog/spdlog.h>
 
 #include "harness/analysis/bounds/bounds.hpp"
+#include "harness/analysis/report/run_report.hpp"
 
 namespace plumb::session {
 
@@ -24,6 +25,22 @@ void put_run_record(store::Store& store,
   } catch (const store::StaleClaim& stale) {
     spdlog::warn("{}", stale.what());
   }
+}
+
+std::vector<results::Exclusion> read_exclusions(const store::Store& store,
+                                                const results::RunId& run) {
+  const std::vector<results::DerivedRecord> records =
+      store.derived(run, results::kExclusionsRecord);
+  return records.empty() ? std::vector<results::Exclusion>()
+                         : results::exclusions_from_json(records.back().payload);
+}
+
+std::vector<results::Exclusion> holding_exclusions(const store::Store& store,
+                                                   const results::RunHeader& run) {
+  std::vector<results::Exclusion> exclusions = read_exclusions(store, run.id);
+  const std::string day = analysis::day_of(run);
+  std::erase_if(exclusions, [&](const results::Exclusion& each) { return !each.holds_on(day); });
+  return exclusions;
 }
 
 }  // namespace plumb::session

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "harness/analysis/report/comparison_report.hpp"
-#include "harness/session/stored/archive.hpp"
+#include "harness/session/work/session_context.hpp"
 
 namespace plumb::session {
 

@@ -25,7 +25,6 @@
 #include "harness/session/stored/run_record.hpp"
 #include "harness/session/stored/stored_confirmation.hpp"
 #include "harness/session/stored/stored_controls.hpp"
-#include "harness/session/stored/stored_exclusions.hpp"
 #include "harness/session/stored/stored_noise.hpp"
 #include "harness/session/work/suite_models.hpp"
 

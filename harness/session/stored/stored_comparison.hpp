@@ -7,7 +7,7 @@
 
 #include "harness/analysis/compare/rounds/confirmation.hpp"
 #include "harness/analysis/report/comparison_report.hpp"
-#include "harness/session/stored/archive.hpp"
+#include "harness/session/work/session_context.hpp"
 
 namespace plumb::session {
 

@@ -94,7 +94,7 @@ std::vector<analysis::MatrixRun> read_matrix_runs(const Archive& archive,
   return runs;
 }
 
-std::vector<analysis::MissingCommand> commands_for_missing(
+std::vector<analysis::MatrixReport::MissingCommand> commands_for_missing(
     const store::Store& store,
     std::span<const analysis::MatrixRun> runs,
     const analysis::Matrix& matrix) {
@@ -105,7 +105,7 @@ std::vector<analysis::MissingCommand> commands_for_missing(
     auto operator<=>(const Wanted&) const = default;
   };
   std::map<Wanted, std::size_t> wanted;
-  for (const analysis::MatrixRow& row : matrix.rows) {
+  for (const analysis::Matrix::Row& row : matrix.rows) {
     for (const analysis::MatrixCell& cell : row.cells) {
       const analysis::MissingValue& missing = cell.missing;
       if (!cell.value && !missing.mode.empty() && missing.run && missing.instance) {
@@ -123,7 +123,7 @@ std::vector<analysis::MissingCommand> commands_for_missing(
     }
     commands[enabling_command(header->second, each.instance, each.mode)] += cells;
   }
-  std::vector<analysis::MissingCommand> list;
+  std::vector<analysis::MatrixReport::MissingCommand> list;
   for (const auto& [command, cells] : commands) {
     list.push_back({command, cells});
   }

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "harness/analysis/report/matrix_report.hpp"
-#include "harness/session/stored/archive.hpp"
+#include "harness/session/work/session_context.hpp"
 
 namespace plumb::session {
 
@@ -22,7 +22,7 @@ inline constexpr const char* kAllRuns = "@all";
 
 /// Lists the commands that execute what is missing in a matrix because nobody executed it, the one
 /// for most cells first.
-[[nodiscard]] std::vector<analysis::MissingCommand> commands_for_missing(
+[[nodiscard]] std::vector<analysis::MatrixReport::MissingCommand> commands_for_missing(
     const store::Store& store,
     std::span<const analysis::MatrixRun> runs,
     const analysis::Matrix& matrix);

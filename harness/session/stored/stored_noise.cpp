@@ -25,7 +25,7 @@ void add_missing(const store::Store& store,
                  const results::RunId& run,
                  const std::optional<Timestamp>& until,
                  analysis::CalibratedFloors& floors) {
-  std::map<std::string, analysis::CalibratedNoise> found;
+  std::map<std::string, analysis::CalibratedFloors::Noise> found;
   for (const results::DerivedRecord& record : store.derived(run, kNoiseRecord)) {
     if (until && record.computed > *until) {
       continue;

@@ -6,7 +6,7 @@
 #include <set>
 #include <string>
 
-#include "harness/results/device_model.hpp"
+#include "harness/results/environment.hpp"
 
 namespace plumb::session {
 namespace {

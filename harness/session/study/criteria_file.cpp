@@ -48,7 +48,8 @@ void read_limits(suite::TomlSection& section, analysis::QualificationCriteria& c
   }
 }
 
-analysis::Waiver read_waiver(suite::TomlSection& section, const std::string& today) {
+analysis::QualificationCriteria::Waiver read_waiver(suite::TomlSection& section,
+                                                    const std::string& today) {
   const auto needed = [&](std::string_view key) {
     const auto text = section.text(key);
     if (!text || text->empty()) {
@@ -56,7 +57,7 @@ analysis::Waiver read_waiver(suite::TomlSection& section, const std::string& tod
     }
     return *text;
   };
-  analysis::Waiver waiver;
+  analysis::QualificationCriteria::Waiver waiver;
   waiver.match = needed("case");
   waiver.reason = needed("reason");
   waiver.who = needed("who");

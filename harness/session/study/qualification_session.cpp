@@ -14,13 +14,11 @@
 #include "harness/analysis/profile/profiling_choice.hpp"
 #include "harness/analysis/qualify/criteria_judgement.hpp"
 #include "harness/analysis/qualify/qualification_evidence.hpp"
-#include "harness/analysis/qualify/qualification_findings.hpp"
 #include "harness/analysis/report/layer_places.hpp"
 #include "harness/base/error.hpp"
 #include "harness/base/work_clock.hpp"
 #include "harness/session/paired/layer_replay.hpp"
 #include "harness/session/paired/paired_run.hpp"
-#include "harness/session/paired/paired_work.hpp"
 #include "harness/session/paired/sequential_rounds.hpp"
 #include "harness/session/stored/run_record.hpp"
 #include "harness/session/stored/stored_noise.hpp"
@@ -84,7 +82,7 @@ class QualificationSession {
   }
 
  private:
-  PairedRun side(const std::string& stack, analysis::QualifiedStack& side) {
+  PairedRun side(const std::string& stack, analysis::Qualification::Stack& side) {
     PairedRun run =
         paired_run(stack, options_.threads, suite_, models_, options_.command, options_.device);
     results::add_labels(options_.labels, run.header.environment);
@@ -187,7 +185,7 @@ class QualificationSession {
     if (regressed.empty()) {
       return;
     }
-    std::vector<ReplayRequest> requests;
+    std::vector<LayerReplay::Request> requests;
     requests.reserve(regressed.size());
     for (const analysis::QualifiedMetric* layer : regressed) {
       requests.push_back({{layer->subject}, layer->baseline_variant});

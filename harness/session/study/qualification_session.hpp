@@ -9,7 +9,7 @@
 #include "harness/analysis/qualify/qualification.hpp"
 #include "harness/results/labels/run_labels.hpp"
 #include "harness/session/paired/paired_rounds.hpp"
-#include "harness/session/paired/paired_work.hpp"
+#include "harness/session/paired/paired_run.hpp"
 #include "harness/session/work/planner.hpp"
 #include "harness/session/work/session_context.hpp"
 #include "harness/suite/suite.hpp"

@@ -180,7 +180,7 @@ AnnotatedSet read_dataset(const nlohmann::json& annotations, const std::filesyst
       set.skipped.push_back(name);
       continue;
     }
-    AnnotatedSeries entry;
+    AnnotatedSet::Series entry;
     entry.series = {name, numbers(found->front(), "raw", true, Place{"'" + path->string() + "'"})};
     for (const auto& [annotator, list] : annotators.items()) {
       entry.annotators.push_back(changes_in(list, entry.series.values.size(), place.at(annotator)));

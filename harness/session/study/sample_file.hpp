@@ -27,15 +27,15 @@ struct NamedSeries {
 /// 20,000 values for each series. Throws Error{kUser}.
 [[nodiscard]] std::vector<NamedSeries> read_series(const std::filesystem::path& file);
 
-/// One history with the changes that people marked in it.
-struct AnnotatedSeries {
-  NamedSeries series;
-  std::vector<stats::MarkedChanges> annotators;  ///< one at least
-};
-
 /// Annotated histories by which a detector is judged.
 struct AnnotatedSet {
-  std::vector<AnnotatedSeries> series;
+  /// One history with the changes that people marked in it.
+  struct Series {
+    NamedSeries series;
+    std::vector<stats::MarkedChanges> annotators;  ///< one at least
+  };
+
+  std::vector<Series> series;
   std::vector<std::string> skipped;  ///< names of series that have several dimensions or no file
 };
 

@@ -12,7 +12,6 @@
 #include "harness/results/run.hpp"
 #include "harness/session/work/planner.hpp"
 #include "harness/session/work/progress.hpp"
-#include "harness/session/work/work_item.hpp"
 #include "harness/session/work/work_source.hpp"
 #include "harness/store/store.hpp"
 #include "harness/worker/client/worker_process.hpp"

@@ -2,6 +2,7 @@
 #include "harness/session/work/planner.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <charconv>
@@ -284,6 +285,21 @@ DedupeFigures dedupe_figures(std::span<const PlannedModel> models) {
   }
   figures.unique = static_cast<std::int64_t>(all.size());
   return figures;
+}
+
+SelectedLayers selected_layers(std::span<const PlannedModel> models,
+                               const suite::ResolvedSuite& suite) {
+  check_wanted_layers(models, suite);
+  const auto count = [&](const suite::LayerSelection& selection) {
+    return work_items(models, suite.layers, suite.caches, Shard{}, selection).size();
+  };
+  const SelectedLayers counts{.selected = count(suite.selection), .all = count({})};
+  if (counts.selected == 0) {
+    throw Error(Error::Kind::kUser,
+                fmt::format("'--exclude {}' leaves no layer to measure",
+                            fmt::join(suite.selection.excluded, "' and '--exclude ")));
+  }
+  return counts;
 }
 
 }  // namespace plumb::session

@@ -17,4 +17,10 @@ struct SessionContext {
   ProgressDisplay& progress;
 };
 
+/// References to a store and to the source of the models that its runs measured.
+struct Archive {
+  const store::Store& store;
+  const ModelSource& models;
+};
+
 }  // namespace plumb::session

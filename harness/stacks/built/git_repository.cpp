@@ -147,12 +147,12 @@ std::vector<std::string> GitRepository::ask(const std::vector<std::string>& argu
   return lines_of(answer.output);
 }
 
-CommitRange GitRepository::commits_between(const std::string& good,
-                                           const std::string& bad,
-                                           std::size_t max_listed) const {
+GitRepository::Range GitRepository::commits_between(const std::string& good,
+                                                    const std::string& bad,
+                                                    std::size_t max_listed) const {
   const std::string first = resolve(good);
   const std::string last = resolve(bad);
-  CommitRange range;
+  GitRepository::Range range;
   for (const std::string& line : ask({"rev-list", "--count", last, "^" + first, "--"})) {
     // git's messages may be among the lines.
     std::from_chars(line.data(), line.data() + line.size(), range.count);

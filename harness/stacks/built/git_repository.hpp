@@ -16,12 +16,6 @@ struct Commit {
   std::string subject;  ///< first line of its message, cut; any bytes
 };
 
-/// Commits that one commit has behind it and another has not.
-struct CommitRange {
-  std::size_t count = 0;
-  std::vector<Commit> newest;  ///< the newest first; fewer than `count` where there are many
-};
-
 /// Git repository that is only read, and whose commits are checked out elsewhere.
 ///
 /// git is called by an argument vector. Its hooks are switched off, and no checkout of the user's
@@ -29,6 +23,12 @@ struct CommitRange {
 /// commit is not there, and Error{kEnvironment} if there is no git.
 class GitRepository {
  public:
+  /// Commits that one commit has behind it and another has not.
+  struct Range {
+    std::size_t count = 0;
+    std::vector<Commit> newest;  ///< the newest first; fewer than `count` where there are many
+  };
+
   /// Keeps a reference to `stop`: once it is set, git is asked to end.
   GitRepository(std::filesystem::path folder, const std::atomic<bool>& stop);
 
@@ -38,9 +38,9 @@ class GitRepository {
                                                       const std::string& bad) const;
   /// Lists the commits that `bad` has and `good` has not, over all parents, and at most
   /// `max_listed` of them. None: `bad` is `good`, or older.
-  [[nodiscard]] CommitRange commits_between(const std::string& good,
-                                            const std::string& bad,
-                                            std::size_t max_listed) const;
+  [[nodiscard]] Range commits_between(const std::string& good,
+                                      const std::string& bad,
+                                      std::size_t max_listed) const;
   /// Checks a commit out into a folder that is not there yet, as a linked worktree without a
   /// branch.
   void check_out(const std::string& hash, const std::filesystem::path& folder) const;

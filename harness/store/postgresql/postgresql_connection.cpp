@@ -39,7 +39,7 @@ void FreeResult::operator()(pg_result* result) const noexcept {
   PQclear(result);
 }
 
-void FreeCopied::operator()(char* bytes) const noexcept {
+void CopiedRow::Free::operator()(char* bytes) const noexcept {
   PQfreemem(bytes);
 }
 
@@ -220,7 +220,7 @@ CopiedRow PostgresqlConnection::next_row() {
   if (size < 0) {
     throw_failure(*handle_, PostgresqlResult(PQgetResult(handle_.get())).get(), url_);
   }
-  return {std::unique_ptr<char, FreeCopied>(bytes), static_cast<std::size_t>(size)};
+  return {std::unique_ptr<char, CopiedRow::Free>(bytes), static_cast<std::size_t>(size)};
 }
 
 void PostgresqlConnection::end_rows() noexcept {
@@ -236,7 +236,7 @@ void PostgresqlConnection::end_rows() noexcept {
 
 std::string PostgresqlConnection::literal(std::string_view text) {
   PLUMB_CHECK(text.find('\0') == std::string_view::npos);
-  const std::unique_ptr<char, FreeCopied> quoted(
+  const std::unique_ptr<char, CopiedRow::Free> quoted(
       PQescapeLiteral(handle_.get(), text.data(), text.size()));
   if (quoted == nullptr) {
     throw_failure(*handle_, nullptr, url_);

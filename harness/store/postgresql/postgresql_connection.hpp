@@ -24,12 +24,13 @@ struct FreeResult {
 /// Owner of one answer of a server.
 using PostgresqlResult = std::unique_ptr<pg_result, FreeResult>;
 
-struct FreeCopied {
-  void operator()(char* bytes) const noexcept;
-};
 /// One message of a copy from a server.
 struct CopiedRow {
-  std::unique_ptr<char, FreeCopied> bytes;
+  struct Free {
+    void operator()(char* bytes) const noexcept;
+  };
+
+  std::unique_ptr<char, Free> bytes;
   std::size_t size = 0;
 };
 

@@ -17,7 +17,6 @@
 #include "harness/store/migration.hpp"
 #include "harness/store/postgresql/postgresql_connection.hpp"
 #include "harness/store/postgresql/postgresql_statement.hpp"
-#include "harness/store/postgresql/query_text.hpp"
 #include "harness/store/tables/statement.hpp"
 
 namespace plumb::store {

@@ -4,7 +4,6 @@
 #include <libpq-fe.h>
 
 #include "harness/base/error.hpp"
-#include "harness/store/postgresql/query_text.hpp"
 
 namespace plumb::store {
 

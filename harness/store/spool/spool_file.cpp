@@ -49,7 +49,7 @@ StoredWrite stored(const results::DerivedRecord& write) {
 }
 
 StoredWrite stored(const results::StoredProfile& write) {
-  return {"profile", 0, 0, to_json(ExportLine(ExportedProfile{write}))};
+  return {"profile", 0, 0, to_json(ExportLine(write))};
 }
 
 SpooledWrite parsed(const StoredWrite& write) {
@@ -66,7 +66,7 @@ SpooledWrite parsed(const StoredWrite& write) {
                       Timestamp(std::chrono::microseconds(write.position))};
   }
   if (write.kind == "profile") {
-    return std::get<ExportedProfile>(parse_export_line(write.body)).stored;
+    return std::get<results::StoredProfile>(parse_export_line(write.body));
   }
   const json body = json::parse(write.body);
   results::DerivedRecord record =
@@ -75,7 +75,8 @@ SpooledWrite parsed(const StoredWrite& write) {
   return record;
 }
 
-std::filesystem::path file_of(const std::filesystem::path& folder, const SpoolHeader& header) {
+std::filesystem::path file_of(const std::filesystem::path& folder,
+                              const SpoolFile::Header& header) {
   std::error_code failure;
   std::filesystem::create_directories(folder, failure);
   if (failure) {
@@ -91,7 +92,7 @@ std::filesystem::path file_of(const std::filesystem::path& folder, const SpoolHe
 
 }  // namespace
 
-SpoolFile::SpoolFile(const std::filesystem::path& folder, const SpoolHeader& header)
+SpoolFile::SpoolFile(const std::filesystem::path& folder, const SpoolFile::Header& header)
     : path_(file_of(folder, header)), connection_(path_, false, kPatience), header_(header) {
   own();
   connection_.execute(

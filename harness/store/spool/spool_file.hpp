@@ -29,25 +29,25 @@ struct SpooledEnd {
 using SpooledWrite =
     std::variant<SpooledRows, SpooledEnd, results::DerivedRecord, results::StoredProfile>;
 
-/// Run whose writes a spool holds.
-struct SpoolHeader {
-  std::string url;  ///< of its store
-  results::RunId run;
-  std::int64_t fence = 0;  ///< of the process that had the run; its number in a shared one
-  bool shared = false;     ///< only needed to make the file: each process has one
-};
-
 /// SQLite file with the writes of one run that wait for its server, in order. A write is in it
 /// before its call returns. The file belongs to one process at a time, as long as that lives.
 class SpoolFile {
  public:
+  /// Run whose writes a spool holds.
+  struct Header {
+    std::string url;  ///< of its store
+    results::RunId run;
+    std::int64_t fence = 0;  ///< of the process that had the run; its number in a shared one
+    bool shared = false;     ///< only needed to make the file: each process has one
+  };
+
   /// Makes the file of a run in a folder, or opens the one that is there.
-  SpoolFile(const std::filesystem::path& folder, const SpoolHeader& header);
+  SpoolFile(const std::filesystem::path& folder, const Header& header);
   /// Opens a file. Throws Error{kTryAgain} if a live process has it.
   explicit SpoolFile(const std::filesystem::path& file);
 
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }
-  [[nodiscard]] const SpoolHeader& header() const { return header_; }
+  [[nodiscard]] const Header& header() const { return header_; }
   void add(const SpooledWrite& write);
 
   /// Oldest write.
@@ -68,7 +68,7 @@ class SpoolFile {
   void own();
   std::filesystem::path path_;
   SqliteConnection connection_;
-  SpoolHeader header_;
+  Header header_;
 };
 
 /// Returns the spools in a folder. There may be none, nor a folder.

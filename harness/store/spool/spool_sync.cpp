@@ -2,14 +2,40 @@
 #include "harness/store/spool/spool_sync.hpp"
 
 #include <fmt/format.h>
+#include <spdlog/spdlog.h>
 
 #include "harness/base/error.hpp"
 #include "harness/store/server_away.hpp"
-#include "harness/store/spool/spool_file.hpp"
-#include "harness/store/spool/spool_replay.hpp"
 
 namespace plumb::store {
 namespace {
+
+/// Applies one write. Returns the number of its rows.
+class Replay {
+ public:
+  Replay(TableStore& store, const results::RunId& run) : store_(store), run_(run) {}
+
+  std::size_t operator()(const SpooledRows& write) const {
+    store_.append_at(run_, write.position, write.rows);
+    return write.rows.size();
+  }
+  std::size_t operator()(const SpooledEnd& write) const {
+    store_.end_again(run_, write.state, write.finished);
+    return 0;
+  }
+  std::size_t operator()(const results::DerivedRecord& write) const {
+    store_.put_derived({&write, 1});
+    return 0;
+  }
+  std::size_t operator()(const results::StoredProfile& write) const {
+    store_.put_profile(write);
+    return 0;
+  }
+
+ private:
+  TableStore& store_;
+  const results::RunId& run_;
+};
 
 SpooledRun sync(const std::filesystem::path& file, const std::string& url, TableStore& server) {
   SpooledRun report{file.stem().string(), file, 0, 0, ""};
@@ -50,6 +76,19 @@ SpooledRun sync(const std::filesystem::path& file, const std::string& url, Table
 }
 
 }  // namespace
+
+std::size_t replay(SpoolFile& spool, TableStore& store) {
+  std::size_t rows = 0;
+  while (const std::optional<SpoolFile::Entry> entry = spool.oldest()) {
+    try {
+      rows += std::visit(Replay(store, spool.header().run), entry->write);
+    } catch (const StaleClaim& stale) {
+      spdlog::warn("{}", stale.what());
+    }
+    spool.drop(entry->number);
+  }
+  return rows;
+}
 
 std::vector<SpooledRun> sync_spools_of(const std::filesystem::path& folder,
                                        const std::string& url,

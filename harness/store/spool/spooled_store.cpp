@@ -8,7 +8,6 @@
 
 #include "harness/base/error.hpp"
 #include "harness/store/profile_content.hpp"
-#include "harness/store/spool/spool_replay.hpp"
 #include "harness/store/spool/spool_sync.hpp"
 #include "harness/store/tables/measurement_row.hpp"
 #include "harness/store/tables/measurement_table.hpp"
@@ -139,7 +138,7 @@ void SpooledStore::write(Run& run, const SpooledWrite& kept, Send&& send) {
   }
   if (!run.spool) {
     run.spool = std::make_unique<SpoolFile>(
-        folder_, SpoolHeader{url_, run.record.header.id, run.place.fence, run.place.shared});
+        folder_, SpoolFile::Header{url_, run.record.header.id, run.place.fence, run.place.shared});
   }
   run.spool->add(kept);
 }

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/store/tables/garbage_collection.hpp"
-
 #include <fmt/format.h>
 
 #include <utility>
 #include <vector>
 
 #include "harness/base/error.hpp"
+#include "harness/store/tables/store_maintenance.hpp"
 
 namespace plumb::store {
 namespace {

@@ -124,8 +124,8 @@ void MeasurementTable::forget() {
   newest_.forget();
 }
 
-ReadRows MeasurementTable::read(Statement& statement, std::size_t expected) {
-  ReadRows read;
+MeasurementTable::ReadRows MeasurementTable::read(Statement& statement, std::size_t expected) {
+  MeasurementTable::ReadRows read;
   read.rows.reserve(expected);
   read.references.reserve(expected);
   while (statement.step()) {
@@ -137,14 +137,14 @@ ReadRows MeasurementTable::read(Statement& statement, std::size_t expected) {
 
 std::vector<results::StoredMeasurement> MeasurementTable::read_intact(Statement& statement,
                                                                       std::size_t expected) {
-  ReadRows read = this->read(statement, expected);
+  MeasurementTable::ReadRows read = this->read(statement, expected);
   if (!read.faults.empty()) {
     throw damaged_store(read.faults.front());
   }
   return std::move(read.rows);
 }
 
-void MeasurementTable::complete(ReadRows& read) {
+void MeasurementTable::complete(MeasurementTable::ReadRows& read) {
   const auto load = [&](TextTable& table, const auto& id_of) {
     std::vector<std::int64_t> ids;
     for (const RowReferences& row : read.references) {

@@ -40,16 +40,16 @@ class RowCount {
   std::int64_t failed_ = 0;
 };
 
-/// Rows of an answer.
-struct ReadRows {
-  std::vector<results::StoredMeasurement> rows;
-  std::vector<RowReferences> references;  ///< of each row
-  std::vector<std::string> faults;        ///< one line per row with something wrong
-};
-
 /// Writer and reader of the tables measurements and reused_rows. The caller opens the transactions.
 class MeasurementTable {
  public:
+  /// Rows of an answer.
+  struct ReadRows {
+    std::vector<results::StoredMeasurement> rows;
+    std::vector<RowReferences> references;  ///< of each row
+    std::vector<std::string> faults;        ///< one line per row with something wrong
+  };
+
   explicit MeasurementTable(StatementCache& statements);
 
   /// Stores rows at positions from `first_position` on, and returns their ids. `run_checksum` is

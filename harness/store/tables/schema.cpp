@@ -8,8 +8,8 @@
 #include "harness/base/error.hpp"
 #include "harness/store/damage.hpp"
 #include "harness/store/migration.hpp"
+#include "harness/store/tables/connection.hpp"
 #include "harness/store/tables/statement.hpp"
-#include "harness/store/tables/transaction.hpp"
 
 namespace plumb::store {
 namespace {

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/store/tables/store_export.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,6 +10,7 @@
 #include "harness/store/damage.hpp"
 #include "harness/store/export_chain.hpp"
 #include "harness/store/export_line.hpp"
+#include "harness/store/tables/store_maintenance.hpp"
 
 namespace plumb::store {
 namespace {
@@ -34,14 +33,14 @@ class Export {
     const std::vector<std::int64_t> numbers = with_lenders(runs);
     put(ExportedHeader{have_profiles(numbers) ? kFormatWithProfiles : kFormatWithoutProfiles});
     for (const std::int64_t number : numbers) {
-      put(ExportedRun{tables_.runs.record(ids_.at(number), RunTable::Detail::kFull)});
+      put(tables_.runs.record(ids_.at(number), RunTable::Detail::kFull));
       write_rows(number);
     }
     for (const std::int64_t number : numbers) {
       write_reuse(number);
       write_derived(ids_.at(number));
       for (results::StoredProfile& profile : tables_.profiles.of_run(ids_.at(number))) {
-        put(ExportedProfile{std::move(profile)});
+        put(std::move(profile));
       }
     }
     put(ExportedEnd{lines_});
@@ -105,7 +104,7 @@ class Export {
     const StatementUse statement =
         tables_.statements.use(select_rows_sql() + "where m.id >= ? and m.id < ? order by m.id");
     statement->bind(row_id_of(number, 0)).bind(row_id_of(number + 1, 0));
-    const ReadRows read = tables_.measurements.read(*statement);
+    const MeasurementTable::ReadRows read = tables_.measurements.read(*statement);
     if (!read.faults.empty()) {
       throw damaged_store(read.faults.front());
     }

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/store/tables/store_import.hpp"
-
 #include <fmt/format.h>
 
 #include <istream>
@@ -13,6 +11,7 @@
 #include "harness/store/derived_payload.hpp"
 #include "harness/store/export_chain.hpp"
 #include "harness/store/export_line.hpp"
+#include "harness/store/tables/store_maintenance.hpp"
 
 namespace plumb::store {
 namespace {
@@ -121,15 +120,15 @@ class Import {
     ended_ = true;
   }
 
-  void add(const ExportedRun& line) {
+  void add(const results::RunRecord& record) {
     flush();
-    const results::RunHeader& header = line.record.header;
+    const results::RunHeader& header = record.header;
     if (header.id.empty() || runs_.contains(header.id)) {
       throw bad_line(fmt::format("run '{}' has no id, or occurs twice", header.id));
     }
     const std::size_t known_runs = new_runs_;
     Run run;
-    run.record = line.record;
+    run.record = record;
     require_own_suite(header);
     if (tables_.runs.find(header.id)) {
       const results::RunRecord held = tables_.runs.record(header.id, RunTable::Detail::kFull);
@@ -150,7 +149,7 @@ class Import {
     run.entry = tables_.runs.require(header.id);
     run.added = new_runs_ > known_runs;
     load_held_rows(run);
-    for (const std::string& tag : line.record.tags) {
+    for (const std::string& tag : record.tags) {
       if (!tables_.runs.has_tag(tag)) {
         tables_.runs.tag(header.id, tag);
       }
@@ -261,10 +260,10 @@ class Import {
     run.added = tables_.derived.insert(run.entry.run.number, record) || run.added;
   }
 
-  void add(const ExportedProfile& line) {
+  void add(const results::StoredProfile& stored) {
     flush();
-    Run& run = run_of(line.stored.run);
-    run.added = tables_.profiles.insert(run.entry.run.number, line.stored) || run.added;
+    Run& run = run_of(stored.run);
+    run.added = tables_.profiles.insert(run.entry.run.number, stored) || run.added;
   }
 
   StoreTables& tables_;

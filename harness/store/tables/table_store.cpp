@@ -4,11 +4,8 @@
 #include <fmt/format.h>
 
 #include "harness/base/error.hpp"
-#include "harness/store/tables/garbage_collection.hpp"
 #include "harness/store/tables/schema.hpp"
-#include "harness/store/tables/store_export.hpp"
-#include "harness/store/tables/store_import.hpp"
-#include "harness/store/tables/verification.hpp"
+#include "harness/store/tables/store_maintenance.hpp"
 
 namespace plumb::store {
 

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/store/tables/verification.hpp"
-
 #include <fmt/format.h>
 
 #include <limits>
@@ -8,6 +6,7 @@
 #include "harness/base/digest.hpp"
 #include "harness/base/error.hpp"
 #include "harness/store/damage.hpp"
+#include "harness/store/tables/store_maintenance.hpp"
 
 namespace plumb::store {
 namespace {
@@ -60,7 +59,7 @@ class Verification {
       const StatementUse statement =
           tables_.statements.use(select_rows_sql() + "where m.id > ? order by m.id limit ?");
       statement->bind(last).bind(std::int64_t{kRowsAtOnce});
-      ReadRows read = tables_.measurements.read(*statement);
+      MeasurementTable::ReadRows read = tables_.measurements.read(*statement);
       more = read.rows.size() == kRowsAtOnce;
       last = more ? read.rows.back().row : last;
       for (std::string& found : read.faults) {

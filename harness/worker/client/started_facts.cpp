@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "harness/base/digest.hpp"
-#include "harness/results/stack_fact.hpp"
+#include "harness/results/environment.hpp"
 #include "harness/worker/client/worker_finder.hpp"
 
 namespace plumb::worker {

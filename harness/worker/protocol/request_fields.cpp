@@ -14,7 +14,7 @@
 #include "harness/results/load/requested_load_fields.hpp"
 #include "harness/results/measurement_fields.hpp"
 #include "harness/worker/protocol/described_content.hpp"
-#include "harness/worker/protocol/metric_names.hpp"
+#include "harness/worker/protocol/worker_setup.hpp"
 
 namespace plumb::worker {
 namespace {

@@ -1,28 +1,43 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <string>
 #include <vector>
 
 #include "harness/base/error.hpp"
 #include "harness/measure/sampler.hpp"
+#include "harness/model/key/layer_key.hpp"
 #include "harness/results/engine_choice.hpp"
 #include "harness/results/execution.hpp"
 #include "harness/results/measurement.hpp"
+#include "harness/results/model_code.hpp"
 #include "harness/results/run.hpp"
 #include "harness/results/scenario_result.hpp"
 #include "harness/worker/protocol/alternation.hpp"
 #include "harness/worker/protocol/backend.hpp"
 #include "harness/worker/protocol/execute_request.hpp"
-#include "harness/worker/protocol/export_request.hpp"
 #include "harness/worker/protocol/load_request.hpp"
-#include "harness/worker/protocol/preview_request.hpp"
 #include "harness/worker/protocol/profile_request.hpp"
 #include "harness/worker/protocol/reproducer.hpp"
 #include "harness/worker/protocol/trace_request.hpp"
 
 namespace plumb::worker {
+
+/// Request to run code of the user that builds a model, and to write the model as ONNX.
+struct ExportRequest {
+  results::ModelCode code;
+  std::filesystem::path path;  ///< of the ONNX file, absolute; its folder exists
+  std::uint64_t seed = 1;      ///< of the framework's random numbers, as in ExecuteRequest
+};
+
+/// Request for what a library would choose for a layer on a device that need not be present.
+struct PreviewRequest {
+  model::LayerKey key;
+  std::string device;  ///< the device's properties as the library writes them: JSON
+};
 
 /// Request to measure one key.
 struct MeasureRequest {

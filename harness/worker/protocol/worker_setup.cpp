@@ -1,7 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/worker/protocol/worker_setup.hpp"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <sstream>
+
+#include "harness/base/error.hpp"
+#include "harness/results/attributes.hpp"
+
 namespace plumb::worker {
+namespace {
+
+bool is_metric_name(const std::string& name) {
+  return results::is_attribute_name(name) && name.find('-') == std::string::npos &&
+         name.find('.') != std::string::npos;
+}
+
+}  // namespace
 
 std::map<std::string, std::string> thread_variables(int threads) {
   std::map<std::string, std::string> variables{{"OMP_NUM_THREADS", std::to_string(threads)},
@@ -12,6 +28,31 @@ std::map<std::string, std::string> thread_variables(int threads) {
     variables["OMP_PLACES"] = "cores";
   }
   return variables;
+}
+
+std::vector<std::string> parse_metric_names(const std::string& text) {
+  std::vector<std::string> names;
+  std::istringstream parts(text);
+  for (std::string name; std::getline(parts, name, ',');) {
+    if (!is_metric_name(name)) {
+      throw Error(Error::Kind::kUser,
+                  fmt::format("'{}' is not the name of a metric, such as 'sm__inst_executed.sum': "
+                              "use at most {} letters, digits, '_' and '.'",
+                              name.substr(0, results::kMaxAttributeName),
+                              results::kMaxAttributeName));
+    }
+    if (std::find(names.begin(), names.end(), name) != names.end()) {
+      throw Error(Error::Kind::kUser, fmt::format("the metric '{}' is requested twice", name));
+    }
+    if (names.size() == kMaxMetrics) {
+      throw Error(Error::Kind::kUser, fmt::format("more than {} metrics", kMaxMetrics));
+    }
+    names.push_back(name);
+  }
+  if (names.empty()) {
+    throw Error(Error::Kind::kUser, "no metric is named");
+  }
+  return names;
 }
 
 }  // namespace plumb::worker

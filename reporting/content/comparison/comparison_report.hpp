@@ -27,4 +27,7 @@ void write_measured_runs(std::span<const analysis::RunReport> reports,
 /// as annotations. In JUnit, what got worse is a failure, and what stays open is skipped.
 [[nodiscard]] std::span<const OutputFormat<analysis::RunComparisonReport>> comparison_formats();
 
+/// Returns the texts on where a comparison of boots comes from. The report must have boots.
+[[nodiscard]] analysis::ComparisonSource boot_source(const analysis::RunComparisonReport& report);
+
 }  // namespace plumb::reporting

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "reporting/content/comparison/evaluation_documents.hpp"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -9,6 +7,7 @@
 #include <ostream>
 #include <string_view>
 
+#include "reporting/content/comparison/history_documents.hpp"
 #include "reporting/content/run/json_documents.hpp"
 #include "reporting/document/aligned_table.hpp"
 #include "reporting/document/sanitized_text.hpp"
@@ -39,7 +38,7 @@ struct Means {
 
 Means compute_means(const Evaluation& evaluation, std::string_view part) {
   Means means;
-  for (const EvaluatedSeries& entry : evaluation.series) {
+  for (const Evaluation::Series& entry : evaluation.series) {
     if (part.empty() || find_part(entry.id) == part) {
       ++means.series;
       means.score.f1 += entry.score.f1;
@@ -77,7 +76,7 @@ void write_text(const Evaluation& evaluation, std::ostream& out) {
                       {"F1 of nothing", true},
                       {"cover of nothing", true}});
   const auto number = [](double value) { return fmt::format("{:.3f}", value); };
-  for (const EvaluatedSeries& entry : evaluation.series) {
+  for (const Evaluation::Series& entry : evaluation.series) {
     table.add({entry.id,
                std::string(find_part(entry.id)),
                std::to_string(entry.annotators),
@@ -115,7 +114,7 @@ void write_evaluation(const Evaluation& evaluation, OutputMode style, std::ostre
   }
   constexpr std::size_t kMargin = 5;
   analysis::Json rows = analysis::Json::array();
-  for (const EvaluatedSeries& entry : evaluation.series) {
+  for (const Evaluation::Series& entry : evaluation.series) {
     analysis::Json row = score_json(entry.score);
     row["id"] = entry.id;
     row["part"] = find_part(entry.id);

@@ -147,7 +147,7 @@ void write_text(const HistoryReport& report, const Runs& runs, std::ostream& out
   }
   bool suspicious = false;
   for (const analysis::SeriesFinding& finding : report.findings) {
-    for (const analysis::SeriesSuspicion& suspicion : finding.suspicions) {
+    for (const analysis::SeriesFinding::Suspicion& suspicion : finding.suspicions) {
       out << (suspicious ? "" : "\nsuspicions, with too few runs for a verdict: measure again\n");
       suspicious = true;
       out << fmt::format("  {} since {}: {}\n",
@@ -226,7 +226,7 @@ analysis::Json finding_json(const analysis::SeriesFinding& finding,
     changes.push_back(change_json(change, runs, commits));
   }
   analysis::Json suspicions = analysis::Json::array();
-  for (const analysis::SeriesSuspicion& suspicion : finding.suspicions) {
+  for (const analysis::SeriesFinding::Suspicion& suspicion : finding.suspicions) {
     suspicions.push_back({{"run", suspicion.run},
                           {"started", runs.started(suspicion.run)},
                           {"before_seconds", suspicion.before},

@@ -9,6 +9,7 @@
 #include "harness/analysis/history/run_series.hpp"
 #include "harness/analysis/history/series_history.hpp"
 #include "harness/results/labels/commit_link.hpp"
+#include "harness/stats/segmentation_score.hpp"
 #include "reporting/content/run/documents.hpp"
 
 namespace plumb::reporting {
@@ -26,5 +27,25 @@ struct HistoryReport {
 /// Writes the output of `plumb detect`: changes by the run where they began, then suspicions and
 /// creep. Each such run has what changed in the environment there.
 void write_history(const HistoryReport& report, OutputMode style, std::ostream& out);
+
+/// Scores over a set of annotated histories.
+struct Evaluation {
+  /// One annotated history, with the agreement of the detector with its annotators.
+  struct Series {
+    std::string id;
+    std::size_t annotators = 0;
+    stats::MarkedChanges found;
+    stats::SegmentationScore score;
+    stats::SegmentationScore nothing;  ///< of finding no change at all
+  };
+
+  std::vector<Series> series;
+  std::vector<std::string> skipped;
+};
+
+/// Writes the output of `plumb detect --evaluate`: each series with its part, and means. A hash of
+/// the id puts a series into the part "tuning" or "checking". So whoever changes the detector can
+/// look at one half and check with the other.
+void write_evaluation(const Evaluation& evaluation, OutputMode style, std::ostream& out);
 
 }  // namespace plumb::reporting

@@ -21,9 +21,9 @@ std::string percent(double share) {
   return fmt::format("{:.2f} %", 100.0 * share);
 }
 
-void write_metrics(const std::vector<analysis::MetricNoise>& all, std::ostream& out) {
-  std::vector<const analysis::MetricNoise*> noisiest;
-  for (const analysis::MetricNoise& metric : all) {
+void write_metrics(const std::vector<analysis::AaStudy::MetricNoise>& all, std::ostream& out) {
+  std::vector<const analysis::AaStudy::MetricNoise*> noisiest;
+  for (const analysis::AaStudy::MetricNoise& metric : all) {
     noisiest.push_back(&metric);
   }
   std::stable_sort(noisiest.begin(), noisiest.end(), [](const auto* one, const auto* other) {
@@ -40,7 +40,7 @@ void write_metrics(const std::vector<analysis::MetricNoise>& all, std::ostream& 
                       {"pairs", true},
                       {"metric"}});
   for (std::size_t i = 0; i < std::min(kShown, noisiest.size()); ++i) {
-    const analysis::MetricNoise& metric = *noisiest[i];
+    const analysis::AaStudy::MetricNoise& metric = *noisiest[i];
     table.add({time_text(Seconds(metric.median)),
                percent(metric.within),
                percent(metric.between),
@@ -72,7 +72,7 @@ void write_text(const analysis::NoiseReport& report, std::ostream& out) {
   out << fmt::format("\n{} comparisons of {} drawn pairs each, without a change\n",
                      noise.comparisons,
                      noise.pairs);
-  for (const analysis::FalsePositiveRate& rate : noise.alarms) {
+  for (const analysis::AaStudy::FalsePositiveRate& rate : noise.alarms) {
     out << fmt::format("  at {}: {} of tests alarm; a sound test is within {} … {}: {}\n",
                        percent(rate.alpha),
                        percent(rate.rate),
@@ -81,7 +81,7 @@ void write_text(const analysis::NoiseReport& report, std::ostream& out) {
                        rate.in_band() ? "kept" : "NOT KEPT");
   }
   out << fmt::format("  {} of whole comparisons call a change\n", percent(noise.family_alarms));
-  for (const analysis::PowerPoint& point : noise.power) {
+  for (const analysis::AaStudy::PowerPoint& point : noise.power) {
     out << fmt::format("  a change of {} is found in {} (in the worst metric {})\n",
                        percent(point.change),
                        percent(point.found),

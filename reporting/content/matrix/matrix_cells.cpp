@@ -83,7 +83,7 @@ bool more_is_faster(Quantity quantity) {
 /// Returns the value that the cells of a row are compared with: 1 of ratios, or that of the
 /// fastest cell. Absent: none, or it is the only cell.
 std::optional<double> compared_value(const analysis::Matrix& matrix,
-                                     const analysis::MatrixRow& row) {
+                                     const analysis::Matrix::Row& row) {
   if (is_ratio(matrix)) {
     return 1.0;
   }
@@ -153,27 +153,27 @@ void add_legend(const analysis::Matrix& matrix, Page& page) {
 void add_means(const analysis::Matrix& matrix, PageTable& table) {
   std::size_t own = 0;     // rows of the column that has most
   std::size_t common = 0;  // rows that all columns have
-  for (const analysis::MatrixMean& mean : matrix.means) {
+  for (const analysis::Matrix::Mean& mean : matrix.means) {
     own = std::max(own, mean.own ? mean.own->n : 0);
     common = std::max(common, mean.common ? mean.common->n : 0);
   }
   const auto add = [&](const std::string& name, auto mean) {
     PageRow& row = table.row() << name;
     row.front().style = "word";
-    for (const analysis::MatrixMean& each : matrix.means) {
+    for (const analysis::Matrix::Mean& each : matrix.means) {
       const std::optional<stats::GeometricMean>& of = each.*mean;
       row << number_cell(of ? mean_text(matrix, {of->mean, of->low, of->high}) : "–");
     }
   };
   if (own > 1) {
-    add("geometric mean", &analysis::MatrixMean::own);
+    add("geometric mean", &analysis::Matrix::Mean::own);
   }
   const bool differ = std::any_of(matrix.means.begin(), matrix.means.end(), [&](const auto& mean) {
     return mean.own && mean.own->n != common;
   });
   if (common > 1 && (own == 0 || differ)) {
     add(fmt::format("geometric mean of common rows ({} of {})", common, matrix.rows.size()),
-        &analysis::MatrixMean::common);
+        &analysis::Matrix::Mean::common);
   }
 }
 
@@ -202,7 +202,7 @@ void add_cells(const analysis::Matrix& matrix, Page& page) {
     table.head << number_cell(column);
   }
   std::vector<std::string> notes;
-  for (const analysis::MatrixRow& row : matrix.rows) {
+  for (const analysis::Matrix::Row& row : matrix.rows) {
     PageRow& cells = table.row() << row.name;
     const std::optional<double> compared = compared_value(matrix, row);
     for (const analysis::MatrixCell& cell : row.cells) {

@@ -84,7 +84,7 @@ Json fronts_json(const std::vector<analysis::ParetoFront>& fronts) {
   Json list = Json::array();
   for (const analysis::ParetoFront& front : fronts) {
     Json points = Json::array();
-    for (const analysis::ParetoPoint& point : front.points) {
+    for (const analysis::ParetoFront::Point& point : front.points) {
       points.push_back({{"batch", point.batch},
                         {"seconds", point.seconds.value},
                         {"low", number_or_null(point.seconds.low)},
@@ -116,7 +116,7 @@ Json make_matrix_document(const analysis::MatrixReport& report) {
   document["relative_to"] = matrix.reference ? Json(matrix.columns[*matrix.reference]) : Json();
   document["mean_over_models"] = matrix.query.mean_over_models;
   document["several_runs"] =
-      matrix.query.shared == analysis::SharedCells::kMiddle ? "middle" : "newest";
+      matrix.query.shared == analysis::MatrixQuery::SharedCells::kMiddle ? "middle" : "newest";
   Json common = Json::object();
   for (const auto& [axis, place] : matrix.common) {
     if (!place.empty()) {
@@ -131,7 +131,7 @@ Json make_matrix_document(const analysis::MatrixReport& report) {
   document["differ_along"] = std::move(along);
   document["columns"] = matrix.columns;
   document["rows"] = Json::array();
-  for (const analysis::MatrixRow& row : matrix.rows) {
+  for (const analysis::Matrix::Row& row : matrix.rows) {
     Json cells = Json::array();
     for (const analysis::MatrixCell& cell : row.cells) {
       cells.push_back(cell_json(matrix, cell));
@@ -139,14 +139,14 @@ Json make_matrix_document(const analysis::MatrixReport& report) {
     document["rows"].push_back({{"row", row.name}, {"cells", std::move(cells)}});
   }
   Json means = Json::array();
-  for (const analysis::MatrixMean& mean : matrix.means) {
+  for (const analysis::Matrix::Mean& mean : matrix.means) {
     means.push_back({{"own_rows", mean_json(matrix, mean.own)},
                      {"common_rows", mean_json(matrix, mean.common)}});
   }
   document["geometric_means"] = std::move(means);
   document["runs"] = runs_json(report);
   Json commands = Json::array();
-  for (const analysis::MissingCommand& each : report.commands) {
+  for (const analysis::MatrixReport::MissingCommand& each : report.commands) {
     commands.push_back({{"command", each.command}, {"cells", each.cells}});
   }
   document["commands"] = std::move(commands);
@@ -167,7 +167,7 @@ void write_matrix_csv(const analysis::MatrixReport& report, std::ostream& out) {
   const analysis::Matrix& matrix = report.matrix;
   out << csv_row(
       {"row", "column", field_of(matrix), "low", "high", "runs", "disturbed", "missing", "reason"});
-  for (const analysis::MatrixRow& row : matrix.rows) {
+  for (const analysis::Matrix::Row& row : matrix.rows) {
     for (std::size_t i = 0; i < row.cells.size(); ++i) {
       const analysis::MatrixCell& cell = row.cells[i];
       const auto& value = cell.value;

@@ -41,7 +41,7 @@ std::string quantity_words(const analysis::MatrixQuery& query) {
 
 /// Returns whether a cell has a value that is not 1 by definition.
 bool says_something(const analysis::Matrix& matrix) {
-  for (const analysis::MatrixRow& row : matrix.rows) {
+  for (const analysis::Matrix::Row& row : matrix.rows) {
     for (std::size_t i = 0; i < row.cells.size(); ++i) {
       if (row.cells[i].value && matrix.reference != i) {
         return true;
@@ -84,7 +84,7 @@ std::vector<std::string> remarks_on(const analysis::MatrixReport& report) {
   }
   if (matrix.shared) {
     remarks.push_back(
-        matrix.query.shared == analysis::SharedCells::kMiddle
+        matrix.query.shared == analysis::MatrixQuery::SharedCells::kMiddle
             ? "Where several runs fill a cell, it is the middle of them. Its interval spans two "
               "runs, and from three on it is Student's over the runs."
             : "Where several runs fill a cell, the newest counts.");
@@ -109,7 +109,7 @@ std::string front_title(const analysis::ParetoFront& front, const std::optional<
     return fmt::format(
         "{}: no batch is within {} by its whole interval", front.name, time_text(*limit));
   }
-  const analysis::ParetoPoint& best = front.points[*front.best];
+  const analysis::ParetoFront::Point& best = front.points[*front.best];
   return fmt::format("{}: best within {}: batch {} with {}",
                      front.name,
                      time_text(*limit),
@@ -125,7 +125,7 @@ void add_front(const analysis::MatrixReport& report,
   if (report.limit) {
     table.head << "limit";
   }
-  for (const analysis::ParetoPoint& point : front.points) {
+  for (const analysis::ParetoFront::Point& point : front.points) {
     PageRow& row = table.row() << number_cell(std::to_string(point.batch))
                                << number_cell(estimate_text(report.matrix, point.seconds))
                                << number_cell(rate_text(point.inputs_per_second.value))
@@ -139,13 +139,13 @@ void add_front(const analysis::MatrixReport& report,
   page.drawing(pareto_plot(front, report.limit));
 }
 
-void add_commands(const std::vector<analysis::MissingCommand>& commands, Page& page) {
+void add_commands(const std::vector<analysis::MatrixReport::MissingCommand>& commands, Page& page) {
   if (commands.empty()) {
     return;
   }
   page.heading("What to run");
   PageTable table{.head = head_row("#cells|command that measures them")};
-  for (const analysis::MissingCommand& each : commands) {
+  for (const analysis::MatrixReport::MissingCommand& each : commands) {
     if (page.extent() != Extent::kTerminal || table.rows.size() < kMaxCommands) {
       table.row() << number_cell(std::to_string(each.cells)) << code_cell(each.command);
     }

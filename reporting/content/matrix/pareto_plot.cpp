@@ -39,8 +39,8 @@ class LogAxis {
 
 /// Draws the front as steps: each of its points by latency, then right and up to the next.
 std::string steps(const analysis::ParetoFront& front, const LogAxis& x, const LogAxis& y) {
-  std::vector<const analysis::ParetoPoint*> points;
-  for (const analysis::ParetoPoint& point : front.points) {
+  std::vector<const analysis::ParetoFront::Point*> points;
+  for (const analysis::ParetoFront::Point& point : front.points) {
     if (point.on_front) {
       points.push_back(&point);
     }
@@ -49,7 +49,7 @@ std::string steps(const analysis::ParetoFront& front, const LogAxis& x, const Lo
     return one->seconds.value < other->seconds.value;
   });
   std::string path;
-  for (const analysis::ParetoPoint* const point : points) {
+  for (const analysis::ParetoFront::Point* const point : points) {
     const double right = x.place(point->seconds.value);
     const double up = y.place(point->inputs_per_second.value);
     path += path.empty() ? fmt::format("M{:.1f} {:.1f}", right, up)
@@ -71,7 +71,7 @@ std::string pareto_plot(const analysis::ParetoFront& front, const std::optional<
   }
   LogAxis x(kMargin, kPictureWidth - kMargin);
   LogAxis y(kPictureHeight - kMargin, kMargin);
-  for (const analysis::ParetoPoint& point : front.points) {
+  for (const analysis::ParetoFront::Point& point : front.points) {
     x.hold(point.seconds.value);
     y.hold(point.inputs_per_second.value);
   }
@@ -90,7 +90,7 @@ std::string pareto_plot(const analysis::ParetoFront& front, const std::optional<
                        kMargin / 2.0,
                        kPictureHeight - kMargin);
   }
-  for (const analysis::ParetoPoint& point : front.points) {
+  for (const analysis::ParetoFront::Point& point : front.points) {
     const double right = x.place(point.seconds.value);
     const double up = y.place(point.inputs_per_second.value);
     svg += fmt::format("<circle{} cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"4\"/>",

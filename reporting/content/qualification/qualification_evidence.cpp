@@ -35,7 +35,7 @@ void add_correctness(const analysis::Qualification& q, const Places& places, Pag
   }
   std::map<std::string, std::size_t> counts;
   std::vector<PageRow> rows;
-  for (const analysis::QualifiedAccuracy& each : q.accuracy) {
+  for (const analysis::Qualification::Accuracy& each : q.accuracy) {
     ++counts[each.verdict];
     constexpr std::size_t kMaxRows = 200;
     if (each.verdict != "same bits" && rows.size() < kMaxRows) {
@@ -62,7 +62,7 @@ void add_correctness(const analysis::Qualification& q, const Places& places, Pag
   }
 }
 
-std::string cost_text(const analysis::QualifiedCost& cost, double value) {
+std::string cost_text(const analysis::Qualification::Cost& cost, double value) {
   return cost.unit == "bytes" ? bytes_text(Bytes{static_cast<std::int64_t>(value)})
                               : time_text(Seconds(value));
 }
@@ -80,7 +80,7 @@ void add_stability(const analysis::Qualification& q, const Places& places, Page&
     page.paragraph("Memory, creation and first call: not measured.");
   } else {
     std::vector<PageRow> rows;
-    for (const analysis::QualifiedCost& cost : q.costs) {
+    for (const analysis::Qualification::Cost& cost : q.costs) {
       rows.push_back({text_cell(cost.name),
                       code_cell(named_key(cost.subject, places)),
                       number_cell(cost_text(cost, cost.baseline)),
@@ -200,7 +200,7 @@ void add_quality(const analysis::Qualification& q, Page& page) {
 void add_waivers(const analysis::Qualification& q, const Places& places, Page& page) {
   begin_part(11, "Waivers", page);
   std::vector<PageRow> rows;
-  for (const analysis::Waiver& waiver : q.criteria.waivers) {
+  for (const analysis::QualificationCriteria::Waiver& waiver : q.criteria.waivers) {
     std::vector<std::string> covered;
     for (const std::string& each : waiver.applied_to) {
       covered.push_back(named_key(each, places));
@@ -228,7 +228,7 @@ void add_waivers(const analysis::Qualification& q, const Places& places, Page& p
 void add_history(const analysis::QualificationReport& report, Page& page) {
   begin_part(12, "Earlier decisions", page);
   std::vector<PageRow> rows;
-  for (const analysis::PastQualification& past : report.history) {
+  for (const analysis::QualificationReport::Past& past : report.history) {
     rows.push_back({text_cell(past.run),
                     text_cell(to_text(past.finished)),
                     text_cell(verdict_words(past.verdict)),

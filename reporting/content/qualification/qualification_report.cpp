@@ -45,7 +45,7 @@ void write_json_document(const analysis::QualificationReport& report, std::ostre
   analysis::Json document{{"schema_version", analysis::kJsonSchemaVersion}};
   document.update(analysis::Json::parse(to_json(report.qualification)));
   document["history"] = analysis::Json::array();
-  for (const analysis::PastQualification& past : report.history) {
+  for (const analysis::QualificationReport::Past& past : report.history) {
     document["history"].push_back({{"run", past.run},
                                    {"finished", to_text(past.finished)},
                                    {"verdict", to_text(past.verdict)},
@@ -121,7 +121,7 @@ analysis::ComparisonVerdict verdict_of(analysis::QualificationVerdict verdict) {
 
 }  // namespace
 
-std::string stack_label(const analysis::QualifiedStack& stack) {
+std::string stack_label(const analysis::Qualification::Stack& stack) {
   const auto value = [&](const char* name) {
     const auto found = stack.libraries.find(name);
     return found == stack.libraries.end() ? std::string() : found->second;
@@ -142,7 +142,7 @@ std::string question_of(const analysis::Qualification& qualification) {
 
 analysis::RunComparisonReport as_comparison(const analysis::Qualification& qualification) {
   analysis::RunComparisonReport report;
-  const auto side = [&](const analysis::QualifiedStack& stack, results::RunRecord& run) {
+  const auto side = [&](const analysis::Qualification::Stack& stack, results::RunRecord& run) {
     run.header.id = stack.run;
     run.header.suite = qualification.suite;
     run.header.stack = stack_label(stack);

@@ -54,7 +54,7 @@ void add_answer(const analysis::Qualification& q, Page& page) {
 }
 
 void add_facts(const std::string& what,
-               const std::vector<analysis::QualifiedFact>& facts,
+               const std::vector<analysis::Qualification::Fact>& facts,
                Page& page) {
   page.subheading(what);
   if (facts.empty()) {
@@ -63,7 +63,7 @@ void add_facts(const std::string& what,
   }
   std::vector<PageRow> rows;
   rows.reserve(facts.size());
-  for (const analysis::QualifiedFact& fact : facts) {
+  for (const analysis::Qualification::Fact& fact : facts) {
     rows.push_back({text_cell(fact.name),
                     text_cell(fact.baseline.empty() ? "–" : fact.baseline),
                     text_cell(fact.candidate.empty() ? "–" : fact.candidate),
@@ -94,7 +94,7 @@ void add_scope(const analysis::Qualification& q, Page& page) {
                   stack_label(q.candidate),
                   q.candidate.environment));
   std::vector<PageRow> rows;
-  for (const analysis::QualifiedStack* stack : {&q.baseline, &q.candidate}) {
+  for (const analysis::Qualification::Stack* stack : {&q.baseline, &q.candidate}) {
     for (const auto& [name, value] : stack->libraries) {
       if (rows.size() < kMaxLibraries) {
         rows.push_back({text_cell(stack->name), text_cell(name), code_cell(value)});

@@ -14,7 +14,7 @@ namespace plumb::reporting {
 
 /// Returns the library of a stack with its version, and the stack's name: "oneDNN 3.2.0 (default)".
 /// The name alone where the library is not known.
-[[nodiscard]] std::string stack_label(const analysis::QualifiedStack& stack);
+[[nodiscard]] std::string stack_label(const analysis::Qualification::Stack& stack);
 
 /// Returns a verdict in words: "not enough evidence".
 [[nodiscard]] std::string verdict_words(analysis::QualificationVerdict verdict);

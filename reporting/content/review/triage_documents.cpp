@@ -131,7 +131,7 @@ void add_group(const analysis::ChangeGroup& group,
   std::vector<std::string> notes;
   for (const analysis::OpenChange& each : group.changes) {
     runs.insert(each.change.run);
-    for (const analysis::ChangeNote& note : each.change.notes) {
+    for (const analysis::SeriesChange::Note& note : each.change.notes) {
       notes.push_back(
           fmt::format("{}: {} ({})", note.who.empty() ? "note" : note.who, note.text, each.series));
     }
@@ -145,7 +145,7 @@ void add_group(const analysis::ChangeGroup& group,
 
 analysis::Json change_json(const analysis::OpenChange& each) {
   analysis::Json notes = analysis::Json::array();
-  for (const analysis::ChangeNote& note : each.change.notes) {
+  for (const analysis::SeriesChange::Note& note : each.change.notes) {
     notes.push_back({{"who", note.who}, {"text", note.text}});
   }
   return {{"change", each.series + "@" + each.change.run},

@@ -4,6 +4,7 @@
 #include <iosfwd>
 #include <span>
 
+#include "harness/analysis/report/baseline_entry.hpp"
 #include "harness/analysis/report/run_report.hpp"
 #include "harness/model/graph/graph.hpp"
 #include "harness/results/environment.hpp"
@@ -50,5 +51,10 @@ void write_layer(const model::LayerKey& key,
                  OutputMode style,
                  bool all,
                  std::ostream& out);
+
+/// Writes the output of `plumb baseline list`.
+void write_baselines(std::span<const analysis::BaselineEntry> entries,
+                     OutputMode style,
+                     std::ostream& out);
 
 }  // namespace plumb::reporting

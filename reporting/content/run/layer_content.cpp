@@ -43,7 +43,7 @@ void add_cliff(const RateCliff& cliff, PageTable& table, Page& page) {
       spec.op + (spec.has_input(0) ? fmt::format(" {}", to_text(spec.inputs[0]->dtype)) : "");
   std::vector<std::int64_t> extents;
   nlohmann::ordered_json points = nlohmann::ordered_json::array();
-  for (const analysis::ExtentRate& point : cliff.points) {
+  for (const analysis::RateCliff::Point& point : cliff.points) {
     const std::optional<Seconds> time = time_of(*point.layer);
     const PageCell rate = rate_cell(*point.layer);
     extents.push_back(point.extent);

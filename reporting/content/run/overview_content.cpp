@@ -199,7 +199,7 @@ void add_batch_curve(const analysis::BatchCurve& curve, Page& page) {
   PageTable table{.head = head_row("#batch|#latency|#95% interval|#inputs/s")};
   table.caption = name + (curve.knee ? fmt::format(": the knee is at batch {}", *curve.knee)
                                      : ": no knee up to the largest batch");
-  for (const analysis::BatchPoint& point : curve.points) {
+  for (const analysis::BatchCurve::Point& point : curve.points) {
     points.push_back({{"batch", point.batch},
                       {"milliseconds", 1e3 * point.seconds.count()},
                       {"rate", point.throughput()},

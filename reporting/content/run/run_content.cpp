@@ -16,7 +16,7 @@
 #include "reporting/content/run/json_documents.hpp"
 #include "reporting/content/run/report_writers.hpp"
 #include "reporting/document/quantity_text.hpp"
-#include "reporting/formats/chart_page.hpp"
+#include "reporting/formats/html_page.hpp"
 #include "reporting/formats/markdown_page.hpp"
 #include "reporting/formats/text_page.hpp"
 

@@ -8,8 +8,8 @@
 #include <set>
 
 #include "harness/analysis/bounds/model_partition.hpp"
+#include "harness/analysis/coschedule/co_schedule.hpp"
 #include "harness/analysis/coschedule/step_needs.hpp"
-#include "harness/analysis/coschedule/unlimited_schedule.hpp"
 #include "harness/analysis/report/json_document.hpp"
 #include "reporting/content/run/run_content.hpp"
 #include "reporting/document/quantity_text.hpp"
@@ -102,11 +102,11 @@ void add_schedule(const analysis::ModelReport& model, Page& page) {
     return;
   }
   std::map<std::size_t, std::size_t> processors;  // by step
-  for (const analysis::ScheduledPart& part : found->parts) {
+  for (const analysis::CoSchedule::Part& part : found->parts) {
     ++processors[part.step];
   }
   Json boxes = Json::array();
-  for (const analysis::ScheduledPart& part : found->parts) {
+  for (const analysis::CoSchedule::Part& part : found->parts) {
     const PartitionStep& step = found->steps[part.step];
     const std::size_t count = processors[part.step];
     boxes.push_back(

@@ -156,7 +156,7 @@ void write_trace_difference(const analysis::TraceReport& before,
                       {"difference", true}});
   Seconds others{};
   std::size_t shown = 0;
-  for (const analysis::TracedLayerDifference& each : difference.layers) {
+  for (const analysis::TraceDifference::Layer& each : difference.layers) {
     if (detail == Detail::kShort && shown == kShownFindings) {
       others += each.change();
       continue;
@@ -177,13 +177,13 @@ void write_trace_difference(const analysis::TraceReport& before,
                "",
                change_text(others)});
   }
-  const auto add_rest = [&](const char* name, Seconds analysis::RestTime::*part) {
+  const auto add_rest = [&](const char* name, Seconds analysis::TraceDifference::Rest::*part) {
     const Seconds one = difference.rest_before.*part;
     const Seconds other = difference.rest_after.*part;
     table.add({name, time_text(one), time_text(other), "", "", change_text(other - one)});
   };
-  add_rest("gaps", &analysis::RestTime::gaps);
-  add_rest("not matched", &analysis::RestTime::unmatched);
+  add_rest("gaps", &analysis::TraceDifference::Rest::gaps);
+  add_rest("not matched", &analysis::TraceDifference::Rest::unmatched);
   table.write(out);
 }
 

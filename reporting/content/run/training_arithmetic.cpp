@@ -123,7 +123,7 @@ void write_largest_batch(const LargestBatch& found, OutputMode style, std::ostre
     document["largest_batch_checkpointing"] =
         found.checkpointed ? Json(*found.checkpointed) : Json();
     document["batches"] = Json::array();
-    for (const BatchMemory& each : found.batches) {
+    for (const LargestBatch::Batch& each : found.batches) {
       document["batches"].push_back({{"batch", each.batch},
                                      {"plain", memory_json(each.memory)},
                                      {"checkpointing", memory_json(each.checkpointed)}});
@@ -146,7 +146,7 @@ void write_largest_batch(const LargestBatch& found, OutputMode style, std::ostre
                       {"results", true},
                       {"together", true},
                       {"checkpointing", true}});
-  for (const BatchMemory& each : found.batches) {
+  for (const LargestBatch::Batch& each : found.batches) {
     table.add({std::to_string(each.batch),
                bytes_text(each.memory.inputs + each.memory.constants),
                bytes_text(each.memory.peak),
@@ -211,7 +211,7 @@ void write_exchanges(const std::vector<DataParallelStep>& steps,
     model["after_each_other_seconds"] = schedule.after_each_other().count();
     model["overlapped_seconds"] = schedule.overlapped.count();
     model["exchanges"] = Json::array();
-    for (const analysis::Exchange& exchange : schedule.exchanges) {
+    for (const analysis::ExchangeSchedule::Exchange& exchange : schedule.exchanges) {
       model["exchanges"].push_back({{"bytes", exchange.bytes.value},
                                     {"ready_seconds", exchange.ready.count()},
                                     {"begin_seconds", exchange.begin.count()},

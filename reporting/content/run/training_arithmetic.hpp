@@ -27,19 +27,19 @@ void write_packings(const std::vector<analysis::Packing>& packings,
                     OutputMode style,
                     std::ostream& out);
 
-/// Memory that a step of training needs with one batch.
-struct BatchMemory {
-  std::int64_t batch = 0;
-  model::GraphMemory memory;
-  model::GraphMemory checkpointed;  ///< where each value is recomputed once at most
-};
-
 /// Batches of a model, and the largest that fit.
 struct LargestBatch {
+  /// Memory that a step of training needs with one batch.
+  struct Batch {
+    std::int64_t batch = 0;
+    model::GraphMemory memory;
+    model::GraphMemory checkpointed;  ///< where each value is recomputed once at most
+  };
+
   std::string model;
   std::string optimizer;
   Bytes available;
-  std::vector<BatchMemory> batches;          ///< ascending
+  std::vector<Batch> batches;                ///< ascending
   std::optional<std::int64_t> largest;       ///< absent: not even one sample fits
   std::optional<std::int64_t> checkpointed;  ///< the same with values recomputed
 };

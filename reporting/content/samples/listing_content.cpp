@@ -14,8 +14,8 @@ namespace {
 constexpr double kHotPercent =
     5.0;  // of the function's samples; the hottest instruction stands out in any case
 
-ListingRow gap() {
-  ListingRow row;
+ListingContent::Row gap() {
+  ListingContent::Row row;
   row.instruction = "…";
   return row;
 }
@@ -87,7 +87,7 @@ ListingContent describe_listing(const analysis::ListedCode& code) {
       content.rows.push_back(gap());
     }
     next = instruction.offset + instruction.bytes;
-    ListingRow& row = content.rows.emplace_back();
+    ListingContent::Row& row = content.rows.emplace_back();
     row.offset = fmt::format("{:x}", instruction.offset);
     row.instruction = instruction.text;
     const analysis::ProfileShare& share = code.shares.at(i);
@@ -106,9 +106,9 @@ ListingContent describe_listing(const analysis::ListedCode& code) {
   return content;
 }
 
-PageTable listing_table(const std::vector<ListingRow>& rows) {
+PageTable listing_table(const std::vector<ListingContent::Row>& rows) {
   PageTable table{.head = head_row("#share|#95 %|#samples|#offset|instruction"), .listing = true};
-  for (const ListingRow& line : rows) {
+  for (const ListingContent::Row& line : rows) {
     PageRow& row = table.row();
     row << number_cell(line.share) << number_cell(line.interval) << number_cell(line.samples)
         << number_cell(line.offset) << code_cell(line.instruction);

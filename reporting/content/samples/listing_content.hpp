@@ -9,21 +9,21 @@
 
 namespace plumb::reporting {
 
-/// Row of a listing: an instruction, or "…" in the place of some.
-struct ListingRow {
-  std::string share;     ///< of the function's samples; empty: it has none
-  std::string interval;  ///< of that share, of 95%
-  std::string samples;
-  std::string offset;  ///< in hexadecimal digits; empty: of no instruction
-  std::string instruction;
-  bool hot = false;  ///< has many of the function's samples
-};
-
 /// Listing of one function in words, as every format shows it.
 struct ListingContent {
+  /// Row of a listing: an instruction, or "…" in the place of some.
+  struct Row {
+    std::string share;     ///< of the function's samples; empty: it has none
+    std::string interval;  ///< of that share, of 95%
+    std::string samples;
+    std::string offset;  ///< in hexadecimal digits; empty: of no instruction
+    std::string instruction;
+    bool hot = false;  ///< has many of the function's samples
+  };
+
   std::string title;               ///< the function, its image, step and samples
   std::vector<std::string> notes;  ///< how exact it is, what it leaves out, or why it is empty
-  std::vector<ListingRow> rows;
+  std::vector<Row> rows;
 };
 
 /// Statement about a profile that has no listings.
@@ -34,6 +34,6 @@ inline constexpr const char* kNoListings =
 [[nodiscard]] ListingContent describe_listing(const analysis::ListedCode& code);
 
 /// Makes a table of the rows of a listing.
-[[nodiscard]] PageTable listing_table(const std::vector<ListingRow>& rows);
+[[nodiscard]] PageTable listing_table(const std::vector<ListingContent::Row>& rows);
 
 }  // namespace plumb::reporting

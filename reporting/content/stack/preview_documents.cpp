@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "reporting/content/stack/preview_documents.hpp"
-
 #include <fmt/format.h>
 
 #include <array>
@@ -9,6 +7,7 @@
 #include <utility>
 
 #include "reporting/content/run/json_documents.hpp"
+#include "reporting/content/stack/stack_documents.hpp"
 #include "reporting/document/aligned_table.hpp"
 #include "reporting/document/sanitized_text.hpp"
 
@@ -102,7 +101,7 @@ analysis::Json comparison_json(const analysis::EngineComparison& one) {
     models.push_back({{"model", use.model}, {"nodes", use.nodes}});
   }
   analysis::Json differences = analysis::Json::array();
-  for (const analysis::EngineDifference& difference : one.differences) {
+  for (const analysis::EngineComparison::Difference& difference : one.differences) {
     differences.push_back(
         {{"what", difference.what}, {"from", difference.from}, {"to", difference.to}});
   }
@@ -132,7 +131,7 @@ analysis::Json make_document(const PreviewReport& report) {
                                              {"nodes", count.nodes}};
   }
   analysis::Json not_covered = analysis::Json::array();
-  for (const analysis::NotCovered& entry : report.preview.not_covered) {
+  for (const analysis::EnginePreview::NotCovered& entry : report.preview.not_covered) {
     not_covered.push_back(
         {{"op", entry.op}, {"reason", entry.reason}, {"keys", entry.keys}, {"nodes", entry.nodes}});
   }
@@ -154,7 +153,7 @@ analysis::Json make_document(const PreviewReport& report) {
 /// Returns the notable differences: "TILE_SIZE 5 → 7". Without any, it returns the reason.
 std::string differences_text(const analysis::EngineComparison& one) {
   std::string text;
-  for (const analysis::EngineDifference& difference : one.differences) {
+  for (const analysis::EngineComparison::Difference& difference : one.differences) {
     if (difference.what != "engine" || one.change == analysis::EngineChange::kUnknown) {
       text += fmt::format("{}{} {} → {}",
                           text.empty() ? "" : ", ",
@@ -191,7 +190,7 @@ void write_summary(const PreviewReport& report, std::ostream& out) {
                std::to_string(count.nodes)});
   }
   table.write(out);
-  for (const analysis::NotCovered& entry : report.preview.not_covered) {
+  for (const analysis::EnginePreview::NotCovered& entry : report.preview.not_covered) {
     out << fmt::format("  not covered: {} ({} keys, {} nodes): {}\n",
                        sanitize_utf8(entry.op),
                        entry.keys,

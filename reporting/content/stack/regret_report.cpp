@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "reporting/content/stack/regret_report.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,6 +7,7 @@
 #include <string>
 
 #include "reporting/content/run/json_documents.hpp"
+#include "reporting/content/stack/stack_documents.hpp"
 #include "reporting/document/quantity_text.hpp"
 #include "reporting/formats/html_page.hpp"
 #include "reporting/formats/markdown_page.hpp"
@@ -42,7 +41,7 @@ analysis::Json or_null(const std::optional<Value>& value) {
   return value ? analysis::Json(*value) : analysis::Json();
 }
 
-analysis::Json key_json(const analysis::KeyRegret& key) {
+analysis::Json key_json(const analysis::RegretGroup::KeyRegret& key) {
   return {{"key", key.key.text},
           {"ratio", key.ratio},
           {"intervals_overlap", key.within},
@@ -76,7 +75,7 @@ analysis::Json group_json(const analysis::RegretGroup& group) {
 
 analysis::Json make_document(const RegretReport& report) {
   analysis::Json runs = analysis::Json::array();
-  for (const analysis::HeuristicRegret& run : report.runs) {
+  for (const analysis::HeuristicRegret& run : report) {
     analysis::Json groups = analysis::Json::array();
     for (const analysis::RegretGroup& group : run.groups) {
       groups.push_back(group_json(group));
@@ -141,7 +140,7 @@ void add_worst(const analysis::RegretGroup& group, Page& page) {
     return terminal ? time_text(time.median) : interval_text(time);
   };
   PageTable table{.head = head_row("#regret|choice|#its time|best|#its time|key")};
-  for (const analysis::KeyRegret& key : group.keys) {
+  for (const analysis::RegretGroup::KeyRegret& key : group.keys) {
     if (key.ratio <= 1.0 || table.rows.size() == (terminal ? kShownWorst : kWorst)) {
       break;
     }
@@ -162,13 +161,13 @@ void write_as(const RegretReport& report, std::ostream& out) {
   PageTable summary{
       .head = head_row("library|device|type|#keys|#geometric mean|#p50|#p90|#p99|#above 1.05|"
                        "#overlap|#one variant")};
-  for (const analysis::HeuristicRegret& run : report.runs) {
+  for (const analysis::HeuristicRegret& run : report) {
     for (const analysis::RegretGroup& group : run.groups) {
       summary.rows.push_back(summary_row(run, group));
     }
   }
   page.table(summary);
-  for (const analysis::HeuristicRegret& run : report.runs) {
+  for (const analysis::HeuristicRegret& run : report) {
     for (const analysis::RegretGroup& group : run.groups) {
       page.heading(fmt::format("{} {} of run {}: the worst", run.library, group.dtype, run.run));
       add_worst(group, page);

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "harness/results/reading_sum.hpp"
+#include "harness/results/attributes.hpp"
 
 namespace plumb::engine {
 

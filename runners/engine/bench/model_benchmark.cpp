@@ -11,8 +11,8 @@
 #include <utility>
 
 #include "harness/measure/section_interval.hpp"
+#include "harness/results/attributes.hpp"
 #include "harness/results/labels/run_marks.hpp"
-#include "harness/results/reading_sum.hpp"
 #include "runners/engine/bench/block_sum.hpp"
 #include "runners/engine/bench/candidate.hpp"
 #include "runners/engine/bench/program_region.hpp"

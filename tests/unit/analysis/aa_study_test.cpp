@@ -64,7 +64,7 @@ TEST(AaStudy, tells_the_parts_of_variance_apart) {
   stack.daily = 0.02;
   stack.days = 60;
   stack.pairs = 10;
-  const MetricNoise noise =
+  const AaStudy::MetricNoise noise =
       calibrate_noise({{stack.metric("layers/a")}}, {.comparisons = 10}).metrics.at(0);
   EXPECT_NEAR(noise.within, 0.01, 0.0005);
   EXPECT_NEAR(noise.between, 0.005, 0.0005);
@@ -87,7 +87,7 @@ TEST(AaStudy, by_hand) {
   for (int i = 0; i < 5; ++i) {
     metric.pairs.emplace_back(process(0, 2), process(4, 6));
   }
-  const MetricNoise noise = calibrate_noise({{metric}}, {.comparisons = 1}).metrics.at(0);
+  const AaStudy::MetricNoise noise = calibrate_noise({{metric}}, {.comparisons = 1}).metrics.at(0);
   EXPECT_NEAR(noise.within, std::sqrt(2.0), 1e-12);
   // Ten processes in one day: five means of 1, five of 5: 40 over 9 degrees.
   EXPECT_NEAR(noise.between, std::sqrt(40.0 / 9.0 - 1.0), 1e-12);
@@ -115,7 +115,7 @@ TEST(AaStudy, a_stack_compared_with_itself_stays_in_the_band) {
   const AaStudy result = calibrate_noise(twenty, {});
   ASSERT_THAT(result.alarms, SizeIs(2));
   EXPECT_EQ(result.comparisons, 1000U);
-  for (const FalsePositiveRate& rate : result.alarms) {
+  for (const AaStudy::FalsePositiveRate& rate : result.alarms) {
     EXPECT_TRUE(rate.in_band()) << rate.alpha << ": " << rate.rate;
   }
   EXPECT_NEAR(result.alarms[1].low, 0.003, 0.0011) << "binomial(1000, 1%)";

@@ -190,7 +190,7 @@ TEST(ZooCoSchedule, keeps_its_order_on_every_model) {
       EXPECT_LE(occupancy, microseconds(schedule->schedule) * (1 + 1e-9));
       EXPECT_TRUE(schedule->schedule.complete);
       Seconds end{};
-      for (const ScheduledPart& part : schedule->parts) {
+      for (const CoSchedule::Part& part : schedule->parts) {
         end = std::max(end, part.end);
       }
       EXPECT_NEAR(end.count() * 1e6, microseconds(schedule->schedule), 1e-6 * end.count() * 1e6);

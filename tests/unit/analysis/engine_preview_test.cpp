@@ -59,7 +59,7 @@ TEST(EnginePreview, same_configuration_is_same_and_weighs_what_uses_it) {
 TEST(EnginePreview, other_number_alone_is_unknown) {
   const EngineComparison one = compare(configuration(3), configuration(4));
   EXPECT_EQ(one.change, EngineChange::kUnknown);
-  EXPECT_THAT(one.differences, ElementsAre(Field(&EngineDifference::what, "engine")));
+  EXPECT_THAT(one.differences, ElementsAre(Field(&EngineComparison::Difference::what, "engine")));
 }
 
 TEST(EnginePreview, worst_difference_names_the_change) {

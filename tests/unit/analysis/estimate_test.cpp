@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/analysis/matrix/estimate.hpp"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
 #include <random>
 #include <vector>
+
+#include "harness/analysis/matrix/model_results.hpp"
 
 namespace plumb::analysis {
 namespace {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/analysis/limits/kernel_waves.hpp"
-
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <string>
+
+#include "harness/analysis/limits/model_limits.hpp"
 
 namespace plumb::analysis {
 namespace {

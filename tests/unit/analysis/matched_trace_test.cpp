@@ -463,7 +463,7 @@ TEST(TraceDifference, layers_that_either_execution_fuses_are_compared_together) 
   EXPECT_NEAR(difference.rest_after.unmatched.count(), 1e-6, 1e-12);
   Seconds sum = difference.rest_after.gaps - difference.rest_before.gaps +
                 difference.rest_after.unmatched - difference.rest_before.unmatched;
-  for (const TracedLayerDifference& each : difference.layers) {
+  for (const TraceDifference::Layer& each : difference.layers) {
     sum += each.change();
   }
   EXPECT_NEAR((difference.after - difference.before).count(), 1e-6, 1e-12);

@@ -18,7 +18,7 @@ using testing::HasSubstr;
 
 std::vector<std::string> names_of(const Matrix& matrix) {
   std::vector<std::string> names;
-  for (const MatrixRow& row : matrix.rows) {
+  for (const Matrix::Row& row : matrix.rows) {
     names.push_back(row.name);
   }
   return names;
@@ -44,7 +44,7 @@ TEST(Matrix, what_differs_beside_both_axes_is_part_of_a_rows_name) {
   const Matrix matrix = make_matrix(runs, {});
   EXPECT_THAT(names_of(matrix),
               ElementsAre("lenet, batch 1, f32", "lenet, batch 8, f32", "lenet, batch 8, bf16"));
-  for (const MatrixRow& row : matrix.rows) {
+  for (const Matrix::Row& row : matrix.rows) {
     EXPECT_EQ(row.cells.at(0).runs + row.cells.at(1).runs, 1U) << row.name;
   }
 }
@@ -154,7 +154,7 @@ TEST(Matrix, over_random_runs_a_cell_has_a_positive_value_or_a_reason_and_no_val
     }
     const Matrix matrix = make_matrix(runs, {});
     std::size_t found = 0;
-    for (const MatrixRow& row : matrix.rows) {
+    for (const Matrix::Row& row : matrix.rows) {
       ASSERT_EQ(row.cells.size(), matrix.columns.size());
       for (const MatrixCell& cell : row.cells) {
         found += cell.runs;
@@ -178,7 +178,7 @@ TEST(Matrix, several_runs_of_a_cell_give_the_middle_or_the_newest) {
   EXPECT_TRUE(middle.shared);
   EXPECT_DOUBLE_EQ(middle.rows.at(0).cells.at(0).value->value, 2.0);
   EXPECT_EQ(middle.rows.at(0).cells.at(0).runs, 3U);
-  const Matrix newest = make_matrix(runs, {.shared = SharedCells::kNewest});
+  const Matrix newest = make_matrix(runs, {.shared = MatrixQuery::SharedCells::kNewest});
   EXPECT_DOUBLE_EQ(newest.rows.at(0).cells.at(0).value->value, 9.0);
 }
 
@@ -186,7 +186,10 @@ TEST(Matrix, the_newest_run_counts_though_it_failed_and_the_middle_tells_of_it) 
   const std::vector<MatrixRun> runs{
       run_of("1", "x", {timed_model("lenet", 1.0)}),
       run_of("2", "x", {failed_model("lenet", results::Outcome::Kind::kTimedOut, "60 s")})};
-  EXPECT_FALSE(make_matrix(runs, {.shared = SharedCells::kNewest}).rows.at(0).cells.at(0).value);
+  EXPECT_FALSE(make_matrix(runs, {.shared = MatrixQuery::SharedCells::kNewest})
+                   .rows.at(0)
+                   .cells.at(0)
+                   .value);
   const MatrixCell cell = make_matrix(runs, {}).rows.at(0).cells.at(0);
   EXPECT_DOUBLE_EQ(cell.value->value, 1.0);
   EXPECT_EQ(cell.left_out, 1U);
@@ -225,7 +228,7 @@ TEST(Matrix, bounds_of_a_stack_hold_for_its_system_and_threads) {
                           .bounds_of = "ours"};
   const Matrix matrix = make_matrix(runs, query);
   std::map<std::string, MatrixCell> cells;
-  for (const MatrixRow& row : matrix.rows) {
+  for (const Matrix::Row& row : matrix.rows) {
     cells[row.name] = row.cells.at(0);
   }
   EXPECT_DOUBLE_EQ(cells.at("lenet, 1 thread").value->value, 3.0) << "the newest of three bounds";

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/analysis/history/middle_run.hpp"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <vector>
+
+#include "harness/analysis/compare/run_times.hpp"
 
 namespace plumb::analysis {
 namespace {

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/analysis/history/opening_rule.hpp"
-
 #include <gtest/gtest.h>
 
+#include "harness/analysis/history/series_history.hpp"
 #include "tests/support/growing_history.hpp"
 #include "tests/support/series_family.hpp"
 

@@ -63,16 +63,16 @@ TEST(ParetoFront, over_random_times_no_point_of_the_front_is_beaten_and_every_ot
       models.push_back(timed_model("m", draw(random), batch));
     }
     const ParetoFront front = front_of(models, Seconds(draw(random)));
-    const auto beats = [](const ParetoPoint& one, const ParetoPoint& other) {
+    const auto beats = [](const ParetoFront::Point& one, const ParetoFront::Point& other) {
       return one.seconds.value <= other.seconds.value &&
              one.inputs_per_second.value >= other.inputs_per_second.value &&
              (one.seconds.value < other.seconds.value ||
               one.inputs_per_second.value > other.inputs_per_second.value);
     };
     std::size_t on_front = 0;
-    for (const ParetoPoint& point : front.points) {
+    for (const ParetoFront::Point& point : front.points) {
       bool beaten = false;
-      for (const ParetoPoint& other : front.points) {
+      for (const ParetoFront::Point& other : front.points) {
         beaten = beaten || beats(other, point);
       }
       EXPECT_EQ(point.on_front, !beaten);

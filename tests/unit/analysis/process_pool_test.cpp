@@ -3,7 +3,7 @@
 
 #include <gmock/gmock.h>
 
-#include "harness/analysis/bounds/slow_host.hpp"
+#include "harness/analysis/bounds/host_agreement.hpp"
 #include "harness/results/host_pace.hpp"
 #include "tests/support/result_rows.hpp"
 

@@ -32,7 +32,7 @@ SingleLayerResult make_conv(std::int64_t channels,
 
 std::vector<std::int64_t> extents_of(const RateCliff& cliff) {
   std::vector<std::int64_t> extents;
-  for (const ExtentRate& point : cliff.points) {
+  for (const RateCliff::Point& point : cliff.points) {
     extents.push_back(point.extent);
   }
   return extents;

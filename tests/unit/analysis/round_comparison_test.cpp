@@ -5,7 +5,6 @@
 
 #include "harness/analysis/qualify/criteria_judgement.hpp"
 #include "harness/analysis/qualify/qualification_evidence.hpp"
-#include "harness/analysis/qualify/qualification_findings.hpp"
 #include "tests/support/round_builder.hpp"
 
 namespace plumb::analysis {
@@ -228,7 +227,7 @@ TEST(AlarmControl, counts_what_a_stack_alarms_against_itself) {
   for (int i = 0; i < 12; ++i) {
     results::PairedRound& round = builder.add();
     for (int layer = 0; layer < 30; ++layer) {
-      for (results::RoundSide* side : {&round.baseline, &round.candidate}) {
+      for (results::PairedRound::Side* side : {&round.baseline, &round.candidate}) {
         builder.layer(*side, std::to_string(layer), "v", 1e-3);
       }
     }

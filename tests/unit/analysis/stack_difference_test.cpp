@@ -62,7 +62,7 @@ TEST(StackDifference, puts_lost_support_first_then_the_reference_then_other_choi
   EXPECT_EQ(difference.layers[1].removed, std::vector<std::string>{"x"});
   EXPECT_EQ(difference.layers[2].key, key("choice"));
   EXPECT_TRUE(difference.layers[2].added.empty());
-  const KindDifference& conv = difference.kinds.at("conv");
+  const StackDifference::Kind& conv = difference.kinds.at("conv");
   EXPECT_EQ(conv.layers, 4U);
   EXPECT_EQ(conv.unsupported_to, 1U);
   EXPECT_EQ(conv.variants_from, 7U);
@@ -91,7 +91,7 @@ TEST(StackDifference, counts_engines_and_what_heuristics_offer) {
        {key("16"), {results::Outcome::Kind::kUnsupported, "not without a device"}, {}}}};
   const StackDifference difference = stack_difference(from, to);
   ASSERT_EQ(difference.engines.size(), 1U);
-  const EngineCounts& counts = difference.engines.at("conv");
+  const StackDifference::EngineCounts& counts = difference.engines.at("conv");
   EXPECT_EQ(counts.asked, 1U) << "what one cannot be asked for is left out";
   EXPECT_EQ(counts.without_engine_from, 0U);
   EXPECT_EQ(counts.without_engine_to, 1U);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/analysis/coschedule/unlimited_schedule.hpp"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <random>
+
+#include "harness/analysis/coschedule/co_schedule.hpp"
 
 namespace plumb::analysis {
 namespace {

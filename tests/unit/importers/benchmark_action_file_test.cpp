@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/importers/benchmark_action_file.hpp"
-
 #include <gmock/gmock.h>
 
+#include "harness/importers/result_files.hpp"
 #include "tests/unit/importers/import_fault.hpp"
 
 namespace plumb::importers {

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/importers/google_benchmark_file.hpp"
-
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include "harness/base/error.hpp"
+#include "harness/importers/result_files.hpp"
 
 namespace plumb::importers {
 namespace {

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/importers/nvbench_file.hpp"
-
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
@@ -8,6 +6,7 @@
 #include <limits>
 
 #include "harness/base/error.hpp"
+#include "harness/importers/result_files.hpp"
 
 namespace plumb::importers {
 namespace {

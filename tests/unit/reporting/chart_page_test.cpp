@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "reporting/formats/chart_page.hpp"
-
 #include <gmock/gmock.h>
 
 #include <sstream>
 
+#include "reporting/formats/html_page.hpp"
 #include "tests/unit/reporting/sample_report.hpp"
 
 namespace plumb::reporting {

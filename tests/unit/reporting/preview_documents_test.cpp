@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "reporting/content/stack/preview_documents.hpp"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 #include <sstream>
+
+#include "reporting/content/stack/stack_documents.hpp"
 
 namespace plumb::reporting {
 namespace {

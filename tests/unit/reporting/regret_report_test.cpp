@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "reporting/content/stack/regret_report.hpp"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 #include <sstream>
+
+#include "reporting/content/stack/stack_documents.hpp"
 
 namespace plumb::reporting {
 namespace {
@@ -43,7 +43,7 @@ RegretReport sample() {
   run.library = "onednn-3.2";
   run.device = "a CPU\x1b[31m";
   run.groups = {group, empty};
-  return {{run}};
+  return {run};
 }
 
 std::string written(const std::string& file) {

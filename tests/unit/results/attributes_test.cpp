@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "harness/base/error.hpp"
-#include "harness/results/reading_sum.hpp"
 #include "harness/results/results_json.hpp"
 
 namespace plumb::results {

@@ -3,8 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include "harness/results/device_model.hpp"
-
 namespace plumb::results {
 namespace {
 

@@ -23,14 +23,14 @@ void expect_feasible(const std::vector<ParallelTask>& tasks,
   std::vector<double> begin(tasks.size(), std::numeric_limits<double>::infinity());
   std::vector<double> end(tasks.size(), 0.0);
   std::vector<std::size_t> count(tasks.size(), 0);
-  std::vector<std::vector<PlacedPart>> of_processor(processors);
-  for (const PlacedPart& part : schedule.parts) {
+  std::vector<std::vector<WavefrontSchedule::Part>> of_processor(processors);
+  for (const WavefrontSchedule::Part& part : schedule.parts) {
     ASSERT_LT(part.processor, processors);
     begin[part.task] = std::min(begin[part.task], part.begin);
     end[part.task] = std::max(end[part.task], part.end);
     ++count[part.task];
     of_processor[part.processor].push_back(part);
-    const TaskChoice& choice = tasks[part.task].choices[schedule.choices[part.task]];
+    const ParallelTask::Choice& choice = tasks[part.task].choices[schedule.choices[part.task]];
     EXPECT_NEAR(part.end - part.begin, choice.seconds, 1e-12);
   }
   for (std::size_t task = 0; task < tasks.size(); ++task) {
@@ -40,7 +40,7 @@ void expect_feasible(const std::vector<ParallelTask>& tasks,
       EXPECT_GE(begin[task], end[earlier]);
     }
   }
-  for (std::vector<PlacedPart>& parts : of_processor) {
+  for (std::vector<WavefrontSchedule::Part>& parts : of_processor) {
     for (std::size_t i = 1; i < parts.size(); ++i) {
       EXPECT_GE(parts[i].begin, parts[i - 1].end);
     }
@@ -70,7 +70,7 @@ class BruteForce {
       place(0.0, 0.0);
       return;
     }
-    for (const TaskChoice& choice : tasks_[task].choices) {
+    for (const ParallelTask::Choice& choice : tasks_[task].choices) {
       choice_[task] = &choice;
       left_[task] = choice.parts;
       choose(task + 1);
@@ -131,14 +131,14 @@ class BruteForce {
   const std::vector<ParallelTask>& tasks_;
   double best_;
   std::vector<double> busy_;
-  std::vector<const TaskChoice*> choice_;
+  std::vector<const ParallelTask::Choice*> choice_;
   std::vector<std::size_t> left_;
   std::vector<double> end_;
 };
 
 TEST(WavefrontSchedule, puts_two_branches_beside_each_other_where_one_thread_is_more_efficient) {
   // Alone each branch takes 6 s on both processors, and 10 s on one.
-  const std::vector<TaskChoice> branch{{1, 10.0}, {2, 6.0}};
+  const std::vector<ParallelTask::Choice> branch{{1, 10.0}, {2, 6.0}};
   const std::vector<ParallelTask> tasks{{branch, {}}, {branch, {}}};
   const WavefrontSchedule schedule = schedule_waves(tasks, 2);
   EXPECT_DOUBLE_EQ(schedule.seconds, 10.0);
@@ -153,7 +153,7 @@ TEST(WavefrontSchedule, puts_two_branches_beside_each_other_where_one_thread_is_
 }
 
 TEST(WavefrontSchedule, gives_a_lone_step_all_processors) {
-  const std::vector<TaskChoice> step{{1, 10.0}, {2, 6.0}};
+  const std::vector<ParallelTask::Choice> step{{1, 10.0}, {2, 6.0}};
   const std::vector<ParallelTask> tasks{{step, {}}, {step, {0}}, {step, {1}}};
   const WavefrontSchedule schedule = schedule_waves(tasks, 2);
   EXPECT_DOUBLE_EQ(schedule.seconds, 18.0);
@@ -219,7 +219,7 @@ void expect_consistent(const std::vector<ParallelTask>& tasks,
   double area = 0.0;
   for (std::size_t task = 0; task < tasks.size(); ++task) {
     least.push_back(tasks[task].choices.at(limits.fastest.at(task)).seconds);
-    const TaskChoice& efficient = tasks[task].choices.at(limits.efficient.at(task));
+    const ParallelTask::Choice& efficient = tasks[task].choices.at(limits.efficient.at(task));
     area += efficient.seconds * static_cast<double>(efficient.parts);
   }
   EXPECT_NEAR(limits.area, area / static_cast<double>(processors), 1e-9);

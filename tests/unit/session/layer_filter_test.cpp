@@ -8,7 +8,6 @@
 
 #include "harness/base/error.hpp"
 #include "harness/session/work/planner.hpp"
-#include "harness/session/work/selected_layers.hpp"
 #include "tests/unit/rewrite/graph_sketch.hpp"
 
 namespace plumb::session {

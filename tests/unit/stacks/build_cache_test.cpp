@@ -92,7 +92,7 @@ TEST_F(BuildCacheTest, lists_the_commits_that_one_has_and_another_has_not) {
   git("git checkout -q -b side main~1 && git commit -q --allow-empty -m \"$(printf "
       "'a\\tside\\033[1m')\" && "
       "git checkout -q main && git merge -q --no-ff -m merged side");
-  const CommitRange range = repository.commits_between("main~2", "main", 2);
+  const GitRepository::Range range = repository.commits_between("main~2", "main", 2);
   EXPECT_EQ(range.count, 3U);
   ASSERT_EQ(range.newest.size(), 2U);
   EXPECT_EQ(range.newest[0].subject, "merged");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/stacks/dispatch_log.hpp"
-
 #include <gtest/gtest.h>
+
+#include "harness/stacks/stack_contents.hpp"
 
 namespace plumb::stacks {
 namespace {

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/stacks/exported_symbols.hpp"
-
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <zlib.h>
@@ -9,6 +7,7 @@
 #include <filesystem>
 
 #include "harness/base/error.hpp"
+#include "harness/stacks/stack_contents.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 namespace plumb::stacks {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/stacks/python_packages.hpp"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "harness/stacks/package_source.hpp"
 
 namespace plumb::stacks {
 namespace {

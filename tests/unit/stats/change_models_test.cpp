@@ -163,12 +163,12 @@ TEST(ChangeModels, variance_is_looked_at_only_if_asked) {
   std::size_t quiet = 0;
   for (int i = 0; i < kSeries; ++i) {
     std::vector<double> values = with_steps(source.draw(200), {}, StepPattern::kUp, 0.0);
-    quiet += detect_changes(values, {.variance = true}).variance_changes->size();
+    quiet += detect_changes(values, true).variance_changes->size();
     for (std::size_t k = 100; k < values.size(); ++k) {
       values[k] = 100.0 + 2.5 * (values[k] - 100.0);
     }
     EXPECT_FALSE(detect_changes(values).variance_changes.has_value());
-    const Detection detection = detect_changes(values, {.variance = true});
+    const Detection detection = detect_changes(values, true);
     for (const VarianceChange& change : *detection.variance_changes) {
       found += change.index >= 90 && change.index <= 110 && change.after > 1.7 * change.before;
     }

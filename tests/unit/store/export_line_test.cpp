@@ -25,11 +25,11 @@ TEST(ExportLine, every_kind_of_line_reads_back) {
   record.tags = {"a\"b"};
   const std::vector<ExportLine> lines{
       ExportedHeader{},
-      ExportedRun{record},
+      record,
       ExportedRow{{"01J", 0xFFFFFFFF}, -1, test::row(test::key(3), 4)},
       ExportedReuse{"01J", {{"01H", 0}}},
       ExportedDerived{{"01J", "bound", "s", "1", {}, "{\"a\":\"\\n\"}", test::at(1)}, {{"01H", 2}}},
-      ExportedProfile{test::stored_profile("01J")},
+      test::stored_profile("01J"),
       ExportedEnd{5}};
   for (const ExportLine& line : lines) {
     const std::string text = to_json(line);

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/store/tables/verification.hpp"
-
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -13,6 +11,7 @@
 #include "harness/base/error.hpp"
 #include "harness/store/sqlite/sqlite_connection.hpp"
 #include "harness/store/store.hpp"
+#include "harness/store/tables/store_maintenance.hpp"
 #include "tests/support/result_rows.hpp"
 #include "tests/support/sample_profile.hpp"
 #include "tests/support/temporary_folder.hpp"

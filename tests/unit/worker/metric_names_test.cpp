@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/worker/protocol/metric_names.hpp"
-
 #include <gtest/gtest.h>
 
 #include "harness/base/error.hpp"
+#include "harness/worker/protocol/worker_setup.hpp"
 
 namespace plumb::worker {
 namespace {

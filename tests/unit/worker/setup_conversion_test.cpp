@@ -2,8 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "harness/worker/protocol/metric_names.hpp"
 #include "harness/worker/protocol/protocol_error.hpp"
+#include "harness/worker/protocol/worker_setup.hpp"
 #include "tests/unit/worker/carried_value.hpp"
 
 namespace plumb::worker {

@@ -70,8 +70,8 @@ struct PooledVariance {
   [[nodiscard]] double variance() const { return freedom > 0.0 ? squares / freedom : 0.0; }
 };
 
-MetricNoise compute_noise(const ReplicatedMetric& metric) {
-  MetricNoise noise;
+AaStudy::MetricNoise compute_noise(const ReplicatedMetric& metric) {
+  AaStudy::MetricNoise noise;
   noise.series = metric.series;
   noise.kind = metric.kind;
   noise.pairs = metric.pairs.size();
@@ -176,7 +176,7 @@ class Resampling {
            .high = boost::math::quantile(complement(band, kBandTail)) / comparisons});
     }
     for (std::size_t c = 0; c < kChanges.size(); ++c) {
-      PowerPoint point{.change = kChanges.at(c), .found = 0.0, .least = 1.0};
+      AaStudy::PowerPoint point{.change = kChanges.at(c), .found = 0.0, .least = 1.0};
       for (const auto& metric : found) {
         point.found += metric.at(c) / tests;
         point.least = std::min(point.least, metric.at(c) / comparisons);

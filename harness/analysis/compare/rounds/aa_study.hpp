@@ -25,40 +25,40 @@ struct ReplicatedMetric {
   double resolution = 0.0;  ///< the timer's tick ÷ executions in a sample, seconds
 };
 
-/// Noise of one metric: standard deviations of ln(time), which are relative.
-struct MetricNoise {
-  std::string series;
-  MetricKind kind = MetricKind::kLayer;
-  std::size_t pairs = 0;
-  std::size_t days = 0;
-  double median = 0.0;           ///< seconds, over the processes
-  double within = 0.0;           ///< of a sample within its process
-  double between = 0.0;          ///< of processes within a day, beside what `within` explains
-  std::optional<double> daily;   ///< of days, beside what processes explain; absent: one day
-  double process = 0.0;          ///< of one process's median within a day: what a comparison sees
-  double autocorrelation = 0.0;  ///< lag 1, of samples within processes
-  double drift = 0.0;            ///< lag 1, of processes in order: above zero, the machine wanders
-  double floor = 0.0;            ///< relative changes below it are none
-};
-
-/// Rate of false alarms in comparisons of a stack with itself.
-struct FalsePositiveRate {
-  double alpha = 0.0;
-  double rate = 0.0;  ///< over comparisons and metrics
-  double low = 0.0;   ///< 99% band of a test that keeps alpha, of so many comparisons
-  double high = 0.0;
-  [[nodiscard]] bool in_band() const { return rate >= low && rate <= high; }
-};
-
-/// Power of a comparison: how often a change of one size is found.
-struct PowerPoint {
-  double change = 0.0;  ///< relative, of every metric's candidate
-  double found = 0.0;   ///< share over comparisons and metrics, at 1%, in the right direction
-  double least = 0.0;   ///< share for the metric in which it is found least often
-};
-
 /// Noise, false alarms and power of comparisons of one stack with itself.
 struct AaStudy {
+  /// Noise of one metric: standard deviations of ln(time), which are relative.
+  struct MetricNoise {
+    std::string series;
+    MetricKind kind = MetricKind::kLayer;
+    std::size_t pairs = 0;
+    std::size_t days = 0;
+    double median = 0.0;           ///< seconds, over the processes
+    double within = 0.0;           ///< of a sample within its process
+    double between = 0.0;          ///< of processes within a day, beside what `within` explains
+    std::optional<double> daily;   ///< of days, beside what processes explain; absent: one day
+    double process = 0.0;          ///< of one process's median within a day: what a comparison sees
+    double autocorrelation = 0.0;  ///< lag 1, of samples within processes
+    double drift = 0.0;  ///< lag 1, of processes in order: above zero, the machine wanders
+    double floor = 0.0;  ///< relative changes below it are none
+  };
+
+  /// Power of a comparison: how often a change of one size is found.
+  struct PowerPoint {
+    double change = 0.0;  ///< relative, of every metric's candidate
+    double found = 0.0;   ///< share over comparisons and metrics, at 1%, in the right direction
+    double least = 0.0;   ///< share for the metric in which it is found least often
+  };
+
+  /// Rate of false alarms in comparisons of a stack with itself.
+  struct FalsePositiveRate {
+    double alpha = 0.0;
+    double rate = 0.0;  ///< over comparisons and metrics
+    double low = 0.0;   ///< 99% band of a test that keeps alpha, of so many comparisons
+    double high = 0.0;
+    [[nodiscard]] bool in_band() const { return rate >= low && rate <= high; }
+  };
+
   std::size_t comparisons = 0;  ///< pseudo comparisons
   std::size_t pairs = 0;        ///< in each of them
   std::vector<MetricNoise> metrics;

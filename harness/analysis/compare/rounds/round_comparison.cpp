@@ -188,7 +188,7 @@ RoundComparison compare_rounds(std::span<const results::PairedRound> rounds,
   judge<results::ModelMode>(
       gathered<results::ModelMode>(valid,
                                    screening,
-                                   [](const results::RoundSide& side, const auto& add) {
+                                   [](const results::PairedRound::Side& side, const auto& add) {
                                      for (const auto& [name, execution] : side.models) {
                                        add(name, execution.row);
                                      }
@@ -210,7 +210,7 @@ RoundComparison compare_rounds(std::span<const results::PairedRound> rounds,
   judge<model::LayerKey>(
       gathered<model::LayerKey>(valid,
                                 screening,
-                                [](const results::RoundSide& side, const auto& add) {
+                                [](const results::PairedRound::Side& side, const auto& add) {
                                   for (const auto& [name, row] : side.layers) {
                                     add(name, row);
                                   }

@@ -9,11 +9,8 @@
 #include <string>
 
 #include "harness/base/error.hpp"
-#include "harness/importers/traces/cuda_library_log.hpp"
-#include "harness/importers/traces/event_trace.hpp"
 #include "harness/importers/traces/nested_calls.hpp"
-#include "harness/importers/traces/onednn_log.hpp"
-#include "harness/importers/traces/trace_file.hpp"
+#include "harness/importers/traces/trace_formats.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 namespace plumb::importers {

@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "harness/model/graph/graph.hpp"
+
 namespace plumb::rewrite {
 
 /// Number that training makes smaller, as a function of a model's result and a target.
@@ -32,5 +34,23 @@ struct ClassAxis {
 
 [[nodiscard]] std::string_view to_text(Loss loss);
 [[nodiscard]] std::optional<Loss> parse_loss(std::string_view text);
+
+/// Layers that compute a loss, and where its gradient begins.
+struct LossLayers {
+  Loss kind = Loss::kCrossEntropy;
+  model::ValueId target = 0;  ///< input of the model
+  model::ValueId loss = 0;    ///< a single number
+  model::ValueId of = 0;        ///< the value whose gradient is known
+  model::ValueId gradient = 0;  ///< of the loss by `of`
+  std::optional<ClassAxis> classes{};
+};
+
+/// Adds `share` times a loss of a model's result to a graph, with the target as an input. Without a
+/// loss it is the one that the model's last layer asks for. Throws Error{kUser} if the result is no
+/// floating tensor with elements, and for a cross-entropy of one class.
+[[nodiscard]] LossLayers add_loss_layers(model::Graph& graph,
+                                         std::optional<Loss> asked,
+                                         model::ValueId result,
+                                         double share);
 
 }  // namespace plumb::rewrite

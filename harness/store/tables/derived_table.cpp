@@ -129,7 +129,7 @@ std::vector<results::DerivedRecord> DerivedTable::read(Statement& statement,
 }
 
 std::vector<std::string> DerivedTable::faults() {
-  const StatementUse statement = statements_.use(std::string(kSelect) + "order by d.id");
+  const StatementUse statement = statements_.use(fmt::format("{}order by d.id", kSelect));
   std::vector<std::string> faults;
   static_cast<void>(read(*statement, &faults));
   return faults;

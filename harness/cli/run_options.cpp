@@ -305,15 +305,15 @@ suite::SuiteSpec suite_of_models(const SuiteChoice& choice) {
   if (!choice.trainings.empty()) {
     spec.defaults.training = choice.trainings;
   }
-  if (!choice.losses.empty()) {
-    spec.defaults.loss = choice.losses.back();
-  }
-  if (!choice.frozen.empty()) {
-    spec.defaults.freeze = choice.frozen;
-  }
   for (const std::string& model : choice.models) {
     suite::SuiteSpec::ModelEntry& entry = spec.models.emplace_back();
     entry.dims = parse_dims(choice.dims);
+    if (!choice.losses.empty()) {
+      entry.overrides.loss = choice.losses.back();
+    }
+    if (!choice.frozen.empty()) {
+      entry.overrides.freeze = choice.frozen;
+    }
     if (const auto found = choice.exported.find(model); found != choice.exported.end()) {
       entry.name = found->second.name;
       entry.path = found->second.path;

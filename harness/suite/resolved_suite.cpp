@@ -127,10 +127,11 @@ std::string resolve_training(const SuiteSpec& spec,
   std::erase(frozen, kNoTraining);
   const std::string text = rewrite::step_choice_text(training, loss, frozen);
   at_line(spec, entry.line, [&] { suite::check_training(text); });
-  return text;
+  return rewrite::to_text(rewrite::parse_step_choice(text).value());
 }
 
-/// Throws Error{kUser} for a loss, or for frozen weights, of a model that is not trained.
+/// Throws Error{kUser} for a loss, or for frozen weights, of a model that is not trained, and for
+/// frozen weights beside the word for none.
 void check_trained(const SuiteSpec& spec,
                    const SuiteSpec::ModelEntry& entry,
                    const std::vector<std::string>& trainings) {
@@ -138,8 +139,15 @@ void check_trained(const SuiteSpec& spec,
     return training != kNoTraining;
   });
   if (!trained && (entry.overrides.loss || entry.overrides.freeze)) {
-    fail_at(
-        spec, entry.line, "'loss' and 'freeze' are of a step of training: give 'training' as well");
+    fail_at(spec,
+            entry.line,
+            "'loss' and 'freeze' are of a step of training: give 'training' as well, other than "
+            "'none'");
+  }
+  const auto& frozen = entry.overrides.freeze ? entry.overrides.freeze : spec.defaults.freeze;
+  if (frozen && frozen->size() > 1 &&
+      std::find(frozen->begin(), frozen->end(), kNoTraining) != frozen->end()) {
+    fail_at(spec, entry.line, "'freeze' has 'none' beside weights: leave out one of them");
   }
 }
 

@@ -134,10 +134,17 @@ class Differentiation {
     depends_[value] = true;
   }
 
-  /// Returns whether a batch normalisation keeps the statistics that it has.
+  /// Returns whether a batch normalisation keeps the statistics that it has. Throws Error{kUser} if
+  /// it is to keep one of the two.
   bool has_frozen_statistics(const Layer& layer) const {
-    return choice_.frozen.contains(layer.inputs.at(kMean).value()) &&
-           choice_.frozen.contains(layer.inputs.at(kVariance).value());
+    const bool mean = choice_.frozen.contains(layer.inputs.at(kMean).value());
+    const bool variance = choice_.frozen.contains(layer.inputs.at(kVariance).value());
+    if (mean != variance) {
+      throw Error(Error::Kind::kUser,
+                  fmt::format("'{}' has one of mean and variance frozen: freeze both, or none",
+                              layer.name));
+    }
+    return mean;
   }
 
   /// Lets a batch normalisation compute the statistics, which its gradient reads too.

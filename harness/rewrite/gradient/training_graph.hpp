@@ -67,8 +67,8 @@ struct TrainingGraph {
 
 /// Differentiates a model in reverse (Griewank & Walther, Evaluating Derivatives, 2008, chapter 3).
 /// Every floating constant of several elements counts as a weight. Throws Error{kUser} if the model
-/// has no such output, or one that is no floating tensor, and for a cross-entropy of one class,
-/// which is 0.
+/// has no such output, or one that is no floating tensor, for a cross-entropy of one class, which
+/// is 0, and for a batch normalisation of which one statistic alone is frozen.
 [[nodiscard]] TrainingGraph training_graph(const model::Graph& graph, const TrainingChoice& choice);
 
 }  // namespace plumb::rewrite

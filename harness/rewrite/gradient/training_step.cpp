@@ -9,6 +9,7 @@
 #include <charconv>
 #include <cstdint>
 #include <map>
+#include <set>
 #include <sstream>
 #include <string>
 #include <system_error>
@@ -350,6 +351,20 @@ std::string step_choice_text(std::string text,
     text += fmt::format("+{}{}", kFreeze, pattern);
   }
   return text;
+}
+
+std::string to_text(const StepChoice& choice) {
+  std::string text(to_text(choice.optimizer.kind));
+  if (choice.micro_batches > 1) {
+    text += fmt::format(":{}", choice.micro_batches);
+  }
+  std::optional<std::string> loss;
+  if (choice.loss) {
+    loss = to_text(*choice.loss);
+  }
+  const std::set<std::string> frozen(choice.frozen.begin(), choice.frozen.end());
+  text = step_choice_text(std::move(text), loss, {frozen.begin(), frozen.end()});
+  return choice.running_statistics ? fmt::format("{}+{}", text, kRunningStatistics) : text;
 }
 
 std::string step_choice_words() {

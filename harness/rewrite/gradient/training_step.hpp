@@ -47,6 +47,10 @@ struct StepChoice {
                                            const std::optional<std::string>& loss,
                                            const std::vector<std::string>& frozen);
 
+/// Writes what parse_step_choice() reads, and the same for all texts of one step: the optimiser,
+/// the loss, frozen weights sorted and each once, and running statistics.
+[[nodiscard]] std::string to_text(const StepChoice& choice);
+
 /// Lists what parse_step_choice() reads: "sgd, adam, adamw or lamb, and :K behind it for …".
 [[nodiscard]] std::string step_choice_words();
 

@@ -49,9 +49,7 @@ void fold(const model::Layer& layer, const Tensors& known, Tensors& made) {
 }  // namespace
 
 void fold_constants(const model::Graph& graph, Tensors& constants) {
-  for (const model::Layer& layer : graph.layers) {
-    fold(layer, constants, constants);
-  }
+  fold_constants(graph, constants, constants);
 }
 
 void fold_constants(const model::Graph& graph, const Tensors& known, Tensors& made) {

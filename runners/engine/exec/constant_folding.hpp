@@ -8,9 +8,9 @@
 
 namespace plumb::engine {
 
-/// Computes a graph's folded layers by the float64 reference and adds the results to its constants.
-/// A layer whose operands or operator are not known adds nothing. Throws Error{kUser} for shapes
-/// and indices that contradict each other.
+/// Computes a graph's folded layers by the float64 reference and adds the results that its
+/// constants lack. A layer whose operands or operator are not known adds nothing. Throws
+/// Error{kUser} for shapes and indices that contradict each other.
 void fold_constants(const model::Graph& graph, std::map<model::ValueId, model::Tensor>& constants);
 
 /// Adds to `made` the results of folded layers that `known` does not have.

@@ -83,6 +83,7 @@ void RequestedModel::fill() {
     values_.insert_or_assign(file_graph_.inputs[i], inputs_[i]);
   }
   if (step_) {
+    fold_constants(step_->training.graph, values_);
     add_step_inputs(*step_, request_.seed, values_);
     fill_micro_batches();
   }
@@ -133,7 +134,7 @@ results::Outcome RequestedModel::operands(const rewrite::FusedGraph& graph,
                                           std::vector<model::Tensor>& operands,
                                           Magnitudes magnitudes) const {
   std::map<model::ValueId, model::Tensor> folded;
-  fold_constants(graph.graph, values_, folded);  // what a step of training adds to the file's
+  fold_constants(graph.graph, values_, folded);  // what the mode adds
   for (const rewrite::ChannelFolding& folding : graph.foldings) {
     if (!fold_channels(folding, graph.graph, values_, folded)) {
       return unknown_value(graph.graph, folding.weights);

@@ -111,6 +111,12 @@ TEST(RunOptions, train_by_a_loss_and_leave_weights_as_they_are) {
   ASSERT_THAT(suite.models, SizeIs(2));
   EXPECT_EQ(suite.models[0].training, "");
   EXPECT_EQ(suite.models[1].training, "sgd+mean_squared_error+freeze=batch_norm+freeze=conv1*");
+  EXPECT_EQ(suite_of({"--model", "lenet", "--training", "sgd+freeze=b+freeze=a+cross_entropy"})
+                .models.at(0)
+                .training,
+            "sgd+cross_entropy+freeze=a+freeze=b");
+  EXPECT_THAT(error_of({"--model", "lenet", "--training", "none", "--freeze", "batch_norm"}),
+              HasSubstr("give 'training' as well, other than 'none'"));
   SuiteChoice choice;
   choice.trainings = {"sgd"};
   choice.losses = {"mean_squared_error"};

@@ -1,22 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 // Batch normalisations in a step of training, computed with the float64 reference: running
-// statistics, and frozen ones inside the convolutions before them.
+// statistics, frozen ones inside the convolutions before them, and those that are fused.
 #include <gtest/gtest.h>
+#include <onnx/defs/parser.h>
+#include <onnx/onnx_pb.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
+#include <set>
 #include <utility>
 #include <vector>
 
+#include "harness/rewrite/fused_graph.hpp"
 #include "harness/rewrite/gradient/folded_norms.hpp"
 #include "harness/rewrite/gradient/frozen_values.hpp"
 #include "harness/rewrite/gradient/training_step.hpp"
 #include "harness/rewrite/rewrite.hpp"
 #include "runners/engine/exec/constant_folding.hpp"
 #include "runners/engine/exec/reference_model.hpp"
+#include "runners/engine/exec/requested_model.hpp"
 #include "runners/engine/number_formats.hpp"
 #include "tests/unit/rewrite/graph_sketch.hpp"
 #include "tests/unit/rewrite/training_example.hpp"
@@ -40,6 +46,22 @@ std::vector<std::vector<double>> compute_outputs(const model::Graph& graph,
     result.push_back(read_numbers(output));
   }
   return result;
+}
+
+void expect_equal(const std::vector<std::vector<double>>& found,
+                  const std::vector<std::vector<double>>& expected) {
+  ASSERT_EQ(found.size(), expected.size());
+  for (std::size_t output = 0; output < expected.size(); ++output) {
+    ASSERT_EQ(found[output].size(), expected[output].size());
+    double difference = 0.0;
+    double size = 0.0;
+    for (std::size_t i = 0; i < expected[output].size(); ++i) {
+      difference += std::pow(found[output][i] - expected[output][i], 2);
+      size += std::pow(expected[output][i], 2);
+    }
+    EXPECT_GT(size, 0.0) << output;
+    EXPECT_LE(std::sqrt(difference / size), 1e-12) << output;
+  }
 }
 
 TEST(RunningStatistics, follow_those_of_the_batch_by_a_tenth) {
@@ -97,18 +119,58 @@ TEST(FoldedNorms, change_neither_the_loss_nor_a_gradient) {
   EXPECT_EQ(folded->folded, 2U);
   const std::vector<std::vector<double>> after = compute_outputs(folded->graph, numbers);
   ASSERT_EQ(after.size(), 1 + made.gradients.size());
-  ASSERT_EQ(after.size(), before.size());
-  for (std::size_t output = 0; output < before.size(); ++output) {
-    ASSERT_EQ(after[output].size(), before[output].size());
-    double difference = 0.0;
-    double size = 0.0;
-    for (std::size_t i = 0; i < before[output].size(); ++i) {
-      difference += std::pow(after[output][i] - before[output][i], 2);
-      size += std::pow(before[output][i], 2);
+  expect_equal(after, before);
+}
+
+/// Computes the outputs of a graph that was made from a model's own.
+std::vector<std::vector<double>> compute_outputs(const RequestedModel& model,
+                                                 const rewrite::FusedGraph& made) {
+  std::set<model::ValueId> given;
+  for (const model::Layer& layer : made.graph.layers) {
+    for (const std::optional<model::ValueId>& input : layer.inputs) {
+      if (input && !made.graph.values[*input].producer) {
+        given.insert(*input);
+      }
     }
-    EXPECT_GT(size, 0.0) << output;
-    EXPECT_LE(std::sqrt(difference / size), 1e-12) << output;
   }
+  const std::vector<model::ValueId> wanted(given.begin(), given.end());
+  std::vector<model::Tensor> operands;
+  const results::Outcome outcome = model.operands(made, wanted, operands);
+  EXPECT_TRUE(outcome.ok()) << outcome.reason;
+  rewrite::Numbers numbers;
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    numbers[wanted[i]] = read_numbers(operands[i]);
+  }
+  return compute_outputs(made.graph, numbers);
+}
+
+// The shift and the mean of the gradient's normalisation are zeros that only the step has.
+TEST(FrozenNorms, take_the_factor_behind_their_gradient) {
+  onnx::ModelProto file;
+  const auto status = onnx::OnnxParser::Parse(
+      file,
+      "<ir_version: 8, opset_import: [\"\": 17]> g (float[2,3,2,2] x) => (float[2,2,2,2] y)"
+      "<float[2,3,1,1] w = {1.0, -2.0, 0.5, 0.25, 1.5, -1.0}, float[1] half = {0.5},"
+      " float[2] scale = {1.0, 2.0}, float[2] shift = {0.5, 0.25},"
+      " float[2] mean = {0.125, 0.5}, float[2] variance = {1.0, 3.0}> {"
+      " a = Conv(x, w) b = Mul(a, half) y = BatchNormalization(b, scale, shift, mean, variance) }");
+  ASSERT_TRUE(status.IsOK()) << status.ErrorMessage();
+  worker::ExecuteRequest request;
+  request.model = file.SerializeAsString();
+  request.training = "sgd+mean_squared_error+freeze=batch_norm";
+  RequestedModel model(request);
+  model.fill();
+  std::vector<rewrite::Match> scales;
+  for (rewrite::Match& match : rewrite::matches(model.graph())) {
+    if (match.rewrite == "bn_scale") {
+      scales.push_back(std::move(match));
+    }
+  }
+  const rewrite::FusedGraph fused = rewrite::fused_graph(model.graph(), scales);
+  ASSERT_EQ(fused.foldings.size(), 1U);
+  const auto before = compute_outputs(model, rewrite::fused_graph(model.graph(), {}));
+  ASSERT_EQ(before.size(), 3U);  // the loss, the weights and their momentum
+  expect_equal(compute_outputs(model, fused), before);
 }
 
 }  // namespace

@@ -127,6 +127,26 @@ TEST(TrainingGraph, a_frozen_batch_norm_has_its_own_statistics) {
   EXPECT_THAT(some.gradients, SizeIs(6));
 }
 
+TEST(TrainingGraph, refuses_a_batch_norm_with_one_of_its_statistics_frozen) {
+  GraphSketch sketch;
+  const auto x = sketch.conv(sketch.input({2, 3, 4, 4}), 5, 3);
+  const model::Graph graph = sketch.build({sketch.batch_norm(x)});
+  const model::Layer& norm = graph.layers.at(1);
+  for (const std::size_t statistic : {3U, 4U}) {
+    for (const bool running : {false, true}) {
+      try {
+        (void)training_graph(graph,
+                             {.frozen = {norm.inputs.at(statistic).value()},
+                              .running_statistics = running});
+        FAIL() << "was accepted";
+      } catch (const Error& error) {
+        EXPECT_EQ(error.kind(), Error::Kind::kUser);
+        EXPECT_THAT(error.what(), HasSubstr("freeze both, or none"));
+      }
+    }
+  }
+}
+
 TEST(TrainingGraph, names_what_has_no_gradient_and_the_weights_behind_it) {
   GraphSketch sketch;
   const auto x = sketch.input({2, 4});

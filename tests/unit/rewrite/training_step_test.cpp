@@ -293,6 +293,18 @@ TEST(TrainingStep, has_a_loss_and_frozen_weights_in_its_text) {
   }
 }
 
+TEST(TrainingStep, has_one_text_whatever_the_order_of_its_parts) {
+  const auto rewritten = [](const char* text) { return to_text(parse_step_choice(text).value()); };
+  constexpr const char* kText = "sgd:4+cross_entropy+freeze=a+freeze=b+running_statistics";
+  for (const char* const text :
+       {kText,
+        "sgd:04+freeze=b+freeze=a+cross_entropy+running_statistics",
+        "sgd:4+running_statistics+freeze=a+cross_entropy+freeze=b+freeze=a"}) {
+    EXPECT_EQ(rewritten(text), kText);
+  }
+  EXPECT_EQ(rewritten("adamw"), "adamw");
+}
+
 TEST(TrainingStep, leaves_weights_alone_that_its_text_freezes) {
   const model::Graph graph = two_products();  // weights w1, w2, w5 and w6
   const StepChoice choice =

@@ -182,7 +182,7 @@ name = "a"
 [[model]]
 name = "b"
 loss = "mean_squared_error"
-freeze = ["conv1*", "fc"]
+freeze = ["fc", "conv1*", "fc"]
 [[model]]
 name = "c"
 training = "adam"
@@ -201,6 +201,8 @@ freeze = "none"
               HasSubstr("unknown loss 'focal'"));
   EXPECT_THAT(error_of(model + "training = \"sgd\"\nfreeze = \"a b\"\n"),
               HasSubstr("cannot name frozen weights"));
+  EXPECT_THAT(error_of(model + "training = \"sgd\"\nfreeze = [\"none\", \"batch_norm\"]\n"),
+              HasSubstr("'none' beside weights"));
 }
 
 TEST(ResolvedSuite, trains_in_floats_and_under_no_load) {

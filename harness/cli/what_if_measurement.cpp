@@ -78,6 +78,7 @@ analysis::RunReport measure_once(CommandContext& context,
   const std::vector<session::PlannedModel> models = session::prepare_models(context.models, suite);
   session::SuiteRunOptions run = suite_run_options(options, options.stacks.front());
   run.types = std::move(types);
+  run.alternations = false;  // no what-if rests on them
   const session::SuiteRunOutcome outcome =
       session::run_suite(context.session(store), run, suite, models);
   analysis::RunReport report =

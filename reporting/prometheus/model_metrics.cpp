@@ -69,14 +69,17 @@ void add_turns(const ModelMetrics& model, GaugeFamily& family) {
     if (execution.samples == 0 || !execution.turn) {
       continue;
     }
-    for (const auto& [stat, time] : {std::pair("median", execution.median),
-                                     std::pair("low", execution.interval.low),
-                                     std::pair("high", execution.interval.high)}) {
+    const auto add = [&](const char* stat, Seconds time) {
       family.add(model.labels,
                  {{"mode", execution.mode},
                   {"turn", std::string(to_text(*execution.turn))},
                   {"stat", stat}},
                  time.count());
+    };
+    add("median", execution.median);
+    if (execution.samples > 1) {  // one has no interval
+      add("low", execution.interval.low);
+      add("high", execution.interval.high);
     }
   }
 }

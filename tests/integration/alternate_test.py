@@ -92,6 +92,9 @@ class Suites(Command):
         for series, metric in found.items():
             self.assertTrue(0 < metric["interval"][0] < metric["ratio"] < metric["interval"][1], f"{series} has the scatter of three processes")
         self.assertEqual(len(self.json("runs")["runs"]), 2)
+        followed = self.json("detect", "--look-only", "models/lenet|2|f32/alternation/")["series"]
+        self.assertEqual({series["id"]: series["points"] for series in followed},
+                         {f"models/lenet|2|f32/alternation/fusion/{turn}": 2 for turn in ("first", "steady", "changed")})
 
 
 class SuiteFiles(Command):
@@ -114,6 +117,15 @@ class SuiteFiles(Command):
             self.assertTrue(model["executions"][0]["samples"] > 0)
             self.assertIn("not executed among its other shapes (plain): unsupported", "\n".join(model["findings"]))
         self.assertEqual(self.store_rows("select count(*) from derived where kind = 'alternation'"), [(2,)], "it is not tried again")
+
+    def test_modes_of_one_shape_are_left_out(self):
+        suite = self.suite(f'[[model]]\nname = "lenet"\n{SHAPES}')
+        modes = ("--mode", "fusion", "--mode", "best_variant+fusion", "--mode", "int8+fusion")
+        for model in self.json("run", suite, "--only", "models", *modes, "--processes", 1)["models"]:
+            self.assertEqual({row["mode"] for row in model["alternations"]}, {"fusion"})
+            self.assertNotIn("other shapes", "\n".join(model["findings"]))
+            first = next(row for row in model["alternations"] if row["turn"] == "first")
+            self.assertEqual((first["samples"], first["low"], first["high"]), (1, None, None))
 
     def test_a_resolved_suite_shows_its_shapes(self):
         suite = self.suite(f'[[model]]\nname = "resnet18-v1"\n{SHAPES}'.replace("1, 28, 28", "3, 64, 64"))

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <utility>
 
+#include "harness/results/series/series_name.hpp"
+
 namespace plumb::analysis {
 namespace {
 
@@ -26,8 +28,12 @@ double compute_median(std::vector<double> values) {
   return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2.0;
 }
 
+/// Returns the kind of a series, whose noise is like that of others. Executions among other shapes
+/// are of another kind than those of a shape alone: first ones are cold, and single in a process.
 std::string kind_of(const std::string& series) {
-  return series.substr(0, series.find('/'));
+  const results::SeriesName name = results::parse_series(series);
+  return name.kind == results::SeriesKind::kAlternation ? name.scenario
+                                                        : series.substr(0, series.find('/'));
 }
 
 /// Median of one run's processes, and its variance by their scatter.
@@ -94,8 +100,9 @@ LearnedNoise::LearnedNoise(std::span<const RunTimes> runs) : runs_(runs.size()) 
       continue;
     }
     const auto n = static_cast<double>(squares.size());
+    std::vector<double>& of_kind = of_kinds[kind_of(id)];
     for (const double square : squares) {
-      of_kinds[kind_of(id)].push_back((square / kMedianChiSquare - scatter / n) / 2.0);
+      of_kind.push_back((square / kMedianChiSquare - scatter / n) / 2.0);
     }
     const double variance = (compute_median(squares) / kMedianChiSquare - scatter / n) / 2.0;
     series_[id] = {std::max(variance, tail_variance(of_series)),
@@ -115,7 +122,7 @@ std::span<const std::vector<double>> LearnedNoise::processes(const std::string& 
 RunDeviation LearnedNoise::of(const std::string& series) const {
   // Series of one kind share what the machine does in a run. Many of them are worth little more
   // than their runs.
-  const double assumed = kind_of(series) == "models" ? kAssumedOfModels : kAssumed;
+  const double assumed = results::is_model_series(series) ? kAssumedOfModels : kAssumed;
   Estimate result{assumed * assumed, kPriorFreedom};
   const auto take_in = [&](const std::map<std::string, Estimate>& from, const std::string& name) {
     const auto found = from.find(name);

@@ -12,7 +12,7 @@ namespace plumb::analysis {
 /// Times of a run's restarted processes, by series.
 struct RunTimes {
   /// ln(median in seconds) of each quiet process, by series: "layers/KEY" as the library chose it,
-  /// hot, or "models/SUBJECT/end_to_end/MODE/SCENARIO".
+  /// hot, "models/SUBJECT/end_to_end/MODE/SCENARIO" or "models/SUBJECT/alternation/MODE/TURN".
   std::map<std::string, std::vector<double>> logs;
 };
 
@@ -55,7 +55,7 @@ class LearnedNoise {
   std::size_t runs_ = 0;
   std::map<std::string, std::vector<std::vector<double>>> processes_;
   std::map<std::string, Estimate> series_;
-  std::map<std::string, Estimate> kinds_;  ///< "layers", "models"
+  std::map<std::string, Estimate> kinds_;  ///< "layers", "models", or a turn among other shapes
 };
 
 }  // namespace plumb::analysis

@@ -30,6 +30,12 @@ struct KindScores {
   std::size_t series = 0;
 };
 
+/// Returns whether a series is of a model that was executed without other shapes in between.
+bool is_of_model_alone(std::string_view series) {
+  return results::is_model_series(series) &&
+         results::parse_series(series).kind != results::SeriesKind::kAlternation;
+}
+
 KindScores compute_scores(std::span<const RunTimes> runs, bool (*is_of_kind)(std::string_view)) {
   KindScores scores{std::vector<double>(runs.size(), 0.0), 0};
   for (const auto& entry : runs.front().logs) {
@@ -108,7 +114,7 @@ RunTimes run_times_from_json(std::string_view json) {
 
 std::size_t middle_run(std::span<const RunTimes> runs) {
   PLUMB_CHECK(!runs.empty());
-  KindScores scores = compute_scores(runs, results::is_model_series);
+  KindScores scores = compute_scores(runs, is_of_model_alone);
   if (scores.series == 0) {
     scores = compute_scores(runs, results::is_layer_series);
   }

@@ -25,8 +25,8 @@ inline constexpr const char* kRunTimesRecord = "run_times";
 
 /// Returns the index of the run in the middle of several. Runs are ordered by the mean of ln(time)
 /// over the models' series, or without models over the layers'. Only series that every run has
-/// count. Of an even number, it is the slower of the two in the middle. Needs at least one run.
-/// Pure.
+/// count, and none of a model among its other shapes. Of an even number, it is the slower of the
+/// two in the middle. Needs at least one run. Pure.
 [[nodiscard]] std::size_t middle_run(std::span<const RunTimes> runs);
 
 }  // namespace plumb::analysis

@@ -96,19 +96,20 @@ Json executions_json(const ModelBounds& model) {
   return rows;
 }
 
-/// Returns the times of a model among its other shapes.
+/// Returns the times of a model among its other shapes. A single time has no interval.
 Json alternations_json(const ModelBounds& model) {
   Json rows = Json::array();
   for (const ExecutionTime& execution : model.alternations) {
-    const bool known = execution.samples > 0;
-    const auto seconds = [&](Seconds time) { return known ? Json(time.count()) : Json(); };
+    const auto seconds = [&](Seconds time, std::size_t samples) {
+      return execution.samples >= samples ? Json(time.count()) : Json();
+    };
     rows.push_back({{"mode", execution.mode},
                     {"turn", execution.turn ? Json(to_text(*execution.turn)) : Json()},
                     {"outcome", to_text(execution.outcome.kind)},
                     {"reason", execution.outcome.reason},
-                    {"median_seconds", seconds(execution.median)},
-                    {"low", seconds(execution.interval.low)},
-                    {"high", seconds(execution.interval.high)},
+                    {"median_seconds", seconds(execution.median, 1)},
+                    {"low", seconds(execution.interval.low, 2)},
+                    {"high", seconds(execution.interval.high, 2)},
                     {"samples", execution.samples}});
   }
   return rows;

@@ -44,8 +44,14 @@ std::vector<Shapes> list_alternations(const suite::ResolvedSuite& suite,
   return all;
 }
 
-/// Returns whether enough processes of a run have executed a shape among others, or one failed. It
-/// would fail again.
+/// Returns whether a mode rests on variants or scales that were measured of one shape.
+bool is_of_one_shape(const results::ExecutionMode& mode) {
+  return mode.best_variant || mode.micro_batch || mode.int8;
+}
+
+/// Returns whether enough processes of a run have executed shapes among each other, or the backend
+/// refused. `subject` is the shape stored last, and changed-over times are its last record: without
+/// it a process was killed before all was stored.
 bool is_done(const store::Store& store,
              const results::RunId& run,
              const std::string& subject,
@@ -57,10 +63,13 @@ bool is_done(const store::Store& store,
       continue;
     }
     const results::Execution execution = results::execution_from_json(record.payload);
-    if (execution.mode == mode) {
-      if (!execution.row.outcome.timed()) {
-        return true;
-      }
+    if (execution.mode != mode) {
+      continue;
+    }
+    if (execution.row.outcome.kind == results::Outcome::Kind::kUnsupported) {
+      return true;
+    }
+    if (execution.turn == results::ShapeTurn::kChanged) {
       seen.insert(execution.row.process);
     }
   }
@@ -118,6 +127,7 @@ bool execute_alternations(const SessionContext& context,
   PLUMB_CHECK(suite.models.size() == models.size());
   for (const Shapes& shapes : list_alternations(suite, chosen)) {
     const analysis::ModelInstance& first = models[shapes.front()].instance;
+    const std::string last = analysis::subject_of(models[shapes.back()].instance);
     std::vector<suite::ResolvedSuite::Model> named;
     for (const std::size_t shape : shapes) {
       named.push_back(suite.models[shape]);
@@ -125,8 +135,8 @@ bool execute_alternations(const SessionContext& context,
     for (const results::ExecutionMode& mode :
          modes.empty() ? std::vector<results::ExecutionMode>{{.fusion = true}} : modes) {
       const bool typed_already = !mode.other_type().empty() && first.dtype != "f32";
-      if (typed_already ||
-          is_done(context.store, run, analysis::subject_of(first), to_text(mode), processes)) {
+      if (typed_already || is_of_one_shape(mode) ||
+          is_done(context.store, run, last, to_text(mode), processes)) {
         continue;
       }
       if (stopped()) {

@@ -14,7 +14,8 @@
 namespace plumb::session {
 
 /// Executes the shapes of a suite's models one after the other, in each mode (none given: fusion),
-/// in one more worker process, unless `processes` processes of the run did so or one failed.
+/// in one more worker process, unless `processes` processes of the run did so or the backend
+/// refused. Modes that rest on variants or scales of one shape are left out.
 ///
 /// Only models are executed of which the first shape is `chosen`, by index. The times of each shape
 /// are stored as the run's records of kind "alternation", one for each turn. A failure is one

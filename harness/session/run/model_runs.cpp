@@ -93,8 +93,9 @@ bool ModelRuns::execute(std::size_t processes, const std::function<bool()>& stop
     return execute_one(index, processes, stopped);
   });
   return whole &&
-         execute_alternations(
-             context_, executor_, run_, suite_, models_, mine_, modes_.modes, processes, stopped);
+         (!modes_.alternations ||
+          execute_alternations(
+              context_, executor_, run_, suite_, models_, mine_, modes_.modes, processes, stopped));
 }
 
 bool ModelRuns::execute_again(const std::set<std::string>& subjects,

@@ -115,7 +115,7 @@ class SuiteRun {
                    suite_,
                    models_,
                    models_of_shard(models_, shard),
-                   {options_.modes, options_.division});
+                   {options_.modes, options_.division, options_.alternations});
     std::optional<TimedProfiles> timed;
     if (options_.profiles.time == ProfiledTime::kAlways) {
       runs.sample(timed.emplace(context_, session_.id(), executor_.options().worker, models_));

@@ -34,6 +34,7 @@ struct SuiteRunOptions {
   bool layers = true;
   bool models = true;                         ///< end to end
   bool loads = true;                          ///< the scenarios of the suite
+  bool alternations = true;                   ///< of models, in shapes that alternate
   std::vector<results::ExecutionMode> modes;  ///< of models; none: every mode that the run has
                                               ///< times for
   std::set<std::string> types;     ///< in which layers of f32 models are measured, beside those of

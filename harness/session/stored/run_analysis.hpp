@@ -13,8 +13,8 @@
 
 namespace plumb::session {
 
-/// A run's rows and executions, those among other shapes too, with what was measured on a
-/// slowed-down host marked as disturbed.
+/// A run's rows and executions, those among other shapes too. What was measured on a slowed-down
+/// host is marked as disturbed, but not among other shapes: nobody reads the host's pace there.
 struct RunResults {
   std::vector<results::StoredMeasurement> rows;
   analysis::ModelExecutions executions;

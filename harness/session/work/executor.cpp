@@ -446,10 +446,13 @@ std::optional<worker::Alternation> Executor::alternate(const worker::AlternateRe
       options_.row_timeout * (kRowsOfShape * static_cast<double>(request.shapes.size()));
   end_worker();
   std::optional<worker::Alternation> times;
-  row.started = current_time();
-  const Seconds start = steady_time();
+  Seconds start{};
   try {
-    times = worker().alternate(request, most, [this] { return !stop_.load(); });
+    with_second_try(request.shapes.front().name, false, [&] {
+      row.started = current_time();
+      start = steady_time();
+      times = worker().alternate(request, most, [this] { return !stop_.load(); });
+    });
   } catch (const worker::WorkerDied& death) {
     row.outcome = death.outcome();
     end_worker();

@@ -18,6 +18,7 @@ namespace plumb::session {
 struct WantedModes {
   std::vector<results::ExecutionMode> modes;  ///< none: those that the run has times for
   results::DivisionRule division{};            ///< in the mode micro_batch
+  bool alternations = true;                   ///< shapes are executed among each other, too
 };
 
 /// Returns whether one of the modes divides batches.

@@ -126,6 +126,25 @@ void set_shape(const ModelSource& source, suite::ResolvedSuite::Model& model) {
   }
 }
 
+/// Lets a model be executed by itself if none of its other shapes could be read, and logs that.
+void drop_lone_shapes(std::vector<suite::ResolvedSuite::Model>& models) {
+  std::map<std::int64_t, std::vector<suite::ResolvedSuite::Model*>> groups;
+  for (suite::ResolvedSuite::Model& model : models) {
+    if (model.alternation) {
+      groups[model.alternation->group].push_back(&model);
+    }
+  }
+  for (const auto& [group, shapes] : groups) {
+    if (shapes.size() == 1) {
+      suite::ResolvedSuite::Model& model = *shapes.front();
+      spdlog::warn("model '{}': of its shapes only [{}] could be read, so none alternate",
+                   model.name,
+                   fmt::join(model.alternation->shape, ", "));
+      model.alternation.reset();
+    }
+  }
+}
+
 void log_notes(const PlannedModel& model) {
   for (const std::string& note : model.graph.notes) {
     spdlog::warn("model '{}': {}", model.instance.model, note);
@@ -179,6 +198,7 @@ std::vector<PlannedModel> prepare_models(const ModelSource& source, suite::Resol
     model.open_batch = false;
     kept.push_back(std::move(model));
   }
+  drop_lone_shapes(kept);
   suite.models = std::move(kept);
   if (problems.size() == 1 && models.empty() && suite.layers.empty()) {
     throw Error(problems.front());

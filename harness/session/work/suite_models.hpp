@@ -27,7 +27,8 @@ namespace plumb::session {
                                       const suite::ResolvedSuite::Model& model);
 
 /// Reads the models of a suite for a run. The suite gets the batch that each is executed at. A
-/// model that cannot be read is logged and leaves the suite. Throws its Error if nothing is left.
+/// model that cannot be read is logged and leaves the suite. One shape that is left of several does
+/// not alternate. Throws its Error if nothing is left.
 [[nodiscard]] std::vector<PlannedModel> prepare_models(const ModelSource& source,
                                                        suite::ResolvedSuite& suite);
 

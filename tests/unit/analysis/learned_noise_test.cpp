@@ -111,6 +111,27 @@ TEST(LearnedNoise, takes_a_step_in_the_history_for_one_difference_among_many) {
   EXPECT_LT(LearnedNoise(runs).of("models/m0|1|f32/end_to_end").relative, before + 0.002);
 }
 
+TEST(LearnedNoise, of_a_model_alone_does_not_follow_from_it_among_other_shapes) {
+  std::vector<RunTimes> runs = runs_of(12, 10, 0.002, 0.002, 8);
+  const LearnedNoise alone(runs);
+  const std::string first = "models/m0|1|f32/alternation/plain/first";
+  const std::string steady = "models/m0|1|f32/alternation/plain/steady";
+  EXPECT_DOUBLE_EQ(LearnedNoise().of(first).relative,
+                   LearnedNoise().of("models/m0|1|f32/end_to_end").relative)
+      << "as much is assumed";
+  for (std::size_t run = 0; run < runs.size(); ++run) {
+    const double level = run % 2 == 0 ? 0.0 : 0.4;
+    runs[run].logs[first] = {level, level + 0.1, level - 0.1};
+    runs[run].logs[steady] = runs[run].logs.at("models/m0|1|f32/end_to_end");
+  }
+  const LearnedNoise both(runs);
+  for (const char* const series : {"models/m0|1|f32/end_to_end", "models/m9|1|f32/end_to_end"}) {
+    EXPECT_DOUBLE_EQ(both.of(series).relative, alone.of(series).relative) << series;
+  }
+  EXPECT_GT(both.of(first).relative, 0.1);
+  EXPECT_LT(both.of(steady).relative, 0.02) << "cold times are of another kind";
+}
+
 TEST(LearnedNoise, is_written_and_read_back) {
   const RunTimes times = runs_of(1, 3, 0.01, 0.01, 4).front();
   EXPECT_EQ(run_times_from_json(to_json(times)).logs, times.logs);

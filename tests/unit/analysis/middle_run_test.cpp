@@ -29,6 +29,15 @@ TEST(MiddleRun, is_that_of_the_layers_where_models_are_not_in_all_runs) {
   EXPECT_EQ(middle_run(runs), 2U);
 }
 
+TEST(MiddleRun, is_not_chosen_by_cold_times_among_other_shapes) {
+  std::vector<RunTimes> runs{times_of({1.0}, 1.0), times_of({1.1}, 1.0), times_of({1.2}, 1.0)};
+  const std::vector<double> cold{2.0, 5.0, 0.0};
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    runs[i].logs["models/m/alternation/plain/first"] = {cold[i]};
+  }
+  EXPECT_EQ(middle_run(runs), 1U);
+}
+
 TEST(MiddleRun, of_two_is_the_slower) {
   const std::vector<RunTimes> runs{times_of({2.0}, 1.0), times_of({1.0}, 1.0)};
   EXPECT_EQ(middle_run(runs), 0U);

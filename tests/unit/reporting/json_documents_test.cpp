@@ -66,6 +66,24 @@ TEST(JsonDocuments, bound_has_the_fields_of_the_contract) {
   EXPECT_DOUBLE_EQ(model["critical_path"][0]["seconds"], 2e-3);
 }
 
+TEST(JsonDocuments, a_single_time_among_other_shapes_has_no_interval) {
+  analysis::RunReport report = sample_report();
+  EXPECT_FALSE(bound_document(report)["models"][0].contains("alternations"));
+  std::vector<analysis::ExecutionTime>& alternations = report.models[0].bounds.alternations;
+  for (const std::size_t samples : {0U, 1U, 2U}) {
+    alternations.push_back(report.models[0].bounds.executions[0]);
+    alternations.back().turn = results::ShapeTurn::kFirst;
+    alternations.back().samples = samples;
+  }
+  const json rows = bound_document(report)["models"][0]["alternations"];
+  EXPECT_TRUE(rows[0]["median_seconds"].is_null());
+  EXPECT_DOUBLE_EQ(rows[1]["median_seconds"], 0.005);
+  EXPECT_TRUE(rows[1]["low"].is_null());
+  EXPECT_TRUE(rows[1]["high"].is_null());
+  EXPECT_DOUBLE_EQ(rows[2]["low"], 0.0049);
+  EXPECT_DOUBLE_EQ(rows[2]["high"], 0.0051);
+}
+
 TEST(JsonDocuments, bound_tells_unknown_from_zero) {
   analysis::RunReport report = hostile_report();
   analysis::Bound& bound = report.models[0].bounds.bounds[1];

@@ -69,6 +69,31 @@ TEST(MetricFamilies, a_model_has_its_latency_bounds_and_ratios) {
           "plumb_whatif_speedup_ratio", R"(whatif="best_variant",result="predicted")", "1.25")));
 }
 
+TEST(MetricFamilies, a_model_has_its_times_among_other_shapes) {
+  analysis::RunReport report = sample_report();
+  std::vector<analysis::ExecutionTime>& alternations = report.models[0].bounds.alternations;
+  alternations.assign(3, report.models[0].bounds.executions[0]);
+  alternations[0].turn = results::ShapeTurn::kFirst;
+  alternations[0].samples = 1;
+  alternations[1].turn = results::ShapeTurn::kChanged;
+  alternations[2].turn = results::ShapeTurn::kFirst;
+  alternations[2].mode = "fusion";
+  alternations[2].samples = 0;
+  const std::string name = "plumb_model_alternation_seconds";
+  std::vector<std::string> lines = lines_of({suite_of(report)});
+  std::erase_if(lines, [&](const std::string& each) { return !each.starts_with(name); });
+  EXPECT_THAT(
+      lines,
+      ::testing::UnorderedElementsAre(
+          line(name, R"(mode="plain",turn="first",stat="median")", "0.005"),
+          line(name, R"(mode="plain",turn="changed",stat="median")", "0.005"),
+          ::testing::StartsWith(name + kModel + suite_of(report).series.system +
+                                R"(",mode="plain",turn="changed",stat="low"} 0.004)"),
+          ::testing::StartsWith(name + kModel + suite_of(report).series.system +
+                                R"(",mode="plain",turn="changed",stat="high"} 0.005)")))
+      << "one time has no interval, and none has no value";
+}
+
 TEST(MetricFamilies, a_run_of_models_alone_says_nothing_of_complete_models) {
   const auto counted = Contains(HasSubstr("plumb_run_models{"));
   analysis::RunReport report = sample_report();

@@ -91,6 +91,17 @@ TEST(AlternatingShapes, are_refused_with_their_line_where_the_model_cannot_have_
               HasSubstr("is listed twice"));
 }
 
+TEST(AlternatingShapes, do_not_alternate_where_one_alone_can_be_read) {
+  suite::ResolvedSuite suite = resolved(built_in("lenet", {{1, 1, 28, 28}, {2, 1, 28, 28}}));
+  suite::ResolvedSuite both = suite;
+  EXPECT_EQ(prepare_models(ZooModels(), both).size(), 2U);
+  EXPECT_TRUE(both.models[0].alternation.has_value());
+  suite.models[1].dims["nonsense"] = 3;
+  EXPECT_EQ(prepare_models(ZooModels(), suite).size(), 1U);
+  ASSERT_EQ(suite.models.size(), 1U);
+  EXPECT_FALSE(suite.models[0].alternation.has_value());
+}
+
 TEST(AlternatingShapes, are_of_one_type_and_of_a_mode_without_measured_variants) {
   const suite::ResolvedSuite suite = resolved(built_in("lenet", {{1, 1, 28, 28}, {2, 1, 28, 28}}));
   const ZooModels source;

@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <exception>
+#include <string_view>
 #include <utility>
 
 #include "harness/base/utf8_text.hpp"
@@ -27,8 +29,8 @@ std::string SessionLogs::start() {
 }
 
 void SessionLogs::add(const std::string& id, std::string message) {
-  std::replace(message.begin(), message.end(), '\n', ' ');
   message.resize(std::min(message.size(), kMaxLine));
+  std::replace(message.begin(), message.end(), '\n', ' ');
   const std::scoped_lock lock(mutex_);
   const auto found = logs_.find(id);
   if (found == logs_.end()) {
@@ -66,15 +68,19 @@ void SessionLogs::receive(void* logs,
                           const char* category,
                           const char* id,
                           const char* location,
-                          const char* message) {
+                          const char* message) noexcept {
   static_cast<void>(category);
   if (severity < api::kLogWarnings) {
     return;
   }
-  const std::string text =
-      fmt::format("{}: {}", severity > api::kLogWarnings ? "error" : "warning", message);
-  fmt::print(stderr, "ONNX Runtime: {} ({})\n", text, location);
-  static_cast<SessionLogs*>(logs)->add(id, text);
+  const char* const kind = severity > api::kLogWarnings ? "error" : "warning";
+  try {
+    static_cast<SessionLogs*>(logs)->add(
+        id, fmt::format("{}: {}", kind, std::string_view(message).substr(0, kMaxLine)));
+    fmt::print(stderr, "ONNX Runtime: {}: {} ({})\n", kind, message, location);
+  } catch (const std::exception&) {
+    // The caller is a C library, which no exception may reach. The message is lost, nothing else.
+  }
 }
 
 }  // namespace plumb::onnxruntime

@@ -29,7 +29,7 @@ class SessionLogs {
                       const char* category,
                       const char* id,
                       const char* location,
-                      const char* message);
+                      const char* message) noexcept;
 
  private:
   struct Log {

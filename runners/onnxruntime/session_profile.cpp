@@ -7,10 +7,13 @@
 #include <istream>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
+
+#include "harness/base/utf8_text.hpp"
 
 namespace plumb::onnxruntime {
 namespace {
@@ -18,6 +21,7 @@ namespace {
 constexpr std::string_view kKernelEnd = "_kernel_time";
 constexpr const char* kCpuProvider = "CPUExecutionProvider";
 constexpr std::size_t kMaxNames = 20;
+constexpr std::size_t kMaxName = 100;  // bytes
 
 /// Node of an optimised model that was executed.
 struct ExecutedNode {
@@ -26,9 +30,14 @@ struct ExecutedNode {
   std::string provider;
 };
 
-/// Lists the executed nodes by index and name, so that each is there once.
-std::map<std::string, ExecutedNode> list_nodes(const nlohmann::json& events) {
-  std::map<std::string, ExecutedNode> nodes;
+std::string short_name(const std::string& name) {
+  return in_utf8(name.substr(0, kMaxName));
+}
+
+/// Lists the executed nodes in the order of their first execution. Index and name tell them apart.
+std::vector<ExecutedNode> list_nodes(const nlohmann::json& events) {
+  std::vector<ExecutedNode> nodes;
+  std::set<std::string> keys;
   for (const nlohmann::json& event : events.is_array() ? events : nlohmann::json::array()) {
     if (!event.is_object() || event.value("cat", "") != "Node" || !event.contains("args") ||
         !event["args"].is_object()) {
@@ -40,9 +49,11 @@ std::map<std::string, ExecutedNode> list_nodes(const nlohmann::json& events) {
     }
     name.resize(name.size() - kKernelEnd.size());
     const nlohmann::json& arguments = event["args"];
-    nodes.emplace(
-        arguments.value("node_index", "") + " " + name,
-        ExecutedNode{name, arguments.value("op_name", "?"), arguments.value("provider", "?")});
+    if (keys.insert(arguments.value("node_index", "") + " " + name).second) {
+      nodes.push_back({short_name(name),
+                       short_name(arguments.value("op_name", "?")),
+                       arguments.value("provider", "?")});
+    }
   }
   return nodes;
 }
@@ -60,10 +71,10 @@ std::string counted(const std::map<std::string, int>& counts) {
 }
 
 /// Names the nodes on the CPU, with their operators. The first ones stand for very many.
-std::string names_on_cpu(const std::map<std::string, ExecutedNode>& nodes) {
+std::string names_on_cpu(const std::vector<ExecutedNode>& nodes) {
   std::string text;
   std::size_t count = 0;
-  for (const auto& [key, node] : nodes) {
+  for (const ExecutedNode& node : nodes) {
     if (node.provider == kCpuProvider && ++count <= kMaxNames) {
       text += fmt::format("{}{} ({})", text.empty() ? "" : ", ", node.name, node.operation);
     }
@@ -75,13 +86,13 @@ std::string names_on_cpu(const std::map<std::string, ExecutedNode>& nodes) {
 
 results::Attributes read_session_profile(std::istream& profile, bool elsewhere) {
   const nlohmann::json events = nlohmann::json::parse(profile, nullptr, false);
-  const std::map<std::string, ExecutedNode> nodes = list_nodes(events);
+  const std::vector<ExecutedNode> nodes = list_nodes(events);
   if (nodes.empty()) {
     return {};
   }
   std::map<std::string, int> operators;
   std::map<std::string, int> providers;
-  for (const auto& [key, node] : nodes) {
+  for (const ExecutedNode& node : nodes) {
     ++operators[node.operation];
     ++providers[node.provider];
   }

@@ -66,6 +66,7 @@ class PythonWorker(Command):
         self.assertTrue(finding["loss"])
         self.assertIn("in 11 of 11 executions", finding["evidence"])
         self.assertGreater(finding["seconds"], 0)
+        self.assertRegex(self.plumb("trace", "lenet", "--stack", "reference", "--mode", "plain").stdout, r"(?m)^ *recompilation +\S+ \S+ +– ")
 
     def test_a_scenario_is_refused_as_a_row(self):
         done = self.plumb("run", "--model", "lenet", "--stack", "reference", "--only", "models", "--scenario", "single_stream", "--duration", "1s", expect=3)

@@ -205,17 +205,19 @@ void merge_stacks(const results::NamedProfile& more,
   }
 }
 
-/// Adds the processes of another profile. Where they are not told apart, they count as one.
+/// Returns the blocks of each process. Where they are not told apart, they count as one.
+std::vector<std::uint64_t> list_processes(const results::NamedProfile& profile) {
+  if (!profile.processes.empty() || profile.blocks.empty()) {
+    return profile.processes;
+  }
+  return {profile.blocks.size()};
+}
+
+/// Adds the processes of another profile, whose blocks are not added yet.
 void merge_processes(const results::NamedProfile& more, results::NamedProfile& profile) {
-  if (profile.processes.empty()) {
-    profile.processes = {profile.blocks.size()};
-  }
-  if (more.processes.empty()) {
-    profile.processes.push_back(more.blocks.size());
-  } else {
-    profile.processes.insert(
-        profile.processes.end(), more.processes.begin(), more.processes.end());
-  }
+  const std::vector<std::uint64_t> added = list_processes(more);
+  profile.processes = list_processes(profile);
+  profile.processes.insert(profile.processes.end(), added.begin(), added.end());
 }
 
 }  // namespace

@@ -36,11 +36,11 @@ struct ProfilingChoice {
 /// model that it occurs in. If that is none, the kMaxExplainedLayers that changed most are profiled
 /// alone.
 ///
-/// Controls show how much the functions of equal executions differ: of what did not change, the
-/// kMaxControlLayers longest layers in a profiled model, and the shortest model that is not
-/// profiled, because it is soon prepared. Beside layers alone, the longest layer is one that is in
-/// no model. `models_of_layers` has the subjects of the models by
-/// layer key. Nothing changed: nothing is chosen. Pure.
+/// Controls show how much the functions of equal executions differ. They are of what did not
+/// change: the kMaxControlLayers longest layers in a profiled model, and the shortest model that is
+/// not profiled, because it is soon prepared. Where layers are profiled alone, the control is the
+/// longest layer that is in no model. `models_of_layers` has the subjects of the models by layer
+/// key. Nothing changed: nothing is chosen. Pure.
 [[nodiscard]] ProfilingChoice choose_profiling(
     std::vector<ChangedMetric> changed,
     std::span<const ChangedMetric> not_changed,

@@ -16,11 +16,10 @@ namespace plumb::analysis {
 /// than one call. Its time is that of all these calls but the longest, so at most so much is lost.
 /// A variant is slower if it takes more than the fastest of `measured` by more than a tenth. Its
 /// time is the measured one of its implementation, else the median of the call in all executions.
-/// A gap is time of the execution in which no
-/// call ran. Where the time without the profiler is known, gaps are at most what it leaves beside
-/// the calls, since writing the trace takes time too. The time of a recompilation is that of the
-/// mean execution. Reorders and copies of the inputs and outputs
-/// are minor, and so are those below 0.5 % of the execution.
+/// A gap is time of the execution in which no call ran. Where the time without the profiler is
+/// known, gaps are at most what it leaves beside the calls, since writing the trace takes time too.
+/// The time of a recompilation is that of the mean execution. Reorders and copies of the inputs and
+/// outputs are minor, and so are those below 0.5 % of the execution.
 [[nodiscard]] std::vector<TraceFinding> find_trace_findings(
     const model::Graph& graph,
     const MatchedTrace& matched,

@@ -233,8 +233,8 @@ void add_profile(CLI::App& app, CommandContext& context) {
   command
       ->add_option("--force",
                    options->source.forced,
-                   "execute this layer, and all of its key, by this variant, and all others "
-                   "unfused by the library's choice; may be repeated")
+                   "execute LAYER, and every layer of its key, by VARIANT; the library chooses for "
+                   "all others, and nothing is fused; may be repeated")
       ->type_name("LAYER=VARIANT")
       ->allow_extra_args(false)
       ->excludes(mode);

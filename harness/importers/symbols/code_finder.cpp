@@ -122,11 +122,12 @@ FoundCode CodeFinder::find(std::uint64_t address) {
   const auto loaded = file.symbols->loaded_address(offset);
   if (const NamedCode* const code = loaded ? file.symbols->find(*loaded) : nullptr) {
     found.function.name = demangled(code->name);
+    found.problem.clear();
     found.begin = address - (*loaded - code->begin);
     found.end = found.begin + (code->end - code->begin);
     found.file = mapping->path;
     found.offset = offset - (*loaded - code->begin);
-  } else {
+  } else if (found.problem.empty()) {
     found.problem = fmt::format("'{}' has no symbol there", mapping->path);
   }
   return found;
@@ -151,8 +152,13 @@ CodeFinder::FileSymbols CodeFinder::read_symbols(const results::CodeMapping& map
     if (!mapping.build_id.empty() && symbols.build_id() != mapping.build_id) {
       return {std::nullopt, fmt::format("'{}' has changed since it was profiled", mapping.path)};
     }
-    add_debug_file(symbols);
-    return {std::move(symbols), {}};
+    std::string problem;
+    try {
+      add_debug_file(symbols);
+    } catch (const Error& error) {
+      problem = error.what();  // the file's own symbols are still there
+    }
+    return {std::move(symbols), std::move(problem)};
   } catch (const Error& error) {
     return {std::nullopt, error.what()};
   }

@@ -54,7 +54,7 @@ class CodeFinder {
   };
 
   void read_dump(std::size_t number);
-  /// Symbols of a file, or why there are none.
+  /// Symbols of a file, and why there are none or not all.
   struct FileSymbols {
     std::optional<ElfSymbols> symbols;
     std::string problem;

@@ -52,8 +52,9 @@ struct NamedProfile {
   std::vector<std::string> step_names;  ///< by step
   std::vector<ProfiledBlock> blocks;
   std::vector<ProfiledFunction> functions;
-  std::vector<ProfileCell> cells;     ///< one for each step and function that has samples
-  std::vector<ProfiledStack> stacks;  ///< of all samples; empty: of one thread, without calls
+  std::vector<ProfileCell> cells;  ///< one for each step and function that has samples
+  /// Of all samples. Empty: they are of one thread, without calls, or the profile is from a store.
+  std::vector<ProfiledStack> stacks;
   std::vector<CodeListing> listings;  ///< of the functions with most samples, these first
   std::vector<std::string> problems;  ///< files without symbols, and why
   /// Runs that the blocks are of, in their order: merged. Empty: they are of one run.

@@ -69,7 +69,7 @@ void join_consecutive(NamedProfile& profile, std::size_t blocks) {
 bool has_whole_processes(const NamedProfile& profile) {
   std::uint64_t left = profile.blocks.size();
   for (const std::uint64_t blocks : profile.processes) {
-    if (blocks > left) {
+    if (blocks == 0 || blocks > left) {
       return false;
     }
     left -= blocks;

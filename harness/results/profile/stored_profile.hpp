@@ -21,7 +21,8 @@ struct StoredProfile {
 /// Blocks that a stored profile needs at most: a bootstrap draws no more groups of them.
 inline constexpr std::size_t kMaxStoredBlocks = 200;
 
-/// Returns whether a profile's processes have all of its blocks. None are told apart: true. Pure.
+/// Returns whether a profile's processes have all of its blocks, and each at least one. None are
+/// told apart: true. Pure.
 [[nodiscard]] bool has_whole_processes(const NamedProfile& profile);
 
 /// Returns a profile whose listings have their hot instructions alone. Pure.

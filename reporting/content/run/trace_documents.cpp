@@ -72,9 +72,11 @@ void add_finding(const analysis::TraceReport& report,
   if (detail == Detail::kShort && evidence.size() > kLongestEvidence) {
     evidence = evidence.substr(0, kLongestEvidence) + "…";
   }
+  // Of the mean execution, while shares are of the median one.
+  const bool of_mean = finding.kind == analysis::TraceFinding::Kind::kRecompilation;
   table.add({name,
              time_text(finding.time),
-             percent_text(finding.time, report.matched.span()),
+             of_mean ? "–" : percent_text(finding.time, report.matched.span()),
              layer_names(report.graph, finding.layers, kNamedLayers),
              std::move(evidence)});
   for (const analysis::TraceFinding& place : finding.places) {

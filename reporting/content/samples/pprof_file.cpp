@@ -94,7 +94,7 @@ class PprofProfile {
     sample.add_value(static_cast<std::int64_t>(stack.samples));
     sample.add_value(static_cast<std::int64_t>(stack.samples) * period());
     add_label("step", step, sample);
-    if (profile_.threads > 1) {
+    if (profile_.threads > 1 && !profile_.stacks.empty()) {
       add_label("thread", std::to_string(stack.thread), sample);
     }
   }

@@ -154,7 +154,7 @@ FlopsPerSecond measure_peak(worker::Backend& backend,
     }
     if (!executed && peak.value > 0.0) {
       fmt::print(stderr,
-                 "the peak in {} is that of smaller products: none of {} rows was executed\n",
+                 "the peak in {} is that of smaller products: no product of {} rows was executed\n",
                  to_text(type),
                  extent);
     }

@@ -103,7 +103,8 @@ TEST(Calibration, says_where_the_larger_product_was_not_executed) {
         said,
         backend.too_large.empty()
             ? ""
-            : "the peak in f32 is that of smaller products: none of 2048 rows was executed\n");
+            : "the peak in f32 is that of smaller products: no product of 2048 rows was "
+              "executed\n");
   }
 }
 

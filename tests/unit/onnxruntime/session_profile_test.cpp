@@ -13,6 +13,7 @@ namespace {
 
 using ::testing::EndsWith;
 using ::testing::IsEmpty;
+using ::testing::StartsWith;
 
 results::Attributes read_events(const std::string& events, bool elsewhere = false) {
   std::istringstream profile("[" + events + "]");
@@ -59,7 +60,25 @@ TEST(SessionProfile, does_not_name_very_many) {
   for (int i = 1; i <= 130; ++i) {
     events += "," + event_of_node(fmt::format("shape{}", i), "Shape", i, "CPUExecutionProvider");
   }
-  EXPECT_THAT(read_events(events, true).at(results::kCpuNodes), EndsWith(", and 110 more"));
+  const std::string named = read_events(events, true).at(results::kCpuNodes);
+  EXPECT_THAT(named, StartsWith("shape1 (Shape), shape2 (Shape), shape3 (Shape)"));
+  EXPECT_THAT(named, EndsWith(", shape20 (Shape), and 110 more"));
+}
+
+TEST(SessionProfile, cuts_long_names) {
+  const std::string end(10'000, 'x');
+  std::string events;
+  for (int i = 10; i < 30; ++i) {
+    const std::string name = std::to_string(i) + end;
+    events += events.empty() ? "" : ",";
+    events += event_of_node(name, "Shape" + end, i, "CPUExecutionProvider");
+  }
+  const results::Attributes seen = read_events(events, true);
+  EXPECT_EQ(seen.at("nodes"), "20");
+  EXPECT_EQ(seen.at("operators"), "Shape" + end.substr(0, 95) + ":20");
+  EXPECT_THAT(seen.at(results::kCpuNodes),
+              StartsWith("10" + end.substr(0, 98) + " (Shape" + end.substr(0, 95) + "), 11xx"));
+  EXPECT_LT(seen.at(results::kCpuNodes).size(), 5'000U);
 }
 
 TEST(SessionProfile, says_nothing_of_a_broken_one) {

@@ -238,10 +238,25 @@ TEST(ProfileFiles, have_the_thread_of_each_sample) {
   EXPECT_THAT(flames.str(), HasSubstr("conv1: 500 samples, 100.00 %")) << "of both threads";
 }
 
-TEST(ProfileFiles, pprof_is_compressed_with_gzip) {
+std::string pprof_of(const results::NamedProfile& profile) {
   std::ostringstream out;
-  write_pprof(sample_profile(), out);
-  EXPECT_EQ(out.str().substr(0, 2), "\x1f\x8b");
+  write_pprof(profile, out);
+  return out.str();
+}
+
+TEST(ProfileFiles, pprof_is_compressed_with_gzip) {
+  EXPECT_EQ(pprof_of(sample_profile()).substr(0, 2), "\x1f\x8b");
+}
+
+TEST(ProfileFiles, pprof_has_the_label_of_threads_that_are_known_alone) {
+  results::NamedProfile profile = sample_profile();
+  const std::string without_label = pprof_of(profile);
+  profile.threads = 2;
+  EXPECT_EQ(pprof_of(profile), without_label) << "as from a store";
+  profile.stacks = {{0, {0}, 400}, {0, {1}, 100, 1}};
+  const std::string of_two = pprof_of(profile);
+  profile.threads = 1;
+  EXPECT_NE(pprof_of(profile), of_two);
 }
 
 TEST(ProfileDocuments, a_listing_shows_what_is_near_samples) {

@@ -83,6 +83,8 @@ TEST(StoredProfile, a_document_has_the_blocks_of_processes) {
   EXPECT_THAT(named_profile_from_json(document).processes, testing::ElementsAre(2U, 1U));
   document["processes"] = {2, 2};
   EXPECT_THROW((void)named_profile_from_json(document), Error);
+  document["processes"] = {3, 0};
+  EXPECT_THROW((void)named_profile_from_json(document), Error);
   document["processes"] = {2};
   EXPECT_THROW((void)named_profile_from_json(document), Error);
   document.erase("processes");

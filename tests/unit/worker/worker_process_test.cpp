@@ -230,12 +230,6 @@ TEST_F(WorkerProcessTest, says_why_a_worker_does_not_start) {
   EXPECT_THAT(start_error(silent), HasSubstr("does not start: no answer for 0.2 s"));
 }
 
-TEST(WorkerOptions, leave_time_to_load_half_a_gigabyte_from_a_slow_disk) {
-  constexpr double kLargest = 541e6;  // bytes of cuBLASLt
-  constexpr double kSlow = 5e6;       // bytes a second
-  EXPECT_GT(WorkerOptions{}.start_timeout, Seconds(kLargest / kSlow));
-}
-
 TEST_F(WorkerProcessTest, starts_a_worker_again_that_was_killed_meanwhile) {
   const TemporaryFolder folder;
   WorkerOptions options = misbehaving("killed_at_first_start");

@@ -38,6 +38,9 @@ class LegacyExecution {
   void run(const LegacyInvocation& to) const;
 
  private:
+  static constexpr float kOne = 1.0F;
+  static constexpr float kZero = 0.0F;
+
   void make(const LegacyConvolution& call);
   void make(const LegacyPool& call);
   void make(const LegacySoftmax& call);

@@ -93,6 +93,24 @@ void change_entries(std::uint64_t place,
   }
 }
 
+/// Returns the bytes of an ELF file whose table of symbols has another type.
+std::string with_symbols_as(Elf64_Word type, std::string elf) {
+  Elf64_Ehdr header{};
+  std::memcpy(&header, elf.data(), sizeof header);
+  change_entries<Elf64_Shdr>(
+      header.e_shoff,
+      header.e_shnum,
+      [type](Elf64_Shdr& each) { each.sh_type = each.sh_type == SHT_SYMTAB ? type : each.sh_type; },
+      elf);
+  return elf;
+}
+
+/// Returns the bytes of a mapping's file.
+std::string read_bytes(const results::CodeMapping& mapping) {
+  std::ifstream file(mapping.path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
 TEST(CodeNames, debug_information_by_build_id_names_the_functions_of_a_stripped_file) {
   static_cast<void>(named_function(1));
   std::vector<results::CodeMapping> mappings{own_mapping()};
@@ -101,16 +119,10 @@ TEST(CodeNames, debug_information_by_build_id_names_the_functions_of_a_stripped_
   if (id.empty()) {
     GTEST_SKIP() << "the linker gave this program no build-id";
   }
-  std::ifstream file(mappings[0].path, std::ios::binary);
-  std::string stripped{std::istreambuf_iterator<char>(file), {}};
-  std::string debug = stripped;
+  std::string debug = read_bytes(mappings[0]);
+  const std::string stripped = with_symbols_as(SHT_NULL, debug);
   Elf64_Ehdr header{};
-  std::memcpy(&header, stripped.data(), sizeof header);
-  change_entries<Elf64_Shdr>(
-      header.e_shoff,
-      header.e_shnum,
-      [](Elf64_Shdr& each) { each.sh_type = each.sh_type == SHT_SYMTAB ? SHT_NULL : each.sh_type; },
-      stripped);
+  std::memcpy(&header, debug.data(), sizeof header);
   // Such a file describes the parts of the other one, but does not hold them.
   change_entries<Elf64_Phdr>(
       header.e_phoff,
@@ -128,6 +140,26 @@ TEST(CodeNames, debug_information_by_build_id_names_the_functions_of_a_stripped_
   const FoundCode found = CodeFinder(mappings, {}, folder.path()).find(address_in_function());
   EXPECT_THAT(found.function.name, HasSubstr("named_function"));
   EXPECT_EQ(found.file, mappings[0].path) << "which holds the code";
+}
+
+TEST(CodeNames, a_broken_file_with_debug_information_costs_no_symbols_of_the_file_itself) {
+  static_cast<void>(named_function(1));
+  std::vector<results::CodeMapping> mappings{own_mapping()};
+  const std::string id = ElfSymbols(std::filesystem::path(mappings[0].path)).build_id();
+  if (id.empty()) {
+    GTEST_SKIP() << "the linker gave this program no build-id";
+  }
+  const std::string dynamic = with_symbols_as(SHT_DYNSYM, read_bytes(mappings[0]));
+  const TemporaryFolder folder;
+  mappings[0].path = (folder.path() / "dynamic").string();
+  std::ofstream(mappings[0].path, std::ios::binary) << dynamic;
+  std::filesystem::create_directory(folder.path() / id.substr(0, 2));
+  std::ofstream(folder.path() / id.substr(0, 2) / (id.substr(2) + ".debug")) << "words";
+  CodeFinder finder(mappings, {}, folder.path());
+  const FoundCode found = finder.find(address_in_function());
+  EXPECT_THAT(found.function.name, HasSubstr("named_function"));
+  EXPECT_EQ(found.problem, "");
+  EXPECT_THAT(finder.problems(), ElementsAre(HasSubstr(id.substr(2) + ".debug")));
 }
 
 TEST(CodeNames, a_file_that_changed_names_nothing) {

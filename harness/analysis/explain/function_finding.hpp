@@ -42,7 +42,7 @@ struct FunctionFinding {
   Seconds candidate{};
   std::optional<Seconds> change_low;  ///< of change(), 95%; absent: an earlier version wrote none
   std::optional<Seconds> change_high;
-  std::string interval_of;  ///< what intervals are by: to_text(DrawnUnit); empty: not known
+  std::string interval_of;          ///< what intervals are by: to_text(DrawnUnit); empty: not known
   std::vector<FunctionPart> parts;  ///< those that certainly changed, largest change first
 
   /// Returns by how much the profiles differ, which need not be what the metric changed by.

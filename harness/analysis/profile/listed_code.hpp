@@ -13,7 +13,7 @@ namespace plumb::analysis {
 struct ListedCode {
   results::CodeListing listing;
   std::vector<ProfileShare> shares;  ///< by instruction
-  std::optional<DrawnUnit> drawn;  ///< that intervals are by; absent: they are Wilson's
+  std::optional<DrawnUnit> drawn;    ///< that intervals are by; absent: they are Wilson's
 };
 
 /// Computes the shares of a listing's instructions, with their intervals by a bootstrap over the

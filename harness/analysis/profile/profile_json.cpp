@@ -89,12 +89,11 @@ Json profile_difference_document(const results::NamedProfile& baseline,
                                  const results::NamedProfile& candidate,
                                  const ProfileDifference& difference) {
   const auto side = [](const results::NamedProfile& profile) {
-    return Json{
-        {"mode", profile.mode},
-        {"stack", profile.stack},
-        {"runs", runs_of(profile)},
-        {"interval_of", interval_of(profile)},
-        {"always_sampled", is_always_sampled(profile)}};
+    return Json{{"mode", profile.mode},
+                {"stack", profile.stack},
+                {"runs", runs_of(profile)},
+                {"interval_of", interval_of(profile)},
+                {"always_sampled", is_always_sampled(profile)}};
   };
   Json functions = Json::array();
   for (const FunctionChange& change : difference.functions) {

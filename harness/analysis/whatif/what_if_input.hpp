@@ -36,7 +36,7 @@ class WhatIfInput {
   const ModelInstance& instance;
   const model::Graph& graph;
   const ResultSet& results;
-  results::DivisionRule division{};              ///< of batches
+  results::DivisionRule division{};             ///< of batches
   std::optional<results::TracedLosses> traced;  ///< newest trace that the run keeps of the model
   const ThreadScaling* scaling;                 ///< null: nothing is known of other thread counts
   const ResultSet* padded = nullptr;            ///< layers with padded channels, of any run

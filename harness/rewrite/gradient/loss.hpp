@@ -38,8 +38,8 @@ struct ClassAxis {
 /// Layers that compute a loss, and where its gradient begins.
 struct LossLayers {
   Loss kind = Loss::kCrossEntropy;
-  model::ValueId target = 0;  ///< input of the model
-  model::ValueId loss = 0;    ///< a single number
+  model::ValueId target = 0;    ///< input of the model
+  model::ValueId loss = 0;      ///< a single number
   model::ValueId of = 0;        ///< the value whose gradient is known
   model::ValueId gradient = 0;  ///< of the loss by `of`
   std::optional<ClassAxis> classes{};

@@ -37,10 +37,10 @@ struct SuiteRunOptions {
   bool alternations = true;                   ///< of models, in shapes that alternate
   std::vector<results::ExecutionMode> modes;  ///< of models; none: every mode that the run has
                                               ///< times for
-  std::set<std::string> types;     ///< in which layers of f32 models are measured, beside those of
-                                   ///< modes that need times
-  results::DivisionRule division{}; ///< of batches in the mode micro_batch
-  Seconds row_timeout{60.0};       ///< of silence from a worker
+  std::set<std::string> types;  ///< in which layers of f32 models are measured, beside those of
+                                ///< modes that need times
+  results::DivisionRule division{};  ///< of batches in the mode micro_batch
+  Seconds row_timeout{60.0};         ///< of silence from a worker
   int threads = 1;
   std::string device;                 ///< see worker::WorkerSetup
   std::size_t processes = 5;          ///< restarted ones that measure what decides

@@ -75,10 +75,8 @@ class SideProfile {
     if (!profile_) {
       return std::nullopt;
     }
-    return results::StoredProfile{side_.run,
-                                  wanted_.subject,
-                                  current_time(),
-                                  results::condense_profile(*profile_)};
+    return results::StoredProfile{
+        side_.run, wanted_.subject, current_time(), results::condense_profile(*profile_)};
   }
 
  private:

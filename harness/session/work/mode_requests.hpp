@@ -17,7 +17,7 @@ namespace plumb::session {
 /// Modes in which models are executed.
 struct WantedModes {
   std::vector<results::ExecutionMode> modes;  ///< none: those that the run has times for
-  results::DivisionRule division{};            ///< in the mode micro_batch
+  results::DivisionRule division{};           ///< in the mode micro_batch
   bool alternations = true;                   ///< shapes are executed among each other, too
 };
 

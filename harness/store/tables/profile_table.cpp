@@ -92,9 +92,8 @@ bool ProfileTable::insert(std::int64_t run_number, const results::StoredProfile&
   const auto listings = profile.listings.empty()
                             ? std::nullopt
                             : std::optional(results::to_json(profile.listings).dump());
-  const auto processes = profile.processes.empty()
-                             ? std::nullopt
-                             : std::optional(json(profile.processes).dump());
+  const auto processes =
+      profile.processes.empty() ? std::nullopt : std::optional(json(profile.processes).dump());
   std::int64_t id = 0;
   {
     const StatementUse statement = statements_.use(

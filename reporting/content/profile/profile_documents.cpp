@@ -64,13 +64,12 @@ std::string runs_text(const results::NamedProfile& profile) {
       profile.runs.begin(), profile.runs.end(), [](const auto& left, const auto& right) {
         return left.started < right.started;
       });
-  return fmt::format(
-      "{} of environment {}, {} to {}; {}",
-      profile.runs.size(),
-      sanitize_utf8(first->environment),
-      to_text(first->started).substr(0, 10),
-      to_text(last->started).substr(0, 10),
-      unit_text(profile, analysis::DrawnUnit::kRun));
+  return fmt::format("{} of environment {}, {} to {}; {}",
+                     profile.runs.size(),
+                     sanitize_utf8(first->environment),
+                     to_text(first->started).substr(0, 10),
+                     to_text(last->started).substr(0, 10),
+                     unit_text(profile, analysis::DrawnUnit::kRun));
 }
 
 std::string side_text(const char* side, Seconds execution, const results::NamedProfile& profile) {

@@ -197,9 +197,8 @@ worker::Profile sample_layer(worker::Backend& backend,
   check(backend.supports(key));
   const std::vector<worker::Variant> variants = backend.variants(key);
   PLUMB_CHECK(!variants.empty());
-  const auto choice = std::find_if(variants.begin(), variants.end(), [](const auto& variant) {
-    return variant.library_choice;
-  });
+  const auto choice = std::find_if(
+      variants.begin(), variants.end(), [](const auto& variant) { return variant.library_choice; });
   const std::string& variant = (choice == variants.end() ? variants.front() : *choice).text;
   const worker::Prepared prepared = backend.prepare(key, variant);
   check(prepared.outcome);

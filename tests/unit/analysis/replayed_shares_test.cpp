@@ -116,8 +116,7 @@ std::pair<double, double> compute_coverage_of_changes(std::uint64_t replays) {
   std::uint64_t by_blocks = 0;
   const auto is_certain = [](const results::NamedProfile& before,
                              const results::NamedProfile& after) {
-    const std::vector<FunctionChange> changes =
-        compute_profile_difference(before, after).functions;
+    const std::vector<FunctionChange> changes = compute_profile_difference(before, after).functions;
     const auto first = std::find_if(changes.begin(), changes.end(), [](const auto& each) {
       return each.function.name == "first";
     });

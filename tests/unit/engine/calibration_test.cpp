@@ -99,12 +99,11 @@ TEST(Calibration, says_where_the_larger_product_was_not_executed) {
     const std::string said = ::testing::internal::GetCapturedStderr();
     const double extent = backend.too_large.empty() ? 2048.0 : 1024.0;
     EXPECT_NEAR(peak.value, 2.0 * extent * extent * extent / 0.1, 1.0);
-    EXPECT_EQ(
-        said,
-        backend.too_large.empty()
-            ? ""
-            : "the peak in f32 is that of smaller products: no product of 2048 rows was "
-              "executed\n");
+    EXPECT_EQ(said,
+              backend.too_large.empty()
+                  ? ""
+                  : "the peak in f32 is that of smaller products: no product of 2048 rows was "
+                    "executed\n");
   }
 }
 

@@ -82,15 +82,14 @@ TEST(MetricFamilies, a_model_has_its_times_among_other_shapes) {
   const std::string name = "plumb_model_alternation_seconds";
   std::vector<std::string> lines = lines_of({suite_of(report)});
   std::erase_if(lines, [&](const std::string& each) { return !each.starts_with(name); });
-  EXPECT_THAT(
-      lines,
-      ::testing::UnorderedElementsAre(
-          line(name, R"(mode="plain",turn="first",stat="median")", "0.005"),
-          line(name, R"(mode="plain",turn="changed",stat="median")", "0.005"),
-          ::testing::StartsWith(name + kModel + suite_of(report).series.system +
-                                R"(",mode="plain",turn="changed",stat="low"} 0.004)"),
-          ::testing::StartsWith(name + kModel + suite_of(report).series.system +
-                                R"(",mode="plain",turn="changed",stat="high"} 0.005)")))
+  EXPECT_THAT(lines,
+              ::testing::UnorderedElementsAre(
+                  line(name, R"(mode="plain",turn="first",stat="median")", "0.005"),
+                  line(name, R"(mode="plain",turn="changed",stat="median")", "0.005"),
+                  ::testing::StartsWith(name + kModel + suite_of(report).series.system +
+                                        R"(",mode="plain",turn="changed",stat="low"} 0.004)"),
+                  ::testing::StartsWith(name + kModel + suite_of(report).series.system +
+                                        R"(",mode="plain",turn="changed",stat="high"} 0.005)")))
       << "one time has no interval, and none has no value";
 }
 

@@ -135,9 +135,8 @@ TEST(TrainingGraph, refuses_a_batch_norm_with_one_of_its_statistics_frozen) {
   for (const std::size_t statistic : {3U, 4U}) {
     for (const bool running : {false, true}) {
       try {
-        (void)training_graph(graph,
-                             {.frozen = {norm.inputs.at(statistic).value()},
-                              .running_statistics = running});
+        (void)training_graph(
+            graph, {.frozen = {norm.inputs.at(statistic).value()}, .running_statistics = running});
         FAIL() << "was accepted";
       } catch (const Error& error) {
         EXPECT_EQ(error.kind(), Error::Kind::kUser);

@@ -77,8 +77,7 @@ TEST_F(PairedProfilesTest, a_layer_of_no_model_is_profiled_alone) {
   if (IsSkipped()) {
     return;
   }
-  const std::string key =
-      "v1:matmul;in=f32[64,64],f32[64,64]c;out=f32[64,64];acc=f32;math=strict";
+  const std::string key = "v1:matmul;in=f32[64,64],f32[64,64]c;out=f32[64,64];acc=f32;math=strict";
   const std::vector<analysis::ProfiledModel> wanted{{key, {}, key}};
   const PairedProfileSets sets = profile_in_pairs(
       context(), suite_, models_, wanted, side("onednn"), side("onednn"), Seconds(2.0));

@@ -2,6 +2,7 @@
 #include "harness/rewrite/gradient/folded_norms.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <map>
 #include <set>
 #include <string>
@@ -35,7 +36,7 @@ struct Folding {
   std::vector<LayerId> convolutions;
   std::set<ValueId> images;  ///< that they read
   ValueId factors = 0;       ///< of the output channels; 0: not made yet
-  ValueId of_weights = 0;    ///< the same in the weights' rank
+  ValueId of_rows = 0;       ///< the same as a column
   ValueId weights = 0;       ///< multiplied by it
   ValueId bias = 0;
 };
@@ -263,10 +264,19 @@ class NormFolding {
     writer_.name(layer.name);
     for (std::size_t i = 0; i < layer.outputs.size(); ++i) {
       const ValueId gradient = layer.outputs[i];
-      const ValueId factor = i == 0 ? folding.of_weights : folding.factors;
-      moved_[gradient] = writer_.binary("mul", gradient, factor);
-      result_.origins.push_back(id);
+      moved_[gradient] = i == 0 ? scale_filters(gradient, folding)
+                                : writer_.binary("mul", gradient, folding.factors);
     }
+    result_.origins.resize(result_.graph.layers.size(), id);
+  }
+
+  /// Multiplies each filter by its factor, as the rows of a matrix: oneDNN has generated code for
+  /// that, and not for factors along the first of four axes.
+  ValueId scale_filters(ValueId filters, const Folding& folding) {
+    const LayerWriter::Dims dims = writer_.dims(filters);
+    const std::int64_t row = model::element_count(result_.graph.values[filters].type) / dims[0];
+    const ValueId rows = writer_.view(filters, {dims[0], row});
+    return writer_.view(writer_.binary("mul", rows, folding.of_rows), dims);
   }
 
   /// Lets a convolution compute what the batch normalisation behind it makes.
@@ -300,14 +310,12 @@ class NormFolding {
     folding.factors = writer_.binary("div", norm.scale, deviation);
     const ValueId offset =
         writer_.binary("sub", norm.shift, writer_.binary("mul", norm.mean, folding.factors));
-    LayerWriter::Dims apart(graph.values[weights].type.dims.size(), 1);
-    apart.front() = writer_.dims(folding.factors).front();
-    folding.of_weights = writer_.view(folding.factors, apart);
+    folding.of_rows = writer_.view(folding.factors, {writer_.dims(folding.factors).front(), 1});
     writer_.fold_from(first);
-    for (const ValueId value : {folding.factors, folding.of_weights, offset}) {
+    for (const ValueId value : {folding.factors, folding.of_rows, offset}) {
       graph.values[value].type.dtype = graph.values[weights].type.dtype;
     }
-    folding.weights = writer_.binary("mul", weights, folding.of_weights);
+    folding.weights = scale_filters(weights, folding);
     folding.bias =
         folding.own_bias
             ? writer_.binary(

@@ -7,7 +7,8 @@ Usage: planted_profiles.py BUILD_FOLDER [--model MODEL] [--implementation N] [--
 
 The model is executed by oneDNN, unfused. Each trial profiles it twice, in fresh processes: as it is, and with one change:
   implementation  a convolution that is drawn is executed by another of the library's implementations, which is drawn
-  reorder         a ReLU that is drawn takes and leaves another layout than its neighbours, so the planner adds reorders
+  reorder         another layer that is drawn, such as a pool, takes and leaves another layout than its neighbours, so the planner
+                  adds reorders
   isa             the library executes nothing beyond SSE4.1
 The first function of the difference must have an interval without zero, and
   implementation  take more time, most of it in a step of the layer that was changed
@@ -102,16 +103,17 @@ class Planter:
 
     def plant(self, kind, base):
         """Draws a key and a variant to force. Returns the names of the key's layers, and the option."""
-        op, find = ("Conv", self.implementations) if kind == "implementation" else ("Relu", self.layouts)
+        of_conv = kind == "implementation"
+        find = self.implementations if of_conv else self.layouts
         executed = {step["key"]: step["variant"] for step in base["steps"] if step["key"] and not step["reorder"]}
-        keys = [key for key, layers in self.layers.items() if layers[0]["op"] == op and key in executed]
+        keys = [key for key, layers in self.layers.items() if (layers[0]["op"] == "Conv") == of_conv and key in executed]
         self.draw.shuffle(keys)
         for key in keys:
             variants = find(key, executed[key], base["execution_seconds"])
             if variants:
                 names = [layer["name"] for layer in self.layers[key]]
                 return names, f"{names[0]}={self.draw.choice(variants)}"
-        sys.exit(f"there is no {op} in which the kind '{kind}' can be planted so that it takes {100 * LEAST_CHANGE:.0f} % of an execution")
+        sys.exit(f"there is no layer in which the kind '{kind}' can be planted so that it takes {100 * LEAST_CHANGE:.0f} % of an execution")
 
 
 def is_right(first, kind, names):

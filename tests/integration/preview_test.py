@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Previews upgrades: what is refused without any cuDNN, and real answers of two versions where ci/fetch-cudnn has fetched them.
+"""Previews upgrades: what is refused without any cuDNN, and real answers of three versions where ci/fetch-cudnn has fetched them.
 
 Usage: preview_test.py BUILD_FOLDER CACHE_FOLDER [unittest arguments].
 """
@@ -20,7 +20,7 @@ Command.build = pathlib.Path(sys.argv.pop(1)).resolve()
 STACKS = pathlib.Path(sys.argv.pop(1)) / "cudnn/plumb/stacks"
 WIDE = CONV.replace("[1,8,14,14]", "[8,256,14,14]").replace("[16,8,3,3]", "[256,256,3,3]").replace("[1,16,14,14]", "[8,256,14,14]")
 TOOLKIT = pathlib.Path("/usr/local/cuda/lib64")
-OLD, NEW = "cudnn-9.12.0.46", "cudnn-9.26.1.1"
+OLD, NEW, LINKED = "cudnn-9.12.0.46", "cudnn-9.26.1.1", "cudnn-9.28.1.4"  # the last links the driver
 GPUS = ["A100", "B200", "H100", "H200", "L40S", "T4"]
 
 
@@ -71,6 +71,8 @@ class CompiledEngines(Preview):
         "attention": ("sdpa", "v1:attention;in=f16[1,16,2048,128],f16[1,4,2048,128],f16[1,4,2048,128];out=f16[1,16,2048,128];acc=f32;math=strict;"
                               "causal=1;kv_heads=4;outputs=y;q_heads=16;scale=0.088;softcap=0.0"),
         "layer_norm": (None, "v1:layer_norm;in=bf16[8,384,768],bf16[768]c,bf16[768]c;out=bf16[8,384,768];acc=f32;math=strict;axis=2;epsilon=1e-12"),
+        "max_pool": (None, "v1:max_pool;in=f16[1,64,112,112];out=f16[1,64,56,56];acc=f32;math=strict;ceil_mode=0;dilations=[1,1];"
+                           "kernel=[3,3];pads=[0,0,1,1];strides=[2,2]"),
         "eltwise": (None, "v1:eltwise;in=f16[3,50];out=f16[3,50];acc=f32;math=strict;fn=relu;parameters=[]"),
     }
 
@@ -80,9 +82,9 @@ class CompiledEngines(Preview):
         folder.mkdir(parents=True)
         (folder / "stack.toml").write_text(f'backend = "cuda"\nlibraries = ["{TOOLKIT}/libcudnn.so.9"]\nfolders = ["{TOOLKIT}"]\n')
 
-    def test_products_attention_and_norms_are_covered(self):
+    def test_products_attention_norms_and_pools_are_covered(self):
         (self.folder / "layers.toml").write_text("".join(f'[[layers]]\nkey = "{key}"\ncount = 2\n' for _, key in self.LAYERS.values()))
-        suite = self.suite('[suite]\nname = "four"\n[[layers]]\nfile = "layers.toml"\n', "four")
+        suite = self.suite('[suite]\nname = "five"\n[[layers]]\nfile = "layers.toml"\n', "five")
         document = self.json("preview", suite, "--from", "toolkit", "--to", "toolkit", "--gpu", "H200")
         chosen = {layer["key"]: layer for layer in document["layers"]}
         for op, (layout, key) in self.LAYERS.items():
@@ -99,11 +101,11 @@ class CompiledEngines(Preview):
         self.assertIn("no NVIDIA driver: this machine has no libcuda.so.1", self.plumb("layer", CONV, "--stack", "toolkit", expect=3).stderr)
 
 
-@unittest.skipUnless((STACKS / OLD).exists() and (STACKS / NEW).exists(), "ci/fetch-cudnn fetches the two versions")
+@unittest.skipUnless(all((STACKS / name).exists() for name in (OLD, NEW, LINKED)), "ci/fetch-cudnn fetches the three versions")
 class RealVersions(Preview):
     def setUp(self):
         super().setUp()
-        for name in (OLD, NEW):
+        for name in (OLD, NEW, LINKED):
             (self.folder / "plumb/stacks" / name).symlink_to(STACKS / name)
 
     def preview(self, suite, *arguments, to_stack=NEW, gpu="H200", expect=0):
@@ -130,8 +132,9 @@ class RealVersions(Preview):
 
     def test_the_same_version_twice_is_the_same(self):
         summary = self.preview(self.tiny(), to_stack=OLD)["summary"]
-        self.assertEqual(summary["same"]["comparisons"], summary["comparisons"])
-        self.assertGreater(summary["comparisons"], 0)
+        # 9.12 has no pool in NHWC that keeps f32's promise.
+        self.assertEqual(summary["same"]["comparisons"] + summary["no_engine"]["comparisons"], summary["comparisons"])
+        self.assertGreater(summary["same"]["comparisons"], summary["no_engine"]["comparisons"])
 
     def test_an_upgrade_changes_the_first_choice(self):
         key = ("v1:conv;in=f16[1,128,28,28],f16[512,128,1,1]c,f16[512]c;out=f16[1,512,28,28];acc=f32;math=strict;"
@@ -168,6 +171,19 @@ class RealVersions(Preview):
         self.assertTrue(all(engines > 0 for engines in counts["engines"]), counts)
         self.assertTrue(all(offered > 0 for offered in counts["configurations_offered"]["A"]), counts)
         self.assertIn("heuristic A", self.plumb("stacks", "diff", OLD, NEW, suite, "--gpu", "H200").stdout)
+
+    @unittest.skipIf(pathlib.Path("/dev/nvidiactl").exists(), "there is a GPU here")
+    def test_a_version_that_links_the_driver_answers_beside_the_one_for_previews(self):
+        layers = CompiledEngines.LAYERS | {"conv": (None, WIDE.replace("f32[", "f16["))}
+        (self.folder / "layers.toml").write_text("".join(f'[[layers]]\nkey = "{key}"\ncount = 1\n' for _, key in layers.values()))
+        suite = self.suite('[suite]\nname = "six"\n[[layers]]\nfile = "layers.toml"\n', "six")
+        document = self.json("preview", suite, "--from", NEW, "--to", LINKED, "--gpu", "H200")
+        self.assertEqual({layer["key"] for layer in document["layers"]}, {key for op, (_, key) in layers.items() if op != "eltwise"})
+        for layer in document["layers"]:
+            self.assertRegex(layer["to"]["plan_sha256"], "^[0-9a-f]{64}$", layer["key"])
+        narrow = self.profile(lambda properties: properties.pop("memoryBusWidth"))
+        self.preview(self.one_layer(WIDE), gpu=narrow)
+        self.assertIn("does not accept the device's description", self.refusal(narrow, OLD, LINKED))
 
     def test_mixed_parts_are_refused(self):
         parts = pathlib.Path(tempfile.mkdtemp(dir=STACKS.parent))  # links work on one file system only

@@ -32,9 +32,7 @@ class Translation {
     if (spec_.outputs.size() > 1) {
       throw Unsupported("the bias' gradient beside the weights'");
     }
-    if (input.dims.size() < 3 || input.dims.size() > 5) {
-      throw Unsupported(fmt::format("an input of rank {}", input.dims.size()));
-    }
+    check_rank();
     ConvolutionOperation operation;
     const std::size_t left = add(input.dtype, input.dims, 0);
     const std::size_t right = add(operand(1).dtype, operand(1).dims, 1);
@@ -52,7 +50,39 @@ class Translation {
     return std::move(graph_);
   }
 
+  TensorGraph run_pool() {
+    const model::TensorType& output = spec_.outputs.at(0);
+    const Dimensions& dilations = spec_.integers("dilations");
+    if (spec_.outputs.size() > 1 || !spec_.epilogue.empty()) {
+      throw Unsupported("a pool that gives positions or has fused steps");
+    }
+    if (operand(0).dtype != output.dtype ||
+        std::any_of(dilations.begin(), dilations.end(), [](auto one) { return one != 1; })) {
+      throw Unsupported("a pool with dilations or into another type");
+    }
+    check_rank();
+    ResampleOperation operation;
+    if (spec_.op == "average_pool") {
+      operation.mode = spec_.integer("count_include_pad") != 0
+                           ? abi::ResampleMode::kAverageWithPads
+                           : abi::ResampleMode::kAverageWithoutPads;
+    }
+    operation.input = add(operand(0).dtype, operand(0).dims, 0);
+    operation.output = add(output.dtype, output.dims, std::nullopt);
+    operation.window = spatial("kernel", 1);
+    operation.strides = spatial("strides", 1);
+    read_pads(operation);
+    graph_.operations.emplace_back(std::move(operation));
+    return std::move(graph_);
+  }
+
  private:
+  void check_rank() const {
+    if (operand(0).dims.size() < 3 || operand(0).dims.size() > 5) {
+      throw Unsupported(fmt::format("an input of rank {}", operand(0).dims.size()));
+    }
+  }
+
   void check_types() const {
     const model::DataType x = operand(0).dtype;
     if (!of_integers_) {
@@ -135,7 +165,7 @@ class Translation {
     return values;
   }
 
-  void read_pads(ConvolutionOperation& operation) const {
+  void read_pads(auto& operation) const {
     const Dimensions& pads = spec_.integers("pads");
     const auto middle = pads.begin() + static_cast<std::ptrdiff_t>(pads.size() / 2);
     operation.pads_before.assign(pads.begin(), middle);
@@ -277,11 +307,20 @@ class Translation {
 TensorGraph convolution_graph(const model::LayerSpec& spec, TensorLayout layout) {
   if (spec.op != "conv" && spec.op != "conv_integer" && spec.op != "conv_transpose" &&
       !model::is_convolution_gradient(spec)) {
-    throw Unsupported(fmt::format(
-        "cuDNN is asked about convolutions, products, attention and normalisations, not about '{}'",
-        spec.op));
+    throw Unsupported(
+        fmt::format("cuDNN is asked about convolutions, products, attention, normalisations and "
+                    "pools, not about "
+                    "'{}'",
+                    spec.op));
   }
   return Translation(spec, layout).run();
+}
+
+TensorGraph pool_graph(const model::LayerSpec& spec, TensorLayout layout) {
+  if (spec.op != "max_pool" && spec.op != "average_pool") {
+    throw Unsupported(fmt::format("cuDNN's pools have no '{}'", spec.op));
+  }
+  return Translation(spec, layout).run_pool();
 }
 
 }  // namespace plumb::cuda

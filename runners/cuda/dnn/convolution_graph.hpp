@@ -14,4 +14,9 @@ namespace plumb::cuda {
 /// Unsupported for what cuDNN cannot do.
 [[nodiscard]] TensorGraph convolution_graph(const model::LayerSpec& spec, TensorLayout layout);
 
+/// Translates a `max_pool` or `average_pool`. Previews alone ask about them: to execute a pool,
+/// cuDNN's older calls and built-in kernels are used. Throws Unsupported for a pool that gives
+/// positions or has dilations or fused steps.
+[[nodiscard]] TensorGraph pool_graph(const model::LayerSpec& spec, TensorLayout layout);
+
 }  // namespace plumb::cuda

@@ -36,6 +36,8 @@ enum class DescriptorType : int {
   kMatmulOperation = 19,
   kReduction = 21,
   kReductionOperation = 22,
+  kResample = 24,
+  kResampleForward = 25,
   kNormForward = 29,
   kNormBackward = 30,
   kReshapeOperation = 31,
@@ -59,6 +61,8 @@ enum class ValueType : int {
   kDescriptor = 15,
   kReduction = 18,
   kBehaviourNote = 19,
+  kResampleMode = 21,
+  kPaddingMode = 22,
   kInt32 = 23,
   kChar = 24,
   kNormMode = 27,
@@ -147,6 +151,17 @@ enum class Attribute : int {
   kReductionInput = 1610,
   kReductionOutput = 1611,
   kReductionDescription = 1612,
+  kResampleMode = 1700,
+  kResampleComputeType = 1701,
+  kResampleSpatialDimensions = 1702,
+  kResamplePostPaddings = 1703,
+  kResamplePrePaddings = 1704,
+  kResampleStrides = 1705,
+  kResampleWindow = 1706,
+  kResamplePaddingMode = 1708,
+  kResampleInput = 1710,
+  kResampleOutput = 1711,
+  kResampleDescription = 1716,
   kNormMode = 2000,
   kNormPhase = 2001,
   kNormInput = 2002,
@@ -183,6 +198,10 @@ enum class ConvolutionMode : int { kCrossCorrelation = 1 };
 enum class HeuristicMode : int { kB = 1, kFallback = 2, kA = 3 };
 /// Values of cudnnReduceTensorOp_t.
 enum class Reduction : int { kAdd = 0, kMax = 3 };
+/// Values of cudnnResampleMode_t.
+enum class ResampleMode : int { kAverageWithPads = 2, kMax = 3, kAverageWithoutPads = 4 };
+/// Values of cudnnPaddingMode_t.
+enum class PaddingMode : int { kZero = 0, kNegativeInfinity = 1 };
 /// Values of cudnnBackendNormMode_t.
 enum class NormMode : int { kLayer = 0, kBatch = 2 };
 /// Values of cudnnBackendNormFwdPhase_t.

@@ -73,8 +73,11 @@ std::vector<Question> questions(const model::LayerSpec& spec, std::size_t versio
       list.push_back({form.text.substr(form.text.find('=') + 1), std::move(form.graph)});
     }
   } else {
+    const bool is_pool = spec.op.ends_with("_pool");
     for (const TensorLayout layout : {TensorLayout::kChannelsFirst, TensorLayout::kChannelsLast}) {
-      list.push_back({std::string(to_text(layout)), convolution_graph(spec, layout), false});
+      list.push_back({std::string(to_text(layout)),
+                      is_pool ? pool_graph(spec, layout) : convolution_graph(spec, layout),
+                      is_pool});
     }
   }
   return list;

@@ -128,6 +128,26 @@ Descriptor reduction(const CudnnLibrary& library, const ReductionOperation& valu
   return result;
 }
 
+Descriptor resample(const CudnnLibrary& library, const ResampleOperation& value) {
+  const bool is_max = value.mode == abi::ResampleMode::kMax;
+  Descriptor result(library, DescriptorType::kResample);
+  result.set_enumerator(
+      Attribute::kResampleMode, ValueType::kResampleMode, static_cast<int>(value.mode));
+  set_type(result, Attribute::kResampleComputeType, abi::Type::kFloat);
+  result.set(Attribute::kResampleSpatialDimensions,
+             static_cast<std::int64_t>(value.strides.size()));
+  result.set_enumerator(
+      Attribute::kResamplePaddingMode,
+      ValueType::kPaddingMode,
+      static_cast<int>(is_max ? abi::PaddingMode::kNegativeInfinity : abi::PaddingMode::kZero));
+  result.set(Attribute::kResampleWindow, value.window);
+  result.set(Attribute::kResampleStrides, value.strides);
+  result.set(Attribute::kResamplePrePaddings, value.pads_before);
+  result.set(Attribute::kResamplePostPaddings, value.pads_after);
+  result.finish("a pool");
+  return result;
+}
+
 /// Builder of a graph's operations and of all that they are made of.
 class Assembly {
  public:
@@ -199,6 +219,15 @@ class Assembly {
     operation.set(Attribute::kReductionInput, tensors_[value.input]);
     operation.set(Attribute::kReductionOutput, tensors_[value.output]);
     operation.finish("a reduction's operation");
+  }
+
+  void add(const ResampleOperation& value) {
+    Descriptor& operation = operations_.emplace_back(library_, DescriptorType::kResampleForward);
+    parts_.push_back(resample(library_, value));
+    operation.set(Attribute::kResampleDescription, parts_.back());
+    operation.set(Attribute::kResampleInput, tensors_[value.input]);
+    operation.set(Attribute::kResampleOutput, tensors_[value.output]);
+    operation.finish("a pool's operation");
   }
 
   void add(const ReshapeOperation& value) {

@@ -73,6 +73,17 @@ struct ReductionOperation {
   std::size_t output = 0;
 };
 
+/// Pool: the largest number, or the average, of each position of a window.
+struct ResampleOperation {
+  abi::ResampleMode mode = abi::ResampleMode::kMax;
+  std::size_t input = 0;
+  std::size_t output = 0;
+  std::vector<std::int64_t> window;
+  std::vector<std::int64_t> strides;
+  std::vector<std::int64_t> pads_before;
+  std::vector<std::int64_t> pads_after;
+};
+
 /// View of a tensor with other extents and strides.
 struct ReshapeOperation {
   std::size_t input = 0;
@@ -107,6 +118,7 @@ using GraphOperation = std::variant<ConvolutionOperation,
                                     PointwiseOperation,
                                     MatmulOperation,
                                     ReductionOperation,
+                                    ResampleOperation,
                                     ReshapeOperation,
                                     NormOperation,
                                     NormGradientOperation>;

@@ -125,6 +125,10 @@ std::string text(const ReductionOperation& operation) {
                      operation.output);
 }
 
+std::string text(const ResampleOperation& /*operation*/) {
+  PLUMB_CHECK(false && "a pool, which no variant executes by a graph");
+}
+
 std::string text(const ReshapeOperation& operation) {
   return fmt::format("reshape({}, {})", operation.input, operation.output);
 }

@@ -179,6 +179,32 @@ class Computation {
     });
   }
 
+  /// Visits every position of the output with every place of its window.
+  void run(const ResampleOperation& value) {
+    const Memory& x = memories_[value.input];
+    Memory& y = memories_[value.output];
+    Dimensions window{1, 1};
+    window.insert(window.end(), value.window.begin(), value.window.end());
+    for_each(y.dimensions, [&](const Dimensions& out) {
+      double largest = -INFINITY;
+      double sum = 0.0;
+      double count = 0.0;
+      for_each(window, [&](const Dimensions& place) {
+        Dimensions in = out;
+        bool inside = true;
+        for (std::size_t axis = 2; axis < out.size(); ++axis) {
+          in[axis] =
+              out[axis] * value.strides[axis - 2] + place[axis] - value.pads_before[axis - 2];
+          inside = inside && in[axis] >= 0 && in[axis] < x.dimensions[axis];
+        }
+        largest = inside ? std::max(largest, x.get(in)) : largest;
+        sum += inside ? x.get(in) : 0.0;
+        count += inside || value.mode == abi::ResampleMode::kAverageWithPads ? 1.0 : 0.0;
+      });
+      y.set(out) = value.mode == abi::ResampleMode::kMax ? largest : sum / count;
+    });
+  }
+
   void run(const ReshapeOperation& value) {
     memories_[value.output].numbers = memories_[value.input].numbers;
   }

@@ -8,6 +8,7 @@
 #include "runners/cuda/device_program.hpp"
 #include "runners/cuda/dnn/attention_gradient_graph.hpp"
 #include "runners/cuda/dnn/attention_variants.hpp"
+#include "runners/cuda/dnn/convolution_graph.hpp"
 #include "runners/cuda/dnn/convolution_variants.hpp"
 #include "runners/cuda/dnn/graph_variants.hpp"
 #include "runners/cuda/dnn/norm_graph.hpp"
@@ -242,6 +243,33 @@ TEST(GraphForm, of_normalisations_means_what_the_key_says) {
   EXPECT_EQ(layers.size(), std::size(kNorms) + 2) << "two of them in both layouts";
   kernels.compile();
   expect_right(layers);
+}
+
+constexpr const char* kPools[] = {
+    "v1:max_pool;in=f32[2,3,7,6];out=f32[2,3,3,5];acc=f32;math=strict;ceil_mode=0;dilations=[1,1];"
+    "kernel=[3,2];pads=[0,0,1,0];strides=[2,1]",
+    "v1:average_pool;in=f32[1,4,5,5];out=f32[1,4,3,3];acc=f32;math=strict;ceil_mode=0;"
+    "count_include_pad=1;dilations=[1,1];kernel=[3,3];pads=[1,1,1,1];strides=[2,2]",
+    "v1:average_pool;in=f16[1,8,20];out=f16[1,8,10];acc=f32;math=strict;ceil_mode=0;"
+    "count_include_pad=0;dilations=[1];kernel=[3];pads=[0,1];strides=[2]",
+};
+
+TEST(GraphForm, of_pools_means_what_the_key_says) {
+  HostKernels none;
+  std::vector<HostForm> layers;
+  for (const char* const key : kPools) {
+    const model::LayerSpec spec = model::parse_key({key});
+    for (const TensorLayout layout : {TensorLayout::kChannelsFirst, TensorLayout::kChannelsLast}) {
+      layers.push_back(host_form(spec, {"pool", pool_graph(spec, layout), {layout}, layout}, none));
+    }
+  }
+  expect_right(layers);
+  EXPECT_THROW(
+      static_cast<void>(pool_graph(
+          model::parse_key({"v1:max_pool;in=f32[1,1,9];out=f32[1,1,5];acc=f32;math=strict;"
+                            "ceil_mode=0;dilations=[2];kernel=[3];pads=[0,0];strides=[1]"}),
+          TensorLayout::kChannelsFirst)),
+      Unsupported);
 }
 
 TEST(GraphForm, normalisations_that_cudnn_is_not_asked_for_say_why) {

@@ -69,6 +69,9 @@ static_assert(same(DescriptorType::kMatmulOperation, CUDNN_BACKEND_OPERATION_MAT
 static_assert(same(DescriptorType::kReduction, CUDNN_BACKEND_REDUCTION_DESCRIPTOR));
 static_assert(same(DescriptorType::kReductionOperation,
                    CUDNN_BACKEND_OPERATION_REDUCTION_DESCRIPTOR));
+static_assert(same(DescriptorType::kResample, CUDNN_BACKEND_RESAMPLE_DESCRIPTOR));
+static_assert(same(DescriptorType::kResampleForward,
+                   CUDNN_BACKEND_OPERATION_RESAMPLE_FWD_DESCRIPTOR));
 static_assert(same(DescriptorType::kNormForward, CUDNN_BACKEND_OPERATION_NORM_FORWARD_DESCRIPTOR));
 static_assert(same(DescriptorType::kNormBackward,
                    CUDNN_BACKEND_OPERATION_NORM_BACKWARD_DESCRIPTOR));
@@ -89,6 +92,8 @@ static_assert(same(ValueType::kPointwiseMode, CUDNN_TYPE_POINTWISE_MODE));
 static_assert(same(ValueType::kDescriptor, CUDNN_TYPE_BACKEND_DESCRIPTOR));
 static_assert(same(ValueType::kReduction, CUDNN_TYPE_REDUCTION_OPERATOR_TYPE));
 static_assert(same(ValueType::kBehaviourNote, CUDNN_TYPE_BEHAVIOR_NOTE));
+static_assert(same(ValueType::kResampleMode, CUDNN_TYPE_RESAMPLE_MODE));
+static_assert(same(ValueType::kPaddingMode, CUDNN_TYPE_PADDING_MODE));
 static_assert(same(ValueType::kInt32, CUDNN_TYPE_INT32));
 static_assert(same(ValueType::kChar, CUDNN_TYPE_CHAR));
 static_assert(same(ValueType::kNormMode, CUDNN_TYPE_NORM_MODE));
@@ -184,6 +189,17 @@ static_assert(same(Attribute::kReductionComputeType, CUDNN_ATTR_REDUCTION_COMP_T
 static_assert(same(Attribute::kReductionInput, CUDNN_ATTR_OPERATION_REDUCTION_XDESC));
 static_assert(same(Attribute::kReductionOutput, CUDNN_ATTR_OPERATION_REDUCTION_YDESC));
 static_assert(same(Attribute::kReductionDescription, CUDNN_ATTR_OPERATION_REDUCTION_DESC));
+static_assert(same(Attribute::kResampleMode, CUDNN_ATTR_RESAMPLE_MODE));
+static_assert(same(Attribute::kResampleComputeType, CUDNN_ATTR_RESAMPLE_COMP_TYPE));
+static_assert(same(Attribute::kResampleSpatialDimensions, CUDNN_ATTR_RESAMPLE_SPATIAL_DIMS));
+static_assert(same(Attribute::kResamplePostPaddings, CUDNN_ATTR_RESAMPLE_POST_PADDINGS));
+static_assert(same(Attribute::kResamplePrePaddings, CUDNN_ATTR_RESAMPLE_PRE_PADDINGS));
+static_assert(same(Attribute::kResampleStrides, CUDNN_ATTR_RESAMPLE_STRIDES));
+static_assert(same(Attribute::kResampleWindow, CUDNN_ATTR_RESAMPLE_WINDOW_DIMS));
+static_assert(same(Attribute::kResamplePaddingMode, CUDNN_ATTR_RESAMPLE_PADDING_MODE));
+static_assert(same(Attribute::kResampleInput, CUDNN_ATTR_OPERATION_RESAMPLE_FWD_XDESC));
+static_assert(same(Attribute::kResampleOutput, CUDNN_ATTR_OPERATION_RESAMPLE_FWD_YDESC));
+static_assert(same(Attribute::kResampleDescription, CUDNN_ATTR_OPERATION_RESAMPLE_FWD_DESC));
 static_assert(same(Attribute::kNormMode, CUDNN_ATTR_OPERATION_NORM_FWD_MODE));
 static_assert(same(Attribute::kNormPhase, CUDNN_ATTR_OPERATION_NORM_FWD_PHASE));
 static_assert(same(Attribute::kNormInput, CUDNN_ATTR_OPERATION_NORM_FWD_XDESC));
@@ -217,6 +233,11 @@ static_assert(same(HeuristicMode::kFallback, CUDNN_HEUR_MODE_FALLBACK));
 static_assert(same(HeuristicMode::kA, CUDNN_HEUR_MODE_A));
 static_assert(same(Reduction::kAdd, CUDNN_REDUCE_TENSOR_ADD));
 static_assert(same(Reduction::kMax, CUDNN_REDUCE_TENSOR_MAX));
+static_assert(same(ResampleMode::kAverageWithPads, CUDNN_RESAMPLE_AVGPOOL_INCLUDE_PADDING));
+static_assert(same(ResampleMode::kMax, CUDNN_RESAMPLE_MAXPOOL));
+static_assert(same(ResampleMode::kAverageWithoutPads, CUDNN_RESAMPLE_AVGPOOL_EXCLUDE_PADDING));
+static_assert(same(PaddingMode::kZero, CUDNN_ZERO_PAD));
+static_assert(same(PaddingMode::kNegativeInfinity, CUDNN_NEG_INF_PAD));
 static_assert(same(NormMode::kLayer, CUDNN_LAYER_NORM));
 static_assert(same(NormMode::kBatch, CUDNN_BATCH_NORM));
 static_assert(same(NormPhase::kInference, CUDNN_NORM_FWD_INFERENCE));

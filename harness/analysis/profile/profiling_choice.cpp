@@ -64,6 +64,7 @@ std::vector<ProfiledModel> choose_layers(const std::vector<ChangedMetric>& chang
   });
   alone.resize(std::min(alone.size(), kMaxExplainedLayers));
   std::vector<ProfiledModel> chosen;
+  chosen.reserve(alone.size());
   for (const ChangedMetric* const metric : alone) {
     chosen.push_back({metric->layer, {}, metric->layer});
   }

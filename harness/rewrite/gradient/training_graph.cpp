@@ -167,8 +167,8 @@ class Differentiation {
       graph().values.push_back({layer.name + statistic, channels, {}, {}});
     }
     if (choice_.running_statistics) {
-      const auto count = static_cast<double>(model::element_count(layer.spec.outputs.front()) /
-                                             model::element_count(channels));
+      const auto elements = static_cast<double>(model::element_count(layer.spec.outputs.front()));
+      const double count = elements / static_cast<double>(model::element_count(channels));
       add_statistic({mean, layer.outputs.at(1)});
       add_statistic({variance, layer.outputs.at(2), count > 1.0 ? count / (count - 1.0) : 1.0});
     }

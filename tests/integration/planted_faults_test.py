@@ -74,7 +74,9 @@ class PlantedFaults(Command):
     def findings(self, *arguments):
         document = self.json("trace", self.model, *arguments)
         self.assertGreaterEqual(document["matched_seconds"], 0.95 * document["traced_seconds"])
-        return {finding["finding"] for finding in document["findings"] if finding["loss"] or finding["finding"] == "lower precision"}
+        findings = [finding for finding in document["findings"] if finding["loss"] or finding["finding"] == "lower precision"]
+        print("\n".join(f"{finding['finding']}: {finding['evidence']}" for finding in findings), file=sys.stderr)
+        return {finding["finding"] for finding in findings}
 
     def execute(self, planted="", disabled=(), level=None, threads=1):
         """Executes a model with ONNX Runtime under its profiler, and returns the findings of its trace."""
@@ -102,7 +104,7 @@ class PlantedFaults(Command):
         return name
 
     def measure(self):
-        self.plumb("run", "--model", self.model, "--processes", "1", "--only", "layers")
+        self.plumb("run", "--model", self.model, "--processes", "3", "--only", "layers")
 
     def test_clean_executions_have_none(self):
         self.assertEqual(self.execute() & FAULTS, set())

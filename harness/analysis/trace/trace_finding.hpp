@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "harness/analysis/bounds/measured_time.hpp"
 #include "harness/analysis/trace/matched_call.hpp"
 
 namespace plumb::analysis {
@@ -47,10 +48,10 @@ struct TraceFinding {
 struct MeasuredVariants {
   struct Variant {
     std::string text;
-    Seconds time{};
+    MeasuredTime time;
   };
   std::vector<model::LayerId> layers;  ///< ascending
-  std::vector<Variant> variants;       ///< not empty, the fastest first
+  std::vector<Variant> variants;  ///< not empty; first the fastest of those that were confirmed
 };
 
 }  // namespace plumb::analysis

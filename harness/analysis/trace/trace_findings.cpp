@@ -184,13 +184,13 @@ constexpr double kShareOfGap = 0.005;  // of the execution: a shorter gap is the
 
 /// Returns the time that an execution of the call takes: that which was measured of its
 /// implementation, since the trace and the measurement are of different moments.
-Seconds time_of_implementation(const MatchedCall& call, const MeasuredVariants& measured) {
+MeasuredTime time_of_implementation(const MatchedCall& call, const MeasuredVariants& measured) {
   for (const MeasuredVariants::Variant& variant : measured.variants) {
     if (variant.text.find(call.call.implementation) != std::string::npos) {
       return variant.time;
     }
   }
-  return call.typical;
+  return {call.typical, {call.typical, call.typical}};
 }
 
 /// Finds calls of implementations that were measured to be slower than another.
@@ -204,18 +204,18 @@ void find_slower_variants(const MatchedTrace& matched,
           call.call.implementation.empty()) {
         continue;
       }
-      const Seconds time = time_of_implementation(call, each);
-      if (time <= best.time * kSlowerBy) {
+      const MeasuredTime time = time_of_implementation(call, each);
+      if (time.interval.low <= best.time.interval.high * kSlowerBy) {
         continue;
       }
       findings.push_back({Kind::kSlowerVariant,
-                          time - best.time,
+                          time.median - best.time.median,
                           each.layers,
                           fmt::format("{} takes {:.1f} µs; measured by itself, {} takes {:.1f} µs",
                                       call.call.implementation,
-                                      time.count() * 1e6,
+                                      time.median.count() * 1e6,
                                       best.text,
-                                      best.time.count() * 1e6)});
+                                      best.time.median.count() * 1e6)});
     }
   }
 }

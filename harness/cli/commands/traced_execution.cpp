@@ -79,14 +79,20 @@ std::vector<analysis::MeasuredVariants> measured_variants(const model::Graph& gr
     return measured;
   }
   const auto add = [&](const std::vector<model::LayerId>& layers, const model::LayerKey& key) {
-    const std::vector<analysis::KeyTime> times =
-        run->results.variant_times(key, results::CacheMode::kNone);
-    if (times.empty()) {
+    const std::optional<analysis::KeyTime> best = run->results.best(key, results::CacheMode::kNone);
+    if (!best) {
       return;
     }
     measured.push_back({layers, {}});
-    for (const analysis::KeyTime& time : times) {
-      measured.back().variants.push_back({time.variant, time.time.median});
+    const auto keep = [&](const analysis::KeyTime& time) {
+      measured.back().variants.push_back({time.variant, {time.time.median, time.time.interval}});
+    };
+    keep(*best);
+    for (const analysis::KeyTime& time :
+         run->results.variant_times(key, results::CacheMode::kNone)) {
+      if (time.variant != best->variant) {
+        keep(time);
+      }
     }
   };
   for (model::LayerId id = 0; id < graph.layers.size(); ++id) {

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <utility>
 
+#include "harness/analysis/qualify/qualification_evidence.hpp"
 #include "harness/base/name_pattern.hpp"
 
 namespace plumb::analysis {
@@ -84,6 +85,21 @@ class Judge {
     q_.results.push_back(std::move(result));
   }
 
+  /// Adds a result that rests on times of models or layers. Nothing about these is shown where the
+  /// A/A control failed.
+  void add_timed(CriterionResult result,
+                 std::vector<std::string> failed,
+                 std::vector<std::string> open) {
+    if (q_.alarms.failed()) {
+      open.insert(open.end(), failed.begin(), failed.end());
+      failed.clear();
+      if (open.empty()) {
+        open.emplace_back("all");
+      }
+    }
+    add(std::move(result), std::move(failed), std::move(open));
+  }
+
   bool waive(const std::string& name) {
     for (QualificationCriteria::Waiver& waiver : q_.criteria.waivers) {
       if (waiver.expired || !matches_pattern(waiver.match, name)) {
@@ -137,7 +153,7 @@ class Judge {
     if (worst == nullptr && failed.empty() && open.empty() && !metrics.empty()) {
       open.push_back("all");
     }
-    add(std::move(result), std::move(failed), std::move(open));
+    add_timed(std::move(result), std::move(failed), std::move(open));
   }
 
   void geometric_means() {
@@ -163,7 +179,7 @@ class Judge {
     if (found.empty()) {
       return add_unmeasured("geometric_mean", limit, "no model was measured on both sides");
     }
-    add({"geometric_mean", limit, {}, found, {}}, std::move(failed), std::move(open));
+    add_timed({"geometric_mean", limit, {}, found, {}}, std::move(failed), std::move(open));
   }
 
   void unsupported() {
@@ -353,6 +369,14 @@ void judge_criteria(Qualification& qualification) {
                                        qualification.results.size() - unmeasured,
                                        unmeasured > 0 ? " that were measured" : "");
   }
+  if (qualification.alarms.failed()) {
+    qualification.reason += fmt::format(
+        "; the A/A control failed, so times of models and layers decide nothing: {} of {} tests "
+        "without a change alarm at {:.2g}%",
+        qualification.alarms.alarms,
+        qualification.alarms.tests,
+        100.0 * qualification.alarms.level);
+  }
   if (unmeasured > 0) {
     qualification.reason +=
         fmt::format("; not measured: {}", list(qualification, CriterionState::kNotMeasured));
@@ -363,6 +387,7 @@ void judge_again(Qualification& qualification, QualificationCriteria criteria) {
   const QualificationCriteria before = std::exchange(qualification.criteria, std::move(criteria));
   qualification.criteria.control_drift = before.control_drift;
   qualification.judged_again = true;
+  qualification.alarms = alarm_control(qualification);  // earlier versions had another control
   for (auto* metrics : {&qualification.models, &qualification.layers}) {
     for (QualifiedMetric& metric : *metrics) {
       metric.waived_by.clear();

@@ -21,43 +21,30 @@ namespace {
 
 constexpr double kTail = 0.025;
 
-using Family = std::map<std::string, PairedSamples>;
-
-void add(const results::Measurement& earlier,
-         const results::Measurement& later,
-         PairedSamples& samples) {
-  if (earlier.outcome.timed() && later.outcome.timed()) {
-    samples.baseline.push_back(earlier.corrected().median.count());
-    samples.candidate.push_back(later.corrected().median.count());
+/// Returns the pairs of a metric that screened it: the ratios of the earlier half as the baseline,
+/// those of the later half as the candidate.
+PairedSamples later_against_earlier(const QualifiedMetric& metric) {
+  PairedSamples samples;
+  const std::size_t half = std::min({metric.screening_pairs,
+                                     metric.baseline_seconds.size(),
+                                     metric.candidate_seconds.size()}) /
+                           2;
+  for (std::size_t i = 0; i < half; ++i) {
+    const std::size_t later = half + i;
+    samples.baseline.push_back(metric.candidate_seconds[i] / metric.baseline_seconds[i]);
+    samples.candidate.push_back(metric.candidate_seconds[later] / metric.baseline_seconds[later]);
   }
+  return samples;
 }
 
-/// Pairs every second process of one side with the one before.
-void gather(std::span<const results::PairedRound* const> rounds,
-            results::PairedRound::Side results::PairedRound::*side,
-            Family& layers,
-            Family& models) {
-  for (std::size_t i = 0; i + 1 < rounds.size(); i += 2) {
-    const results::PairedRound::Side& earlier = rounds[i]->*side;
-    const results::PairedRound::Side& later = rounds[i + 1]->*side;
-    for (const auto& [key, row] : earlier.layers) {
-      if (const auto found = later.layers.find(key); found != later.layers.end()) {
-        add(row, found->second, layers[key.text]);
-      }
-    }
-    for (const auto& [name, execution] : earlier.models) {
-      if (const auto found = later.models.find(name); found != later.models.end()) {
-        add(execution.row, found->second.row, models[name.first + " " + name.second]);
-      }
-    }
-  }
-}
-
-void count_alarms(const Family& family, bool moderate, AlarmControl& control) {
+void count_alarms(const std::vector<QualifiedMetric>& metrics,
+                  bool moderate,
+                  AlarmControl& control) {
   std::vector<stats::TrimmedMean> samples;
-  for (const auto& [name, pairs] : family) {
-    if (const PairedMetric metric = paired_metric(pairs, name); metric.log_ratio) {
-      samples.push_back(*metric.log_ratio);
+  for (const QualifiedMetric& metric : metrics) {
+    const PairedMetric halves = paired_metric(later_against_earlier(metric), metric.subject);
+    if (halves.log_ratio) {
+      samples.push_back(*halves.log_ratio);
     }
   }
   const stats::VariancePrior prior =
@@ -69,29 +56,6 @@ void count_alarms(const Family& family, bool moderate, AlarmControl& control) {
       ++control.alarms;
     }
   }
-}
-
-/// Compares each side with itself: every second process with the one before, metric by metric. The
-/// test is paired, at 5%, with moderated variances for layers. The rate of alarms is what this
-/// machine makes of no change. Needs three such pairs. Metrics of one process move together, so
-/// that the interval of the rate is narrower than it should be. Pure.
-AlarmControl alarm_control(std::span<const results::PairedRound* const> rounds) {
-  AlarmControl control;
-  for (const auto side : {&results::PairedRound::baseline, &results::PairedRound::candidate}) {
-    Family layers;
-    Family models;
-    gather(rounds, side, layers, models);
-    count_alarms(layers, true, control);
-    count_alarms(models, false, control);
-  }
-  if (control.tests > 0) {
-    using Binomial = boost::math::binomial_distribution<>;
-    const auto trials = static_cast<double>(control.tests);
-    const auto alarms = static_cast<double>(control.alarms);
-    control.low = Binomial::find_lower_bound_on_p(trials, alarms, kTail);
-    control.high = Binomial::find_upper_bound_on_p(trials, alarms, kTail);
-  }
-  return control;
 }
 
 constexpr double kNormal95 = 1.959964;
@@ -268,6 +232,20 @@ void add_costs(std::span<const results::PairedRound* const> rounds,
 
 }  // namespace
 
+AlarmControl alarm_control(const Qualification& q) {
+  AlarmControl control;
+  count_alarms(q.layers, true, control);
+  count_alarms(q.models, false, control);
+  if (control.tests > 0) {
+    using Binomial = boost::math::binomial_distribution<>;
+    const auto trials = static_cast<double>(control.tests);
+    const auto alarms = static_cast<double>(control.alarms);
+    control.low = Binomial::find_lower_bound_on_p(trials, alarms, kTail);
+    control.high = Binomial::find_upper_bound_on_p(trials, alarms, kTail);
+  }
+  return control;
+}
+
 void add_evidence(std::span<const results::PairedRound> rounds,
                   RoundComparison comparison,
                   Qualification& q) {
@@ -292,7 +270,7 @@ void add_evidence(std::span<const results::PairedRound> rounds,
   }
   add_accuracy(rounds, q);
   add_costs(valid, screening, q);
-  q.alarms = alarm_control(std::span(valid).first(std::min(screening, valid.size())));
+  q.alarms = alarm_control(q);
   for (const results::PairedRound& round : rounds) {
     q.baseline.crashes += round.baseline.crashes;
     q.baseline.timeouts += round.baseline.timeouts;

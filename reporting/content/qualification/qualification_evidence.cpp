@@ -158,10 +158,11 @@ void add_quality(const analysis::Qualification& q, Page& page) {
   }
   page.paragraph(
       q.alarms.tests == 0
-          ? std::string("A/A control (each stack against itself): not measured.")
+          ? std::string("A/A control, which needs six screening pairs: not measured.")
           : fmt::format(
-                "A/A control, each stack against itself in this run: {} alarms in {} tests "
-                "at {:.2g} %, a rate of {:.2f} % ({:.2f} … {:.2f} %).",
+                "A/A control of this run{}: {} alarms in {} tests at {:.2g} %, a rate of {:.2f} % "
+                "({:.2f} … {:.2f} %).",
+                q.alarms.failed() ? ", failed" : "",
                 q.alarms.alarms,
                 q.alarms.tests,
                 100.0 * q.alarms.level,

@@ -3,6 +3,8 @@
 
 #include <gmock/gmock.h>
 
+#include <cmath>
+
 #include "harness/analysis/qualify/criteria_judgement.hpp"
 #include "harness/analysis/qualify/qualification_evidence.hpp"
 #include "tests/support/round_builder.hpp"
@@ -221,24 +223,108 @@ TEST(ControlDrift, a_machine_that_is_slower_for_one_side_decides_nothing) {
   EXPECT_THAT(q.reason, HasSubstr("the machine drifted"));
 }
 
-TEST(AlarmControl, counts_what_a_stack_alarms_against_itself) {
-  // Thirty layers without a change, 12 rounds: six pairs of processes a side.
-  RoundBuilder builder(5);
-  for (int i = 0; i < 12; ++i) {
+constexpr std::size_t kControlLayers = 30;
+constexpr std::size_t kScreeningPairs = 6;  // of the rule below
+
+const SequentialRule& twenty_pairs() {
+  static const SequentialRule kRule(design_for(20));
+  return kRule;
+}
+
+/// Six rounds of thirty layers. `host` slows both sides of a round, `wander` its candidate.
+std::vector<results::PairedRound> rounds_of_layers(std::uint64_t seed,
+                                                   const std::vector<double>& host,
+                                                   const std::vector<double>& wander) {
+  RoundBuilder builder(seed);
+  for (std::size_t i = 0; i < kScreeningPairs; ++i) {
     results::PairedRound& round = builder.add();
-    for (int layer = 0; layer < 30; ++layer) {
-      for (results::PairedRound::Side* side : {&round.baseline, &round.candidate}) {
-        builder.layer(*side, std::to_string(layer), "v", 1e-3);
-      }
+    for (std::size_t layer = 0; layer < kControlLayers; ++layer) {
+      const std::string key = std::to_string(layer);
+      builder.layer(round.baseline, key, "v", 1e-3 * host[i]);
+      builder.layer(round.candidate, key, "v", 1e-3 * host[i] * wander[i]);
     }
   }
+  return builder.rounds();
+}
+
+Qualification judged_layers(const std::vector<results::PairedRound>& rounds) {
   Qualification q;
-  add_evidence(
-      builder.rounds(), compare_rounds(builder.rounds(), SequentialRule(design_for(40)), {}), q);
-  EXPECT_EQ(q.alarms.tests, 60U);
-  EXPECT_LE(q.alarms.alarms, 9U);
-  EXPECT_LE(q.alarms.low, 0.05);
-  EXPECT_GE(q.alarms.high, 0.05);
+  RoundComparison comparison = compare_rounds(rounds, twenty_pairs(), {});
+  q.machine_moved = comparison.drift.moved;
+  q.complete = !comparison.open();
+  add_evidence(rounds, std::move(comparison), q);
+  judge_criteria(q);
+  return q;
+}
+
+// The product of SqueezeNet's qualification of 2026-11-27: odd rounds are slower.
+const std::vector<double> kHostDrift{1.03, 0.998, 1.027, 1.007, 1.027, 0.993};
+const std::vector<double> kSteadyRatio(kScreeningPairs, 1.0);
+const std::vector<double> kWanderingRatio{1.0, 1.0, 1.0, 1.03, 1.03, 1.03};
+
+TEST(AlarmControl, keeps_its_level_on_a_machine_that_drifts_and_between_unlike_stacks) {
+  constexpr std::size_t kTrials = 100;
+  const std::vector<double> slower(kScreeningPairs, 1.2);  // a change is no alarm
+  for (const std::vector<double>& change : {kSteadyRatio, slower}) {
+    std::size_t alarms = 0;
+    std::size_t failed = 0;
+    for (std::size_t trial = 0; trial < kTrials; ++trial) {
+      const Qualification q = judged_layers(rounds_of_layers(trial + 1, kHostDrift, change));
+      ASSERT_EQ(q.alarms.tests, kControlLayers);
+      alarms += q.alarms.alarms;
+      failed += q.alarms.failed() ? 1U : 0U;
+    }
+    const auto tests = static_cast<double>(kTrials * kControlLayers);
+    const double rate = static_cast<double>(alarms) / tests;
+    EXPECT_NEAR(rate, 0.05, 4.0 * std::sqrt(0.05 * 0.95 / tests)) << "four binomial deviations";
+    EXPECT_LE(failed, 3U);
+  }
+}
+
+TEST(AlarmControl, where_it_fails_no_time_decides) {
+  std::vector<results::PairedRound> rounds = rounds_of_layers(1, kSteadyRatio, kSteadyRatio);
+  EXPECT_EQ(judged_layers(rounds).verdict, QualificationVerdict::kApprove);
+
+  rounds = rounds_of_layers(1, kSteadyRatio, kWanderingRatio);
+  Qualification q = judged_layers(rounds);
+  EXPECT_TRUE(q.alarms.failed());
+  EXPECT_GT(q.alarms.alarms, 20U);
+  EXPECT_EQ(q.verdict, QualificationVerdict::kNotEnoughEvidence);
+  EXPECT_THAT(q.reason, HasSubstr("the A/A control failed"));
+  EXPECT_EQ(result_of(q, "layer_slowdown").state, CriterionState::kOpen);
+
+  rounds[0].candidate.layers.at(model::LayerKey{"7"}).outcome = {
+      results::Outcome::Kind::kWrongResult, "differs by 3"};
+  q = judged_layers(rounds);
+  EXPECT_EQ(q.verdict, QualificationVerdict::kReject) << "a wrong result is no question of times";
+  EXPECT_THAT(q.reason, HasSubstr("the A/A control failed"));
+}
+
+TEST(AlarmControl, where_it_fails_a_slow_down_does_not_reject) {
+  Qualification q = judged(built(10, 1.5).rounds());
+  ASSERT_EQ(q.verdict, QualificationVerdict::kReject);
+  q.alarms = {.tests = 60, .alarms = 30, .level = 0.05, .low = 0.37, .high = 0.63};
+  judge_criteria(q);
+  EXPECT_EQ(q.verdict, QualificationVerdict::kNotEnoughEvidence);
+  EXPECT_EQ(q.reason,
+            "3 of 9 criteria are still open: model_slowdown, geometric_mean, layer_slowdown; the "
+            "A/A control failed, so times of models and layers decide nothing: 30 of 60 tests "
+            "without a change alarm at 5%; not measured: creation_growth, first_call_growth");
+  EXPECT_THAT(result_of(q, "model_slowdown").cases, testing::ElementsAre("m plain"));
+
+  q.alarms = {.tests = 3, .alarms = 3, .level = 0.05, .low = 0.29, .high = 1.0};
+  judge_criteria(q);
+  EXPECT_EQ(q.verdict, QualificationVerdict::kReject) << "three metrics may move together";
+}
+
+TEST(AlarmControl, judging_again_computes_it_again) {
+  Qualification q = judged_layers(rounds_of_layers(1, kHostDrift, kSteadyRatio));
+  // An earlier version compared each side alone with itself.
+  q.alarms = {.tests = 74, .alarms = 26, .level = 0.05, .low = 0.24, .high = 0.47};
+  judge_again(q, {});
+  EXPECT_EQ(q.alarms.tests, kControlLayers);
+  EXPECT_FALSE(q.alarms.failed());
+  EXPECT_EQ(q.verdict, QualificationVerdict::kApprove) << q.reason;
 }
 
 TEST(Accuracy, tells_bits_tolerance_and_what_got_worse) {

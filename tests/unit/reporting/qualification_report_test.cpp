@@ -247,12 +247,22 @@ TEST(QualificationReport, a_stack_without_a_known_library_goes_by_its_name) {
   EXPECT_THAT(text_of(report, ".html"), HasSubstr("May default replace fake 1.0 (onednn-3.1)?"));
 }
 
+TEST(QualificationReport, a_control_that_failed_says_so) {
+  analysis::QualificationReport report = sample_qualification();
+  EXPECT_THAT(text_of(report, ".txt"), HasSubstr("A/A control of this run: 2 alarms in 40 tests"));
+  report.qualification.alarms = {
+      .tests = 60, .alarms = 30, .level = 0.05, .low = 0.37, .high = 0.63};
+  EXPECT_THAT(text_of(report, ".txt"),
+              HasSubstr("A/A control of this run, failed: 30 alarms in 60 tests at 5 %, a rate of "
+                        "50.00 % (37.00 … 63.00 %)."));
+}
+
 TEST(QualificationReport, what_an_empty_one_lacks_is_said_and_never_zero) {
   analysis::QualificationReport report;
   const std::string page = text_of(report, ".html");
   EXPECT_THAT(page, HasSubstr("Outputs: not measured."));
   EXPECT_THAT(page, HasSubstr("Memory, creation and first call: not measured."));
-  EXPECT_THAT(page, HasSubstr("A/A control (each stack against itself): not measured."));
+  EXPECT_THAT(page, HasSubstr("A/A control, which needs six screening pairs: not measured."));
   EXPECT_THAT(page, HasSubstr("Controls of the machine: not measured."));
   EXPECT_THAT(page, HasSubstr("Geometric mean of the speed-ups: not measured."));
   EXPECT_THAT(page, HasSubstr("The defaults of the program"));

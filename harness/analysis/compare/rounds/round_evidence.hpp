@@ -35,14 +35,18 @@ struct QualifiedControl {
   bool moved = false;  ///< the machine was not the same for both sides
 };
 
-/// Comparison of each stack with itself, round against round: the alarms that this machine raises
-/// without a change.
+/// Control of the comparison itself: how often pairs of a run differ from other pairs of it.
 struct AlarmControl {
+  static constexpr std::size_t kMinTests = 20;  ///< fewer may all move together
+
   std::size_t tests = 0;
   std::size_t alarms = 0;
   double level = 0.05;  ///< of each test
   double low = 0.0;     ///< of the rate, 95% (Clopper and Pearson)
   double high = 1.0;
+
+  /// Returns whether the rate of at least kMinTests certainly exceeds twice the level.
+  [[nodiscard]] bool failed() const { return tests >= kMinTests && low > 2.0 * level; }
 };
 
 /// Round that does not count, and why.

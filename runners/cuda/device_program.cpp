@@ -117,19 +117,21 @@ void DeviceProgram::give_memory(Slot& slot, const Slot* shared) {
 }
 
 void DeviceProgram::fill(const Slot& slot,
-                         std::span<const model::Tensor> operands,
-                         bool weights_only) {
+                         std::size_t input,
+                         std::span<const model::Tensor> operands) {
+  const DeviceBuffer& buffer = plan_.buffers[input];
+  const model::Tensor& operand = operands[buffer.operand];
+  PLUMB_CHECK(operand.data.size() == buffer.bytes);
+  upload(context_.driver(),
+         slot.buffers[input],
+         laid_out(buffer.type, operand.data, buffer.layout, false));
+}
+
+void DeviceProgram::refill(std::size_t slot, std::span<const model::Tensor> operands) {
   for (std::size_t i = 0; i < plan_.buffers.size(); ++i) {
-    const DeviceBuffer& buffer = plan_.buffers[i];
-    if (buffer.role != DeviceBuffer::Role::kInput || buffer.bytes == 0 ||
-        (weights_only && !buffer.weight)) {
-      continue;
+    if (plan_.buffers[i].updated) {
+      fill(*slots_.at(slot), i, operands);
     }
-    const model::Tensor& operand = operands[buffer.operand];
-    PLUMB_CHECK(operand.data.size() == buffer.bytes);
-    upload(context_.driver(),
-           slot.buffers[i],
-           laid_out(buffer.type, operand.data, buffer.layout, false));
   }
 }
 
@@ -143,7 +145,13 @@ void DeviceProgram::bind(std::size_t slot, std::span<const model::Tensor> operan
   const Slot* const first = shared && slot > 0 ? slots_.front().get() : nullptr;
   try {
     give_memory(*made, first);
-    fill(*made, operands, first != nullptr);
+    for (std::size_t i = 0; i < plan_.buffers.size(); ++i) {
+      const DeviceBuffer& buffer = plan_.buffers[i];
+      if (buffer.role == DeviceBuffer::Role::kInput && buffer.bytes > 0 &&
+          (first == nullptr || buffer.weight)) {
+        fill(*made, i, operands);
+      }
+    }
     make_launches(*made);
   } catch (...) {
     finish();  // before the memory goes

@@ -75,6 +75,8 @@ class DeviceProgram : public worker::Program {
   /// Waits for the work in the stream, whatever came of it. Memory may only go afterwards: freeing
   /// it need not wait.
   void finish() noexcept;
+  /// Fills the inputs of a slot that the plan updates. `operands` has the others without data.
+  void refill(std::size_t slot, std::span<const model::Tensor> operands);
   /// Executes without a pause, waits, and returns the number of executions.
   virtual std::size_t repeat(std::size_t slot);
 
@@ -94,7 +96,8 @@ class DeviceProgram : public worker::Program {
   void give_memory(Slot& slot, const Slot* shared);
   /// Makes what is made once, and binds the launches to a slot's memory.
   void make_launches(Slot& slot);
-  void fill(const Slot& slot, std::span<const model::Tensor> operands, bool weights_only);
+  /// Fills an input of a slot.
+  void fill(const Slot& slot, std::size_t input, std::span<const model::Tensor> operands);
   [[nodiscard]] worker::Observation traced(std::size_t slot);
   [[nodiscard]] worker::Observation counted(std::size_t slot);
   [[nodiscard]] results::Attributes launched(std::size_t slot);

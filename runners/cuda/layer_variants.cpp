@@ -10,6 +10,7 @@
 #include "harness/model/key/gradient_layer.hpp"
 #include "harness/model/key/quantized_product.hpp"
 #include "harness/model/key/recurrent_shape.hpp"
+#include "harness/model/key/update_layer.hpp"
 #include "runners/cuda/blas/blas_variants.hpp"
 #include "runners/cuda/blas/gemm_variants.hpp"
 #include "runners/cuda/builtin/builtin_layer.hpp"
@@ -45,7 +46,26 @@ void check_numbers(const model::LayerSpec& spec) {
   }
 }
 
-/// Lists the built-in kernels for a layer, in each layout that it can have.
+VariantBuilder builtin_builder(const model::LayerSpec& spec,
+                               const std::string& name,
+                               TensorLayout layout,
+                               BuiltinLayer layer,
+                               KernelLibrary& kernels) {
+  VariantBuilder builder;
+  builder.text = fmt::format("impl=plumb:{};layout={}", name, to_text(layout));
+  builder.attributes = builtin_kernel_attributes();
+  builder.inputs = layer.inputs;
+  builder.outputs = layer.outputs;
+  builder.build = [spec, name, layer = std::move(layer), &kernels] {
+    ExecutionPlan plan = builtin_plan(spec, layer, kernel_step(kernels));
+    plan.implementation = fmt::format("plumb:{}", name);
+    return plan;
+  };
+  return builder;
+}
+
+/// Lists the built-in kernels for a layer, in each layout that it can have, and for an update of
+/// several tensors those for one tensor after the other.
 std::vector<VariantBuilder> builtin_variants(const model::LayerSpec& spec, KernelLibrary& kernels) {
   std::vector<VariantBuilder> builders;
   std::string refusal;
@@ -56,22 +76,21 @@ std::vector<VariantBuilder> builtin_variants(const model::LayerSpec& spec, Kerne
       continue;
     }
     try {
-      BuiltinLayer layer = builtin_layer(spec, layout);
-      VariantBuilder builder;
-      builder.text = fmt::format("impl=plumb:{};layout={}", spec.op, to_text(layout));
-      builder.attributes = builtin_kernel_attributes();
-      builder.inputs = layer.inputs;
-      builder.outputs = layer.outputs;
-      builder.build = [spec, layer = std::move(layer), &kernels] {
-        return builtin_plan(spec, layer, kernel_step(kernels));
-      };
-      builders.push_back(std::move(builder));
+      builders.push_back(
+          builtin_builder(spec, spec.op, layout, builtin_layer(spec, layout), kernels));
     } catch (const Unsupported& reason) {
       refusal = refusal.empty() ? reason.what() : refusal;
     }
   }
   if (builders.empty()) {
     throw Unsupported(fmt::format("{}: {}", spec.op, refusal));
+  }
+  if (model::is_update(spec) && model::UpdateShape(spec).tensors() > 1) {
+    builders.push_back(builtin_builder(spec,
+                                       spec.op + "_by_tensor",
+                                       TensorLayout::kChannelsFirst,
+                                       update_by_tensor(spec),
+                                       kernels));
   }
   kernels.require_compiler();
   return builders;

@@ -10,6 +10,21 @@
 #include "runners/cuda/dnn/cudnn_library.hpp"
 
 namespace plumb::cuda {
+namespace {
+
+/// Copies the operands that a plan updates. The others have no data.
+std::vector<model::Tensor> updated_of(const ExecutionPlan& plan,
+                                      std::span<const model::Tensor> operands) {
+  std::vector<model::Tensor> copies(operands.size());
+  for (const DeviceBuffer& buffer : plan.buffers) {
+    if (buffer.updated) {
+      copies[buffer.operand] = operands[buffer.operand];
+    }
+  }
+  return copies;
+}
+
+}  // namespace
 
 ModelProgram::ModelProgram(const DeviceContext& context,
                            model::LayerSpec spec,
@@ -56,10 +71,12 @@ void ModelProgram::bind(std::size_t slot, std::span<const model::Tensor> operand
   std::optional<DeviceGraph> before(graphs_.size() > slot ? std::move(graphs_[slot])
                                                           : std::nullopt);
   graphs_.resize(slot);
+  given_.resize(slot);
   inputs_.clear();
   outputs_.clear();
   DeviceProgram::bind(slot, operands, shared);
   graphs_.emplace_back();
+  given_.emplace_back();
   if (mode_ == worker::LaunchMode::kEager) {
     return;
   }
@@ -68,6 +85,8 @@ void ModelProgram::bind(std::size_t slot, std::span<const model::Tensor> operand
     DeviceProgram::enqueue(slot);
     synchronize();
   }
+  given_.back() = updated_of(plan(), operands);
+  refill(slot, given_.back());
   try {
     graphs_.back().emplace(
         context().driver(), stream(), [&] { put(slot); }, std::move(before));
@@ -96,6 +115,8 @@ std::vector<model::Tensor> ModelProgram::outputs_launch_by_launch(std::size_t sl
   if (!graphs_.at(slot)) {
     return {};
   }
+  synchronize();
+  refill(slot, given_.at(slot));
   DeviceProgram::enqueue(slot);
   synchronize();
   return outputs(slot);

@@ -41,7 +41,8 @@ class ModelProgram final : public DeviceProgram {
             std::span<const model::Tensor> operands,
             bool shared_activations) override;
   void enqueue(std::size_t slot) override;
-  /// Empty unless a graph was captured.
+  /// Executes as the first time: what the model updates is filled anew. Empty unless a graph was
+  /// captured.
   [[nodiscard]] std::vector<model::Tensor> outputs_launch_by_launch(std::size_t slot) override;
   /// Returns the host memory from which every later execution of slot 0 copies its input. Empty for
   /// other slots, and for inputs that are not dense in a single buffer.
@@ -70,6 +71,7 @@ class ModelProgram final : public DeviceProgram {
   std::vector<std::optional<DeviceEvent>> ended_;   // by step: those that another stream waits for
   std::vector<DeviceEvent> joins_;                  // by stream; first: where they fork
   std::vector<std::optional<DeviceGraph>> graphs_;  // by slot
+  std::vector<std::vector<model::Tensor>> given_;   // by slot: operands that a graph updates
   std::map<std::size_t, HostMirror> inputs_;        // by buffer
   std::map<std::size_t, HostMirror> outputs_;       // by buffer
   std::string refusal_;

@@ -57,6 +57,17 @@ class CudaStandIn(plumb_command.Command):
         for peak in ("peak_f16_flops_per_second", "peak_tf32_flops_per_second"):
             self.assertIsNone(json.loads(calibration)[peak], peak)
 
+    def test_a_step_of_training_is_executed_and_verified(self):
+        self.double("seed=1,memory=16777216")
+        modes = ["plain", "eager", "fusion"]
+        self.plumb("run", "--model", "lenet", "--batch", "2", "--training", "sgd", "--only", "models", "--processes", 1, "--stack", "double",
+                   *(word for mode in modes for word in ("--mode", mode)))
+        [model] = self.json("bound")["models"]
+        self.assertEqual(model["training"], "sgd")
+        executions = {execution["mode"]: execution for execution in model["executions"]}
+        self.assertEqual(set(executions), set(modes))
+        self.assertEqual([mode for mode in modes if not executions[mode]["samples"]], [], model["findings"])
+
     def test_the_variable_of_earlier_stacks_says_what_to_do(self):
         self.double("seed=1", PLUMB_CUDA_EXECUTION="eager")
         for command in (("env",), ("run", "--model", "lenet", "--only", "models")):

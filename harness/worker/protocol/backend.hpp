@@ -79,8 +79,9 @@ class Program {
   /// Returns a copy of a slot's outputs, dense, in the key's types.
   [[nodiscard]] virtual std::vector<model::Tensor> outputs(std::size_t slot) = 0;
 
-  /// Executes a slot once, launch after launch, and returns its outputs as outputs() does. Empty:
-  /// enqueue() itself does so, and there is nothing to compare it with.
+  /// Executes a slot once, launch after launch, and returns its outputs as outputs() does. A step
+  /// of training begins with the operands that were bound. Empty: enqueue() itself does so, and
+  /// there is nothing to compare it with.
   [[nodiscard]] virtual std::vector<model::Tensor> outputs_launch_by_launch(std::size_t slot) {
     static_cast<void>(slot);
     return {};

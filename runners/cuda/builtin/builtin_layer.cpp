@@ -19,6 +19,7 @@ struct Row {
 };
 
 constexpr std::array kRows = std::to_array<Row>({
+    {"adam", update_tensors, false, false, update_scratch},
     {"arg_reduce", row_arg_reduce, false},
     {"attention", attend, false},
     {"attention_backward", attend_backward, false},
@@ -26,6 +27,7 @@ constexpr std::array kRows = std::to_array<Row>({
     {"average_pool_backward", pool_gradients, true},
     {"batch_norm", map_batch_norm, true},
     {"batch_norm_backward", row_batch_norm_gradient, true},
+    {"batch_norm_training", row_batch_norm_training, true, true},
     {"binary", map_binary, true},
     {"cast", map_cast, true},
     {"concat", move_concat, true},
@@ -36,9 +38,11 @@ constexpr std::array kRows = std::to_array<Row>({
     {"eltwise_backward", map_eltwise_gradient, true},
     {"expand", move_expand, false},
     {"gather", select_gather, false},
+    {"gather_backward", gather_gradients, false},
     {"group_norm", row_channel_norm, true},
     {"gru", recur, false, false, recurrent_scratch},
     {"instance_norm", row_channel_norm, true},
+    {"lamb", update_tensors, false, false, update_scratch},
     {"layer_norm", row_layer_norm, false},
     {"layer_norm_backward", row_layer_norm_gradient, false},
     {"lp_pool", pool_windows, true},
@@ -56,6 +60,7 @@ constexpr std::array kRows = std::to_array<Row>({
     {"resize", select_resize, true},
     {"rms_norm", row_layer_norm, false},
     {"rnn", recur, false, false, recurrent_scratch},
+    {"sgd", update_tensors, false, false, update_scratch},
     {"slice", move_slice, true},
     {"softmax", row_softmax, false},
     {"softmax_backward", row_softmax_gradient, false},

@@ -12,13 +12,13 @@
 namespace plumb::cuda {
 
 /// Layer as launches of built-in kernels. Its buffers are the layer's inputs, its outputs, then the
-/// scratch buffers that launches pass to one another. Launches run one after the other. It is a
-/// value and needs no device.
+/// scratch buffers that launches pass to one another. An update has no outputs of its own: they
+/// take the place of inputs. Launches run one after the other. It is a value and needs no device.
 struct BuiltinLayer {
   std::vector<KernelLaunch> launches;
   std::vector<TensorLayout> inputs;          ///< how each operand lies
   std::vector<TensorLayout> outputs;         ///< how each result lies
-  std::vector<model::TensorType> scratch{};  ///< buffers after the outputs
+  std::vector<model::TensorType> scratch{};  ///< the last buffers
 };
 
 /// Translates a layer into launches, with its activations in a layout. Throws Unsupported with the
@@ -85,9 +85,12 @@ std::vector<KernelLaunch> attend(const OwnOperands& operands);
 std::vector<KernelLaunch> attend_backward(const OwnOperands& operands);
 std::vector<KernelLaunch> map_eltwise_gradient(const OwnOperands& operands);
 std::vector<KernelLaunch> row_softmax_gradient(const OwnOperands& operands);
+std::vector<KernelLaunch> row_batch_norm_training(const OwnOperands& operands);
 std::vector<KernelLaunch> row_batch_norm_gradient(const OwnOperands& operands);
 std::vector<KernelLaunch> row_layer_norm_gradient(const OwnOperands& operands);
 std::vector<KernelLaunch> pool_gradients(const OwnOperands& operands);
+std::vector<KernelLaunch> gather_gradients(const OwnOperands& operands);
+std::vector<KernelLaunch> update_tensors(const OwnOperands& operands);
 std::vector<KernelLaunch> row_softmax(const OwnOperands& operands);
 std::vector<KernelLaunch> row_layer_norm(const OwnOperands& operands);
 std::vector<KernelLaunch> row_channel_norm(const OwnOperands& operands);
@@ -98,6 +101,14 @@ std::vector<KernelLaunch> row_arg_reduce(const OwnOperands& operands);
 /// Returns the types of the buffers that a recurrent layer's launches pass to one another. Throws
 /// Unsupported.
 [[nodiscard]] std::vector<model::TensorType> recurrent_scratch(const model::LayerSpec& spec);
+
+/// Returns the types of the buffers that an update's launches pass to one another. Throws
+/// Unsupported.
+[[nodiscard]] std::vector<model::TensorType> update_scratch(const model::LayerSpec& spec);
+
+/// Translates an update into launches for one tensor after the other. builtin_layer() has the same
+/// launches for many tensors. Throws Unsupported.
+[[nodiscard]] BuiltinLayer update_by_tensor(const model::LayerSpec& spec);
 
 /// Returns the kernels' name for a function of layer keys (kernels/functions.cuh).
 [[nodiscard]] std::string function_name(const std::string& fn);

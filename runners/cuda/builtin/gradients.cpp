@@ -197,4 +197,38 @@ std::vector<KernelLaunch> pool_gradients(const OwnOperands& operands) {
                          {operands.output_buffer(), 0, of_largest ? std::size_t{1} : 0})};
 }
 
+std::vector<KernelLaunch> gather_gradients(const OwnOperands& operands) {
+  const model::DataType type = common_type(operands, 1);
+  if (compute_name(type) != element_name(type)) {
+    throw Unsupported(fmt::format("rows of {}, which would be rounded at each sum", to_text(type)));
+  }
+  const Dimensions& x = operands.output().dims;
+  const auto axis = static_cast<std::size_t>(operands.spec().integer("axis"));
+  kernels::GatherGradientShape shape{1, element_count(operands.input(1)), 1, x.at(axis)};
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    shape.outer *= i < axis ? x[i] : 1;
+    shape.inner *= i > axis ? x[i] : 1;
+  }
+  const kernels::Index count = shape.outer * shape.extent * shape.inner;
+  const kernels::Index rows = shape.outer * shape.indices;
+  if (count == 0 || rows == 0) {
+    throw Unsupported("a tensor without elements");
+  }
+  const std::string element = element_name(type);
+  const std::string index = element_name(operands.input(1).dtype);
+  std::vector<KernelLaunch> launches{
+      element_launch(fmt::format("clear_rows<{}>", element),
+                     "GatherGradientShape",
+                     shape,
+                     count,
+                     {operands.output_buffer()}),
+      block_launch(fmt::format("gather_gradient<{}, {}>", element, index),
+                   "GatherGradientShape",
+                   shape,
+                   rows,
+                   {operands.output_buffer(), operands.input_buffer(0), operands.input_buffer(1)})};
+  launches.back().updated = 1;
+  return launches;
+}
+
 }  // namespace plumb::cuda

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <string_view>
+#include <utility>
 
 #include "runners/cuda/builtin/builtin_layer.hpp"
 #include "runners/cuda/builtin/row_parting.hpp"
@@ -106,6 +107,47 @@ std::vector<KernelLaunch> row_channel_norm(const OwnOperands& operands) {
   std::vector<bool> in_line = from_axis(x.dims.size() + 1, 2, x.dims.size() + 1);
   const RowParting parting(parted(x.dims, groups, in_group), strides, in_line);
   return {normalized(operands, parting.shape(), true, true)};
+}
+
+std::vector<KernelLaunch> row_batch_norm_training(const OwnOperands& operands) {
+  const model::TensorType& x = real_input(operands);
+  const model::DataType parameter = operands.input(1).dtype;
+  if (operands.output().dtype != x.dtype || operands.input(2).dtype != parameter ||
+      operands.output(1).dtype != parameter || operands.output(2).dtype != parameter) {
+    throw Unsupported("scale, shift and statistics of several types, or a result of another");
+  }
+  const std::vector<model::Epilogue>& fused = operands.spec().epilogue;
+  if (fused.size() > 1 || (fused.size() == 1 && fused.front().fn != "relu")) {
+    throw Unsupported("a normalisation of the batch with other steps behind it than a ReLU");
+  }
+  Dimensions channel(x.dims.size(), 0);
+  channel.at(1) = 1;
+  std::vector<bool> in_line(x.dims.size(), true);
+  in_line.at(1) = false;
+  RowShape shape = RowParting(x.dims,
+                              {operands.output_strides(),
+                               channel,
+                               channel,
+                               operands.input_strides(0),
+                               channel,
+                               channel},
+                              in_line)
+                       .shape();
+  shape.parameter = operands.spec().real("epsilon");
+  shape.flag = fused.empty() ? 0 : 1;
+  KernelLaunch launch = row_launch(fmt::format("normalize_batch<{}, {}, {}>",
+                                               compute_name(x.dtype),
+                                               element_name(x.dtype),
+                                               element_name(parameter)),
+                                   shape,
+                                   {operands.output_buffer(0),
+                                    operands.output_buffer(1),
+                                    operands.output_buffer(2),
+                                    operands.input_buffer(0),
+                                    operands.input_buffer(1),
+                                    operands.input_buffer(2)});
+  launch.outputs = 3;
+  return {std::move(launch)};
 }
 
 std::vector<KernelLaunch> row_reduce(const OwnOperands& operands) {

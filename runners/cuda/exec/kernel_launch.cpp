@@ -7,11 +7,12 @@ namespace plumb::cuda {
 
 std::string entry_text(const KernelLaunch& launch, const std::string& name) {
   return fmt::format(
-      "extern \"C\" __global__ void {}(plumb::cuda::kernels::Operands operands, "
+      "extern \"C\" __global__ void {}(plumb::cuda::kernels::Addresses<{}> operands, "
       "plumb::cuda::kernels::{} shape) {{\n"
       "  using namespace plumb::cuda::kernels;\n"
       "  {}(operands, shape);\n}}\n",
       name,
+      launch.addresses,
       launch.shape_type,
       launch.call);
 }
@@ -20,7 +21,13 @@ engine::StepBuffers buffers_of(const KernelLaunch& launch,
                                const std::vector<std::size_t>& buffers) {
   engine::StepBuffers result;
   for (std::size_t i = 0; i < launch.operands.size(); ++i) {
-    (i < launch.outputs ? result.writes : result.reads).push_back(buffers.at(launch.operands[i]));
+    const std::size_t buffer = buffers.at(launch.operands[i]);
+    if (i < launch.outputs) {
+      result.writes.push_back(buffer);
+    }
+    if (i < launch.updated || i >= launch.outputs) {
+      result.reads.push_back(buffer);
+    }
   }
   return result;
 }

@@ -21,8 +21,10 @@ struct KernelLaunch {
   std::vector<std::size_t> operands;  ///< buffers of the plan, the outputs first
   unsigned blocks = 1;
   unsigned threads = 1;
-  bool in_rows = false;     ///< a block's threads wait for each other
-  std::size_t outputs = 1;  ///< how many of the operands it writes
+  bool in_rows = false;                        ///< a block's threads wait for each other
+  std::size_t outputs = 1;                     ///< how many of the operands it writes
+  std::size_t updated = 0;                     ///< how many of those it also reads: the first
+  unsigned addresses = kernels::kMaxOperands;  ///< that its kernel takes, used or not
 };
 
 /// Returns which of a plan's buffers a launch reads and writes. `buffers` maps its operands to the
@@ -43,7 +45,7 @@ KernelLaunch element_launch(std::string call,
                             std::vector<std::size_t> operands) {
   constexpr kernels::Index kThreads = 256;
   constexpr kernels::Index kMaxBlocks = 1 << 20;  // beyond, each thread takes several steps
-  KernelLaunch launch{std::move(call), shape_type, {}, std::move(operands), 1, kThreads, false, 1};
+  KernelLaunch launch{std::move(call), shape_type, {}, std::move(operands), 1, kThreads};
   launch.shape.resize(sizeof shape);
   std::memcpy(launch.shape.data(), &shape, sizeof shape);
   const kernels::Index blocks = (elements + kThreads - 1) / kThreads;

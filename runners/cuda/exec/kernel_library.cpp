@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include "harness/base/error.hpp"
 #include "runners/cuda/exec/index_space.hpp"
@@ -12,7 +13,7 @@ namespace {
 
 /// Arguments that a launch points to while it is put into a stream.
 struct Arguments {
-  kernels::Operands operands{};
+  std::vector<void*> operands;
   std::vector<std::byte> shape;
 };
 
@@ -75,8 +76,9 @@ DeviceStep KernelLibrary::step(const KernelLaunch& launch,
   step.bind = [this, launch, buffers, kernel = function(launch)](
                   std::span<const abi::DevicePointer> addresses, abi::DevicePointer) {
     const auto arguments = std::make_shared<Arguments>();
+    arguments->operands.resize(launch.addresses);
     for (std::size_t i = 0; i < launch.operands.size(); ++i) {
-      arguments->operands.at[i] = abi::address_of(addresses[buffers.at(launch.operands[i])]);
+      arguments->operands.at(i) = abi::address_of(addresses[buffers.at(launch.operands[i])]);
     }
     arguments->shape = launch.shape;
     return DeviceLaunch([&driver = context_.driver(),
@@ -84,7 +86,7 @@ DeviceStep KernelLibrary::step(const KernelLaunch& launch,
                          arguments,
                          blocks = launch.blocks,
                          threads = launch.threads](abi::Stream stream) {
-      void* parameters[] = {&arguments->operands, arguments->shape.data()};
+      void* parameters[] = {arguments->operands.data(), arguments->shape.data()};
       driver.check(driver.calls().launch_kernel(
                        kernel, blocks, 1, 1, threads, 1, 1, 0, stream, parameters, nullptr),
                    "launching a kernel");

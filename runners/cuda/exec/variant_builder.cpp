@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runners/cuda/exec/variant_builder.hpp"
 
+#include "harness/model/key/update_layer.hpp"
+
 namespace plumb::cuda {
 
 ExecutionPlan begin_plan(const model::LayerSpec& spec,
@@ -16,6 +18,14 @@ ExecutionPlan begin_plan(const model::LayerSpec& spec,
       buffer.layout = inputs.at(i);
       buffer.bytes = static_cast<std::size_t>(model::byte_size(buffer.type).value);
     }
+  }
+  if (model::is_update(spec)) {
+    const model::UpdateShape shape(spec);
+    for (std::size_t i = 0; i < spec.outputs.size(); ++i) {
+      plan.buffers.at(shape.replaced(i)).updated = true;
+      plan.outputs.push_back(shape.replaced(i));
+    }
+    return plan;
   }
   for (std::size_t i = 0; i < spec.outputs.size(); ++i) {
     DeviceBuffer& buffer = plan.buffers.emplace_back();

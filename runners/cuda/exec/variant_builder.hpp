@@ -22,7 +22,8 @@ struct VariantBuilder {
   results::Attributes attributes{};  ///< that are known before the plan is made
 };
 
-/// Begins a plan with the buffers of a layer's operands and results, in these layouts.
+/// Begins a plan with the buffers of a layer's operands and results, in these layouts. Results of
+/// an update are those of its operands whose place they take.
 [[nodiscard]] ExecutionPlan begin_plan(const model::LayerSpec& spec,
                                        const std::vector<TensorLayout>& inputs,
                                        const std::vector<TensorLayout>& outputs);

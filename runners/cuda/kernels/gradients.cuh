@@ -273,4 +273,53 @@ __device__ inline void pool_gradient(const Operands& operands, const PoolGradien
   }
 }
 
+/// Fills the result of a gather's gradient with zeros, before the rows are added to it.
+template <class Element>
+__device__ inline void clear_rows(const Operands& operands, const GatherGradientShape& shape) {
+  const Index count = shape.outer * shape.extent * shape.inner;
+  for (Index i = first_element(); i < count; i += element_step()) {
+    static_cast<Element*>(operands.at[0])[i] = Element(0);
+  }
+}
+
+template <class At>
+__device__ inline Index chosen_row(const void* indices, Index at, Index extent) {
+  const Index chosen = static_cast<Index>(static_cast<const At*>(indices)[at]);
+  return chosen < 0 ? chosen + extent : chosen;
+}
+
+/// Adds each row of dy to the row of the result that the gather read. Operands are the result, dy
+/// and the indices.
+///
+/// A block works for one index. If it is the first that names its row, it adds up that row, in the
+/// order of the indices. So no two blocks write the same row.
+template <class Element, class At>
+__device__ inline void gather_gradient(const Operands& operands, const GatherGradientShape& shape) {
+  const Index count = shape.outer * shape.indices;
+  for (Index row = blockIdx.x; row < count; row += gridDim.x) {
+    const Index outer = row / shape.indices;
+    const Index mine = row % shape.indices;
+    const Index chosen = chosen_row<At>(operands.at[2], mine, shape.extent);
+    Index named = 0;
+    for (Index i = threadIdx.x; i < mine; i += kThreadsOfRow) {
+      named = chosen_row<At>(operands.at[2], i, shape.extent) == chosen ? 1 : named;
+    }
+    if (joined<Largest<Index>, Index>(named) != 0) {
+      continue;
+    }
+    Element* const to =
+        static_cast<Element*>(operands.at[0]) + (outer * shape.extent + chosen) * shape.inner;
+    for (Index i = mine; i < shape.indices; ++i) {
+      if (chosen_row<At>(operands.at[2], i, shape.extent) != chosen) {
+        continue;
+      }
+      const Element* const from = static_cast<const Element*>(operands.at[1]) +
+                                  (outer * shape.indices + i) * shape.inner;
+      for (Index k = threadIdx.x; k < shape.inner; k += kThreadsOfRow) {
+        to[k] += from[k];
+      }
+    }
+  }
+}
+
 }  // namespace plumb::cuda::kernels

@@ -134,6 +134,47 @@ __device__ inline void normalize(const Operands& operands, const RowShape& shape
   }
 }
 
+/// Normalises rows to mean 0 and variance 1, then scales and shifts them. With `flag`, what is
+/// below 0 then becomes 0. Operands are the result, mean and variance of each row, the input, scale
+/// and bias.
+template <class C, class Element, class Parameter>
+__device__ inline void normalize_batch(const Operands& operands, const RowShape& shape) {
+  const C count = static_cast<C>(shape.line.count);
+  for (Index row = blockIdx.x; row < shape.rows.count; row += gridDim.x) {
+    Index start[6];
+    locate(shape.rows, row, 6, start);
+    const auto input = [&](Index i) {
+      Index at[4];
+      locate(shape.line, i, 4, at);
+      return load<C, Element>(operands.at[3], start[3] + at[3]);
+    };
+    C sum = C(0);
+    for (Index i = threadIdx.x; i < shape.line.count; i += kThreadsOfRow) {
+      sum += input(i);
+    }
+    const C mean = joined<Sum<C>, C>(sum) / count;
+    C squares = C(0);
+    for (Index i = threadIdx.x; i < shape.line.count; i += kThreadsOfRow) {
+      squares += Square::of(input(i), mean);
+    }
+    const C variance = joined<Sum<C>, C>(squares) / count;
+    const C factor = load<C, Parameter>(operands.at[4], start[4]) /
+                     sqrt(variance + static_cast<C>(shape.parameter));
+    const C shift = load<C, Parameter>(operands.at[5], start[5]);
+    for (Index i = threadIdx.x; i < shape.line.count; i += kThreadsOfRow) {
+      Index at[1];
+      locate(shape.line, i, 1, at);
+      const C value = (input(i) - mean) * factor + shift;
+      store<C, Element>(
+          operands.at[0], start[0] + at[0], shape.flag && value < C(0) ? C(0) : value);
+    }
+    if (threadIdx.x == 0) {
+      store<C, Parameter>(operands.at[1], start[1], mean);
+      store<C, Parameter>(operands.at[2], start[2], variance);
+    }
+  }
+}
+
 // Last step of a reduction, on the joined terms of a row.
 struct Plain {
   template <class C>

@@ -12,9 +12,11 @@ constexpr int kMaxAxes = 8;
 constexpr int kThreadsOfRow = 128;  // of the block that works on one row; a power of two
 
 /// Addresses of a kernel's operands.
-struct Operands {
-  void* at[kMaxOperands];
+template <unsigned Count>
+struct Addresses {
+  void* at[Count];
 };
+using Operands = Addresses<kMaxOperands>;
 
 /// Index space: its extents, outermost first, and the strides of each operand. A stride is the
 /// number of elements by which one step along an axis moves.
@@ -161,6 +163,34 @@ struct PoolGradientShape {
   Index pads[3];
   Index end_pads[3];
   int include_pad;
+};
+
+/// Shape of a gather's gradient. All operands are dense.
+struct GatherGradientShape {
+  Index outer;    // extents before the axis
+  Index indices;  // all of them
+  Index inner;    // extents behind the axis
+  Index extent;   // of the result along the axis
+};
+
+constexpr int kMaxTensors = 48;  // that one launch updates
+constexpr int kMaxUpdateOperands = 4 * kMaxTensors + 2;
+constexpr Index kChunk = 2048;  // elements that a block updates at a time
+
+using UpdateOperands = Addresses<kMaxUpdateOperands>;
+
+/// Shape of an update of several tensors. Each is cut into chunks of kChunk elements.
+struct UpdateShape {
+  int tensors;
+  int decays_weights;         // else the decay is added to the gradient
+  Index counts[kMaxTensors];  // elements of each tensor
+  Index ends[kMaxTensors];    // chunks of each tensor and all before it
+  double rate;
+  double decay;
+  double momentum;
+  double beta1;
+  double beta2;
+  double epsilon;
 };
 
 /// Shape of local response normalisation over channels: axis 1 of the space.

@@ -20,6 +20,7 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::Contains;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
 
@@ -34,7 +35,7 @@ TEST(BuiltinLayer, computes_what_the_reference_does_in_both_layouts) {
         << " in " << to_text(layers[i].layer.outputs[0]) << ": " << verdict.outcome.reason;
     ops.insert(layers[i].spec.op);
   }
-  EXPECT_THAT(ops, SizeIs(47)) << "operators of the table that are tested";
+  EXPECT_THAT(ops, SizeIs(52)) << "operators of the table that are tested";
   EXPECT_GT(layers.size(), 130U);
 }
 
@@ -141,8 +142,30 @@ TEST(BuiltinLayer, says_what_it_has_no_kernel_for) {
   EXPECT_THAT(
       refusal("v1:matmul_integer;in=u8[5,32],s8[32,8],s8[];out=s32[5,8];acc=s32;math=strict"),
       HasSubstr("zero point of another type"));
+  EXPECT_THAT(refusal("v1:sgd;in=bf16[4],bf16[4];out=bf16[4];acc=f32;math=strict;decay=0.0;"
+                      "momentum=0.0;rate=0.1"),
+              HasSubstr("updated in f32"));
+  EXPECT_THAT(refusal("v1:batch_norm_training;in=f32[4,2],f32[2],f32[2];out=f32[4,2],f32[2],f32[2];"
+                      "acc=f32;math=strict;epsilon=0.001;epilogue=sigmoid"),
+              HasSubstr("other steps behind it"));
+  EXPECT_THAT(refusal("v1:gather_backward;in=f16[4,2],s64[4];out=f16[3,2];acc=f32;math=strict;"
+                      "axis=0;distribution=uniform"),
+              HasSubstr("rounded at each sum"));
   EXPECT_THAT(refusal("v1:eltwise;in=s32[4];out=s32[4];acc=s32;math=strict;fn=exp;parameters=[]"),
               HasSubstr("integers"));
+}
+
+TEST(BuiltinLayer, updates_several_tensors_at_once_or_one_after_the_other) {
+  const model::LayerSpec spec =
+      model::parse_key({"v1:sgd;in=f32[70],f32[70],f32[70],f32[3,5],f32[3,5],f32[3,5];"
+                        "out=f32[70],f32[70],f32[3,5],f32[3,5];acc=f32;math=strict;"
+                        "decay=0.01;momentum=0.9;rate=0.1"});
+  const BuiltinLayer together = builtin_layer(spec, TensorLayout::kChannelsFirst);
+  ASSERT_THAT(together.launches, SizeIs(1));
+  const engine::StepBuffers uses = buffers_of(together.launches[0], {0, 1, 2, 3, 4, 5});
+  EXPECT_THAT(uses.writes, ElementsAre(0U, 2U, 3U, 5U));
+  EXPECT_THAT(uses.reads, ElementsAre(0U, 2U, 3U, 5U, 1U, 4U)) << "the old numbers, too";
+  EXPECT_THAT(update_by_tensor(spec).launches, SizeIs(2));
 }
 
 TEST(BuiltinLayer, joins_axes_that_all_operands_step_through_alike) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/unit/cuda/builtin_layers.hpp"
 
+#include <fmt/format.h>
+
 #include "runners/cuda/exec/index_space.hpp"
 #include "runners/engine/bench/random_operands.hpp"
 #include "tests/contract/layer_cases.hpp"
@@ -79,6 +81,12 @@ constexpr const char* kMore[] = {
     "v1:attention;in=f64[1,2,3,8],f64[1,2,150,8],f64[1,2,150,8],bool[1,2,1,150];out=f64[1,2,3,8];"
     "acc=f64;math=strict;causal=1;kv_heads=2;outputs=y;q_heads=2;scale=0.35;softcap=0.0",
     "v1:transpose;in=f32[1,6,8,5];out=f32[1,8,5,6];acc=f32;math=strict;perm=[0,2,3,1]",
+    "v1:batch_norm_training;in=bf16[3,6,5,4],f32[6],f32[6];out=bf16[3,6,5,4],f32[6],f32[6];acc=f32;"
+    "math=strict;epsilon=0.001",
+    "v1:gather_backward;in=f32[40,6],s32[40];out=f32[7,6];acc=f32;math=strict;axis=0;"
+    "distribution=uniform",
+    "v1:gather_backward;in=f32[2,300,150],s64[300];out=f32[2,9,150];acc=f32;math=strict;axis=1;"
+    "distribution=uniform",
 };
 
 /// Functions of one element with their parameters.
@@ -102,6 +110,39 @@ constexpr const char* kArithmetic[] = {
     "add", "sub", "mul", "div", "max", "min", "pow", "mod", "fmod"};
 constexpr const char* kComparisons[] = {"equal", "greater", "less", "greater_equal", "less_equal"};
 constexpr const char* kLogic[] = {"and", "or", "xor"};
+
+/// Adds updates of tensors that are cut into several chunks, and of more tensors than one launch
+/// updates.
+void add_updates(std::vector<std::string>& keys) {
+  const auto add = [&keys](const char* op,
+                           const char* numbers,
+                           std::size_t states,
+                           const std::vector<std::size_t>& tensors) {
+    std::string in;
+    std::string out;
+    for (const std::size_t count : tensors) {
+      for (std::size_t i = 0; i < states + 2; ++i) {
+        const std::string type = fmt::format("f32[{}],", i == 4 ? 1 : count);
+        in += type;
+        out += i == 1 ? "" : type;
+      }
+    }
+    in.pop_back();
+    out.pop_back();
+    keys.push_back(fmt::format("v1:{};in={};out={};acc=f32;math=strict;{}", op, in, out, numbers));
+  };
+  std::vector<std::size_t> many(50, 3);
+  many.push_back(2500);
+  for (const std::vector<std::size_t>& tensors : {std::vector<std::size_t>{5000, 7, 2048}, many}) {
+    add("sgd", "decay=0.01;momentum=0.9;rate=0.1", 1, tensors);
+    add("sgd", "decay=0.01;momentum=0.0;rate=0.1", 0, tensors);
+    add("adam",
+        "beta1=0.9;beta2=0.999;decay=0.1;decay_of=weights;epsilon=0.001;rate=0.1",
+        3,
+        tensors);
+    add("lamb", "beta1=0.9;beta2=0.999;decay=0.1;epsilon=0.001;rate=0.1", 3, tensors);
+  }
+}
 
 /// Adds a layer of each function, since each is a template's argument by its name.
 void add_functions(std::vector<std::string>& keys) {
@@ -140,6 +181,7 @@ void add_functions(std::vector<std::string>& keys) {
 std::vector<std::string> builtin_keys() {
   std::vector<std::string> keys(std::begin(kMore), std::end(kMore));
   add_functions(keys);
+  add_updates(keys);
   for (const contract::LayerCase& each : contract::layer_cases()) {
     keys.emplace_back(each.key);
   }

@@ -12,6 +12,7 @@
 #include <sstream>
 #include <stdexcept>
 
+#include "harness/model/key/update_layer.hpp"
 #include "runners/cuda/device_program.hpp"
 #include "runners/engine/number_formats.hpp"
 
@@ -134,11 +135,12 @@ void HostKernels::add(const KernelLaunch& launch) {
           "unsigned threads, unsigned first, unsigned end) {{\n  launch(blocks, threads, first, "
           "end, "
           "{2}, [&] {{\n    {0}(*static_cast<const "
-          "plumb::cuda::kernels::Operands*>(operands), *static_cast<const "
+          "plumb::cuda::kernels::Addresses<{3}>*>(operands), *static_cast<const "
           "plumb::cuda::kernels::{1}*>(shape));\n  }});\n}}\n",
           name,
           launch.shape_type,
-          launch.in_rows);
+          launch.in_rows,
+          launch.addresses);
 }
 
 KernelStep HostKernels::steps() {
@@ -175,9 +177,9 @@ void HostKernels::run_blocks(const KernelLaunch& launch,
                              std::span<const abi::DevicePointer> addresses,
                              unsigned first,
                              unsigned end) const {
-  kernels::Operands operands{};
+  std::vector<void*> operands(launch.addresses);
   for (std::size_t i = 0; i < addresses.size(); ++i) {
-    operands.at[i] = reinterpret_cast<void*>(addresses[i]);
+    operands.at(i) = reinterpret_cast<void*>(addresses[i]);
   }
   using Run = void (*)(const void*, const void*, unsigned, unsigned, unsigned, unsigned);
   const std::size_t number = kernels_.at(launch.call + launch.shape_type).first;
@@ -186,7 +188,7 @@ void HostKernels::run_blocks(const KernelLaunch& launch,
   if (run == nullptr) {
     throw std::runtime_error("a kernel was not compiled: " + launch.call);
   }
-  run(&operands, launch.shape.data(), launch.blocks, launch.threads, first, end);
+  run(operands.data(), launch.shape.data(), launch.blocks, launch.threads, first, end);
 }
 
 std::vector<std::vector<model::Tensor>> run_on_host(const std::vector<HostLayer>& layers) {
@@ -204,9 +206,15 @@ std::vector<std::vector<model::Tensor>> run_on_host(const std::vector<HostLayer>
       buffers.push_back(
           laid_out(layer.operands[i].type, layer.operands[i].data, layer.layer.inputs[i], false));
     }
-    for (const model::TensorType& output : layer.spec.outputs) {
+    std::vector<std::size_t> places;
+    for (std::size_t i = 0; i < layer.spec.outputs.size(); ++i) {
+      if (model::is_update(layer.spec)) {
+        places.push_back(model::UpdateShape(layer.spec).replaced(i));
+        continue;
+      }
+      places.push_back(buffers.size());
       // Not zeros: what a kernel forgets must show.
-      buffers.emplace_back(static_cast<std::size_t>(model::byte_size(output).value),
+      buffers.emplace_back(static_cast<std::size_t>(model::byte_size(layer.spec.outputs[i]).value),
                            std::byte{0x5a});
     }
     for (const model::TensorType& type : layer.layer.scratch) {
@@ -233,7 +241,7 @@ std::vector<std::vector<model::Tensor>> run_on_host(const std::vector<HostLayer>
     for (std::size_t i = 0; i < layer.spec.outputs.size(); ++i) {
       const model::TensorType& type = layer.spec.outputs[i];
       outputs.push_back(
-          {type, laid_out(type, buffers[layer.operands.size() + i], layer.layer.outputs[i], true)});
+          {type, laid_out(type, buffers.at(places[i]), layer.layer.outputs[i], true)});
     }
   }
   return results;

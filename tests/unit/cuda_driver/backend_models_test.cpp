@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whole models by the CUDA backend over the stand-in: eager, captured and on streams. The outputs
-// are compared with the float64 reference.
+// Whole models and steps of their training by the CUDA backend over the stand-in: eager, captured
+// and on streams. The outputs are compared with the float64 reference.
 #include <onnx/onnx_pb.h>
 
+#include <algorithm>
 #include <new>
 
 #include "harness/base/error.hpp"
@@ -14,6 +15,8 @@
 #include "runners/engine/exec/ready_model.hpp"
 #include "runners/engine/exec/reference_comparison.hpp"
 #include "runners/engine/exec/reference_model.hpp"
+#include "runners/engine/exec/step_rounding.hpp"
+#include "runners/engine/number_formats.hpp"
 #include "suites/zoo/zoo.hpp"
 #include "tests/support/sample_model.hpp"
 #include "tests/unit/cuda_driver/stand_in_backend.hpp"
@@ -211,6 +214,121 @@ worker::ExecuteRequest lenet() {
   return request;
 }
 
+/// Step of training by the CUDA backend over the stand-in.
+class TrainedModel {
+ public:
+  TrainedModel(const ModelCase& model_case, const char* optimizer, const char* mode)
+      : model_(step_request(model_case, optimizer)) {
+    ready_ =
+        engine::prepare_mode(backend_.get(), model_, {results::execution_mode_from(mode), {}, {}});
+    if (ready_.outcome.ok()) {
+      model_.fill();
+      engine::make_ready(model_, measure::steady_clock(), ready_);
+    }
+  }
+
+  [[nodiscard]] const results::Outcome& outcome() const { return ready_.outcome; }
+  /// Returns the outputs of the first step.
+  [[nodiscard]] const std::vector<model::Tensor>& first() const { return ready_.outputs; }
+  [[nodiscard]] const rewrite::TrainingStep& step() const { return *model_.step(); }
+
+  /// Compares the first step with the reference.
+  [[nodiscard]] std::optional<engine::Deviation> deviation() {
+    ready_.rounding = engine::measure_rounding(model_, ready_);
+    return engine::ReferenceComparison(1'000'000'000).compare(model_, ready_);
+  }
+
+  /// Executes another step and returns its outputs.
+  [[nodiscard]] std::vector<model::Tensor> next() {
+    worker::Program& program = *ready_.prepared.program;
+    program.enqueue(0);
+    program.synchronize();
+    return program.outputs(0);
+  }
+
+ private:
+  static worker::ExecuteRequest step_request(const ModelCase& model_case, const char* optimizer) {
+    worker::ExecuteRequest request = model_case.request();
+    request.training = optimizer;
+    return request;
+  }
+
+  StandInBackend backend_;
+  engine::RequestedModel model_;
+  engine::ReadyModel ready_;
+};
+
+class BackendSteps
+    : public ::testing::TestWithParam<std::tuple<ModelCase, const char*, const char*>> {
+ protected:
+  void SetUp() override {
+    control().reset(1);
+    control().set_duration(Duration::kKernel, 2'000'000);
+  }
+};
+
+TEST_P(BackendSteps, compute_what_the_reference_does) {
+  const auto& [model_case, optimizer, mode] = GetParam();
+  {
+    TrainedModel trained(model_case, optimizer, mode);
+    ASSERT_TRUE(trained.outcome().ok()) << trained.outcome().reason;
+    const auto deviation = trained.deviation();
+    ASSERT_TRUE(deviation.has_value());
+    EXPECT_FALSE(deviation->is_beyond()) << deviation->error << " beside " << deviation->most;
+  }
+  EXPECT_THAT(control().findings(), IsEmpty());
+  EXPECT_EQ(control().living(), Living{});
+}
+
+/// Returns the outputs of three steps, one after the other. Empty: they cannot be executed.
+std::vector<std::vector<model::Tensor>> three_steps(const ModelCase& model_case,
+                                                    const char* optimizer,
+                                                    const char* mode) {
+  TrainedModel trained(model_case, optimizer, mode);
+  if (!trained.outcome().ok()) {
+    ADD_FAILURE() << trained.outcome().reason;
+    return {};
+  }
+  std::vector<std::vector<model::Tensor>> outputs{trained.first()};
+  outputs.push_back(trained.next());
+  outputs.push_back(trained.next());
+  return outputs;
+}
+
+// What is executed before a graph is captured, and to check it, is no step of the training.
+TEST_P(BackendSteps, go_on_where_the_last_one_ended) {
+  const auto& [model_case, optimizer, mode] = GetParam();
+  const auto wanted = three_steps(model_case, optimizer, "eager");
+  const auto found = three_steps(model_case, optimizer, mode);
+  ASSERT_EQ(wanted.size(), 3U);
+  ASSERT_EQ(found.size(), 3U);
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    EXPECT_LT(engine::largest_difference(found[i], wanted[i]), 1e-3) << "step " << i;
+  }
+  EXPECT_GT(engine::largest_difference(found[1], found[0]), 1e-2) << "nothing was trained";
+  EXPECT_GT(engine::largest_difference(found[2], found[1]), 1e-2) << "nothing was trained";
+  EXPECT_THAT(control().findings(), IsEmpty());
+  EXPECT_EQ(control().living(), Living{});
+}
+
+TEST(BackendStep, counts_itself) {
+  control().reset(1);
+  control().set_duration(Duration::kKernel, 2'000'000);
+  TrainedModel trained(
+      {"residual", [] { return residual_network().request(); }}, "adam", "captured");
+  ASSERT_TRUE(trained.outcome().ok()) << trained.outcome().reason;
+  const std::vector<model::Tensor> second = trained.next();
+  const std::vector<std::size_t>& kinds = trained.step().kinds;
+  const std::size_t of_steps = *std::max_element(kinds.begin(), kinds.end());
+  ASSERT_GT(of_steps, 2U);
+  for (std::size_t i = 0; i < kinds.size(); ++i) {
+    if (kinds[i] == of_steps) {
+      EXPECT_EQ(engine::number_at(trained.first().at(i), 0), 1.0);
+      EXPECT_EQ(engine::number_at(second.at(i), 0), 2.0);
+    }
+  }
+}
+
 /// Every entry point of a call that a model on streams makes, apart from those that end something.
 const std::vector<const char*> kModelCalls{
     "cuMemAlloc_v2",      "cuMemAllocHost_v2",       "cuMemcpyHtoD_v2",
@@ -301,6 +419,30 @@ INSTANTIATE_TEST_SUITE_P(
       return std::string(std::get<0>(instance.param).name) + "_" + std::get<1>(instance.param) +
              (std::get<2>(instance.param) ? "_fused" : "");
     });
+
+std::string name_of_step(const ::testing::TestParamInfo<BackendSteps::ParamType>& info) {
+  std::string name = std::string(std::get<0>(info.param).name) + "_" + std::get<1>(info.param) +
+                     "_" + std::get<2>(info.param);
+  std::replace(name.begin(), name.end(), '+', '_');
+  return name;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Models,
+    BackendSteps,
+    ::testing::Combine(::testing::Values(ModelCase{"lenet", lenet}),
+                       ::testing::Values("sgd"),
+                       ::testing::Values("eager", "captured", "streams", "fusion+captured")),
+    name_of_step);
+
+INSTANTIATE_TEST_SUITE_P(Normalised,
+                         BackendSteps,
+                         ::testing::Combine(::testing::Values(ModelCase{
+                                                "residual",
+                                                [] { return residual_network().request(); }}),
+                                            ::testing::Values("adam", "adamw", "lamb"),
+                                            ::testing::Values("captured", "fusion+captured")),
+                         name_of_step);
 
 INSTANTIATE_TEST_SUITE_P(
     Models,

@@ -9,12 +9,14 @@
 // Later versions only append to it, so a function's position never changes.
 
 struct OrtAllocator;
+struct OrtCUDAProviderOptionsV2;
 struct OrtEnv;
 struct OrtIoBinding;
 struct OrtRunOptions;
 struct OrtSession;
 struct OrtSessionOptions;
 struct OrtStatus;
+struct OrtTensorRTProviderOptionsV2;
 struct OrtThreadingOptions;
 struct OrtValue;
 
@@ -84,6 +86,15 @@ using CreateEnvWithCustomLoggerAndGlobalThreadPools =
     Entry<151,
           OrtStatus*(
               LoggingFunction*, void*, int, const char*, const OrtThreadingOptions*, OrtEnv**)>;
+// The providers of NVIDIA are not among those that are appended by name.
+using AppendTensorRtProvider =
+    Entry<170, OrtStatus*(OrtSessionOptions*, const OrtTensorRTProviderOptionsV2*)>;
+using CreateTensorRtProviderOptions = Entry<171, OrtStatus*(OrtTensorRTProviderOptionsV2**)>;
+using ReleaseTensorRtProviderOptions = Entry<174, void(OrtTensorRTProviderOptionsV2*)>;
+using AppendCudaProvider =
+    Entry<204, OrtStatus*(OrtSessionOptions*, const OrtCUDAProviderOptionsV2*)>;
+using CreateCudaProviderOptions = Entry<205, OrtStatus*(OrtCUDAProviderOptionsV2**)>;
+using ReleaseCudaProviderOptions = Entry<208, void(OrtCUDAProviderOptionsV2*)>;
 using SessionOptionsAppendExecutionProvider = Entry<
     216,
     OrtStatus*(

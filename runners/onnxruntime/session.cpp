@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runners/onnxruntime/session.hpp"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <stdlib.h>
 
 #include <algorithm>
@@ -9,6 +11,7 @@
 #include <fstream>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 #include "harness/base/error.hpp"
 #include "runners/onnxruntime/nodes/node_writer.hpp"
@@ -41,6 +44,60 @@ results::Attributes read_profile(const fs::path& file, bool elsewhere) {
   }
   std::ifstream stream(file);
   return read_session_profile(stream, elsewhere);
+}
+
+/// Returns a provider's name without its end and in small letters, by which both ways to write it
+/// are one: "TensorRT" and "TensorrtExecutionProvider".
+std::string plain_provider_name(std::string name) {
+  constexpr std::string_view kEnd = "executionprovider";
+  for (char& letter : name) {
+    letter = letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter - 'A' + 'a') : letter;
+  }
+  return name.ends_with(kEnd) ? name.substr(0, name.size() - kEnd.size()) : name;
+}
+
+/// Appends a provider that has a type of options of its own, with its default options.
+template <typename Create, typename Append, typename ReleaseOptions, typename ProviderOptions>
+void append_nvidia_provider(const Library& library, OrtSessionOptions* session) {
+  const auto options = library.make<Create, ReleaseOptions, ProviderOptions>();
+  library.call<Append>(session, options.get());
+}
+
+/// Appends a provider before the CPU's. That of CUDA follows TensorRT's, which leaves nodes to it.
+/// Throws Error{kEnvironment} that names a provider which the library lacks, and those it has.
+void append_provider(const Library& library,
+                     const std::string& provider,
+                     OrtSessionOptions* session) {
+  const std::vector<std::string> there = library.providers();
+  const auto has = [&](const std::string& name) {
+    return std::any_of(there.begin(), there.end(), [&](const std::string& each) {
+      return plain_provider_name(each) == name;
+    });
+  };
+  const std::string name = plain_provider_name(provider);
+  if (!has(name)) {
+    throw Error(Error::Kind::kEnvironment,
+                fmt::format("ONNX Runtime {} has no execution provider '{}', but {}: use a library "
+                            "that was built with it",
+                            library.version(),
+                            provider,
+                            fmt::join(there, " and ")));
+  }
+  if (name == "tensorrt") {
+    append_nvidia_provider<api::CreateTensorRtProviderOptions,
+                           api::AppendTensorRtProvider,
+                           api::ReleaseTensorRtProviderOptions,
+                           OrtTensorRTProviderOptionsV2>(library, session);
+  }
+  if (name == "cuda" || (name == "tensorrt" && has("cuda"))) {
+    append_nvidia_provider<api::CreateCudaProviderOptions,
+                           api::AppendCudaProvider,
+                           api::ReleaseCudaProviderOptions,
+                           OrtCUDAProviderOptionsV2>(library, session);
+  } else if (name != "tensorrt") {
+    library.call<api::SessionOptionsAppendExecutionProvider>(
+        session, provider.c_str(), nullptr, nullptr, std::size_t{0});
+  }
 }
 
 }  // namespace
@@ -85,8 +142,7 @@ Owned<OrtSessionOptions> make_options(const Library& library, const SessionSetti
     library.call<api::EnableProfiling>(options.get(), (settings.traces / "onnxruntime").c_str());
   }
   if (!settings.provider.empty()) {
-    library.call<api::SessionOptionsAppendExecutionProvider>(
-        options.get(), settings.provider.c_str(), nullptr, nullptr, std::size_t{0});
+    append_provider(library, settings.provider, options.get());
   }
   return options;
 }

@@ -5,10 +5,8 @@
 Usage: onnxruntime_test.py BUILD_FOLDER LIBRARY [unittest arguments]. Exits 77 (skipped) without the library, libonnxruntime.so.1.x.
 """
 
-import json
 import pathlib
 import re
-import subprocess
 import sys
 import unittest
 
@@ -37,16 +35,11 @@ class OnnxRuntime(Command):
         (folder / "stack.toml").write_text("\n".join(['backend = "onnxruntime"', f'libraries = ["{LIBRARY}"]', "[variables]", *lines, ""]))
         return name
 
-    def json_unless_busy(self, *arguments):
-        """Returns what a command prints, or skips the test: with status 75, the host is too busy to decide."""
-        done = subprocess.run(
-            [self.program(), "--json", *map(str, arguments)], env=self.environment, capture_output=True, text=True, timeout=self.seconds
-        )
-        if done.returncode == 75:
-            self.assertNotIn("they do not differ", done.stdout)
-            self.skipTest(f"the host is too busy to decide: {done.stderr}")
-        self.assertEqual(done.returncode, 0, f"{done.stdout}\n{done.stderr}")
-        return json.loads(done.stdout)
+    def what_ifs(self):
+        rows = {row["name"]: row for row in self.json("whatif")["models"][0]["whatifs"]}
+        for name, row in rows.items():
+            self.assertTrue(row["predicted_saving_seconds"] is not None or row["why_not"], name)
+        return rows
 
     def test_a_wheels_folder_is_a_stack_whose_library_is_named(self):
         [stack] = [stack for stack in self.json("stacks", "probe", FOLDER)["stacks"] if stack["backend"] == "onnxruntime"]
@@ -70,6 +63,13 @@ class OnnxRuntime(Command):
         [now, unit] = re.search(r"(\S+) (\S+) now", text).groups()
         scale = {"ns": 1e9, "µs": 1e6, "ms": 1e3}[unit]
         self.assertAlmostEqual(float(now) / (scale * times["fusion"]), 1.0, places=3, msg="what the runtime does by default")
+        rows = self.what_ifs()
+        self.assertAlmostEqual(rows["fusion"]["realised_seconds"] / times["fusion"], 1.0, places=6)
+        self.assertIn("plumb trace lenet --run", rows["framework"]["why_not"])
+        trace = self.json("trace", "lenet", "--stack", FOLDER, "--mode", "plain", "--run", "@latest")
+        traced = self.what_ifs()["framework"]
+        self.assertAlmostEqual(traced["baseline_seconds"], trace["untraced_seconds"], delta=1e-9)
+        self.assertLessEqual(traced["predicted_seconds"], traced["baseline_seconds"])
         for execution in model["executions"]:
             if execution["samples"]:
                 self.assertEqual(execution["attributes"]["providers"], f"CPUExecutionProvider:{execution['attributes']['nodes']}")
@@ -79,6 +79,20 @@ class OnnxRuntime(Command):
         for labels, seconds in exported:
             self.assertIn('backend="onnxruntime"', labels)
             self.assertAlmostEqual(float(seconds) / times[re.search(r'mode="([^"]*)"', labels)[1]], 1.0, places=3)
+
+    def test_two_runtimes_stand_beside_the_same_bounds(self):
+        if not (self.build / "libexec/plumb/plumb-worker-onednn").exists():
+            self.skipTest("the oneDNN worker is not built")
+        self.plumb("run", "--model", "lenet", "--stack", "default", "--stack", self.write_stack("ort"), "--processes", "1", "--mode", "fusion")
+
+        def cells(*options):
+            document = self.json("matrix", "@all", "--mode", "fusion", "--columns", "stack", *options)
+            [row] = document["rows"]
+            return dict(zip(document["columns"], row["cells"], strict=True))
+
+        times, gaps = cells(), cells("--value", "gap", "--bounds-of", "default")
+        self.assertEqual((set(times), set(gaps)), ({"default", "ort"}, {"default", "ort"}))
+        self.assertAlmostEqual(gaps["ort"]["ratio"] / gaps["default"]["ratio"], times["ort"]["seconds"] / times["default"]["seconds"], places=6)
 
     def test_a_stack_is_calibrated(self):
         (self.folder / "layer.toml").write_text(f'[[layers]]\nkey = "{CONV}"\n')
@@ -116,8 +130,10 @@ class OnnxRuntime(Command):
         [execution] = [execution for execution in model["executions"] if execution["samples"]]
         self.assertEqual(execution["attributes"]["cpu_nodes"].count("("), int(execution["attributes"]["nodes"]))
         self.assertTrue([finding for finding in model["findings"] if finding.startswith("nodes fell back to the CPU (fusion): ")], model["findings"])
-        refused = self.plumb("run", "--model", "lenet", "--stack", self.write_stack("wrong", PLUMB_ONNXRUNTIME_PROVIDER="NoSuchProvider"), expect=3)
-        self.assertIn("NoSuchProvider", refused.stderr)
+        for provider in ("NoSuchProvider", "CUDA", "TensorRT"):
+            stack = self.write_stack(f"with-{provider}", PLUMB_ONNXRUNTIME_PROVIDER=provider)
+            refused = self.plumb("run", "--model", "lenet", "--stack", stack, expect=3)
+            self.assertIn(f"has no execution provider '{provider}', but ", refused.stderr)
 
 
 if __name__ == "__main__":

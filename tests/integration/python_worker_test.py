@@ -5,8 +5,10 @@
 Usage: python_worker_test.py BUILD_FOLDER [unittest arguments]. Exits 77 (skipped) without onnx, numpy and protobuf.
 """
 
+import json
 import os
 import pathlib
+import re
 import signal
 import subprocess
 import sys
@@ -14,7 +16,7 @@ import time
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
-from plumb_command import Command
+from plumb_command import CONV, Command
 from reference_stack import write_reference_stack, write_reference_worker
 
 try:
@@ -79,12 +81,38 @@ class PythonWorker(Command):
             self.assertEqual((shape["steady"]["samples"], shape["changed"]["samples"]), (2, 2))
             self.assertGreater(shape["first_seconds"], 0)
 
+    def alternate_twice(self):
+        """Runs two processes of a suite with two shapes. Returns what was said, and the turns, processes and outcomes stored."""
+        suite = self.suite('[[model]]\nname = "lenet"\nshapes = [[1, 1, 28, 28], [2, 1, 28, 28]]\n')
+        said = self.plumb("run", suite, "--stack", "reference", "--only", "models", "--mode", "plain", "--processes", 2).stderr
+        rows = [json.loads(payload) for (payload,) in self.store_rows("select cast(payload as text) from derived where kind = 'alternation'")]
+        return said, [(row["turn"], row["row"]["process"], row["row"]["outcome"]) for row in rows], rows
+
+    def test_a_worker_that_dies_among_shapes_is_replaced_once(self):
+        self.environment["PLUMB_TEST_MISBEHAVE"] = "exit among shapes"
+        self.environment["PLUMB_TEST_ONCE"] = str(self.folder / "lost")
+        said, stored, rows = self.alternate_twice()
+        self.assertIn("another one tries: lenet", said)
+        self.assertEqual(sorted(turn for turn, _, _ in stored), ["changed"] * 4 + ["first"] * 4 + ["steady"] * 4)
+        self.assertEqual((len({process for _, process, _ in stored}), {outcome for _, _, outcome in stored}), (2, {"ok"}))
+        self.assertTrue(all(row["row"]["disturbance"]["load"] is not None for row in rows), "what disturbed it is known")
+
+    def test_workers_that_always_die_among_shapes_cost_no_more_than_that(self):
+        self.environment["PLUMB_TEST_MISBEHAVE"] = "exit among shapes"
+        said, stored, _ = self.alternate_twice()
+        self.assertIn("the shapes of lenet do not alternate in the mode plain: crashed", said)
+        self.assertEqual({(turn, outcome) for turn, _, outcome in stored}, {("first", "crashed")})
+        self.assertEqual(len(stored), 4, "a row for each shape and process")
+        for model in self.json("bound")["models"]:
+            self.assertGreater(model["executions"][0]["samples"], 0)
+            self.assertIn("not executed among its other shapes (plain): crashed", "\n".join(model["findings"]))
+
     def test_what_the_worker_cannot_do_says_why(self):
         rows = self.layer(GRU)
         self.assertEqual({row["outcome"] for row in rows}, {"unsupported"})
         self.assertIn("'gru'", rows[0]["reason"])
 
-    def test_run_bound_and_compare_work(self):
+    def test_run_bound_what_ifs_metrics_and_compare_work(self):
         runs = [self.json("run", self.tiny("never"), "--stack", "reference", "--processes", "1")["run"] for _ in range(2)]
         [model] = self.json("bound", runs[0])["models"]
         self.assertEqual((model["measured_layers"], model["unsupported"]), (model["total_layers"], []))
@@ -94,6 +122,13 @@ class PythonWorker(Command):
         self.assertEqual({execution["scenario"] for execution in model["executions"]}, {"single_stream"})
         self.assertGreater(modes["plain"]["median_seconds"], 0.0)
         self.assertIsNone(modes["fusion"]["median_seconds"])
+        rows = {row["name"]: row for row in self.json("whatif", runs[0])["models"][0]["whatifs"]}
+        for name, row in rows.items():
+            self.assertTrue(row["predicted_saving_seconds"] is not None or row["why_not"], name)
+        self.assertIn("plumb trace lenet --run", rows["framework"]["why_not"])
+        exported = re.findall(r'(?m)^plumb_model_latency_seconds\{(.*stat="median".*)\} ', self.plumb("export", "--openmetrics").stdout)
+        self.assertEqual({re.search(r'mode="([^"]*)"', labels)[1] for labels in exported}, {"plain"})
+        self.assertTrue(all('backend="reference"' in labels for labels in exported), exported)
         document = self.json("compare", *runs)
         self.assertTrue(document["metrics"])
         self.assertEqual([each for each in document["environment_diff"] if each["identity"]], [])
@@ -103,6 +138,22 @@ class PythonWorker(Command):
         document = self.json("qualify", "--model", "lenet", "--baseline", "reference", "--candidate", "other", "--pairs", "6")
         self.assertTrue(document["models"])
         self.assertNotIn("broken", {model["test"]["verdict"] for model in document["models"]})
+
+    def test_bisect_names_the_stack_that_is_slower(self):
+        write_reference_stack(self, "slow", PLUMB_TEST_TWICE="1")
+        document = self.json_unless_busy("bisect", CONV, "--good", "reference", "--bad", "slow", "--pairs", "6", "--control-drift", "100")
+        self.assertEqual((document["last_good"], document["first_bad"], document["confirmed"]), ("reference", "slow", True), document["reason"])
+
+    def test_a_stack_is_calibrated(self):
+        (self.folder / "layer.toml").write_text(f'[[layers]]\nkey = "{CONV}"\n')
+        suite = self.suite('[suite]\nname = "noise"\nversion = 1\n[[layers]]\nfile = "layer.toml"\n', "noise")
+        document = self.json_unless_busy("calibrate", suite, "--stack", "reference", "--pairs", "6", "--comparisons", "100")
+        self.assertEqual((document["stack"], document["calibrations"]), ("reference", 1))
+        rows = [row for row in document["metrics"] if row["series"].startswith("layers/v1:conv;")]
+        self.assertTrue(rows, document["metrics"])
+        for row in rows:
+            self.assertIn(row["pairs"], (5, 6))
+            self.assertGreater(row["process"], 0.0)
 
     def test_failures_are_rows_with_reasons(self):
         for behaviour, outcome, reason in (

@@ -72,7 +72,15 @@ class Qualify(Command):
         document = self.json("qualify", suite, "--baseline", "fake", "--candidate", "fake", "--pairs", 6)
         self.assertEqual({model["subject"].split("|")[2] for model in document["models"]}, {"f16", "tf32"}, document["models"])
 
-    def test_an_own_model_needs_no_suite(self):
+    def test_shapes_that_alternate_are_measured_by_themselves_which_is_said(self):
+        suite = self.suite('[[model]]\nname = "lenet"\nshapes = [[1, 1, 28, 28], [2, 1, 28, 28]]\n')
+        document = self.json("qualify", suite, "--baseline", "fake", "--candidate", "fake", "--pairs", 6)
+        self.assertEqual({model["subject"] for model in document["models"]}, {"lenet|1|f32", "lenet|2|f32"})
+        [note] = [note for note in document["notes"] if "shape" in note]
+        self.assertIn("each shape of lenet was executed by itself", note)
+        self.assertFalse([note for note in self.qualify("fake")["notes"] if "shape" in note])
+        self.assertIn("each shape of lenet", self.plumb("calibrate", suite, "--stack", "fake", "--pairs", 5).stderr)
+
         own = self.folder / "own.onnx"
         self.plumb("model", "export", "lenet", "-o", own)
         sides = ("--baseline", "fake", "--candidate", "fake", "--pairs", 6)

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A small worker in Python for tests: executes layers and models with onnx.reference.
 
-PLUMB_TEST_MISBEHAVE makes it raise, exit, hang or compute something else in executions.
+PLUMB_TEST_MISBEHAVE makes it raise, exit, hang or compute something else in executions. Where PLUMB_TEST_ONCE names a file, only the
+worker that makes the file exits among shapes. PLUMB_TEST_TWICE makes it execute everything twice.
 """
 
 import json
@@ -41,6 +42,11 @@ class ReferenceBackend(Backend):
         model.proto.graph.initializer.sort(key=lambda tensor: tensor.name)
         return Program(_call(ReferenceEvaluator(model.proto), model.inputs))
 
+    def prepare_shapes(self, models, mode):
+        if os.environ.get("PLUMB_TEST_MISBEHAVE") == "exit among shapes" and _is_first():
+            os._exit(7)
+        return super().prepare_shapes(models, mode)
+
     def export_model(self, code, path, seed):
         if os.environ.get("PLUMB_TEST_MISBEHAVE") == "export nothing":
             return True
@@ -70,8 +76,21 @@ class ReferenceBackend(Backend):
         return [("kineto", "trace.json")]
 
 
+def _is_first():
+    """Returns whether no other worker was here before. Without PLUMB_TEST_ONCE each is the first."""
+    try:
+        with open(os.environ["PLUMB_TEST_ONCE"], "x"):
+            return True
+    except KeyError:
+        return True
+    except FileExistsError:
+        return False
+
+
 def _call(evaluator, feeds):
     def call():
+        if os.environ.get("PLUMB_TEST_TWICE"):
+            evaluator.run(None, feeds)
         outputs = [numpy.asarray(output) for output in evaluator.run(None, feeds)]
         match os.environ.get("PLUMB_TEST_MISBEHAVE"):
             case "raise":

@@ -82,6 +82,7 @@ struct AlternationReport {
   std::size_t executions = 0;  ///< of all shapes
   bool one_program = false;    ///< for all shapes; else each shape has one
   Seconds preparation{};       ///< of the one program
+  bool disturbed = false;      ///< the rest of the machine disturbed the executions
   std::vector<ShapeLatencies> shapes;
 };
 

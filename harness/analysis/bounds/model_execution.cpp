@@ -80,6 +80,12 @@ void add_alternation(ExecutionTime time, ModelBounds& model) {
                                          to_text(time.outcome.kind),
                                          time.outcome.reason));
   }
+  // All turns of a process are of one block.
+  if (time.disturbed && time.turn == results::ShapeTurn::kFirst) {
+    model.disturbances.push_back(fmt::format(
+        "the execution among its other shapes ({}) was disturbed: run again when the host is quiet",
+        time.mode));
+  }
   model.alternations.push_back(std::move(time));
 }
 

@@ -179,6 +179,7 @@ Json trace_document(const TraceReport& report) {
           {"matched_seconds", matched.matched.count()},
           {"not_executed", names_of(report.graph, matched.not_executed)},
           {"left_out", report.left_out},
+          {"device_calls", report.device_calls},
           {"findings", std::move(findings)},
           {"calls", std::move(calls)}};
 }

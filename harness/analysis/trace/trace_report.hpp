@@ -22,7 +22,8 @@ struct TraceReport {
   std::optional<Seconds> untraced;  ///< an execution without the profiler
   MatchedTrace matched;
   std::vector<TraceFinding> findings;
-  std::size_t left_out = 0;  ///< broken lines and events
+  std::size_t left_out = 0;      ///< broken lines and events
+  std::size_t device_calls = 0;  ///< kernels and copies of a GPU, whose times are not read
 };
 
 /// Makes the JSON of a report: its calls in order, its findings, and the layers that no call has.

@@ -79,6 +79,7 @@ void alternate(const CommandContext& context, const AlternateOptions& options) {
   report.executions = request.order.size();
   report.one_program = alternation.one_program;
   report.preparation = alternation.preparation;
+  report.disturbed = alternation.disturbance.disturbed;
   report.shapes = analysis::summarize_alternation(shapes, request.order, alternation.seconds);
   reporting::write_alternation(
       report,

@@ -217,7 +217,8 @@ void add_import(CLI::App& app, CommandContext& context) {
   command
       ->add_option("FORMAT",
                    options->results.format,
-                   "google-benchmark, nvbench, otava, asv or benchmark-action")
+                   "google-benchmark, nvbench, otava, asv or benchmark-action; `plumb trace MODEL "
+                   "--file FILE` reads traces")
       ->required()
       ->check(CLI::IsMember(importers::result_formats()));
   command

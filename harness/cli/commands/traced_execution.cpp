@@ -28,6 +28,7 @@ results::ExecutedTrace read_traces(const std::vector<std::filesystem::path>& fil
     results::ExecutedTrace trace = importers::read_trace_file(file);
     report.formats.push_back(trace.format);
     report.left_out += trace.left_out;
+    report.device_calls += trace.device_calls;
     std::optional<results::ExecutedTrace>& place =
         trace.format == "onnxruntime" || trace.format == "kineto" ? runtime : library;
     if (place) {

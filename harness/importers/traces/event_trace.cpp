@@ -268,6 +268,12 @@ bool is_compilation(const TraceEvent& event) {
           event.name == "backend_compile");
 }
 
+/// Returns whether an event is a kernel or copy of a GPU, in a trace of Kineto or ONNX Runtime.
+bool is_of_device(const TraceEvent& event) {
+  return event.category == "kernel" || event.category == "Kernel" ||
+         event.category == "gpu_memcpy" || event.category == "gpu_memset";
+}
+
 /// Collector of the calls and executions among a trace's events.
 class CallCollector {
  public:
@@ -277,9 +283,11 @@ class CallCollector {
     const bool compilation = is_compilation(event);
     const bool op = event.category == "cpu_op" && !is_around_graph(event) && !compilation;
     const bool run = event.category == "Session" && event.name == "model_run";
-    const bool step = event.name.starts_with("ProfilerStep#");
+    const bool step =
+        event.name.starts_with("ProfilerStep#") && event.category != "gpu_user_annotation";
     const bool layer = event.category == "user_annotation" && event.name.starts_with(kLayer);
     of_kineto_ = of_kineto_ || op || step || compilation;
+    trace_.device_calls += is_of_device(event) ? 1 : 0;
     if (!kernel && !op && !run && !step && !layer && !compilation) {
       return {};
     }
@@ -288,10 +296,8 @@ class CallCollector {
       return {};
     }
     if (run || step) {
-      // A step stands in the trace for each of its threads and devices.
-      const bool again = !trace_.executions.empty() && step && last_step_ == event.name;
-      last_step_ = event.name;
-      if (!again && trace_.executions.size() < kMaxCalls) {
+      // A step stands in the trace for each of its threads.
+      if (trace_.executions.size() < kMaxCalls && (run || steps_.insert(event.name).second)) {
         trace_.executions.push_back({*event.start, *event.duration});
       }
       return {};
@@ -394,7 +400,7 @@ class CallCollector {
   std::set<std::uint32_t> processors_;  // that threads of calls ran on
   std::string text_;                    // of the description looked for
   bool of_kineto_ = false;
-  std::string last_step_;
+  std::set<std::string> steps_;  // names of those among the executions
 };
 
 }  // namespace

@@ -68,8 +68,9 @@ struct ExecutedTrace {
   std::vector<TracedExecution> executions;  ///< empty: all calls are of one
   bool timed = false;                       ///< calls have start times
   std::size_t left_out = 0;                 ///< lines or events of these kinds that are broken
-  std::size_t threads = 0;                  ///< that a call used at most; 0: unknown
-  std::size_t processors = 0;               ///< that these threads had; 0: unknown
+  std::size_t device_calls = 0;  ///< kernels and copies of a GPU, which are counted and not read
+  std::size_t threads = 0;       ///< that a call used at most; 0: unknown
+  std::size_t processors = 0;    ///< that these threads had; 0: unknown
 
   [[nodiscard]] const CallDescription& description_of(const TracedCall& call) const {
     return descriptions[call.description];

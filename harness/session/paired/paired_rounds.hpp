@@ -29,6 +29,7 @@ struct PairedWork {
   };
   std::vector<model::LayerKey> layers;
   std::vector<Model> models;
+  std::string left_out{};  ///< what of the suite pairs do not measure; empty: nothing
 };
 
 struct PairedOptions {

@@ -2,10 +2,12 @@
 #include "harness/session/paired/paired_run.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <set>
+#include <string>
 #include <utility>
 
 #include "harness/analysis/bounds/model_instance.hpp"
@@ -22,6 +24,21 @@
 
 namespace plumb::session {
 namespace {
+
+/// Says which models of a suite have shapes that alternate. Empty: none has.
+std::string alternation_left_out(const suite::ResolvedSuite& suite) {
+  std::set<std::string> names;
+  for (const suite::ResolvedSuite::Model& model : suite.models) {
+    if (model.alternation) {
+      names.insert(model.name);
+    }
+  }
+  return names.empty() ? std::string()
+                       : fmt::format(
+                             "each shape of {} was executed by itself: pairs do not execute it "
+                             "among the others, as `plumb run` does; `plumb compare` compares that",
+                             fmt::join(names, ", "));
+}
 
 /// Makes the requests for those of the modes in which a model of this type is executed.
 std::vector<worker::ModeRequest> requests_for(const std::string& dtype,
@@ -139,6 +156,10 @@ PairedWork collect_work(const ModelSource& source,
   }
   for (const suite::ResolvedSuite::LayerEntry& layer : suite.layers) {
     add(layer.key);
+  }
+  work.left_out = work.models.empty() ? std::string() : alternation_left_out(suite);
+  if (!work.left_out.empty()) {
+    spdlog::warn("{}", work.left_out);
   }
   return work;
 }

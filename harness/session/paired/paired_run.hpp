@@ -59,7 +59,8 @@ class PairedSession {
 
 /// Returns what both sides measure: the suite's layers, each once, and its models in the given
 /// modes. A mode of another type is for models in f32 only, and models in 8 bits are not executed.
-/// None of the modes may need times, as best_variant does.
+/// None of the modes may need times, as best_variant does. Shapes that alternate are executed by
+/// themselves, which is logged and said in `left_out`.
 [[nodiscard]] PairedWork collect_work(const ModelSource& source,
                                       const suite::ResolvedSuite& suite,
                                       std::span<const PlannedModel> models,

@@ -8,6 +8,8 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "harness/analysis/alternation/shape_latencies.hpp"
 #include "harness/base/error.hpp"
@@ -50,8 +52,7 @@ bool is_of_one_shape(const results::ExecutionMode& mode) {
 }
 
 /// Returns whether enough processes of a run have executed shapes among each other, or the backend
-/// refused. `subject` is the shape stored last, and changed-over times are its last record: without
-/// it a process was killed before all was stored.
+/// refused. `subject` is one of the shapes: a process stores all of them at once.
 bool is_done(const store::Store& store,
              const results::RunId& run,
              const std::string& subject,
@@ -69,7 +70,7 @@ bool is_done(const store::Store& store,
     if (execution.row.outcome.kind == results::Outcome::Kind::kUnsupported) {
       return true;
     }
-    if (execution.turn == results::ShapeTurn::kChanged) {
+    if (execution.row.outcome.timed()) {
       seen.insert(execution.row.process);
     }
   }
@@ -127,7 +128,6 @@ bool execute_alternations(const SessionContext& context,
   PLUMB_CHECK(suite.models.size() == models.size());
   for (const Shapes& shapes : list_alternations(suite, chosen)) {
     const analysis::ModelInstance& first = models[shapes.front()].instance;
-    const std::string last = analysis::subject_of(models[shapes.back()].instance);
     std::vector<suite::ResolvedSuite::Model> named;
     for (const std::size_t shape : shapes) {
       named.push_back(suite.models[shape]);
@@ -136,7 +136,7 @@ bool execute_alternations(const SessionContext& context,
          modes.empty() ? std::vector<results::ExecutionMode>{{.fusion = true}} : modes) {
       const bool typed_already = !mode.other_type().empty() && first.dtype != "f32";
       if (typed_already || is_of_one_shape(mode) ||
-          is_done(context.store, run, last, to_text(mode), processes)) {
+          is_done(context.store, run, analysis::subject_of(first), to_text(mode), processes)) {
         continue;
       }
       if (stopped()) {
@@ -161,6 +161,7 @@ bool execute_alternations(const SessionContext& context,
                      to_text(outcome.kind),
                      outcome.reason);
       }
+      std::vector<std::pair<std::string, std::string>> records;
       for (std::size_t i = 0; i < shapes.size(); ++i) {
         for (const auto& [turn, seconds] : alternated.times[i]) {
           results::Execution execution;
@@ -169,13 +170,11 @@ bool execute_alternations(const SessionContext& context,
           execution.row = alternated.row;
           execution.row.samples = seconds;
           execution.row.summary = measure::summarize(seconds);
-          put_run_record(context.store,
-                         run,
-                         results::kAlternationRecord,
-                         analysis::subject_of(models[shapes[i]].instance),
-                         to_json(execution));
+          records.emplace_back(analysis::subject_of(models[shapes[i]].instance),
+                               to_json(execution));
         }
       }
+      put_run_records(context.store, run, results::kAlternationRecord, records);
     }
   }
   return true;

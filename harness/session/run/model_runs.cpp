@@ -7,6 +7,8 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "harness/base/error.hpp"
@@ -145,13 +147,12 @@ bool ModelRuns::execute_one(std::size_t index,
 
 bool ModelRuns::execute_once(std::size_t index, const worker::ExecuteRequest& request) {
   const std::vector<results::Execution> executions = executed_model(index, request);
+  std::vector<std::pair<std::string, std::string>> records;
+  records.reserve(executions.size());
   for (const results::Execution& execution : executions) {
-    put_run_record(context_.store,
-                   run_,
-                   results::kExecutionRecord,
-                   analysis::subject_of(models_[index].instance),
-                   to_json(execution));
+    records.emplace_back(analysis::subject_of(models_[index].instance), to_json(execution));
   }
+  put_run_records(context_.store, run_, results::kExecutionRecord, records);
   return !executions.empty();  // stopped by the user: the model begins anew when it is resumed
 }
 

@@ -14,7 +14,7 @@
 namespace plumb::session {
 
 /// A run's rows and executions, those among other shapes too. What was measured on a slowed-down
-/// host is marked as disturbed, but not among other shapes: nobody reads the host's pace there.
+/// host is marked as disturbed.
 struct RunResults {
   std::vector<results::StoredMeasurement> rows;
   analysis::ModelExecutions executions;

@@ -13,15 +13,27 @@ void put_run_record(store::Store& store,
                     const std::string& kind,
                     const std::string& subject,
                     const std::string& payload) {
-  const results::DerivedRecord record{.run = run,
-                                      .kind = kind,
-                                      .subject = subject,
-                                      .analysis_version = std::string(analysis::kAnalysisVersion),
-                                      .inputs = {},
-                                      .payload = payload,
-                                      .computed = current_time()};
+  const std::pair<std::string, std::string> record(subject, payload);
+  put_run_records(store, run, kind, {&record, 1});
+}
+
+void put_run_records(store::Store& store,
+                     const results::RunId& run,
+                     const std::string& kind,
+                     std::span<const std::pair<std::string, std::string>> records) {
+  std::vector<results::DerivedRecord> all;
+  all.reserve(records.size());
+  for (const auto& [subject, payload] : records) {
+    all.push_back({.run = run,
+                   .kind = kind,
+                   .subject = subject,
+                   .analysis_version = std::string(analysis::kAnalysisVersion),
+                   .inputs = {},
+                   .payload = payload,
+                   .computed = current_time()});
+  }
   try {
-    store.put_derived({&record, 1});
+    store.put_derived(all);
   } catch (const store::StaleClaim& stale) {
     spdlog::warn("{}", stale.what());
   }

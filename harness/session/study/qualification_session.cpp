@@ -127,6 +127,9 @@ class QualificationSession {
     if (!options_.layers) {
       work.layers.clear();
     }
+    if (!work.left_out.empty()) {
+      q_.notes.push_back(work.left_out);
+    }
     ProgressStage stage(context_.progress);
     return measure_in_sequence(pairs,
                                std::move(work),

@@ -453,6 +453,8 @@ std::optional<worker::Alternation> Executor::alternate(const worker::AlternateRe
       start = steady_time();
       times = worker().alternate(request, most, [this] { return !stop_.load(); });
     });
+    row.disturbance = times->disturbance;
+    row.readings = times->readings;
   } catch (const worker::WorkerDied& death) {
     row.outcome = death.outcome();
     end_worker();

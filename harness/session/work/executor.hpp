@@ -94,8 +94,8 @@ class Executor {
       const std::function<void(const worker::LoadProgress&)>& report);
 
   /// Executes a model in several shapes in a fresh worker process, or in a second one if it dies,
-  /// and notes in `row` when, where and with what outcome. Absent: the worker refused, died again
-  /// or took too long, or the user stopped the run (kSkipped).
+  /// and notes in `row` when, where, with what outcome, and what disturbed it. Absent: the worker
+  /// refused, died again or took too long, or the user stopped the run (kSkipped).
   [[nodiscard]] std::optional<worker::Alternation> alternate(
       const worker::AlternateRequest& request, results::Measurement& row);
 

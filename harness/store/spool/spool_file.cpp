@@ -122,12 +122,16 @@ void SpoolFile::own() {
   connection_.execute("pragma locking_mode = exclusive; begin exclusive; commit");
 }
 
-void SpoolFile::add(const SpooledWrite& write) {
-  const StoredWrite columns = std::visit([](const auto& each) { return stored(each); }, write);
-  SqliteStatement statement(connection_,
-                            "insert into writes (kind, position, rows, body) values (?, ?, ?, ?)");
-  statement.bind(std::string_view(columns.kind)).bind(columns.position).bind(columns.rows);
-  statement.bind(std::string_view(columns.body)).run();
+void SpoolFile::add(const std::vector<SpooledWrite>& writes) {
+  Transaction transaction(connection_, TransactionKind::kWrite);
+  for (const SpooledWrite& write : writes) {
+    const StoredWrite columns = std::visit([](const auto& each) { return stored(each); }, write);
+    SqliteStatement statement(
+        connection_, "insert into writes (kind, position, rows, body) values (?, ?, ?, ?)");
+    statement.bind(std::string_view(columns.kind)).bind(columns.position).bind(columns.rows);
+    statement.bind(std::string_view(columns.body)).run();
+  }
+  transaction.commit();
 }
 
 std::optional<SpoolFile::Entry> SpoolFile::oldest() const {

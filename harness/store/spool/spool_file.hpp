@@ -48,7 +48,8 @@ class SpoolFile {
 
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }
   [[nodiscard]] const Header& header() const { return header_; }
-  void add(const SpooledWrite& write);
+  /// Adds writes: all of them or none.
+  void add(const std::vector<SpooledWrite>& writes);
 
   /// Oldest write.
   struct Entry {

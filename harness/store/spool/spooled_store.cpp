@@ -126,7 +126,7 @@ auto SpooledStore::answer(Ask&& ask) const {
 }
 
 template <typename Send>
-void SpooledStore::write(Run& run, const SpooledWrite& kept, Send&& send) {
+void SpooledStore::write(Run& run, const std::vector<SpooledWrite>& kept, Send&& send) {
   try {
     send(server());
     return;
@@ -188,7 +188,7 @@ std::vector<results::RowId> SpooledStore::append(const results::RunId& run,
   for (const results::Measurement& row : rows) {
     kept.rows.push_back(repaired(row).value_or(row));
   }
-  write(of, kept, [&](TableStore& server) { server.append_at(run, kept.position, kept.rows); });
+  write(of, {kept}, [&](TableStore& server) { server.append_at(run, kept.position, kept.rows); });
   // The ids of a shared run's rows are not known without the server. Nobody needs them here.
   std::vector<results::RowId> ids;
   for (results::Measurement& row : kept.rows) {
@@ -212,7 +212,7 @@ void SpooledStore::finish_run(const results::RunId& run,
                               results::RunState state,
                               Timestamp finished) {
   Run& of = taken(run);
-  write(of, SpooledEnd{state, finished}, [&](TableStore& server) {
+  write(of, {SpooledEnd{state, finished}}, [&](TableStore& server) {
     server.finish_run(run, state, finished);
   });
   of.record.state = state;
@@ -221,19 +221,27 @@ void SpooledStore::finish_run(const results::RunId& run,
 }
 
 void SpooledStore::put_derived(std::span<const results::DerivedRecord> records) {
-  for (const results::DerivedRecord& record : records) {
-    const auto found = runs_.find(record.run);
+  while (!records.empty()) {
+    const results::RunId& run = records.front().run;
+    const auto other = std::find_if(
+        records.begin(), records.end(), [&](const auto& record) { return record.run != run; });
+    const auto of_run = records.first(static_cast<std::size_t>(other - records.begin()));
+    records = records.subspan(of_run.size());
+    const auto found = runs_.find(run);
     if (found == runs_.end()) {
       answer([&](TableStore& server) {
-        server.put_derived({&record, 1});
+        server.put_derived(of_run);
         return true;
       });
       continue;
     }
-    write(found->second, record, [&](TableStore& server) { server.put_derived({&record, 1}); });
-    found->second.records.push_back(record);
-    if (record.kind == "calibration") {
-      calibrations_[found->second.record.header.environment.id()] = record;
+    const std::vector<SpooledWrite> kept(of_run.begin(), of_run.end());
+    write(found->second, kept, [&](TableStore& server) { server.put_derived(of_run); });
+    for (const results::DerivedRecord& record : of_run) {
+      found->second.records.push_back(record);
+      if (record.kind == "calibration") {
+        calibrations_[found->second.record.header.environment.id()] = record;
+      }
     }
   }
 }
@@ -312,7 +320,7 @@ void SpooledStore::put_profile(const results::StoredProfile& profile) {
   Run& of = taken(profile.run);
   // What waits is equal to what may have been committed already.
   results::StoredProfile kept = storable(profile);
-  write(of, kept, [&](TableStore& server) { server.put_profile(kept); });
+  write(of, {kept}, [&](TableStore& server) { server.put_profile(kept); });
   of.profiles.push_back(std::move(kept));
 }
 

@@ -115,9 +115,9 @@ class SpooledStore final : public Store, public SharedWork {
   auto answer(Ask&& ask) const;
   template <typename Ask>
   auto ask_work(Ask&& ask) const;
-  /// Sends a write of a run, or keeps it in the run's spool.
+  /// Sends what `kept` is to a run in one transaction, or keeps it in the run's spool.
   template <typename Send>
-  void write(Run& run, const SpooledWrite& kept, Send&& send);
+  void write(Run& run, const std::vector<SpooledWrite>& kept, Send&& send);
   [[nodiscard]] Run& taken(const results::RunId& run);
   [[nodiscard]] const Run* known(const results::RunId& run) const;
   void remember(const results::RunId& run);

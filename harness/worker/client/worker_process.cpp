@@ -201,13 +201,20 @@ class WorkerProcess::Implementation {
   Alternation alternate(const AlternateRequest& alternate,
                         Seconds timeout,
                         const std::function<bool()>& keep_running) {
-    connection_->send(Request::ALTERNATE, alternate, timeout);
+    AlternateRequest asked = alternate;
+    for (ExecuteRequest& shape : asked.shapes) {
+      shape.host_pace = options_.pace->seconds();
+    }
+    connection_->send(Request::ALTERNATE, asked, timeout);
     auto alternation = answer_while<Alternation>(Reply::ALTERNATION, timeout, keep_running);
     if (alternation.seconds.size() != alternate.order.size()) {
       connection_->die(ProtocolError(ProtocolError::Kind::kBroken,
                                      "an alternation has another number of times than asked for"),
                        timeout);
     }
+    results::Measurement seen;
+    seen.readings = alternation.readings;
+    options_.pace->take_in(seen);
     return alternation;
   }
 

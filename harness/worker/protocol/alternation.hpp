@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "harness/base/units.hpp"
+#include "harness/measure/disturbance.hpp"
+#include "harness/results/attributes.hpp"
 #include "harness/worker/protocol/execute_request.hpp"
 
 namespace plumb::worker {
@@ -25,6 +27,8 @@ struct Alternation {
   bool one_program = false;      ///< for all shapes; else each shape has one, from its first on
   Seconds preparation{};         ///< of the one program; zero: there is none
   std::vector<Seconds> seconds;  ///< of each execution, in the order of the request
+  measure::Disturbance disturbance{};  ///< of all executions together
+  results::Readings readings{};        ///< beside them: kHostPace
 };
 
 /// Words with which a worker begins to refuse outputs that differ from those of the shape alone.

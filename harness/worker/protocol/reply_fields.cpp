@@ -194,6 +194,8 @@ void describe(Fields& fields, Described<Fields, Alternation>& value) {
          {.least = kMeasuredTime.least,
           .most = kMeasuredTime.most,
           .elements = kMaxAlternatedExecutions});
+  fields.since("disturbance", value.disturbance);
+  fields.unless_empty("readings", value.readings, results::readings_value, results::readings_from);
 }
 
 template <typename Fields>

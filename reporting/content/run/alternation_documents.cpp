@@ -51,6 +51,7 @@ Json alternation_document(const analysis::AlternationReport& report) {
        {"executions", report.executions},
        {"one_program", report.one_program},
        {"preparation_seconds", report.one_program ? Json(report.preparation.count()) : Json()},
+       {"disturbed", report.disturbed},
        {"shapes", std::move(shapes)}});
   return document;
 }
@@ -77,7 +78,7 @@ void write_alternation(const analysis::AlternationReport& report,
   out << sanitize_utf8(fmt::format(
              "{}, {}, mode {}, on {}", report.model, report.dtype, report.mode, report.stack))
       << '\n'
-      << fmt::format("  {} executions, shapes {}; {}\n\n",
+      << fmt::format("  {} executions, shapes {}; {}\n{}\n",
                      report.executions,
                      report.order == analysis::AlternationOrder::kDrawn
                          ? fmt::format("drawn from seed {}", report.seed)
@@ -85,7 +86,8 @@ void write_alternation(const analysis::AlternationReport& report,
                      report.one_program
                          ? fmt::format("one program for all shapes, prepared in {}",
                                        time_text(report.preparation))
-                         : std::string("a program for each shape, made when it first comes"));
+                         : std::string("a program for each shape, made when it first comes"),
+                     report.disturbed ? "  disturbed: run again when the host is quiet\n" : "");
   AlignedTable table({{"shape"},
                       {"first", true},
                       {"steady", true},

@@ -60,6 +60,12 @@ void write_head(const analysis::TraceReport& report, std::ostream& out) {
   if (report.left_out > 0) {
     out << fmt::format("  left out   {} broken lines or events\n", report.left_out);
   }
+  if (report.device_calls > 0) {
+    out << fmt::format(
+        "  not read   {} kernels and copies of a GPU: times are those of operators on the "
+        "processor\n",
+        report.device_calls);
+  }
 }
 
 /// Adds a finding to the table, and the places that it adds up.

@@ -80,6 +80,41 @@ Seconds LayerTiming::quiet_pace() {
   }
 }
 
+std::string LayerTiming::watch_block(const std::function<void()>& work,
+                                     bool paced,
+                                     bool watched,
+                                     results::Measurement& row) {
+  const Seconds before = paced ? quiet_pace() : Seconds(0.0);
+  const measure::DisturbanceReading begin = disturbance_();
+  if (watched) {
+    monitor_->begin();
+  }
+  work();
+  row.disturbance = measure::disturbance_between(begin, disturbance_());
+  MonitoredBlock seen;
+  if (watched) {
+    seen = monitor_->end();
+    watched_ = clock_();
+    row.disturbance.disturbed = row.disturbance.disturbed || seen.disturbed;
+  }
+  row.readings = std::move(seen.readings);  // replaces those of an earlier timing
+  if (paced) {
+    const Seconds after = pace_();
+    const Seconds fast = std::min(before, after);
+    const Seconds slow = std::max(before, after);
+    fastest_pace_ = std::min(fastest_pace_.value_or(fast), fast);
+    const Seconds mean = (fast + slow) / 2.0;
+    row.readings[results::kHostPace] = {mean.count(), fast.count(), slow.count(), 2};
+    row.disturbance.disturbed =
+        row.disturbance.disturbed || mean > results::kSlowPace * *fastest_pace_;
+  }
+  return std::move(seen.fault);
+}
+
+void LayerTiming::watch(const std::function<void()>& work, results::Measurement& row) {
+  static_cast<void>(watch_block(work, static_cast<bool>(pace_), false, row));
+}
+
 void LayerTiming::time(measure::TimedRegion& region,
                        const measure::SamplingPlan& plan,
                        std::int64_t attempts,
@@ -92,35 +127,15 @@ void LayerTiming::time(measure::TimedRegion& region,
       attempts != kAsItComes && pace_ && row.purpose != results::Purpose::kRace && !by_own_clock;
   const bool watched = monitor_ != nullptr && (row.purpose != results::Purpose::kRace ||
                                                !watched_ || clock_() - *watched_ >= kRaceWatch);
-  std::optional<results::Reading> pace;
   row.started = now();
-  MonitoredBlock seen;
+  std::string fault;
   for (row.attempt = 1;; ++row.attempt) {
-    const Seconds before = paced ? quiet_pace() : Seconds(0.0);
-    const measure::DisturbanceReading begin = disturbance_();
-    if (watched) {
-      monitor_->begin();
-    }
-    measure::Samples samples = measure::sample(region, plan, clock_);
-    row.disturbance = measure::disturbance_between(begin, disturbance_());
-    if (watched) {
-      seen = monitor_->end();
-      watched_ = clock_();
-      row.disturbance.disturbed = row.disturbance.disturbed || seen.disturbed;
-    }
-    if (paced) {
-      const Seconds after = pace_();
-      const Seconds fast = std::min(before, after);
-      const Seconds slow = std::max(before, after);
-      fastest_pace_ = std::min(fastest_pace_.value_or(fast), fast);
-      const Seconds mean = (fast + slow) / 2.0;
-      pace = results::Reading{mean.count(), fast.count(), slow.count(), 2};
-      row.disturbance.disturbed =
-          row.disturbance.disturbed || mean > results::kSlowPace * *fastest_pace_;
-    }
+    measure::Samples samples;
+    fault =
+        watch_block([&] { samples = measure::sample(region, plan, clock_); }, paced, watched, row);
     row.repetitions = static_cast<std::int64_t>(samples.repetitions);
     row.samples = std::move(samples.seconds);
-    if (!row.disturbance.disturbed || row.attempt >= allowed || !seen.fault.empty()) {
+    if (!row.disturbance.disturbed || row.attempt >= allowed || !fault.empty()) {
       break;
     }
   }
@@ -129,13 +144,9 @@ void LayerTiming::time(measure::TimedRegion& region,
   row.floor = by_own_clock ? Seconds(0.0) : floor().at(static_cast<std::size_t>(row.repetitions));
   row.outcome =
       row.purpose == results::Purpose::kRace ? results::Outcome{} : judge_stability(row.summary);
-  row.readings = std::move(seen.readings);  // replaces those of an earlier timing
-  if (pace) {
-    row.readings[results::kHostPace] = *pace;
-  }
-  if (!seen.fault.empty()) {
-    row.attributes[results::kDeviceFault] = seen.fault;
-    row.outcome = {results::Outcome::Kind::kCrashed, seen.fault};
+  if (!fault.empty()) {
+    row.attributes[results::kDeviceFault] = fault;
+    row.outcome = {results::Outcome::Kind::kCrashed, fault};
   }
 }
 

@@ -2,8 +2,11 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
+#include <string>
 
 #include "harness/measure/disturbance.hpp"
 #include "harness/measure/sampler.hpp"
@@ -73,6 +76,10 @@ class LayerTiming {
                      const std::function<void()>& await_turn,
                      results::Measurement& row);
 
+  /// Does work that times itself, once. A slow host is waited for before. Fills the row's
+  /// disturbance, and the pace among its readings. No device is observed.
+  void watch(const std::function<void()>& work, results::Measurement& row);
+
   [[nodiscard]] const measure::Clock& clock() const { return clock_; }
   /// Returns the harness overhead, measured at the first call.
   [[nodiscard]] const HarnessOverhead& floor();
@@ -90,6 +97,13 @@ class LayerTiming {
   /// Waits until the host is at its pace and returns the pace. All waiting together takes at most
   /// kMinWaiting plus kWaitingShare of this object's age.
   [[nodiscard]] Seconds quiet_pace();
+  /// Does work and fills what a row has beside it: the disturbance and the readings, with the pace
+  /// if `paced`, and with those of the monitor if `watched`. Returns the device's fault; empty:
+  /// none.
+  [[nodiscard]] std::string watch_block(const std::function<void()>& work,
+                                        bool paced,
+                                        bool watched,
+                                        results::Measurement& row);
 
   std::optional<Seconds> fastest_pace_;
   std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();

@@ -40,15 +40,17 @@ class ModelAlternation {
     own_.resize(models_.size());
   }
 
-  worker::Alternation run() {
+  worker::Alternation run(const std::function<void(const std::function<void()>&)>& watch) {
     worker::Alternation alternation;
     const Seconds begin = clock_();
     alternation.one_program = make_one_program();
     alternation.preparation = alternation.one_program ? clock_() - begin : Seconds{};
-    for (const std::uint32_t shape : request_.order) {
-      alternation.seconds.push_back(
-          one_.program || own_[shape].prepared.program ? execute(shape) : begin_shape(shape));
-    }
+    watch([&] {
+      for (const std::uint32_t shape : request_.order) {
+        alternation.seconds.push_back(
+            one_.program || own_[shape].prepared.program ? execute(shape) : begin_shape(shape));
+      }
+    });
     for (std::uint32_t shape = 0; shape < models_.size(); ++shape) {
       compare(shape);
     }
@@ -158,13 +160,15 @@ class ModelAlternation {
 
 }  // namespace
 
-worker::Alternation alternate_shapes(worker::Backend& backend,
-                                     const measure::Clock& clock,
-                                     const worker::AlternateRequest& request) {
+worker::Alternation alternate_shapes(
+    worker::Backend& backend,
+    const measure::Clock& clock,
+    const worker::AlternateRequest& request,
+    const std::function<void(const std::function<void()>& work)>& watch) {
   if (request.shapes.empty()) {
     throw Error(Error::Kind::kUser, "there is no shape to execute");
   }
-  return ModelAlternation(backend, clock, request).run();
+  return ModelAlternation(backend, clock, request).run(watch);
 }
 
 }  // namespace plumb::engine

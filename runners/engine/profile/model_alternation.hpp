@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <functional>
+
 #include "harness/measure/sampler.hpp"
 #include "harness/worker/protocol/alternation.hpp"
 #include "harness/worker/protocol/backend.hpp"
@@ -14,8 +16,13 @@ namespace plumb::engine {
 /// its program is kept. Inputs are in place before an execution begins. Afterwards the outputs of
 /// each shape are compared with those of a program of its own. Throws Error{kUser} if the model
 /// cannot be executed so, and Error{kEnvironment} for outputs that differ.
-[[nodiscard]] worker::Alternation alternate_shapes(worker::Backend& backend,
-                                                   const measure::Clock& clock,
-                                                   const worker::AlternateRequest& request);
+///
+/// `watch` gets all executions as one piece of work, which it does once. What it sees beside them
+/// is not in the result.
+[[nodiscard]] worker::Alternation alternate_shapes(
+    worker::Backend& backend,
+    const measure::Clock& clock,
+    const worker::AlternateRequest& request,
+    const std::function<void(const std::function<void()>& work)>& watch);
 
 }  // namespace plumb::engine

@@ -100,7 +100,17 @@ worker::Trace BackendService::trace(const worker::TraceRequest& request) {
 }
 
 worker::Alternation BackendService::alternate(const worker::AlternateRequest& request) {
-  return alternate_shapes(backend_, timing_.clock(), request);
+  if (!request.shapes.empty()) {
+    timing_.know_pace(request.shapes.front().host_pace);
+  }
+  results::Measurement seen;
+  worker::Alternation alternation = alternate_shapes(
+      backend_, timing_.clock(), request, [&](const std::function<void()>& executions) {
+        timing_.watch(executions, seen);
+      });
+  alternation.disturbance = seen.disturbance;
+  alternation.readings = std::move(seen.readings);
+  return alternation;
 }
 
 worker::Profile BackendService::profile(const worker::ProfileRequest& request) {

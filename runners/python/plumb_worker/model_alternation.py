@@ -1,15 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """Executions of one model in several shapes, each timed: what runners/engine/profile/model_alternation.cpp does for C++."""
 
+import dataclasses
 import time
 
+from . import disturbance
 from .layer_measurement import largest_difference
 from .model_benchmark import TOLERANCES
 from .onnx_model import RequestedModel
 from .outcome import EnvironmentLack
 
 
-def alternate_shapes(backend, request, contents, clock=time.perf_counter):
+def alternate_shapes(backend, request, contents, clock=time.perf_counter, read=disturbance.read):
     """Executes the shapes, of which `contents` has the bytes, in the order of the request. Raises EnvironmentLack for wrong outputs."""
     mode = request["shapes"][0]["modes"][0]["mode"]
     models = [RequestedModel(shape, content) for shape, content in zip(request["shapes"], contents)]
@@ -18,14 +20,16 @@ def alternate_shapes(backend, request, contents, clock=time.perf_counter):
     preparation = clock() - begin if one_program else 0.0
     programs = dict(enumerate(prepared))
     seconds = []
+    before = read()
     for shape in request["order"]:
         begin = clock()
         if shape not in programs:
             programs[shape] = backend.prepare_model(models[shape], mode)
         programs[shape].run(1)
         seconds.append(clock() - begin)
+    seen = disturbance.between(before, read())
     _compare({shape: program.execute(clock)[1] for shape, program in programs.items()}, backend, models, mode)
-    return {"one_program": one_program, "preparation_seconds": preparation, "seconds": seconds}
+    return {"one_program": one_program, "preparation_seconds": preparation, "seconds": seconds, "disturbance": dataclasses.asdict(seen)}
 
 
 def _compare(outputs, backend, models, mode):

@@ -92,6 +92,20 @@ TEST(ModelBenchmark, keeps_times_among_other_shapes_apart) {
   EXPECT_EQ(model.alternations[0].process_logs.size(), 3U);
 }
 
+TEST(ModelBenchmark, says_once_that_all_processes_were_disturbed_among_other_shapes) {
+  std::vector<results::Execution> executions;
+  for (const results::ShapeTurn turn : results::kShapeTurns) {
+    executions.push_back(execution_of({4.0, 4.0, 4.0}));
+    executions.back().turn = turn;
+    executions.back().row.disturbance.disturbed = true;
+  }
+  ModelBounds model;
+  add_executions(executions, model::Graph{}, ResultSet({}), model);
+  EXPECT_THAT(model.disturbances,
+              ElementsAre(HasSubstr("among its other shapes (plain) was disturbed")));
+  EXPECT_THAT(model.findings, IsEmpty());
+}
+
 TEST(ModelBenchmark, says_why_shapes_do_not_alternate) {
   results::Execution execution = execution_of({});
   execution.turn = results::ShapeTurn::kFirst;

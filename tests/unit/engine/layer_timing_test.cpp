@@ -109,6 +109,42 @@ TEST_F(Timing, a_process_is_told_of_the_pace_that_it_never_saw) {
   EXPECT_LT(waited, LayerTiming::kMinWaiting * 5.0) << "in all, not for each block";
 }
 
+TEST_F(Timing, work_that_times_itself_is_done_once_and_watched) {
+  std::vector<double> paces{1.30, 1.00, 1.00, 1.40};
+  std::size_t asked = 0;
+  pace_ = [&] { return Seconds(1e-5 * paces.at(asked++)); };
+  disturbed_blocks_ = 0;
+  LayerTiming layer_timing = timing();
+  layer_timing.know_pace(Seconds(1e-5));
+  int times = 0;
+  results::Measurement seen = row();
+  seen.readings["of_an_earlier_one"] = {1.0, 1.0, 1.0, 1};
+  layer_timing.watch([&] { ++times; }, seen);
+  EXPECT_EQ(asked, 3U) << "a slow host is waited for";
+  EXPECT_FALSE(seen.disturbance.disturbed);
+  ASSERT_EQ(seen.readings.size(), 1U);
+  EXPECT_NEAR(seen.readings.at(results::kHostPace).median, 1e-5, 1e-12);
+
+  pace_ = nullptr;
+  disturbed_blocks_ = 1;
+  LayerTiming without_pace = timing();
+  without_pace.watch([&] { ++times; }, seen);
+  EXPECT_TRUE(seen.disturbance.disturbed) << "by its switches";
+  EXPECT_TRUE(seen.readings.empty());
+  EXPECT_EQ(times, 2) << "it is not repeated";
+}
+
+TEST_F(Timing, work_beside_which_a_neighbour_comes_is_disturbed) {
+  std::vector<double> paces{1.00, 1.40};
+  std::size_t asked = 0;
+  pace_ = [&] { return Seconds(1e-5 * paces.at(asked++)); };
+  LayerTiming layer_timing = timing();
+  results::Measurement seen = row();
+  layer_timing.watch([] {}, seen);
+  EXPECT_TRUE(seen.disturbance.disturbed);
+  EXPECT_NEAR(seen.readings.at(results::kHostPace).high, 1.4e-5, 1e-12);
+}
+
 TEST_F(Timing, races_do_not_ask_for_the_pace) {
   pace_ = []() -> Seconds { throw std::logic_error("asked"); };
   LayerTiming layer_timing = timing();

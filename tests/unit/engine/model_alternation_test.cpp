@@ -7,6 +7,7 @@
 #include <onnx/onnx_pb.h>
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -41,6 +42,14 @@ worker::AlternateRequest request_of(const std::vector<int>& extents,
   }
   request.order = std::move(order);
   return request;
+}
+
+/// Executes the shapes of a request, which nobody watches.
+worker::Alternation alternate(worker::Backend& backend,
+                              const measure::Clock& clock,
+                              const worker::AlternateRequest& request) {
+  return alternate_shapes(
+      backend, clock, request, [](const std::function<void()>& work) { work(); });
 }
 
 ScriptedVariant millisecond() {
@@ -110,8 +119,7 @@ class ShapesBackend final : public worker::Backend {
 TEST(ModelAlternation, a_shape_is_planned_when_it_first_comes_and_is_kept) {
   ScriptedBackend backend({millisecond()});
   const measure::Clock clock = backend.script.clock();
-  const worker::Alternation done =
-      alternate_shapes(backend, clock, request_of({64, 8}, {0, 0, 1, 0}));
+  const worker::Alternation done = alternate(backend, clock, request_of({64, 8}, {0, 0, 1, 0}));
   EXPECT_FALSE(done.one_program);
   EXPECT_EQ(done.preparation, Seconds{});
   ASSERT_EQ(done.seconds.size(), 4U);
@@ -127,7 +135,7 @@ TEST(ModelAlternation, a_shape_is_planned_when_it_first_comes_and_is_kept) {
 TEST(ModelAlternation, one_program_of_all_shapes_is_made_before) {
   ShapesBackend backend;
   const measure::Clock clock = backend.single.script.clock();
-  const worker::Alternation done = alternate_shapes(backend, clock, request_of({64, 8}, {0, 1, 0}));
+  const worker::Alternation done = alternate(backend, clock, request_of({64, 8}, {0, 1, 0}));
   EXPECT_TRUE(done.one_program);
   EXPECT_NEAR(done.preparation.count(), 1.0, 1e-3) << "two slots of half a second";
   EXPECT_THAT(backend.single.script.log, IsSupersetOf({"slot 0", "slot 1"}));
@@ -140,12 +148,27 @@ TEST(ModelAlternation, outputs_that_differ_from_those_of_the_shape_alone_are_ref
   ShapesBackend backend(true);
   const measure::Clock clock = backend.single.script.clock();
   try {
-    static_cast<void>(alternate_shapes(backend, clock, request_of({64, 8}, {0, 1})));
+    static_cast<void>(alternate(backend, clock, request_of({64, 8}, {0, 1})));
     FAIL() << "all outputs are 7";
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), Error::Kind::kEnvironment);
     EXPECT_THAT(error.what(), HasSubstr("wrong result"));
   }
+}
+
+TEST(ModelAlternation, all_executions_are_watched_once_and_the_one_program_is_made_before) {
+  ShapesBackend backend;
+  const measure::Clock clock = backend.single.script.clock();
+  std::vector<double> watched;
+  const worker::Alternation done = alternate_shapes(
+      backend, clock, request_of({64, 8}, {0, 1, 0}), [&](const std::function<void()>& work) {
+        const Seconds begin = clock();
+        work();
+        watched.push_back((clock() - begin).count());
+      });
+  EXPECT_EQ(done.seconds.size(), 3U);
+  ASSERT_EQ(watched.size(), 1U);
+  EXPECT_NEAR(watched[0], 3 * 2e-3, 1e-6);
 }
 
 TEST(ModelAlternation, what_cannot_alternate_says_why) {
@@ -155,8 +178,8 @@ TEST(ModelAlternation, what_cannot_alternate_says_why) {
   for (worker::ExecuteRequest& shape : request.shapes) {
     shape.modes.front().mode.int8 = true;
   }
-  EXPECT_THROW(static_cast<void>(alternate_shapes(backend, clock, request)), Error);
-  EXPECT_THROW(static_cast<void>(alternate_shapes(backend, clock, {})), Error);
+  EXPECT_THROW(static_cast<void>(alternate(backend, clock, request)), Error);
+  EXPECT_THROW(static_cast<void>(alternate(backend, clock, {})), Error);
 }
 
 }  // namespace

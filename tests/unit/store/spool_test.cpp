@@ -163,6 +163,21 @@ TEST_F(Spool, what_was_committed_without_an_answer_is_not_stored_twice) {
   EXPECT_THAT(server_.open()->verify(), IsEmpty());
 }
 
+TEST_F(Spool, records_of_one_call_are_sent_in_one_transaction) {
+  auto store = open();
+  store->begin_run(test::header(kRun));
+  server_.fault = Server::Fault::kAfterCommit;
+  const std::vector<results::DerivedRecord> both{
+      {kRun, "bound", "lenet", "1", {}, "{}", test::at(5)},
+      {kRun, "bound", "arcface", "1", {}, "{}", test::at(5)}};
+  store->put_derived(both);
+  server_.fault = Server::Fault::kNone;
+  EXPECT_THAT(server_.open()->derived(kRun, "bound"), SizeIs(2)) << "by the first commit";
+  store.reset();
+  EXPECT_THAT(server_.open()->derived(kRun, "bound"), SizeIs(2)) << "none is stored twice";
+  EXPECT_THAT(find_spools(spool_), IsEmpty());
+}
+
 TEST_F(Spool, a_profile_that_was_committed_without_an_answer_is_not_stored_twice) {
   auto store = open();
   store->begin_run(test::header(kRun));

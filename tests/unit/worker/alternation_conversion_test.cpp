@@ -4,6 +4,7 @@
 
 #include <limits>
 
+#include "harness/results/host_pace.hpp"
 #include "harness/worker/protocol/protocol_error.hpp"
 #include "tests/unit/worker/carried_value.hpp"
 
@@ -52,7 +53,14 @@ TEST(AlternationConversion, shapes_have_one_mode_in_common_and_executions_are_of
 }
 
 TEST(AlternationConversion, times_survive_the_wire_and_are_times) {
-  const Alternation copy = carried(Alternation{true, Seconds(0.5), {Seconds(0.1), Seconds(0.2)}});
+  Alternation sent{true, Seconds(0.5), {Seconds(0.1), Seconds(0.2)}};
+  sent.disturbance.involuntary_switches = 7;
+  sent.disturbance.disturbed = true;
+  sent.readings[results::kHostPace] = {2e-5, 1e-5, 3e-5, 2};
+  const Alternation copy = carried(sent);
+  EXPECT_EQ(copy.disturbance.involuntary_switches, 7);
+  EXPECT_TRUE(copy.disturbance.disturbed);
+  EXPECT_EQ(copy.readings, sent.readings);
   EXPECT_TRUE(copy.one_program);
   EXPECT_EQ(copy.preparation, Seconds(0.5));
   EXPECT_THAT(copy.seconds, ElementsAre(Seconds(0.1), Seconds(0.2)));

@@ -205,6 +205,35 @@ TEST(EventTrace, reads_the_outermost_operators_of_kineto_and_copies_within) {
   EXPECT_EQ(trace.call(3).operation, "aten::relu_");
 }
 
+// As torch.profiler writes them with activities of CUDA: each step stands there for the GPU, too.
+TEST(EventTrace, what_a_gpu_executed_is_counted_and_is_no_call) {
+  const ExecutedTrace trace =
+      read_events(R"json({"deviceProperties":[{"id":0,"name":"NVIDIA H100"}],
+"traceEvents":[
+{"ph":"X","cat":"user_annotation","name":"ProfilerStep#1","pid":7,"tid":7,"ts":0,"dur":90,"args":{"External id":1}},
+{"ph":"X","cat":"user_annotation","name":"ProfilerStep#2","pid":7,"tid":7,"ts":100,"dur":90,"args":{"External id":9}},
+{"ph":"X","cat":"cpu_op","name":"aten::conv2d","pid":7,"tid":7,"ts":110,"dur":40,"args":{"External id":10}},
+{"ph":"X","cat":"cpu_op","name":"aten::cudnn_convolution","pid":7,"tid":7,"ts":112,"dur":30,"args":{"External id":11}},
+{"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel","pid":7,"tid":7,"ts":120,"dur":6,"args":{"correlation":5}},
+{"ph":"s","id":5,"pid":7,"tid":7,"ts":120,"cat":"ac2g","name":"ac2g"},
+{"ph":"X","cat":"kernel","name":"sm90_xmma_fprop_implicit_gemm","pid":0,"tid":7,"ts":130,"dur":300,"args":{
+"External id":11,"device":0,"stream":7,"correlation":5,"grid":[1,2,3],"block":[128,1,1],"queued":0}},
+{"ph":"f","id":5,"pid":0,"tid":7,"ts":130,"cat":"ac2g","name":"ac2g","bp":"e"},
+{"ph":"X","cat":"gpu_memcpy","name":"Memcpy HtoD (Pageable -> Device)","pid":0,"tid":7,"ts":125,"dur":3,"args":{"bytes":64}},
+{"ph":"X","cat":"gpu_memset","name":"Memset (Device)","pid":0,"tid":7,"ts":128,"dur":1,"args":{}},
+{"ph":"X","cat":"gpu_user_annotation","name":"ProfilerStep#1","pid":0,"tid":7,"ts":20,"dur":90,"args":{}},
+{"ph":"X","cat":"gpu_user_annotation","name":"ProfilerStep#2","pid":0,"tid":7,"ts":130,"dur":300,"args":{}},
+{"ph":"M","name":"process_name","pid":0,"args":{"name":"python"}}]})json");
+  EXPECT_EQ(trace.format, "kineto");
+  ASSERT_EQ(trace.executions.size(), 2U);
+  EXPECT_NEAR(trace.executions[1].duration.count(), 90e-6, 1e-12);
+  ASSERT_EQ(trace.calls.size(), 1U);
+  EXPECT_EQ(trace.call(0).operation, "aten::conv2d");
+  EXPECT_EQ(trace.call(0).execution, 1U);
+  EXPECT_EQ(trace.device_calls, 3U);
+  EXPECT_EQ(trace.left_out, 0U);
+}
+
 TEST(EventTrace, calls_of_a_compiled_graph_are_not_one_call) {
   const ExecutedTrace trace = read_events(R"({"traceEvents":[
 {"ph":"X","cat":"cpu_op","name":"Torch-Compiled Region: 0/0","pid":7,"tid":7,"ts":9,"dur":90,"args":{}},

@@ -52,7 +52,7 @@ struct CommandContext {
   }
 };
 
-/// Adds a command with its options to the program. Each command has a file of its own, except
+/// Adds a command with its options to the program. Commands that read alike share a file, such as
 /// bound, whatif and report (command_analysis.cpp).
 void add_baseline(CLI::App& app, CommandContext& context);
 void add_bisect(CLI::App& app, CommandContext& context);

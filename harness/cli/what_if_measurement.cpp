@@ -11,7 +11,6 @@
 #include <utility>
 
 #include "harness/base/error.hpp"
-#include "harness/cli/command.hpp"
 #include "harness/cli/run_options.hpp"
 #include "harness/results/division/divided_variant.hpp"
 #include "harness/results/environment.hpp"

@@ -6,13 +6,12 @@
 #include <vector>
 
 #include "harness/analysis/report/run_report.hpp"
+#include "harness/cli/command.hpp"
 #include "harness/results/execution_mode.hpp"
 #include "harness/results/run.hpp"
 #include "harness/session/work/session_context.hpp"
 
 namespace plumb::cli {
-
-struct CommandContext;
 
 /// What the what-ifs of a run lack.
 struct MissingEvidence {

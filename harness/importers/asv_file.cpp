@@ -20,12 +20,7 @@ using Json = nlohmann::json;
 
 constexpr std::size_t kMaxParameters = 32;
 constexpr std::size_t kMaxColumns = 100;
-constexpr std::int64_t kLastMillisecond = 253'402'300'799'000;  // of the year 9999
 constexpr const char* kNotANumber = "NaN";
-
-[[noreturn]] void refuse(const std::string& what) {
-  throw Error(Error::Kind::kUser, what);
-}
 
 /// Puts the numbers that Python writes and JSON does not have into quotes: NaN, Infinity.
 std::string quote_special_numbers(std::string_view text) {

@@ -14,12 +14,6 @@
 namespace plumb::importers {
 namespace {
 
-constexpr std::int64_t kLastMillisecond = 253'402'300'799'000;  // of the year 9999
-
-[[noreturn]] void refuse(const std::string& what) {
-  throw Error(Error::Kind::kUser, what);
-}
-
 /// Returns the JSON document inside the script.
 std::string_view document_in(std::string_view text) {
   constexpr std::string_view kVariable = "window.BENCHMARK_DATA";

@@ -11,6 +11,10 @@
 
 namespace plumb::importers {
 
+void refuse(const std::string& what) {
+  throw Error(Error::Kind::kUser, what);
+}
+
 Seconds imported_time(double seconds) {
   constexpr double kLongest = 1e7;
   if (!(seconds > 0.0 && seconds < kLongest)) {

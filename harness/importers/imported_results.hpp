@@ -51,6 +51,10 @@ inline constexpr std::size_t kMaxImportedBenchmarks = 100'000;
 inline constexpr std::size_t kMaxImportedName = 1024;
 inline constexpr std::size_t kMaxImportedRuns = 10'000;     ///< of one history
 inline constexpr std::size_t kMaxImportedRows = 1'000'000;  ///< of all files of a command
+inline constexpr std::int64_t kLastMillisecond = 253'402'300'799'000;  ///< of the year 9999
+
+/// Refuses what a file says. Throws Error{kUser}.
+[[noreturn]] void refuse(const std::string& what);
 
 /// Returns a time from a file. Throws Error{kUser} unless it is positive and below 10⁷ s.
 [[nodiscard]] Seconds imported_time(double seconds);

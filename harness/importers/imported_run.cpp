@@ -21,10 +21,6 @@ namespace {
 constexpr std::size_t kMaxSuiteName = 100;
 constexpr double kNormal90 = 1.281552;  // 90% quantile of the standard normal distribution
 
-[[noreturn]] void refuse(const std::string& what) {
-  throw Error(Error::Kind::kUser, what);
-}
-
 void check_suite_name(const std::string& name) {
   const bool plain = std::all_of(name.begin(), name.end(), [](unsigned char c) {
     return std::isalnum(c) != 0 || c == '.' || c == '_' || c == '-';

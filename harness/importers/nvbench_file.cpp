@@ -20,10 +20,6 @@ using Json = nlohmann::json;
 
 constexpr std::size_t kMaxValues = 1000;  // devices, summaries of a state, values of a summary
 
-[[noreturn]] void refuse(const std::string& what) {
-  throw Error(Error::Kind::kUser, what);
-}
-
 /// Reads a number that may be a text: NVBench writes as text what JSON cannot keep exactly. Absent:
 /// null or not finite, which NVBench writes for too few samples.
 std::optional<double> number_in(const Json& value) {

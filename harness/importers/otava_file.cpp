@@ -35,10 +35,6 @@ constexpr std::size_t kMaxCsvColumns = 10'000;
 constexpr std::size_t kMaxCsvRows = 10'000;
 constexpr std::size_t kMaxCsvCells = 1'000'000;
 
-[[noreturn]] void refuse(const std::string& what) {
-  throw Error(Error::Kind::kUser, what);
-}
-
 /// Reader of one line after the other.
 class CsvReader {
  public:

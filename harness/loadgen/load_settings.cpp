@@ -16,7 +16,7 @@ namespace {
 
 using Nanoseconds = std::chrono::nanoseconds;
 
-constexpr std::array<std::pair<LoadScenario, std::string_view>, 4> kScenarioNames{{
+constexpr std::array<std::pair<LoadScenario, std::string_view>, 4> kScenarioTexts{{
     {LoadScenario::kSingleStream, "single_stream"},
     {LoadScenario::kMultiStream, "multi_stream"},
     {LoadScenario::kServer, "server"},
@@ -127,14 +127,14 @@ std::uint64_t minimum_queries(const RequestedLoad& asked, const EffectiveLoad& l
 }  // namespace
 
 std::string_view to_text(LoadScenario scenario) {
-  return std::find_if(kScenarioNames.begin(),
-                      kScenarioNames.end(),
+  return std::find_if(kScenarioTexts.begin(),
+                      kScenarioTexts.end(),
                       [&](const auto& row) { return row.first == scenario; })
       ->second;
 }
 
 std::optional<LoadScenario> parse_load_scenario(std::string_view text) {
-  for (const auto& [scenario, name] : kScenarioNames) {
+  for (const auto& [scenario, name] : kScenarioTexts) {
     if (name == text) {
       return scenario;
     }

@@ -18,7 +18,7 @@ struct Encoder {
 };
 constexpr Encoder kBase{.layers = 12, .hidden = 768, .heads = 12};
 constexpr Encoder kLarge{.layers = 24, .hidden = 1024, .heads = 16};
-constexpr std::int64_t kVocabulary = 30522;
+constexpr std::int64_t kBertVocabulary = 30522;
 constexpr std::int64_t kPositions = 512;
 
 /// Appends a linear layer on three-dimensional input as PyTorch exports it: MatMul, then Add with
@@ -138,7 +138,7 @@ Wire encode(GraphBuilder& net, const Sizes& sizes, const Encoder& encoder, bool 
   const Wire mask = packed ? block_mask(net, seen, shared) : additive_mask(net, seen, shared);
 
   net.enter("embeddings_");
-  const Wire words = embedding(net, ids, {kVocabulary, hidden}, "word");
+  const Wire words = embedding(net, ids, {kBertVocabulary, hidden}, "word");
   const Wire typed = words.add(embedding(net, types, {2, hidden}, "token_type"));
   const Wire places =
       embedding(net, position_ids, {std::max(kPositions, sequence), hidden}, "position");

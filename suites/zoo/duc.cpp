@@ -9,7 +9,7 @@
 namespace plumb::zoo {
 namespace {
 
-constexpr std::int64_t kClasses = 19;
+constexpr std::int64_t kSceneClasses = 19;
 
 Wire normalised(const Wire& x, const Conv2d& spec) {
   return x.conv(spec).batch_norm(1e-6F, 0.9995F);
@@ -57,14 +57,14 @@ onnx::ModelProto duc(std::int64_t batch) {
   // through four dilations.
   std::vector<Wire> heads;
   for (const std::int64_t dilation : {6, 12, 18, 24}) {
-    heads.push_back(x.conv({.filters = 16 * kClasses,
+    heads.push_back(x.conv({.filters = 16 * kSceneClasses,
                             .kernel = 3,
                             .pad = dilation,
                             .dilation = dilation,
                             .bias = true}));
   }
   const Wire scores = heads[0].sum({heads[1], heads[2], heads[3]});
-  net.output(scores.reshape({0, kClasses, -1}).softmax(1));
+  net.output(scores.reshape({0, kSceneClasses, -1}).softmax(1));
   return net.finish();
 }
 

@@ -13,7 +13,7 @@ namespace {
 enum class Pool { kAverage, kMax };
 
 /// One inception row of Figure 5 of Ioffe and Szegedy (arXiv 1502.03167).
-struct Row {
+struct RowV2 {
   const char* name;
   std::int64_t one;  ///< 0: the row strides, has no 1×1 branch and projects no pool
   std::int64_t three_reduce;
@@ -24,16 +24,16 @@ struct Row {
   std::int64_t pool_proj;
 };
 
-constexpr std::array<Row, 10> kRows{{{"3a", 64, 64, 64, 64, 96, Pool::kAverage, 32},
-                                     {"3b", 64, 64, 96, 64, 96, Pool::kAverage, 64},
-                                     {"3c", 0, 128, 160, 64, 96, Pool::kMax, 0},
-                                     {"4a", 224, 64, 96, 96, 128, Pool::kAverage, 128},
-                                     {"4b", 192, 96, 128, 96, 128, Pool::kAverage, 128},
-                                     {"4c", 160, 128, 160, 128, 160, Pool::kAverage, 96},
-                                     {"4d", 96, 128, 192, 160, 192, Pool::kAverage, 96},
-                                     {"4e", 0, 128, 192, 192, 256, Pool::kMax, 0},
-                                     {"5a", 352, 192, 320, 160, 224, Pool::kAverage, 128},
-                                     {"5b", 352, 192, 320, 192, 224, Pool::kMax, 128}}};
+constexpr std::array<RowV2, 10> kRowsV2{{{"3a", 64, 64, 64, 64, 96, Pool::kAverage, 32},
+                                         {"3b", 64, 64, 96, 64, 96, Pool::kAverage, 64},
+                                         {"3c", 0, 128, 160, 64, 96, Pool::kMax, 0},
+                                         {"4a", 224, 64, 96, 96, 128, Pool::kAverage, 128},
+                                         {"4b", 192, 96, 128, 96, 128, Pool::kAverage, 128},
+                                         {"4c", 160, 128, 160, 128, 160, Pool::kAverage, 96},
+                                         {"4d", 96, 128, 192, 160, 192, Pool::kAverage, 96},
+                                         {"4e", 0, 128, 192, 192, 256, Pool::kMax, 0},
+                                         {"5a", 352, 192, 320, 160, 224, Pool::kAverage, 128},
+                                         {"5b", 352, 192, 320, 192, 224, Pool::kMax, 128}}};
 
 /// Caffe rounds extents up: the exporter wrote one more row and column at the end.
 const Pool2d kStrided{.kernel = 3, .stride = 2, .pads = {0, 0, 1, 1}};
@@ -42,7 +42,7 @@ Wire conv(GraphBuilder& net, const Wire& x, const Conv2d& spec, std::string_view
   return batch_norm_scale_relu(net, x.conv(spec, label));
 }
 
-Wire inception(GraphBuilder& net, const Wire& x, const Row& row) {
+Wire row_of_v2(GraphBuilder& net, const Wire& x, const RowV2& row) {
   net.enter(std::string("inception_") + row.name + "_");
   const std::int64_t stride = row.one == 0 ? 2 : 1;
   std::vector<Wire> branches;
@@ -79,8 +79,8 @@ onnx::ModelProto inception_v2(std::int64_t batch) {
           .max_pool(kStrided);
   x = conv(net, x, {.filters = 64}, "conv2_3x3_reduce");
   x = conv(net, x, {.filters = 192, .kernel = 3, .pad = 1}, "conv2_3x3").max_pool(kStrided);
-  for (const Row& row : kRows) {
-    x = inception(net, x, row);
+  for (const RowV2& row : kRowsV2) {
+    x = row_of_v2(net, x, row);
   }
   x = x.average_pool({.kernel = 7}).reshape({-1, 1024});
   net.output(x.gemm(1000, "classifier").softmax(1));

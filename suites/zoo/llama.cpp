@@ -17,7 +17,7 @@ constexpr std::int64_t kHeads = 32;
 constexpr std::int64_t kKeyHeads = 8;
 constexpr std::int64_t kHeadSize = kHidden / kHeads;
 constexpr std::int64_t kIntermediate = 14336;
-constexpr std::int64_t kVocabulary = 128256;
+constexpr std::int64_t kLlamaVocabulary = 128256;
 
 /// Shape of one call of the model.
 struct Call {
@@ -45,7 +45,7 @@ class Llama {
 
   onnx::ModelProto build() {
     net_.enter("embed_tokens_");
-    const Wire table = net_.weight("embed_tokens_weight", {kVocabulary, kHidden});
+    const Wire table = net_.weight("embed_tokens_weight", {kLlamaVocabulary, kHidden});
     Wire x = net_.node("Gather", {table, ids_}, {call_.batch, call_.tokens, kHidden});
     const Rotation rotation = rotation_of_positions();
     for (std::int64_t layer = 0; layer < kLayers; ++layer) {
@@ -58,7 +58,7 @@ class Llama {
     net_.enter("head_");
     const Wire last =
         call_.every_logit ? x : slice(x, 1, {-1, std::numeric_limits<std::int64_t>::max()});
-    net_.output(linear(rms_norm(last), kVocabulary));
+    net_.output(linear(rms_norm(last), kLlamaVocabulary));
     for (const Wire& cached : present_) {
       net_.output(cached);
     }

@@ -15,7 +15,7 @@ constexpr std::array<int, 4> kBlocks{3, 4, 6, 3};
 constexpr std::int64_t kCardinality = 32;
 constexpr std::int64_t kPyramid = 256;
 constexpr std::int64_t kAnchors = 9;    ///< three sizes, three shapes
-constexpr std::int64_t kClasses = 264;  ///< of OpenImages, as MLPerf's reference picks them
+constexpr std::int64_t kBoxClasses = 264;  ///< of OpenImages, as MLPerf's reference picks them
 constexpr std::int64_t kHeadDepth = 4;
 
 /// Appends a frozen BatchNorm, which the exporter has folded into two constants for each channel.
@@ -148,7 +148,7 @@ onnx::ModelProto retinanet(const Sizes& sizes) {
   GraphBuilder net("retinanet-resnext50", 17);
   const Wire image = net.input("images", {sizes.batch, 3, sizes["image"], sizes["image"]});
   const std::vector<Wire> levels = pyramid(net, backbone(net, image));
-  net.output(head(net, levels, "class", kClasses));
+  net.output(head(net, levels, "class", kBoxClasses));
   net.output(head(net, levels, "box", 4));
   return net.finish();
 }

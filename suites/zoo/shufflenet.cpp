@@ -21,7 +21,7 @@ Wire shuffle(const Wire& x) {
 
 /// Appends the unit of Figure 2b (`stride` 1, added) or 2c (2, joined). The export narrows nothing:
 /// its bottleneck is as wide as the body's output.
-Wire unit(GraphBuilder& net, const Wire& x, std::int64_t channels, std::int64_t stride) {
+Wire shuffle_unit(GraphBuilder& net, const Wire& x, std::int64_t channels, std::int64_t stride) {
   const std::int64_t width = stride == 1 ? channels : channels - x.shape()[1];
   const Wire wide = x.conv({.filters = width, .group = kGroups}).batch_norm().relu();
   const Wire body =
@@ -49,7 +49,7 @@ onnx::ModelProto shufflenet(std::int64_t batch) {
   for (std::size_t stage = 0; stage < repeats.size(); ++stage, channels *= 2) {
     net.enter("stage" + std::to_string(stage + 2) + "_");
     for (int i = 0; i < repeats[stage]; ++i) {
-      x = unit(net, x, channels, i == 0 ? 2 : 1);
+      x = shuffle_unit(net, x, channels, i == 0 ? 2 : 1);
     }
   }
   net.enter("");

@@ -12,7 +12,7 @@ namespace {
 /// Channels from the whole window down to 1/16 of its side; the bottleneck keeps the last
 /// (mlcommons/training, image_segmentation/pytorch/model/unet3d.py).
 constexpr std::array<std::int64_t, 5> kChannels{32, 64, 128, 256, 320};
-constexpr std::int64_t kClasses = 3;
+constexpr std::int64_t kTumorClasses = 3;
 
 struct Conv3d {
   std::int64_t filters = 0;
@@ -99,7 +99,7 @@ onnx::ModelProto unet3d(const Sizes& sizes) {
     x = upsample(net, x, *skip);
   }
   net.enter("output_");
-  net.output(conv(net, x, {.filters = kClasses, .kernel = 1, .bias = true}));
+  net.output(conv(net, x, {.filters = kTumorClasses, .kernel = 1, .bias = true}));
   return net.finish();
 }
 

@@ -119,7 +119,7 @@ std::vector<analysis::SeriesFinding> judge(const session::StoredHistory& history
   return findings;
 }
 
-int gate_status(std::span<const analysis::SeriesFinding> findings) {
+int detection_status(std::span<const analysis::SeriesFinding> findings) {
   bool suspicious = false;
   for (const analysis::SeriesFinding& finding : findings) {
     if (finding.creep || std::any_of(finding.changes.begin(),
@@ -174,7 +174,7 @@ void detect_in_store(CommandContext& context,
       session::enter_changes(*store, finding.news, newest.id);
     }
   }
-  const int status = gate_status(findings);
+  const int status = detection_status(findings);
   const std::string again = measure_again(newest);
   reporting::write_history({std::move(history.name),
                             std::move(history.runs),

@@ -61,15 +61,15 @@ results::Facts started_facts(const WorkerOptions& options, const char* const* su
       of_stack.push_back(fmt::format("{}={}", name, read_content(value)));
     }
   }
-  std::vector<std::string> inherited;
+  std::vector<std::string> names_and_values;
   for (; surroundings != nullptr && *surroundings != nullptr; ++surroundings) {
     if (starts_with_any(*surroundings)) {
-      inherited.emplace_back(*surroundings);
+      names_and_values.emplace_back(*surroundings);
     }
   }
   return {{kWorkerDigest, sha256_of_file(find_worker(options.stack.backend, options.search_path))},
           {"stack.variables", joined(std::move(of_stack))},
-          {"worker.variables", joined(std::move(inherited))}};
+          {"worker.variables", joined(std::move(names_and_values))}};
 }
 
 }  // namespace plumb::worker

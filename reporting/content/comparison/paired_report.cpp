@@ -103,7 +103,7 @@ void write_text(const PairedReport& report, std::ostream& out) {
   write_comparisons(report.answers, OutputMode::kText, out);
 }
 
-constexpr std::array<OutputFormat<PairedReport>, 6> kFormats{{
+constexpr std::array<OutputFormat<PairedReport>, 6> kPairedFormats{{
     {".html", "one page that opens offline", write_page_file},
     {".md", "Markdown for a pull request", write_as<write_comparison_markdown>},
     {".json", "JSON document", write_json_document},
@@ -115,7 +115,7 @@ constexpr std::array<OutputFormat<PairedReport>, 6> kFormats{{
 }  // namespace
 
 std::span<const OutputFormat<PairedReport>> paired_formats() {
-  return kFormats;
+  return kPairedFormats;
 }
 
 }  // namespace plumb::reporting

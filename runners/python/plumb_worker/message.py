@@ -48,5 +48,5 @@ def write_hello(backend):
 
 
 def path_of(text):
-    """Returns a path of a request. Bytes that are not UTF-8 are characters from U+F780 to U+F7FF in it (harness/base/path_text.hpp)."""
+    """Returns a path of a request. Bytes that are not UTF-8 are characters from U+F780 to U+F7FF in it (path_text() in harness/base)."""
     return os.fsdecode(b"".join(bytes([ord(c) & 0xFF]) if 0xF780 <= ord(c) <= 0xF7FF else c.encode() for c in text))

@@ -81,6 +81,7 @@ class Qualify(Command):
         self.assertFalse([note for note in self.qualify("fake")["notes"] if "shape" in note])
         self.assertIn("each shape of lenet", self.plumb("calibrate", suite, "--stack", "fake", "--pairs", 5).stderr)
 
+    def test_an_own_model_needs_no_suite(self):
         own = self.folder / "own.onnx"
         self.plumb("model", "export", "lenet", "-o", own)
         sides = ("--baseline", "fake", "--candidate", "fake", "--pairs", 6)

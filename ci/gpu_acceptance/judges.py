@@ -11,6 +11,7 @@ OF_THE_PLACE = ("pciDeviceId", "cudaDeviceId", "driverVer", "isTccDriver")
 TOLERATED = {"smClockRateKHz": 0.05, "memClockRateKHz": 0.05, "totalGlobalMem": 0.05}
 SLOPE_TOLERANCE = 0.05  # of the profiler's time, plus what a node of a graph costs
 SAME_OUTPUTS = 1e-5  # ‖a − b‖ ÷ ‖b‖ in f32: launches in another order, the same arithmetic
+TIMED = ("ok", "unstable")  # outcomes of what computed the right thing and has a time
 FASTER_THAN_SOLD = 1.02  # above the data sheet by more than this, the clock is wrong
 
 
@@ -129,7 +130,7 @@ def judge_product(truths, profile):
     """The fastest variant of the bf16 product that computed the right thing. A wrong one fails."""
     rows = field(truths, "product", "rows")
     wrong = [f"{field(row, 'variant')}: {field(row, 'reason')}" for row in rows if field(row, "outcome") == "wrong_result"]
-    timed = [row for row in rows if field(row, "outcome") == "ok" and row.get("seconds")]
+    timed = [row for row in rows if field(row, "outcome") in TIMED and row.get("seconds")]
     if wrong or not timed:
         return Judgement("failed", wrong or [f"no variant was executed: {field(rows, 0, 'reason')}" if rows else "no variant"])
     best = min(timed, key=lambda row: number(row, "seconds", "median_seconds"))
@@ -145,7 +146,7 @@ def judge_strict_f32(truths, double):
     """What computes in TF32 must be rejected where f32 is promised, and what computes in f32 accepted."""
     accepted = field(truths, "strict_f32", "f32")
     tf32 = [
-        row for row in field(truths, "strict_f32", "tf32") if field(row, "tensor_cores") == "yes" and field(row, "outcome") in ("ok", "wrong_result")
+        row for row in field(truths, "strict_f32", "tf32") if field(row, "tensor_cores") == "yes" and field(row, "outcome") in (*TIMED, "wrong_result")
     ]
     figures = {
         "tolerance": number(truths, "strict_f32", "tolerance"),
@@ -157,10 +158,10 @@ def judge_strict_f32(truths, double):
     wrong = [f"an f32 variant is rejected: {row['variant']}: {row['reason']}" for row in accepted if field(row, "outcome") == "wrong_result"]
     if not wrong and double:
         return Judgement("unknown", ["a test double has no TF32"], figures)
-    wrong += [f"TF32 is accepted as f32: {row['variant']}" for row in tf32 if row["outcome"] == "ok"]
+    wrong += [f"TF32 is accepted as f32: {row['variant']}" for row in tf32 if row["outcome"] in TIMED]
     if wrong:
         return Judgement("failed", wrong, figures)
-    if not tf32 or not any(field(row, "outcome") == "ok" for row in accepted):
+    if not tf32 or not any(field(row, "outcome") in TIMED for row in accepted):
         return Judgement("unknown", ["no variant with TF32 in tensor cores, or none in f32, was executed"], figures)
     return Judgement("passed", [], figures)
 
@@ -288,7 +289,10 @@ def judge_counters(document):
 
 
 def judge_suite(status, bound):
-    """A run of a suite: its exit status (None: stopped), and the document of `plumb bound`. A bound above an execution is a finding."""
+    """A run of a suite: its exit status (None: stopped), and the document of `plumb bound`.
+
+    A bound above an execution is a finding, by their intervals where both have one: two moments of a machine differ.
+    """
     if status not in (0, 75, None):
         return Judgement("failed", [f"the run ended with {status}"])
     wrong, figures = [], {}
@@ -308,7 +312,7 @@ def judge_suite(status, bound):
                     and limit.get("mode") == one["mode"]
                     and limit.get("complete")
                     and limit.get("seconds") is not None
-                    and limit["seconds"] > seconds
+                    and (limit.get("low") or limit["seconds"]) > (one.get("high") or seconds)
                 ):
                     wrong.append(f"{name}, {one['mode']}: the bound {limit['seconds']:.4g} s exceeds the execution's {seconds:.4g} s")
     unsure = {75: ["the run ended with status 75: try again"], None: ["the run was stopped at its limit"]}.get(

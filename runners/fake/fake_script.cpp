@@ -159,6 +159,8 @@ class ScriptReader {
         rule.time = Seconds(value<double>(key.str(), node));
       } else if (key == "delay_seconds") {
         rule.delay = Seconds(value<double>(key.str(), node));
+      } else if (key == "hold") {
+        rule.hold = value<std::string>(key.str(), node);
       } else if (key == "output") {
         rule.output = value<std::string>(key.str(), node);
       } else if (key == "maximum_error") {

@@ -37,6 +37,7 @@ struct Rule {
   std::filesystem::path once{};   ///< made by the first worker that acts; then no other does
   std::optional<Seconds> time{};  ///< instead of the computed time
   Seconds delay{};                ///< for which the worker really waits
+  std::filesystem::path hold{};   ///< a file: while it exists, the worker waits
   std::string log{};              ///< text that is written to stderr
   std::string output{};           ///< text that decides the output's bits
   std::optional<double> error{};  ///< the maximum error, instead of 0

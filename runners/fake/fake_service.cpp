@@ -10,6 +10,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
+#include <filesystem>
 #include <new>
 #include <thread>
 
@@ -74,6 +75,9 @@ void act(const Rule& rule) {
     fmt::print(stderr, "{}\n", rule.log);
   }
   std::this_thread::sleep_for(rule.delay);
+  while (!rule.hold.empty() && std::filesystem::exists(rule.hold)) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
   switch (rule.action) {
     case Rule::Action::kNone:
       break;

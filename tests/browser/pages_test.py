@@ -35,7 +35,7 @@ class Pages(Command):
         self.server = subprocess.Popen([self.program(), "serve", "--listen", "127.0.0.1:0", "--refresh", "0.2"],
                                        env=self.environment, stderr=subprocess.PIPE, text=True)
         self.addCleanup(self.server.stderr.close)
-        self.addCleanup(self.server.wait, 20)
+        self.addCleanup(self.server.wait, 120)
         self.addCleanup(self.server.send_signal, signal.SIGTERM)
         self.base = re.search(r"http://127\.0\.0\.1:\d+", next(line for line in self.server.stderr if line.startswith("serving")))[0]
 

@@ -81,7 +81,7 @@ class Report(unittest.TestCase):
 
     @classmethod
     def plumb(cls, *arguments):
-        done = subprocess.run([PLUMB, *map(str, arguments)], env=cls.environment, capture_output=True, text=True, timeout=120)
+        done = subprocess.run([PLUMB, *map(str, arguments)], env=cls.environment, capture_output=True, text=True, timeout=600)
         assert done.returncode == 0, f"{arguments}\n{done.stdout}\n{done.stderr}"
 
     @classmethod

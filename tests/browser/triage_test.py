@@ -34,7 +34,7 @@ class Triage(Command):
         server = subprocess.Popen([self.program(), "serve", "--listen", "127.0.0.1:0", "--refresh", "0.2", *options],
                                   env={**self.environment, "DESK": TOKEN}, stderr=subprocess.PIPE, text=True)
         self.addCleanup(server.stderr.close)
-        self.addCleanup(server.wait, 20)
+        self.addCleanup(server.wait, 120)
         self.addCleanup(server.send_signal, signal.SIGTERM)
         return re.search(r"http://127\.0\.0\.1:\d+", next(line for line in server.stderr if line.startswith("serving")))[0]
 

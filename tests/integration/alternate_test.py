@@ -42,7 +42,8 @@ class Alternate(Command):
         one, two = document["shapes"]
         self.assertEqual((one["changed"]["samples"], two["changed"]["samples"]), (5, 5))
         for shape in (one, two):
-            self.assertGreater(shape["first_seconds"], 1.2 * shape["steady"]["median_seconds"], "it plans and lays out weights")
+            # Others on the machine make any of them longer, and none shorter.
+            self.assertGreater(shape["first_seconds"], 1.2 * shape["steady"]["low_seconds"], "it plans and lays out weights")
 
     def test_shapes_are_drawn_from_a_seed_and_shown(self):
         document = self.alternate("--order", "drawn", "--seed", "7")

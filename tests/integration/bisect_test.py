@@ -132,7 +132,7 @@ class Bisect(Command):
         records = self.folder / "plumb/bisections"
         for wanted, ending in ((2, signal.SIGINT), (3, signal.SIGKILL)):
             process = subprocess.Popen(command, env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-            deadline = time.monotonic() + 60
+            deadline = time.monotonic() + 300
             while process.poll() is None and time.monotonic() < deadline:
                 done = [json.loads(file.read_text()) for file in records.glob("*.json")] if records.exists() else []
                 if done and len(done[0]["steps"]) >= wanted - 1:
@@ -144,7 +144,7 @@ class Bisect(Command):
                     break
                 time.sleep(0.005)
             process.send_signal(ending)
-            out, error = process.communicate(timeout=60)
+            out, error = process.communicate(timeout=600)
             self.assertEqual(process.returncode, 130 if ending == signal.SIGINT else -ending, error)
             if ending == signal.SIGINT:
                 self.assertIn("--resume continues", out)

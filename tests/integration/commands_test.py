@@ -173,10 +173,10 @@ class Run(Command):
     def test_a_crash_and_a_hang_cost_one_row_each(self):
         self.stack("fake", '[[rule]]\nmatch = "v1:conv;in=*28,28*"\naction = "crash"\n'
                            '[[rule]]\nmatch = "v1:matmul;*"\naction = "hang"\n')
-        model = self.run_tiny("--row-timeout", "2s")["models"][0]
+        model = self.run_tiny("--row-timeout", "4s")["models"][0]
         reasons = " ".join(row["reason"] for row in model["unsupported"])
         self.assertIn("SIGABRT", reasons)
-        self.assertIn("2", reasons)
+        self.assertIn("no answer for 4 s", reasons)
         self.assertEqual(self.json("runs")["runs"][0]["state"], "finished")
         self.assertGreater(model["measured_layers"], 5)
 
@@ -202,7 +202,7 @@ class Run(Command):
 
     def test_a_budget_that_ends_keeps_what_is_measured(self):
         self.stack("fake", "[[rule]]\ndelay_seconds = 0.3\n")
-        done = self.plumb("run", self.tiny(), "--stack", "fake", "--budget", "1s", expect=75)
+        done = self.plumb("run", self.tiny(), "--stack", "fake", "--budget", "6s", expect=75)
         self.assertIn("the budget ended", done.stderr)
         self.assertIn("the budget ended the run", done.stderr.splitlines()[-1])
         self.assertEqual(self.json("runs")["runs"][0]["state"], "interrupted")
@@ -210,14 +210,14 @@ class Run(Command):
 
     def test_a_budget_that_ends_between_two_processes_cuts_the_run_too(self):
         self.stack("fake", "[[rule]]\ndelay_seconds = 0.004\n")
-        done = self.plumb("run", self.tiny("never"), "--stack", "fake", "--budget", "4s", "--processes", 100, expect=75)
+        done = self.plumb("run", self.tiny("never"), "--stack", "fake", "--budget", "12s", "--processes", 100, expect=75)
         self.assertRegex(done.stderr, "the budget ended in process [0-9]+ of 100")
         self.assertIn("the budget ended the run", done.stderr.splitlines()[-1])
         (run,) = self.json("runs")["runs"]
         self.assertEqual(run["state"], "interrupted")
         (model,) = self.json("bound")["models"]
         self.assertEqual(model["measured_layers"], model["total_layers"], "everything was measured once")
-        resumed = self.json("run", self.tiny("never"), "--stack", "fake", "--budget", "30s", "--processes", 2, "--resume")
+        resumed = self.json("run", self.tiny("never"), "--stack", "fake", "--budget", "10m", "--processes", 2, "--resume")
         self.assertEqual(resumed["run"], run["run"], "a longer budget is for the same run")
         self.assertEqual(self.json("runs")["runs"][0]["state"], "finished")
         self.stack("fake")

@@ -32,7 +32,7 @@ class CudaStandIn(plumb_command.Command):
         for key in (RELU, GEMM):
             document = self.json("layer", key, "--stack", "double")
             self.assertIn("no GPU", json.dumps(document["environments"]), "the double says what it is")
-            self.assertEqual({row["outcome"] for row in document["rows"]}, {"ok"}, document["rows"])
+            self.assertLessEqual({row["outcome"] for row in document["rows"]}, {"ok", "unstable"}, document["rows"])
 
     def test_short_memory_is_an_outcome(self):
         self.double("seed=1,memory=65536")

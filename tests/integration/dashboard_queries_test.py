@@ -77,12 +77,20 @@ class DashboardQueries(RunHistory):
         configuration = self.folder / "prometheus.yml"
         configuration.write_text(f"scrape_configs:\n  - job_name: plumb\n    scrape_interval: 1s\n    static_configs: [{{targets: ['{address}']}}]\n")
         prometheus = Prometheus(self, configuration, data)
-        wait_until(lambda: prometheus.instant("plumb_run_info", time.time()), "Prometheus scraped the exporter")
         return prometheus
+
+    def moment_with_answers(self, prometheus):
+        """Returns a moment for which Prometheus has what the exporter says. What it knows of one moment stays."""
+
+        def scraped():
+            now = time.time()
+            return now if prometheus.instant("plumb_run_info", now) else None
+
+        return wait_until(scraped, "Prometheus scraped the exporter")
 
     def test_no_query_is_empty(self):
         prometheus = self.prometheus()
-        now = time.time()
+        now = self.moment_with_answers(prometheus)
         asked = 0
         for name, dashboard in dashboards().items():
             values = chosen(prometheus, dashboard, now)

@@ -38,7 +38,7 @@ class Exporter(Command):
         server = subprocess.Popen([self.program(), *where, "serve", "--listen", "127.0.0.1:0", "--refresh", "0.1", *arguments],
                                   env=self.environment, stderr=subprocess.PIPE, text=True)
         self.addCleanup(server.stderr.close)
-        self.addCleanup(server.wait, 20)
+        self.addCleanup(server.wait, 120)
         self.addCleanup(server.send_signal, signal.SIGTERM)
         self.server = server
         for line in server.stderr:
@@ -47,7 +47,7 @@ class Exporter(Command):
                 return self.port
         self.fail("the server did not start")
 
-    def get(self, path="/metrics", headers={}, method="GET", timeout=20):
+    def get(self, path="/metrics", headers={}, method="GET", timeout=120):
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=timeout)
         try:
             connection.request(method, path, headers=headers)
@@ -72,7 +72,7 @@ class Exporter(Command):
         values = [value for pairs, value in self.metrics().get(name, []) if labels.items() <= pairs.items()]
         return values[0] if len(values) == 1 else values
 
-    def wait_for(self, check, seconds=15):
+    def wait_for(self, check, seconds=180):
         end = time.monotonic() + seconds
         while not check():
             self.assertLess(time.monotonic(), end, "did not come about")
@@ -82,14 +82,16 @@ class Exporter(Command):
         return {pairs["state"] for pairs, value in self.metrics().get("plumb_regression_state", [])
                 if pairs["metric"] == metric and value == 1}
 
-    def raw(self, data, wait=1.0):
-        with socket.create_connection(("127.0.0.1", self.port), timeout=20) as connection:
+    def raw(self, data, wait=60.0):
+        """Sends bytes, waits for an answer, and reads what follows it within a second."""
+        with socket.create_connection(("127.0.0.1", self.port), timeout=120) as connection:
             connection.sendall(data)
             connection.settimeout(wait)
             answer = b""
             try:
                 while piece := connection.recv(65536):
                     answer += piece
+                    connection.settimeout(1.0)
             except (TimeoutError, ConnectionResetError):
                 pass
             return answer
@@ -191,7 +193,8 @@ class Exporter(Command):
         with concurrent.futures.ThreadPoolExecutor(50) as pool:
             results = list(pool.map(scrape, range(500)))
         self.assertEqual({(status, whole) for status, whole, _ in results}, {(200, True)})
-        self.assertLess(max(seconds for *_, seconds in results), 5)
+        # A server that waited for the clients that say nothing would lose 10 s with each.
+        self.assertLess(max(seconds for *_, seconds in results), 60)
 
     def test_bad_requests_get_a_status_and_nothing_else(self):
         self.run_tiny()
@@ -225,7 +228,7 @@ class Exporter(Command):
         self.assertTrue(headers["Content-Security-Policy"].startswith("default-src 'none'"))
 
     def decide(self, token, body, path="/triage", method="POST"):
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=120)
         try:
             connection.request(method, path, body if isinstance(body, (bytes, str)) else json.dumps(body),
                                headers={} if token is None else {"Authorization": token})
@@ -408,7 +411,7 @@ class Exporter(Command):
             self.port = free.getsockname()[1]
         process = subprocess.Popen([gateway, f"--web.listen-address=127.0.0.1:{self.port}", f"--persistence.file={self.folder}/gateway"],
                                    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)  # Debian's keeps its groups by default
-        self.addCleanup(process.wait, 20)
+        self.addCleanup(process.wait, 120)
         self.addCleanup(process.terminate)
         def ready():
             try:
@@ -435,7 +438,7 @@ class Exporter(Command):
             self.plumb("serve", "--listen", address, expect=2)
         self.plumb("--store", "mysql://x", "serve", "--listen", "127.0.0.1:0", expect=2)
         self.server.send_signal(signal.SIGINT)
-        self.assertEqual(self.server.wait(20), 130)
+        self.assertEqual(self.server.wait(120), 130)
 
 
 if __name__ == "__main__":

@@ -36,9 +36,9 @@ class Fleet(Command):
 
     def setUp(self):
         super().setUp()
-        database = self._testMethodName[:60]
-        self.server.psql(f"create database {database}")
-        self.environment["PLUMB_STORE"] = self.server.url(database=database)
+        self.database = self._testMethodName[:60]
+        self.server.psql(f"create database {self.database}")
+        self.environment["PLUMB_STORE"] = self.server.url(database=self.database)
 
     def measure(self, host=None, rules="", stack="fake", board="one", options=()):
         """Measures a run on a system, as a host of this name; returns its id."""
@@ -112,7 +112,7 @@ class Fleet(Command):
         for part in ("bin", "libexec/plumb"):
             (folder / part).mkdir(parents=True)
         shutil.copy(self.program(), folder / "bin")
-        (folder / "script.toml").write_text(f'[identity]\n"gpu.uuid" = "{gpu}"\n[[rule]]\nmatch = "v1:*"\ndelay_seconds = 0.02\n{rules}')
+        (folder / "script.toml").write_text(f'[identity]\n"gpu.uuid" = "{gpu}"\n[[rule]]\nmatch = "v1:*"\nhold = "{self.folder}/hold"\n{rules}')
         worker = folder / "libexec/plumb/plumb-worker-fake"
         worker.write_text(f'#!/bin/sh\nPLUMB_FAKE_SCRIPT={folder}/script.toml exec {self.build}/libexec/plumb/plumb-worker-fake "$@"\n')
         worker.chmod(0o755)
@@ -121,9 +121,14 @@ class Fleet(Command):
 
     def test_unequal_gpus_of_one_host_are_told_apart(self):
         self.mine = self.tiny("never")
+        self.plumb("store", "migrate")
+        (self.folder / "hold").touch()
         processes = [self.start_on_gpu("GPU-1", ""), self.start_on_gpu("GPU-2", rule("control:*", seconds=0.002))]
+        begun = "select count(distinct member) from work where stage = 1 and progress < 2"
+        wait_until(lambda: self.server.psql(begun, database=self.database) == "2", "both measure a layer")
+        (self.folder / "hold").unlink()
         for process in processes:
-            out, err = process.communicate(timeout=100)
+            out, err = process.communicate(timeout=600)
             self.assertEqual(process.returncode, 0, out + err)
         bounds = self.json("bound", "both")["models"][0]["bounds"]
         lacks = {text for bound in bounds if bound["kind"] == "library" for text in bound.get("lacks", [])}

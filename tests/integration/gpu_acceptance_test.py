@@ -126,8 +126,9 @@ class Steps(Acceptance):
         self.assertEqual(truths["properties"]["deviceVer"], 900)
         strict = truths["strict_f32"]
         for rows in (strict["f32"], strict["tf32"]):
-            self.assertIn("ok", {row["outcome"] for row in rows})
-            self.assertLessEqual({row["outcome"] for row in rows}, {"ok", "out_of_memory"}, rows)
+            outcomes = {row["outcome"] for row in rows}
+            self.assertTrue(outcomes & {"ok", "unstable"}, rows)
+            self.assertLessEqual(outcomes, {"ok", "unstable", "out_of_memory"}, rows)
         converted = copy.deepcopy(truths)  # as tensor cores would do it
         converted["strict_f32"]["tf32"] = [dict(row, tensor_cores="yes") for row in strict["tf32"]]
         self.assertEqual(judges.judge(judges.judge_strict_f32, converted, False).state, "failed", "a double's TF32 is as exact as f32")
@@ -153,7 +154,8 @@ class Steps(Acceptance):
         self.assertEqual(judges.judge(judges.judge_suite, 0, bound).state, "passed")
         for model in bound["models"]:
             for one in model["executions"]:
-                model["bounds"].append({"kind": "library", "mode": one["mode"], "seconds": 2 * one["median_seconds"], "complete": True})
+                above = 2 * max(one["median_seconds"], one["high"] or 0)
+                model["bounds"].append({"kind": "library", "mode": one["mode"], "seconds": above, "complete": True})
         self.assertEqual(judges.judge(judges.judge_suite, 0, bound).state, "failed")
 
 

@@ -21,7 +21,7 @@ class Interruption(Command):
         self.stack("fake", "[[rule]]\ndelay_seconds = 0.2\n")
         process = subprocess.Popen([self.program(), "run", self.tiny("never"), "--stack", "fake"], env=self.environment,
                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 180
         while time.monotonic() < deadline:
             try:
                 if self.store_rows("select count(*) from measurements")[0][0] > 3:
@@ -29,7 +29,7 @@ class Interruption(Command):
             except sqlite3.OperationalError:
                 pass
             time.sleep(0.05)
-        self.fail("nothing was stored in a minute")
+        self.fail("nothing was stored in three minutes")
 
     def resume(self):
         self.stack("fake")
@@ -44,7 +44,7 @@ class Interruption(Command):
     def test_ctrl_c_leaves_a_usable_partial_run(self):
         process = self.start_slow()
         process.send_signal(signal.SIGINT)
-        out, error = process.communicate(timeout=60)
+        out, error = process.communicate(timeout=600)
         self.assertEqual(process.returncode, 130, error)
         self.assertEqual(self.json("runs")["runs"][0]["state"], "interrupted")
         self.json("bound")
@@ -62,7 +62,7 @@ class Interruption(Command):
         self.plumb("run", self.tiny("never"), "--stack", "fake", "--resume", "--store", store)
         self.assertEqual(len(self.json("runs", "--store", store)["runs"]), 2, "a run of its own")
         process.kill()
-        process.communicate(timeout=60)
+        process.communicate(timeout=600)
         self.plumb("run", self.tiny("never"), "--stack", "fake", "--resume", "--store", store)
         self.assertEqual([run["state"] for run in self.json("runs", "--store", store)["runs"]], ["finished", "finished"])
 
@@ -72,7 +72,7 @@ class Interruption(Command):
         (self.folder / "plumb/store.db-lease").unlink()
         self.resume()
         process.send_signal(signal.SIGCONT)
-        _, messages = process.communicate(timeout=60)
+        _, messages = process.communicate(timeout=600)
         self.assertEqual(process.returncode, 3, messages)
         self.assertIn("was taken over by process", messages)
         self.assertEqual([run["state"] for run in self.json("runs")["runs"]], ["finished"])
@@ -81,14 +81,14 @@ class Interruption(Command):
         process = self.start_slow()
         for file in (self.folder / "plumb").glob("store.db*"):
             file.unlink()
-        _, messages = process.communicate(timeout=60)
+        _, messages = process.communicate(timeout=600)
         self.assertEqual(process.returncode, 3, messages)
         self.assertIn("deleted, moved or replaced", messages)
 
     def test_a_lowered_position_is_a_damaged_store_and_no_bug(self):
         process = self.start_slow()
         process.kill()
-        process.communicate(timeout=60)
+        process.communicate(timeout=600)
         with sqlite3.connect(self.folder / "plumb/store.db") as store:
             store.execute("update runs set next_position = next_position - 1")
         store.close()
@@ -99,7 +99,7 @@ class Interruption(Command):
     def test_a_damaged_log_of_a_killed_run_is_said_once_and_the_run_resumes(self):
         process = self.start_slow()
         process.kill()
-        process.communicate(timeout=60)
+        process.communicate(timeout=600)
         log = self.folder / "plumb/store.db-wal"
         content = bytearray(log.read_bytes())
         content[len(content) // 2] ^= 1
@@ -125,10 +125,8 @@ class Interruption(Command):
         process = self.start_slow()
         kept = self.store_rows("select count(*) from measurements")[0][0]
         process.kill()
-        process.communicate(timeout=60)
-        time.sleep(0.5)
-        left = subprocess.run(["pgrep", "-f", str(self.folder)], capture_output=True, text=True)
-        self.assertEqual(left.stdout, "", "a worker outlived its harness")
+        process.communicate(timeout=600)
+        self.assert_no_worker_is_left()
         self.assertGreaterEqual(self.store_rows("select count(*) from measurements")[0][0], kept)
         self.assertEqual(self.json("runs")["runs"][0]["state"], "running")
         self.resume()

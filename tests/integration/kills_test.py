@@ -34,7 +34,7 @@ class Kills(Command):
         super().setUp()
         self.stack("fake", "[[rule]]\ndelay_seconds = 0.01\n")
         begin = time.monotonic()
-        self.start().communicate(timeout=120)
+        self.start().communicate(timeout=600)
         self.length = time.monotonic() - begin
         self.whole = self.results()
 
@@ -78,11 +78,9 @@ class Kills(Command):
                 process = self.stopped_at(victim, point)
                 kept = self.stored()
                 kill(process)
-                process.communicate(timeout=60)
+                process.communicate(timeout=600)
                 self.assertEqual(process.returncode, -signal.SIGKILL)
-                time.sleep(0.2)
-                left = subprocess.run(["pgrep", "-f", str(self.folder)], capture_output=True, text=True)
-                self.assertEqual(left.stdout, "", "a worker outlived its harness")
+                self.assert_no_worker_is_left()
                 self.assertGreaterEqual(self.stored(), kept, "rows were lost")
                 self.plumb("run", self.tiny("never"), "--stack", "fake", "--resume")
                 self.assertEqual([run["state"] for run in self.json("runs")["runs"]], ["finished"])
@@ -114,7 +112,7 @@ class Kills(Command):
             with self.subTest(victim="worker", point=point):
                 process = self.stopped_at("worker", point)
                 killed += self.kill_a_worker(process)
-                _, messages = process.communicate(timeout=120)
+                _, messages = process.communicate(timeout=600)
                 self.assertEqual(process.returncode, 0, messages)
                 self.assertEqual(self.results(), self.whole, messages)
                 self.assertIn("sound", self.plumb("store", "verify").stdout)

@@ -28,15 +28,16 @@ class LostWorker(Command):
                 with self.subTest(request=request, action=action):
                     (self.folder / "lost").unlink(missing_ok=True)
                     self.lose(request, action)
-                    self.assertIn("another one tries", self.tiny_run("--row-timeout", "2s").stderr)
+                    self.assertIn("another one tries", self.tiny_run("--row-timeout", "5s").stderr)
 
     def test_one_that_is_always_lost_is_no_bug_and_leaves_its_last_words(self):
-        for action, limit in (("crash", 30.0), ("stop", 30.0)):
+        for action in ("crash", "stop"):
             with self.subTest(action=action):
                 self.lose("request:calibrate", action, always=True)
                 start = time.monotonic()
-                failed = self.tiny_run("--row-timeout", "2s", expect=3)
-                self.assertLess(time.monotonic() - start, limit, "the row's time-out holds for calibrations, too")
+                failed = self.tiny_run("--row-timeout", "5s", expect=3)
+                # By default two workers may be silent for a minute each.
+                self.assertLess(time.monotonic() - start, 100, "the row's time-out holds for calibrations, too")
                 self.assertIn("while calibrating", failed.stderr)
                 self.assertNotIn("bug", failed.stderr)
         self.lose("request:calibrate", "crash", always=True)

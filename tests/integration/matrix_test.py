@@ -114,9 +114,9 @@ class Matrix(Command):
         if not (self.build / "libexec/plumb/plumb-worker-onednn").exists():
             self.skipTest("the oneDNN worker is not built")
         options = ("--only", "models", "--processes", "1", "--mode", "plain", "--mode", "fusion")
-        run = self.json("run", "--model", "lenet", "--batch", "1,8", *options)["run"]
+        run = self.json("run", "--model", "lenet", "--batch", "1,64", *options)["run"]
         times = cells(self.json("matrix", run, "--columns", "batch"))
-        self.assertGreater(times["lenet", "8"]["seconds"], times["lenet", "1"]["seconds"])
+        self.assertGreater(times["lenet", "64"]["seconds"], times["lenet", "1"]["seconds"])
         speedup = cells(self.json("matrix", run, "--value", "speedup", "--mode", "fusion", "--columns", "batch"))
         executions = {model["batch"]: {each["mode"]: each["median_seconds"] for each in model["executions"]}
                       for model in self.json("bound", run)["models"]}

@@ -14,6 +14,7 @@ import time
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+from local_server import wait_until
 from plumb_command import Command
 
 Command.build = pathlib.Path(sys.argv.pop(1)).resolve()
@@ -162,20 +163,25 @@ class Hostile(ModelFiles):
 
 class SecondSignal(ModelFiles):
     def test_ends_the_program_at_once(self):
-        self.stack("fake", '[[rule]]\nmatch = "v1:conv;*"\ndelay_seconds = 50\n')
+        begun = self.folder / "begun"
+        self.stack("fake", f'[[rule]]\nmatch = "v1:conv;*"\nonce = "{begun}"\ndelay_seconds = 50\n')
         for first, second, status in ((signal.SIGINT, signal.SIGTERM, 143), (signal.SIGTERM, signal.SIGTERM, 143), (signal.SIGTERM, signal.SIGINT, 130)):
             process = subprocess.Popen([self.program(), "run", self.tiny("never"), "--stack", "fake"], env=self.environment,
-                                       stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-            for line in process.stderr:
-                if "to measure" in line:
-                    break
-            time.sleep(0.3)
+                                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            wait_until(begun.exists, "a key is in progress")
+            begun.unlink()
             process.send_signal(first)
+            wait_until(lambda: self.has_taken_signals(process), "the first signal is taken")
             time.sleep(0.3)
             self.assertIsNone(process.poll(), "the first signal lets the key in progress end")
             process.send_signal(second)
-            self.assertEqual(process.wait(timeout=10), status)
-            process.stderr.close()
+            self.assertEqual(process.wait(timeout=40), status)
+
+    @staticmethod
+    def has_taken_signals(process):
+        """Whether no signal waits for a process."""
+        text = pathlib.Path(f"/proc/{process.pid}/status").read_text()
+        return not any(int(line.split()[1], 16) for line in text.splitlines() if line.startswith(("SigPnd:", "ShdPnd:")))
 
 
 if __name__ == "__main__":

@@ -48,7 +48,7 @@ class OnnxRuntime(Command):
 
     def test_a_layer_has_a_time_for_each_level_that_matters(self):
         document = self.json("layer", CONV, "--stack", FOLDER)
-        rows = [row for row in document["rows"] if row["cache"] == "none" and row["outcome"] == "ok"]
+        rows = [row for row in document["rows"] if row["cache"] == "none" and row["outcome"] in ("ok", "unstable")]
         self.assertEqual({row["variant"] for row in rows}, {"optimization=all", "optimization=extended"})
 
     def test_a_model_has_a_bound_and_runs_in_the_modes_of_a_runtime(self):
@@ -102,7 +102,7 @@ class OnnxRuntime(Command):
         rows = [row for row in document["metrics"] if row["series"].startswith("layers/v1:conv;")]
         self.assertTrue(rows, document["metrics"])
         for row in rows:
-            self.assertIn(row["pairs"], (5, 6))
+            self.assertGreaterEqual(row["pairs"], 5)
             self.assertGreater(row["process"], 0.0)
             self.assertGreaterEqual(row["floor"], 0.02)
 

@@ -51,7 +51,7 @@ with tempfile.TemporaryDirectory() as folder:
     check(set(sides) >= {"plumb plain", "plumb fusion", "onnxruntime-cpu"}, f"sides: {sorted(sides)}")
     for side in sides.values():
         seconds = side["seconds"]
-        check(seconds["n"] == 6 and 0.0 < seconds["low"] <= seconds["median"] <= seconds["high"] < 1.0, f"{side['name']}: {seconds}")
+        check(seconds["n"] == 6 and 0.0 < seconds["low"] <= seconds["median"] <= seconds["high"] < 30.0, f"{side['name']}: {seconds}")
     theirs = sides["onnxruntime-cpu"]
     check(0.0 <= theirs["maximum_error"] <= 1e-3, "both compute the same")
     check(theirs["ratio"]["low"] <= theirs["ratio"]["median"] <= theirs["ratio"]["high"], "the ratio has an interval")

@@ -104,7 +104,7 @@ class PlantedFaults(Command):
         return name
 
     def measure(self):
-        self.plumb("run", "--model", self.model, "--processes", "3", "--only", "layers")
+        self.plumb("run", "--model", self.model, "--processes", "3", "--only", "layers", "--reuse", "never")
 
     def test_clean_executions_have_none(self):
         self.assertEqual(self.execute() & FAULTS, set())
@@ -131,9 +131,13 @@ class PlantedFaults(Command):
         self.assertEqual(self.execute("layouts", level=off) & FAULTS, {"reorder", "missed fusion"})
 
     def test_a_slow_algorithm(self):
-        self.measure()
         slow = self.onednn_stack("slow", ONEDNN_MAX_CPU_ISA="SSE41")
-        self.assertIn("slower variant", self.findings("--stack", slow, "--run", "@latest"))
+        for _ in range(4):  # while the machine is slow for a moment, the fastest variants are as slow as these: then they are measured again
+            self.measure()
+            findings = self.findings("--stack", slow, "--run", "@latest")
+            if "slower variant" in findings:
+                break
+        self.assertIn("slower variant", findings)
 
     @unittest.skipUnless(HAS_BF16, "oneDNN has no bf16 on this processor")
     def test_precision_lowered(self):

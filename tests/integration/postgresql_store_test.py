@@ -17,7 +17,7 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 from dashboard_files import store_queries
-from local_server import free_address
+from local_server import free_address, wait_until
 from plumb_command import Command, option
 from postgresql_server import PostgresqlServer, program
 
@@ -328,12 +328,17 @@ class Outages(ShortRuns):
 
     def setUp(self):
         super().setUp()
-        self.stack("fake", "[[rule]]\ndelay_seconds = 0.01\n")
+        self.hold = self.folder / "hold"
+        self.unhurried()
         self.plumb("store", "migrate")
         if Outages.whole is None:
             self.run_tiny(reuse="never")
             Outages.whole = self.outcome()
             self.assertTrue(Outages.whole[0])
+
+    def unhurried(self, delay=0.01):
+        """Has the worker take its time, and wait before models while the file `hold` is there: no run ends before its server does."""
+        self.stack("fake", f'[[rule]]\nmatch = "model:*"\nhold = "{self.hold}"\n[[rule]]\ndelay_seconds = {delay}\n')
 
     def outcome(self):
         """Returns what the newest run has: its rows without times, and its models' modes."""
@@ -346,20 +351,27 @@ class Outages(ShortRuns):
         return subprocess.Popen([self.program(), "run", self.tiny("never"), "--stack", "fake", *arguments], env=self.environment,
                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
-    def stop_after(self, rows, how):
-        """Waits until the newest run has so many rows, then stops the server."""
+    def stop_amid_a_run(self, how):
+        """Starts a run, and stops the server when it has two rows. Returns the run's process."""
         before = int(self.sql(ROWS))
-        deadline = time.monotonic() + 60
-        while int(self.sql(ROWS)) < before + rows and time.monotonic() < deadline:
-            time.sleep(0.01)
+        self.hold.touch()
+        process = self.start()
+        wait_until(lambda: int(self.sql(ROWS)) >= before + 2, "rows are stored")
         if how == "kill":
             os.kill(self.server.process(), signal.SIGKILL)
             time.sleep(0.3)
         else:
             self.server.stop(how)
+        self.hold.unlink()
+        return process
+
+    def wait_for_spool(self):
+        """Waits until a result waits for the server. The run does not end before the file `hold` goes."""
+        wait_until(lambda: list((self.folder / "plumb/spool").glob("*.db")), "a result waits for the server")
+        self.hold.touch()
 
     def restart(self):
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + 180
         while True:
             try:
                 return self.server.start()
@@ -377,9 +389,8 @@ class Outages(ShortRuns):
         self.assertEqual(set(states.splitlines()), {"finished"})
 
     def test_a_run_outlives_its_server_and_sync_stores_the_rest(self):
-        process = self.start()
-        self.stop_after(2, "fast")
-        _, errors = process.communicate(timeout=120)
+        process = self.stop_amid_a_run("fast")
+        _, errors = process.communicate(timeout=600)
         self.assertEqual(process.returncode, 75, errors)
         self.assertIn("plumb store sync", errors)
         self.assertIn("is away", self.plumb("store", "sync", expect=75).stderr)
@@ -391,40 +402,37 @@ class Outages(ShortRuns):
         self.check()
 
     def test_a_server_that_is_killed_and_comes_back_is_sent_what_waited(self):
-        process = self.start()
-        self.stop_after(2, "kill")
+        process = self.stop_amid_a_run("kill")
         self.restart()
-        _, errors = process.communicate(timeout=120)
+        _, errors = process.communicate(timeout=600)
         # A run that ends while the server recovers leaves the rest to `sync`, if there is a rest: its bounds are read last.
         self.assertIn(process.returncode, (0, 75), errors)
         self.assertLessEqual(len(self.json("store", "sync")["runs"]), 1 if process.returncode else 0, errors)
         self.check()
 
     def test_a_run_goes_on_while_its_server_is_away_and_sends_what_waited(self):
-        self.stack("fake", f"[[rule]]\ndelay_seconds = {OUTAGE / 60}\n")
-        process = self.start()
-        self.stop_after(2, "fast")
+        self.unhurried(OUTAGE / 60)
+        process = self.stop_amid_a_run("fast")
+        self.wait_for_spool()
         time.sleep(OUTAGE)
         self.assertIsNone(process.poll(), "the run was shorter than the outage")
         self.restart()
-        _, errors = process.communicate(timeout=60 + 10 * OUTAGE)
+        self.hold.unlink()
+        _, errors = process.communicate(timeout=600 + 10 * OUTAGE)
         self.assertEqual(process.returncode, 0, errors)
         self.assertEqual(self.json("store", "sync")["runs"], [])
         self.check()
 
     def test_a_run_that_is_killed_while_its_server_is_away_is_resumed(self):
-        process = self.start()
-        self.stop_after(2, "immediate")
-        spool = self.folder / "plumb/spool"
-        deadline = time.monotonic() + 60
-        while not list(spool.glob("*.db")) and time.monotonic() < deadline:
-            time.sleep(0.01)
-        time.sleep(0.2)
+        process = self.stop_amid_a_run("immediate")
+        self.wait_for_spool()
+        time.sleep(1)
         process.kill()
         process.communicate()
         self.restart()
+        self.hold.unlink()
         resumed = self.start("--resume")
-        _, errors = resumed.communicate(timeout=120)
+        _, errors = resumed.communicate(timeout=600)
         self.assertEqual(resumed.returncode, 0, errors)
         self.assertIn("that waited for the server are stored", errors)
         self.check()

@@ -41,13 +41,21 @@ class PythonWorker(Command):
     def layer(self, key, *more, expect=0):
         return self.json("layer", key, "--stack", "reference", *more, expect=expect)["rows"]
 
-    def test_a_layer_is_compared_and_timed_in_each_cache_mode(self):
+    def both_orders(self):
+        """Measures the variants of a layer, of which one executes it twice, and returns their rows with hot caches."""
         rows = self.layer(RELU)
-        self.assertEqual({(row["variant"], row["cache"]) for row in rows if row["outcome"] == "ok"} & {("order=plain", "none"), ("order=twice", "none")},
-                         {("order=plain", "none"), ("order=twice", "none")}, rows)
-        once, twice = (next(row for row in rows if row["variant"] == f"order={order}" and row["cache"] == "none") for order in ("plain", "twice"))
+        timed = {(row["variant"], row["cache"]): row for row in rows if row["outcome"] in ("ok", "unstable")}
+        self.assertLessEqual({("order=plain", "none"), ("order=twice", "none")}, set(timed), rows)
+        return timed["order=plain", "none"], timed["order=twice", "none"]
+
+    def test_a_layer_is_compared_and_timed_in_each_cache_mode(self):
+        once, twice = self.both_orders()
         self.assertTrue(once["library_choice"])
-        self.assertGreater(twice["median_seconds"], 1.3 * once["median_seconds"])
+        times = once["median_seconds"], twice["median_seconds"]
+        for _ in range(4):  # others may have had the processor while one of them was measured: the least of more measurements counts
+            if times[1] < 1.3 * times[0]:
+                times = [min(time, row["median_seconds"]) for time, row in zip(times, self.both_orders())]
+        self.assertGreater(times[1], 1.3 * times[0])
         self.assertEqual(once["output_hash"], twice["output_hash"])
         self.assertEqual(once["maximum_error"], 0.0)
         self.assertGreater(once["floor_seconds"], 0.0)
@@ -159,13 +167,14 @@ class PythonWorker(Command):
         for behaviour, outcome, reason in (
             ("raise", "crashed", "FileNotFoundError: the planted failure of two lines"),
             ("exit", "crashed", "exited with status 7"),
-            ("hang", "timed_out", "no answer for 3 s"),
+            ("hang", "timed_out", "no answer for 8 s"),
             ("wrong", "wrong_result", "differs from the float64 reference"),
             ("memory", "out_of_memory", "do not fit"),
         ):
             with self.subTest(behaviour):
                 self.environment["PLUMB_TEST_MISBEHAVE"] = behaviour
-                rows = self.layer(RELU, "--timeout", "3s", expect=3 if behaviour in ("exit", "hang") else 0)
+                limit = ["--timeout", "8s"] if behaviour == "hang" else []
+                rows = self.layer(RELU, *limit, expect=3 if behaviour in ("exit", "hang") else 0)
                 self.assertEqual({row["outcome"] for row in rows}, {outcome}, rows)
                 self.assertIn(reason, rows[0]["reason"])
                 self.assertFalse([row for row in rows if "n" in row])
@@ -185,7 +194,7 @@ class PythonWorker(Command):
         plumb = subprocess.Popen([self.program(), "layer", RELU, "--stack", "reference"], env=self.environment,
                                  stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         marker = f"PLUMB_WORKER_PATH={self.environment['PLUMB_WORKER_PATH']}".encode()
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 180
         while not (workers := self.processes(marker)) and time.monotonic() < deadline:
             time.sleep(0.1)
         self.assertTrue(workers)

@@ -100,8 +100,6 @@ def svd():
 
 
 class PyTorch(Command):
-    seconds = 500  # on a busy host; each starts PyTorch several times
-
     def setUp(self):
         super().setUp()
         self.environment["XDG_CACHE_HOME"] = str(self.folder / "cache")
@@ -129,14 +127,18 @@ class PyTorch(Command):
         self.assertEqual((onednn["path"], onednn["sha256"]), (library["path"], library["sha256"]), "it is linked into PyTorch's own")
         self.assertTrue(all(each["version"] for each in stack["libraries"] if not each["path"].startswith(str(PACKAGES))))
 
+    def timed_rows(self, key):
+        rows = self.json("layer", key, "--stack", FOLDER)["rows"]
+        return [row for row in rows if row["cache"] == "none" and row["outcome"] in ("ok", "unstable")]
+
     def test_a_layer_has_a_time_for_each_layout(self):
-        rows = [row for row in self.json("layer", CONV, "--stack", FOLDER)["rows"] if row["cache"] == "none" and row["outcome"] == "ok"]
+        rows = self.timed_rows(CONV)
         self.assertEqual({row["variant"]: row["library_choice"] for row in rows}, {"layout=contiguous": True, "layout=channels_last": False})
         self.assertTrue(all(row["maximum_error"] < 1e-5 for row in rows))
 
     @unittest.skipUnless(COMPILES, "torch.compile needs g++ and Python's headers")
     def test_a_fused_layer_is_compiled_too(self):
-        rows = [row for row in self.json("layer", FUSED, "--stack", FOLDER)["rows"] if row["cache"] == "none" and row["outcome"] == "ok"]
+        rows = self.timed_rows(FUSED)
         [compiled] = [row for row in rows if row["variant"] == "layout=contiguous;compiled=1"]
         self.assertEqual(compiled["attributes"]["operators"], "torch.compile")
 

@@ -138,7 +138,7 @@ class Scenarios(Command):
     def test_onednn_loads_by_every_scenario_and_writes_mlperfs_logs(self):
         logs = self.folder / "logs"
         loads = self.load(
-            *ALL, "--latency-limit", "500ms", "--target-rate", "1000", "--duration", "2s", "--max-batch", "4", "--batch-timeout", "1ms",
+            *ALL, "--latency-limit", "30s", "--target-rate", "1000", "--duration", "2s", "--max-batch", "4", "--batch-timeout", "1ms",
             "--lanes", "1", "--mlperf-logs", logs, "--accuracy", stack="default",
         )
         for scenario in SCENARIOS:
@@ -191,7 +191,7 @@ class Scenarios(Command):
                 break
         time.sleep(1)
         process.send_signal(signal.SIGINT)
-        process.communicate(timeout=30)
+        process.communicate(timeout=600)
         self.assertEqual(process.returncode, 130)
         self.assertEqual(self.json("runs")["runs"][0]["state"], "interrupted")
         return [kind for kind, in self.store_rows("select kind from derived")]

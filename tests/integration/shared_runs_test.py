@@ -12,13 +12,16 @@ import time
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+from local_server import wait_until
 from plumb_command import Command
 from postgresql_server import PostgresqlServer
 
 Command.build = pathlib.Path(sys.argv.pop(1)).resolve()
 
 FAST, SLOW = "[[rule]]\ndelay_seconds = 0.005\n", "[[rule]]\ndelay_seconds = 0.1\n"
-UNHURRIED = "[[rule]]\ndelay_seconds = 0.03\n"  #: Long enough to stop a server amid a layer.
+#: How many processes have begun a layer of a run, and not ended it.
+MEASURING = ("select count(distinct w.member) from work w join shared_runs s on s.run = w.run "
+             "where s.name = '{}' and w.stage = 1 and w.progress < 2")
 #: Everything that a run measured, without times and numbers of processes.
 MEASURED = ("select k.text, v.text, m.cache, m.purpose, m.outcome, count(*) from measurements m "
             "join runs r on r.number = m.run "
@@ -40,6 +43,7 @@ class Shared(Command):
         self.server.psql(f"create database {self.database}")
         self.environment["PLUMB_STORE"] = self.server.url(database=self.database)
         self.stack("fake", FAST)
+        self.hold = self.folder / "hold"
         # Written once: others read it while a process starts.
         self.shared_suite = self.tiny("never", "shared")
 
@@ -55,8 +59,13 @@ class Shared(Command):
             [self.program(), "run", self.shared_suite, "--stack", "fake", "--processes", "2", "--join", name, *arguments],
             env={**self.environment, **environment}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
+    def hold_back(self, match, rest=FAST):
+        """Has workers wait before what matches, while the file `hold` is there."""
+        self.hold.touch()
+        self.stack("fake", f'[[rule]]\nmatch = "{match}"\nhold = "{self.hold}"\n{rest}')
+
     def finish(self, process, expect=0):
-        out, err = process.communicate(timeout=100)
+        out, err = process.communicate(timeout=600)
         self.assertEqual(process.returncode, expect, out + err)
         return err
 
@@ -79,7 +88,7 @@ class Shared(Command):
         return Shared.whole
 
     def wait_for(self, sql, value):
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 180
         while self.sql(sql) != value:
             self.assertLess(time.monotonic(), deadline, f"{sql} is not {value}")
             time.sleep(0.02)
@@ -93,7 +102,11 @@ class Together(Shared):
         for count in (2, 4):
             with self.subTest(processes=count):
                 name = f"nightly-{count}"
-                for process in [self.start(name) for _ in range(count)]:
+                self.hold_back("v1:*")
+                processes = [self.start(name) for _ in range(count)]
+                self.wait_for(MEASURING.format(name), str(count))
+                self.hold.unlink()
+                for process in processes:
                     self.finish(process)
                 run = self.json("bound", name)
                 self.assertEqual(self.measured(run["run"]), whole)
@@ -160,12 +173,13 @@ class Losses(Shared):
 
     def test_an_outage_of_the_server_loses_and_doubles_nothing(self):
         whole = self.alone()
-        self.stack("fake", UNHURRIED)
+        self.hold_back("model:*", SLOW)
         before = int(self.sql("select count(*) from measurements"))
-        processes = [self.start("nightly", "--lease", "5s") for _ in range(2)]
+        processes = [self.start("nightly") for _ in range(2)]
         self.wait_for(f"select count(*) > {before} from measurements", "t")
         self.server.stop("immediate")
-        time.sleep(2)
+        self.hold.unlink()
+        wait_until(lambda: list((self.folder / "plumb/spool").glob("*.db")), "a result waits for the server")
         self.server.start()
         errors = [self.finish(process) for process in processes]
         self.assertIn("what is measured meanwhile is kept", "".join(errors))

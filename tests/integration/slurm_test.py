@@ -7,10 +7,12 @@ Usage: slurm_test.py BUILD_FOLDER [unittest arguments]. Needs Debian's slurm-wlm
 import pathlib
 import subprocess
 import sys
+import threading
 import time
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+from local_server import wait_until
 from plumb_command import Command
 from postgresql_server import PostgresqlServer
 from slurm_cluster import SlurmCluster, is_installed
@@ -65,19 +67,37 @@ class Cluster(Command):
     def setUp(self):
         super().setUp()
         self.environment["PLUMB_STORE"] = self.server.url()
-        self.stack("fake", "[[rule]]\ndelay_seconds = 0.05\n")
+        self.plumb("store", "migrate")
+        self.hold = self.folder / "hold"  # no layer is measured while it is there
+        self.hold.touch()
+        self.stack("fake", f'[[rule]]\nmatch = "v1:*"\nhold = "{self.hold}"\ndelay_seconds = 0.05\n')
         self.cluster.environment.update({name: self.environment[name] for name in ("XDG_DATA_HOME", "PLUMB_WORKER_PATH", "PLUMB_STORE")})
 
     def submit(self, name, *arguments):
         return self.cluster.run(self.program(), "submit", "slurm", self.tiny("never"), "--stack", "fake", "--name", name,
                                 "--folder", self.folder / name, "--tasks", "4", "--run-option=--processes=2",
-                                "--run-option=--lease=2s", *arguments, timeout=170)
+                                "--run-option=--lease=2s", *arguments, timeout=600)
+
+    def wait_for_tasks(self, name, count):
+        """Waits until so many tasks have begun a layer of a run."""
+        begun = ("select count(distinct w.member) from work w join shared_runs s on s.run = w.run "
+                 f"where s.name = '{name}' and w.stage = 1 and w.progress < 2")
+        wait_until(lambda: int(self.server.psql(begun)) >= count, lambda: f"{count} tasks measure: {self.logs(name)}")
+
+    def release(self, name, count):
+        try:
+            self.wait_for_tasks(name, count)
+        finally:
+            self.hold.unlink()
 
     def logs(self, name):
         return "\n".join(path.read_text() for path in sorted((self.folder / name).glob("*.log")))
 
     def test_four_tasks_measure_one_run_and_a_report_is_made(self):
+        release = threading.Thread(target=self.release, args=("together", 2))
+        release.start()
         out = self.submit("together", "--wait")
+        release.join()
         self.assertIn("array", out)
         runs = {run["run"]: run for run in self.json("runs")["runs"]}
         bound = self.json("bound", "together")
@@ -89,14 +109,11 @@ class Cluster(Command):
 
     def test_a_requeued_task_joins_again(self):
         self.submit("again")
-        deadline = time.monotonic() + 60
-        while self.server.psql("select count(*) from work w join shared_runs s on s.run = w.run "
-                               "where s.name = 'again' and w.member is not null and w.stage = 1") == "0":
-            self.assertLess(time.monotonic(), deadline, self.logs("again"))
-            time.sleep(0.1)
+        self.wait_for_tasks("again", 1)
         job = self.cluster.run("squeue", "--noheader", "--format=%i", "--states=RUNNING").split()[0]
         self.cluster.run("scontrol", "requeue", job)
-        deadline = time.monotonic() + 150
+        self.hold.unlink()
+        deadline = time.monotonic() + 600
         while self.cluster.run("squeue", "--noheader").strip():
             self.assertLess(time.monotonic(), deadline, self.logs("again"))
             self.cluster.run("scontrol", "update", f"JobId={job}", "StartTime=now", check=False)

@@ -81,7 +81,8 @@ class Training(Command):
                 self.assertGreater(execution["samples"], 0, execution)
                 self.assertTrue(bounds["library", mode]["complete"], mode)
                 self.assertLessEqual(bounds["library_parallel", mode]["seconds"], bounds["library", mode]["seconds"])
-                self.assertGreater(execution["median_seconds"], 0.5 * bounds["library", mode]["seconds"])
+                # Layers and steps are of different moments, and the machine may have been slower in one: only a wrong unit is beyond it.
+                self.assertGreater(execution["median_seconds"], 0.1 * bounds["library", mode]["seconds"])
             self.assertTrue(bounds["predicted", "plain"]["complete"])
         self.assertIn("| lenet, batch 4, f32, training by sgd |", self.report("r.md"))
 
@@ -235,7 +236,6 @@ class Training(Command):
 class Checkpointing(Command):
     """What takes long: a step of mobilenet-v2 is verified in float64, 70 s of a slow processor."""
 
-    seconds = 400
     calibrated = True
 
     def test_values_are_computed_again_in_the_mode_checkpointing(self):

@@ -46,7 +46,7 @@ def browse(page, *options, window="1300,900", folder=None):
     done = subprocess.run(
         [CHROMIUM, "--headless=new", "--no-sandbox", "--disable-gpu", "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1", f"--user-data-dir={folder}/browser",
          "--virtual-time-budget=8000", f"--window-size={window}", *options, address],
-        env={**os.environ, "HOME": str(folder)}, capture_output=True, text=True, timeout=150)
+        env={**os.environ, "HOME": str(folder)}, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
     return done.stdout
 

@@ -9,7 +9,7 @@ import time
 
 from browser_page import CHROMIUM
 
-TIMEOUT = 60.0
+TIMEOUT = 180.0
 
 
 class BrowserSession:

@@ -10,7 +10,8 @@ import urllib.error
 import urllib.parse
 import urllib.request
 
-WAIT_SECONDS = 60
+#: Only a guard against what never comes: a busy machine may need a minute.
+WAIT_SECONDS = 180
 
 
 def free_address():
@@ -23,7 +24,7 @@ def free_address():
 def fetch(url, form=None):
     """What a page says, as text; `form` is sent along, if given."""
     data = None if form is None else urllib.parse.urlencode(form, doseq=True).encode()
-    with urllib.request.urlopen(url, data, timeout=30) as answer:
+    with urllib.request.urlopen(url, data, timeout=120) as answer:
         return answer.read().decode()
 
 

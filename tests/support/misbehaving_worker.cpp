@@ -114,7 +114,7 @@ void announce(const Scene& scene, double seconds) {
 /// Announces a step, and takes longer than others for its answer.
 void take_long(const Scene& scene) {
   announce(scene, 30.0);
-  std::this_thread::sleep_for(std::chrono::milliseconds(600));
+  std::this_thread::sleep_for(std::chrono::seconds(3));
   scene.send_row(scene.key(), Seconds(1));
   scene.send_done();
 }
@@ -177,7 +177,7 @@ const std::map<std::string, std::function<void(const Scene&)>>& misbehaviours() 
        [](const Scene& scene) { announce(scene, std::numeric_limits<double>::quiet_NaN()); }},
       {"announce_and_hang",
        [](const Scene& scene) {
-         announce(scene, 0.4);
+         announce(scene, 2.5);
          hang();
        }},
       {"answer_nonsense", answer_nonsense},

@@ -11,6 +11,7 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 
@@ -45,7 +46,7 @@ class Command(unittest.TestCase):
     """Gives each test an empty data folder and the stack `fake`. Set `build`, the build folder, before the tests run."""
 
     build = None
-    seconds = 120  # that a command may take
+    seconds = 600  # that a command may take: only a guard against one that hangs
     calibrated = False  # its store begins with a run that calibrated oneDNN, which takes 3 s of a processor
 
     def setUp(self):
@@ -126,6 +127,15 @@ class Command(unittest.TestCase):
         path = self.folder / "day.json"
         path.write_text(json.dumps({"context": {"date": date, "host_name": "ci", "num_cpus": 4}, "benchmarks": entries}))
         return self.json("import", "google-benchmark", path, "--name", name, *(["--version", version] if version else []))["run"]
+
+    def assert_no_worker_is_left(self):
+        """Waits until nothing of a killed run is left. The kernel kills its worker as soon as that has a processor."""
+        for _ in range(600):
+            left = subprocess.run(["pgrep", "-f", str(self.folder)], capture_output=True, text=True).stdout
+            if not left:
+                return
+            time.sleep(0.1)
+        self.fail(f"a worker outlived its harness: {left}")
 
     def store_rows(self, sql):
         # sqlite3's own context manager leaves the connection open, and with it the log in place.

@@ -99,7 +99,7 @@ class SlurmCluster:
             raise RuntimeError(f"{command}: {done.stdout}{done.stderr}{self.logs()}")
         return done.stdout
 
-    def wait(self, what, is_there, seconds=60):
+    def wait(self, what, is_there, seconds=180):
         deadline = time.monotonic() + seconds
         while not is_there():
             if time.monotonic() > deadline or any(process.poll() is not None for process in self.processes):

@@ -278,6 +278,10 @@ class Judges(unittest.TestCase):
         self.assertEqual(good.figures["lenet, f32, batch 1, plain"]["n"], 40)
         model["bounds"][0]["seconds"] = 3e-3
         self.verdict("failed", judges.judge_suite, 0, {"models": [model]}, reason="the bound 0.003 s exceeds")
+        model["bounds"][0]["low"] = 2.05e-3
+        self.verdict("passed", judges.judge_suite, 0, {"models": [model]})
+        model["bounds"][0]["low"] = 2.5e-3
+        self.verdict("failed", judges.judge_suite, 0, {"models": [model]}, reason="the bound 0.003 s exceeds")
         model["bounds"][0]["complete"] = False
         self.verdict("passed", judges.judge_suite, 0, {"models": [model]})
         self.verdict("failed", judges.judge_suite, 70, {"models": [model]}, reason="ended with 70")

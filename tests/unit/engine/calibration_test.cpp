@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <optional>
+
 #include "harness/worker/protocol/device_clock.hpp"
 #include "runners/engine/service/processor_peak.hpp"
 #include "tests/unit/engine/scripted_backend.hpp"
@@ -140,8 +142,32 @@ TEST(Calibration, peak_of_the_processor_needs_no_library_and_a_clock_that_goes) 
             std::nullopt);
 }
 
+/// Peaks of a type and of f32.
+struct TwoPeaks {
+  std::optional<FlopsPerSecond> of_type;
+  std::optional<FlopsPerSecond> of_floats;
+};
+
+/// Measures both in turns, and keeps the best of each: a neighbour on the core has the better
+/// moments of a single measurement.
+TwoPeaks measure_in_turns(model::DataType type) {
+  const auto improve = [](std::optional<FlopsPerSecond>& best, model::DataType measured) {
+    const auto peak = measure_processor_peak(measured, 1, measure::steady_clock());
+    if (peak && (!best || best->value < peak->value)) {
+      best = peak;
+    }
+  };
+  TwoPeaks peaks;
+  for (int turn = 0; turn < 5; ++turn) {
+    improve(peaks.of_type, type);
+    improve(peaks.of_floats, model::DataType::kF32);
+  }
+  return peaks;
+}
+
 TEST(Calibration, peak_of_bytes_lies_between_that_of_floats_and_what_any_core_can_do) {
-  const auto peak = measure_processor_peak(model::DataType::kS8, 1, measure::steady_clock());
+  const TwoPeaks peaks = measure_in_turns(model::DataType::kS8);
+  const std::optional<FlopsPerSecond>& peak = peaks.of_type;
   if (!peak) {
     GTEST_SKIP() << "the processor has no such instructions, or matrix tiles";
   }
@@ -149,10 +175,8 @@ TEST(Calibration, peak_of_bytes_lies_between_that_of_floats_and_what_any_core_ca
   EXPECT_LT(peak->value, 2.0 * 64.0 * 2.0 * 7e9);
   EXPECT_GT(peak->value, 1e9);
 #if defined(__x86_64__)
-  const auto floats = measure_processor_peak(model::DataType::kF32, 1, measure::steady_clock());
-  if (floats && __builtin_cpu_supports("avx512vnni") != 0) {
-    // Four times as many in theory. A busy neighbour may have had the better moment.
-    EXPECT_GT(peak->value, floats->value);
+  if (peaks.of_floats && __builtin_cpu_supports("avx512vnni") != 0) {
+    EXPECT_GT(peak->value, peaks.of_floats->value);  // four times as many in theory
   }
 #endif
   EXPECT_EQ(measure_processor_peak(model::DataType::kS8, 1, [] { return Seconds{}; }),
@@ -160,13 +184,12 @@ TEST(Calibration, peak_of_bytes_lies_between_that_of_floats_and_what_any_core_ca
 }
 
 TEST(Calibration, peak_of_f16_is_at_least_that_of_the_floats_it_can_be_widened_to) {
-  const auto peak = measure_processor_peak(model::DataType::kF16, 1, measure::steady_clock());
-  const auto floats = measure_processor_peak(model::DataType::kF32, 1, measure::steady_clock());
-  if (!peak || !floats) {
+  const TwoPeaks peaks = measure_in_turns(model::DataType::kF16);
+  if (!peaks.of_type || !peaks.of_floats) {
     GTEST_SKIP() << "the processor has no such instructions, or matrix tiles";
   }
-  EXPECT_GT(peak->value, 0.7 * floats->value);  // a neighbour may have had the better moment
-  EXPECT_LT(peak->value, 4.0 * floats->value);  // twice, with instructions for f16
+  EXPECT_GT(peaks.of_type->value, 0.7 * peaks.of_floats->value);
+  EXPECT_LT(peaks.of_type->value, 4.0 * peaks.of_floats->value);  // twice, if it has f16
 }
 
 TEST(Calibration, bandwidth_counts_reads_and_writes) {

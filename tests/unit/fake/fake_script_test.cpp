@@ -38,6 +38,7 @@ TEST(FakeScript, reads_every_part) {
     action = "crash"
     seconds = 0.25
     delay_seconds = 0.5
+    hold = "/nowhere"
   )";
   const Script script = read_script(file);
   EXPECT_EQ(script.environment.identity.at("library"), "fake 2.0");
@@ -57,6 +58,7 @@ TEST(FakeScript, reads_every_part) {
   EXPECT_EQ(script.rules[1].action, Rule::Action::kCrash);
   EXPECT_EQ(script.rules[1].time, Seconds(0.25));
   EXPECT_EQ(script.rules[1].delay, Seconds(0.5));
+  EXPECT_EQ(script.rules[1].hold, "/nowhere");
 }
 
 TEST(FakeScript, lets_the_first_rule_that_matches_win) {

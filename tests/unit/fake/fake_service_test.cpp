@@ -5,8 +5,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
+#include <filesystem>
+#include <fstream>
+#include <thread>
 
 #include "harness/base/error.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 namespace plumb::fake {
 namespace {
@@ -193,6 +198,22 @@ TEST(FakeService, loads_a_model_the_same_way_every_time) {
     EXPECT_EQ(results::scenario_result_from_json(to_json(load)).scenario,
               loadgen::name_of(scenario));
   }
+}
+
+TEST(FakeService, waits_while_the_file_of_a_rule_exists) {
+  const TemporaryFolder folder;
+  const std::filesystem::path file = folder.path() / "hold";
+  std::ofstream(file) << "wait";
+  std::atomic<bool> ended{false};
+  std::thread worker([&] {
+    act({.hold = file});
+    ended = true;
+  });
+  std::this_thread::sleep_for(std::chrono::milliseconds(30));
+  EXPECT_FALSE(ended);
+  std::filesystem::remove(file);
+  worker.join();
+  EXPECT_TRUE(ended);
 }
 
 TEST(FakeService, fails_or_drops_what_the_script_says) {

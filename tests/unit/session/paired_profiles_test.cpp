@@ -37,7 +37,7 @@ TEST_F(PairedProfilesTest, each_side_gets_its_profile_and_keeps_it) {
   const PairedSide candidate = side("onednn");
   const Seconds begin = steady_time();
   const PairedProfileSets sets = take(baseline, candidate, Seconds(2.0));
-  EXPECT_LT(steady_time() - begin, Seconds(20.0));
+  EXPECT_LT(steady_time() - begin, Seconds(60.0));
   EXPECT_THAT(
       sets.problems,
       ElementsAre(AllOf(HasSubstr("the time for it ended with"), HasSubstr("of 20000 samples"))));
@@ -52,11 +52,8 @@ TEST_F(PairedProfilesTest, each_side_gets_its_profile_and_keeps_it) {
     EXPECT_EQ(kept[0].profile.mode, "fusion");
     EXPECT_FALSE(kept[0].profile.cells.empty());
   }
-  // The turns are equally many, so that neither side has much more blocks than the other.
-  const double ratio = static_cast<double>(sets.baseline[0].profile.blocks.size()) /
-                       static_cast<double>(sets.candidate[0].profile.blocks.size());
-  EXPECT_GT(ratio, 0.5);
-  EXPECT_LT(ratio, 2.0);
+  // The turns are equally many, each in a process of its own.
+  EXPECT_EQ(sets.baseline[0].profile.processes.size(), sets.candidate[0].profile.processes.size());
 }
 
 TEST_F(PairedProfilesTest, a_side_that_refuses_is_a_problem_and_the_other_keeps_its_profile) {

@@ -67,14 +67,14 @@ TEST_F(BoundedProgram, ends_one_whose_time_is_over_and_what_it_started) {
   const ProgramEnd end = build("sleep 60 & sleep 60", Seconds(0.5));
   EXPECT_THAT(end.problem, HasSubstr("stopped after"));
   EXPECT_FALSE(end.stopped);
-  EXPECT_LT((steady_time() - start).count(), 5.0);
+  EXPECT_LT((steady_time() - start).count(), 50.0) << "the limit, and not the 60 s";
 }
 
 TEST_F(BoundedProgram, kills_one_that_does_not_want_to_end) {
   const Seconds start = steady_time();
   const ProgramEnd end = build("trap '' TERM; while :; do sleep 1; done", Seconds(0.3));
   EXPECT_THAT(end.problem, HasSubstr("stopped after"));
-  EXPECT_LT((steady_time() - start).count(), 15.0);
+  EXPECT_LT((steady_time() - start).count(), 60.0);
 }
 
 TEST_F(BoundedProgram, ends_when_the_user_wants) {
@@ -86,8 +86,8 @@ TEST_F(BoundedProgram, ends_when_the_user_wants) {
 
 TEST_F(BoundedProgram, does_not_wait_for_what_was_left_behind) {
   const Seconds start = steady_time();
-  EXPECT_THAT(build("setsid sleep 20 & echo done").problem, IsEmpty());
-  EXPECT_LT((steady_time() - start).count(), 10.0);
+  EXPECT_THAT(build("setsid sleep 60 & echo done").problem, IsEmpty());
+  EXPECT_LT((steady_time() - start).count(), 50.0);
 }
 
 TEST_F(BoundedProgram, hides_the_repository_of_a_git_hook) {

@@ -14,7 +14,7 @@
 #include "runners/engine/bench/model_benchmark.hpp"
 #include "runners/engine/bench/random_operands.hpp"
 #include "runners/engine/bench/verification.hpp"
-#include "runners/engine/exec/reference_model.hpp"
+#include "runners/engine/exec/quantized_constants.hpp"
 #include "runners/engine/load/model_load.hpp"
 #include "runners/engine/number_formats.hpp"
 #include "suites/zoo/graph_builder.hpp"

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runners/engine/exec/quantized_constants.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <optional>
@@ -49,6 +51,13 @@ void quantize_weights(const rewrite::QuantizedWeights& weights,
 }
 
 }  // namespace
+
+results::Outcome unknown_value(const model::Graph& graph, model::ValueId value) {
+  return {results::Outcome::Kind::kUnsupported,
+          fmt::format("the elements of '{}' are not known: the model does not contain them and no "
+                      "layer computes them",
+                      graph.values.at(value).name)};
+}
 
 double compute_magnitude(const model::Tensor& tensor) {
   double largest = 0.0;

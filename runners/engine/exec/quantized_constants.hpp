@@ -4,10 +4,15 @@
 #include <functional>
 #include <map>
 
+#include "harness/model/graph/graph.hpp"
 #include "harness/model/key/tensor.hpp"
+#include "harness/results/outcome.hpp"
 #include "harness/rewrite/fused_graph.hpp"
 
 namespace plumb::engine {
+
+/// Returns the refusal of a model that needs a value whose elements nobody knows.
+[[nodiscard]] results::Outcome unknown_value(const model::Graph& graph, model::ValueId value);
 
 /// Largest magnitudes of values, by the value's id.
 using Magnitudes = std::map<model::ValueId, double>;

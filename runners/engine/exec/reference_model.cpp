@@ -1,20 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runners/engine/exec/reference_model.hpp"
 
-#include <fmt/format.h>
-
 #include <utility>
 
+#include "runners/engine/exec/quantized_constants.hpp"
 #include "runners/engine/reference/reference.hpp"
 
 namespace plumb::engine {
-
-results::Outcome unknown_value(const model::Graph& graph, model::ValueId value) {
-  return {results::Outcome::Kind::kUnsupported,
-          fmt::format("the elements of '{}' are not known: the model does not contain them and no "
-                      "layer computes them",
-                      graph.values.at(value).name)};
-}
 
 results::Outcome reference_model_outputs(const model::Graph& graph,
                                          std::map<model::ValueId, model::Tensor>& values,

@@ -11,9 +11,6 @@
 
 namespace plumb::engine {
 
-/// Returns the refusal of a model that needs a value whose elements nobody knows.
-[[nodiscard]] results::Outcome unknown_value(const model::Graph& graph, model::ValueId value);
-
 /// Computes a model's outputs layer by layer with the float64 reference. `values` holds its inputs,
 /// its constants and what folded layers make of them; results are added. Calls `after_layer`, if it
 /// is given, after each layer. Not ok: a layer without a reference, or a value that is not known.

@@ -15,7 +15,6 @@
 #include "runners/engine/exec/channel_folding.hpp"
 #include "runners/engine/exec/constant_folding.hpp"
 #include "runners/engine/exec/model_inputs.hpp"
-#include "runners/engine/exec/reference_model.hpp"
 #include "runners/engine/exec/step_inputs.hpp"
 #include "runners/engine/number_formats.hpp"
 

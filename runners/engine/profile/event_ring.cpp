@@ -2,7 +2,6 @@
 #include "runners/engine/profile/event_ring.hpp"
 
 #include <fmt/format.h>
-#include <linux/perf_event.h>
 #include <sys/mman.h>
 #include <unistd.h>
 

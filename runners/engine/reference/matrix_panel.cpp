@@ -5,6 +5,9 @@
 #include <array>
 #include <cstring>
 
+namespace plumb::engine::reference {
+namespace {
+
 // The start-up code of sanitizers does not work with the resolvers that these versions make.
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && \
     !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
@@ -13,9 +16,6 @@
 #else
 #define PLUMB_VERSION(features)
 #endif
-
-namespace plumb::engine::reference {
-namespace {
 
 // Vectors as wide as registers: gcc takes wider ones apart, through memory.
 using Vector64 = double __attribute__((vector_size(64)));

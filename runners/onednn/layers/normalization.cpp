@@ -86,8 +86,6 @@ void offer_channel_scaling(const model::LayerSpec& spec, const Device& device, B
   }
 }
 
-using Dims = dnnl::memory::dims;
-
 /// Makes the argument of a statistic, scale or shift, which oneDNN keeps in f32. A constant operand
 /// of another type is converted when bound; others throw Unsupported.
 Argument parameter(const model::LayerSpec& spec, int index, std::size_t operand, const Dims& dims) {

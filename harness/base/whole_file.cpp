@@ -171,4 +171,13 @@ void write_whole_file(const std::filesystem::path& target,
   }
 }
 
+void make_folder(const std::filesystem::path& folder) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) {
+    throw Error(Error::Kind::kEnvironment,
+                fmt::format("cannot make the folder '{}': {}", folder.string(), error.message()));
+  }
+}
+
 }  // namespace plumb

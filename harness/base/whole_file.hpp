@@ -16,4 +16,8 @@ namespace plumb {
 void write_whole_file(const std::filesystem::path& target,
                       const std::function<void(std::ostream&)>& write);
 
+/// Makes a folder and those above it, if they are not there. Throws Error{kEnvironment} with the
+/// system's reason if that fails.
+void make_folder(const std::filesystem::path& folder);
+
 }  // namespace plumb

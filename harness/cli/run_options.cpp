@@ -17,6 +17,7 @@
 #include "harness/base/digest.hpp"
 #include "harness/base/error.hpp"
 #include "harness/base/path_text.hpp"
+#include "harness/base/utf8_text.hpp"
 #include "harness/session/host/user_paths.hpp"
 #include "harness/session/work/suite_models.hpp"
 #include "harness/suite/range_text.hpp"
@@ -81,11 +82,7 @@ std::string name_of(const std::vector<suite::SuiteSpec::ModelEntry>& models) {
       name.begin(), name.end(), [](unsigned char c) { return c <= ' ' || c == 0x7F; }, '_');
   if (name.size() > kMaxName) {
     const std::string digest = sha256(name).substr(0, kDigits);
-    std::size_t end = kMaxName - kDigits - 1;
-    while (end > 0 && (static_cast<unsigned char>(name[end]) & 0xC0U) == 0x80U) {
-      --end;  // not inside of a UTF-8 character
-    }
-    name = name.substr(0, end) + "-" + digest;
+    name = name.substr(0, whole_characters(name, kMaxName - kDigits - 1)) + "-" + digest;
   }
   return name;
 }

@@ -6,14 +6,15 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "harness/base/error.hpp"
 #include "harness/cli/run_options.hpp"
 #include "harness/results/division/divided_variant.hpp"
 #include "harness/results/environment.hpp"
+#include "harness/results/execution_mode.hpp"
 #include "harness/session/run/suite_run.hpp"
 #include "harness/session/stored/enabling_command.hpp"
 #include "harness/session/stored/run_analysis.hpp"
@@ -23,14 +24,17 @@
 namespace plumb::cli {
 namespace {
 
-int threads_of(const results::RunHeader& run) {
-  const auto found = run.environment.identity.find("threads");
-  int threads = 1;
-  if (found != run.environment.identity.end()) {
-    std::from_chars(found->second.data(), found->second.data() + found->second.size(), threads);
+/// What the what-ifs of a run lack.
+struct MissingEvidence {
+  std::set<results::ExecutionMode> modes;  ///< of all what-ifs that apply, if one was not executed
+  std::vector<int> threads;                ///< with which the layers have no times
+  std::set<std::string> types;             ///< in which layers of f32 models have no rows
+  std::set<model::LayerKey> padded;        ///< layers with channels in whole blocks
+
+  [[nodiscard]] bool empty() const {
+    return modes.empty() && threads.empty() && types.empty() && padded.empty();
   }
-  return threads;
-}
+};
 
 bool was_tried(const analysis::ModelBounds& model, const std::string& mode) {
   return std::any_of(model.executions.begin(),
@@ -116,11 +120,12 @@ bool was_measured(const analysis::ModelReport& model,
   });
 }
 
-}  // namespace
-
+/// Lists what the what-ifs of a run lack. A mode that was tried and refused is not missing, and
+/// neither is a type that was. Layers are wanted with 1, 2, 4 … threads below the run's own, in the
+/// types of the what-ifs that apply, and with their channels padded.
 MissingEvidence find_missing(const analysis::RunReport& report) {
   MissingEvidence missing;
-  const int threads = threads_of(report.run.header);
+  const int threads = results::threads_of(report.run.header.environment);
   // How fast a GPU is does not follow from the threads of its worker.
   const bool scales = threads > 1 && !results::is_gpu(report.run.header.environment);
   std::set<model::LayerKey> measured;
@@ -168,6 +173,8 @@ MissingEvidence find_missing(const analysis::RunReport& report) {
   return missing;
 }
 
+}  // namespace
+
 results::RunId measure_missing(CommandContext& context,
                                store::Store& store,
                                const analysis::RunReport& report,
@@ -186,7 +193,7 @@ results::RunId measure_missing(CommandContext& context,
   options.stacks = {run.stack};
   options.device = session::device_of(run);
   options.reuse = "always";
-  options.threads = threads_of(run);
+  options.threads = results::threads_of(run.environment);
   if (const auto rule = results::division_rule_of(run.environment)) {
     options.workspace_cap_bytes = static_cast<std::uint64_t>(rule->workspace_cap.value);
     options.batch_policy = to_text(rule->policy);

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <charconv>
 #include <cmath>
 #include <cstddef>
 #include <optional>
@@ -15,6 +14,7 @@
 #include <vector>
 
 #include "harness/base/error.hpp"
+#include "harness/base/parsed_text.hpp"
 #include "harness/importers/imported_date.hpp"
 #include "harness/importers/result_files.hpp"
 
@@ -148,13 +148,6 @@ std::string in_lower_case(std::string text) {
   return text;
 }
 
-std::optional<double> number_in(const std::string& cell) {
-  double number = 0.0;
-  const auto [end, fault] = std::from_chars(cell.data(), cell.data() + cell.size(), number);
-  return fault == std::errc{} && end == cell.data() + cell.size() ? std::optional(number)
-                                                                  : std::nullopt;
-}
-
 /// Columns of a table by what they hold.
 struct Columns {
   std::size_t time = 0;
@@ -180,7 +173,7 @@ bool is_numeric(const CsvTable& table, std::size_t column) {
     const std::string& cell = row.cells[column];
     if (!cell.empty()) {
       any = true;
-      if (!number_in(cell)) {
+      if (!parse_number<double>(cell)) {
         return false;
       }
     }
@@ -239,7 +232,7 @@ ImportedResults read_row(const CsvTable& table,
   }
   for (const std::size_t column : columns.metrics) {
     const std::string& cell = row.cells[column];
-    const auto number = number_in(cell);
+    const auto number = parse_number<double>(cell);
     if (cell.empty() || (number && std::isnan(*number))) {
       continue;
     }

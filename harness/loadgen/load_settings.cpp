@@ -7,21 +7,17 @@
 #include <array>
 #include <cmath>
 #include <string>
-#include <utility>
 
 #include "harness/base/error.hpp"
+#include "harness/base/parsed_text.hpp"
 
 namespace plumb::loadgen {
 namespace {
 
 using Nanoseconds = std::chrono::nanoseconds;
 
-constexpr std::array<std::pair<LoadScenario, std::string_view>, 4> kScenarioTexts{{
-    {LoadScenario::kSingleStream, "single_stream"},
-    {LoadScenario::kMultiStream, "multi_stream"},
-    {LoadScenario::kServer, "server"},
-    {LoadScenario::kOffline, "offline"},
-}};
+constexpr std::array<std::string_view, 4> kScenarioTexts{
+    "single_stream", "multi_stream", "server", "offline"};
 constexpr double kLongest = 30.0 * 24 * 3600;  // seconds; keeps sums far from overflow
 constexpr std::uint64_t kMaxSamples = std::uint64_t{1} << 26U;  // in one query
 constexpr double kFastest = 1e9;                                // queries a second
@@ -127,19 +123,11 @@ std::uint64_t minimum_queries(const RequestedLoad& asked, const EffectiveLoad& l
 }  // namespace
 
 std::string_view to_text(LoadScenario scenario) {
-  return std::find_if(kScenarioTexts.begin(),
-                      kScenarioTexts.end(),
-                      [&](const auto& row) { return row.first == scenario; })
-      ->second;
+  return enum_text(kScenarioTexts, scenario);
 }
 
 std::optional<LoadScenario> parse_load_scenario(std::string_view text) {
-  for (const auto& [scenario, name] : kScenarioTexts) {
-    if (name == text) {
-      return scenario;
-    }
-  }
-  return std::nullopt;
+  return parse_enum<LoadScenario>(kScenarioTexts, text);
 }
 
 std::string_view to_text(LoadMode mode) {

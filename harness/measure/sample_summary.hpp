@@ -15,6 +15,12 @@ struct Interval {
   Seconds high{};
 };
 
+/// Median of a time, or a difference of two, with its 95% interval.
+struct MeasuredTime {
+  Seconds median{};
+  Interval interval{};
+};
+
 /// Summary of repeated timings of one thing.
 struct SampleSummary {
   std::size_t n = 0;

@@ -24,6 +24,15 @@ struct Environment {
   [[nodiscard]] std::string id() const;
 };
 
+/// Returns the text of a fact. Empty: it is absent.
+[[nodiscard]] inline std::string fact_of(const Facts& facts, const std::string& name) {
+  const auto found = facts.find(name);
+  return found == facts.end() ? "" : found->second;
+}
+
+/// Returns the number of threads in an environment's identity, or 1 without one.
+[[nodiscard]] int threads_of(const Environment& environment);
+
 /// Returns whether a part of an environment's identity is a variable that the stack sets, such as
 /// "ONEDNN_MAX_CPU_ISA". These are named in capitals, and no other part is.
 [[nodiscard]] inline bool is_variable(std::string_view fact) {

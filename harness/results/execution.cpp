@@ -32,7 +32,7 @@ void describe_turn(Fields& fields, Described<Fields, std::optional<ShapeTurn>>& 
 }  // namespace
 
 template <typename Fields>
-void describe(Fields& fields, Described<Fields, TimeInContext>& value) {
+void describe(Fields& fields, Described<Fields, measure::MeasuredTime>& value) {
   fields("median_seconds", value.median);
   fields("low_seconds", value.interval.low);
   fields("high_seconds", value.interval.high);

@@ -15,15 +15,6 @@
 
 namespace plumb::results {
 
-/// Time of a layer's steps in context: as each step finds the machine inside the model. Reorders
-/// are included. Each step is timed by itself, right after the step before it. Before that
-/// preceding step, what earlier steps used is read again (Program::profile_in_context). The harness
-/// overhead is subtracted.
-struct TimeInContext {
-  Seconds median{};
-  measure::Interval interval{};
-};
-
 /// Time of one layer, or of several fused into one, inside a model. Separate passes measure it, in
 /// which each step is timed by itself.
 struct ExecutedLayer {
@@ -34,7 +25,11 @@ struct ExecutedLayer {
   Seconds seconds{};  ///< median of the passes, reorders not counted
   Seconds reorder{};  ///< of bringing its operands into its layouts
   std::int64_t reorders = 0;
-  std::optional<TimeInContext> in_context;  ///< absent: the backend cannot tell, or an older store
+  /// Time of its steps in context: as each step finds the machine inside the model. Reorders are
+  /// included. Each step is timed by itself, right after the step before it. Before that preceding
+  /// step, what earlier steps used is read again (Program::profile_in_context). The harness
+  /// overhead is subtracted. Absent: the backend cannot tell, or an older store.
+  std::optional<measure::MeasuredTime> in_context;
 };
 
 /// Result of executing one whole model end to end, in one worker process.
@@ -49,7 +44,7 @@ struct Execution {
   std::vector<ExecutedLayer> layers;  ///< in the order executed; none: the backend cannot tell
   /// Time of the whole model by its steps in context. It is their sum, or with parallel branches
   /// the end of the last step.
-  std::optional<TimeInContext> in_context;
+  std::optional<measure::MeasuredTime> in_context;
 };
 
 /// Reading of an execution: by how many bytes the process's resident memory grew while the model

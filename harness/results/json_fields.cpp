@@ -3,12 +3,11 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <cmath>
 #include <string>
-#include <system_error>
 
 #include "harness/base/error.hpp"
+#include "harness/base/parsed_text.hpp"
 
 namespace plumb::results {
 namespace {
@@ -68,13 +67,11 @@ nlohmann::json wide_value(std::uint64_t number) {
 
 std::uint64_t wide_from(const nlohmann::json& value, const char* name) {
   const std::string text = value.is_string() ? value.get<std::string>() : std::string();
-  std::uint64_t number = 0;
-  const char* const end = text.data() + text.size();
-  const auto [last, problem] = std::from_chars(text.data(), end, number);
-  if (text.empty() || last != end || problem != std::errc()) {
+  const std::optional<std::uint64_t> number = parse_number<std::uint64_t>(text);
+  if (!number) {
     refuse_field(name, "not the text of a number of 64 bits");
   }
-  return number;
+  return *number;
 }
 
 double limited(double number, const char* name, const FieldLimits& limits) {

@@ -3,60 +3,31 @@
 
 #include <algorithm>
 #include <array>
-#include <utility>
 
-#include "harness/base/error.hpp"
+#include "harness/base/parsed_text.hpp"
 
 namespace plumb::results {
 namespace {
 
-constexpr std::array<std::pair<CacheMode, std::string_view>, 3> kCacheModes{{
-    {CacheMode::kNone, "none"},
-    {CacheMode::kWeights, "weights"},
-    {CacheMode::kAll, "all"},
-}};
-constexpr std::array<std::pair<Purpose, std::string_view>, 3> kPurposes{{
-    {Purpose::kRace, "race"},
-    {Purpose::kFull, "full"},
-    {Purpose::kConfirm, "confirm"},
-}};
+constexpr std::array<std::string_view, 3> kCacheModes{"none", "weights", "all"};
+constexpr std::array<std::string_view, 3> kPurposes{"race", "full", "confirm"};
 
 }  // namespace
 
 std::string_view to_text(CacheMode mode) {
-  for (const auto& [value, name] : kCacheModes) {
-    if (value == mode) {
-      return name;
-    }
-  }
-  PLUMB_CHECK(false && "a cache mode without a name");
+  return enum_text(kCacheModes, mode);
 }
 
 std::optional<CacheMode> parse_cache_mode(std::string_view text) {
-  for (const auto& [value, name] : kCacheModes) {
-    if (name == text) {
-      return value;
-    }
-  }
-  return std::nullopt;
+  return parse_enum<CacheMode>(kCacheModes, text);
 }
 
 std::string_view to_text(Purpose purpose) {
-  for (const auto& [value, name] : kPurposes) {
-    if (value == purpose) {
-      return name;
-    }
-  }
-  PLUMB_CHECK(false && "a purpose without a name");
+  return enum_text(kPurposes, purpose);
 }
 
 std::optional<Purpose> parse_purpose(std::string_view text) {
-  for (const auto& [value, name] : kPurposes) {
-    if (name == text) {
-      return value;
-    }
-  }
-  return std::nullopt;
+  return parse_enum<Purpose>(kPurposes, text);
 }
 
 measure::SampleSummary Measurement::corrected() const {

@@ -2,37 +2,22 @@
 #include "harness/results/run.hpp"
 
 #include <array>
-#include <utility>
 
-#include "harness/base/error.hpp"
+#include "harness/base/parsed_text.hpp"
 
 namespace plumb::results {
 namespace {
 
-constexpr std::array<std::pair<RunState, std::string_view>, 3> kNames{{
-    {RunState::kRunning, "running"},
-    {RunState::kFinished, "finished"},
-    {RunState::kInterrupted, "interrupted"},
-}};
+constexpr std::array<std::string_view, 3> kNames{"running", "finished", "interrupted"};
 
 }  // namespace
 
 std::string_view to_text(RunState state) {
-  for (const auto& [value, name] : kNames) {
-    if (value == state) {
-      return name;
-    }
-  }
-  PLUMB_CHECK(false && "a run state without a name");
+  return enum_text(kNames, state);
 }
 
 std::optional<RunState> parse_run_state(std::string_view text) {
-  for (const auto& [value, name] : kNames) {
-    if (name == text) {
-      return value;
-    }
-  }
-  return std::nullopt;
+  return parse_enum<RunState>(kNames, text);
 }
 
 }  // namespace plumb::results

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -48,6 +49,10 @@ struct RunRecord {
   std::int64_t rows_failed = 0;
   std::int64_t rows_reused = 0;
   std::vector<std::string> tags;
+
+  [[nodiscard]] bool has_tag(std::string_view tag) const {
+    return std::find(tags.begin(), tags.end(), tag) != tags.end();
+  }
 };
 
 /// Kind of the records that a run shared by several processes has of its hosts. The subject is the

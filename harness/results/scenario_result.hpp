@@ -21,23 +21,23 @@
 
 namespace plumb::results {
 
-/// Summary of one probe of a peak search, with its verdict.
-struct LoadProbe {
-  loadgen::PeakProbe::Purpose purpose = loadgen::PeakProbe::Purpose::kProbe;
-  double rate = 0.0;  ///< queries a second
-  bool valid = false;
-  std::uint64_t queries = 0;
-  std::chrono::nanoseconds percentile_latency{};
-  std::string reason;  ///< the first shortfall; empty: valid
-};
-
 /// Summary of a peak search.
 struct LoadPeak {
+  /// Summary of one probe, with its verdict.
+  struct Probe {
+    loadgen::PeakProbe::Purpose purpose = loadgen::PeakProbe::Purpose::kProbe;
+    double rate = 0.0;  ///< queries a second
+    bool valid = false;
+    std::uint64_t queries = 0;
+    std::chrono::nanoseconds percentile_latency{};
+    std::string reason;  ///< the first shortfall; empty: valid
+  };
+
   std::optional<double> rate;  ///< queries a second, confirmed; the score
   double highest_passed = 0.0;
   std::optional<double> lowest_failed;
   std::string reason;  ///< why there is no rate, or why the search was not precise; else empty
-  std::vector<LoadProbe> probes;
+  std::vector<Probe> probes;
 };
 [[nodiscard]] LoadPeak summarize(const loadgen::PeakResult& peak);
 

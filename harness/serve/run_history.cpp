@@ -14,16 +14,12 @@
 namespace plumb::serve {
 namespace {
 
-bool has_tag(const results::RunRecord& run, const std::string& tag) {
-  return std::find(run.tags.begin(), run.tags.end(), tag) != run.tags.end();
-}
-
 /// Finds the newest run that is tagged as the baseline of its suite, or else as that of all suites.
 /// The runs must be comparable.
 const results::RunRecord* tagged_baseline(std::span<const results::RunRecord* const> newest_first) {
   for (const bool for_suite : {true, false}) {
     for (const results::RunRecord* run : newest_first) {
-      if (has_tag(*run, for_suite ? "baseline/" + run->header.suite : "baseline")) {
+      if (run->has_tag(for_suite ? "baseline/" + run->header.suite : "baseline")) {
         return run;
       }
     }

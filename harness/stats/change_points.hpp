@@ -16,7 +16,8 @@ struct Detection {
   bool two_states = false;                 ///< jumps between two levels: noise, not changes
   std::vector<StateChange> state_changes;  ///< ascending; of a series with two states only
   std::optional<Trend> creep;
-  std::optional<std::vector<VarianceChange>> variance_changes;  ///< ascending; if requested
+  std::optional<std::vector<ChangePoint>>
+      variance_changes;  ///< of the scatter, ascending; if requested
 };
 
 /// Finds the changes of a series, oldest value first. With `variance` also those of its scatter.

@@ -6,11 +6,12 @@
 
 namespace plumb::stats {
 
-/// One place where a series changes to another level.
+/// One place where a series changes to another level, or to another scatter around its level.
 struct ChangePoint {
   std::size_t index = 0;  ///< first point of the new level, from 0
-  double before = 0.0;    ///< median of the earlier level
-  double after = 0.0;     ///< median of the later level
+  double before = 0.0;    ///< median of the earlier level; or its deviation relative to the level,
+                          ///< absolute for values that are not positive
+  double after = 0.0;     ///< likewise of the later level
   /// 1 − the expected number of change points in a quiet series that explain as much. By simulation
   /// it is 0.99 where the penalty is just met. The rest is divided by e for every 2 gained in twice
   /// the log-likelihood.
@@ -25,18 +26,15 @@ struct Suspicion {
   double after = 0.0;
 };
 
-/// One change of a series with two states that does not change both levels alike.
-struct StateChange {
+/// One change of a series with two states that does not change both levels alike. It is a change of
+/// a level or of a share.
+struct StateChange : ChangePoint {
   enum class Kind {
     kLowLevel,   ///< the level of the lower state
     kHighLevel,  ///< the level of the higher state
     kHighShare   ///< the share of points in the higher state
   };
   Kind kind = Kind::kHighShare;
-  std::size_t index = 0;  ///< first point after it
-  double before = 0.0;    ///< level or share
-  double after = 0.0;
-  double confidence = 0.0;
 };
 
 [[nodiscard]] std::string_view to_text(StateChange::Kind kind);  ///< "low_level", …
@@ -46,15 +44,6 @@ struct Trend {
   double slope = 0.0;   ///< mean change a point, in the unit of the series
   double before = 0.0;  ///< level at the first point, by the drift alone
   double after = 0.0;   ///< level at the last point
-  double confidence = 0.0;
-};
-
-/// One change of the scatter of a series around its level.
-struct VarianceChange {
-  std::size_t index = 0;
-  double before =
-      0.0;  ///< deviation relative to the level; absolute for values that are not positive
-  double after = 0.0;
   double confidence = 0.0;
 };
 

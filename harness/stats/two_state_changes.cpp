@@ -84,7 +84,7 @@ void add_share_changes(const std::vector<char>& states,
   }
   add_share_changes(states, counts, begin, index, result);
   result.push_back(
-      {StateChange::Kind::kHighShare, index, before, after, compute_confidence(surplus)});
+      {{index, before, after, compute_confidence(surplus)}, StateChange::Kind::kHighShare});
   add_share_changes(states, counts, index, end, result);
 }
 
@@ -225,11 +225,9 @@ void add_level_changes(std::span<const double> values,
     }
     const std::size_t most = std::abs(moved[1]) > std::abs(moved[0]) ? 1 : 0;
     if (both_seen && moved[1 - most] / moved[most] < kMoved) {
-      changes.state_changes.push_back({most == 1 ? Kind::kHighLevel : Kind::kLowLevel,
-                                       at,
-                                       level[most].first,
-                                       level[most].second,
-                                       steps[k].confidence});
+      changes.state_changes.push_back(
+          {{at, level[most].first, level[most].second, steps[k].confidence},
+           most == 1 ? Kind::kHighLevel : Kind::kLowLevel});
     } else {
       changes.change_points.push_back({.index = at,
                                        .before = compute_median(values.subspan(begin, at - begin)),
@@ -257,11 +255,11 @@ void add_state_steps(const StateMembers& members,
     const std::size_t begin = k == 0 ? 0 : steps[k - 1].index;
     const std::size_t end = k + 1 < steps.size() ? steps[k + 1].index : members.indices.back() + 1;
     if (!known(steps[k])) {
-      changes.state_changes.push_back({kind,
-                                       steps[k].index,
-                                       members.level(begin, steps[k].index).value_or(0.0),
-                                       members.level(steps[k].index, end).value_or(0.0),
-                                       steps[k].confidence});
+      changes.state_changes.push_back({{steps[k].index,
+                                        members.level(begin, steps[k].index).value_or(0.0),
+                                        members.level(steps[k].index, end).value_or(0.0),
+                                        steps[k].confidence},
+                                       kind});
     }
   }
 }

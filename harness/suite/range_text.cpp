@@ -3,11 +3,11 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <filesystem>
 #include <optional>
 
 #include "harness/base/error.hpp"
+#include "harness/base/parsed_text.hpp"
 #include "harness/suite/toml_section.hpp"
 
 namespace plumb::suite {
@@ -15,13 +15,6 @@ namespace {
 
 constexpr const char* kStandardStep = "x2";
 constexpr std::size_t kMaxText = 4096;
-
-std::optional<std::int64_t> parse_number(std::string_view text) {
-  std::int64_t value = 0;
-  const char* const end = text.data() + text.size();
-  const auto parsed = std::from_chars(text.data(), end, value);
-  return parsed.ec == std::errc{} && parsed.ptr == end ? std::optional(value) : std::nullopt;
-}
 
 /// Parses "128", "128..1024" or "128..1024:x2". Empty if it is none, or the wrong way round.
 std::optional<ExtentRange> parse_range(std::string_view text, std::int64_t maximum) {
@@ -38,8 +31,8 @@ std::optional<ExtentRange> parse_range(std::string_view text, std::int64_t maxim
       last = last.substr(0, colon);
     }
   }
-  const std::optional<std::int64_t> from = parse_number(first);
-  const std::optional<std::int64_t> to = parse_number(last);
+  const std::optional<std::int64_t> from = parse_number<std::int64_t>(first);
+  const std::optional<std::int64_t> to = parse_number<std::int64_t>(last);
   if (!from || !to || *from < 1 || *to < *from || *to > maximum) {
     return std::nullopt;
   }

@@ -136,11 +136,6 @@ struct ResolvedSuite {
     bool open_batch = false;  ///< of a file: nobody asked for a batch, so a fixed one of the file
                               ///< counts, and `batch` is that of an open one
   };
-  struct LayerEntry {
-    model::LayerKey key;
-    std::int64_t count = 1;  ///< occurrences
-    std::string file;        ///< the shapes file it comes from
-  };
 
   std::string name;
   std::int64_t version = 1;
@@ -148,7 +143,7 @@ struct ResolvedSuite {
   std::optional<Seconds> budget;
   std::vector<results::CacheMode> caches{results::CacheMode::kNone, results::CacheMode::kWeights};
   std::vector<Model> models;
-  std::vector<LayerEntry> layers;
+  std::vector<model::ListedLayer> layers;
   LayerSelection selection;                    ///< part of the JSON where it is not empty
   std::vector<results::Exclusion> exclusions;  ///< no part of the JSON: they change nothing that is
                                                ///< measured

@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <memory>
 
+#include "harness/base/utf8_text.hpp"
 #include "reporting/document/sanitized_text.hpp"
 
 namespace plumb::terminal {
@@ -19,16 +20,6 @@ constexpr std::size_t kMaxQuoted = 500;
 constexpr std::size_t kMaxMessage = 4000;
 constexpr std::size_t kMessageHead = 3400;  // and a few words between head and tail
 constexpr std::size_t kMessageTail = 500;
-
-/// Returns the greatest length up to a limit at which no character of UTF-8 is cut.
-std::size_t whole_characters(std::string_view text, std::size_t at_most) {
-  std::size_t length = std::min(at_most, text.size());
-  while (length > 0 && length < text.size() &&
-         (static_cast<unsigned char>(text[length]) & 0xC0U) == 0x80U) {
-    --length;
-  }
-  return length;
-}
 
 /// Returns where quoted text ends that begins behind `from`: at a quote before a space or a mark.
 std::size_t end_of_quoted(std::string_view text, std::size_t from) {

@@ -76,7 +76,22 @@ std::string with_interval(Seconds time, const measure::Interval& interval) {
     return time_text(time);
   }
   const double half = (interval.high - interval.low).count() / 2.0 / time.count();
-  return fmt::format("{} ± {:.1f} %", time_text(time), half * 100.0);
+  return fmt::format("{} ± {}", time_text(time), share_text(half));
+}
+
+std::string with_interval(const measure::SampleSummary& time) {
+  if (time.n == 0) {
+    return "–";
+  }
+  return has_interval(time) ? with_interval(time.median, time.interval) : time_text(time.median);
+}
+
+std::string share_text(double share, int decimals) {
+  return fmt::format("{:.{}f} %", 100.0 * share, decimals);
+}
+
+std::string signed_share_text(double share) {
+  return fmt::format("{}{}", share < 0.0 ? "−" : "+", share_text(std::fabs(share)));
 }
 
 std::string ratio_text(double ratio) {

@@ -21,7 +21,11 @@ namespace plumb::reporting {
 [[nodiscard]] std::string age_text(Timestamp begin, Timestamp end);
 /// Returns a time with its relative half-width: "1.234 ms ± 0.4 %".
 [[nodiscard]] std::string with_interval(Seconds time, const measure::Interval& interval);
-[[nodiscard]] std::string ratio_text(double ratio);     ///< "1.27×"
+/// Returns the median, with its relative half-width if it has an interval. "–": no samples.
+[[nodiscard]] std::string with_interval(const measure::SampleSummary& time);
+[[nodiscard]] std::string share_text(double share, int decimals = 1);  ///< "12.3 %"
+[[nodiscard]] std::string signed_share_text(double share);             ///< "+12.3 %", "−0.4 %"
+[[nodiscard]] std::string ratio_text(double ratio);                    ///< "1.27×"
 [[nodiscard]] std::string change_text(Seconds change);  ///< "+1.234 ms", "−5.000 µs"
 /// Returns how many there are of what a word names: "1 layer", "2 layers".
 [[nodiscard]] std::string counted(std::size_t count, const char* noun);

@@ -21,7 +21,7 @@ using Json = nlohmann::json;
 /// Seconds of each series in one run, by the series' place.
 using RunValues = std::map<std::size_t, double>;
 
-std::map<results::RunId, RunValues> values_by_run(const ExchangedHistory& history) {
+std::map<results::RunId, RunValues> values_by_run(const analysis::SuiteHistory& history) {
   std::map<results::RunId, RunValues> values;
   for (std::size_t i = 0; i < history.series.size(); ++i) {
     for (const analysis::SeriesHistory::Point& point : history.series[i].points) {
@@ -33,9 +33,7 @@ std::map<results::RunId, RunValues> values_by_run(const ExchangedHistory& histor
 
 /// Returns what was measured: a commit or a version. Empty: the run does not say.
 std::string version_of(const results::RunRecord& run) {
-  const results::Facts& facts = run.header.environment.facts;
-  const auto found = facts.find("version");
-  return found == facts.end() ? "" : found->second;
+  return results::fact_of(run.header.environment.facts, "version");
 }
 
 std::string commit_of(const results::RunRecord& run) {
@@ -73,7 +71,7 @@ std::string dumped(const Json& document) {
   return document.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-Json asv_results(const ExchangedHistory& history,
+Json asv_results(const analysis::SuiteHistory& history,
                  const results::RunRecord& run,
                  const RunValues& values,
                  const std::string& machine,
@@ -96,7 +94,7 @@ Json asv_results(const ExchangedHistory& history,
               {"version", 2}};
 }
 
-Json asv_benchmarks(const ExchangedHistory& history) {
+Json asv_benchmarks(const analysis::SuiteHistory& history) {
   Json benchmarks = Json::object();
   for (const analysis::SeriesHistory& series : history.series) {
     const std::string name = "time_" + exchanged_name(series.id);
@@ -121,7 +119,7 @@ std::string exchanged_name(const std::string& series) {
                                                                    : series;
 }
 
-void write_otava(const ExchangedHistory& history, std::ostream& out) {
+void write_otava(const analysis::SuiteHistory& history, std::ostream& out) {
   out << "time,run,version";
   for (const analysis::SeriesHistory& series : history.series) {
     out << ',' << csv_cell(exchanged_name(series.id));
@@ -145,7 +143,7 @@ void write_otava(const ExchangedHistory& history, std::ostream& out) {
   }
 }
 
-void write_benchmark_action(const ExchangedHistory& history, std::ostream& out) {
+void write_benchmark_action(const analysis::SuiteHistory& history, std::ostream& out) {
   const std::map<results::RunId, RunValues> values = values_by_run(history);
   Json entries = Json::array();
   for (const results::RunRecord& run : history.runs) {
@@ -175,7 +173,7 @@ void write_benchmark_action(const ExchangedHistory& history, std::ostream& out) 
                  {"entries", {{newest.suite, std::move(entries)}}}});
 }
 
-std::vector<ExchangedFile> asv_files(const ExchangedHistory& history) {
+std::vector<ExchangedFile> asv_files(const analysis::SuiteHistory& history) {
   constexpr std::size_t kHashDigits = 8;  // of a commit, in the names of asv's files
   const results::RunHeader& newest = history.runs.back().header;
   const std::string machine = "plumb-" + analysis::run_series_of(newest).system;

@@ -10,12 +10,6 @@
 
 namespace plumb::reporting {
 
-/// History of one suite as other tools read it.
-struct ExchangedHistory {
-  std::vector<results::RunRecord> runs;         ///< oldest first, at least one
-  std::vector<analysis::SeriesHistory> series;  ///< points are of these runs
-};
-
 /// File of a folder of results, with a path below that folder.
 struct ExchangedFile {
   std::string path;
@@ -28,14 +22,14 @@ struct ExchangedFile {
 
 /// Writes the CSV that Apache Otava analyses. There is a line for each run, with `time`, `run`,
 /// `version` and a column of seconds for each series. What a run did not measure is empty.
-void write_otava(const ExchangedHistory& history, std::ostream& out);
+void write_otava(const analysis::SuiteHistory& history, std::ostream& out);
 
 /// Writes the `data.js` of github-action-benchmark, with the unit "s". Runs without a version have
 /// their id as commit.
-void write_benchmark_action(const ExchangedHistory& history, std::ostream& out);
+void write_benchmark_action(const analysis::SuiteHistory& history, std::ostream& out);
 
 /// Returns the results folder of airspeed velocity: its benchmarks, the machine, and a file for
 /// each commit. Of runs of one commit the last is taken. Names begin with "time_", as asv's do.
-[[nodiscard]] std::vector<ExchangedFile> asv_files(const ExchangedHistory& history);
+[[nodiscard]] std::vector<ExchangedFile> asv_files(const analysis::SuiteHistory& history);
 
 }  // namespace plumb::reporting

@@ -2,6 +2,7 @@
 #include "reporting/prometheus/label_text.hpp"
 
 #include "harness/base/digest.hpp"
+#include "harness/base/utf8_text.hpp"
 #include "reporting/document/sanitized_text.hpp"
 
 namespace plumb::reporting {
@@ -12,11 +13,7 @@ std::string label_text(const std::string& text, std::size_t most) {
     return label;
   }
   const std::string hash = '~' + sha256(text).substr(0, 8);
-  std::size_t end = most - hash.size();
-  while (end > 0 && (static_cast<unsigned char>(label[end]) & 0xC0U) == 0x80U) {
-    --end;
-  }
-  return label.substr(0, end) + hash;
+  return label.substr(0, whole_characters(label, most - hash.size())) + hash;
 }
 
 }  // namespace plumb::reporting

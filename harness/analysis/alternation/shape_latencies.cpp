@@ -1,35 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/analysis/alternation/shape_latencies.hpp"
 
-#include <algorithm>
 #include <array>
 #include <cmath>
 #include <random>
-#include <utility>
 
 #include "harness/base/error.hpp"
+#include "harness/base/parsed_text.hpp"
 
 namespace plumb::analysis {
 namespace {
 
 using results::ShapeTurn;
 
-constexpr std::array kOrders{std::pair{AlternationOrder::kInTurn, std::string_view("in_turn")},
-                             std::pair{AlternationOrder::kDrawn, std::string_view("drawn")}};
+constexpr std::array<std::string_view, 2> kOrders{"in_turn", "drawn"};
 
 }  // namespace
 
 std::string_view to_text(AlternationOrder order) {
-  const auto* const row = std::find_if(
-      kOrders.begin(), kOrders.end(), [&](const auto& each) { return each.first == order; });
-  PLUMB_CHECK(row != kOrders.end());
-  return row->second;
+  return enum_text(kOrders, order);
 }
 
 std::optional<AlternationOrder> parse_alternation_order(std::string_view text) {
-  const auto* const row = std::find_if(
-      kOrders.begin(), kOrders.end(), [&](const auto& each) { return each.second == text; });
-  return row == kOrders.end() ? std::nullopt : std::optional(row->first);
+  return parse_enum<AlternationOrder>(kOrders, text);
 }
 
 std::vector<std::uint32_t> make_alternation(std::size_t shapes,
@@ -48,7 +41,7 @@ std::vector<std::uint32_t> make_alternation(std::size_t shapes,
   return sequence;
 }
 
-std::optional<LatencyChange> ShapeLatencies::change() const {
+std::optional<measure::MeasuredTime> ShapeLatencies::change() const {
   if (steady.n == 0 || changed.n == 0) {
     return std::nullopt;
   }
@@ -58,7 +51,7 @@ std::optional<LatencyChange> ShapeLatencies::change() const {
   const auto root = [](Seconds one, Seconds other) {
     return Seconds(std::hypot(one.count(), other.count()));
   };
-  return LatencyChange{
+  return measure::MeasuredTime{
       change,
       {change - root(below(changed), above(steady)), change + root(above(changed), below(steady))}};
 }

@@ -47,12 +47,6 @@ using ShapeTimes = std::map<results::ShapeTurn, std::vector<Seconds>>;
                                                        std::span<const std::uint32_t> sequence,
                                                        std::span<const Seconds> seconds);
 
-/// Difference of two latencies with its 95% interval.
-struct LatencyChange {
-  Seconds seconds{};
-  measure::Interval interval{};
-};
-
 /// Latencies of one of the shapes that alternate.
 struct ShapeLatencies {
   std::string shape;               ///< of the inputs: "1×3×224×224"
@@ -62,7 +56,7 @@ struct ShapeLatencies {
 
   /// Returns what a change of the shape costs: changed less steady. The half-widths of both add as
   /// the root of the sum of their squares. Absent: one has no time.
-  [[nodiscard]] std::optional<LatencyChange> change() const;
+  [[nodiscard]] std::optional<measure::MeasuredTime> change() const;
 };
 
 /// Sums up the times of a sequence for each of the shapes, as sort_alternation() sorts them.

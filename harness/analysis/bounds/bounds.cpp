@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <array>
 #include <map>
 #include <string>
@@ -219,13 +218,6 @@ Bound parallel_bound(results::BoundKind kind, PartitionMode mode, const ModelPar
   return bound;
 }
 
-bool measured_cold(const ResultSet& results) {
-  return std::any_of(
-      results.rows().begin(), results.rows().end(), [](const results::StoredMeasurement& row) {
-        return row.measurement.cache == results::CacheMode::kWeights;
-      });
-}
-
 }  // namespace
 
 ModelBounds compute_bounds(const ModelInstance& instance,
@@ -244,7 +236,7 @@ ModelBounds compute_bounds(const ModelInstance& instance,
   ModelPartition fusion = partition_model(graph, results, PartitionMode::kFusion);
   // A run with only hot times has no basis for a prediction: no estimate is better than part of
   // one.
-  const bool cold = measured_cold(results);
+  const bool cold = results.has_cold_rows();
   for (const auto& [mode, cover] :
        {std::pair(PartitionMode::kFusion, &fusion), std::pair(PartitionMode::kPlain, &plain)}) {
     model.bounds.push_back(make_bound(results::BoundKind::kLibrary, to_text(mode), cover->steps));

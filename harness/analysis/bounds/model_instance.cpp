@@ -4,8 +4,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <charconv>
-
+#include "harness/base/parsed_text.hpp"
 #include "harness/rewrite/gradient/training_step.hpp"
 
 namespace plumb::analysis {
@@ -82,24 +81,18 @@ std::optional<ModelInstance> parse_subject(std::string_view subject) {
     subject = subject.substr(0, bar);
     return last;
   };
-  const auto number = [](std::string_view text) -> std::optional<std::int64_t> {
-    std::int64_t value = 0;
-    const auto parsed = std::from_chars(text.data(), text.data() + text.size(), value);
-    return parsed.ec == std::errc() && parsed.ptr == text.data() + text.size()
-               ? std::optional(value)
-               : std::nullopt;
-  };
   std::optional<std::string_view> part = take_last();
   for (; part && part->find('=') != std::string_view::npos; part = take_last()) {
     const std::size_t equals = part->rfind('=');
-    const std::optional<std::int64_t> extent = number(part->substr(equals + 1));
+    const std::optional<std::int64_t> extent = parse_number<std::int64_t>(part->substr(equals + 1));
     if (!extent) {
       return std::nullopt;
     }
     instance.dims.emplace(part->substr(0, equals), *extent);
   }
   const std::optional<std::string_view> batch = part ? take_last() : std::nullopt;
-  const std::optional<std::int64_t> size = batch ? number(*batch) : std::nullopt;
+  const std::optional<std::int64_t> size =
+      batch ? parse_number<std::int64_t>(*batch) : std::nullopt;
   if (!size || subject.empty()) {
     return std::nullopt;
   }

@@ -97,7 +97,7 @@ StepSum sum_steps(const std::vector<PartitionStep>& steps) {
       continue;
     }
     const measure::SampleSummary& time = step.time->time;
-    sum.seconds += time.median;
+    sum.time.median += time.median;
     RowUse& use = uses[step.time->row];
     use.count += 1.0;
     use.below = std::max(0.0, (time.median - time.interval.low).count());
@@ -115,7 +115,8 @@ StepSum sum_steps(const std::vector<PartitionStep>& steps) {
     below += use.count * use.below * use.count * use.below;
     above += use.count * use.above * use.count * use.above;
   }
-  sum.interval = {sum.seconds - Seconds(std::sqrt(below)), sum.seconds + Seconds(std::sqrt(above))};
+  sum.time.interval = {sum.time.median - Seconds(std::sqrt(below)),
+                       sum.time.median + Seconds(std::sqrt(above))};
   return sum;
 }
 
@@ -126,8 +127,8 @@ Bound make_bound(results::BoundKind kind,
   Bound bound;
   bound.kind = kind;
   bound.mode = mode;
-  bound.seconds = sum.seconds;
-  bound.interval = sum.interval;
+  bound.seconds = sum.time.median;
+  bound.interval = sum.time.interval;
   bound.complete = sum.missing == 0;
   bound.oldest_row = sum.oldest_row;
   bound.inputs = std::move(sum.inputs);

@@ -4,8 +4,8 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/analysis/bounds/measured_time.hpp"
 #include "harness/analysis/bounds/model_bounds.hpp"
+#include "harness/measure/sample_summary.hpp"
 
 namespace plumb::analysis {
 
@@ -30,12 +30,10 @@ struct ModelPartition {
 
 /// Sum over steps, with the rows from which it is computed.
 struct StepSum {
-  Seconds seconds{};
-  measure::Interval interval{};
+  measure::MeasuredTime time;
   std::size_t missing = 0;  ///< steps without a time: they add nothing
   std::optional<Timestamp> oldest_row;
   std::vector<results::RowId> inputs;  ///< ascending, each once
-  [[nodiscard]] MeasuredTime time() const { return {seconds, interval}; }
 };
 
 /// Adds up the medians. Different rows are independent: their half intervals add as the root of the

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <limits>
 #include <map>
-#include <numeric>
 #include <tuple>
 #include <utility>
 
@@ -14,24 +13,6 @@ namespace plumb::analysis {
 namespace {
 
 constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
-
-/// Sets of layers that options join (union-find with path halving).
-class Groups {
- public:
-  explicit Groups(std::size_t size) : parent_(size) {
-    std::iota(parent_.begin(), parent_.end(), std::size_t{0});
-  }
-  std::size_t root(std::size_t item) {
-    while (parent_[item] != item) {
-      item = parent_[item] = parent_[parent_[item]];
-    }
-    return item;
-  }
-  void join(std::size_t left, std::size_t right) { parent_[root(right)] = root(left); }
-
- private:
-  std::vector<std::size_t> parent_;
-};
 
 /// Cost of a partial partition. Missing times compare first: fewer of them win over a smaller sum.
 struct Cost {
@@ -145,7 +126,7 @@ class GroupPartition {
 
 Partition cheapest_partition(std::size_t layers, std::span<const PartitionOption> options) {
   std::vector<std::vector<std::size_t>> by_first(layers);
-  Groups groups(layers);
+  LayerGroups groups(layers);
   for (std::size_t i = 0; i < options.size(); ++i) {
     const PartitionOption& option = options[i];
     if (option.layers.size() > 1 && !option.seconds) {

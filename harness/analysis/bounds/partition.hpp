@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <numeric>
 #include <optional>
 #include <span>
 #include <vector>
@@ -22,6 +23,28 @@ struct Partition {
   std::vector<std::size_t>
       chosen;           ///< indices of options, by their last layer: a topological order
   bool optimal = true;  ///< false: more than kMaxPartitionStates states, the best seen was kept
+};
+
+/// Groups of layers that only grow together (union-find with path halving).
+class LayerGroups {
+ public:
+  /// Makes a group of each layer.
+  explicit LayerGroups(std::size_t layers) : parent_(layers) {
+    std::iota(parent_.begin(), parent_.end(), model::LayerId{0});
+  }
+
+  /// Returns the layer that stands for a layer's group.
+  [[nodiscard]] model::LayerId root(model::LayerId layer) {
+    while (parent_[layer] != layer) {
+      layer = parent_[layer] = parent_[parent_[layer]];
+    }
+    return layer;
+  }
+  /// Joins the groups of two layers. The first one's root stands for both.
+  void join(model::LayerId first, model::LayerId second) { parent_[root(second)] = root(first); }
+
+ private:
+  std::vector<model::LayerId> parent_;
 };
 
 /// Limit of the states of one group of overlapping options. Real networks need a few dozen.

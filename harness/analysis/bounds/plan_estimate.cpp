@@ -26,7 +26,7 @@ std::optional<KeyTime> alone(const results::ExecutedLayer& layer, const ResultSe
   return time;
 }
 
-Bound estimate_in_context(const results::Execution& execution, const results::TimeInContext& time) {
+Bound estimate_in_context(const results::Execution& execution, const measure::MeasuredTime& time) {
   Bound estimate;
   estimate.kind = results::BoundKind::kPredicted;
   estimate.mode = execution.mode;
@@ -37,13 +37,6 @@ Bound estimate_in_context(const results::Execution& execution, const results::Ti
   return estimate;
 }
 
-bool has_cold_rows(const ResultSet& results) {
-  return std::any_of(
-      results.rows().begin(), results.rows().end(), [](const results::StoredMeasurement& row) {
-        return row.measurement.cache == results::CacheMode::kWeights;
-      });
-}
-
 }  // namespace
 
 std::optional<Bound> estimate_of_plan(const results::Execution& execution,
@@ -51,7 +44,7 @@ std::optional<Bound> estimate_of_plan(const results::Execution& execution,
   if (execution.in_context) {
     return estimate_in_context(execution, *execution.in_context);
   }
-  if (execution.layers.empty() || !has_cold_rows(results)) {
+  if (execution.layers.empty() || !results.has_cold_rows()) {
     return std::nullopt;
   }
   std::vector<PartitionStep> steps;

@@ -231,6 +231,12 @@ std::optional<results::Outcome> ResultSet::failure(const model::LayerKey& key) c
   return worst;
 }
 
+bool ResultSet::has_cold_rows() const {
+  return std::any_of(rows_.begin(), rows_.end(), [](const results::StoredMeasurement& row) {
+    return row.measurement.cache == results::CacheMode::kWeights;
+  });
+}
+
 bool ResultSet::fell_back_to_reference(const model::LayerKey& key) const {
   const std::vector<const results::StoredMeasurement*> rows = rows_of(key);
   bool reference = false;

@@ -55,6 +55,8 @@ class ResultSet {
   /// that is not a race's, or there is no failed row.
   [[nodiscard]] std::optional<results::Outcome> failure(const model::LayerKey& key) const;
   [[nodiscard]] bool fell_back_to_reference(const model::LayerKey& key) const;
+  /// Returns whether a layer was measured with cold weights.
+  [[nodiscard]] bool has_cold_rows() const;
   [[nodiscard]] const std::optional<results::Calibration>& calibration() const {
     return calibration_;
   }

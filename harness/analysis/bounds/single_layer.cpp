@@ -32,10 +32,10 @@ model::Graph graph_of_layer(const model::LayerSpec& spec, const model::LayerCost
 
 }  // namespace
 
-std::vector<SingleLayerResult> single_layer_results(std::span<const SingleLayer> layers,
+std::vector<SingleLayerResult> single_layer_results(std::span<const model::ListedLayer> layers,
                                                     const ResultSet& results) {
   std::vector<SingleLayerResult> all;
-  for (const SingleLayer& layer : layers) {
+  for (const model::ListedLayer& layer : layers) {
     SingleLayerResult& result = all.emplace_back();
     result.layer = layer;
     const model::LayerSpec spec = model::parse_key(layer.key);

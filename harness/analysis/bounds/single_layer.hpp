@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
@@ -12,18 +11,9 @@
 
 namespace plumb::analysis {
 
-/// Layer that a suite lists by itself, in a shapes file.
-struct SingleLayer {
-  model::LayerKey key;
-  std::int64_t count = 1;  ///< occurrences where it comes from
-  std::string file;        ///< the shapes file
-
-  auto operator<=>(const SingleLayer&) const = default;
-};
-
 /// Results of a run for one layer that its suite lists.
 struct SingleLayerResult {
-  SingleLayer layer;
+  model::ListedLayer layer;
   model::LayerCost cost;
   results::CacheMode cache =
       results::CacheMode::kNone;    ///< of `time`: hot, or the first mode that was measured
@@ -34,6 +24,6 @@ struct SingleLayerResult {
 
 /// Returns the results of each layer, in the order in which they are listed.
 [[nodiscard]] std::vector<SingleLayerResult> single_layer_results(
-    std::span<const SingleLayer> layers, const ResultSet& results);
+    std::span<const model::ListedLayer> layers, const ResultSet& results);
 
 }  // namespace plumb::analysis

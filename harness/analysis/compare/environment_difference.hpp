@@ -9,7 +9,7 @@
 
 namespace plumb::analysis {
 
-/// Fact in which two environments differ.
+/// Fact of two environments: one in which they differ, or one that must not differ.
 struct EnvironmentDifference {
   std::string name;
   std::string baseline;   ///< empty: absent

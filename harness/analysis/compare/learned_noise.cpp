@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "harness/results/series/series_name.hpp"
+#include "harness/stats/noise_estimate.hpp"
 
 namespace plumb::analysis {
 namespace {
@@ -22,12 +23,6 @@ constexpr double kMedianChiSquare = 0.4549364;  // median of chi-square with one
 constexpr double kMedianEfficiency = 0.37;      // of that median, against the mean square
 constexpr double kVarianceOfMedian = 1.5708;    // of n normal values, times n: pi/2
 
-double compute_median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  const std::size_t half = values.size() / 2;
-  return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2.0;
-}
-
 /// Returns the kind of a series, whose noise is like that of others. Executions among other shapes
 /// are of another kind than those of a shape alone: first ones are cold, and single in a process.
 std::string kind_of(const std::string& series) {
@@ -43,7 +38,7 @@ struct RunCentre {
 };
 
 RunCentre compute_centre(const std::vector<double>& logs) {
-  RunCentre result{compute_median(logs), 0.0};
+  RunCentre result{stats::compute_median(logs), 0.0};
   const auto n = static_cast<double>(logs.size());
   for (const double log : logs) {
     result.variance += (log - result.centre) * (log - result.centre) / (n - 1.0) / n;
@@ -104,13 +99,14 @@ LearnedNoise::LearnedNoise(std::span<const RunTimes> runs) : runs_(runs.size()) 
     for (const double square : squares) {
       of_kind.push_back((square / kMedianChiSquare - scatter / n) / 2.0);
     }
-    const double variance = (compute_median(squares) / kMedianChiSquare - scatter / n) / 2.0;
+    const double variance = (stats::compute_median(squares) / kMedianChiSquare - scatter / n) / 2.0;
     series_[id] = {std::max(variance, tail_variance(of_series)),
                    kMedianEfficiency * static_cast<double>(of_series.size() - 1)};
   }
   for (const auto& [kind, variances] : of_kinds) {
     const auto differences = static_cast<double>(runs_ > 0 ? runs_ - 1 : 0);
-    kinds_[kind] = {std::max(compute_median(variances), 0.0), kMedianEfficiency * differences};
+    kinds_[kind] = {std::max(stats::compute_median(variances), 0.0),
+                    kMedianEfficiency * differences};
   }
 }
 

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "harness/base/error.hpp"
+#include "harness/stats/noise_estimate.hpp"
 
 namespace plumb::analysis {
 namespace {
@@ -39,9 +40,7 @@ std::string find_fault(const PairedSamples& samples) {
 
 double compute_median(std::vector<double> values) {
   PLUMB_CHECK(!values.empty());
-  std::sort(values.begin(), values.end());
-  const std::size_t half = values.size() / 2;
-  return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2.0;
+  return stats::compute_median(values);
 }
 
 PairedMetric paired_metric(const PairedSamples& samples, std::string series, MetricKind kind) {

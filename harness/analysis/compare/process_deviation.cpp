@@ -19,7 +19,7 @@ constexpr double kMad = 1.4826;
 constexpr double kNormal95 = 1.959964;
 
 /// Returns the relative standard error of a median, from its 95% interval.
-double relative_error(const MeasuredTime& time) {
+double relative_error(const measure::MeasuredTime& time) {
   return (time.interval.high - time.interval.low) / (2.0 * kNormal95) / time.median;
 }
 
@@ -105,8 +105,8 @@ ProcessDeviation joined(const ProcessDeviation& one, const ProcessDeviation& oth
 }
 
 double test_times(MetricComparison& metric,
-                  const MeasuredTime& before,
-                  const MeasuredTime& after,
+                  const measure::MeasuredTime& before,
+                  const measure::MeasuredTime& after,
                   const ProcessDeviation& deviation,
                   double alpha) {
   const double left = relative_error(before);

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "harness/analysis/bounds/measured_time.hpp"
 #include "harness/analysis/compare/metric_test.hpp"
+#include "harness/measure/sample_summary.hpp"
 #include "harness/results/run.hpp"
 
 namespace plumb::analysis {
@@ -30,8 +30,8 @@ inline constexpr double kAssumedProcessDeviation = 0.01;
 /// returns the two-sided p. The error has those of both medians, and the deviation once for each
 /// side.
 double test_times(MetricComparison& metric,
-                  const MeasuredTime& before,
-                  const MeasuredTime& after,
+                  const measure::MeasuredTime& before,
+                  const measure::MeasuredTime& after,
                   const ProcessDeviation& deviation,
                   double alpha);
 

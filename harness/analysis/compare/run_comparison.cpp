@@ -29,7 +29,7 @@ struct LayerNoise {
   const ComparisonLimits& limits;
 };
 
-MeasuredTime time_of(const KeyTime& time) {
+measure::MeasuredTime time_of(const KeyTime& time) {
   return {time.time.median, time.time.interval};
 }
 

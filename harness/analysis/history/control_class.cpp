@@ -53,19 +53,14 @@ std::optional<double> compute_noise(std::span<const HostReading* const> readings
   return std::sqrt(std::max(0.0, (squares - sum * sum / count) / (count - 1.0)));
 }
 
-std::string text_of(const results::Facts& facts, const char* name) {
-  const auto found = facts.find(name);
-  return found == facts.end() ? "" : found->second;
-}
-
 }  // namespace
 
 ControlClass control_class_of(const results::RunHeader& header) {
   const results::Facts& identity = header.environment.identity;
   return {system_id(header.environment),
           header.backend,
-          text_of(identity, "threads"),
-          text_of(identity, "method")};
+          results::fact_of(identity, "threads"),
+          results::fact_of(identity, "method")};
 }
 
 ClassControls compute_class_controls(std::span<const HostReading> newest_first) {

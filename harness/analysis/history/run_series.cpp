@@ -48,12 +48,10 @@ std::string system_id(const results::Environment& environment) {
 }
 
 RunSeries run_series_of(const results::RunHeader& header) {
-  const results::Facts& identity = header.environment.identity;
-  const auto threads = identity.find("threads");
   return {header.suite,
           header.backend,
           header.stack,
-          threads == identity.end() ? "" : threads->second,
+          results::fact_of(header.environment.identity, "threads"),
           system_id(header.environment)};
 }
 

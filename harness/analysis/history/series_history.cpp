@@ -6,6 +6,8 @@
 #include <map>
 #include <utility>
 
+#include "harness/base/parsed_text.hpp"
+
 namespace plumb::analysis {
 namespace {
 
@@ -258,14 +260,11 @@ bool shows_clearly(std::span<const stats::ChangePoint> points,
 }
 
 std::string_view to_text(ChangeState state) {
-  return kNames.at(static_cast<std::size_t>(state));
+  return enum_text(kNames, state);
 }
 
 std::optional<ChangeState> parse_change_state(std::string_view text) {
-  const auto* const found = std::find(kNames.begin(), kNames.end(), text);
-  return found == kNames.end()
-             ? std::nullopt
-             : std::optional(kChangeStates.at(static_cast<std::size_t>(found - kNames.begin())));
+  return parse_enum<ChangeState>(kNames, text);
 }
 
 bool SeriesChange::is_undecided() const {

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "harness/analysis/history/run_series.hpp"
 #include "harness/results/exclusion.hpp"
 #include "harness/results/run.hpp"
 #include "harness/stats/change_points.hpp"
@@ -73,6 +74,14 @@ struct ExcludedSeries {
   results::Exclusion exclusion;
 };
 
+/// History of one suite with one stack on one machine with one number of threads.
+struct SuiteHistory {
+  RunSeries name;
+  std::vector<results::RunRecord> runs;       ///< finished, oldest first
+  std::vector<SeriesHistory> series;          ///< points are of these runs
+  std::vector<ExcludedSeries> excluded = {};  ///< by the newest run's suite; not among `series`
+};
+
 /// Entry of the book of changes. The last entry of a run and series applies. Each has the state, so
 /// that an entry that assigns or notes something leaves it as it is.
 struct ChangeRecord {
@@ -134,7 +143,8 @@ struct SeriesFinding {
   bool two_states = false;
   std::vector<stats::StateChange> state_changes;  ///< of the two states; shown, not kept in the
                                                   ///< book
-  std::optional<std::vector<stats::VarianceChange>> variance_changes;  ///< if requested
+  std::optional<std::vector<stats::ChangePoint>>
+      variance_changes;            ///< of the scatter; if requested
   std::vector<ChangeRecord> news;  ///< to be entered into the book
 };
 

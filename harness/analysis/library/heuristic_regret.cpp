@@ -12,17 +12,11 @@
 #include "harness/model/key/layer_spec.hpp"
 #include "harness/results/environment.hpp"
 #include "harness/results/labels/variant_id.hpp"
-#include "harness/stats/geometric_mean.hpp"
 
 namespace plumb::analysis {
 namespace {
 
 constexpr std::string_view kLayerKey = "v1:";
-
-std::string find_value(const results::Facts& facts, const char* name) {
-  const auto found = facts.find(name);
-  return found == facts.end() ? "" : found->second;
-}
 
 bool overlap(const measure::Interval& a, const measure::Interval& b) {
   return a.low <= b.high && b.low <= a.high;
@@ -93,10 +87,7 @@ void sum_up(RegretGroup& group) {
                  std::back_inserter(ratios),
                  [](const RegretGroup::KeyRegret& key) { return key.ratio; });
   const auto n = static_cast<double>(ratios.size());
-  const stats::GeometricMean mean = *stats::geometric_mean(ratios);
-  group.geometric_mean = mean.mean;
-  group.low = mean.low;
-  group.high = mean.high;
+  group.mean = *stats::geometric_mean(ratios);
   group.p50 = compute_quantile(ratios, 0.50);
   group.p90 = compute_quantile(ratios, 0.90);
   group.p99 = compute_quantile(ratios, 0.99);
@@ -115,9 +106,9 @@ HeuristicRegret heuristic_regret(const results::RunRecord& run,
   HeuristicRegret regret{.run = run.header.id,
                          .suite = run.header.suite,
                          .stack = run.header.stack,
-                         .library = find_value(identity, "library"),
+                         .library = results::fact_of(identity, "library"),
                          .device = results::device_model(run.header.environment),
-                         .threads = find_value(identity, "threads"),
+                         .threads = results::fact_of(identity, "threads"),
                          .cache = cache,
                          .groups = {}};
   const ResultSet results(comparable_rows(rows, cache));

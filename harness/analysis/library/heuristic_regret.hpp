@@ -2,12 +2,12 @@
 #pragma once
 
 #include <cstddef>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "harness/analysis/bounds/result_set.hpp"
 #include "harness/results/run.hpp"
+#include "harness/stats/geometric_mean.hpp"
 
 namespace plumb::analysis {
 
@@ -27,9 +27,7 @@ struct RegretGroup {
   std::size_t no_choice = 0;     ///< keys left out: the library offers one variant only
   std::size_t not_measured = 0;  ///< keys left out: the choice or all variants have no full time
   std::size_t within = 0;        ///< keys counted as 1 because intervals overlap
-  double geometric_mean = 1.0;
-  std::optional<double> low;  ///< 95% interval of that mean over keys; absent below two keys
-  std::optional<double> high;
+  stats::GeometricMean mean;     ///< over keys
   double p50 = 1.0;
   double p90 = 1.0;
   double p99 = 1.0;

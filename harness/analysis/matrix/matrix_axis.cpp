@@ -9,6 +9,7 @@
 #include <set>
 
 #include "harness/analysis/history/run_series.hpp"
+#include "harness/base/parsed_text.hpp"
 #include "harness/results/environment.hpp"
 
 namespace plumb::analysis {
@@ -23,11 +24,6 @@ struct NamedIdentity {
   results::Facts facts;
 };
 
-std::string fact_of(const results::Facts& facts, const std::string& name) {
-  const auto found = facts.find(name);
-  return found == facts.end() ? "" : found->second;
-}
-
 /// Returns the names of the facts that are not the same in all identities.
 std::vector<std::string> differing_facts(const std::set<results::Facts>& identities) {
   std::set<std::string> names;
@@ -40,7 +36,7 @@ std::vector<std::string> differing_facts(const std::set<results::Facts>& identit
   for (const std::string& name : names) {
     std::set<std::string> values;
     for (const results::Facts& facts : identities) {
-      values.insert(fact_of(facts, name));
+      values.insert(results::fact_of(facts, name));
     }
     if (values.size() > 1) {
       differing.push_back(name);
@@ -59,7 +55,7 @@ std::vector<std::string> distinct_names(std::span<const NamedIdentity> things) {
   for (const NamedIdentity& thing : things) {
     std::vector<std::string> parts;
     for (const std::string& fact : differing_facts(identities[thing.name])) {
-      const std::string value = fact_of(thing.facts, fact);
+      const std::string value = results::fact_of(thing.facts, fact);
       parts.push_back(fmt::format("{} {}", fact, value.empty() ? "none" : value));
     }
     names.push_back(parts.empty() ? thing.name
@@ -89,16 +85,11 @@ NamedIdentity stack_of(const results::RunHeader& run) {
 }  // namespace
 
 std::string_view to_text(Axis axis) {
-  return kNames.at(static_cast<std::size_t>(axis));
+  return enum_text(kNames, axis);
 }
 
 std::optional<Axis> parse_axis(std::string_view text) {
-  for (std::size_t i = 0; i < kNames.size(); ++i) {
-    if (kNames.at(i) == text) {
-      return static_cast<Axis>(i);
-    }
-  }
-  return std::nullopt;
+  return parse_enum<Axis>(kNames, text);
 }
 
 std::vector<std::string> axis_names() {
@@ -128,7 +119,7 @@ std::vector<Coordinates> place_runs(std::span<const MatrixRun> runs) {
   std::vector<Coordinates> places(runs.size());
   for (std::size_t i = 0; i < runs.size(); ++i) {
     const results::RunHeader& header = runs[i].header;
-    const std::string threads = fact_of(header.environment.identity, "threads");
+    const std::string threads = results::fact_of(header.environment.identity, "threads");
     at(places[i], Axis::kRuntime) = header.backend;
     at(places[i], Axis::kStack) = stack_names[i];
     at(places[i], Axis::kSystem) = system_names[i];

@@ -62,7 +62,7 @@ Json profile_document(const results::NamedProfile& profile) {
                    {"share_in_functions", summary.in_functions},
                    {"executions", summary.executions},
                    {"execution_seconds", summary.execution.count()},
-                   {"cost", summary.cost ? Json(*summary.cost) : Json()},
+                   {"cost", number_or_null(summary.cost)},
                    {"cost_interval", interval_json(summary.cost_interval)},
                    {"cost_pairs", summary.pairs}});
   std::vector<ProfileShare> steps =

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "harness/analysis/compare/environment_difference.hpp"
 #include "harness/analysis/compare/finding.hpp"
 #include "harness/analysis/compare/rounds/round_evidence.hpp"
 #include "harness/analysis/explain/function_finding.hpp"
@@ -54,14 +55,6 @@ struct Qualification {
                           ///< (and nothing to compare with) or "not measured"
   };
 
-  /// One fact of both environments, as a report lists it.
-  struct Fact {
-    std::string name;
-    std::string baseline;
-    std::string candidate;
-    bool identity = false;  ///< part of what makes two runs comparable
-  };
-
   /// Side of a qualification: a stack and what was really loaded from it.
   struct Stack {
     std::string name;
@@ -76,9 +69,9 @@ struct Qualification {
   std::string suite_hash;
   Stack baseline;
   Stack candidate;
-  std::vector<Fact> differences;     ///< between the environments
-  std::vector<Fact> unchanged;       ///< what must not differ, and does not
-  std::vector<std::string> command;  ///< that repeats it
+  std::vector<EnvironmentDifference> differences;  ///< between the environments
+  std::vector<EnvironmentDifference> unchanged;    ///< what must not differ, and does not
+  std::vector<std::string> command;                ///< that repeats it
   Timestamp started{};
   Timestamp finished{};
 

@@ -107,7 +107,7 @@ void describe(Fields& fields, Described<Fields, Qualification::Stack>& value) {
 }
 
 template <typename Fields>
-void describe(Fields& fields, Described<Fields, Qualification::Fact>& value) {
+void describe(Fields& fields, Described<Fields, EnvironmentDifference>& value) {
   fields("name", value.name);
   fields("baseline", value.baseline);
   fields("candidate", value.candidate);

@@ -25,15 +25,10 @@ struct MetricSamples {
 
 /// Source of a comparison other than two runs that were each measured once.
 struct ComparisonSource {
-  struct Fact {
-    std::string name;
-    std::string baseline;
-    std::string candidate;
-  };
-  std::string name;         ///< takes the place of the runs' names
-  std::string method;       ///< how it was judged, and by which limits
-  std::string command;      ///< that repeats it
-  std::vector<Fact> facts;  ///< of both sides
+  std::string name;                          ///< takes the place of the runs' names
+  std::string method;                        ///< how it was judged, and by which limits
+  std::string command;                       ///< that repeats it
+  std::vector<EnvironmentDifference> facts;  ///< of both sides
 };
 
 /// Boots of both sides, where boots were compared.

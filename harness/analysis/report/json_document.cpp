@@ -15,6 +15,10 @@ Json seconds_or_null(const std::optional<Seconds>& value) {
   return value ? Json(value->count()) : Json();
 }
 
+Json bytes_or_null(const std::optional<Bytes>& value) {
+  return value ? Json(value->value) : Json();
+}
+
 Json text_or_null(const std::string& text) {
   return text.empty() ? Json() : Json(text);
 }

@@ -20,6 +20,13 @@ inline constexpr int kJsonSchemaVersion = 1;
 [[nodiscard]] std::string document_text(const Json& document);
 /// Returns seconds, or null if they are absent.
 [[nodiscard]] Json seconds_or_null(const std::optional<Seconds>& value);
+/// Returns bytes, or null if they are absent.
+[[nodiscard]] Json bytes_or_null(const std::optional<Bytes>& value);
+/// Returns a number, or null if it is absent.
+template <typename Number>
+[[nodiscard]] Json number_or_null(const std::optional<Number>& value) {
+  return value ? Json(*value) : Json();
+}
 /// Returns a text, or null if it is empty.
 [[nodiscard]] Json text_or_null(const std::string& text);
 

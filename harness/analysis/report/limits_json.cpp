@@ -8,10 +8,6 @@
 namespace plumb::analysis {
 namespace {
 
-Json number_or_null(const std::optional<double>& value) {
-  return value ? Json(*value) : Json();
-}
-
 Json limit_or_null(const std::optional<Limit>& limit) {
   return limit ? Json(to_text(*limit)) : Json();
 }
@@ -63,7 +59,7 @@ Json batches_json(std::span<const ModelBounds> models) {
                       {"dtype", curve.dtype},
                       {"dims", curve.dims},
                       {"mode", curve.mode},
-                      {"knee", curve.knee ? Json(*curve.knee) : Json()},
+                      {"knee", number_or_null(curve.knee)},
                       {"points", points}});
   }
   return curves;

@@ -14,7 +14,7 @@ Json noise_document(const NoiseReport& report) {
                        {"median_seconds", metric.median},
                        {"within", metric.within},
                        {"between", metric.between},
-                       {"daily", metric.daily ? Json(*metric.daily) : Json()},
+                       {"daily", number_or_null(metric.daily)},
                        {"process", metric.process},
                        {"autocorrelation", metric.autocorrelation},
                        {"drift", metric.drift},

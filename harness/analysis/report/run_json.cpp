@@ -182,7 +182,7 @@ Json layers_json(const RunReport& report) {
              {"file", result.layer.file},
              {"macs", result.cost.macs},
              {"seconds", Json()},
-             {"hardware_seconds", result.hardware ? Json(result.hardware->count()) : Json()}};
+             {"hardware_seconds", seconds_or_null(result.hardware)}};
     if (result.time) {
       row["seconds"] = result.time->time.median.count();
       row["low"] = result.time->time.interval.low.count();

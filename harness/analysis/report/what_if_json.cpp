@@ -14,18 +14,14 @@ Json circumstances_json(const WhatIfResult& result) {
     settings.push_back(
         {{"option", each.option}, {"framework", each.framework}, {"setting", each.setting}});
   }
-  const auto bytes = [](const std::optional<Bytes>& amount) {
-    return amount ? Json(amount->value) : Json();
-  };
   return {{"applies", result.applies},
           {"combination", result.combination},
           {"accuracy", accuracy_class(result.execution_mode)},
           {"settings", settings},
           {"not_judged", text_or_null(result.not_judged)},
-          {"realised_baseline_memory_bytes", bytes(result.realised_baseline_memory)},
-          {"realised_memory_bytes", bytes(result.realised_memory)},
-          {"realised_difference",
-           result.realised_difference ? Json(*result.realised_difference) : Json()}};
+          {"realised_baseline_memory_bytes", bytes_or_null(result.realised_baseline_memory)},
+          {"realised_memory_bytes", bytes_or_null(result.realised_memory)},
+          {"realised_difference", number_or_null(result.realised_difference)}};
 }
 
 }  // namespace
@@ -44,12 +40,12 @@ Json what_if_json(const WhatIfResult& result) {
       {"mode", result.mode},
       {"baseline_seconds", seconds_or_null(result.baseline)},
       {"predicted_seconds", seconds_or_null(result.predicted)},
-      {"predicted_speedup", result.predicted_speedup ? Json(*result.predicted_speedup) : Json()},
+      {"predicted_speedup", number_or_null(result.predicted_speedup)},
       {"execution_mode", text_or_null(result.execution_mode)},
       {"baseline_mode", result.baseline_mode},
       {"realised_baseline_seconds", seconds_or_null(result.realised_baseline)},
       {"realised_seconds", seconds_or_null(result.realised)},
-      {"realised_speedup", result.realised_speedup ? Json(*result.realised_speedup) : Json()},
+      {"realised_speedup", number_or_null(result.realised_speedup)},
       {"prediction_error", result.prediction_error ? Json(result.prediction_error->share) : Json()},
       {"layers", layers},
       {"prerequisites", result.prerequisites},
@@ -72,7 +68,7 @@ Json what_if_json(const WhatIfResult& result) {
   add_times("realised_", result.realised, result.realised_interval);
   const PredictionError error = result.prediction_error.value_or(PredictionError{});
   add_interval("prediction_error_", result.prediction_error.has_value(), error.low, error.high);
-  if (const std::optional<MeasuredTime> saving = saving_with_interval(result)) {
+  if (const std::optional<measure::MeasuredTime> saving = saving_with_interval(result)) {
     row["predicted_saving_low"] = saving->interval.low.count();
     row["predicted_saving_high"] = saving->interval.high.count();
   }
@@ -88,9 +84,9 @@ Json waterfall_json(const std::vector<WaterfallLevel>& levels) {
   for (const WaterfallLevel& level : levels) {
     rows.push_back({{"name", level.name},
                     {"what", level.what},
-                    {"seconds", level.seconds.count()},
-                    {"low", level.interval.low.count()},
-                    {"high", level.interval.high.count()}});
+                    {"seconds", level.time.median.count()},
+                    {"low", level.time.interval.low.count()},
+                    {"high", level.time.interval.high.count()}});
   }
   return rows;
 }

@@ -63,7 +63,7 @@ Json side_json(const TraceReport& report, Seconds time, const TraceDifference::R
           {"seconds", time.count()},
           {"traced_seconds", report.matched.traced.count()},
           {"matched_seconds", report.matched.matched.count()},
-          {"untraced_seconds", report.untraced ? Json(report.untraced->count()) : Json()},
+          {"untraced_seconds", seconds_or_null(report.untraced)},
           {"calls", report.matched.calls.size()},
           {"gap_seconds", rest.gaps.count()},
           {"not_matched_seconds", rest.unmatched.count()}};

@@ -5,8 +5,8 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/analysis/bounds/measured_time.hpp"
 #include "harness/analysis/trace/matched_call.hpp"
+#include "harness/measure/sample_summary.hpp"
 
 namespace plumb::analysis {
 
@@ -48,7 +48,7 @@ struct TraceFinding {
 struct MeasuredVariants {
   struct Variant {
     std::string text;
-    MeasuredTime time;
+    measure::MeasuredTime time;
   };
   std::vector<model::LayerId> layers;  ///< ascending
   std::vector<Variant> variants;  ///< not empty; first the fastest of those that were confirmed

@@ -184,7 +184,8 @@ constexpr double kShareOfGap = 0.005;  // of the execution: a shorter gap is the
 
 /// Returns the time that an execution of the call takes: that which was measured of its
 /// implementation, since the trace and the measurement are of different moments.
-MeasuredTime time_of_implementation(const MatchedCall& call, const MeasuredVariants& measured) {
+measure::MeasuredTime time_of_implementation(const MatchedCall& call,
+                                             const MeasuredVariants& measured) {
   for (const MeasuredVariants::Variant& variant : measured.variants) {
     if (variant.text.find(call.call.implementation) != std::string::npos) {
       return variant.time;
@@ -204,7 +205,7 @@ void find_slower_variants(const MatchedTrace& matched,
           call.call.implementation.empty()) {
         continue;
       }
-      const MeasuredTime time = time_of_implementation(call, each);
+      const measure::MeasuredTime time = time_of_implementation(call, each);
       if (time.interval.low <= best.time.interval.high * kSlowerBy) {
         continue;
       }

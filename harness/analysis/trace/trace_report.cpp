@@ -84,12 +84,6 @@ void name_track(int track, const std::string& name, Json& events) {
       {{"ph", "M"}, {"pid", track}, {"name", "process_name"}, {"args", {{"name", name}}}});
 }
 
-/// Names an execution by its stack and mode, or by the formats of its files.
-std::string side_name(const TraceReport& report) {
-  return report.stack.empty() ? fmt::format("{}", fmt::join(report.formats, " and "))
-                              : fmt::format("{}, mode {}", report.stack, report.mode);
-}
-
 /// Returns when each call began after the first one. Calls without start times follow each other.
 std::vector<Seconds> compute_starts(const MatchedTrace& matched) {
   const Seconds origin = origin_of(matched);
@@ -170,7 +164,7 @@ Json trace_document(const TraceReport& report) {
           {"mode", report.mode},
           {"stack", report.stack},
           {"formats", report.formats},
-          {"untraced_seconds", report.untraced ? Json(report.untraced->count()) : Json()},
+          {"untraced_seconds", seconds_or_null(report.untraced)},
           {"executions", matched.executions},
           {"execution_seconds", matched.execution.duration.count()},
           {"threads", matched.threads == 0 ? Json() : Json(matched.threads)},
@@ -184,17 +178,23 @@ Json trace_document(const TraceReport& report) {
           {"calls", std::move(calls)}};
 }
 
+std::string execution_name(const TraceReport& report) {
+  return report.stack.empty() ? fmt::format("{}", fmt::join(report.formats, " and "))
+                              : fmt::format("{}, mode {}", report.stack, report.mode);
+}
+
 Json perfetto_document(const TraceReport& report, const TraceReport* against) {
   constexpr int kExecuted = 1;
   constexpr int kExpected = 2;
   constexpr int kAgainst = 3;
   Json events = Json::array();
-  name_track(kExecuted, against == nullptr ? "executed" : "executed: " + side_name(report), events);
+  name_track(
+      kExecuted, against == nullptr ? "executed" : "executed: " + execution_name(report), events);
   name_track(kExpected, "expected", events);
   add_executed(report, kExecuted, events);
   add_expected(report, kExpected, events);
   if (against != nullptr) {
-    name_track(kAgainst, "against: " + side_name(*against), events);
+    name_track(kAgainst, "against: " + execution_name(*against), events);
     add_executed(*against, kAgainst, events);
   }
   return {{"displayTimeUnit", "ns"}, {"traceEvents", std::move(events)}};

@@ -26,6 +26,9 @@ struct TraceReport {
   std::size_t device_calls = 0;  ///< kernels and copies of a GPU, whose times are not read
 };
 
+/// Names an execution by its stack and mode, or by the formats of its files.
+[[nodiscard]] std::string execution_name(const TraceReport& report);
+
 /// Makes the JSON of a report: its calls in order, its findings, and the layers that no call has.
 [[nodiscard]] Json trace_document(const TraceReport& report);
 

@@ -17,7 +17,7 @@ constexpr std::string_view kType = "bf16";
 /// is set against the library's own choices, or the fastest variants where these were not timed.
 WhatIfResult everything(const WhatIfInput& input, bool parallel) {
   WhatIfResult result;
-  const std::optional<MeasuredTime> chosen = price_mode(input, {});
+  const std::optional<measure::MeasuredTime> chosen = price_mode(input, {});
   result.mode =
       fmt::format("{}, fused, fastest variants{}, hot; against {}",
                   kType,
@@ -45,7 +45,7 @@ WhatIfResult everything(const WhatIfInput& input, bool parallel) {
     result.prerequisites.emplace_back("a processor for each branch");
     after = sum_steps(fused.critical);
   }
-  conclude(result, chosen.value_or(full->sum.time()), after.time());
+  conclude(result, chosen.value_or(full->sum.time), after.time);
   return result;
 }
 

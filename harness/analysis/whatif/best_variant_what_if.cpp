@@ -44,7 +44,7 @@ WhatIfResult best_variant_what_if(const WhatIfInput& input) {
     return result;
   }
   result.prerequisites = {"a way to tell the library which implementation to use for a layer"};
-  conclude(result, sum_steps(before).time(), sum_steps(after).time());
+  conclude(result, sum_steps(before).time, sum_steps(after).time);
   return result;
 }
 

@@ -60,7 +60,7 @@ WhatIfResult checkpointing_what_if(const WhatIfInput& input) {
       mebibytes(less.peak),
       mebibytes(all.peak));
   result.prerequisites = {"layers that compute the same when they are executed again"};
-  conclude(result, sum_steps(before).time(), sum_steps(after).time());
+  conclude(result, sum_steps(before).time, sum_steps(after).time);
   return result;
 }
 

@@ -38,7 +38,7 @@ WhatIfResult co_schedule_what_if(const WhatIfInput& input) {
   result.prerequisites = {
       "an executor that starts steps on chosen threads; the mode executes whole branches on lanes",
       fmt::format("{} processors with a core each", scaling.processors())};
-  conclude(result, before.time(), {schedule->schedule.seconds, schedule->schedule.interval});
+  conclude(result, before.time, {schedule->schedule.seconds, schedule->schedule.interval});
   return result;
 }
 

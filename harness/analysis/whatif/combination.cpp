@@ -44,8 +44,8 @@ bool is_combined(const ExecutionMode& mode) {
 }
 
 WhatIfResult describe(const ExecutionMode& mode,
-                      const MeasuredTime& baseline,
-                      const MeasuredTime& predicted) {
+                      const measure::MeasuredTime& baseline,
+                      const measure::MeasuredTime& predicted) {
   WhatIfResult result;
   result.name = to_text(mode);
   result.execution_mode = result.name;
@@ -62,16 +62,17 @@ WhatIfResult describe(const ExecutionMode& mode,
 std::vector<WhatIfResult> find_combinations(const WhatIfInput& input,
                                             std::span<const std::string> known) {
   ExecutionMode now;
-  const std::optional<MeasuredTime> baseline = price_mode(input, now);
+  const std::optional<measure::MeasuredTime> baseline = price_mode(input, now);
   if (!baseline) {
     return {};
   }
-  std::map<ExecutionMode, MeasuredTime> priced;
-  for (MeasuredTime least = *baseline;;) {
+  std::map<ExecutionMode, measure::MeasuredTime> priced;
+  for (measure::MeasuredTime least = *baseline;;) {
     std::optional<ExecutionMode> best;
     for (bool ExecutionMode::*const option : kOptions) {
       const std::optional<ExecutionMode> mode = with_option(now, option);
-      const std::optional<MeasuredTime> time = mode ? price_mode(input, *mode) : std::nullopt;
+      const std::optional<measure::MeasuredTime> time =
+          mode ? price_mode(input, *mode) : std::nullopt;
       if (!time) {
         continue;
       }

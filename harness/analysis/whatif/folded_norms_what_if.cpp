@@ -69,7 +69,7 @@ WhatIfResult folded_norms_what_if(const WhatIfInput& input) {
   }
   result.mode += fmt::format("; {} of them", folded->folded);
   result.prerequisites = {"batch normalisations that are never trained again"};
-  conclude(result, sum_steps(before.steps).time(), sum_steps(after.steps).time());
+  conclude(result, sum_steps(before.steps).time, sum_steps(after.steps).time);
   return result;
 }
 

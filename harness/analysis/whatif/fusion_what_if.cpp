@@ -50,7 +50,7 @@ WhatIfResult fusion_what_if(const WhatIfInput& input) {
   result.prerequisites = {
       "an executor that hands the library fused layers",
       "BatchNorm and constant scales folded into the weights once, before the run"};
-  conclude(result, before.time(), sum_steps(fused.steps).time());
+  conclude(result, before.time, sum_steps(fused.steps).time);
   return result;
 }
 

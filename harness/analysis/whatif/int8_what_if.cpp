@@ -63,7 +63,7 @@ WhatIfResult int8_what_if(const WhatIfInput& input) {
   result.prerequisites = {"weights rounded to 8 bits once, with a scale for each output channel",
                           "a scale for each activation, from inputs that the model will see",
                           "accuracy checked on the task"};
-  conclude(result, full->sum.time(), eight_bit.sum.time());
+  conclude(result, full->sum.time, eight_bit.sum.time);
   return result;
 }
 

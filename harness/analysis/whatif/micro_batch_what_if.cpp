@@ -76,7 +76,7 @@ WhatIfResult micro_batch_what_if(const WhatIfInput& input) {
     }
   }
   result.prerequisites = {"a batch that may be executed in parts"};
-  conclude(result, sum_steps(before).time(), sum_steps(after).time());
+  conclude(result, sum_steps(before).time, sum_steps(after).time);
   return result;
 }
 

@@ -8,8 +8,8 @@
 
 namespace plumb::analysis {
 
-std::optional<MeasuredTime> price_mode(const WhatIfInput& input,
-                                       const results::ExecutionMode& mode) {
+std::optional<measure::MeasuredTime> price_mode(const WhatIfInput& input,
+                                                const results::ExecutionMode& mode) {
   const bool own_type = mode.other_type().empty();
   if (!rewrite::has_form(input.graph, mode.other_type()) || mode.channels_last ||
       mode.checkpointing || mode.folded_norms || mode.captured || mode.eager ||
@@ -27,7 +27,7 @@ std::optional<MeasuredTime> price_mode(const WhatIfInput& input,
     }
   }
   const StepSum sum = sum_steps(steps);
-  return sum.missing == 0 && !steps.empty() ? std::optional(sum.time()) : std::nullopt;
+  return sum.missing == 0 && !steps.empty() ? std::optional(sum.time) : std::nullopt;
 }
 
 }  // namespace plumb::analysis

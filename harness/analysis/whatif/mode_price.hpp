@@ -3,8 +3,8 @@
 
 #include <optional>
 
-#include "harness/analysis/bounds/measured_time.hpp"
 #include "harness/analysis/whatif/what_if_input.hpp"
+#include "harness/measure/sample_summary.hpp"
 #include "harness/results/execution_mode.hpp"
 
 namespace plumb::analysis {
@@ -14,7 +14,7 @@ namespace plumb::analysis {
 ///
 /// Absent: a step has no such time, or the mode changes what hot times do not hold (layouts,
 /// launches, branches).
-[[nodiscard]] std::optional<MeasuredTime> price_mode(const WhatIfInput& input,
-                                                     const results::ExecutionMode& mode);
+[[nodiscard]] std::optional<measure::MeasuredTime> price_mode(const WhatIfInput& input,
+                                                              const results::ExecutionMode& mode);
 
 }  // namespace plumb::analysis

@@ -89,7 +89,7 @@ WhatIfResult padded_channels_what_if(const WhatIfInput& input) {
   result.prerequisites = {
       fmt::format("a model with channels in multiples of {}: no mode pads them", widest),
       "the layers around padded, too: those without blocks then take longer than they are priced"};
-  conclude(result, before.sum.time(), sum_steps(after).time());
+  conclude(result, before.sum.time, sum_steps(after).time);
   return result;
 }
 

@@ -23,7 +23,7 @@ WhatIfResult parallel_branches_what_if(const WhatIfInput& input) {
   }
   result.prerequisites = {
       "a processor for each branch: branches that share the threads leave fewer for each layer"};
-  conclude(result, before.time(), sum_steps(plain.critical).time());
+  conclude(result, before.time, sum_steps(plain.critical).time);
   return result;
 }
 

@@ -5,39 +5,14 @@
 
 #include <algorithm>
 #include <map>
-#include <numeric>
 
 #include "harness/analysis/bounds/model_partition.hpp"
+#include "harness/analysis/bounds/partition.hpp"
 #include "harness/analysis/bounds/plan_estimate.hpp"
 #include "harness/analysis/bounds/process_pool.hpp"
 
 namespace plumb::analysis {
 namespace {
-
-/// Layers that two plans cover by the same steps: sets that only grow together.
-class LayerGroups {
- public:
-  explicit LayerGroups(std::size_t layers) : parent_(layers) {
-    std::iota(parent_.begin(), parent_.end(), model::LayerId{0});
-  }
-
-  void join(const std::vector<model::LayerId>& layers) {
-    for (const model::LayerId layer : layers) {
-      parent_[root(layer)] = root(layers.front());
-    }
-  }
-
-  [[nodiscard]] model::LayerId root(model::LayerId layer) {
-    while (parent_[layer] != layer) {
-      parent_[layer] = parent_[parent_[layer]];
-      layer = parent_[layer];
-    }
-    return layer;
-  }
-
- private:
-  std::vector<model::LayerId> parent_;
-};
 
 /// What both plans do about one group of layers.
 struct Share {
@@ -86,8 +61,8 @@ std::vector<Share> compute_shares(const std::vector<PricedStep>& before,
   LayerGroups groups(graph.layers.size());
   for (const std::vector<PricedStep>* const steps : {&before, &after}) {
     for (const PricedStep& step : *steps) {
-      if (!step.layers.empty()) {
-        groups.join(step.layers);
+      for (const model::LayerId layer : step.layers) {
+        groups.join(step.layers.front(), layer);
       }
     }
   }

@@ -31,12 +31,16 @@ const Bound* prediction_in(const ModelBounds& model, std::string_view mode) {
 /// of the medians from the ends of their intervals add as squares. The four times are taken as
 /// independent. A slow second that affects a prediction and an execution alike makes the interval
 /// too wide, not too narrow.
-PredictionError prediction_error(const MeasuredTime& priced_before,
-                                 const MeasuredTime& priced_after,
-                                 const MeasuredTime& before,
-                                 const MeasuredTime& after) {
-  const auto below = [](const MeasuredTime& time) { return time.median - time.interval.low; };
-  const auto above = [](const MeasuredTime& time) { return time.interval.high - time.median; };
+PredictionError prediction_error(const measure::MeasuredTime& priced_before,
+                                 const measure::MeasuredTime& priced_after,
+                                 const measure::MeasuredTime& before,
+                                 const measure::MeasuredTime& after) {
+  const auto below = [](const measure::MeasuredTime& time) {
+    return time.median - time.interval.low;
+  };
+  const auto above = [](const measure::MeasuredTime& time) {
+    return time.interval.high - time.median;
+  };
   const auto root = [&](auto one, auto other) {
     return std::hypot(std::hypot(one(priced_before).count(), other(priced_after).count()),
                       std::hypot(other(before).count(), one(after).count()));

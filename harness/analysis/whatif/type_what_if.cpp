@@ -85,7 +85,7 @@ WhatIfResult other_type(const WhatIfInput& input, const OtherType& type) {
   if (input.results.calibration() && is_no_faster(type, *input.results.calibration())) {
     result.prerequisites.push_back(fmt::format("{}: here it is no faster than f32", type.hardware));
   }
-  conclude(result, full->sum.time(), half.sum.time());
+  conclude(result, full->sum.time, half.sum.time);
   return result;
 }
 

@@ -9,12 +9,12 @@
 namespace plumb::analysis {
 namespace {
 
-std::optional<MeasuredTime> complete_bound(const ModelBounds& model,
-                                           results::BoundKind kind,
-                                           std::string_view mode) {
+std::optional<measure::MeasuredTime> complete_bound(const ModelBounds& model,
+                                                    results::BoundKind kind,
+                                                    std::string_view mode) {
   const Bound* const found = find_complete(model, kind, mode);
   return found == nullptr ? std::nullopt
-                          : std::optional(MeasuredTime{found->seconds, found->interval});
+                          : std::optional(measure::MeasuredTime{found->seconds, found->interval});
 }
 
 /// Returns the execution that the library makes when it is asked for nothing, or the plain one.
@@ -34,11 +34,12 @@ std::vector<WaterfallLevel> compute_waterfall(const WhatIfInput& input, const Mo
   if (now == nullptr) {
     return {};
   }
-  std::vector<WaterfallLevel> levels = {{"now", "measured end to end", now->median, now->interval}};
+  std::vector<WaterfallLevel> levels = {
+      {"now", "measured end to end", {now->median, now->interval}}};
   const auto add =
-      [&](const char* name, const char* what, const std::optional<MeasuredTime>& time) {
-        if (time && time->median < levels.back().seconds) {
-          levels.push_back({name, what, time->median, time->interval});
+      [&](const char* name, const char* what, const std::optional<measure::MeasuredTime>& time) {
+        if (time && time->median < levels.back().time.median) {
+          levels.push_back({name, what, *time});
         }
       };
   add("layers", "reorders, cold caches and gaps", price_mode(input, {}));

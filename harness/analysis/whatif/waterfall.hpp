@@ -14,8 +14,7 @@ struct WaterfallLevel {
   std::string name;  ///< "now", "library", "hardware"…
   std::string what;  ///< what lies between the level above and this one, in words; of the first:
                      ///< what it is
-  Seconds seconds{};
-  measure::Interval interval{};
+  measure::MeasuredTime time;
 };
 
 /// Returns the levels from a model's time end to end down to its lowest bound, each below the one

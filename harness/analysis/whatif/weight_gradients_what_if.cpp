@@ -141,9 +141,8 @@ WhatIfResult weight_gradients_what_if(const WhatIfInput& input) {
   }
   result.prerequisites = {
       "a processor for each lane: lanes that share the threads leave fewer for each layer"};
-  conclude(result,
-           sum_steps(steps).time(),
-           sum_steps(longest_chain(input.graph, steps, of_weights)).time());
+  conclude(
+      result, sum_steps(steps).time, sum_steps(longest_chain(input.graph, steps, of_weights)).time);
   return result;
 }
 

@@ -11,7 +11,7 @@ std::optional<Seconds> predicted_saving(const WhatIfResult& result) {
   return known ? std::optional(*result.baseline - *result.predicted) : std::nullopt;
 }
 
-std::optional<MeasuredTime> saving_with_interval(const WhatIfResult& result) {
+std::optional<measure::MeasuredTime> saving_with_interval(const WhatIfResult& result) {
   const std::optional<Seconds> saving = predicted_saving(result);
   if (!saving) {
     return std::nullopt;
@@ -22,10 +22,12 @@ std::optional<MeasuredTime> saving_with_interval(const WhatIfResult& result) {
       std::hypot((*result.baseline - before.low).count(), (after.high - *result.predicted).count());
   const double above =
       std::hypot((before.high - *result.baseline).count(), (*result.predicted - after.low).count());
-  return MeasuredTime{*saving, {*saving - Seconds(below), *saving + Seconds(above)}};
+  return measure::MeasuredTime{*saving, {*saving - Seconds(below), *saving + Seconds(above)}};
 }
 
-void conclude(WhatIfResult& result, const MeasuredTime& baseline, const MeasuredTime& predicted) {
+void conclude(WhatIfResult& result,
+              const measure::MeasuredTime& baseline,
+              const measure::MeasuredTime& predicted) {
   result.baseline = baseline.median;
   result.baseline_interval = baseline.interval;
   result.predicted = predicted.median;

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "harness/analysis/bounds/bounds.hpp"
-#include "harness/analysis/bounds/measured_time.hpp"
+#include "harness/measure/sample_summary.hpp"
 
 namespace plumb::analysis {
 
@@ -63,9 +63,11 @@ struct WhatIfResult {
 
 /// Returns the predicted saving with its interval: the half intervals of both times add as the root
 /// of the sum of squares.
-[[nodiscard]] std::optional<MeasuredTime> saving_with_interval(const WhatIfResult& result);
+[[nodiscard]] std::optional<measure::MeasuredTime> saving_with_interval(const WhatIfResult& result);
 
 /// Fills in both times, their intervals and the speed-up, and sorts the savings, largest first.
-void conclude(WhatIfResult& result, const MeasuredTime& baseline, const MeasuredTime& predicted);
+void conclude(WhatIfResult& result,
+              const measure::MeasuredTime& baseline,
+              const measure::MeasuredTime& predicted);
 
 }  // namespace plumb::analysis

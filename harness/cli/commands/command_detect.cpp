@@ -109,7 +109,7 @@ std::string measure_again(const results::RunHeader& newest) {
   return shell_command(words);
 }
 
-std::vector<analysis::SeriesFinding> judge(const session::StoredHistory& history,
+std::vector<analysis::SeriesFinding> judge(const analysis::SuiteHistory& history,
                                            std::span<const analysis::ChangeRecord> book,
                                            bool variance) {
   std::vector<analysis::SeriesFinding> findings;
@@ -146,7 +146,7 @@ void detect_in_store(CommandContext& context,
                      const DetectOptions& options,
                      reporting::OutputMode style) {
   const auto store = store::open_store(context.store_url());
-  session::StoredHistory history = session::read_history(*store, options.query);
+  analysis::SuiteHistory history = session::read_history(*store, options.query);
   const results::RunHeader& newest = history.runs.back().header;
   std::vector<analysis::ChangeRecord> book = session::read_changes(*store, history.runs);
   std::vector<analysis::SeriesFinding> findings = judge(history, book, options.variance);
@@ -176,14 +176,8 @@ void detect_in_store(CommandContext& context,
   }
   const int status = detection_status(findings);
   const std::string again = measure_again(newest);
-  reporting::write_history({std::move(history.name),
-                            std::move(history.runs),
-                            std::move(findings),
-                            again,
-                            std::move(history.excluded),
-                            context.commits()},
-                           style,
-                           std::cout);
+  reporting::write_history(
+      {std::move(history), std::move(findings), again, context.commits()}, style, std::cout);
   if (options.gate) {
     context.exit_status = status;
   }

@@ -140,12 +140,11 @@ void write_to(const CommandContext& context,
 void export_exchange(const CommandContext& context,
                      const store::Store& store,
                      const ExportOptions& options) {
-  session::StoredHistory stored = session::read_history(store, options.query);
-  if (stored.series.empty()) {
+  const analysis::SuiteHistory history = session::read_history(store, options.query);
+  if (history.series.empty()) {
     throw Error(Error::Kind::kUser,
-                fmt::format("the newest run of {} has no times", stored.name.suite));
+                fmt::format("the newest run of {} has no times", history.name.suite));
   }
-  const reporting::ExchangedHistory history{std::move(stored.runs), std::move(stored.series)};
   if (!options.asv) {
     write_to(context, options.output, [&](std::ostream& out) {
       (options.otava ? reporting::write_otava : reporting::write_benchmark_action)(history, out);
@@ -155,19 +154,14 @@ void export_exchange(const CommandContext& context,
   } else {
     for (const reporting::ExchangedFile& file : reporting::asv_files(history)) {
       const std::filesystem::path path = std::filesystem::path(options.output) / file.path;
-      std::error_code fault;
-      std::filesystem::create_directories(path.parent_path(), fault);
-      if (fault) {
-        throw Error(
-            Error::Kind::kEnvironment,
-            fmt::format(
-                "cannot make the folder '{}': {}", path.parent_path().string(), fault.message()));
-      }
+      make_folder(path.parent_path());
       write_whole_file(path, [&](std::ostream& out) { out << file.text; });
     }
   }
-  spdlog::info(
-      "{} runs and {} series of {}", history.runs.size(), history.series.size(), stored.name.suite);
+  spdlog::info("{} runs and {} series of {}",
+               history.runs.size(),
+               history.series.size(),
+               history.name.suite);
 }
 
 void export_history(const CommandContext& context, const ExportOptions& options) {

@@ -64,11 +64,7 @@ void prepare_reproducer_folder(const std::filesystem::path& folder, bool overwri
   if (std::filesystem::exists(folder, error) && !std::filesystem::is_directory(folder, error)) {
     throw Error(Error::Kind::kUser, fmt::format("'{}' is not a folder", folder.string()));
   }
-  std::filesystem::create_directories(folder, error);
-  if (error) {
-    throw Error(Error::Kind::kEnvironment,
-                fmt::format("cannot make the folder '{}': {}", folder.string(), error.message()));
-  }
+  make_folder(folder);
   const bool empty = std::filesystem::is_empty(folder, error);
   if (!empty && !overwrite) {
     throw Error(Error::Kind::kUser,

@@ -219,13 +219,7 @@ void submit_slurm(CommandContext& context, const SubmitOptions& options) {
     return;
   }
   static_cast<void>(store::open_store(job.store_url)->shared_work());
-  std::error_code failure;
-  fs::create_directories(job.folder, failure);
-  if (failure) {
-    throw Error(
-        Error::Kind::kEnvironment,
-        fmt::format("cannot make the folder '{}': {}", job.folder.string(), failure.message()));
-  }
+  make_folder(job.folder);
   write_whole_file(job.folder / "array.sh", [&](std::ostream& out) { out << array; });
   write_whole_file(job.folder / "report.sh", [&](std::ostream& out) { out << report; });
   const std::string tasks = submit(context, job.folder / "array.sh", {});

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "harness/base/error.hpp"
+#include "harness/base/parsed_text.hpp"
 #include "harness/importers/traces/description_table.hpp"
 #include "harness/importers/traces/log_lines.hpp"
 #include "harness/importers/traces/trace_formats.hpp"
@@ -90,7 +91,7 @@ Dims parse_dims(std::string_view text) {
     return dims;
   }
   for (const std::string_view part : split(text.substr(1, text.size() - 2), ',')) {
-    const std::optional<std::int64_t> extent = parsed<std::int64_t>(part);
+    const std::optional<std::int64_t> extent = parse_number<std::int64_t>(part);
     if (!extent || dims.size() == kMaxRank) {
       return {};
     }
@@ -200,7 +201,7 @@ class LogReader {
       call.types.push_back(type_name(word(value(descriptor + ".dataType"))));
       call.inputs.push_back(std::move(dims));
     }
-    const auto extent = [&](const char* name) { return parsed<std::int64_t>(value(name)); };
+    const auto extent = [&](const char* name) { return parse_number<std::int64_t>(value(name)); };
     if (const auto m = extent("m"), n = extent("n"), k = extent("k"); m && n && k) {
       // By columns: m counts the columns of a result that is stored by rows.
       call.problem = fmt::format("{}x{}:{}x{}", *n, *k, *k, *m);
@@ -234,7 +235,7 @@ class LogReader {
     const std::string_view left = text_behind(line, "Bdesc=[", "]");
     const std::string_view result = text_behind(line, "Ddesc=[", "]");
     const auto extent = [](std::string_view text, std::string_view field) {
-      return parsed<std::int64_t>(text_behind(text, field, " "));
+      return parse_number<std::int64_t>(text_behind(text, field, " "));
     };
     const auto rows = extent(result, "cols=");
     const auto columns = extent(result, "rows=");

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "harness/base/error.hpp"
+#include "harness/base/parsed_text.hpp"
 #include "harness/importers/traces/description_table.hpp"
 #include "harness/importers/traces/log_lines.hpp"
 #include "harness/importers/traces/trace_formats.hpp"
@@ -22,7 +23,7 @@ using Kind = results::ExecutedCall::Kind;
 
 /// Returns a time of 0 to 10^12 units; nothing for what is none.
 std::optional<double> parsed_time(std::string_view text) {
-  const std::optional<double> value = parsed<double>(text);
+  const std::optional<double> value = parse_number<double>(text);
   return value && *value >= 0.0 && *value <= 1e13 ? value : std::nullopt;
 }
 
@@ -127,7 +128,7 @@ class LogReader {
     constexpr std::string_view kThreads = "nthr:";
     for (const std::string_view field : fields) {
       if (field.starts_with(kThreads)) {
-        trace_.threads = parsed<std::size_t>(field.substr(kThreads.size())).value_or(0);
+        trace_.threads = parse_number<std::size_t>(field.substr(kThreads.size())).value_or(0);
       }
     }
     take_template(fields);
@@ -217,7 +218,7 @@ class LogReader {
     }
     std::vector<std::size_t> layers;
     for (const std::string_view text : split(step_->layers, '+')) {
-      const std::optional<std::size_t> layer = parsed<std::size_t>(text);
+      const std::optional<std::size_t> layer = parse_number<std::size_t>(text);
       if (layer && layers.size() < kMaxLayers) {
         layers.push_back(*layer);
       }
@@ -267,7 +268,7 @@ class LogReader {
 
   void take_threads(const Fields& fields) {
     const auto number = [&](std::size_t index) {
-      return index < fields.size() ? parsed<std::size_t>(fields[index]).value_or(0) : 0;
+      return index < fields.size() ? parse_number<std::size_t>(fields[index]).value_or(0) : 0;
     };
     trace_.threads = number(1);
     trace_.processors = number(2);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <compare>
+#include <cstdint>
 #include <functional>
 #include <string>
 
@@ -15,6 +16,15 @@ struct LayerKey {
   std::string text;  ///< "v1:conv;in=f32[1,64,56,56],f32[64,64,3,3]c;out=f32[1,64,56,56];…"
 
   auto operator<=>(const LayerKey&) const = default;
+};
+
+/// Layer that a suite lists by itself, in a shapes file.
+struct ListedLayer {
+  LayerKey key;
+  std::int64_t count = 1;  ///< occurrences where it comes from
+  std::string file;        ///< the shapes file
+
+  auto operator<=>(const ListedLayer&) const = default;
 };
 
 }  // namespace plumb::model

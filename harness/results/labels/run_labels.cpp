@@ -135,8 +135,7 @@ bool has_labels(const Environment& environment, const RunLabels& wanted) {
 }
 
 std::string commit_of(const Environment& environment) {
-  const auto commit = environment.facts.find(std::string(kPrefix) + "commit");
-  return commit == environment.facts.end() ? "" : commit->second;
+  return fact_of(environment.facts, std::string(kPrefix) + "commit");
 }
 
 std::string to_text(const RunLabels& labels) {

@@ -109,7 +109,7 @@ void describe(Fields& fields, Described<Fields, loadgen::LoadResult>& value) {
 }
 
 template <typename Fields>
-void describe(Fields& fields, Described<Fields, LoadProbe>& value) {
+void describe(Fields& fields, Described<Fields, LoadPeak::Probe>& value) {
   fields("purpose", value.purpose, kPurposes);
   fields("rate", value.rate);
   fields("valid", value.valid);

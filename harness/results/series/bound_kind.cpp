@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/results/series/bound_kind.hpp"
 
-#include <algorithm>
 #include <array>
-#include <cstddef>
+
+#include "harness/base/parsed_text.hpp"
 
 namespace plumb::results {
 namespace {
@@ -24,13 +24,11 @@ constexpr std::array<std::string_view, 12> kTexts{"hardware",
 }  // namespace
 
 std::string_view to_text(BoundKind kind) {
-  return kTexts.at(static_cast<std::size_t>(kind));
+  return enum_text(kTexts, kind);
 }
 
 std::optional<BoundKind> parse_bound_kind(std::string_view text) {
-  const auto* const found = std::find(kTexts.begin(), kTexts.end(), text);
-  return found == kTexts.end() ? std::nullopt
-                               : std::optional(static_cast<BoundKind>(found - kTexts.begin()));
+  return parse_enum<BoundKind>(kTexts, text);
 }
 
 }  // namespace plumb::results

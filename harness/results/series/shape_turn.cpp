@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/results/series/shape_turn.hpp"
 
-#include <algorithm>
-#include <cstddef>
+#include "harness/base/parsed_text.hpp"
 
 namespace plumb::results {
 namespace {
@@ -12,13 +11,11 @@ constexpr std::array<std::string_view, kShapeTurns.size()> kTexts{"first", "stea
 }  // namespace
 
 std::string_view to_text(ShapeTurn turn) {
-  return kTexts.at(static_cast<std::size_t>(turn));
+  return enum_text(kTexts, turn);
 }
 
 std::optional<ShapeTurn> parse_shape_turn(std::string_view text) {
-  const auto* const found = std::find(kTexts.begin(), kTexts.end(), text);
-  return found == kTexts.end() ? std::nullopt
-                               : std::optional(static_cast<ShapeTurn>(found - kTexts.begin()));
+  return parse_enum<ShapeTurn>(kTexts, text);
 }
 
 }  // namespace plumb::results

@@ -9,15 +9,14 @@
 #include <utility>
 
 #include "harness/base/error.hpp"
+#include "harness/base/parsed_text.hpp"
 #include "harness/rewrite/gradient/layer_writer.hpp"
 
 namespace plumb::rewrite {
 namespace {
 
-constexpr std::array<std::pair<Loss, std::string_view>, 3> kNames{
-    {{Loss::kCrossEntropy, "cross_entropy"},
-     {Loss::kBinaryCrossEntropy, "binary_cross_entropy"},
-     {Loss::kMeanSquaredError, "mean_squared_error"}}};
+constexpr std::array<std::string_view, 3> kNames{
+    "cross_entropy", "binary_cross_entropy", "mean_squared_error"};
 
 using Dims = LayerWriter::Dims;
 
@@ -132,25 +131,15 @@ void add_binary_cross_entropy(
 }  // namespace
 
 std::vector<std::string> loss_names() {
-  std::vector<std::string> names;
-  names.reserve(kNames.size());
-  for (const auto& [loss, name] : kNames) {
-    names.emplace_back(name);
-  }
-  return names;
+  return {kNames.begin(), kNames.end()};
 }
 
 std::string_view to_text(Loss loss) {
-  return kNames[static_cast<std::size_t>(loss)].second;
+  return enum_text(kNames, loss);
 }
 
 std::optional<Loss> parse_loss(std::string_view text) {
-  for (const auto& [loss, name] : kNames) {
-    if (name == text) {
-      return loss;
-    }
-  }
-  return {};
+  return parse_enum<Loss>(kNames, text);
 }
 
 LossLayers add_loss_layers(model::Graph& graph,

@@ -2,15 +2,15 @@
 #include "harness/rewrite/gradient/optimizer.hpp"
 
 #include <array>
-#include <utility>
+
+#include "harness/base/parsed_text.hpp"
 
 namespace plumb::rewrite {
 namespace {
 
 using Kind = Optimizer::Kind;
 
-constexpr std::array<std::pair<Kind, std::string_view>, 4> kNames{
-    {{Kind::kSgd, "sgd"}, {Kind::kAdam, "adam"}, {Kind::kAdamw, "adamw"}, {Kind::kLamb, "lamb"}}};
+constexpr std::array<std::string_view, 4> kNames{"sgd", "adam", "adamw", "lamb"};
 
 }  // namespace
 
@@ -23,24 +23,15 @@ Optimizer standard_optimizer(Optimizer::Kind kind) {
 }
 
 std::vector<std::string> optimizer_names() {
-  std::vector<std::string> names;
-  for (const auto& [kind, name] : kNames) {
-    names.emplace_back(name);
-  }
-  return names;
+  return {kNames.begin(), kNames.end()};
 }
 
 std::string_view to_text(Optimizer::Kind kind) {
-  return kNames[static_cast<std::size_t>(kind)].second;
+  return enum_text(kNames, kind);
 }
 
 std::optional<Optimizer::Kind> parse_optimizer(std::string_view text) {
-  for (const auto& [kind, name] : kNames) {
-    if (name == text) {
-      return kind;
-    }
-  }
-  return {};
+  return parse_enum<Kind>(kNames, text);
 }
 
 }  // namespace plumb::rewrite

@@ -34,8 +34,7 @@ struct VersionedStack {
 VersionedStack read_stack(const std::string& stack, int threads, const std::string& device) {
   const results::Environment environment =
       worker::WorkerProcess(worker_options(stack, threads, device)).describe();
-  const auto found = environment.facts.find("library.version");
-  const std::string version = found != environment.facts.end() ? found->second : "";
+  const std::string version = results::fact_of(environment.facts, "library.version");
   return {{stack, version}, parse_numbers(version), environment.id()};
 }
 

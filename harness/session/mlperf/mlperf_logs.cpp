@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "harness/base/error.hpp"
+#include "harness/base/whole_file.hpp"
 #include "harness/loadgen/mlperf/mlperf_log.hpp"
 #include "harness/results/execution_mode.hpp"
 #include "harness/session/host/build_facts.hpp"
@@ -50,15 +51,6 @@ void write_text_file(const std::filesystem::path& file, const std::string& conte
     throw Error(
         Error::Kind::kEnvironment,
         fmt::format("cannot write '{}': check the folder and the disk's space", file.string()));
-  }
-}
-
-void make_folder(const std::filesystem::path& folder) {
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  if (error) {
-    throw Error(Error::Kind::kEnvironment,
-                fmt::format("cannot make the folder '{}': {}", folder.string(), error.message()));
   }
 }
 

@@ -17,9 +17,6 @@ namespace plumb::session {
 /// Writes a file. Throws Error{kEnvironment} if that fails.
 void write_text_file(const std::filesystem::path& file, const std::string& content);
 
-/// Makes a folder and those above it. Throws Error{kEnvironment} if that fails.
-void make_folder(const std::filesystem::path& folder);
-
 /// Returns the folder of the logs of a scenario, or of "training": FOLDER/MODEL/NAME. Between them
 /// stands the mode, unless it is "plain".
 [[nodiscard]] std::filesystem::path mlperf_log_folder(const std::filesystem::path& folder,

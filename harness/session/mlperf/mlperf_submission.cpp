@@ -17,6 +17,7 @@
 
 #include "harness/base/digest.hpp"
 #include "harness/base/error.hpp"
+#include "harness/base/whole_file.hpp"
 #include "harness/loadgen/mlperf/mlperf_log.hpp"
 #include "harness/loadgen/mlperf/mlperf_words.hpp"
 #include "harness/results/environment.hpp"

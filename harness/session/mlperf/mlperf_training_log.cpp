@@ -13,6 +13,7 @@
 #include <string_view>
 #include <utility>
 
+#include "harness/base/whole_file.hpp"
 #include "harness/session/mlperf/mlperf_logs.hpp"
 
 namespace plumb::session {

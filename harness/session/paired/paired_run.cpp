@@ -154,7 +154,7 @@ PairedWork collect_work(const ModelSource& source,
       work.models.push_back(std::move(model));
     }
   }
-  for (const suite::ResolvedSuite::LayerEntry& layer : suite.layers) {
+  for (const model::ListedLayer& layer : suite.layers) {
     add(layer.key);
   }
   work.left_out = work.models.empty() ? std::string() : alternation_left_out(suite);

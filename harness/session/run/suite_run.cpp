@@ -182,7 +182,7 @@ class SuiteRun {
     if (!options_.layers) {
       return {};
     }
-    std::vector<suite::ResolvedSuite::LayerEntry> layers = suite_.layers;
+    std::vector<model::ListedLayer> layers = suite_.layers;
     if (has_micro_batch(options_.modes)) {
       const auto parts = list_batch_parts(models_, options_.division.policy);
       layers.insert(layers.end(), parts.begin(), parts.end());

@@ -15,17 +15,13 @@ namespace {
 
 constexpr const char* kRecordKind = "baseline";
 
-bool has_tag(const results::RunRecord& run, const std::string& tag) {
-  return std::find(run.tags.begin(), run.tags.end(), tag) != run.tags.end();
-}
-
 analysis::BaselineEntry make_entry(const results::RunRecord& run,
                                    const results::DerivedRecord& record) {
   const auto payload = nlohmann::json::parse(record.payload);
   analysis::BaselineEntry entry;
   entry.name = record.subject;
   entry.run = run.header;
-  entry.current = has_tag(run, record.subject);
+  entry.current = run.has_tag(record.subject);
   entry.accepted = parse_timestamp(payload.at("accepted").get<std::string>());
   entry.who = payload.at("who").get<std::string>();
   entry.reason = payload.at("reason").get<std::string>();
@@ -57,7 +53,7 @@ void accept_baseline(store::Store& store,
   }
   std::string previous;
   for (const results::RunRecord& other : store.runs()) {
-    if (has_tag(other, name)) {
+    if (other.has_tag(name)) {
       previous = other.header.id;
     }
   }

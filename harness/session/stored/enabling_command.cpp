@@ -90,9 +90,8 @@ std::string division_options(const results::RunHeader& run, std::string_view mod
 std::string device_of(const results::RunHeader& run) {
   const results::Facts& facts = run.environment.facts;
   const auto index = facts.find("gpu.index");
-  const auto uuid = run.environment.identity.find("gpu.uuid");
   const bool is_first = index == facts.end() || index->second == "0";
-  return is_first || uuid == run.environment.identity.end() ? "" : uuid->second;
+  return is_first ? "" : results::fact_of(run.environment.identity, "gpu.uuid");
 }
 
 std::string enabling_command(const results::RunHeader& run,

@@ -105,8 +105,8 @@ std::string read_trace(const store::Store& store,
   return newest ? newest->payload : std::string();
 }
 
-std::vector<analysis::SingleLayer> list_single_layers(const results::RunRecord& run) {
-  std::vector<analysis::SingleLayer> layers;
+std::vector<model::ListedLayer> list_single_layers(const results::RunRecord& run) {
+  std::vector<model::ListedLayer> layers;
   const auto document = nlohmann::json::parse(run.header.resolved_suite, nullptr, false);
   if (document.is_object() && document.contains("layers")) {
     for (const auto& entry : document["layers"]) {

@@ -18,6 +18,7 @@
 #include "harness/analysis/profile/explained_metrics.hpp"
 #include "harness/analysis/report/comparison_json.hpp"
 #include "harness/analysis/report/layer_places.hpp"
+#include "harness/analysis/report/run_json.hpp"
 #include "harness/base/error.hpp"
 #include "harness/results/series/series_name.hpp"
 #include "harness/session/stored/enabling_command.hpp"
@@ -33,14 +34,6 @@ namespace {
 
 constexpr std::string_view kRecordKind = "comparison";
 constexpr std::string_view kBetween = "..";
-
-std::vector<analysis::ModelBounds> bounds_in(const analysis::RunReport& report) {
-  std::vector<analysis::ModelBounds> bounds;
-  for (const analysis::ModelReport& model : report.models) {
-    bounds.push_back(model.bounds);
-  }
-  return bounds;
-}
 
 /// Returns a description of where each key occurs in the models of both runs.
 std::map<std::string, std::string> places_in(const analysis::RunReport& left,
@@ -249,8 +242,8 @@ analysis::RunComparisonReport compare(const Archive& archive,
   const analysis::RunReport right = analyze_run(archive, report.candidate, {}, right_run);
   const analysis::ResultSet left_results(left.rows, left.calibration);
   const analysis::ResultSet right_results(right.rows, right.calibration);
-  const std::vector<analysis::ModelBounds> left_bounds = bounds_in(left);
-  const std::vector<analysis::ModelBounds> right_bounds = bounds_in(right);
+  const std::vector<analysis::ModelBounds> left_bounds = analysis::all_bounds(left);
+  const std::vector<analysis::ModelBounds> right_bounds = analysis::all_bounds(right);
   analysis::CalibratedFloors floors = calibrated_floors(
       store, report.baseline.header.environment, report.candidate.header.environment, until);
   floors.learned = learned_noise(store, report.baseline, report.candidate, until);
@@ -281,7 +274,7 @@ analysis::RunComparisonReport compare(const Archive& archive,
     keep_processes_after(confirmation->after_process, fresh);
     const analysis::RunReport again = analyze_run(archive, report.candidate, {}, fresh);
     const analysis::ResultSet again_results(again.rows, again.calibration);
-    const std::vector<analysis::ModelBounds> again_bounds = bounds_in(again);
+    const std::vector<analysis::ModelBounds> again_bounds = analysis::all_bounds(again);
     analysis::conclude_confirmation(
         confirmation->suspects,
         analysis::compare_runs(
@@ -317,7 +310,7 @@ analysis::Suspects stored_suspects(const Archive& archive,
   const RunResults results = read_results(archive.store, report.candidate.header.id);
   const analysis::RunReport analysis = analyze_run(archive, report.candidate, {}, results);
   const analysis::ResultSet set(analysis.rows, analysis.calibration);
-  const std::vector<analysis::ModelBounds> bounds = bounds_in(analysis);
+  const std::vector<analysis::ModelBounds> bounds = analysis::all_bounds(analysis);
   return analysis::find_suspects(report.comparison, {set, bounds, results.executions}, rule);
 }
 

@@ -57,7 +57,9 @@ bool is_wanted(const std::string& id, const std::vector<std::string>& names) {
 /// Reader of the series of a history, in order of id.
 class HistoryReader {
  public:
-  HistoryReader(const store::Store& store, const StoredHistory& history, const HistoryQuery& query)
+  HistoryReader(const store::Store& store,
+                const analysis::SuiteHistory& history,
+                const HistoryQuery& query)
       : store_(store), runs_(history.runs), names_(query.series) {
     for (const results::RunRecord& run : runs_) {
       ids_.insert(run.header.id);
@@ -177,8 +179,8 @@ std::vector<analysis::RunSeries> list_histories(const store::Store& store,
   return histories;
 }
 
-StoredHistory read_history(const store::Store& store, const HistoryQuery& query) {
-  StoredHistory history;
+analysis::SuiteHistory read_history(const store::Store& store, const HistoryQuery& query) {
+  analysis::SuiteHistory history;
   history.runs = find_runs(store, query);
   history.name = analysis::run_series_of(history.runs.back().header);
   history.series = HistoryReader(store, history, query).read();

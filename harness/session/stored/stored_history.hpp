@@ -19,15 +19,6 @@ struct HistoryQuery {
   std::optional<analysis::RunSeries> only = {};  ///< this history, and no newest one
 };
 
-/// History of one suite with one stack on one machine with one number of threads.
-struct StoredHistory {
-  analysis::RunSeries name;
-  std::vector<results::RunRecord> runs;  ///< finished, oldest first
-  std::vector<analysis::SeriesHistory> series;
-  std::vector<analysis::ExcludedSeries> excluded;  ///< by the newest run's suite; not among
-                                                   ///< `series`
-};
-
 /// Lists the histories of a store, that of the newest run first. A suite or a stack that is not
 /// empty selects some.
 [[nodiscard]] std::vector<analysis::RunSeries> list_histories(const store::Store& store,
@@ -37,6 +28,7 @@ struct StoredHistory {
 /// Reads every series that the newest run is a point of. These are layers hot (the best variant of
 /// each key), models end to end, and their complete bounds. Points are those that a run measured
 /// itself, not reused ones. Throws Error{kUser} if there is no such run or series.
-[[nodiscard]] StoredHistory read_history(const store::Store& store, const HistoryQuery& query);
+[[nodiscard]] analysis::SuiteHistory read_history(const store::Store& store,
+                                                  const HistoryQuery& query);
 
 }  // namespace plumb::session

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/session/stored/stored_scaling.hpp"
 
-#include <charconv>
 #include <optional>
 #include <set>
 #include <string>
 
+#include "harness/base/parsed_text.hpp"
 #include "harness/results/environment.hpp"
 
 namespace plumb::session {
@@ -15,15 +15,7 @@ constexpr const char* kThreads = "threads";
 
 /// Returns the threads of an environment. Absent: it does not say.
 std::optional<std::size_t> threads_of(const results::Facts& identity) {
-  const auto found = identity.find(kThreads);
-  std::size_t threads = 0;
-  if (found == identity.end()) {
-    return std::nullopt;
-  }
-  const std::string& text = found->second;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), threads);
-  return error == std::errc{} && end == text.data() + text.size() ? std::optional(threads)
-                                                                  : std::nullopt;
+  return parse_number<std::size_t>(results::fact_of(identity, kThreads));
 }
 
 results::Facts without_threads(results::Facts identity) {

@@ -16,7 +16,7 @@ namespace {
 
 /// A history with what was found in it. `findings` are parallel to the history's series.
 struct JudgedHistory {
-  StoredHistory history;
+  analysis::SuiteHistory history;
   std::vector<analysis::SeriesFinding> findings;
 };
 
@@ -31,7 +31,8 @@ JudgedHistory judge_history(const store::Store& store, const analysis::RunSeries
   return judged;
 }
 
-const results::RunHeader& header_of(const StoredHistory& history, const results::RunId& run) {
+const results::RunHeader& header_of(const analysis::SuiteHistory& history,
+                                    const results::RunId& run) {
   const auto found = std::find_if(history.runs.begin(), history.runs.end(), [&](const auto& each) {
     return each.header.id == run;
   });
@@ -39,7 +40,7 @@ const results::RunHeader& header_of(const StoredHistory& history, const results:
   return found->header;
 }
 
-analysis::OpenChange describe(const StoredHistory& history,
+analysis::OpenChange describe(const analysis::SuiteHistory& history,
                               const analysis::SeriesHistory& series,
                               const analysis::SeriesChange& change) {
   const results::RunHeader& after = header_of(history, change.run);

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
-#include <charconv>
 #include <map>
 #include <utility>
 
@@ -20,16 +19,6 @@
 
 namespace plumb::session {
 namespace {
-
-int threads_of(const results::RunHeader& run) {
-  int threads = 1;
-  const auto found = run.environment.identity.find("threads");
-  if (found != run.environment.identity.end()) {
-    const std::string& text = found->second;
-    std::from_chars(text.data(), text.data() + text.size(), threads);
-  }
-  return threads;
-}
 
 /// Refuses to profile on a machine or with a stack that a run did not measure.
 void refuse_changed(const results::RunHeader& run, const results::Environment& now) {
@@ -53,7 +42,7 @@ void refuse_changed(const results::RunHeader& run, const results::Environment& n
 
 /// Returns how workers execute what a run measured. Its profiles are kept with the run.
 PairedSide side_of(const results::RunHeader& run) {
-  const int threads = threads_of(run);
+  const int threads = results::threads_of(run.environment);
   PairedSide side{worker_options(run.stack, threads, device_of(run)), run.id};
   const results::Environment now = join_environment(
       read_system(), worker::WorkerProcess(side.worker).describe(), threads, run.stack);

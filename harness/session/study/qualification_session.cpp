@@ -103,10 +103,7 @@ class QualificationSession {
 
   void compare_environments(const results::Environment& baseline,
                             const results::Environment& candidate) {
-    for (const analysis::EnvironmentDifference& each :
-         analysis::environment_diff(baseline, candidate)) {
-      q_.differences.push_back({each.name, each.baseline, each.candidate, each.identity});
-    }
+    q_.differences = analysis::environment_diff(baseline, candidate);
     for (const auto& [name, value] : baseline.identity) {
       const auto other = candidate.identity.find(name);
       if (other != candidate.identity.end() && other->second == value) {

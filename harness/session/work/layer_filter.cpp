@@ -72,7 +72,7 @@ std::vector<LayerTexts> selectable_layers(std::span<const PlannedModel> models,
       }
     }
   }
-  for (const suite::ResolvedSuite::LayerEntry& entry : suite.layers) {
+  for (const model::ListedLayer& entry : suite.layers) {
     all.push_back(texts_of(entry.key));
   }
   return all;

@@ -125,7 +125,7 @@ Shard parse_shard(std::string_view text) {
 }
 
 std::vector<WorkItem> work_items(std::span<const PlannedModel> models,
-                                 std::span<const suite::ResolvedSuite::LayerEntry> layers,
+                                 std::span<const model::ListedLayer> layers,
                                  std::span<const results::CacheMode> caches,
                                  const Shard& shard,
                                  const suite::LayerSelection& selection) {
@@ -143,7 +143,7 @@ std::vector<WorkItem> work_items(std::span<const PlannedModel> models,
       }
     }
   }
-  for (const suite::ResolvedSuite::LayerEntry& entry : layers) {
+  for (const model::ListedLayer& entry : layers) {
     if (filter.keeps(entry.key)) {
       collected.add(
           entry.key, compute_weight(model::compute_cost(model::parse_key(entry.key))), entry.count);
@@ -163,8 +163,8 @@ std::vector<WorkItem> work_items(std::span<const PlannedModel> models,
   return items;
 }
 
-std::vector<suite::ResolvedSuite::LayerEntry> list_batch_parts(std::span<const PlannedModel> models,
-                                                               results::BatchPolicy policy) {
+std::vector<model::ListedLayer> list_batch_parts(std::span<const PlannedModel> models,
+                                                 results::BatchPolicy policy) {
   std::map<model::LayerKey, std::int64_t> counts;
   for (const PlannedModel& model : models) {
     for (const model::Layer& layer : model.graph.layers) {
@@ -183,7 +183,7 @@ std::vector<suite::ResolvedSuite::LayerEntry> list_batch_parts(std::span<const P
       }
     }
   }
-  std::vector<suite::ResolvedSuite::LayerEntry> entries;
+  std::vector<model::ListedLayer> entries;
   entries.reserve(counts.size());
   for (const auto& [key, count] : counts) {
     entries.push_back({key, count, {}});

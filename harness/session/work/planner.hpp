@@ -27,17 +27,16 @@ struct Shard {
 /// layers. The heaviest come first, so that a budget that ends early has measured what matters
 /// most. A key belongs to exactly one shard, by a hash that is stable over machines. Deterministic.
 /// `selection` leaves layers out, and fused forms with them (LayerFilter).
-[[nodiscard]] std::vector<WorkItem> work_items(
-    std::span<const PlannedModel> models,
-    std::span<const suite::ResolvedSuite::LayerEntry> layers,
-    std::span<const results::CacheMode> caches,
-    const Shard& shard,
-    const suite::LayerSelection& selection = {});
+[[nodiscard]] std::vector<WorkItem> work_items(std::span<const PlannedModel> models,
+                                               std::span<const model::ListedLayer> layers,
+                                               std::span<const results::CacheMode> caches,
+                                               const Shard& shard,
+                                               const suite::LayerSelection& selection = {});
 
 /// Lists the layers of which the mode micro_batch needs times: the models' convolutions with
 /// smaller batches.
-[[nodiscard]] std::vector<suite::ResolvedSuite::LayerEntry> list_batch_parts(
-    std::span<const PlannedModel> models, results::BatchPolicy policy);
+[[nodiscard]] std::vector<model::ListedLayer> list_batch_parts(std::span<const PlannedModel> models,
+                                                               results::BatchPolicy policy);
 
 /// Removes the cache modes that `rows` settles, and the items that have none left. A finished
 /// measurement settles a cache mode, and so does a final refusal.

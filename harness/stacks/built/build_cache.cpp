@@ -106,15 +106,6 @@ void clear(const fs::path& place) {
   }
 }
 
-void make_folders(const fs::path& folder) {
-  std::error_code error;
-  fs::create_directories(folder, error);
-  if (error) {
-    throw Error(Error::Kind::kEnvironment,
-                fmt::format("cannot make the folder '{}': {}", folder.string(), error.message()));
-  }
-}
-
 /// Marks a build as used now.
 void touch(const fs::path& place) {
   std::error_code ignored;
@@ -125,7 +116,7 @@ void touch(const fs::path& place) {
 
 BuildCache::BuildCache(fs::path folder, std::size_t keep, const std::atomic<bool>& stop)
     : folder_(fs::absolute(folder)), keep_(keep), stop_(stop) {
-  make_folders(folder_);
+  make_folder(folder_);
 }
 
 CommitBuild BuildCache::find_or_build(const GitRepository& repository,
@@ -170,7 +161,7 @@ CommitBuild BuildCache::build(const GitRepository& repository,
                               const BuildRecipe& recipe,
                               const fs::path& place,
                               const std::function<void(Seconds)>& report) const {
-  make_folders(place);
+  make_folder(place);
   clear(place);
   // A new name: processes that a killed build left behind may still write into the old one.
   const std::string name = "tree-" + new_ulid();

@@ -44,18 +44,11 @@ void write_comparison(const analysis::PairedAnswer& answer, std::ostream& out) {
   out << '\n';
 }
 
-analysis::Json change_json(const auto& change) {
-  return {{"index", change.index},
-          {"before", change.before},
-          {"after", change.after},
-          {"confidence", change.confidence}};
-}
-
 analysis::Json detection_json(const SeriesDetection& entry) {
   const stats::Detection& detection = entry.detection;
   analysis::Json points = analysis::Json::array();
   for (const stats::ChangePoint& point : detection.change_points) {
-    points.push_back(change_json(point));
+    points.push_back(change_point_json(point));
   }
   analysis::Json suspicions = analysis::Json::array();
   for (const stats::Suspicion& suspicion : detection.suspicions) {
@@ -64,7 +57,7 @@ analysis::Json detection_json(const SeriesDetection& entry) {
   }
   analysis::Json states = analysis::Json::array();
   for (const stats::StateChange& change : detection.state_changes) {
-    states.push_back(change_json(change));
+    states.push_back(change_point_json(change));
     states.back()["kind"] = to_text(change.kind);
   }
   analysis::Json row{{"id", entry.id},
@@ -81,8 +74,8 @@ analysis::Json detection_json(const SeriesDetection& entry) {
   }
   if (detection.variance_changes) {
     row["variance_changes"] = analysis::Json::array();
-    for (const stats::VarianceChange& change : *detection.variance_changes) {
-      row["variance_changes"].push_back(change_json(change));
+    for (const stats::ChangePoint& change : *detection.variance_changes) {
+      row["variance_changes"].push_back(change_point_json(change));
     }
   }
   return row;
@@ -118,7 +111,7 @@ void add_detection(const SeriesDetection& entry, AlignedTable& table) {
         fmt::format("creep, {:+.4g} for each point", detection.creep->slope));
   }
   if (detection.variance_changes) {
-    for (const stats::VarianceChange& change : *detection.variance_changes) {
+    for (const stats::ChangePoint& change : *detection.variance_changes) {
       add(std::to_string(change.index),
           change,
           fmt::format("deviation changed, confidence {:.4f}", change.confidence));
@@ -130,6 +123,13 @@ void add_detection(const SeriesDetection& entry, AlignedTable& table) {
 }
 
 }  // namespace
+
+analysis::Json change_point_json(const stats::ChangePoint& change) {
+  return {{"index", change.index},
+          {"before", change.before},
+          {"after", change.after},
+          {"confidence", change.confidence}};
+}
 
 void write_comparisons(std::span<const analysis::PairedAnswer> answers,
                        OutputMode style,

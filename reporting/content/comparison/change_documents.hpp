@@ -6,6 +6,7 @@
 #include <string>
 
 #include "harness/analysis/compare/rounds/paired_comparison.hpp"
+#include "harness/analysis/report/json_document.hpp"
 #include "harness/stats/change_points.hpp"
 #include "reporting/content/run/documents.hpp"
 
@@ -16,6 +17,9 @@ struct SeriesDetection {
   std::string id;
   stats::Detection detection;
 };
+
+/// Returns a change by its point, as JSON.
+[[nodiscard]] analysis::Json change_point_json(const stats::ChangePoint& change);
 
 /// Writes the output of `plumb compare --samples`.
 void write_comparisons(std::span<const analysis::PairedAnswer> answers,

@@ -90,7 +90,7 @@ void add_sides(const analysis::RunComparisonReport& report, PagePlace place, Pag
     if (page.extent() == Extent::kComment) {  // the titles of others have the name
       page.paragraph(report.source->name + ".");
     }
-    for (const analysis::ComparisonSource::Fact& fact : report.source->facts) {
+    for (const analysis::EnvironmentDifference& fact : report.source->facts) {
       rows.push_back({text_cell(fact.name), text_cell(fact.baseline), text_cell(fact.candidate)});
     }
   } else if (page.extent() != Extent::kTerminal) {  // its title names both runs

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <vector>
 
 #include "harness/analysis/profile/profile_shares.hpp"
@@ -21,16 +20,12 @@ constexpr std::size_t kNamedFunctions = 3;
 constexpr std::size_t kMaxRows = 20;
 constexpr std::size_t kLongestName = 80;
 
-std::string signed_percent(double ratio) {
-  return fmt::format("{}{:.1f} %", ratio < 0.0 ? "−" : "+", std::abs(100.0 * ratio));
-}
-
 /// Returns a change relative to the baseline's time of the model or layer.
 std::string relative_text(const FunctionFinding& finding, Seconds change) {
   if (finding.baseline <= Seconds(0.0)) {
     return change_text(change);
   }
-  return signed_percent(change / finding.baseline);
+  return signed_share_text(change / finding.baseline);
 }
 
 std::string name_of(const FunctionFinding& finding, const PlaceTexts& places) {
@@ -46,8 +41,8 @@ std::string name_of(const FunctionFinding& finding, const PlaceTexts& places) {
 /// Returns "is equivalent (−0.2 to +0.4 %)", of a control.
 std::string equivalent_text(const FunctionFinding& finding) {
   return finding.low && finding.high ? fmt::format("is equivalent ({} to {})",
-                                                   signed_percent(*finding.low - 1.0),
-                                                   signed_percent(*finding.high - 1.0))
+                                                   signed_share_text(*finding.low - 1.0),
+                                                   signed_share_text(*finding.high - 1.0))
                                      : "is equivalent";
 }
 

@@ -9,6 +9,7 @@
 
 #include "harness/analysis/report/run_json.hpp"
 #include "harness/results/labels/run_labels.hpp"
+#include "reporting/content/comparison/change_documents.hpp"
 #include "reporting/content/run/exclusion_rows.hpp"
 #include "reporting/content/run/json_documents.hpp"
 #include "reporting/document/aligned_table.hpp"
@@ -26,7 +27,7 @@ std::string change_text(double before, double after) {
 class Runs {
  public:
   explicit Runs(const HistoryReport& report) {
-    for (const results::RunRecord& run : report.runs) {
+    for (const results::RunRecord& run : report.history.runs) {
       by_id_[run.header.id] = &run;
     }
   }
@@ -121,7 +122,7 @@ void write_other_changes(const analysis::SeriesFinding& finding, std::ostream& o
                        text(change.after));
   }
   if (finding.variance_changes) {
-    for (const stats::VarianceChange& change : *finding.variance_changes) {
+    for (const stats::ChangePoint& change : *finding.variance_changes) {
       out << fmt::format("\ndeviation changed at point {}: {:.2g} % → {:.2g} %: {}\n",
                          change.index,
                          100.0 * change.before,
@@ -133,10 +134,10 @@ void write_other_changes(const analysis::SeriesFinding& finding, std::ostream& o
 
 void write_text(const HistoryReport& report, const Runs& runs, std::ostream& out) {
   out << fmt::format("{} · stack {} · {} runs since {} · {} series\n",
-                     sanitize_utf8(report.name.suite),
-                     sanitize_utf8(report.name.stack),
-                     report.runs.size(),
-                     to_text(report.runs.front().header.started),
+                     sanitize_utf8(report.history.name.suite),
+                     sanitize_utf8(report.history.name.stack),
+                     report.history.runs.size(),
+                     to_text(report.history.runs.front().header.started),
                      report.findings.size());
   const auto groups = by_run(report, runs);
   for (const auto& [run, group] : groups) {
@@ -176,9 +177,9 @@ void write_text(const HistoryReport& report, const Runs& runs, std::ostream& out
     }
     write_other_changes(finding, out);
   }
-  for (const analysis::ExcludedSeries& each : report.excluded) {
+  for (const analysis::ExcludedSeries& each : report.history.excluded) {
     out << fmt::format("{}  {}: {}\n",
-                       &each == report.excluded.data() ? "\nexcluded by the suite\n" : "",
+                       &each == report.history.excluded.data() ? "\nexcluded by the suite\n" : "",
                        sanitize_utf8(each.id),
                        sanitize_utf8(exclusion_text(each.exclusion, false)));
   }
@@ -197,7 +198,7 @@ analysis::Json change_json(const analysis::SeriesChange& change,
   return {{"index", change.index},
           {"before_seconds", change.before},
           {"after_seconds", change.after},
-          {"confidence", change.confidence ? analysis::Json(*change.confidence) : analysis::Json()},
+          {"confidence", analysis::number_or_null(change.confidence)},
           {"run", change.run},
           {"started", runs.started(change.run)},
           {"state", to_text(change.state)},
@@ -208,14 +209,6 @@ analysis::Json change_json(const analysis::SeriesChange& change,
           {"commit", analysis::text_or_null(runs.commit(change.run))},
           {"commit_url", analysis::text_or_null(commits.address(runs.commit(change.run)))},
           {"environment_diff", std::move(diff)}};
-}
-
-/// Returns a change that has a point but no run, as JSON.
-analysis::Json numbered_json(const auto& change) {
-  return {{"index", change.index},
-          {"before", change.before},
-          {"after", change.after},
-          {"confidence", change.confidence}};
 }
 
 analysis::Json finding_json(const analysis::SeriesFinding& finding,
@@ -247,7 +240,7 @@ analysis::Json finding_json(const analysis::SeriesFinding& finding,
   }
   analysis::Json states = analysis::Json::array();
   for (const stats::StateChange& change : finding.state_changes) {
-    states.push_back(numbered_json(change));
+    states.push_back(change_point_json(change));
     states.back()["kind"] = to_text(change.kind);
   }
   analysis::Json row{{"id", finding.id},
@@ -260,8 +253,8 @@ analysis::Json finding_json(const analysis::SeriesFinding& finding,
                      {"state_changes", std::move(states)}};
   if (finding.variance_changes) {
     row["variance_changes"] = analysis::Json::array();
-    for (const stats::VarianceChange& change : *finding.variance_changes) {
-      row["variance_changes"].push_back(numbered_json(change));
+    for (const stats::ChangePoint& change : *finding.variance_changes) {
+      row["variance_changes"].push_back(change_point_json(change));
     }
   }
   return row;
@@ -280,7 +273,7 @@ void write_history(const HistoryReport& report, OutputMode style, std::ostream& 
     series.push_back(finding_json(finding, runs, report.commits));
   }
   analysis::Json excluded = analysis::Json::array();
-  for (const analysis::ExcludedSeries& each : report.excluded) {
+  for (const analysis::ExcludedSeries& each : report.history.excluded) {
     excluded.push_back({{"id", each.id},
                         {"case", each.exclusion.match},
                         {"reason", each.exclusion.reason},
@@ -288,12 +281,12 @@ void write_history(const HistoryReport& report, OutputMode style, std::ostream& 
                         {"expires", each.exclusion.until}});
   }
   write_json(analysis::Json{{"schema_version", analysis::kJsonSchemaVersion},
-                            {"suite", report.name.suite},
-                            {"backend", report.name.backend},
-                            {"stack", report.name.stack},
-                            {"threads", report.name.threads},
-                            {"system", report.name.system},
-                            {"runs", report.runs.size()},
+                            {"suite", report.history.name.suite},
+                            {"backend", report.history.name.backend},
+                            {"stack", report.history.name.stack},
+                            {"threads", report.history.name.threads},
+                            {"system", report.history.name.system},
+                            {"runs", report.history.runs.size()},
                             {"measure_again", report.measure_again},
                             {"series", std::move(series)},
                             {"excluded", std::move(excluded)}},

@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "harness/analysis/history/run_series.hpp"
 #include "harness/analysis/history/series_history.hpp"
 #include "harness/results/labels/commit_link.hpp"
 #include "harness/stats/segmentation_score.hpp"
@@ -16,11 +15,9 @@ namespace plumb::reporting {
 
 /// Report of `plumb detect` on the stored history of a suite.
 struct HistoryReport {
-  analysis::RunSeries name;
-  std::vector<results::RunRecord> runs;  ///< oldest first
+  analysis::SuiteHistory history;
   std::vector<analysis::SeriesFinding> findings;
-  std::string measure_again;  ///< a command for a shell
-  std::vector<analysis::ExcludedSeries> excluded = {};
+  std::string measure_again;         ///< a command for a shell
   results::CommitLink commits = {};  ///< addresses of what the labels name
 };
 

@@ -66,7 +66,7 @@ std::string ratio_change_text(const analysis::MetricComparison& metric) {
 }
 
 std::string detectable_text(const analysis::MetricComparison& metric) {
-  return metric.mde ? fmt::format("{:.2f} %", *metric.mde * 100.0) : "–";
+  return metric.mde ? share_text(*metric.mde, 2) : "–";
 }
 
 std::string reason_text(const analysis::MetricComparison& metric) {

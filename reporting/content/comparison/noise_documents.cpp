@@ -18,7 +18,7 @@ namespace {
 constexpr std::size_t kShown = 30;
 
 std::string percent(double share) {
-  return fmt::format("{:.2f} %", 100.0 * share);
+  return share_text(share, 2);
 }
 
 void write_metrics(const std::vector<analysis::AaStudy::MetricNoise>& all, std::ostream& out) {

@@ -19,11 +19,7 @@ namespace plumb::reporting {
 namespace {
 
 using analysis::Json;
-
-template <typename Value>
-Json number_or_null(const std::optional<Value>& value) {
-  return value ? Json(*value) : Json();
-}
+using analysis::number_or_null;
 
 std::string field_of(const analysis::Matrix& matrix) {
   return matrix.reference ? "ratio" : std::string(analysis::unit_of(matrix.query.quantity));

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <numeric>
 #include <ostream>
 #include <string>
@@ -27,18 +26,10 @@ constexpr std::size_t kShownRows = 10;
 constexpr std::size_t kLongestName = 40;
 constexpr std::size_t kNamedProblems = 3;
 
-std::string signed_percent(double ratio) {
-  return fmt::format("{}{:.1f} %", ratio < 0.0 ? "−" : "+", std::abs(100.0 * ratio));
-}
-
 std::string short_name(std::string name, Detail detail) {
   // A cut within a character is mended by the table.
   return detail == Detail::kShort && name.size() > kLongestName ? name.substr(0, kLongestName) + "…"
                                                                 : std::move(name);
-}
-
-std::string share_text(double share) {
-  return fmt::format("{:.1f} %", 100.0 * share);
 }
 
 std::string interval_text(const std::optional<analysis::NumberInterval>& interval) {
@@ -88,11 +79,11 @@ void write_cost(const analysis::ProfileSummary& summary, std::ostream& out) {
     out << "  cost       unknown: no execution was without samples\n";
     return;
   }
-  out << fmt::format("  cost       {} of the time", signed_percent(*summary.cost));
+  out << fmt::format("  cost       {} of the time", signed_share_text(*summary.cost));
   if (summary.cost_interval) {
     out << fmt::format(" ({} to {})",
-                       signed_percent(summary.cost_interval->low),
-                       signed_percent(summary.cost_interval->high));
+                       signed_share_text(summary.cost_interval->low),
+                       signed_share_text(summary.cost_interval->high));
   }
   out << fmt::format(", in {} pairs of blocks\n", summary.pairs);
 }

@@ -54,7 +54,7 @@ void add_answer(const analysis::Qualification& q, Page& page) {
 }
 
 void add_facts(const std::string& what,
-               const std::vector<analysis::Qualification::Fact>& facts,
+               const std::vector<analysis::EnvironmentDifference>& facts,
                Page& page) {
   page.subheading(what);
   if (facts.empty()) {
@@ -63,7 +63,7 @@ void add_facts(const std::string& what,
   }
   std::vector<PageRow> rows;
   rows.reserve(facts.size());
-  for (const analysis::Qualification::Fact& fact : facts) {
+  for (const analysis::EnvironmentDifference& fact : facts) {
     rows.push_back({text_cell(fact.name),
                     text_cell(fact.baseline.empty() ? "–" : fact.baseline),
                     text_cell(fact.candidate.empty() ? "–" : fact.candidate),

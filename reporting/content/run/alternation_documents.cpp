@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
 #include <optional>
 #include <ostream>
 #include <string>
@@ -30,13 +29,13 @@ Json summary_json(const measure::SampleSummary& summary) {
 Json alternation_document(const analysis::AlternationReport& report) {
   Json shapes = Json::array();
   for (const analysis::ShapeLatencies& shape : report.shapes) {
-    const std::optional<analysis::LatencyChange> change = shape.change();
+    const std::optional<measure::MeasuredTime> change = shape.change();
     shapes.push_back(
         {{"shape", shape.shape},
          {"first_seconds", shape.first.count()},
          {"steady", summary_json(shape.steady)},
          {"changed", summary_json(shape.changed)},
-         {"change_seconds", change ? Json(change->seconds.count()) : Json()},
+         {"change_seconds", change ? Json(change->median.count()) : Json()},
          {"change_low_seconds", change ? Json(change->interval.low.count()) : Json()},
          {"change_high_seconds", change ? Json(change->interval.high.count()) : Json()}});
   }
@@ -54,16 +53,6 @@ Json alternation_document(const analysis::AlternationReport& report) {
        {"disturbed", report.disturbed},
        {"shapes", std::move(shapes)}});
   return document;
-}
-
-std::string summary_text(const measure::SampleSummary& summary) {
-  if (summary.n == 0) {
-    return "–";
-  }
-  const std::optional<double> width = measure::relative_half_width(summary);
-  return width && has_interval(summary)
-             ? fmt::format("{} ± {:.1f} %", time_text(summary.median), 100.0 * *width)
-             : time_text(summary.median);
 }
 
 }  // namespace
@@ -95,12 +84,12 @@ void write_alternation(const analysis::AlternationReport& report,
                       {"change", true},
                       {"95 %", true}});
   for (const analysis::ShapeLatencies& shape : report.shapes) {
-    const std::optional<analysis::LatencyChange> change = shape.change();
+    const std::optional<measure::MeasuredTime> change = shape.change();
     table.add({shape.shape,
                time_text(shape.first),
-               summary_text(shape.steady),
-               summary_text(shape.changed),
-               change ? change_text(change->seconds) : "–",
+               with_interval(shape.steady),
+               with_interval(shape.changed),
+               change ? change_text(change->median) : "–",
                change ? fmt::format("{} … {}",
                                     change_text(change->interval.low),
                                     change_text(change->interval.high))

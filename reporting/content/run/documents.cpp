@@ -213,7 +213,7 @@ void write_layer(const model::LayerKey& key,
                     row->library_choice ? ", the library's choice" : "",
                     row->outcome.reason.empty() ? "" : ": " + row->outcome.reason);
     table.add({row->variant.empty() ? "–" : row->variant,
-               timed ? with_interval(time.median, time.interval) : "–",
+               timed ? with_interval(time) : "–",
                timed ? std::to_string(time.n) : "–",
                timed ? fmt::format("{:.1f}", rate) : "–",
                row->creation ? time_text(*row->creation) : "–",

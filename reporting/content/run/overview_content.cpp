@@ -48,7 +48,7 @@ Json series_json(const std::string& label, const Values& values, std::string (*t
   Json numbers = Json::array();
   Json texts = Json::array();
   for (const std::optional<double>& value : values) {
-    numbers.push_back(value ? Json(*value) : Json());
+    numbers.push_back(analysis::number_or_null(value));
     texts.push_back(value ? fmt::format("{}: {}", label, text(*value)) : "");
   }
   return {{"label", label}, {"values", std::move(numbers)}, {"texts", std::move(texts)}};

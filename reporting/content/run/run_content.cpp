@@ -227,11 +227,11 @@ PageCell ratio_cell(const std::optional<double>& ratio) {
 }
 
 PageCell share_cell(const std::optional<double>& share) {
-  return quantity_cell(share, [](double part) { return fmt::format("{:.0f} %", 100.0 * part); });
+  return quantity_cell(share, [](double part) { return share_text(part, 0); });
 }
 
 PageCell small_share_cell(const std::optional<double>& share) {
-  return quantity_cell(share, [](double part) { return fmt::format("{:.1f} %", 100.0 * part); });
+  return quantity_cell(share, [](double part) { return share_text(part); });
 }
 
 PageCell bytes_cell(const std::optional<Bytes>& amount) {

@@ -2,7 +2,6 @@
 #include "reporting/content/run/trace_documents.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <chrono>
@@ -32,7 +31,7 @@ std::string layer_names(const model::Graph& graph,
 }
 
 std::string percent_text(Seconds part, Seconds whole) {
-  return whole > Seconds(0.0) ? fmt::format("{:.1f} %", 100.0 * (part / whole)) : "–";
+  return whole > Seconds(0.0) ? share_text(part / whole) : "–";
 }
 
 void write_head(const analysis::TraceReport& report, std::ostream& out) {
@@ -131,11 +130,6 @@ void write_calls(const analysis::TraceReport& report, std::ostream& out) {
   table.write(out);
 }
 
-std::string side_text(const analysis::TraceReport& report) {
-  return report.stack.empty() ? fmt::format("{}", fmt::join(report.formats, " and "))
-                              : fmt::format("{}, mode {}", report.stack, report.mode);
-}
-
 }  // namespace
 
 void write_trace_difference(const analysis::TraceReport& before,
@@ -151,9 +145,9 @@ void write_trace_difference(const analysis::TraceReport& before,
   }
   out << sanitize_utf8(before.model) << '\n'
       << fmt::format("  before      {}: {}\n  after       {}: {}\n",
-                     sanitize_utf8(side_text(before)),
+                     sanitize_utf8(execution_name(before)),
                      time_text(difference.before),
-                     sanitize_utf8(side_text(after)),
+                     sanitize_utf8(execution_name(after)),
                      time_text(difference.after))
       << fmt::format("  difference  {}\n\n", change_text(difference.after - difference.before));
   AlignedTable table({{"layers"},

@@ -25,7 +25,7 @@ Json document_of(std::string_view basis) {
 }
 
 std::string percent(double share) {
-  return fmt::format("{:.2f} %", 100.0 * share);
+  return share_text(share, 2);
 }
 
 Json instance_json(const analysis::ModelInstance& instance) {
@@ -119,9 +119,8 @@ void write_largest_batch(const LargestBatch& found, OutputMode style, std::ostre
     document["model"] = found.model;
     document["training"] = found.optimizer;
     document["available_bytes"] = found.available.value;
-    document["largest_batch"] = found.largest ? Json(*found.largest) : Json();
-    document["largest_batch_checkpointing"] =
-        found.checkpointed ? Json(*found.checkpointed) : Json();
+    document["largest_batch"] = analysis::number_or_null(found.largest);
+    document["largest_batch_checkpointing"] = analysis::number_or_null(found.checkpointed);
     document["batches"] = Json::array();
     for (const LargestBatch::Batch& each : found.batches) {
       document["batches"].push_back({{"batch", each.batch},

@@ -38,21 +38,21 @@ void add_waterfall(const analysis::ModelReport& model, Page& page) {
   table.caption =
       "Each row lies below the one before. Levels of the model's own type that are not known are "
       "left out.";
-  add_bar("now", Seconds{}, levels.front().seconds, false);
-  std::string sentence = time_text(levels.front().seconds) + " now";
+  add_bar("now", Seconds{}, levels.front().time.median, false);
+  std::string sentence = time_text(levels.front().time.median) + " now";
   for (std::size_t i = 0; i < levels.size(); ++i) {
     std::optional<Seconds> less;
     if (i > 0) {
-      less = levels[i - 1].seconds - levels[i].seconds;
-      add_bar(levels[i].what, levels[i].seconds, levels[i - 1].seconds, true);
+      less = levels[i - 1].time.median - levels[i].time.median;
+      add_bar(levels[i].what, levels[i].time.median, levels[i - 1].time.median, true);
       sentence += fmt::format("; {} {}", time_text(*less), levels[i].what);
     }
-    table.row() << levels[i].name << levels[i].seconds << interval_cell(levels[i].interval) << less
-                << levels[i].what;
+    table.row() << levels[i].name << levels[i].time.median << interval_cell(levels[i].time.interval)
+                << less << levels[i].what;
   }
-  add_bar(levels.back().name, Seconds{}, levels.back().seconds, false);
+  add_bar(levels.back().name, Seconds{}, levels.back().time.median, false);
   page.paragraph(fmt::format(
-      "{}; {} is left ({})", sentence, time_text(levels.back().seconds), levels.back().name));
+      "{}; {} is left ({})", sentence, time_text(levels.back().time.median), levels.back().name));
   if (page.extent() != Extent::kPage) {
     return;
   }

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "harness/base/utf8_text.hpp"
 #include "reporting/content/samples/profile_files.hpp"
 #include "reporting/content/samples/profile_frames.hpp"
 #include "reporting/document/escape_xml.hpp"
@@ -28,11 +29,7 @@ std::string fitting(const std::string& name, double width) {
   if (most < kShortest) {
     return {};
   }
-  std::size_t end = most - 1;
-  while (end > 0 && (static_cast<unsigned char>(name[end]) & 0xC0U) == 0x80U) {
-    --end;
-  }
-  return name.substr(0, end) + "…";
+  return name.substr(0, whole_characters(name, most - 1)) + "…";
 }
 
 void write_frame(const ProfileFrame& frame, std::uint64_t whole, std::ostream& out) {

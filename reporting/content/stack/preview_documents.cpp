@@ -62,9 +62,8 @@ std::size_t layer_count(const analysis::EnginePreview& preview) {
   return keys.size();
 }
 
-std::string fact(const PreviewReport::Side& side, const char* name) {
-  const auto found = side.environment.facts.find(name);
-  return found == side.environment.facts.end() ? "" : found->second;
+std::string version_of(const PreviewReport::Side& side) {
+  return results::fact_of(side.environment.facts, "library.version");
 }
 
 analysis::Json side_json(const PreviewReport::Side& side) {
@@ -73,12 +72,8 @@ analysis::Json side_json(const PreviewReport::Side& side) {
           {"library",
            library == side.environment.identity.end() ? analysis::Json()
                                                       : analysis::Json(library->second)},
-          {"version", fact(side, "library.version")},
+          {"version", version_of(side)},
           {"facts", side.environment.facts}};
-}
-
-analysis::Json bytes_or_null(const std::optional<Bytes>& bytes) {
-  return bytes ? analysis::Json(bytes->value) : analysis::Json();
 }
 
 analysis::Json configuration_json(
@@ -90,8 +85,8 @@ analysis::Json configuration_json(
           {"knobs", configuration->knobs},
           {"numerical_notes", configuration->numerical_notes},
           {"behaviour_notes", configuration->behaviour_notes},
-          {"workspace_bytes", bytes_or_null(configuration->workspace)},
-          {"shared_memory_bytes", bytes_or_null(configuration->shared_memory)},
+          {"workspace_bytes", analysis::bytes_or_null(configuration->workspace)},
+          {"shared_memory_bytes", analysis::bytes_or_null(configuration->shared_memory)},
           {"plan_sha256", configuration->plan_digest}};
 }
 
@@ -105,17 +100,16 @@ analysis::Json comparison_json(const analysis::EngineComparison& one) {
     differences.push_back(
         {{"what", difference.what}, {"from", difference.from}, {"to", difference.to}});
   }
-  analysis::Json row{
-      {"key", one.key.text},
-      {"layout", one.layout},
-      {"verdict", verdict_of(one.change)},
-      {"change", to_text(one.change)},
-      {"nodes", one.nodes},
-      {"models", std::move(models)},
-      {"differences", std::move(differences)},
-      {"earlier_rank", one.earlier_rank ? analysis::Json(*one.earlier_rank) : analysis::Json()},
-      {"from", configuration_json(one.from)},
-      {"to", configuration_json(one.to)}};
+  analysis::Json row{{"key", one.key.text},
+                     {"layout", one.layout},
+                     {"verdict", verdict_of(one.change)},
+                     {"change", to_text(one.change)},
+                     {"nodes", one.nodes},
+                     {"models", std::move(models)},
+                     {"differences", std::move(differences)},
+                     {"earlier_rank", analysis::number_or_null(one.earlier_rank)},
+                     {"from", configuration_json(one.from)},
+                     {"to", configuration_json(one.to)}};
   if (!one.reason.empty()) {
     row["reason"] = one.reason;
   }
@@ -179,9 +173,9 @@ void write_summary(const PreviewReport& report, std::ostream& out) {
                      sanitize_utf8(report.gpu),
                      sanitize_utf8(report.dtype),
                      sanitize_utf8(report.from.stack),
-                     sanitize_utf8(fact(report.from, "library.version")),
+                     sanitize_utf8(version_of(report.from)),
                      sanitize_utf8(report.to.stack),
-                     sanitize_utf8(fact(report.to, "library.version")));
+                     sanitize_utf8(version_of(report.to)));
   AlignedTable table({{"  of the first choice"}, {"layers × layouts", true}, {"nodes", true}});
   for (const auto& [change, words] : kChanges) {
     const Count count = count_changes(report.preview, change);

@@ -36,11 +36,6 @@ analysis::Json time_json(const analysis::KeyTime& time) {
           {"samples", time.time.n}};
 }
 
-template <typename Value>
-analysis::Json or_null(const std::optional<Value>& value) {
-  return value ? analysis::Json(*value) : analysis::Json();
-}
-
 analysis::Json key_json(const analysis::RegretGroup::KeyRegret& key) {
   return {{"key", key.key.text},
           {"ratio", key.ratio},
@@ -63,9 +58,9 @@ analysis::Json group_json(const analysis::RegretGroup& group) {
           {"overlapping_keys", group.within},
           {"single_variant_keys", group.no_choice},
           {"unmeasured_keys", group.not_measured},
-          {"geometric_mean", number(group.geometric_mean)},
-          {"low", or_null(group.low)},
-          {"high", or_null(group.high)},
+          {"geometric_mean", number(group.mean.mean)},
+          {"low", analysis::number_or_null(group.mean.low)},
+          {"high", analysis::number_or_null(group.mean.high)},
           {"p50", number(group.p50)},
           {"p90", number(group.p90)},
           {"p99", number(group.p99)},
@@ -98,9 +93,10 @@ std::string mean_text(const analysis::RegretGroup& group) {
   if (group.keys.empty()) {
     return "–";
   }
-  return group.low ? fmt::format(
-                         "{:.4f} ({:.4f} to {:.4f})", group.geometric_mean, *group.low, *group.high)
-                   : fmt::format("{:.4f}", group.geometric_mean);
+  return group.mean.low
+             ? fmt::format(
+                   "{:.4f} ({:.4f} to {:.4f})", group.mean.mean, *group.mean.low, *group.mean.high)
+             : fmt::format("{:.4f}", group.mean.mean);
 }
 
 std::string number_text(const analysis::RegretGroup& group, double value) {
@@ -108,7 +104,7 @@ std::string number_text(const analysis::RegretGroup& group, double value) {
 }
 
 std::string percent_text(const analysis::RegretGroup& group) {
-  return group.keys.empty() ? "–" : fmt::format("{:.1f} %", 100.0 * group.share_above);
+  return group.keys.empty() ? "–" : share_text(group.share_above);
 }
 
 std::string interval_text(const measure::SampleSummary& time) {

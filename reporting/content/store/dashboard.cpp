@@ -119,11 +119,10 @@ analysis::Json states_json(const SuiteMetrics& suite, const analysis::ModelInsta
   analysis::Json states = analysis::Json::array();
   for (const analysis::ModelRegression& regression : suite.regressions) {
     if (regression.instance == instance) {
-      states.push_back(
-          {{"metric", regression.metric},
-           {"mode", regression.mode},
-           {"state", to_text(regression.state)},
-           {"ratio", regression.ratio ? analysis::Json(*regression.ratio) : analysis::Json()}});
+      states.push_back({{"metric", regression.metric},
+                        {"mode", regression.mode},
+                        {"state", to_text(regression.state)},
+                        {"ratio", analysis::number_or_null(regression.ratio)}});
     }
   }
   return states;
@@ -163,8 +162,7 @@ analysis::Json mean_ratio(const analysis::Json& models) {
 
 /// Null: the clock was set back between the two.
 analysis::Json seconds_between(Timestamp begin, Timestamp end) {
-  const auto seconds = elapsed(begin, end);
-  return seconds ? analysis::Json(seconds->count()) : analysis::Json();
+  return analysis::seconds_or_null(elapsed(begin, end));
 }
 
 /// Returns what the newest runs' suites exclude.

@@ -62,8 +62,8 @@ std::vector<std::size_t> number_groups(const std::vector<std::string>& names) {
 }
 
 /// Adds two times and the ends of their intervals.
-results::TimeInContext operator+(const results::TimeInContext& left,
-                                 const results::TimeInContext& right) {
+measure::MeasuredTime operator+(const measure::MeasuredTime& left,
+                                const measure::MeasuredTime& right) {
   return {left.median + right.median,
           {left.interval.low + right.interval.low, left.interval.high + right.interval.high}};
 }
@@ -156,9 +156,9 @@ Seconds ModelProfile::pass_time() const {
   return in_context_.empty() || passes_ == 0 ? Seconds(0.0) : spent_ / static_cast<double>(passes_);
 }
 
-std::vector<results::TimeInContext> ModelProfile::steps_in_context(
+std::vector<measure::MeasuredTime> ModelProfile::steps_in_context(
     Seconds floor, std::optional<std::size_t> round) const {
-  std::vector<results::TimeInContext> of_groups;
+  std::vector<measure::MeasuredTime> of_groups;
   for (const std::vector<Sample>& samples : in_context_) {
     std::vector<Seconds> times;
     std::vector<Seconds> of_round;
@@ -173,14 +173,14 @@ std::vector<results::TimeInContext> ModelProfile::steps_in_context(
         {above_floor(time.median, floor),
          {above_floor(time.interval.low, floor), above_floor(time.interval.high, floor)}});
   }
-  std::vector<results::TimeInContext> steps;
+  std::vector<measure::MeasuredTime> steps;
   for (std::size_t i = 0; i < group_of_.size() && !of_groups.empty(); ++i) {
     steps.push_back(of_groups[group_of_[i]]);
   }
   return steps;
 }
 
-std::optional<results::TimeInContext> ModelProfile::in_context(Seconds floor) const {
+std::optional<measure::MeasuredTime> ModelProfile::in_context(Seconds floor) const {
   if (in_context_.empty()) {
     return std::nullopt;
   }
@@ -189,14 +189,14 @@ std::optional<results::TimeInContext> ModelProfile::in_context(Seconds floor) co
     of_rounds.push_back(together(steps_in_context(floor, round)));
   }
   const Seconds whole = together(steps_in_context(floor));
-  return results::TimeInContext{whole, measure::section_interval(whole, of_rounds)};
+  return measure::MeasuredTime{whole, measure::section_interval(whole, of_rounds)};
 }
 
-Seconds ModelProfile::together(const std::vector<results::TimeInContext>& steps) const {
+Seconds ModelProfile::together(const std::vector<measure::MeasuredTime>& steps) const {
   const StepNeeds& needs = ready_.prepared.needs;
   Seconds end{};
   if (needs.empty()) {
-    for (const results::TimeInContext& step : steps) {
+    for (const measure::MeasuredTime& step : steps) {
       end += step.median;
     }
     return end;
@@ -217,7 +217,7 @@ std::vector<results::ExecutedLayer> ModelProfile::layers(Seconds floor) const {
   const std::vector<worker::StepOrigin>& steps = ready_.prepared.steps;
   std::vector<results::ExecutedLayer> layers;
   std::map<std::optional<model::LayerId>, std::size_t> places;
-  const std::vector<results::TimeInContext> in_context = steps_in_context(floor);
+  const std::vector<measure::MeasuredTime> in_context = steps_in_context(floor);
   for (std::size_t i = 0; i < times_.size(); ++i) {
     const auto [at, added] = places.try_emplace(steps[i].layer, layers.size());
     if (added) {
@@ -227,7 +227,7 @@ std::vector<results::ExecutedLayer> ModelProfile::layers(Seconds floor) const {
     (steps[i].reorder ? layer.reorder : layer.seconds) += compute_median(times_[i]);
     layer.reorders += steps[i].reorder ? 1 : 0;
     if (!in_context.empty()) {
-      layer.in_context = layer.in_context.value_or(results::TimeInContext{}) + in_context[i];
+      layer.in_context = layer.in_context.value_or(measure::MeasuredTime{}) + in_context[i];
     }
   }
   return layers;

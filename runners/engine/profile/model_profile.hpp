@@ -54,7 +54,7 @@ class ModelProfile {
   /// rounds (section_interval()), because steps of one round are not independent, and one may be
   /// timed for many. `floor` is the harness overhead of one step. Returns nothing if the program
   /// cannot time its steps in context.
-  [[nodiscard]] std::optional<results::TimeInContext> in_context(Seconds floor) const;
+  [[nodiscard]] std::optional<measure::MeasuredTime> in_context(Seconds floor) const;
 
  private:
   struct Sample {
@@ -67,10 +67,10 @@ class ModelProfile {
   void add_in_context(std::size_t parts);
   /// Returns the time in context of each step. With a round, only the samples of that round count,
   /// where a step has any.
-  [[nodiscard]] std::vector<results::TimeInContext> steps_in_context(
+  [[nodiscard]] std::vector<measure::MeasuredTime> steps_in_context(
       Seconds floor, std::optional<std::size_t> round = std::nullopt) const;
   /// Returns when the last step ends, by the medians.
-  [[nodiscard]] Seconds together(const std::vector<results::TimeInContext>& steps) const;
+  [[nodiscard]] Seconds together(const std::vector<measure::MeasuredTime>& steps) const;
 
   const ReadyModel& ready_;
   Bytes most_;

@@ -41,9 +41,9 @@ TEST(HeuristicRegret, is_the_choice_over_the_fastest) {
   EXPECT_EQ(group.keys[1].ratio, 1.0);
   EXPECT_EQ(group.keys[1].best.variant, "impl=a");
   // √(1.2 · 1); Student's t at 0.975 with one degree of freedom is 12.7062.
-  EXPECT_NEAR(group.geometric_mean, std::sqrt(1.2), 1e-12);
-  EXPECT_NEAR(*group.high, std::exp(std::log(1.2) / 2.0 * (1.0 + 12.7062)), 1e-3);
-  EXPECT_NEAR(*group.low * *group.high, 1.2, 1e-9);
+  EXPECT_NEAR(group.mean.mean, std::sqrt(1.2), 1e-12);
+  EXPECT_NEAR(*group.mean.high, std::exp(std::log(1.2) / 2.0 * (1.0 + 12.7062)), 1e-3);
+  EXPECT_NEAR(*group.mean.low * *group.mean.high, 1.2, 1e-9);
   EXPECT_NEAR(group.p50, 1.1, 1e-12);
   EXPECT_NEAR(group.p90, 1.18, 1e-12);
   EXPECT_NEAR(group.p99, 1.198, 1e-12);
@@ -59,8 +59,8 @@ TEST(HeuristicRegret, is_one_where_intervals_overlap) {
   EXPECT_TRUE(group.keys.at(0).within);
   EXPECT_EQ(group.keys.at(0).best.variant, "impl=b");
   EXPECT_EQ(group.within, 1U);
-  EXPECT_EQ(group.geometric_mean, 1.0);
-  EXPECT_FALSE(group.low.has_value());
+  EXPECT_EQ(group.mean.mean, 1.0);
+  EXPECT_FALSE(group.mean.low.has_value());
 }
 
 TEST(HeuristicRegret, subtracts_the_floor) {
@@ -87,7 +87,7 @@ TEST(HeuristicRegret, counts_what_it_leaves_out) {
   EXPECT_EQ(group.no_choice, 2U);
   EXPECT_EQ(group.not_measured, 1U);
   ASSERT_EQ(group.keys.size(), 2U);
-  EXPECT_EQ(group.geometric_mean, 1.0);
+  EXPECT_EQ(group.mean.mean, 1.0);
 }
 
 TEST(HeuristicRegret, takes_the_confirmed_winner_and_parts_types_and_cache_modes) {

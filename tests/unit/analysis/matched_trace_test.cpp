@@ -23,7 +23,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 
 /// Makes a measured time whose interval is no wider than itself.
-MeasuredTime microseconds(double time) {
+measure::MeasuredTime microseconds(double time) {
   const Seconds median(time * 1e-6);
   return {median, {median, median}};
 }
@@ -333,7 +333,7 @@ TEST(TraceFindings, a_fused_call_is_compared_with_the_fused_variants) {
   const TraceFinding* const found = find(findings, TraceFinding::Kind::kSlowerVariant);
   ASSERT_NE(found, nullptr);
   EXPECT_NEAR(found->time.count(), 6e-6, 1e-12);
-  const auto slower = [&](const MeasuredTime& time) {
+  const auto slower = [&](const measure::MeasuredTime& time) {
     const std::vector<MeasuredVariants> known{
         {{0, 1}, {{"impl=brgconv", microseconds(4)}, {"impl=jit:sse41", time}}}};
     return find(find_trace_findings(graph, matched, known), TraceFinding::Kind::kSlowerVariant) !=

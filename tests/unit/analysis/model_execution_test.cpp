@@ -179,7 +179,7 @@ TEST(ModelBenchmark, says_how_it_was_executed_and_what_fell_back_to_the_cpu) {
 
 TEST(ModelBenchmark, is_priced_by_its_plan_instead_of_its_layers_alone) {
   results::Execution execution = execution_of({2, 2, 2});
-  execution.in_context = results::TimeInContext{Seconds(1.4), {Seconds(1.4), Seconds(1.4)}};
+  execution.in_context = measure::MeasuredTime{Seconds(1.4), {Seconds(1.4), Seconds(1.4)}};
   ModelBounds model = bounds_with(results::BoundKind::kLayerSum, "plain", 2.5);
   model.bounds.push_back(bounds_with(results::BoundKind::kLibrary, "plain", 1.2).bounds[0]);
   add_executions({&execution, 1}, model::Graph{}, ResultSet({}), model);

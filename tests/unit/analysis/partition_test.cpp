@@ -172,5 +172,16 @@ TEST(Partition, stays_an_exact_cover_when_there_are_too_many_states) {
   EXPECT_THAT(covered, testing::Each(1));
 }
 
+TEST(LayerGroups, have_the_root_of_the_first_after_a_join) {
+  LayerGroups groups(5);
+  groups.join(3, 1);
+  groups.join(3, 4);
+  groups.join(0, 4);
+  EXPECT_EQ(groups.root(1), 0U);
+  EXPECT_EQ(groups.root(3), 0U);
+  EXPECT_EQ(groups.root(4), 0U);
+  EXPECT_EQ(groups.root(2), 2U);
+}
+
 }  // namespace
 }  // namespace plumb::analysis

@@ -15,7 +15,7 @@ results::ExecutedLayer step(std::vector<model::LayerId> layers,
   layer.layers = std::move(layers);
   layer.key = {"v1:conv;" + variant};
   layer.variant = variant;
-  layer.in_context = results::TimeInContext{Seconds(seconds), {Seconds(seconds), Seconds(seconds)}};
+  layer.in_context = measure::MeasuredTime{Seconds(seconds), {Seconds(seconds), Seconds(seconds)}};
   return layer;
 }
 
@@ -28,7 +28,7 @@ results::Execution execution(const std::string& mode, std::vector<results::Execu
   for (const results::ExecutedLayer& layer : layers) {
     sum += layer.in_context->median;
   }
-  execution.in_context = results::TimeInContext{sum, {sum, sum}};
+  execution.in_context = measure::MeasuredTime{sum, {sum, sum}};
   execution.layers = std::move(layers);
   return execution;
 }

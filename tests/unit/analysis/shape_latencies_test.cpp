@@ -55,7 +55,7 @@ TEST(ShapeLatencies, tell_the_first_the_steady_and_the_changed_apart) {
   EXPECT_EQ(latencies[0].steady.n, 2U);
   EXPECT_NEAR(latencies[0].steady.median.count(), 11e-3, 1e-9);
   EXPECT_EQ(latencies[0].changed.n, 1U);
-  EXPECT_NEAR(latencies[0].change()->seconds.count(), 4e-3, 1e-9);
+  EXPECT_NEAR(latencies[0].change()->median.count(), 4e-3, 1e-9);
   EXPECT_NEAR(latencies[0].change()->interval.low.count(), 3e-3, 1e-9) << "10 to 12, and 15";
   EXPECT_EQ(latencies[1].first, Seconds(200e-3)) << "the first is no change, though it follows one";
   EXPECT_NEAR(latencies[1].steady.median.count(), 70.5e-3, 1e-9);

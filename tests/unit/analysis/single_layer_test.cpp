@@ -22,7 +22,7 @@ TEST(SingleLayer, has_the_time_of_its_fastest_variant_and_a_bound_of_its_own) {
   RowBuilder rows;
   rows.choice(kProduct, "impl=a", 4000);
   rows.add(kProduct, "impl=b", 3000);
-  const std::vector<SingleLayer> layers{{kProduct, 3, "shapes/x.toml"}};
+  const std::vector<model::ListedLayer> layers{{kProduct, 3, "shapes/x.toml"}};
   const auto results = single_layer_results(layers, ResultSet(rows.rows(), machine()));
   ASSERT_EQ(results.size(), 1U);
   EXPECT_EQ(results[0].layer, layers[0]);
@@ -38,8 +38,8 @@ TEST(SingleLayer, has_the_time_of_its_fastest_variant_and_a_bound_of_its_own) {
 TEST(SingleLayer, falls_back_on_the_cache_mode_that_was_measured) {
   RowBuilder rows;
   rows.add(kProduct, "impl=a", 4000).cache = results::CacheMode::kAll;
-  const auto results =
-      single_layer_results(std::vector<SingleLayer>{{kProduct, 1, ""}}, ResultSet(rows.rows()));
+  const auto results = single_layer_results(std::vector<model::ListedLayer>{{kProduct, 1, ""}},
+                                            ResultSet(rows.rows()));
   ASSERT_TRUE(results[0].time.has_value());
   EXPECT_EQ(results[0].cache, results::CacheMode::kAll);
   EXPECT_EQ(results[0].hardware, std::nullopt) << "nothing was calibrated";
@@ -48,16 +48,17 @@ TEST(SingleLayer, falls_back_on_the_cache_mode_that_was_measured) {
 TEST(SingleLayer, says_why_there_is_no_time) {
   RowBuilder rows;
   rows.fail(kProduct, results::Outcome::Kind::kUnsupported, "no such type");
-  const auto results = single_layer_results(
-      std::vector<SingleLayer>{{kProduct, 1, ""}, {kIntegers, 1, ""}}, ResultSet(rows.rows()));
+  const auto results =
+      single_layer_results(std::vector<model::ListedLayer>{{kProduct, 1, ""}, {kIntegers, 1, ""}},
+                           ResultSet(rows.rows()));
   EXPECT_EQ(results[0].reason, "unsupported: no such type");
   EXPECT_EQ(results[1].reason, "not measured");
 }
 
 // The peak that is measured is of floating-point arithmetic; integers may be faster.
 TEST(SingleLayer, has_no_compute_bound_of_integers) {
-  const auto results =
-      single_layer_results(std::vector<SingleLayer>{{kIntegers, 1, ""}}, ResultSet({}, machine()));
+  const auto results = single_layer_results(std::vector<model::ListedLayer>{{kIntegers, 1, ""}},
+                                            ResultSet({}, machine()));
   ASSERT_TRUE(results[0].hardware.has_value());
   EXPECT_DOUBLE_EQ(results[0].hardware->count(), 1200 / 1e10);
 }

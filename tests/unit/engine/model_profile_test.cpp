@@ -118,13 +118,13 @@ TEST(ModelProfile, is_as_sure_of_the_sum_as_its_rounds_agree) {
     program.slower *= 1.1;
   };
   add_round();
-  const results::TimeInContext one = profile.in_context(SteppedProgram::kFloor).value();
+  const measure::MeasuredTime one = profile.in_context(SteppedProgram::kFloor).value();
   EXPECT_NEAR(one.median.count(), 3e-6, 1e-12);
   EXPECT_EQ(one.interval.low, Seconds(0)) << "one round says nothing of the spread";
   EXPECT_NEAR(one.interval.high.count(), 6e-6, 1e-12);
   add_round();
   add_round();
-  const results::TimeInContext three = profile.in_context(SteppedProgram::kFloor).value();
+  const measure::MeasuredTime three = profile.in_context(SteppedProgram::kFloor).value();
   EXPECT_NEAR(three.median.count(), 3.3e-6, 1e-12);
   EXPECT_NEAR(three.interval.low.count(), 2.51661e-6, 1e-11);
   EXPECT_NEAR(three.interval.high.count(), 4.08339e-6, 1e-11);

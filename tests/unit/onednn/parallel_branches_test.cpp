@@ -81,7 +81,7 @@ TEST(ParallelBranches, are_a_mode_that_computes_the_same) {
   EXPECT_EQ(ready.prepared.needs.size(), ready.prepared.steps.size());
   engine::ModelProfile profile(ready, Bytes{1 << 20});
   profile.add(1, 3, Seconds(10.0), measure::steady_clock());
-  const std::optional<results::TimeInContext> side_by_side = profile.in_context(Seconds(0));
+  const std::optional<measure::MeasuredTime> side_by_side = profile.in_context(Seconds(0));
   ASSERT_TRUE(side_by_side);
   Seconds one_by_one{};
   for (const results::ExecutedLayer& layer : profile.layers(Seconds(0))) {

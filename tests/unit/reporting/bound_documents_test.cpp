@@ -173,9 +173,9 @@ TEST(BoundDocuments, show_the_memory_and_the_saving_of_captured_graphs) {
 TEST(WhatIfDocuments, lead_from_now_to_the_bound) {
   analysis::RunReport report = sample_report();
   report.models[0].waterfall = {
-      {"now", "measured end to end", Seconds(5e-3), {}},
-      {"fusion", "layers that could be one", Seconds(3.5e-3), {}},
-      {"hardware", "kernels below this machine's ceilings", Seconds(0.25e-3), {}}};
+      {"now", "measured end to end", {Seconds(5e-3), {}}},
+      {"fusion", "layers that could be one", {Seconds(3.5e-3), {}}},
+      {"hardware", "kernels below this machine's ceilings", {Seconds(0.25e-3), {}}}};
   EXPECT_THAT(what_ifs_text(report),
               HasSubstr("  5.000 ms now; 1.500 ms layers that could be one; 3.250 ms kernels below "
                         "this machine's ceilings; 250.0 µs is left (hardware)\n"));

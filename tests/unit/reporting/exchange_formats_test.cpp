@@ -17,8 +17,8 @@ using ::testing::Not;
 using ::testing::SizeIs;
 
 /// Makes three runs, the last two of one commit. The first measured one of the two series.
-ExchangedHistory sample_history() {
-  ExchangedHistory history;
+analysis::SuiteHistory sample_history() {
+  analysis::SuiteHistory history;
   for (const auto& [id, second] : {std::pair("R1", 0.0), {"R2", 1.0}, {"R3", 2.0}}) {
     results::RunRecord& run = history.runs.emplace_back();
     run.header = test::header(id, second);

@@ -2,6 +2,8 @@
 #include "reporting/document/quantity_text.hpp"
 
 #include <clocale>
+#include <span>
+#include <vector>
 
 namespace plumb::reporting {
 namespace {
@@ -17,6 +19,21 @@ TEST(QuantityText, chooses_the_unit_of_a_time) {
 TEST(QuantityText, adds_half_the_interval_to_a_time) {
   EXPECT_EQ(with_interval(Seconds(1e-3), {Seconds(0.98e-3), Seconds(1.02e-3)}), "1.000 ms ± 2.0 %");
   EXPECT_EQ(with_interval(Seconds(0), {}), "0.000 ns");
+}
+
+TEST(QuantityText, one_sample_has_no_interval) {
+  const std::vector<Seconds> samples{Seconds(1e-3), Seconds(1e-3)};
+  EXPECT_EQ(with_interval(measure::summarize(samples)), "1.000 ms ± 0.0 %");
+  EXPECT_EQ(with_interval(measure::summarize(std::span(samples).first(1))), "1.000 ms");
+  EXPECT_EQ(with_interval(measure::SampleSummary{}), "–");
+}
+
+TEST(QuantityText, writes_shares_in_percent) {
+  EXPECT_EQ(share_text(0.1234), "12.3 %");
+  EXPECT_EQ(share_text(0.1234, 2), "12.34 %");
+  EXPECT_EQ(share_text(0.1234, 0), "12 %");
+  EXPECT_EQ(signed_share_text(0.0), "+0.0 %");
+  EXPECT_EQ(signed_share_text(-0.004), "−0.4 %");
 }
 
 TEST(QuantityText, writes_bytes_in_powers_of_two_and_counts_in_powers_of_ten) {

@@ -31,9 +31,9 @@ RegretReport sample() {
                           2.0,
                           false});
   }
-  group.geometric_mean = 2.0;
-  group.low = 1.5;
-  group.high = 2.5;
+  group.mean.mean = 2.0;
+  group.mean.low = 1.5;
+  group.mean.high = 2.5;
   group.no_choice = 3;
   analysis::RegretGroup empty;
   empty.dtype = "bf16";

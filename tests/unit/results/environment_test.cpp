@@ -24,6 +24,13 @@ TEST(Environment, identity_changes_the_id) {
   EXPECT_NE(one.id(), two.id());
 }
 
+TEST(Environment, without_threads_there_is_one) {
+  EXPECT_EQ(threads_of({{{"threads", "12"}}, {}}), 12);
+  EXPECT_EQ(threads_of({{{"cpu.model", "Xeon"}}, {}}), 1);
+  EXPECT_EQ(fact_of({{"kernel", "6.1"}}, "kernel"), "6.1");
+  EXPECT_EQ(fact_of({{"kernel", "6.1"}}, "governor"), "");
+}
+
 TEST(Environment, the_device_is_the_gpu_before_the_processor) {
   Environment environment{{{"cpu.model", "A CPU"}}, {}};
   EXPECT_EQ(device_model(environment), "A CPU");

@@ -100,8 +100,7 @@ TEST(LayerFilter, excludes_layers_and_the_forms_that_hold_them) {
 
 TEST(LayerFilter, compares_the_keys_that_a_suite_lists) {
   const std::string key = "v1:matmul;in=f32[64,32],f32[32,16]c;out=f32[64,16];acc=f32;math=strict";
-  const std::vector<suite::ResolvedSuite::LayerEntry> layers{
-      {.key = {key}, .count = 1, .file = ""}};
+  const std::vector<model::ListedLayer> layers{{.key = {key}, .count = 1, .file = ""}};
   EXPECT_THAT(work_items({}, layers, kHot, Shard{}, {.wanted = {"MatMul"}}), SizeIs(1));
   EXPECT_THAT(work_items({}, layers, kHot, Shard{}, {.wanted = {"Conv*"}}), SizeIs(0));
   EXPECT_THAT(work_items({}, layers, kHot, Shard{}, {.excluded = {"*f32[[]64*", "mat*"}}),

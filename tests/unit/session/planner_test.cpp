@@ -171,8 +171,7 @@ TEST(Planner, gives_each_key_to_exactly_one_shard) {
 }
 
 TEST(Planner, takes_listed_layers_with_their_counts) {
-  const std::vector<suite::ResolvedSuite::LayerEntry> layers{
-      {model::to_key(matmul(4, 8, 16)), 3, "shapes.toml"}};
+  const std::vector<model::ListedLayer> layers{{model::to_key(matmul(4, 8, 16)), 3, "shapes.toml"}};
   const std::vector<WorkItem> items = work_items({}, layers, kBoth, Shard{});
   ASSERT_EQ(items.size(), 1U);
   EXPECT_EQ(items[0].occurrences, 3);

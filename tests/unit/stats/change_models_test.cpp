@@ -169,7 +169,7 @@ TEST(ChangeModels, variance_is_looked_at_only_if_asked) {
     }
     EXPECT_FALSE(detect_changes(values).variance_changes.has_value());
     const Detection detection = detect_changes(values, true);
-    for (const VarianceChange& change : *detection.variance_changes) {
+    for (const ChangePoint& change : *detection.variance_changes) {
       found += change.index >= 90 && change.index <= 110 && change.after > 1.7 * change.before;
     }
   }

@@ -5,10 +5,11 @@
 #include <onnx/onnx_pb.h>
 
 #include <algorithm>
-#include <charconv>
 #include <fstream>
+#include <optional>
 
 #include "harness/base/error.hpp"
+#include "harness/base/parsed_text.hpp"
 
 namespace plumb::model {
 namespace {
@@ -24,13 +25,11 @@ namespace fs = std::filesystem;
 std::uint64_t number(const onnx::TensorProto& tensor,
                      const std::string& key,
                      const std::string& text) {
-  std::uint64_t value = 0;
-  const char* end = text.data() + text.size();
-  const auto [stop, code] = std::from_chars(text.data(), end, value);
-  if (code != std::errc{} || stop != end) {
+  const std::optional<std::uint64_t> value = parse_number<std::uint64_t>(text);
+  if (!value) {
     fail(tensor, fmt::format("{} '{}' is not a number of bytes", key, text.substr(0, 40)));
   }
-  return value;
+  return *value;
 }
 
 fs::path resolve(const onnx::TensorProto& tensor,

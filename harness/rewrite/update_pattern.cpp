@@ -5,7 +5,9 @@
 #include <cstddef>
 #include <iterator>
 #include <map>
+#include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
 
 #include "harness/model/key/update_layer.hpp"
@@ -15,7 +17,15 @@ namespace {
 
 constexpr std::size_t kMaxTensors = 48;
 
-using Rule = std::pair<std::string, std::map<std::string, model::Attribute>>;
+/// What updates of one layer share: the operation, its numbers and its condition.
+using Rule =
+    std::tuple<std::string, std::map<std::string, model::Attribute>, std::optional<model::ValueId>>;
+
+/// Returns the value on which an update depends.
+std::optional<model::ValueId> condition_of(const model::Layer& layer) {
+  const std::optional<std::size_t> operand = model::UpdateShape(layer.spec).condition();
+  return operand ? layer.inputs.at(*operand) : std::nullopt;
+}
 
 Match join(const model::Graph& graph,
            std::string_view rule,
@@ -29,13 +39,19 @@ Match join(const model::Graph& graph,
       joined.spec.inputs.clear();
       joined.spec.outputs.clear();
     }
-    std::copy(
-        layer.spec.inputs.begin(), layer.spec.inputs.end(), std::back_inserter(joined.spec.inputs));
+    const auto own =
+        static_cast<std::ptrdiff_t>(layer.inputs.size()) - (condition_of(layer) ? 1 : 0);
+    std::copy_n(layer.spec.inputs.begin(), own, std::back_inserter(joined.spec.inputs));
     std::copy(layer.spec.outputs.begin(),
               layer.spec.outputs.end(),
               std::back_inserter(joined.spec.outputs));
-    std::copy(layer.inputs.begin(), layer.inputs.end(), std::back_inserter(joined.inputs));
+    std::copy_n(layer.inputs.begin(), own, std::back_inserter(joined.inputs));
     std::copy(layer.outputs.begin(), layer.outputs.end(), std::back_inserter(results));
+  }
+  const model::Layer& last = graph.layers[layers.back()];
+  if (condition_of(last)) {
+    joined.spec.inputs.push_back(last.spec.inputs.back());
+    joined.inputs.push_back(last.inputs.back());
   }
   joined.result = results.front();
   joined.further_results.assign(results.begin() + 1, results.end());
@@ -50,7 +66,7 @@ std::vector<Match> find_updates(const model::Graph& graph, std::string_view rule
     const model::LayerSpec& spec = graph.layers[id].spec;
     if (graph.layers[id].role == model::Layer::Role::kCompute && model::is_update(spec) &&
         model::UpdateShape(spec).tensors() == 1) {
-      updates[{spec.op, spec.attributes}].push_back(id);
+      updates[{spec.op, spec.attributes, condition_of(graph.layers[id])}].push_back(id);
     }
   }
   std::vector<Match> matches;

@@ -86,6 +86,28 @@ class Training(Command):
             self.assertTrue(bounds["predicted", "plain"]["complete"])
         self.assertIn("| lenet, batch 4, f32, training by sgd |", self.report("r.md"))
 
+    def test_a_step_whose_loss_is_scaled_is_executed_and_bounded(self):
+        modes = ["plain", "fusion", *(["bf16"] if HAS_BF16 else [])]
+        self.plumb("run", "--model", "lenet", "--batch", "4", "--training", "sgd+loss_scaling", *(word for mode in modes for word in ("--mode", mode)),
+                   "--cache", "none", "--processes", "1")
+        (model,) = self.json("bound")["models"]
+        self.assertEqual(model["training"], "sgd+loss_scaling")
+        self.assertEqual(model["measured_layers"], model["total_layers"], model["unsupported"])
+        self.assertEqual({each["mode"] for each in model["executions"]}, set(modes))
+
+    def test_checkpointing_keeps_to_a_cap_or_says_what_it_needs(self):
+        def executions(cap):
+            self.plumb("run", "--model", "lenet", "--batch", "16", "--training", f"sgd+memory_cap={cap}", "--only", "models", "--mode", "plain",
+                       "--mode", "checkpointing", "--processes", "1")
+            (model,) = self.json("bound")["models"]
+            self.assertEqual(model["training"], f"sgd+memory_cap={cap}")
+            return {each["mode"] for each in model["executions"] if each["samples"]}, model["findings"]
+
+        self.assertEqual(executions("1GiB")[0], {"plain", "checkpointing"})
+        executed, findings = executions("1KiB")
+        self.assertEqual(executed, {"plain"})
+        self.assertTrue([each for each in findings if "bytes at least, and its cap is 1024" in each], findings)
+
     def test_a_note_of_the_suite_is_in_what_is_reported(self):
         note = "surrogate loss: without boxes"
         suite = self.suite(f'[suite]\nname = "noted"\n[[model]]\nname = "lenet"\ntraining = "sgd"\nnote = "{note}"\n[[model]]\nname = "lenet"\n')

@@ -60,6 +60,28 @@ def attention_block(w):
     return cross_entropy(functional.gelu(mixed.transpose(1, 2).reshape(4, 3, 8) + w(25, 8)) + normalized, 2)
 
 
+def fused_attention(w):
+    x = numbers(0, 4, 3, 8)
+    q, k, v = ((x @ w(value, 8, 8)).reshape(4, 3, 4, 2).transpose(1, 2) for value in (1, 5, 9))
+    mixed = torch.softmax(0.7 * q @ k.transpose(2, 3) + w(13, 4, 1, 3), 3) @ v
+    y = mixed.transpose(1, 2).reshape(4, 3, 8)
+    q = (y @ w(17, 8, 8)).reshape(4, 3, 4, 2).transpose(1, 2)
+    k = (y @ w(19, 8, 4)).reshape(4, 3, 2, 2).transpose(1, 2).repeat_interleave(2, 1)
+    v = (y @ w(21, 8, 6)).reshape(4, 3, 2, 3).transpose(1, 2).repeat_interleave(2, 1)
+    mixed = torch.softmax(0.5 * q @ k.transpose(2, 3), 3) @ v
+    return cross_entropy(mixed.transpose(1, 2).reshape(4, 3, 12), 2)
+
+
+def groups_and_rows(w):
+    def normalized(x, scale, shift):
+        return functional.group_norm(x, 2, scale.repeat_interleave(4 // len(scale)), shift.repeat_interleave(4 // len(shift)), 1e-5)
+
+    x = normalized(functional.conv2d(numbers(0, 4, 2, 3, 3), w(1, 4, 2, 3, 3), padding=1), w(3, 4), w(4, 4))
+    rows = normalized(functional.conv2d(x, w(6, 4, 4, 1, 1)), w(8, 2), w(9, 2)).reshape(4, 4, 9)
+    rows = rows * torch.rsqrt(rows.square().mean(2, keepdim=True) + 1e-5) * w(12, 9)
+    return cross_entropy(rows.reshape(4, 36) @ w(15, 36, 3) + w(16, 3), 1)
+
+
 def shared_weights(w):
     first = 0.5 * numbers(0, 4, 6) @ w(1, 6, 6).T + 2.0 * w(2, 6)
     return cross_entropy(w(1, 6, 6).T @ (torch.tanh(first) @ w(1, 6, 6)).T, 1)
@@ -110,7 +132,19 @@ def stored_statistics(w):
 
 
 references = {}
-for graph in (convolutions, depthwise_and_lrn, attention_block, shared_weights, embeddings, instances, clicks, dropout, stored_statistics):
+for graph in (
+    convolutions,
+    depthwise_and_lrn,
+    attention_block,
+    fused_attention,
+    shared_weights,
+    embeddings,
+    instances,
+    groups_and_rows,
+    clicks,
+    dropout,
+    stored_statistics,
+):
     weights = Weights()
     loss = graph(weights)
     loss.backward()

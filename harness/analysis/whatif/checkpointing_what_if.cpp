@@ -8,6 +8,7 @@
 #include "harness/analysis/whatif/what_if_rows.hpp"
 #include "harness/model/graph/graph_memory.hpp"
 #include "harness/rewrite/gradient/checkpointed_graph.hpp"
+#include "harness/rewrite/gradient/training_step.hpp"
 
 namespace plumb::analysis {
 namespace {
@@ -16,16 +17,33 @@ double mebibytes(Bytes bytes) {
   return static_cast<double>(bytes.value) / (1 << 20);
 }
 
+/// Returns the cap of memory of the model's training.
+std::optional<Bytes> memory_cap_of(const ModelInstance& instance) {
+  const auto choice = rewrite::parse_step_choice(instance.training);
+  return choice ? choice->memory_cap : std::nullopt;
+}
+
 }  // namespace
 
 WhatIfResult checkpointing_what_if(const WhatIfInput& input) {
   WhatIfResult result;
   result.mode = "values computed again for the backward pass; not fused, library's choices, hot";
-  const std::optional<rewrite::CheckpointedGraph> small = rewrite::smallest_step(input.graph);
+  const std::optional<Bytes> cap = memory_cap_of(input.instance);
+  std::optional<rewrite::CheckpointedGraph> small = rewrite::smallest_step(input.graph);
   if (!small) {
     result.applies = false;
     result.why_not = "the model is not trained: run with --training";
     return result;
+  }
+  if (cap) {
+    const Bytes least = model::compute_memory(small->graph).total();
+    small = rewrite::step_within(input.graph, *cap);
+    if (!small) {
+      result.why_not = fmt::format("the step takes {:.1f} MiB at least, and its cap is {:.1f} MiB",
+                                   mebibytes(least),
+                                   mebibytes(*cap));
+      return result;
+    }
   }
   std::vector<PartitionStep> before = input.partition_in({}, PartitionMode::kPlain).steps;
   std::map<model::LayerId, std::size_t> executed;

@@ -17,9 +17,10 @@ using model::Layer;
 using model::LayerId;
 using model::ValueId;
 
-/// Returns whether a layer only adds up gradients or gives them other extents.
+/// Returns whether a layer only adds up gradients, scales them, or gives them another form.
 bool passes_on(const Layer& layer) {
-  constexpr std::array<std::string_view, 3> kOps{"sum", "binary", "transpose"};
+  constexpr std::array<std::string_view, 6> kOps{
+      "sum", "binary", "transpose", "cast", "eltwise", "loss_scale"};
   return layer.role == Layer::Role::kView ||
          std::find(kOps.begin(), kOps.end(), layer.spec.op) != kOps.end();
 }
@@ -35,14 +36,18 @@ class WeightLayers {
         }
       }
     }
-    for (LayerId id = graph.layers.size(); id-- > 0;) {
+    for (LayerId id = 0; id < graph.layers.size(); ++id) {
       const Layer& layer = graph.layers[id];
       if (layer.role == Layer::Role::kCompute && model::is_update(layer.spec)) {
         layers_.insert(id);
-        const model::UpdateShape shape(layer.spec);
-        for (std::size_t tensor = 0; tensor < shape.tensors(); ++tensor) {
-          add_maker(layer.inputs.at(shape.gradient(tensor)));
-        }
+      }
+    }
+    const std::vector<LayerId> updates(layers_.rbegin(), layers_.rend());
+    for (const LayerId id : updates) {
+      const Layer& layer = graph.layers[id];
+      const model::UpdateShape shape(layer.spec);
+      for (std::size_t tensor = 0; tensor < shape.tensors(); ++tensor) {
+        add_maker(layer.inputs.at(shape.gradient(tensor)));
       }
     }
   }

@@ -281,6 +281,12 @@ constexpr std::array kSchemas = std::to_array<OpSchema>({
        {"decay", kReal, {}},
        {"epsilon", kReal, {}},
        {"rate", kReal, {}}}}},
+    // The scale of a loss, steps since it changed, and all gradients that it scaled.
+    {"loss_scale",
+     3,
+     kMany,
+     3,
+     {{{"backoff", kReal, {}}, {"growth", kReal, {}}, {"interval", kInteger, {}}}}},
 });
 
 struct EltwiseFunction {

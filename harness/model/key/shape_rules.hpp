@@ -95,5 +95,6 @@ Dims batch_norm_gradient_dims(const LayerSpec& spec);
 Dims layer_norm_gradient_dims(const LayerSpec& spec);
 // update_layer.cpp
 Dims update_dims(const LayerSpec& spec);
+Dims loss_scale_dims(const LayerSpec& spec);
 
 }  // namespace plumb::model::shape_rules

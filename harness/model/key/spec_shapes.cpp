@@ -155,6 +155,7 @@ constexpr std::array kShapes = std::to_array<ShapeRow>({
     {"sgd", update_dims},
     {"adam", update_dims},
     {"lamb", update_dims},
+    {"loss_scale", loss_scale_dims},
 });
 
 }  // namespace

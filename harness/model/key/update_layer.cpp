@@ -22,7 +22,11 @@ bool is_update(const LayerSpec& spec) {
 }
 
 UpdateShape::UpdateShape(const LayerSpec& spec)
-    : states_(count_states(spec)), tensors_(spec.inputs.size() / (states_ + 2)) {}
+    : states_(count_states(spec)), tensors_(spec.inputs.size() / (states_ + 2)) {
+  if (spec.inputs.size() % (states_ + 2) == 1) {
+    condition_ = spec.inputs.size() - 1;
+  }
+}
 
 double update_flops(const LayerSpec& spec) {
   // sgd: decay 2, momentum 2, weights 2. adam: decay 2, first moment 3, second 4, weights 5. lamb
@@ -52,11 +56,13 @@ Dims update_dims(const LayerSpec& spec) {
   require(spec.epilogue.empty(), "epilogue", "nothing is fused to an update");
   const UpdateShape shape(spec);
   const std::size_t operands = shape.states() + 2;
-  require(shape.tensors() > 0 && spec.inputs.size() == shape.tensors() * operands,
-          "in",
-          "{} operands where each tensor has {}: weights, gradient and states",
-          spec.inputs.size(),
-          operands);
+  const std::size_t of_tensors = shape.tensors() * operands;
+  require(
+      shape.tensors() > 0 && (spec.inputs.size() == of_tensors || shape.condition() == of_tensors),
+      "in",
+      "{} operands where each tensor has {}: weights, gradient and states",
+      spec.inputs.size(),
+      operands);
   require(spec.outputs.size() == shape.tensors() * (shape.states() + 1),
           "out",
           "{} outputs where each tensor has {}: weights and states",
@@ -64,6 +70,11 @@ Dims update_dims(const LayerSpec& spec) {
           shape.states() + 1);
   for (std::size_t i = 0; i < spec.inputs.size(); ++i) {
     require(spec.has_input(i), "in", "operand {} is missing", i);
+    if (shape.condition() == i) {
+      require(
+          dims(spec, i) == Dims{1}, "in", "the condition is [{}]", fmt::join(dims(spec, i), ","));
+      continue;
+    }
     const bool counts = spec.op != "sgd" && i % operands == 2 + kSteps;
     const Dims& weights = dims(spec, shape.weights(i / operands));
     require(dims(spec, i) == (counts ? Dims{1} : weights),
@@ -82,6 +93,23 @@ Dims update_dims(const LayerSpec& spec) {
             shape.replaced(i));
   }
   return dims(spec, 0);
+}
+
+Dims loss_scale_dims(const LayerSpec& spec) {
+  require(spec.epilogue.empty(), "epilogue", "nothing is fused to a loss scale");
+  require(spec.integer("interval") > 0, "interval", "{} steps", spec.integer("interval"));
+  for (const char* const name : {"backoff", "growth"}) {
+    require(spec.real(name) > 0.0, name, "the scale is multiplied by {}", spec.real(name));
+  }
+  for (std::size_t i = 0; i < spec.inputs.size(); ++i) {
+    require(spec.has_input(i), "in", "operand {} is missing", i);
+  }
+  require(spec.outputs.size() == 3, "out", "{} outputs, not 3", spec.outputs.size());
+  for (std::size_t i = 0; i < spec.outputs.size(); ++i) {
+    require(i == 2 || dims(spec, i) == Dims{1}, "in", "operand {} is no single number", i);
+    require(spec.outputs[i].dims == Dims{1}, "out", "output {} is no single number", i);
+  }
+  return {1};
 }
 
 }  // namespace shape_rules

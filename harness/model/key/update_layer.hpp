@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 
 #include "harness/model/key/layer_spec.hpp"
 
@@ -13,7 +14,9 @@ namespace plumb::model {
 /// Places of one tensor's operands and results in an update of several tensors.
 ///
 /// The operands of a tensor are its weights, their gradient and the optimiser's states. Its results
-/// are the new weights and the new states, each in place of the operand that it replaces.
+/// are the new weights and the new states, each in place of the operand that it replaces. One
+/// operand more, behind those of all tensors, is a condition: where that number is 0, the update
+/// leaves everything as it is.
 class UpdateShape {
  public:
   /// Reads the shape from a spec that check_spec() accepts.
@@ -26,6 +29,7 @@ class UpdateShape {
   [[nodiscard]] std::size_t state(std::size_t tensor, std::size_t which) const {
     return weights(tensor) + 2 + which;
   }
+  [[nodiscard]] std::optional<std::size_t> condition() const { return condition_; }
   /// Returns the operand in whose place a result is written.
   [[nodiscard]] std::size_t replaced(std::size_t result) const {
     const std::size_t which = result % (states_ + 1);
@@ -35,6 +39,7 @@ class UpdateShape {
  private:
   std::size_t states_;
   std::size_t tensors_;
+  std::optional<std::size_t> condition_;
 };
 
 /// Counts the operations of an update.

@@ -2,6 +2,8 @@
 #include "harness/rewrite/gradient/checkpointed_graph.hpp"
 
 #include <algorithm>
+#include <cstdint>
+#include <limits>
 #include <map>
 #include <set>
 #include <utility>
@@ -313,6 +315,52 @@ CheckpointedGraph checkpointed_graph(const model::Graph& step,
     repeater.drop(chains[i], plans[i]);
   }
   return repeater.run();
+}
+
+std::optional<CheckpointedGraph> step_within(const model::Graph& step, Bytes cap) {
+  constexpr int kHalvings = 12;  // of the range of caps, to a four-thousandth
+  if (!is_step(step)) {
+    return std::nullopt;
+  }
+  const std::vector<StepChain> chains = chains_of_step(step, rough_costs(step));
+  std::vector<CheckpointPlan> smallest;
+  for (const StepChain& chain : chains) {
+    smallest.push_back(smallest_checkpoints(chain.stages));
+  }
+  std::int64_t largest_peak = 0;  // of the last plans
+  const auto made_under = [&](std::int64_t chain_cap) {
+    std::vector<CheckpointPlan> plans;
+    largest_peak = 0;
+    for (std::size_t i = 0; i < chains.size(); ++i) {
+      plans.push_back(cheapest_checkpoints(chains[i].stages, chain_cap).value_or(smallest[i]));
+      largest_peak = std::max(largest_peak, plans.back().peak);
+    }
+    return checkpointed_graph(step, chains, plans);
+  };
+  const auto fits = [&](const CheckpointedGraph& made) {
+    return model::compute_memory(made.graph).total() <= cap;
+  };
+  CheckpointedGraph all = made_under(std::numeric_limits<std::int64_t>::max());
+  if (fits(all)) {
+    return all;
+  }
+  std::int64_t too_much = largest_peak;
+  CheckpointedGraph best = made_under(-1);
+  if (!fits(best)) {
+    return std::nullopt;
+  }
+  std::int64_t enough = largest_peak;
+  for (int i = 0; i < kHalvings; ++i) {
+    const std::int64_t middle = enough + (too_much - enough) / 2;
+    CheckpointedGraph made = made_under(middle);
+    if (fits(made)) {
+      best = std::move(made);
+      enough = middle;
+    } else {
+      too_much = middle;
+    }
+  }
+  return best;
 }
 
 std::optional<CheckpointedGraph> smallest_step(const model::Graph& step) {

@@ -41,8 +41,13 @@ struct CheckpointedGraph {
                                                    std::span<const StepChain> chains,
                                                    std::span<const CheckpointPlan> plans);
 
+/// Returns the cheapest step by rough costs that takes at most `cap` of memory, as
+/// model::compute_memory() counts it: the one with the largest plan of the front that fits. Absent:
+/// the graph is no step of training, or not even smallest_step() fits.
+[[nodiscard]] std::optional<CheckpointedGraph> step_within(const model::Graph& step, Bytes cap);
+
 /// Returns the step with the smallest memory that recomputing each value once allows, by rough
-/// costs (the mode `checkpointing`). Absent: the graph is no step of training.
+/// costs (the mode `checkpointing` without a cap). Absent: the graph is no step of training.
 [[nodiscard]] std::optional<CheckpointedGraph> smallest_step(const model::Graph& step);
 
 }  // namespace plumb::rewrite

@@ -13,6 +13,7 @@ struct Row {
 };
 
 constexpr std::array kRules = std::to_array<Row>({
+    {"attention", attention_gradient},
     {"average_pool", average_pool_gradient},
     {"batch_norm", batch_norm_gradient},
     {"batch_norm_training", batch_norm_training_gradient},
@@ -26,6 +27,7 @@ constexpr std::array kRules = std::to_array<Row>({
     {"expand", expand_gradient},
     {"gather", gather_gradient},
     {"gemm", gemm_gradient},
+    {"group_norm", group_norm_gradient},
     {"instance_norm", instance_norm_gradient},
     {"layer_norm", layer_norm_gradient},
     {"lrn", lrn_gradient},
@@ -35,6 +37,7 @@ constexpr std::array kRules = std::to_array<Row>({
     {"prelu", prelu_gradient},
     {"reduce", reduce_gradient},
     {"resize", resize_gradient},
+    {"rms_norm", rms_norm_gradient},
     {"slice", slice_gradient},
     {"softmax", softmax_gradient},
     {"space_to_depth", space_to_depth_gradient},

@@ -45,6 +45,9 @@ std::optional<std::string> transposed_convolution_gradient(LayerGradient& gradie
 std::optional<std::string> gemm_gradient(LayerGradient& gradient);
 std::optional<std::string> matmul_gradient(LayerGradient& gradient);
 
+// attention_gradient.cpp
+std::optional<std::string> attention_gradient(LayerGradient& gradient);
+
 // elementwise_gradients.cpp
 std::optional<std::string> eltwise_gradient(LayerGradient& gradient);
 std::optional<std::string> prelu_gradient(LayerGradient& gradient);
@@ -59,6 +62,8 @@ std::optional<std::string> batch_norm_gradient(LayerGradient& gradient);
 std::optional<std::string> batch_norm_training_gradient(LayerGradient& gradient);
 std::optional<std::string> layer_norm_gradient(LayerGradient& gradient);
 std::optional<std::string> instance_norm_gradient(LayerGradient& gradient);
+std::optional<std::string> group_norm_gradient(LayerGradient& gradient);
+std::optional<std::string> rms_norm_gradient(LayerGradient& gradient);
 std::optional<std::string> lrn_gradient(LayerGradient& gradient);
 std::optional<std::string> max_pool_gradient(LayerGradient& gradient);
 std::optional<std::string> average_pool_gradient(LayerGradient& gradient);

@@ -91,9 +91,23 @@ model::ValueId add_target(model::Graph& graph, model::DataType type, const Dims&
   return target;
 }
 
+/// How much of a loss is minimised, and by what its gradient is multiplied.
+struct LossFactors {
+  double share = 1.0;
+  std::optional<model::ValueId> scale;
+};
+
+/// Multiplies a gradient by the scale of the loss.
+model::ValueId scaled_up(LayerWriter& writer, model::ValueId slope, const LossFactors& factors) {
+  return factors.scale ? writer.binary("mul", slope, *factors.scale) : slope;
+}
+
 /// Adds layers of a cross-entropy of logits to `layers`.
-void add_cross_entropy(
-    model::Graph& graph, LayerWriter& writer, Logits logits, double share, LossLayers& layers) {
+void add_cross_entropy(model::Graph& graph,
+                       LayerWriter& writer,
+                       Logits logits,
+                       const LossFactors& factors,
+                       LossLayers& layers) {
   const Dims dims = writer.dims(logits.value);
   const ClassAxis classes = class_axis(dims, logits.softmax);
   if (classes.classes == 1) {
@@ -107,10 +121,10 @@ void add_cross_entropy(
   logits.softmax["log"] = std::int64_t{1};
   const model::ValueId logarithms =
       logits.done ? logits.value : writer.layer("softmax", {logits.value}, dims, logits.softmax);
-  const double factor = -share / static_cast<double>(classes.outer * classes.inner);
+  const double factor = -factors.share / static_cast<double>(classes.outer * classes.inner);
   layers.loss =
       writer.scaled(total(writer, writer.binary("mul", layers.target, logarithms)), factor);
-  const model::ValueId slope = writer.scaled(layers.target, factor);
+  const model::ValueId slope = scaled_up(writer, writer.scaled(layers.target, factor), factors);
   layers.of = logits.value;
   layers.gradient =
       logits.done ? slope
@@ -118,11 +132,14 @@ void add_cross_entropy(
 }
 
 /// Adds layers of a cross-entropy of two classes for each number of `of` to `layers`.
-void add_binary_cross_entropy(
-    model::Graph& graph, LayerWriter& writer, model::ValueId of, double share, LossLayers& layers) {
+void add_binary_cross_entropy(model::Graph& graph,
+                              LayerWriter& writer,
+                              model::ValueId of,
+                              const LossFactors& factors,
+                              LossLayers& layers) {
   const std::int64_t count = model::element_count(graph.values[of].type);
   const model::ValueId pairs = writer.pad(writer.view(of, {count, 1}), {0, 1}, {count, 2});
-  add_cross_entropy(graph, writer, {pairs, softmax_along(1), false}, share, layers);
+  add_cross_entropy(graph, writer, {pairs, softmax_along(1), false}, factors, layers);
   const model::ValueId second = writer.slice(layers.gradient, {0, 1}, {count, 1});
   layers.gradient = writer.view(second, writer.dims(of));
   layers.of = of;
@@ -145,7 +162,8 @@ std::optional<Loss> parse_loss(std::string_view text) {
 LossLayers add_loss_layers(model::Graph& graph,
                            std::optional<Loss> asked,
                            model::ValueId result,
-                           double share) {
+                           double share,
+                           std::optional<model::ValueId> scale) {
   const model::TensorType type = graph.values.at(result).type;
   if (!model::is_floating(type.dtype) || type.dims.empty() || model::element_count(type) == 0) {
     throw Error(Error::Kind::kUser,
@@ -155,14 +173,15 @@ LossLayers add_loss_layers(model::Graph& graph,
                             to_text(type.dtype),
                             type.dims.size()));
   }
+  const LossFactors factors{share, scale};
   LossLayers layers;
   layers.kind = asked.value_or(loss_of_last_layer(graph, result));
   LayerWriter writer(graph);
   writer.name(std::string(to_text(layers.kind)));
   if (layers.kind == Loss::kCrossEntropy) {
-    add_cross_entropy(graph, writer, find_logits(graph, result), share, layers);
+    add_cross_entropy(graph, writer, find_logits(graph, result), factors, layers);
   } else if (layers.kind == Loss::kBinaryCrossEntropy) {
-    add_binary_cross_entropy(graph, writer, before_sigmoid(graph, result), share, layers);
+    add_binary_cross_entropy(graph, writer, before_sigmoid(graph, result), factors, layers);
   } else {
     layers.target = add_target(graph, type.dtype, type.dims);
     const auto count = static_cast<double>(model::element_count(type));
@@ -170,7 +189,7 @@ LossLayers add_loss_layers(model::Graph& graph,
     const model::ValueId squares = total(writer, writer.binary("mul", difference, difference));
     layers.loss = writer.scaled(squares, share / count);
     layers.of = result;
-    layers.gradient = writer.scaled(difference, 2.0 * share / count);
+    layers.gradient = scaled_up(writer, writer.scaled(difference, 2.0 * share / count), factors);
   }
   return layers;
 }

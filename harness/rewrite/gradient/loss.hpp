@@ -46,11 +46,13 @@ struct LossLayers {
 };
 
 /// Adds `share` times a loss of a model's result to a graph, with the target as an input. Without a
-/// loss it is the one that the model's last layer asks for. Throws Error{kUser} if the result is no
+/// loss it is the one that the model's last layer asks for. The gradient is multiplied by `scale`,
+/// a single number, if there is one; the loss is not. Throws Error{kUser} if the result is no
 /// floating tensor with elements, and for a cross-entropy of one class.
 [[nodiscard]] LossLayers add_loss_layers(model::Graph& graph,
                                          std::optional<Loss> asked,
                                          model::ValueId result,
-                                         double share);
+                                         double share,
+                                         std::optional<model::ValueId> scale = {});
 
 }  // namespace plumb::rewrite

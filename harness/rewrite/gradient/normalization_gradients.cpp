@@ -154,6 +154,80 @@ std::optional<std::string> instance_norm_gradient(LayerGradient& gradient) {
   return {};
 }
 
+// Each group of each sample is a channel of one batch normalisation, whose scale is 1. A scale and
+// a shift are those of a channel or of a group.
+std::optional<std::string> group_norm_gradient(LayerGradient& gradient) {
+  LayerWriter& writer = gradient.writer;
+  const model::LayerSpec& spec = gradient.layer.spec;
+  const Dims dims = writer.dims(gradient.input(0));
+  const std::int64_t planes = dims.at(0) * spec.integer("groups");
+  const std::int64_t scales = writer.dims(gradient.input(1)).at(0);
+  const std::int64_t samples = dims.at(0);
+  const std::int64_t all = model::element_count(spec.inputs.at(0).value());
+  const Dims apart{1, planes, all / planes};
+  const Dims scaled{samples, scales, all / (samples * scales)};
+  const Dims axes{0, 2};
+  const model::ValueId x = writer.view(gradient.input(0), apart);
+  const model::ValueId dy = writer.view(gradient.dy(), scaled);
+  const Moments moments = add_moments(writer, x, axes);
+  const auto of_scales = [&](model::ValueId value) {
+    return writer.view(writer.reduce("sum", value, axes), {scales});
+  };
+  if (gradient.wants(0)) {
+    const model::ValueId product =
+        writer.binary("mul", dy, writer.view(gradient.input(1), {scales, 1}));
+    const model::ValueId mean = writer.view(moments.mean, {planes});
+    const model::ValueId one = writer.eltwise("linear", mean, {0.0, 1.0});
+    const std::vector<model::ValueId> made = writer.add(
+        "batch_norm_backward",
+        {writer.view(product, apart), x, one, mean, writer.view(moments.variance, {planes})},
+        {apart, {planes}, {planes}},
+        {{"epsilon", spec.attributes.at("epsilon")}});
+    gradient.give(0, writer.view(made.front(), dims));
+  }
+  if (gradient.wants(1)) {
+    const model::ValueId deviation = writer.eltwise(
+        "sqrt", writer.eltwise("linear", moments.variance, {1.0, spec.real("epsilon")}));
+    const model::ValueId normalized =
+        writer.binary("div", writer.binary("sub", x, moments.mean), deviation);
+    gradient.give(1, of_scales(writer.binary("mul", dy, writer.view(normalized, scaled))));
+  }
+  if (gradient.wants(2)) {
+    gradient.give(2, of_scales(dy));
+  }
+  return {};
+}
+
+// y = scale · n with n = x · r and r = 1 ÷ √(mean of x² + ε). With g = dy · scale:
+// dx = r · (g − n · mean of g · n).
+std::optional<std::string> rms_norm_gradient(LayerGradient& gradient) {
+  LayerWriter& writer = gradient.writer;
+  const model::LayerSpec& spec = gradient.layer.spec;
+  const model::ValueId x = gradient.input(0);
+  Dims axes;
+  for (auto axis = spec.integer("axis"); axis < static_cast<std::int64_t>(writer.dims(x).size());
+       ++axis) {
+    axes.push_back(axis);
+  }
+  const model::ValueId mean = writer.reduce("mean", writer.binary("mul", x, x), axes);
+  const model::ValueId factor = writer.eltwise(
+      "reciprocal",
+      writer.eltwise("sqrt", writer.eltwise("linear", mean, {1.0, spec.real("epsilon")})));
+  const model::ValueId normalized = writer.binary("mul", x, factor);
+  if (gradient.wants(0)) {
+    const model::ValueId slope = writer.binary("mul", gradient.dy(), gradient.input(1));
+    const model::ValueId along =
+        writer.reduce("mean", writer.binary("mul", slope, normalized), axes);
+    const model::ValueId across =
+        writer.binary("sub", slope, writer.binary("mul", normalized, along));
+    gradient.give(0, writer.binary("mul", across, factor));
+  }
+  if (gradient.wants(1)) {
+    gradient.give(1, writer.binary("mul", gradient.dy(), normalized));
+  }
+  return {};
+}
+
 // y = x · s^−β with s = bias + α ÷ size · Σ x² over the window of channels (Krizhevsky et al., NIPS
 // 2012, §3.3). So dx = dy · s^−β − 2αβ ÷ size · x · Σ dy · y ÷ s, over the windows that hold x.
 // Both sums are an average pool along the channels and its gradient, which divide by the size.

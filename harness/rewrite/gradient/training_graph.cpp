@@ -213,8 +213,15 @@ class Differentiation {
       output = now(output);
     }
     result_.first_loss_layer = graph().layers.size();
+    const model::ValueId result = graph().outputs[choice_.output];
+    if (choice_.loss_scaling) {
+      result_.loss_scale = graph().values.size();
+      model::TensorType type = graph().values[result].type;
+      type.dims = {1};
+      graph().values.push_back({"loss scale", type, {}, {}});
+    }
     const LossLayers made =
-        add_loss_layers(graph(), choice_.loss, graph().outputs[choice_.output], choice_.share);
+        add_loss_layers(graph(), choice_.loss, result, choice_.share, result_.loss_scale);
     result_.loss_kind = made.kind;
     result_.target = made.target;
     result_.classes = made.classes;

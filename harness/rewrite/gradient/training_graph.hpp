@@ -22,6 +22,7 @@ struct TrainingChoice {
   std::size_t output = 0;             ///< of the model, by its place among them
   double share = 1.0;                 ///< of this batch's loss in the loss that is minimised
   bool running_statistics = false;    ///< a step updates those of batch normalisations
+  bool loss_scaling = false;          ///< gradients are those of the loss times a scale that adapts
 };
 
 /// Weight and the gradient of the loss by it, of the same extents.
@@ -52,8 +53,9 @@ struct TrainingGraph {
   model::Graph graph;  ///< its outputs: the loss, then the gradients
   Loss loss_kind = Loss::kCrossEntropy;
   model::ValueId target = 0;
-  std::optional<ClassAxis> classes;  ///< of the target, where the loss takes probabilities
-  model::ValueId loss = 0;           ///< one number
+  std::optional<ClassAxis> classes;          ///< of the target, where the loss takes probabilities
+  model::ValueId loss = 0;                   ///< one number
+  std::optional<model::ValueId> loss_scale;  ///< one number, by which all gradients are multiplied
   std::vector<ParameterGradient> gradients;
   std::vector<model::ValueId> masks;    ///< inputs of Dropouts: 0, or 1 ÷ the share that is kept
   std::vector<RepeatedInput> repeated;  ///< by accumulate()

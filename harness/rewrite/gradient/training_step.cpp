@@ -5,14 +5,10 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
-#include <charconv>
 #include <cstdint>
 #include <map>
-#include <set>
-#include <sstream>
 #include <string>
-#include <system_error>
+#include <string_view>
 #include <utility>
 
 #include "harness/base/error.hpp"
@@ -23,9 +19,6 @@
 
 namespace plumb::rewrite {
 namespace {
-
-/// Highest number of micro-batches of a step, each of which repeats the layers of the model.
-constexpr std::int64_t kMaxMicroBatches = 64;
 
 using model::Layer;
 using model::ValueId;
@@ -201,22 +194,65 @@ void check_complete(const TrainingGraph& training) {
 /// Share of a batch's statistics in the new running ones, as PyTorch has it.
 constexpr double kStatisticsRate = 0.1;
 
-/// Adds the update of a running statistic by what it follows, negated: gradient descent with the
-/// decay 1 makes (1 − rate) · running + rate · batch of it.
-model::ValueId update_statistic(LayerWriter& writer,
-                                model::Graph& whole,
-                                const RunningStatistic& statistic,
-                                model::ValueId negated) {
-  model::Value& running = whole.values[statistic.running];
-  running.type.constant = false;
-  whole.inputs.push_back(statistic.running);
-  writer.name(running.name);
+/// Adds the update of a value, an input of the step, by what it follows, negated: gradient descent
+/// with the decay 1 makes (1 − rate) · value + rate · what it follows of it.
+model::ValueId update_towards(LayerWriter& writer,
+                              model::Graph& whole,
+                              model::ValueId value,
+                              model::ValueId negated,
+                              double rate) {
+  model::Value& updated = whole.values[value];
+  updated.type.constant = false;
+  whole.inputs.push_back(value);
+  writer.name(updated.name);
   return writer
       .add("sgd",
-           {statistic.running, negated},
-           {running.type.dims},
-           {{"decay", 1.0}, {"momentum", 0.0}, {"rate", kStatisticsRate}})
+           {value, negated},
+           {updated.type.dims},
+           {{"decay", 1.0}, {"momentum", 0.0}, {"rate", rate}})
       .front();
+}
+
+/// Value of a step that the next step finds changed.
+struct FollowingValue {
+  model::ValueId value = 0;
+  model::ValueId negated = 0;  ///< what it follows
+};
+
+/// Loss scale that adapts, and the condition of all updates.
+struct LossScaling {
+  std::vector<FollowingValue> next;  ///< the scale, and the steps since it changed
+  model::ValueId applied = 0;        ///< 0 where a gradient is not finite, else 1
+};
+
+/// Adds the layer that adapts the loss scale by the rule of PyTorch's GradScaler, with its numbers,
+/// and divides all gradients by the scale.
+LossScaling adapt_loss_scale(LayerWriter& writer, TrainingStep& step) {
+  constexpr std::int64_t kInterval = 2000;  // of steps without an overflow until the scale grows
+  model::Graph& whole = step.training.graph;
+  const model::ValueId scale = step.training.loss_scale.value();
+  const model::ValueId steps = whole.values.size();
+  const model::TensorType number = whole.values[scale].type;
+  whole.values.push_back({"steps of the loss scale", number, {}, {}});
+  step.states.push_back(steps);
+  LayerWriter::Operands operands{scale, steps};
+  for (const ParameterGradient& each : step.training.gradients) {
+    operands.emplace_back(each.gradient);
+  }
+  writer.name(whole.values[scale].name);
+  const std::vector<model::ValueId> made =
+      writer.add("loss_scale",
+                 operands,
+                 {{1}, {1}, {1}},
+                 {{"backoff", 0.5}, {"growth", 2.0}, {"interval", kInterval}});
+  LossScaling scaling{
+      {{scale, writer.scaled(made.at(0), -1.0)}, {steps, writer.scaled(made.at(1), -1.0)}},
+      made.at(2)};
+  for (ParameterGradient& each : step.training.gradients) {
+    writer.name(whole.values[each.parameter].name);
+    each.gradient = writer.binary("div", each.gradient, scale);
+  }
+  return scaling;
 }
 
 /// Adds updates by the gradients of a complete training graph.
@@ -224,10 +260,14 @@ TrainingStep add_updates(TrainingGraph training, const Optimizer& optimizer) {
   TrainingStep step{std::move(training), 0, {}, {0}};
   model::Graph& whole = step.training.graph;
   LayerWriter writer(whole);
-  std::vector<model::ValueId> negated;  // of the batch's statistics
+  std::vector<FollowingValue> statistics;
   for (const RunningStatistic& each : step.training.statistics) {
     writer.name(whole.values[each.running].name);
-    negated.push_back(writer.scaled(each.of_batch, -each.factor));
+    statistics.push_back({each.running, writer.scaled(each.of_batch, -each.factor)});
+  }
+  LossScaling scaling;
+  if (step.training.loss_scale) {
+    scaling = adapt_loss_scale(writer, step);
   }
   step.first_update_layer = whole.layers.size();
   const UpdateRule rule = rule_of(optimizer);
@@ -249,6 +289,9 @@ TrainingStep add_updates(TrainingGraph training, const Optimizer& optimizer) {
       operands.push_back(id);
       extents.push_back(type.dims);
     }
+    if (step.training.loss_scale) {
+      operands.emplace_back(scaling.applied);
+    }
     writer.name(parameter.name);
     const std::vector<model::ValueId> made =
         writer.add(rule.op, operands, extents, rule.attributes);
@@ -258,9 +301,12 @@ TrainingStep add_updates(TrainingGraph training, const Optimizer& optimizer) {
     }
   }
   results.emplace_back();  // running statistics
-  for (std::size_t i = 0; i < negated.size(); ++i) {
+  for (const FollowingValue& each : statistics) {
     results.back().push_back(
-        update_statistic(writer, whole, step.training.statistics[i], negated[i]));
+        update_towards(writer, whole, each.value, each.negated, kStatisticsRate));
+  }
+  for (const FollowingValue& each : scaling.next) {  // each of a kind of its own
+    results.push_back({update_towards(writer, whole, each.value, each.negated, 1.0)});
   }
   whole.outputs = {step.training.loss};
   for (std::size_t kind = 0; kind < results.size(); ++kind) {
@@ -285,96 +331,13 @@ TrainingStep training_step(const model::Graph& graph, const StepChoice& choice) 
                                           {.loss = choice.loss,
                                            .frozen = frozen_values(graph, choice.frozen),
                                            .share = 1.0 / static_cast<double>(choice.micro_batches),
-                                           .running_statistics = choice.running_statistics});
+                                           .running_statistics = choice.running_statistics,
+                                           .loss_scaling = choice.loss_scaling});
   check_complete(training);
   accumulate(training, choice.micro_batches);
-  return add_updates(std::move(training), choice.optimizer);
-}
-
-namespace {
-
-constexpr std::string_view kFreeze = "freeze=";
-constexpr std::string_view kRunningStatistics = "running_statistics";
-
-/// Reads "sgd" or "sgd:4" into a choice. Returns false for another text.
-bool read_optimizer(std::string_view text, StepChoice& choice) {
-  const std::size_t colon = std::min(text.find(':'), text.size());
-  const std::optional<Kind> kind = parse_optimizer(text.substr(0, colon));
-  if (colon < text.size()) {
-    const char* const end = text.data() + text.size();
-    const auto [rest, error] = std::from_chars(text.data() + colon + 1, end, choice.micro_batches);
-    if (error != std::errc{} || rest != end || choice.micro_batches < 2 ||
-        choice.micro_batches > kMaxMicroBatches) {
-      return false;
-    }
-  }
-  if (kind) {
-    choice.optimizer = standard_optimizer(*kind);
-  }
-  return kind.has_value();
-}
-
-/// Reads a loss, "freeze=PATTERN" or kRunningStatistics into a choice. Returns false for another
-/// text and a second loss.
-bool read_option(std::string_view text, StepChoice& choice) {
-  if (text == kRunningStatistics) {
-    return !std::exchange(choice.running_statistics, true);
-  }
-  if (text.starts_with(kFreeze)) {
-    choice.frozen.emplace_back(text.substr(kFreeze.size()));
-    return is_frozen_pattern(choice.frozen.back());
-  }
-  const bool first = !choice.loss;
-  choice.loss = parse_loss(text);
-  return first && choice.loss.has_value();
-}
-
-}  // namespace
-
-std::optional<StepChoice> parse_step_choice(std::string_view text) {
-  StepChoice choice;
-  std::istringstream words{std::string(text)};
-  std::string word;
-  std::getline(words, word, '+');
-  bool good = !text.ends_with('+') && read_optimizer(word, choice);
-  while (good && std::getline(words, word, '+')) {
-    good = read_option(word, choice);
-  }
-  return good ? std::optional(std::move(choice)) : std::nullopt;
-}
-
-std::string step_choice_text(std::string text,
-                             const std::optional<std::string>& loss,
-                             const std::vector<std::string>& frozen) {
-  text += loss ? "+" + *loss : "";
-  for (const std::string& pattern : frozen) {
-    text += fmt::format("+{}{}", kFreeze, pattern);
-  }
-  return text;
-}
-
-std::string to_text(const StepChoice& choice) {
-  std::string text(to_text(choice.optimizer.kind));
-  if (choice.micro_batches > 1) {
-    text += fmt::format(":{}", choice.micro_batches);
-  }
-  std::optional<std::string> loss;
-  if (choice.loss) {
-    loss = to_text(*choice.loss);
-  }
-  const std::set<std::string> frozen(choice.frozen.begin(), choice.frozen.end());
-  text = step_choice_text(std::move(text), loss, {frozen.begin(), frozen.end()});
-  return choice.running_statistics ? fmt::format("{}+{}", text, kRunningStatistics) : text;
-}
-
-std::string step_choice_words() {
-  return fmt::format(
-      "{}, ':K' behind it for K micro-batches, 2 to {}, and '+LOSS', '+{}WEIGHTS' "
-      "and '+{}' behind that",
-      fmt::join(optimizer_names(), ", "),
-      kMaxMicroBatches,
-      kFreeze,
-      kRunningStatistics);
+  TrainingStep step = add_updates(std::move(training), choice.optimizer);
+  step.memory_cap = choice.memory_cap;
+  return step;
 }
 
 bool is_step(const model::Graph& graph) {

@@ -13,6 +13,9 @@
 
 namespace plumb::rewrite {
 
+/// Loss scale of the first step, as PyTorch's GradScaler has it.
+inline constexpr double kFirstLossScale = 65536.0;
+
 /// Whole step of training as one graph: forward, loss, backward and the update of all weights.
 ///
 /// Weights are inputs of the graph, and so are running statistics that are updated: those of the
@@ -21,11 +24,13 @@ namespace plumb::rewrite {
 /// last layers.
 struct TrainingStep {
   TrainingGraph training;  ///< outputs of its graph: the loss, all new weights, all new states, all
-                           ///< new running statistics
+                           ///< new running statistics, and with a loss scale that adapts the new
+                           ///< scale and for how many steps it has been the same
   model::LayerId first_update_layer = 0;
   std::vector<model::ValueId> states;  ///< inputs: zero before the first step
   /// Of each output, a number that equals those of its kind: 0 is the loss, 1 are the weights.
   std::vector<std::size_t> kinds;
+  std::optional<Bytes> memory_cap{};  ///< StepChoice::memory_cap
 };
 
 /// What a step of training consists of beside the model.
@@ -35,11 +40,14 @@ struct StepChoice {
   std::optional<Loss> loss{};         ///< absent: what the model's last layer asks for
   std::vector<std::string> frozen{};  ///< patterns of frozen_values()
   bool running_statistics = false;    ///< TrainingChoice::running_statistics
+  bool loss_scaling = false;          ///< TrainingChoice::loss_scaling
+  std::optional<Bytes> memory_cap{};  ///< for the mode checkpointing; absent: as little as it can
 };
 
 /// Reads "sgd", or "sgd:4" for four micro-batches, with the numbers of standard_optimizer(). A loss
-/// and frozen weights may follow, and that running statistics are updated:
-/// "sgd+mean_squared_error+freeze=conv1*+running_statistics".
+/// and frozen weights may follow, that the loss is scaled, a cap of memory in bytes, KiB, MiB or
+/// GiB, and that running statistics are updated:
+/// "sgd+mean_squared_error+freeze=conv1*+loss_scaling+memory_cap=2GiB+running_statistics".
 [[nodiscard]] std::optional<StepChoice> parse_step_choice(std::string_view text);
 
 /// Adds a loss, if there is one, and frozen weights to a text that parse_step_choice() reads.
@@ -48,7 +56,8 @@ struct StepChoice {
                                            const std::vector<std::string>& frozen);
 
 /// Writes what parse_step_choice() reads, and the same for all texts of one step: the optimiser,
-/// the loss, frozen weights sorted and each once, and running statistics.
+/// the loss, frozen weights sorted and each once, the scaling of the loss, the cap of memory and
+/// running statistics.
 [[nodiscard]] std::string to_text(const StepChoice& choice);
 
 /// Lists what parse_step_choice() reads: "sgd, adam, adamw or lamb, and :K behind it for …".

@@ -35,6 +35,8 @@ constexpr std::array kWide{WideOperands{"batch_norm", 1, 1},
                            WideOperands{"layer_norm_backward", 2, 1},
                            WideOperands{"gather_backward", 0, 0}};
 
+constexpr std::string_view kLossScaleOp = "loss_scale";
+
 const WideOperands* find_wide(const Layer& layer) {
   const auto* found = std::find_if(kWide.begin(), kWide.end(), [&](const WideOperands& each) {
     return each.op == layer.spec.op;
@@ -46,7 +48,7 @@ const WideOperands* find_wide(const Layer& layer) {
 /// add_loss_layers() wrote, for each micro-batch.
 class LossLayers {
  public:
-  explicit LossLayers(const model::Graph& step) : step_(step) {
+  explicit LossLayers(const model::Graph& step) : step_(step), scale_(loss_scale_of(step)) {
     std::vector<ValueId> losses{step.outputs.at(0)};
     while (!losses.empty()) {
       const ValueId loss = losses.back();
@@ -64,8 +66,17 @@ class LossLayers {
 
   [[nodiscard]] bool contains(LayerId layer) const { return layers_.contains(layer); }
   [[nodiscard]] bool is_target(ValueId value) const { return targets_.contains(value); }
+  /// Returns the loss scale, if it adapts.
+  [[nodiscard]] std::optional<ValueId> scale() const { return scale_; }
 
  private:
+  static std::optional<ValueId> loss_scale_of(const model::Graph& step) {
+    const auto found = std::find_if(step.layers.begin(), step.layers.end(), [](const Layer& layer) {
+      return layer.spec.op == kLossScaleOp;
+    });
+    return found == step.layers.end() ? std::nullopt : found->inputs.front();
+  }
+
   [[nodiscard]] const Layer* producer(ValueId value) const {
     const auto id = step_.values[value].producer;
     return id ? &step_.layers[*id] : nullptr;
@@ -112,7 +123,8 @@ class LossLayers {
       bool of_loss = false;
       bool only = !contains(id) && layer.role == Layer::Role::kCompute;
       for (const std::optional<ValueId>& input : layer.inputs) {
-        const bool direct = input && (forward_.contains(*input) || targets_.contains(*input));
+        const bool direct =
+            input && (forward_.contains(*input) || targets_.contains(*input) || input == scale_);
         of_loss = of_loss || direct;
         only = only && input && (direct || made.contains(*input));
       }
@@ -124,6 +136,7 @@ class LossLayers {
   }
 
   const model::Graph& step_;
+  std::optional<ValueId> scale_;
   std::set<LayerId> layers_;
   std::set<ValueId> forward_;
   std::vector<ValueId> factors_;
@@ -151,7 +164,7 @@ class MixedStep {
   [[nodiscard]] bool is_wide(LayerId id, std::size_t index, bool output) const {
     const Layer& layer = step_.layers[id];
     if (model::is_update(layer.spec) || loss_.contains(id) || looks_up(layer) ||
-        reads_statistic(layer)) {
+        reads_statistic(layer) || scales_loss(layer)) {
       return true;
     }
     const WideOperands* wide = find_wide(layer);
@@ -172,6 +185,21 @@ class MixedStep {
     const Layer* const norm = producer ? &step_.layers[*producer] : nullptr;
     return norm != nullptr && norm->spec.op == "batch_norm_training" &&
            norm->outputs.front() != *layer.inputs.front();
+  }
+
+  /// Returns whether a layer computes with the loss scale that adapts, or with the next one.
+  [[nodiscard]] bool scales_loss(const Layer& layer) const {
+    return layer.spec.op == kLossScaleOp ||
+           std::any_of(layer.inputs.begin(), layer.inputs.end(), [&](const auto& input) {
+             const auto producer = input ? step_.values[*input].producer : std::nullopt;
+             return input && (input == loss_.scale() ||
+                              (producer && step_.layers[*producer].spec.op == kLossScaleOp));
+           });
+  }
+
+  /// Returns by what a constant scale multiplies the loss's gradient.
+  [[nodiscard]] double constant_scale() const {
+    return type_ == DataType::kF16 && !loss_.scale() ? kLossScale : 1.0;
   }
 
   /// Returns whether a value is a weight, a state or a constant: no layer of a step makes it.
@@ -259,8 +287,7 @@ class MixedStep {
           value < step_.values.size() ? step_.values[value].producer : std::nullopt;
       const bool of_loss = producer && loss_.contains(*producer);
       LayerWriter writer = writer_at(value);
-      const ValueId from =
-          of_loss && type_ == DataType::kF16 ? writer.scaled(value, kLossScale) : value;
+      const ValueId from = of_loss ? writer.scaled(value, constant_scale()) : value;
       found->second = writer.layer("cast", {from}, writer.dims(value), {}, wanted);
     }
     return found->second;
@@ -269,7 +296,7 @@ class MixedStep {
   /// Returns a weight's gradient in f32, as large as the loss's is.
   ValueId unscaled(ValueId gradient) {
     const ValueId wide = cast(gradient, true);
-    return type_ == DataType::kF16 ? writer_at(gradient).scaled(wide, 1.0 / kLossScale) : wide;
+    return writer_at(gradient).scaled(wide, 1.0 / constant_scale());
   }
 
   LayerWriter writer_at(ValueId value) {

@@ -20,7 +20,8 @@ inline constexpr std::string_view kTf32 = "tf32";
 /// is no such form.
 [[nodiscard]] model::Graph typed_graph(const model::Graph& graph, std::string_view type);
 
-/// By what f16 multiplies the loss's gradient. A power of two, so that scaling is exact.
+/// By what f16 multiplies the loss's gradient, where no scale adapts. A power of two, so that
+/// scaling is exact.
 inline constexpr double kLossScale = 1024.0;
 
 /// Returns a step of training whose forward and backward pass have a type of few digits in place of
@@ -30,7 +31,8 @@ inline constexpr double kLossScale = 1024.0;
 /// Weights, states and updates stay f32, as do the loss, statistics of normalisations and their
 /// parameters. Each weight is cast where it is first read, and each gradient before its update.
 /// With f16 the loss's gradient is multiplied by kLossScale, and gradients of weights are divided
-/// by it. Values of the step keep their numbers; the casts' follow.
+/// by it, unless the step has a scale that adapts. Values of the step keep their numbers; the
+/// casts' follow.
 [[nodiscard]] model::Graph mixed_precision_step(const model::Graph& step, model::DataType type);
 
 }  // namespace plumb::rewrite

@@ -24,11 +24,15 @@ struct Candidate {
   bool verified = false;
 };
 
-/// Runs `step` and turns an exception into an outcome: out of memory, unsupported, or crashed with
-/// the text. Rethrows Error{kInternal}.
+/// Runs `step` and turns an exception into an outcome: out of memory with the limit of the process,
+/// unsupported, or crashed with the text. Rethrows Error{kInternal}.
 void guarded(results::Outcome& outcome, const std::function<void()>& step);
 inline void guarded(results::Measurement& row, const std::function<void()>& step) {
   guarded(row.outcome, step);
 }
+
+/// Adds how much a program takes, if that is known, to the reason of an outcome of too little
+/// memory.
+void add_needed_memory(results::Outcome& outcome, Bytes needed);
 
 }  // namespace plumb::engine

@@ -485,6 +485,7 @@ void ModelBenchmark::run(const std::function<void(results::Execution)>& emit,
   }
   for (Mode& mode : modes_) {
     mode.execution.row.wall = mode.wall;
+    add_needed_memory(mode.execution.row.outcome, mode.execution.memory);
     emit(std::move(mode.execution));
   }
 }

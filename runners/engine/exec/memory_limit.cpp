@@ -47,4 +47,12 @@ void limit_memory(Bytes most) {
 #endif
 }
 
+std::optional<Bytes> memory_limit() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_DATA, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) {
+    return std::nullopt;
+  }
+  return Bytes{static_cast<std::int64_t>(limit.rlim_cur)};
+}
+
 }  // namespace plumb::engine

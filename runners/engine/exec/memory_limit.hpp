@@ -21,4 +21,7 @@ namespace plumb::engine {
 /// nothing in sanitizer builds, which reserve more address space than any memory.
 void limit_memory(Bytes most);
 
+/// Reads the limit of this process's data memory. Returns nothing if there is none.
+[[nodiscard]] std::optional<Bytes> memory_limit();
+
 }  // namespace plumb::engine

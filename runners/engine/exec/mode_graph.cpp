@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "harness/base/error.hpp"
+#include "harness/model/graph/graph_memory.hpp"
 #include "harness/rewrite/gradient/checkpointed_graph.hpp"
 #include "harness/rewrite/gradient/folded_norms.hpp"
 #include "harness/rewrite/quantized_graph.hpp"
@@ -111,11 +112,25 @@ void trace_back(const std::vector<model::LayerId>& origins, rewrite::FusedGraph&
   }
 }
 
+/// Throws Error{kUser} if a step of training does not fit under a cap.
+void require_fit(const model::Graph& step, std::optional<Bytes> memory_cap) {
+  if (const auto smallest = rewrite::smallest_step(step)) {
+    throw Error(
+        Error::Kind::kUser,
+        fmt::format("a step of '{}' that computes values again takes {} bytes at least, and "
+                    "its cap is {}",
+                    step.name,
+                    model::compute_memory(smallest->graph).total().value,
+                    memory_cap.value_or(Bytes{}).value));
+  }
+}
+
 }  // namespace
 
 ModeGraph graph_of_mode(const model::Graph& graph,
                         const worker::ModeRequest& request,
-                        const worker::Backend& backend) {
+                        const worker::Backend& backend,
+                        std::optional<Bytes> memory_cap) {
   // 8 bits come after fusion, with values of their own to observe.
   model::Graph typed = request.mode.int8 || request.mode.other_type().empty()
                            ? graph
@@ -123,8 +138,10 @@ ModeGraph graph_of_mode(const model::Graph& graph,
   ModeGraph result;
   std::optional<std::vector<model::LayerId>> origins;  // of a step's layers, if it is another one
   if (request.mode.checkpointing) {
-    std::optional<rewrite::CheckpointedGraph> small = rewrite::smallest_step(typed);
+    std::optional<rewrite::CheckpointedGraph> small =
+        memory_cap ? rewrite::step_within(typed, *memory_cap) : rewrite::smallest_step(typed);
     if (!small) {
+      require_fit(typed, memory_cap);
       throw Error(Error::Kind::kUser,
                   fmt::format("'{}' is no step of training, so nothing is kept that could be "
                               "computed again: give --training",

@@ -26,16 +26,20 @@ struct ModeGraph {
 /// - channels_last: each layer gets the library's first variant with channels last, if there is
 ///   one.
 /// - int8: the fused graph is quantised.
-/// - checkpointing: the graph computes again what it does not keep. This comes before fusion.
+/// - checkpointing: the graph computes again what it does not keep. This comes before fusion. With
+/// a
+///   cap it keeps as much as fits below it.
 /// - folded_norms: convolutions of a step compute the frozen batch normalisations behind them. This
 ///   comes before fusion.
 ///
 /// For a backend that plans models itself, the graph stays as written.
 ///
 /// Throws Error{kUser} for steps that do not fit the graph, for checkpointing of a graph that is no
-/// step of training, and for folded_norms of one without such batch normalisations.
+/// step of training or does not fit below its cap, and for folded_norms of one without such batch
+/// normalisations.
 [[nodiscard]] ModeGraph graph_of_mode(const model::Graph& graph,
                                       const worker::ModeRequest& request,
-                                      const worker::Backend& backend);
+                                      const worker::Backend& backend,
+                                      std::optional<Bytes> memory_cap = {});
 
 }  // namespace plumb::engine

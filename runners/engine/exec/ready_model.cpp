@@ -41,6 +41,12 @@ results::Outcome checked(const model::Graph& graph, const std::vector<model::Ten
 results::Outcome check_gradients(const rewrite::TrainingStep& step,
                                  const std::vector<model::Tensor>& outputs) {
   constexpr std::size_t kFirstMoments = 2;  // the loss is 0, the weights are 1
+  if (step.training.loss_scale) {
+    const model::Tensor& scale = outputs.at(outputs.size() - 2);
+    if (read_numbers(scale).front() < rewrite::kFirstLossScale) {
+      return {};  // an overflow: the update was left out
+    }
+  }
   for (std::size_t index = 0; index < outputs.size(); ++index) {
     if (step.kinds[index] == kFirstMoments) {
       const std::vector<double> numbers = read_numbers(outputs[index]);
@@ -154,7 +160,7 @@ ReadyModel prepare_mode(worker::Backend& backend,
     }
   }
   const std::optional<Bytes> before = resident_of(backend);
-  ready.plan = graph_of_mode(model.graph(), mode, backend);
+  ready.plan = graph_of_mode(model.graph(), mode, backend, model.memory_cap());
   if (mode.mode.best_variant || mode.mode.micro_batch) {
     ready.plan.variants =
         chosen_variants(backend, ready.plan.fused.graph, mode, measure::steady_clock());

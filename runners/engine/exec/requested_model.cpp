@@ -121,9 +121,10 @@ Deviation RequestedModel::deviation_across_types(std::span<const model::Tensor> 
   if (!step_) {
     return {largest_difference(outputs, expected), most};
   }
-  const std::size_t count =
-      outputs.size() - step_->states.size() - step_->training.statistics.size();
+  constexpr std::size_t kWeights = 1;
   const std::span kinds(step_->kinds);
+  const auto count = static_cast<std::size_t>(
+      std::count_if(kinds.begin(), kinds.end(), [](std::size_t kind) { return kind <= kWeights; }));
   return worst_distance(
       distances_by_kind(outputs.first(count), expected.first(count), kinds.first(count)), {}, most);
 }

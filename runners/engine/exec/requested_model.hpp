@@ -38,6 +38,11 @@ class RequestedModel {
   /// Returns the step of training that graph() is. Null: it is the model.
   [[nodiscard]] const rewrite::TrainingStep* step() const { return step_ ? &*step_ : nullptr; }
 
+  /// Returns the memory that the step may take in the mode checkpointing, if there is a cap.
+  [[nodiscard]] std::optional<Bytes> memory_cap() const {
+    return step_ ? step_->memory_cap : std::nullopt;
+  }
+
   /// Makes the inputs and fills the weights, and computes the values that depend on weights alone.
   /// Weights without data come from the request's seed, as in `plumb model export --weights`. May
   /// throw std::bad_alloc.

@@ -51,8 +51,10 @@ class StepInputs {
     });
   }
 
-  void add_zeros(model::ValueId id) {
-    add(id, [](model::WeightStream& /*random*/, std::vector<double>& /*numbers*/) {});
+  void add_constant(model::ValueId id, double number) {
+    add(id, [&](model::WeightStream& /*random*/, std::vector<double>& numbers) {
+      std::fill(numbers.begin(), numbers.end(), number);
+    });
   }
 
  private:
@@ -82,7 +84,10 @@ void add_step_inputs(const rewrite::TrainingStep& step,
     inputs.add_mask(mask);
   }
   for (const model::ValueId state : step.states) {
-    inputs.add_zeros(state);
+    inputs.add_constant(state, 0.0);
+  }
+  if (training.loss_scale) {
+    inputs.add_constant(*training.loss_scale, rewrite::kFirstLossScale);
   }
   for (const rewrite::RepeatedInput& each : training.repeated) {
     if (each.first == training.target) {

@@ -13,7 +13,8 @@ namespace plumb::engine {
 /// micro-batches.
 ///
 /// A target of classes has one class a row, and another target lies in [-1, 1). A mask keeps an
-/// element or drops it. States are zero. The numbers are the same for the same seed everywhere.
+/// element or drops it. States are zero. A loss scale is the first one. The numbers are the same
+/// for the same seed everywhere.
 void add_step_inputs(const rewrite::TrainingStep& step,
                      std::uint64_t seed,
                      std::map<model::ValueId, model::Tensor>& values);

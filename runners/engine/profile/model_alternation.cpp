@@ -71,7 +71,7 @@ class ModelAlternation {
     std::vector<const model::Graph*> graphs;
     plans.reserve(models_.size());
     for (const auto& model : models_) {
-      plans.push_back(graph_of_mode(model->graph(), mode(), backend_));
+      plans.push_back(graph_of_mode(model->graph(), mode(), backend_, model->memory_cap()));
       graphs.push_back(&plans.back().fused.graph);
     }
     one_ = backend_.prepare_shapes(graphs,

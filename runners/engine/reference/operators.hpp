@@ -51,6 +51,8 @@ void add_up_columns(const Numbers& result, Numbers& bias);
 // update.cpp
 /// Computes new weights and states by an optimiser's rule, tensor after tensor.
 [[nodiscard]] std::vector<Numbers> updated_weights(const model::LayerSpec& spec, Operands operands);
+[[nodiscard]] std::vector<Numbers> adapted_loss_scale(const model::LayerSpec& spec,
+                                                      Operands operands);
 
 // normalization.cpp
 [[nodiscard]] Numbers batch_normalization(const model::LayerSpec& spec, Operands operands);

@@ -85,6 +85,7 @@ constexpr std::array kTable = std::to_array<Row>({
     {"sgd", 2, nullptr, nullptr, reference::updated_weights},
     {"adam", 5, nullptr, nullptr, reference::updated_weights},
     {"lamb", 5, nullptr, nullptr, reference::updated_weights},
+    {"loss_scale", 3, nullptr, nullptr, reference::adapted_loss_scale},
 });
 
 const Row* find_row(std::string_view op) {

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "harness/model/key/update_layer.hpp"
 #include "runners/engine/reference/operators.hpp"
@@ -92,6 +94,12 @@ void adapt_layerwise(const model::LayerSpec& spec, Tensor& tensor) {
 std::vector<Numbers> updated_weights(const model::LayerSpec& spec, Operands operands) {
   const model::UpdateShape shape(spec);
   std::vector<Numbers> results;
+  if (shape.condition() && operands[*shape.condition()].values.at(0) == 0.0) {
+    for (std::size_t result = 0; result < spec.outputs.size(); ++result) {
+      results.push_back(operands[shape.replaced(result)]);
+    }
+    return results;
+  }
   for (std::size_t t = 0; t < shape.tensors(); ++t) {
     Tensor tensor{operands[shape.weights(t)], operands[shape.gradient(t)], {}};
     for (std::size_t which = 0; which < shape.states(); ++which) {
@@ -104,6 +112,31 @@ std::vector<Numbers> updated_weights(const model::LayerSpec& spec, Operands oper
     }
   }
   return results;
+}
+
+// The rule of PyTorch's GradScaler. Like it, the scale does not grow past the numbers of f32.
+std::vector<Numbers> adapted_loss_scale(const model::LayerSpec& spec, Operands operands) {
+  const bool finite =
+      std::all_of(operands.begin() + 2, operands.end(), [](const Numbers& gradient) {
+        return std::all_of(gradient.values.begin(), gradient.values.end(), [](double each) {
+          return std::isfinite(each);
+        });
+      });
+  Numbers scale = operands[0];
+  Numbers steps = operands[1];
+  double& factor = scale.values.at(0);
+  double& since = steps.values.at(0);
+  since = finite ? since + 1.0 : 0.0;
+  if (!finite) {
+    factor *= spec.real("backoff");
+  } else if (since == static_cast<double>(spec.integer("interval"))) {
+    const double grown = factor * spec.real("growth");
+    factor = grown <= std::numeric_limits<float>::max() ? grown : factor;
+    since = 0.0;
+  }
+  Numbers applied = operands[0];
+  applied.values.at(0) = finite ? 1.0 : 0.0;
+  return {std::move(scale), std::move(steps), std::move(applied)};
 }
 
 }  // namespace plumb::engine::reference

@@ -95,6 +95,7 @@ void interpolate_resize(const model::LayerSpec& spec, const Device& device, Buil
 void gather_rows(const model::LayerSpec& spec, const Device& device, BuilderList& list);
 void add_rows(const model::LayerSpec& spec, const Device& device, BuilderList& list);
 void update_weights(const model::LayerSpec& spec, const Device& device, BuilderList& list);
+void adapt_loss_scale(const model::LayerSpec& spec, const Device& device, BuilderList& list);
 void select_where(const model::LayerSpec& spec, const Device& device, BuilderList& list);
 void fold_reduce(const model::LayerSpec& spec, const Device& device, BuilderList& list);
 void find_extreme(const model::LayerSpec& spec, const Device& device, BuilderList& list);

@@ -174,6 +174,9 @@ class UpdateKernel {
   }
 
   void operator()(Buffers buffers) const {
+    if (shape_.condition() && *numbers(buffers[*shape_.condition()]) == 0.0F) {
+      return;
+    }
     if (spec_.op == "sgd") {
       run_parallel(pieces_.size(), [&](std::size_t i) { descend_piece(buffers, pieces_[i]); });
       return;

@@ -76,6 +76,7 @@ constexpr std::array kFamilies = std::to_array<LayerFamily>({
     {"sgd", nullptr, update_weights},
     {"adam", nullptr, update_weights},
     {"lamb", nullptr, update_weights},
+    {"loss_scale", nullptr, adapt_loss_scale},
 });
 
 /// Runs one function of the table. Returns why it added nothing, or an empty text.

@@ -5,8 +5,10 @@
 #include <gtest/gtest.h>
 
 #include <set>
+#include <string>
 
 #include "harness/analysis/whatif/what_if_rows.hpp"
+#include "harness/model/graph/graph_memory.hpp"
 #include "harness/results/execution_mode.hpp"
 #include "harness/rewrite/gradient/checkpointed_graph.hpp"
 #include "harness/rewrite/gradient/folded_norms.hpp"
@@ -221,6 +223,18 @@ TEST(WhatIf, checkpointing_costs_what_is_computed_twice) {
               1e-9);
   EXPECT_THAT(result.layers, SizeIs(small->repeated));
   EXPECT_THAT(result.mode, HasSubstr("MiB at once"));
+
+  const auto under = [&](std::int64_t cap) {
+    ModelInstance capped = kHandmade;
+    capped.training = "sgd+memory_cap=" + std::to_string(cap);
+    return ask("checkpointing", graph, slow_rows(graph, "nothing"), capped);
+  };
+  const std::int64_t least = model::compute_memory(small->graph).total().value;
+  const WhatIfResult roomy = under(model::compute_memory(graph).total().value);
+  EXPECT_DOUBLE_EQ(microseconds(*roomy.predicted), microseconds(*roomy.baseline));
+  EXPECT_GT(microseconds(*under(least).predicted), microseconds(*result.baseline));
+  EXPECT_LE(microseconds(*under(least).predicted), microseconds(*result.predicted) + 1e-9);
+  EXPECT_THAT(under(least - 1).why_not, HasSubstr("at least, and its cap is"));
 
   const model::Graph inference = product_and_relu();
   const WhatIfResult none = ask("checkpointing", inference, slow_rows(inference, "-"));

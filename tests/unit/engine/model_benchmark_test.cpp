@@ -178,6 +178,24 @@ TEST_F(Models, are_timed_one_after_the_other_where_the_devices_memory_is_short) 
   EXPECT_TRUE(in_turns(std::nullopt)) << "the host has gigabytes";
 }
 
+TEST_F(Models, that_do_not_fit_say_how_much_they_take) {
+  variant_.throws = "bad_alloc";
+  ListedMonitor monitor({{{}, false, ""}});
+  ScriptedBackend backend({variant_});
+  backend.model_memory = Bytes{std::int64_t{40} << 20};
+  LayerTiming timing(
+      backend.script.clock(), [] { return measure::DisturbanceReading{}; }, &monitor);
+  std::size_t rows = 0;
+  ModelBenchmark(backend, timing, Bytes{1 << 20}, request_)
+      .run([&](const results::Execution& execution) {
+        EXPECT_EQ(execution.row.outcome.kind, results::Outcome::Kind::kOutOfMemory);
+        EXPECT_THAT(execution.row.outcome.reason,
+                    ::testing::HasSubstr("executing it takes 41943040 bytes"));
+        ++rows;
+      });
+  EXPECT_EQ(rows, 2U);
+}
+
 TEST_F(Models, tell_once_a_second_how_far_they_are) {
   variant_.hot = Seconds(0.5);  // three in a round and mode: longer than the budget
   ListedMonitor monitor({{{}, false, ""}});

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -109,6 +110,27 @@ TEST(ReferenceUpdate, of_lamb_moves_weights_of_zero_by_the_rate) {
   EXPECT_THAT(found.at(0), ElementsAre(DoubleNear(0.125, 1e-12)));
 }
 
+TEST(ReferenceUpdate, is_left_out_where_its_condition_is_0) {
+  const std::string sgd =
+      "sgd;in=f64[2],f64[2],f64[2],f64[1];out=f64[2],f64[2];acc=f64;math=strict;decay=0.0;"
+      "momentum=0.5;rate=0.5";
+  const Lists operands{{1.0, -2.0}, {3.0, 4.0}, {2.0, 6.0}};
+  const auto with = [&](double condition) {
+    Lists all = operands;
+    all.push_back({condition});
+    return updated(sgd, all);
+  };
+  EXPECT_THAT(with(1.0), ElementsAre(ElementsAre(-1.0, -5.5), ElementsAre(4.0, 7.0)));
+  EXPECT_THAT(with(0.0), ElementsAre(ElementsAre(1.0, -2.0), ElementsAre(2.0, 6.0)));
+  const Lists adam = updated(
+      "adam;in=f64[1],f64[1],f64[1],f64[1],f64[1],f64[1];out=f64[1],f64[1],f64[1],f64[1];"
+      "acc=f64;math=strict;beta1=0.5;beta2=0.75;decay=0.5;decay_of=weights;epsilon=0.0;"
+      "rate=0.1",
+      {{2.0}, {1.0}, {0.25}, {0.75}, {3.0}, {0.0}});
+  EXPECT_THAT(
+      adam, ElementsAre(ElementsAre(2.0), ElementsAre(0.25), ElementsAre(0.75), ElementsAre(3.0)));
+}
+
 TEST(UpdateKey, says_what_is_wrong) {
   const auto problem = [](const std::string& key) -> std::string {
     try {
@@ -132,6 +154,20 @@ TEST(UpdateKey, says_what_is_wrong) {
   EXPECT_THAT(problem("sgd;in=f32[2],f32[2],f32[2];out=f32[2],f32[2];acc=f32;math=strict;"
                       "decay=0.0;momentum=1.5;rate=0.1"),
               HasSubstr("momentum"));
+  EXPECT_EQ(problem("sgd;in=f32[2],f32[2],f32[2],f32[1];out=f32[2],f32[2]" + numbers), "");
+  EXPECT_THAT(problem("sgd;in=f32[2],f32[2],f32[2],f32[2];out=f32[2],f32[2]" + numbers),
+              HasSubstr("the condition is [2]"));
+  EXPECT_THAT(problem("sgd;in=f32[2],f32[2],f32[2],f32[1],f32[1];out=f32[2],f32[2]" + numbers),
+              HasSubstr("5 operands"));
+  const std::string scale = ";acc=f32;math=strict;backoff=0.5;growth=2.0;interval=";
+  EXPECT_EQ(problem("loss_scale;in=f32[1],f32[1],f32[7];out=f32[1],f32[1],f32[1]" + scale + "9"),
+            "");
+  EXPECT_THAT(problem("loss_scale;in=f32[1],f32[1],f32[7];out=f32[1],f32[1],f32[1]" + scale + "0"),
+              HasSubstr("0 steps"));
+  EXPECT_THAT(problem("loss_scale;in=f32[1],f32[2],f32[7];out=f32[1],f32[1],f32[1]" + scale + "9"),
+              HasSubstr("operand 1 is no single number"));
+  EXPECT_THAT(problem("loss_scale;in=f32[1],f32[1],f32[7];out=f32[1],f32[1]" + scale + "9"),
+              HasSubstr("2 outputs"));
 }
 
 TEST(UpdateKey, knows_which_operand_each_result_replaces) {
@@ -146,6 +182,7 @@ TEST(UpdateKey, knows_which_operand_each_result_replaces) {
     replaced.push_back(shape.replaced(result));
   }
   EXPECT_THAT(replaced, ElementsAre(0, 2, 3, 4, 5, 7, 8, 9));
+  EXPECT_EQ(shape.condition(), std::nullopt);
 }
 
 }  // namespace

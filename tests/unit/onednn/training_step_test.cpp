@@ -11,25 +11,21 @@
 #include <atomic>
 #include <cmath>
 #include <fstream>
-#include <iterator>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <ostream>
 #include <string>
-#include <string_view>
 #include <vector>
 
-#include "harness/model/onnx/weight_stream.hpp"
-#include "harness/rewrite/gradient/checkpointed_graph.hpp"
 #include "runners/engine/exec/mode_graph.hpp"
 #include "runners/engine/exec/ready_model.hpp"
 #include "runners/engine/exec/reference_comparison.hpp"
-#include "runners/engine/exec/step_inputs.hpp"
 #include "runners/engine/exec/step_rounding.hpp"
 #include "runners/engine/number_formats.hpp"
 #include "runners/onednn/exec/openmp_threads.hpp"
 #include "runners/onednn/onednn_backend.hpp"
 #include "suites/zoo/zoo.hpp"
+#include "tests/unit/onednn/executed_steps.hpp"
 #include "tests/unit/rewrite/graph_sketch.hpp"
 #include "tests/unit/rewrite/training_example.hpp"
 
@@ -46,59 +42,6 @@ namespace {
 
 using rewrite::Optimizer;
 using rewrite::TrainingStep;
-using Values = std::map<model::ValueId, model::Tensor>;
-
-/// Steps of one model, one after the other.
-class Steps {
- public:
-  Steps(const TrainingStep& step, const Values& values, const worker::ModelOptions& options = {})
-      : step_(step), prepared_(backend_->prepare_model(step.training.graph, options)) {
-    if (!prepared_.outcome.ok()) {
-      ADD_FAILURE() << prepared_.outcome.reason;
-      return;
-    }
-    std::vector<model::Tensor> operands;
-    for (const model::ValueId id : prepared_.operands) {
-      operands.push_back(values.at(id));
-    }
-    prepared_.program->bind(0, operands, false);
-  }
-
-  /// Executes one step and returns the loss before it.
-  double next() {
-    prepared_.program->enqueue(0);
-    prepared_.program->synchronize();
-    outputs_ = prepared_.program->outputs(0);
-    return engine::number_at(outputs_.at(0), 0);
-  }
-
-  /// Returns the new weights, by their names in the graph.
-  [[nodiscard]] std::map<std::string, std::vector<double>> weights() const {
-    std::map<std::string, std::vector<double>> found;
-    for (std::size_t i = 0; i < step_.training.gradients.size(); ++i) {
-      const model::ValueId id = step_.training.gradients[i].parameter;
-      found[step_.training.graph.values[id].name] = engine::read_numbers(outputs_.at(1 + i));
-    }
-    return found;
-  }
-
-  /// Returns the new running statistics, in the order of the graph's list.
-  [[nodiscard]] std::vector<std::vector<double>> running_statistics() const {
-    std::vector<std::vector<double>> found;
-    for (std::size_t i = step_.training.statistics.size(); i > 0; --i) {
-      found.push_back(engine::read_numbers(outputs_.at(outputs_.size() - i)));
-    }
-    return found;
-  }
-
-  [[nodiscard]] const worker::PreparedModel& prepared() const { return prepared_; }
-
- private:
-  std::unique_ptr<worker::Backend> backend_ = make_onednn_backend();
-  const TrainingStep& step_;
-  worker::PreparedModel prepared_;
-  std::vector<model::Tensor> outputs_;
-};
 
 Optimizer optimizer_of(const std::string& name) {
   if (name == "sgd") {
@@ -122,16 +65,6 @@ Values values_of(const rewrite::Example& example, const TrainingStep& step) {
     std::fill(values.at(state).data.begin(), values.at(state).data.end(), std::byte{0});
   }
   return values;
-}
-
-double distance(const std::vector<double>& found, const std::vector<double>& expected) {
-  double difference = 0.0;
-  double size = 0.0;
-  for (std::size_t i = 0; i < expected.size(); ++i) {
-    difference += std::pow(found.at(i) - expected[i], 2);
-    size += std::pow(expected[i], 2);
-  }
-  return std::sqrt(difference / size);
 }
 
 TEST(TrainingSteps, ten_of_them_agree_with_pytorch) {
@@ -168,33 +101,6 @@ TEST(TrainingSteps, ten_of_them_agree_with_pytorch) {
   }
 }
 
-/// Convolutional network of which 16 random images and their classes are to be learnt by heart.
-model::Graph toy() {
-  rewrite::GraphSketch sketch;
-  const auto x = sketch.input({16, 2, 6, 6});
-  const auto features = sketch.relu(sketch.batch_norm(sketch.conv(x, 8, 3)));
-  const auto flat = sketch.view(features, {16, 8 * 6 * 6});
-  return sketch.build({sketch.gemm(sketch.relu(sketch.gemm(flat, 16)), 4)});
-}
-
-/// Random numbers for a graph's inputs and weights, of sizes with which training begins at once.
-Values toy_values(const TrainingStep& step) {
-  const model::Graph& graph = step.training.graph;
-  Values values;
-  for (model::ValueId id = 0; id < graph.values.size(); ++id) {
-    const model::Value& value = graph.values[id];
-    if (!value.producer) {
-      model::WeightStream random = model::stream_of(id, "toy");
-      const double size = id == graph.inputs.front() ? 1.0 : 0.3;
-      std::vector<double> numbers(static_cast<std::size_t>(element_count(value.type)));
-      std::generate(numbers.begin(), numbers.end(), [&] { return size * random.normal(); });
-      values[id] = engine::tensor_from(value.type, numbers);
-    }
-  }
-  engine::add_step_inputs(step, 1, values);
-  return values;
-}
-
 class ToyProblem : public ::testing::TestWithParam<Optimizer::Kind> {};
 INSTANTIATE_TEST_SUITE_P(Optimizers,
                          ToyProblem,
@@ -214,39 +120,6 @@ TEST_P(ToyProblem, is_learnt) {
   }
   EXPECT_GT(first, 0.9);  // of four classes it knows nothing
   EXPECT_LT(last, 0.1 * first);
-}
-
-/// Network whose forward pass is a chain of equal stages.
-model::Graph chain(std::int64_t batch) {
-  rewrite::GraphSketch sketch;
-  model::ValueId value = sketch.input({batch, 4, 8, 8});
-  for (int i = 0; i < 6; ++i) {
-    value = sketch.relu(sketch.batch_norm(sketch.conv(value, 4, 3)));
-  }
-  const model::ValueId flat = sketch.view(value, {batch, 4 * 8 * 8});
-  return sketch.build({sketch.gemm(flat, 4)});
-}
-
-/// Steps of the chain: of one batch, and of micro-batches whose gradients are added up.
-class CheckpointedSteps : public ::testing::TestWithParam<std::int64_t> {};
-INSTANTIATE_TEST_SUITE_P(MicroBatches, CheckpointedSteps, ::testing::Values(1, 4));
-
-TEST_P(CheckpointedSteps, compute_the_same_where_values_are_computed_again) {
-  const TrainingStep plain = rewrite::training_step(chain(16), rewrite::StepChoice{{}, GetParam()});
-  TrainingStep small = plain;
-  auto checkpointed = rewrite::smallest_step(plain.training.graph);
-  ASSERT_TRUE(checkpointed);
-  ASSERT_GT(checkpointed->repeated, 5U);
-  small.training.graph = std::move(checkpointed->graph);
-  const Values values = toy_values(plain);
-  Steps keeping(plain, values);
-  Steps repeating(small, values);
-  EXPECT_LT(repeating.prepared().program->facts().workspace,
-            keeping.prepared().program->facts().workspace);
-  for (int i = 0; i < 5; ++i) {
-    EXPECT_EQ(repeating.next(), keeping.next());
-  }
-  EXPECT_EQ(repeating.weights(), keeping.weights());
 }
 
 /// Network without statistics of a batch, and the gradient of a convolution of each channel.
@@ -311,16 +184,6 @@ TEST(TrainingSteps, of_micro_batches_are_those_of_the_whole_batch) {
   for (const auto& [weight, numbers] : one_by_one.weights()) {
     EXPECT_LE(distance(numbers, expected.at(weight)), 1e-5) << weight;
   }
-}
-
-/// Returns the layers of a kind.
-std::vector<model::Layer> layers_of(const model::Graph& graph, std::string_view op) {
-  std::vector<model::Layer> found;
-  std::copy_if(graph.layers.begin(),
-               graph.layers.end(),
-               std::back_inserter(found),
-               [&](const model::Layer& layer) { return layer.spec.op == op; });
-  return found;
 }
 
 TEST(TrainingSteps, compute_the_same_where_layers_are_fused) {

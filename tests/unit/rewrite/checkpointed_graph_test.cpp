@@ -103,6 +103,31 @@ TEST(CheckpointedGraph, keeps_what_the_step_computes_and_repeats_what_is_dropped
             7 * model::compute_memory(step).peak.value);
 }
 
+TEST(CheckpointedGraph, keeps_what_fits_below_a_cap) {
+  const model::Graph step = step_of(chain_of(12));
+  const CheckpointedGraph small = smallest_step(step).value();
+  const Bytes least = model::compute_memory(small.graph).total();
+  const Bytes all = model::compute_memory(step).total();
+  ASSERT_LT(least, all);
+  std::size_t repeated = small.repeated;
+  for (int quarter = 0; quarter <= 4; ++quarter) {
+    const Bytes cap{least.value + quarter * (all.value - least.value) / 4};
+    const auto made = step_within(step, cap);
+    ASSERT_TRUE(made) << quarter;
+    expect_in_order(made->graph);
+    EXPECT_EQ(made->graph.outputs, step.outputs);
+    EXPECT_LE(model::compute_memory(made->graph).total(), cap);
+    EXPECT_LE(made->repeated, repeated);
+    repeated = made->repeated;
+  }
+  EXPECT_EQ(repeated, 0U);
+  const auto half = step_within(step, Bytes{(least.value + all.value) / 2});
+  EXPECT_GT(half->repeated, 0U);
+  EXPECT_LT(half->repeated, small.repeated);
+  EXPECT_FALSE(step_within(step, Bytes{least.value - 1}));
+  EXPECT_FALSE(step_within(chain_of(2), all)) << "no step of training";
+}
+
 TEST(CheckpointedGraph, cuts_each_micro_batch_alike_and_needs_the_memory_of_one) {
   const TrainingStep alone = training_step(chain_of(12), StepChoice{});
   const TrainingStep three = training_step(chain_of(12), StepChoice{{}, 3});

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <onnx/onnx_pb.h>
 
+#include <algorithm>
 #include <map>
 #include <set>
 #include <string>
@@ -131,6 +132,41 @@ TEST(MixedPrecision, f16_scales_the_gradient_of_the_loss_and_scales_weights_back
   const model::Graph mixed = mixed_precision_step(step.training.graph, DataType::kF16);
   expect_sound(mixed);
   EXPECT_EQ(factors(mixed), expected);
+}
+
+TEST(MixedPrecision, a_scale_that_adapts_is_f32_and_takes_the_place_of_the_constant_one) {
+  for (const Loss loss :
+       {Loss::kCrossEntropy, Loss::kBinaryCrossEntropy, Loss::kMeanSquaredError}) {
+    SCOPED_TRACE(to_text(loss));
+    GraphSketch sketch;
+    const auto hidden = sketch.relu(sketch.gemm(sketch.input({5, 4}), 3));
+    StepChoice choice;
+    choice.loss = loss;
+    choice.loss_scaling = true;
+    const TrainingStep step = training_step(sketch.build({sketch.gemm(hidden, 2)}), choice);
+    const model::Graph mixed = mixed_precision_step(step.training.graph, DataType::kF16);
+    expect_sound(mixed);
+    expect_sound(smallest_step(mixed).value().graph);
+    std::size_t readers = 0;
+    for (const model::Layer& layer : mixed.layers) {
+      const bool reads =
+          std::find(layer.inputs.begin(), layer.inputs.end(), step.training.loss_scale) !=
+          layer.inputs.end();
+      readers += reads ? 1 : 0;
+      for (const auto& input : layer.spec.inputs) {
+        EXPECT_TRUE(!reads || input.value().dtype == DataType::kF32) << layer.key.text;
+      }
+      if (layer.spec.op == "eltwise" && layer.spec.text("fn") == "linear") {
+        const double factor = layer.spec.reals("parameters").at(0);
+        EXPECT_NE(factor, kLossScale);
+        EXPECT_NE(factor, 1.0 / kLossScale);
+      }
+    }
+    EXPECT_EQ(readers, 1U + 4U + 1U + 1U);  // product, divisions, its adaptation and update
+    // The model's gradients begin with one value that was scaled before it was cast.
+    EXPECT_THAT(types_of(mixed, "loss_scale"), ElementsAre("f32→f32"));
+    EXPECT_THAT(types_of(mixed, "eltwise_backward"), ElementsAre("f16→f16"));
+  }
 }
 
 TEST(MixedPrecision, running_statistics_follow_the_batch_s_without_a_cast_or_the_loss_scale) {

@@ -100,6 +100,36 @@ model::Graph attention_block() {
   return sketch.build({sketch.add(sketch.eltwise(joined, "gelu_erf"), normalized)});
 }
 
+/// Attention as one layer: with a mask that is trained, and with two query heads for each key.
+model::Graph fused_attention() {
+  GraphSketch sketch;
+  const auto attributes = [](std::int64_t kv_heads, double scale) {
+    return LayerAttributes{{"causal", kNo},
+                           {"kv_heads", kv_heads},
+                           {"outputs", std::string("y")},
+                           {"q_heads", std::int64_t{4}},
+                           {"scale", scale},
+                           {"softcap", 0.0}};
+  };
+  const auto x = sketch.input({4, 3, 8});
+  const auto heads = [&] {
+    const auto apart = sketch.view(sketch.matmul(x, 8), {4, 3, 4, 2});
+    return sketch.layer("transpose", {apart}, {4, 4, 3, 2}, {{"perm", Dims{0, 2, 1, 3}}});
+  };
+  const auto q = heads();
+  const auto k = heads();
+  const auto v = heads();
+  const auto masked = sketch.layer(
+      "attention", {q, k, v, sketch.weight({4, 1, 3})}, {4, 4, 3, 2}, attributes(4, 0.7));
+  const auto joined =
+      sketch.layer("transpose", {masked}, {4, 3, 4, 2}, {{"perm", Dims{0, 2, 1, 3}}});
+  const auto y = sketch.view(joined, {4, 3, 8});
+  return sketch.build({sketch.layer("attention",
+                                    {sketch.matmul(y, 8), sketch.matmul(y, 4), sketch.matmul(y, 6)},
+                                    {4, 3, 12},
+                                    attributes(2, 0.5))});
+}
+
 /// GELU, SiLU and HardSwish, as exporters write them.
 model::Graph written_out_activations() {
   GraphSketch sketch;
@@ -201,6 +231,25 @@ model::Graph instances() {
   return sketch.build({sketch.conv(wide, 2, 3, true)});
 }
 
+/// Normalisation of groups, scaled by channel and by group, and by the root of the mean square.
+model::Graph groups_and_rows() {
+  GraphSketch sketch;
+  const LayerAttributes two_groups{{"epsilon", 1e-5}, {"groups", std::int64_t{2}}};
+  const auto normalized = [&](model::ValueId x, std::int64_t scales) {
+    return sketch.layer("group_norm",
+                        {x, sketch.weight({scales}), sketch.weight({scales})},
+                        {4, 4, 3, 3},
+                        two_groups);
+  };
+  const auto by_channel = normalized(sketch.conv(sketch.input({4, 2, 3, 3}), 4, 3), 4);
+  const auto by_group = normalized(sketch.conv(by_channel, 4, 1), 2);
+  const auto rows = sketch.layer("rms_norm",
+                                 {sketch.view(by_group, {4, 4, 9}), sketch.weight({9})},
+                                 {4, 4, 9},
+                                 {{"axis", std::int64_t{2}}, {"epsilon", 1e-5}});
+  return sketch.build({sketch.gemm(sketch.view(rows, {4, 36}), 3)});
+}
+
 /// A weight that two layers read, one of them transposed.
 model::Graph shared_weights() {
   GraphSketch sketch;
@@ -270,12 +319,14 @@ const std::vector<Example>& examples() {
       {"convolutions", convolutions},
       {"depthwise_and_lrn", depthwise_and_lrn, Loss::kMeanSquaredError},
       {"attention_block", attention_block},
+      {"fused_attention", fused_attention},
       {"written_out_activations", written_out_activations},
       {"movements", movements},
       {"space_and_depth", space_and_depth, Loss::kMeanSquaredError},
       {"arithmetic", arithmetic, Loss::kMeanSquaredError, true},
       {"shared_weights", shared_weights},
       {"instances", instances, Loss::kMeanSquaredError},
+      {"groups_and_rows", groups_and_rows},
       {"embeddings", embeddings, Loss::kMeanSquaredError},
       {"clicks", clicks, Loss::kBinaryCrossEntropy},
       {"dropout", dropout},

@@ -112,6 +112,67 @@ TEST(TrainingStep, updates_running_statistics_where_it_is_asked_to) {
   EXPECT_THAT(step.training.graph.inputs, SizeIs(without.training.graph.inputs.size() + 2));
 }
 
+TEST(TrainingStep, scales_its_loss_and_updates_on_a_condition) {
+  const TrainingStep without = training_step(two_products(), StepChoice{});
+  StepChoice choice;
+  choice.loss_scaling = true;
+  const TrainingStep step = training_step(two_products(), choice);
+  const model::Graph& graph = step.training.graph;
+  for (const model::Layer& layer : graph.layers) {
+    EXPECT_FALSE(model::check_spec(layer.spec)) << layer.key.text;
+  }
+  // A product with the scale, four divisions, the layer that adapts it, and its two results
+  // negated. Then updates of both.
+  EXPECT_EQ(step.first_update_layer, without.first_update_layer + 1 + 4 + 1 + 2);
+  ASSERT_EQ(graph.layers.size(), step.first_update_layer + 4 + 2);
+  const auto scale = std::find_if(graph.layers.begin(), graph.layers.end(), [](const auto& layer) {
+    return layer.spec.op == "loss_scale";
+  });
+  ASSERT_NE(scale, graph.layers.end());
+  EXPECT_THAT(scale->key.text,
+              AllOf(HasSubstr("in=f32[1],f32[1],f32[4,3],f32[3],f32[3,2],f32[2];"),
+                    HasSubstr("backoff=0.5;growth=2.0;interval=2000")));
+  EXPECT_EQ(scale->inputs.front(), step.training.loss_scale);
+  for (std::size_t i = 0; i < 4; ++i) {
+    const model::Layer& update = graph.layers[step.first_update_layer + i];
+    EXPECT_EQ(update.inputs.size(), 4U);
+    EXPECT_EQ(update.inputs.back(), scale->outputs.at(2));
+  }
+  EXPECT_THAT(graph.layers.back().key.text,
+              AllOf(StartsWith("v1:sgd;in=f32[1],f32[1];out=f32[1];"),
+                    HasSubstr("decay=1.0;momentum=0.0;rate=1.0")));
+  EXPECT_THAT(step.kinds, ::testing::ElementsAre(0, 1, 1, 1, 1, 2, 2, 2, 2, 4, 5));
+  EXPECT_THAT(graph.inputs, SizeIs(without.training.graph.inputs.size() + 2));
+  EXPECT_THAT(step.states, SizeIs(4 + 1));
+}
+
+TEST(TrainingStep, joins_updates_of_one_condition) {
+  StepChoice choice;
+  choice.loss_scaling = true;
+  choice.micro_batches = 2;
+  const TrainingStep step = training_step(two_products(), choice);
+  const model::Graph& graph = step.training.graph;
+  const auto scaled = [&](const model::Layer& layer) {
+    return layer.spec.op == "binary" && layer.spec.text("fn") == "mul" &&
+           layer.inputs.back() == step.training.loss_scale;
+  };
+  const auto adapted = [](const model::Layer& layer) { return layer.spec.op == "loss_scale"; };
+  EXPECT_EQ(std::count_if(graph.layers.begin(), graph.layers.end(), scaled), 2);
+  EXPECT_EQ(std::count_if(graph.layers.begin(), graph.layers.end(), adapted), 1);
+  std::vector<Match> updates = matches(graph);
+  std::erase_if(updates, [](const Match& match) { return match.rewrite != "update"; });
+  ASSERT_THAT(updates, SizeIs(2));  // of weights, and of the scale and its steps
+  const model::Graph fused = fused_graph(graph, updates).graph;
+  ASSERT_EQ(fused.layers.size(), step.first_update_layer + 2);
+  for (const model::Layer& layer : fused.layers) {
+    EXPECT_FALSE(model::check_spec(layer.spec)) << layer.key.text;
+    if (layer.spec.op == "sgd" && layer.spec.real("momentum") > 0.0) {
+      EXPECT_THAT(layer.inputs, SizeIs(4 * 3 + 1));
+      EXPECT_THAT(layer.outputs, SizeIs(4 * 2));
+    }
+  }
+}
+
 TEST(TrainingStep, refuses_a_model_whose_gradients_are_not_all_known) {
   GraphSketch sketch;
   const auto rounded = sketch.eltwise(sketch.gemm(sketch.input({2, 4}), 4), "round");
@@ -280,6 +341,8 @@ TEST(TrainingStep, has_a_loss_and_frozen_weights_in_its_text) {
   EXPECT_THAT(choice.frozen, ::testing::ElementsAre("conv1*", "batch_norm"));
   EXPECT_FALSE(choice.running_statistics);
   EXPECT_TRUE(parse_step_choice("sgd+running_statistics").value().running_statistics);
+  EXPECT_FALSE(choice.loss_scaling);
+  EXPECT_TRUE(parse_step_choice("sgd:2+loss_scaling").value().loss_scaling);
   EXPECT_EQ(step_choice_text("adam", {}, {}), "adam");
   for (const char* const wrong : {"sgd+",
                                   "sgd+focal",
@@ -288,9 +351,29 @@ TEST(TrainingStep, has_a_loss_and_frozen_weights_in_its_text) {
                                   "sgd+freeze=a|b",
                                   "+freeze=a",
                                   "sgd+cross_entropy+cross_entropy",
+                                  "sgd+loss_scaling+loss_scaling",
                                   "sgd+running_statistics+running_statistics"}) {
     EXPECT_EQ(parse_step_choice(wrong), std::nullopt) << wrong;
   }
+}
+
+TEST(TrainingStep, has_a_cap_of_memory_in_its_text) {
+  const auto cap_of = [](const std::string& amount) {
+    const auto choice = parse_step_choice("sgd+memory_cap=" + amount);
+    return choice ? choice->memory_cap : std::nullopt;
+  };
+  EXPECT_EQ(cap_of("1000"), Bytes{1000});
+  EXPECT_EQ(cap_of("300MiB"), Bytes{std::int64_t{300} << 20});
+  EXPECT_EQ(cap_of("2GiB"), Bytes{std::int64_t{2} << 30});
+  for (const char* const wrong : {"", "0", "-1", "MiB", "3 MiB", "3MB", "1.5GiB", "99999999GiB"}) {
+    EXPECT_EQ(cap_of(wrong), std::nullopt) << wrong;
+  }
+  EXPECT_EQ(parse_step_choice("sgd+memory_cap=1+memory_cap=1"), std::nullopt);
+  EXPECT_EQ(to_text(*parse_step_choice("sgd+memory_cap=2048KiB")), "sgd+memory_cap=2MiB");
+  EXPECT_EQ(to_text(*parse_step_choice("sgd+memory_cap=1025")), "sgd+memory_cap=1025");
+  const TrainingStep step =
+      training_step(two_products(), parse_step_choice("sgd+memory_cap=4KiB").value());
+  EXPECT_EQ(step.memory_cap, Bytes{4096});
 }
 
 TEST(TrainingStep, has_one_text_whatever_the_order_of_its_parts) {
@@ -303,6 +386,8 @@ TEST(TrainingStep, has_one_text_whatever_the_order_of_its_parts) {
     EXPECT_EQ(rewritten(text), kText);
   }
   EXPECT_EQ(rewritten("adamw"), "adamw");
+  EXPECT_EQ(rewritten("sgd+running_statistics+loss_scaling+freeze=a"),
+            "sgd+freeze=a+loss_scaling+running_statistics");
 }
 
 TEST(TrainingStep, leaves_weights_alone_that_its_text_freezes) {

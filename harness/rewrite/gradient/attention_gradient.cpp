@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/model/key/attention_shape.hpp"
+#include "harness/rewrite/gradient/gradient_rule.hpp"
+
+namespace plumb::rewrite {
+namespace {
+
+using Dims = LayerWriter::Dims;
+using model::ValueId;
+
+/// Returns what keeps the gradient of an attention unknown, or nothing.
+std::optional<std::string> refusal(const model::LayerSpec& spec) {
+  if (spec.integer("causal") != 0) {
+    return "a causal attention";
+  }
+  if (spec.real("softcap") != 0.0) {
+    return "an attention with a cap";
+  }
+  if (spec.has_input(4) || spec.text("outputs") != "y") {
+    return "an attention with keys of earlier steps";
+  }
+  if (spec.has_input(3) && !model::is_floating(spec.inputs[3]->dtype)) {
+    return "an attention with a boolean mask";
+  }
+  return {};
+}
+
+/// Heads of an attention as [batch, heads, length, numbers]. Where query heads share keys, they are
+/// [batch, heads of keys, heads that share them, length, numbers].
+class Heads {
+ public:
+  Heads(LayerWriter& writer, const model::AttentionShape& shape) : writer_(writer), s_(shape) {}
+
+  /// Returns extents whose first ones are those of the heads.
+  [[nodiscard]] Dims dims(std::int64_t heads, std::int64_t length, std::int64_t numbers) const {
+    return s_.q_heads == s_.kv_heads
+               ? Dims{s_.batch, heads, length, numbers}
+               : Dims{s_.batch, s_.kv_heads, heads / s_.kv_heads, length, numbers};
+  }
+
+  /// Takes apart the heads of an operand.
+  [[nodiscard]] ValueId apart(ValueId x,
+                              std::int64_t heads,
+                              std::int64_t length,
+                              std::int64_t numbers) {
+    if (!s_.heads_apart) {
+      x = writer_.transpose(writer_.view(x, {s_.batch, length, heads, numbers}), {0, 2, 1, 3});
+    }
+    return writer_.view(x, dims(heads, length, numbers));
+  }
+
+  /// Puts heads together as an operand has them. Sums over heads that share it.
+  [[nodiscard]] ValueId together(ValueId x,
+                                 std::int64_t heads,
+                                 std::int64_t length,
+                                 std::int64_t numbers) {
+    x = writer_.unbroadcast(x, dims(heads, length, numbers));
+    x = writer_.view(x, {s_.batch, heads, length, numbers});
+    return s_.heads_apart ? x
+                          : writer_.view(writer_.transpose(x, {0, 2, 1, 3}),
+                                         {s_.batch, length, heads * numbers});
+  }
+
+ private:
+  LayerWriter& writer_;
+  const model::AttentionShape& s_;
+};
+
+}  // namespace
+
+// The shares P = softmax(scale · q·kᵀ + mask) are computed once more. With dP = dy·vᵀ and dS the
+// gradient of the softmax: dv = Pᵀ·dy, dq = scale · dS·k and dk = scale · dSᵀ·q.
+std::optional<std::string> attention_gradient(LayerGradient& gradient) {
+  LayerWriter& writer = gradient.writer;
+  const model::LayerSpec& spec = gradient.layer.spec;
+  if (std::optional<std::string> reason = refusal(spec)) {
+    return reason;
+  }
+  const model::AttentionShape s = model::attention_shape(spec);
+  Heads heads(writer, s);
+  const ValueId q = heads.apart(gradient.input(0), s.q_heads, s.queries, s.head);
+  const ValueId k = heads.apart(gradient.input(1), s.kv_heads, s.keys, s.head);
+  const ValueId v = heads.apart(gradient.input(2), s.kv_heads, s.keys, s.value_head);
+  const ValueId dy = heads.apart(gradient.dy(), s.q_heads, s.queries, s.value_head);
+  const Dims pairs = heads.dims(s.q_heads, s.queries, s.keys);
+  const Dims scores{s.batch, s.q_heads, s.queries, s.keys};  // as a mask has them
+  const LayerWriter::Attributes over_keys{
+      {"axis", std::int64_t{3}}, {"coerce", std::int64_t{0}}, {"log", std::int64_t{0}}};
+  const double scale = spec.real("scale");
+  const ValueId products = writer.layer("matmul", {q, writer.swap_last(k)}, pairs);
+  ValueId of_softmax = writer.view(writer.scaled(products, scale), scores);
+  if (spec.has_input(3)) {
+    of_softmax = writer.binary("add", of_softmax, gradient.input(3));
+  }
+  const ValueId shares = writer.layer("softmax", {of_softmax}, scores, over_keys);
+  if (gradient.wants(2)) {
+    const ValueId of_values = writer.layer("matmul",
+                                           {writer.swap_last(writer.view(shares, pairs)), dy},
+                                           heads.dims(s.q_heads, s.keys, s.value_head));
+    gradient.give(2, heads.together(of_values, s.kv_heads, s.keys, s.value_head));
+  }
+  if (!gradient.wants(0) && !gradient.wants(1) && !gradient.wants(3)) {
+    return {};
+  }
+  const ValueId of_shares = writer.layer("matmul", {dy, writer.swap_last(v)}, pairs);
+  const ValueId of_scores =
+      writer.layer("softmax_backward", {writer.view(of_shares, scores), shares}, scores, over_keys);
+  if (gradient.wants(3)) {
+    gradient.give(3, of_scores);
+  }
+  const ValueId of_products = writer.view(writer.scaled(of_scores, scale), pairs);
+  if (gradient.wants(0)) {
+    const ValueId of_queries =
+        writer.layer("matmul", {of_products, k}, heads.dims(s.q_heads, s.queries, s.head));
+    gradient.give(0, heads.together(of_queries, s.q_heads, s.queries, s.head));
+  }
+  if (gradient.wants(1)) {
+    const ValueId of_keys = writer.layer(
+        "matmul", {writer.swap_last(of_products), q}, heads.dims(s.q_heads, s.keys, s.head));
+    gradient.give(1, heads.together(of_keys, s.kv_heads, s.keys, s.head));
+  }
+  return {};
+}
+
+}  // namespace plumb::rewrite

@@ -171,6 +171,9 @@ BuiltinLayer update_layer(const model::LayerSpec& spec, std::size_t tensors) {
     }
   }
   const model::UpdateShape shape(spec);
+  if (shape.condition()) {
+    throw Unsupported("an update that happens under a condition");
+  }
   const OwnOperands operands(spec, TensorLayout::kChannelsFirst);
   BuiltinLayer layer{{}, operands.input_layouts(), operands.output_layouts(), {}};
   for (std::size_t first = 0; first < shape.tensors(); first += tensors) {

@@ -7,6 +7,7 @@
 #include "harness/results/labels/commit_link.hpp"
 #include "harness/session/host/user_paths.hpp"
 #include "harness/session/work/session_context.hpp"
+#include "reporting/content/run/documents.hpp"
 
 namespace CLI {
 class App;
@@ -45,6 +46,11 @@ struct CommandContext {
   /// Returns the addresses of commits. Throws Error{kUser} if the template is none.
   [[nodiscard]] results::CommitLink commits() const {
     return commit_url.empty() ? results::CommitLink() : results::CommitLink(commit_url);
+  }
+
+  /// Returns how results are printed.
+  [[nodiscard]] reporting::OutputMode output_mode() const {
+    return json ? reporting::OutputMode::kJson : reporting::OutputMode::kText;
   }
 
   [[nodiscard]] session::SessionContext session(store::Store& store) const {

@@ -9,6 +9,7 @@
 #include "harness/base/error.hpp"
 #include "harness/cli/option_checks.hpp"
 #include "harness/session/mlperf/mlperf_logs.hpp"
+#include "harness/session/run/suite_run_options.hpp"
 
 namespace plumb::cli {
 namespace {
@@ -56,9 +57,9 @@ suite::Scenario scenario_for(const suite::ResolvedSuite::Model& model, loadgen::
               fmt::format("'{}' needs {}: name one with --scenario", option, what));
 }
 
-void check_submitter(const LoadOptions& options) {
-  const std::string& submitter = options.mlperf_submitter;
-  if (options.mlperf_submission.empty() != submitter.empty()) {
+void check_submitter(const session::SuiteRunOptions& suite_run) {
+  const std::string& submitter = suite_run.mlperf_submitter;
+  if (suite_run.mlperf_submission.empty() != submitter.empty()) {
     throw Error(Error::Kind::kUser,
                 "a submission needs a folder and a submitter: give both --mlperf-submission and "
                 "--mlperf-submitter, or neither");
@@ -71,7 +72,9 @@ void check_submitter(const LoadOptions& options) {
   }
 }
 
-void check_used(const LoadOptions& options, const suite::ResolvedSuite& suite) {
+void check_used(const LoadOptions& options,
+                const session::SuiteRunOptions& suite_run,
+                const suite::ResolvedSuite& suite) {
   bool any = false;
   bool server = false;
   bool training = false;
@@ -87,24 +90,24 @@ void check_used(const LoadOptions& options, const suite::ResolvedSuite& suite) {
       {"--max-batch", options.maximum_batch.has_value()},
       {"--batch-timeout", !options.batch_timeout.empty()},
       {"--lanes", options.lanes.has_value()},
-      {"--performance-sample-count", options.performance_sample_count.has_value()},
-      {"--mlperf-submission", !options.mlperf_submission.empty()},
-      {"--accuracy", options.accuracy}};
+      {"--performance-sample-count", suite_run.performance_sample_count.has_value()},
+      {"--mlperf-submission", !suite_run.mlperf_submission.empty()},
+      {"--accuracy", suite_run.accuracy}};
   for (const auto& [option, given] : of_any) {
     if (given && !any) {
       refuse_unused(option, "a scenario");
     }
   }
-  if (!options.mlperf_logs.empty() && !any && !training) {
+  if (!suite_run.mlperf_logs.empty() && !any && !training) {
     throw Error(
         Error::Kind::kUser,
         "'--mlperf-logs' needs something that MLPerf logs: a scenario (--scenario), or a step "
         "of training (--training)");
   }
-  if (options.accuracy && options.mlperf_logs.empty() && options.mlperf_submission.empty()) {
+  if (suite_run.accuracy && suite_run.mlperf_logs.empty() && suite_run.mlperf_submission.empty()) {
     throw Error(Error::Kind::kUser, "'--accuracy' needs a place for its log: add --mlperf-logs");
   }
-  check_submitter(options);
+  check_submitter(suite_run);
   if (options.target_rate && !server) {
     refuse_unused("--target-rate", "the scenario server");
   }
@@ -115,7 +118,7 @@ void check_used(const LoadOptions& options, const suite::ResolvedSuite& suite) {
 
 }  // namespace
 
-void add_load_options(CLI::App& run, LoadOptions& options) {
+void add_load_options(CLI::App& run, LoadOptions& options, session::SuiteRunOptions& suite_run) {
   run.add_option("--scenario",
                  options.scenarios,
                  "load the models by this scenario of MLPerf, in place of the suite's; may be "
@@ -152,34 +155,36 @@ void add_load_options(CLI::App& run, LoadOptions& options) {
       ->check(CLI::Range(1, 1024))
       ->group("Scenarios");
   run.add_option("--performance-sample-count",
-                 options.performance_sample_count,
+                 suite_run.performance_sample_count,
                  "samples of the data set, which queries are drawn from; default: MLPerf's number "
                  "for the model, else 1024, as far as they fit into 1 GiB")
       ->check(CLI::Range(1, 1 << 26))
       ->group("Scenarios");
   run.add_option("--mlperf-logs",
-                 options.mlperf_logs,
+                 suite_run.mlperf_logs,
                  "write the logs of each scenario, and of timed steps of training, in MLPerf's "
                  "formats below "
                  "this folder")
       ->group("Scenarios");
   run.add_option("--mlperf-submission",
-                 options.mlperf_submission,
+                 suite_run.mlperf_submission,
                  "write each scenario below this folder as a submission to MLPerf's open division; "
                  "implies --accuracy")
       ->group("Scenarios");
   run.add_option("--mlperf-submitter",
-                 options.mlperf_submitter,
+                 suite_run.mlperf_submitter,
                  "name of the submitter, which names a folder")
       ->group("Scenarios");
   run.add_flag("--accuracy",
-               options.accuracy,
+               suite_run.accuracy,
                "after each scenario, execute every sample of the data set once, compare each "
                "answer with the sample's answer alone, and write MLPerf's accuracy log")
       ->group("Scenarios");
 }
 
-void apply(const LoadOptions& options, suite::ResolvedSuite& suite) {
+void apply(const LoadOptions& options,
+           const session::SuiteRunOptions& suite_run,
+           suite::ResolvedSuite& suite) {
   const std::optional<Seconds> duration = read_duration(options.duration);
   const std::optional<Seconds> latency = read_duration(options.latency_limit);
   const std::optional<Seconds> timeout = read_duration(options.batch_timeout);
@@ -206,7 +211,7 @@ void apply(const LoadOptions& options, suite::ResolvedSuite& suite) {
       }
     }
   }
-  check_used(options, suite);
+  check_used(options, suite_run, suite);
 }
 
 }  // namespace plumb::cli

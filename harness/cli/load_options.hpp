@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
@@ -11,6 +10,10 @@
 
 namespace CLI {
 class App;
+}
+
+namespace plumb::session {
+struct SuiteRunOptions;
 }
 
 namespace plumb::cli {
@@ -24,19 +27,16 @@ struct LoadOptions {
   std::optional<double> target_rate;
   std::optional<std::int64_t> maximum_batch;
   std::optional<std::int64_t> lanes;
-  std::optional<std::uint64_t> performance_sample_count;  ///< of the data set; absent: MLPerf's
-  std::filesystem::path mlperf_logs;        ///< where MLPerf's logs go; empty: nowhere
-  std::filesystem::path mlperf_submission;  ///< where a submission to MLPerf goes; empty: nowhere
-  std::string mlperf_submitter;             ///< whose submission it is
-  bool accuracy = false;  ///< ask every sample of the data set once, too, and log the answers
 };
 
-/// Adds the options of `run` that concern scenarios.
-void add_load_options(CLI::App& run, LoadOptions& options);
+/// Adds the options of `run` that concern scenarios. Those of MLPerf's logs go to the run.
+void add_load_options(CLI::App& run, LoadOptions& options, session::SuiteRunOptions& suite_run);
 
 /// Applies the options to a suite. `--scenario` replaces the scenarios of every model, and the
-/// others change how they are executed. Throws Error{kUser} for an option without a scenario that
-/// it applies to.
-void apply(const LoadOptions& options, suite::ResolvedSuite& suite);
+/// others change how they are executed. Throws Error{kUser} for an option, also of the run, without
+/// a scenario that it applies to.
+void apply(const LoadOptions& options,
+           const session::SuiteRunOptions& suite_run,
+           suite::ResolvedSuite& suite);
 
 }  // namespace plumb::cli

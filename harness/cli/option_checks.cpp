@@ -11,6 +11,8 @@
 #include <string_view>
 #include <vector>
 
+#include "harness/base/error.hpp"
+#include "harness/suite/suite.hpp"
 #include "harness/worker/protocol/worker_setup.hpp"
 
 namespace plumb::cli {
@@ -113,6 +115,58 @@ CLI::Option* add_device_option(CLI::App& command, std::string& device) {
                   "(GPU-…) or the beginning of that; default: the first")
       ->check([](const std::string& text) { return refuse_device(text); })
       ->type_name("NUMBER|GPU-…");
+}
+
+CLI::Option* add_stack_option(CLI::App& command, std::string& stack) {
+  return command.add_option("--stack", stack, "library versions to run with")
+      ->capture_default_str();
+}
+
+void add_worker_options(CLI::App& command, session::WorkerChoice& worker) {
+  command.add_option("--threads", worker.threads, "threads of the worker")
+      ->check(CLI::Range(1, 4096))
+      ->capture_default_str();
+  add_device_option(command, worker.device);
+}
+
+CLI::Option* add_mode_option(CLI::App& command, std::string& mode) {
+  return command.add_option("--mode", mode, "how the model is executed")->capture_default_str();
+}
+
+CLI::Option* add_duration_option(CLI::App& command,
+                                 const std::string& name,
+                                 Seconds& duration,
+                                 const std::string& initial,
+                                 const std::string& help) {
+  duration = suite::parse_duration(initial);
+  return command
+      .add_option_function<std::string>(
+          name,
+          [&duration](const std::string& text) { duration = suite::parse_duration(text); },
+          help)
+      ->default_str(initial);
+}
+
+CLI::Option* add_duration_option(CLI::App& command,
+                                 const std::string& name,
+                                 std::optional<Seconds>& duration,
+                                 const std::string& help) {
+  return command.add_option_function<std::string>(
+      name, [&duration](const std::string& text) { duration = suite::parse_duration(text); }, help);
+}
+
+CLI::Option* add_row_timeout(CLI::App& command, Seconds& timeout) {
+  return add_duration_option(
+      command, "--row-timeout", timeout, "60s", "how long a worker may be silent");
+}
+
+results::CacheMode read_cache_option(const std::string& text) {
+  const std::optional<results::CacheMode> cache = results::parse_cache_mode(text);
+  if (!cache) {
+    throw Error(Error::Kind::kUser,
+                fmt::format("'--cache {}' is not a cache mode: use none, weights or all", text));
+  }
+  return *cache;
 }
 
 }  // namespace plumb::cli

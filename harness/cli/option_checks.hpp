@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
+
+#include "harness/base/units.hpp"
+#include "harness/results/measurement.hpp"
+#include "harness/session/host/worker_choice.hpp"
 
 namespace CLI {
 class App;
@@ -25,5 +30,33 @@ void refuse_empty_values(CLI::App& program, std::span<char* const> arguments);
 
 /// Adds --device, which names one of several GPUs by its number or its identifier.
 CLI::Option* add_device_option(CLI::App& command, std::string& device);
+
+/// Adds --stack of one stack.
+CLI::Option* add_stack_option(CLI::App& command, std::string& stack);
+
+/// Adds --threads and --device.
+void add_worker_options(CLI::App& command, session::WorkerChoice& worker);
+
+/// Adds --mode of one execution of a model.
+CLI::Option* add_mode_option(CLI::App& command, std::string& mode);
+
+/// Adds an option that takes a duration, such as 10m. `initial` is its default.
+CLI::Option* add_duration_option(CLI::App& command,
+                                 const std::string& name,
+                                 Seconds& duration,
+                                 const std::string& initial,
+                                 const std::string& help);
+
+/// Adds an option that takes a duration and has no default.
+CLI::Option* add_duration_option(CLI::App& command,
+                                 const std::string& name,
+                                 std::optional<Seconds>& duration,
+                                 const std::string& help);
+
+/// Adds --row-timeout.
+CLI::Option* add_row_timeout(CLI::App& command, Seconds& timeout);
+
+/// Returns the cache mode that --cache names. Throws Error{kUser} if there is none of this name.
+[[nodiscard]] results::CacheMode read_cache_option(const std::string& text);
 
 }  // namespace plumb::cli

@@ -18,6 +18,7 @@
 #include "harness/base/error.hpp"
 #include "harness/base/path_text.hpp"
 #include "harness/base/utf8_text.hpp"
+#include "harness/cli/option_checks.hpp"
 #include "harness/session/host/user_paths.hpp"
 #include "harness/session/work/suite_models.hpp"
 #include "harness/suite/range_text.hpp"
@@ -155,21 +156,14 @@ void refuse_always(const RunOptions& options) {
   }
 }
 
-/// Returns how models are profiled. Throws Error{kUser} for a budget that is no duration, and for
-/// options that exclude each other.
-session::RunProfilesOptions profiles_of(const RunOptions& options) {
+/// Returns when models are profiled. Throws Error{kUser} for options that exclude each other.
+session::ProfiledTime profiled_time_of(const RunOptions& options) {
   using session::ProfiledTime;
-  session::RunProfilesOptions profiles;
   if (options.profile == "always") {
     refuse_always(options);
-    profiles.time = ProfiledTime::kAlways;
-  } else if (options.profile == "off") {
-    profiles.time = ProfiledTime::kNever;
+    return ProfiledTime::kAlways;
   }
-  if (!options.profile_budget.empty()) {
-    profiles.budget = suite::parse_duration(options.profile_budget);
-  }
-  return profiles;
+  return options.profile == "off" ? ProfiledTime::kNever : ProfiledTime::kPass;
 }
 
 }  // namespace
@@ -265,6 +259,16 @@ void add_shape_choice(CLI::App& command, SuiteChoice& choice) {
       ->allow_extra_args(false);
 }
 
+void add_single_shape_choice(CLI::App& command, SuiteChoice& choice) {
+  command.add_option("--batch", choice.batches, "batch of the model")
+      ->expected(1)
+      ->allow_extra_args(false);
+  command.add_option("--dtype", choice.dtypes, "element type of the model")
+      ->expected(1)
+      ->allow_extra_args(false);
+  command.add_option("--dim", choice.dims, "NAME=VALUE sets an axis; may be repeated");
+}
+
 void export_models(SuiteChoice& choice,
                    const std::vector<std::string>& stacks,
                    const std::atomic<bool>& stop) {
@@ -345,6 +349,17 @@ suite::ResolvedSuite chosen_suite(const session::ModelSource& models, const Suit
   return suite;
 }
 
+suite::ResolvedSuite::Model chosen_model(const session::ModelSource& models,
+                                         const SuiteChoice& choice,
+                                         std::string_view subject) {
+  suite::ResolvedSuite suite = chosen_suite(models, choice);
+  if (suite.models.size() != 1) {
+    throw Error(Error::Kind::kUser,
+                fmt::format("{} is of one model: give one batch and one type", subject));
+  }
+  return std::move(suite.models.front());
+}
+
 std::vector<std::string> words_of(const SuiteChoice& written) {
   const SuiteChoice choice = with_model_file(written);
   std::vector<std::string> words{choice.suite};
@@ -379,15 +394,9 @@ suite::ResolvedSuite requested_suite(const session::ModelSource& models,
     suite.budget = suite::parse_duration(options.budget);
   }
   if (!options.cache.empty()) {
-    const std::optional<results::CacheMode> cache = results::parse_cache_mode(options.cache);
-    if (!cache) {
-      throw Error(
-          Error::Kind::kUser,
-          fmt::format("'--cache {}' is not a cache mode: use none, weights or all", options.cache));
-    }
-    suite.caches = {*cache};
+    suite.caches = {read_cache_option(options.cache)};
   }
-  apply(options.loads, suite);
+  apply(options.loads, options.suite_run, suite);
   return suite;
 }
 
@@ -410,36 +419,23 @@ results::RunLabels labels_of_run(const std::vector<std::string>& given,
 }
 
 session::SuiteRunOptions suite_run_options(const RunOptions& options, const std::string& stack) {
-  session::SuiteRunOptions run;
-  run.stack = stack;
+  session::SuiteRunOptions run = options.suite_run;
+  run.worker.stack = stack;
   run.command = {"plumb", "run"};
   const std::vector<std::string> words = words_of(options.choice);
   run.command.insert(run.command.end(), words.begin(), words.end());
   run.labels = labels_of_run(options.labels, options.built);
-  run.shard = options.shard;
   run.layers = options.only != "models";
   // If scenarios were asked for, models are not executed by themselves.
   run.models = !options.is_of_layers() && options.loads.scenarios.empty();
   run.loads = !options.is_of_layers();
   for (const std::string& mode : options.modes) {
-    run.modes.push_back(results::execution_mode_from(mode));
+    run.wanted.modes.push_back(results::execution_mode_from(mode));
   }
-  run.division = {{static_cast<std::int64_t>(options.workspace_cap_bytes)},
-                  results::parse_batch_policy(options.batch_policy).value()};
-  run.row_timeout = suite::parse_duration(options.row_timeout);
-  run.threads = options.threads;
-  run.device = options.device;
-  run.processes = options.processes;
-  run.resume = options.resume;
-  run.profiles = profiles_of(options);
-  run.mlperf_logs = options.loads.mlperf_logs;
+  run.profiled = profiled_time_of(options);
   if (!run.mlperf_logs.empty() && options.stacks.size() > 1) {
     run.mlperf_logs /= worker::file_name_of(stack);
   }
-  run.mlperf_submission = options.loads.mlperf_submission;
-  run.mlperf_submitter = options.loads.mlperf_submitter;
-  run.performance_sample_count = options.loads.performance_sample_count;
-  run.accuracy = options.loads.accuracy;
   return run;
 }
 

@@ -2,18 +2,17 @@
 #pragma once
 
 #include <atomic>
-#include <cstddef>
-#include <cstdint>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "harness/cli/baseline_check.hpp"
 #include "harness/cli/load_options.hpp"
-#include "harness/results/division/divided_variant.hpp"
 #include "harness/session/host/model_export.hpp"
 #include "harness/session/run/suite_run.hpp"
 #include "harness/session/work/model_source.hpp"
+#include "harness/stacks/built/build_cache.hpp"
 #include "harness/suite/suite.hpp"
 
 namespace CLI {
@@ -46,6 +45,9 @@ void add_model_choice(CLI::App& command, SuiteChoice& choice);
 /// Adds SUITE and what add_model_choice() adds.
 void add_suite_choice(CLI::App& command, SuiteChoice& choice);
 
+/// Adds --batch and --dtype, each with one value, and --dim of the only model of a choice.
+void add_single_shape_choice(CLI::App& command, SuiteChoice& choice);
+
 /// Exports the models of a choice that code of the user builds (session::export_model()), with one
 /// of the stacks; none: the default. Throws Error{kUser} also for batches and dimensions: the code
 /// fixes them.
@@ -63,6 +65,12 @@ void export_models(SuiteChoice& choice,
 [[nodiscard]] suite::ResolvedSuite chosen_suite(const session::ModelSource& models,
                                                 const SuiteChoice& choice);
 
+/// Returns the only model of a choice. Throws Error{kUser} as chosen_suite() does, or if there are
+/// several. `subject` is what is made of it, such as "a trace".
+[[nodiscard]] suite::ResolvedSuite::Model chosen_model(const session::ModelSource& models,
+                                                       const SuiteChoice& choice,
+                                                       std::string_view subject);
+
 /// Returns the choice as words of a command. The first is the suite, empty if there is none.
 [[nodiscard]] std::vector<std::string> words_of(const SuiteChoice& choice);
 
@@ -70,28 +78,17 @@ void export_models(SuiteChoice& choice,
 struct RunOptions {
   SuiteChoice choice;
   std::vector<std::string> stacks;
-  std::string build;  ///< command that builds the stack in `stack_folder` first
-  std::string stack_folder;
-  std::string build_timeout = "2h";
-  results::RunLabels built;  ///< labels of what it built
+  session::SuiteRunOptions suite_run;  ///< suite_run_options() completes them
+  stacks::BuildRecipe build;  ///< of the stack, which is built first; no command: it is not
+  results::RunLabels built;   ///< labels of what was built
   std::string reuse;
   std::string budget;
-  std::string shard;
   std::string cache;
-  std::string row_timeout = "60s";
   std::string only;
   std::vector<std::string> modes;
-  std::uint64_t workspace_cap_bytes =
-      static_cast<std::uint64_t>(results::DivisionRule{}.workspace_cap.value);
-  std::string batch_policy{to_text(results::DivisionRule{}.policy)};
   LoadOptions loads;
   BaselineOptions baseline;
-  int threads = 1;
-  std::string device;
-  std::size_t processes = 5;
-  bool resume = false;
   std::string profile = "pass";       ///< off, pass or always
-  std::string profile_budget;         ///< of the pass
   std::string join;                   ///< name of a run that several processes share
   std::string lease = "30s";          ///< of this process in it
   std::vector<std::string> labels;    ///< NAME=VALUE
@@ -116,7 +113,7 @@ void add_label_option(CLI::App& command, std::vector<std::string>& labels);
                                                    const RunOptions& options);
 
 /// Returns how the suite is measured on one of the stacks. Throws Error{kUser} for a mode that is
-/// none.
+/// none, and for options that exclude each other.
 [[nodiscard]] session::SuiteRunOptions suite_run_options(const RunOptions& options,
                                                          const std::string& stack);
 

@@ -81,7 +81,7 @@ analysis::RunReport measure_once(CommandContext& context,
   const std::vector<session::PlannedModel> models = session::prepare_models(context.models, suite);
   session::SuiteRunOptions run = suite_run_options(options, options.stacks.front());
   run.types = std::move(types);
-  run.alternations = false;  // no what-if rests on them
+  run.wanted.alternations = false;  // no what-if rests on them
   const session::SuiteRunOutcome outcome =
       session::run_suite(context.session(store), run, suite, models);
   analysis::RunReport report =
@@ -191,13 +191,11 @@ results::RunId measure_missing(CommandContext& context,
     options.choice.models = models;
   }
   options.stacks = {run.stack};
-  options.device = session::device_of(run);
+  options.suite_run.worker = {
+      run.stack, results::threads_of(run.environment), session::device_of(run)};
   options.reuse = "always";
-  options.threads = results::threads_of(run.environment);
-  if (const auto rule = results::division_rule_of(run.environment)) {
-    options.workspace_cap_bytes = static_cast<std::uint64_t>(rule->workspace_cap.value);
-    options.batch_policy = to_text(rule->policy);
-  }
+  options.suite_run.wanted.division =
+      results::division_rule_of(run.environment).value_or(results::DivisionRule{});
   RunOptions layers = options;
   layers.only = "layers";
   if (!missing.padded.empty()) {
@@ -212,7 +210,7 @@ results::RunId measure_missing(CommandContext& context,
     }
     spdlog::info("measuring the layers with {} thread{}", threads, threads == 1 ? "" : "s");
     RunOptions fewer = layers;
-    fewer.threads = threads;
+    fewer.suite_run.worker.threads = threads;
     static_cast<void>(measure_once(context, store, fewer, requested_suite(context.models, fewer)));
   }
   if (!missing.types.empty() && !context.stop.load()) {

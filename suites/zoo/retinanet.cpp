@@ -14,7 +14,7 @@ namespace {
 constexpr std::array<int, 4> kBlocks{3, 4, 6, 3};
 constexpr std::int64_t kCardinality = 32;
 constexpr std::int64_t kPyramid = 256;
-constexpr std::int64_t kAnchors = 9;    ///< three sizes, three shapes
+constexpr std::int64_t kAnchors = 9;       ///< three sizes, three shapes
 constexpr std::int64_t kBoxClasses = 264;  ///< of OpenImages, as MLPerf's reference picks them
 constexpr std::int64_t kHeadDepth = 4;
 

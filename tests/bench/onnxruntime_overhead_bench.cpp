@@ -26,7 +26,7 @@ namespace plumb::onnxruntime {
 namespace {
 
 constexpr int kRepetitions = 21;  // with new sessions
-constexpr int kBlocks = 6;       // of each side, in turns
+constexpr int kBlocks = 6;        // of each side, in turns
 constexpr Seconds kBlock{0.15};
 constexpr double kLimit = 1.01;
 constexpr Seconds kShort{0.005};

@@ -53,18 +53,18 @@ Json call_json(const model::Graph& graph, const MatchedCall& matched, Seconds or
 }
 
 Json finding_json(const model::Graph& graph, const TraceFinding& finding) {
-  Json json{{"finding", to_text(finding.kind)},
-            {"loss", is_loss(finding.kind) && !finding.minor},
-            {"seconds", finding.time.count()},
-            {"gain_seconds", compute_gain(finding).count()},
-            {"layers", names_of(graph, finding.layers)},
-            {"evidence", finding.evidence}};
+  Json document{{"finding", to_text(finding.kind)},
+                {"loss", is_loss(finding.kind) && !finding.minor},
+                {"seconds", finding.time.count()},
+                {"gain_seconds", compute_gain(finding).count()},
+                {"layers", names_of(graph, finding.layers)},
+                {"evidence", finding.evidence}};
   for (const TraceFinding& place : finding.places) {
-    json["places"].push_back({{"seconds", place.time.count()},
-                              {"layers", names_of(graph, place.layers)},
-                              {"evidence", place.evidence}});
+    document["places"].push_back({{"seconds", place.time.count()},
+                                  {"layers", names_of(graph, place.layers)},
+                                  {"evidence", place.evidence}});
   }
-  return json;
+  return document;
 }
 
 /// Returns the earliest time, which the tracks begin at.

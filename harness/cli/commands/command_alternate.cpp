@@ -24,14 +24,12 @@ constexpr std::size_t kMaxExecutions = 1000;  // of a shape, of each kind
 
 struct AlternateOptions {
   SuiteChoice choice{.models = {""}};
-  std::string stack = "default";
+  session::WorkerChoice worker;
   std::string mode = "fusion";
-  int threads = 1;
-  std::string device;
   std::size_t executions = 20;
   std::string order = "in_turn";
   std::uint64_t seed = 1;
-  std::string timeout = "10m";
+  Seconds timeout{};
 };
 
 /// Returns the extents of a model's inputs: "1×3×224×224".
@@ -46,11 +44,9 @@ std::string shape_text(const model::Graph& graph) {
 worker::Alternation execute(const CommandContext& context,
                             const AlternateOptions& options,
                             const worker::AlternateRequest& request) {
-  worker::WorkerProcess worker(
-      session::worker_options(options.stack, options.threads, options.device));
+  worker::WorkerProcess worker(session::worker_options(options.worker));
   try {
-    return worker.alternate(
-        request, suite::parse_duration(options.timeout), [&] { return !context.stop.load(); });
+    return worker.alternate(request, options.timeout, [&] { return !context.stop.load(); });
   } catch (const worker::WorkerDied& death) {
     throw worker::lost_worker(death, "executing " + request.shapes.front().name);
   }
@@ -69,7 +65,7 @@ void alternate(const CommandContext& context, const AlternateOptions& options) {
   analysis::AlternationReport report{.model = suite.models.front().name,
                                      .dtype = suite.models.front().dtype,
                                      .mode = to_text(mode),
-                                     .stack = options.stack,
+                                     .stack = options.worker.stack,
                                      .order = *analysis::parse_alternation_order(options.order),
                                      .seed = options.seed,
                                      .shapes = {}};
@@ -81,10 +77,7 @@ void alternate(const CommandContext& context, const AlternateOptions& options) {
   report.preparation = alternation.preparation;
   report.disturbed = alternation.disturbance.disturbed;
   report.shapes = analysis::summarize_alternation(shapes, request.order, alternation.seconds);
-  reporting::write_alternation(
-      report,
-      context.json ? reporting::OutputMode::kJson : reporting::OutputMode::kText,
-      std::cout);
+  reporting::write_alternation(report, context.output_mode(), std::cout);
 }
 
 }  // namespace
@@ -96,13 +89,9 @@ void add_alternate(CLI::App& app, CommandContext& context) {
   command->add_option("MODEL", options->choice.models.front(), "a built-in name or an .onnx file")
       ->required();
   add_shape_choice(*command, options->choice);
-  command->add_option("--stack", options->stack, "library version to run with")
-      ->capture_default_str();
-  command->add_option("--mode", options->mode, "how the model is executed")->capture_default_str();
-  command->add_option("--threads", options->threads, "threads of the worker")
-      ->check(CLI::Range(1, 4096))
-      ->capture_default_str();
-  add_device_option(*command, options->device);
+  add_stack_option(*command, options->worker.stack);
+  add_mode_option(*command, options->mode);
+  add_worker_options(*command, options->worker);
   command
       ->add_option("--executions",
                    options->executions,
@@ -114,7 +103,7 @@ void add_alternate(CLI::App& app, CommandContext& context) {
       ->capture_default_str();
   command->add_option("--seed", options->seed, "of the inputs, and of the order if it is drawn")
       ->capture_default_str();
-  command->add_option("--timeout", options->timeout, "how long it may take")->capture_default_str();
+  add_duration_option(*command, "--timeout", options->timeout, "10m", "how long it may take");
   command->callback([&context, options] { alternate(context, *options); });
 }
 

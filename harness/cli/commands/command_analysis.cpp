@@ -87,10 +87,7 @@ void write_report(CommandContext& context, const AnalysisOptions& options) {
       reporting::write_reports(
           *kept, reporting::qualification_formats(), {options.output}, terminal::announce_report);
       if (!options.criteria.empty()) {
-        reporting::write_qualification(
-            *kept,
-            context.json ? reporting::OutputMode::kJson : reporting::OutputMode::kText,
-            std::cout);
+        reporting::write_qualification(*kept, context.output_mode(), std::cout);
       }
     } else if (!options.criteria.empty()) {
       refuse_criteria(options.run);
@@ -123,11 +120,10 @@ void add_bound(CLI::App& app, CommandContext& context) {
                     options->all,
                     "every bound with its interval, completeness and age, and all findings");
   command->callback([&context, options] {
-    reporting::write_bounds(
-        analyze(context, *options),
-        context.json ? reporting::OutputMode::kJson : reporting::OutputMode::kText,
-        std::cout,
-        options->all ? reporting::Detail::kAll : reporting::Detail::kShort);
+    reporting::write_bounds(analyze(context, *options),
+                            context.output_mode(),
+                            std::cout,
+                            options->all ? reporting::Detail::kAll : reporting::Detail::kShort);
   });
 }
 
@@ -147,11 +143,10 @@ void add_whatif(CLI::App& app, CommandContext& context) {
       const auto store = store::open_store(context.store_url());
       options->run = measure_missing(context, *store, analyze(context, *options), options->models);
     }
-    reporting::write_what_ifs(
-        analyze(context, *options),
-        context.json ? reporting::OutputMode::kJson : reporting::OutputMode::kText,
-        std::cout,
-        options->all ? reporting::Detail::kAll : reporting::Detail::kShort);
+    reporting::write_what_ifs(analyze(context, *options),
+                              context.output_mode(),
+                              std::cout,
+                              options->all ? reporting::Detail::kAll : reporting::Detail::kShort);
   });
 }
 

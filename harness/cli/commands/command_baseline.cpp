@@ -25,9 +25,7 @@ struct BaselineSetOptions {
   std::string run;       ///< or, with `runs`, the suite to measure
   SuiteChoice choice;    ///< with `runs`: the models to measure
   std::size_t runs = 0;  ///< to measure; 0: accept one that there is
-  std::string stack = "default";
-  int threads = 1;
-  std::string device;
+  session::WorkerChoice worker;
   std::string name;
   std::string who;
   std::string reason;
@@ -44,9 +42,8 @@ results::RunRecord measure_runs(CommandContext& context,
   run.choice = options.choice;
   run.choice.suite = options.run;
   run.reuse = "never";
-  run.threads = options.threads;
-  run.device = options.device;
-  export_models(run.choice, {options.stack}, context.stop);
+  run.suite_run.worker = options.worker;
+  export_models(run.choice, {options.worker.stack}, context.stop);
   suite::ResolvedSuite suite = requested_suite(context.models, run);
   const std::vector<session::PlannedModel> models = session::prepare_models(context.models, suite);
   std::vector<results::RunId> ids;
@@ -55,7 +52,7 @@ results::RunRecord measure_runs(CommandContext& context,
     spdlog::info("run {} of {}", i, options.runs);
     const results::RunId id =
         session::run_suite(
-            context.session(store), suite_run_options(run, options.stack), suite, models)
+            context.session(store), suite_run_options(run, options.worker.stack), suite, models)
             .run;
     const analysis::RunReport report =
         session::analyze_run({store, context.models}, store.find_run(id), {});
@@ -117,14 +114,10 @@ void add_baseline(CLI::App& app, CommandContext& context) {
                                 ->check(CLI::Range(1, 100));
   add_model_choice(*set, options->choice);
   set->get_option("--model")->needs(runs);
-  set->add_option("--stack", options->stack, "library versions to measure with")
-      ->needs(runs)
-      ->capture_default_str();
-  set->add_option("--threads", options->threads, "threads of the worker")
-      ->check(CLI::Range(1, 4096))
-      ->needs(runs)
-      ->capture_default_str();
-  add_device_option(*set, options->device)->needs(runs);
+  add_stack_option(*set, options->worker.stack)->needs(runs);
+  add_worker_options(*set, options->worker);
+  set->get_option("--threads")->needs(runs);
+  set->get_option("--device")->needs(runs);
   set->add_option("--name",
                   options->name,
                   "its tag; default: baseline/SUITE, which `plumb serve` compares runs with");
@@ -140,10 +133,9 @@ void add_baseline(CLI::App& app, CommandContext& context) {
   CLI::App* const list =
       baseline->add_subcommand("list", "present and earlier baselines, newest first");
   list->callback([&context] {
-    reporting::write_baselines(
-        session::baselines_in(*store::open_store(context.store_url())),
-        context.json ? reporting::OutputMode::kJson : reporting::OutputMode::kText,
-        std::cout);
+    reporting::write_baselines(session::baselines_in(*store::open_store(context.store_url())),
+                               context.output_mode(),
+                               std::cout);
   });
 }
 

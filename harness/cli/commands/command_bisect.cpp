@@ -14,7 +14,6 @@
 #include "harness/session/bisect/bisection_session.hpp"
 #include "harness/session/bisect/commit_candidates.hpp"
 #include "harness/session/bisect/stack_candidates.hpp"
-#include "harness/suite/suite.hpp"
 #include "reporting/content/comparison/bisection.hpp"
 
 namespace plumb::cli {
@@ -22,17 +21,10 @@ namespace {
 
 struct BisectOptions {
   std::string what;
-  SuiteChoice choice;  ///< without its suite, which is in `what`
-  std::string good;
-  std::string bad;
+  SuiteChoice choice;                          ///< without its suite, which is in `what`
+  session::CommitCandidates::Options commits;  ///< without a repository: the ends are stacks
   std::vector<std::string> stacks;
-  std::string repository;  ///< empty: stacks are searched
-  std::string build;
-  std::string stack_folder = "build";
-  std::string build_timeout = "2h";
-  std::size_t keep_builds = 16;
   session::BisectionOptions search;
-  std::string row_timeout = "60s";
 };
 
 bool is_key(const std::string& what) {
@@ -68,8 +60,8 @@ session::BisectionQuestion question_of(const CommandContext& context,
   } else {
     choice.suite = options.what;
   }
-  if (options.repository.empty()) {
-    export_models(choice, {options.good, options.bad}, context.stop);
+  if (options.commits.repository.empty()) {
+    export_models(choice, {options.commits.good, options.commits.bad}, context.stop);
   }
   return session::question_of_suite(
       context.models, options.what, chosen_suite(context.models, choice), model);
@@ -77,20 +69,13 @@ session::BisectionQuestion question_of(const CommandContext& context,
 
 std::unique_ptr<session::CandidateSource> source_of(const BisectOptions& options,
                                                     const std::atomic<bool>& stop) {
-  if (options.repository.empty()) {
+  const session::CommitCandidates::Options& commits = options.commits;
+  if (commits.repository.empty()) {
+    const session::WorkerChoice& worker = options.search.paired.worker;
     return std::make_unique<session::StackCandidates>(
-        options.good, options.bad, options.stacks, options.search.threads, options.search.device);
+        commits.good, commits.bad, options.stacks, worker.threads, worker.device);
   }
-  return std::make_unique<session::CommitCandidates>(
-      session::CommitCandidates::Options{
-          .repository = options.repository,
-          .good = options.good,
-          .bad = options.bad,
-          .recipe = {.command = options.build,
-                     .stack_folder = options.stack_folder,
-                     .time_limit = suite::parse_duration(options.build_timeout)},
-          .keep_builds = options.keep_builds},
-      stop);
+  return std::make_unique<session::CommitCandidates>(commits, stop);
 }
 
 std::vector<std::string> command_of(const BisectOptions& options) {
@@ -98,15 +83,16 @@ std::vector<std::string> command_of(const BisectOptions& options) {
   const auto add = [&](const char* name, const std::string& value) {
     command.insert(command.end(), {name, value});
   };
-  if (!options.repository.empty()) {
-    add("--git", options.repository);
-    add("--build", options.build);
-    add("--stack-folder", options.stack_folder);
+  const session::CommitCandidates::Options& commits = options.commits;
+  if (!commits.repository.empty()) {
+    add("--git", commits.repository.string());
+    add("--build", commits.recipe.command);
+    add("--stack-folder", commits.recipe.stack_folder.string());
   }
-  add("--good", options.good);
-  add("--bad", options.bad);
-  if (!options.search.device.empty()) {
-    add("--device", options.search.device);
+  add("--good", commits.good);
+  add("--bad", commits.bad);
+  if (const std::string& device = options.search.paired.worker.device; !device.empty()) {
+    add("--device", device);
   }
   const std::vector<std::string> chosen = words_of(options.choice);
   command.insert(command.end(), chosen.begin() + 1, chosen.end());
@@ -115,51 +101,49 @@ std::vector<std::string> command_of(const BisectOptions& options) {
 }
 
 void run_bisection(CommandContext& context, BisectOptions options) {
-  options.search.row_timeout = suite::parse_duration(options.row_timeout);
-  options.search.command = command_of(options);
+  options.search.paired.command = command_of(options);
   const session::BisectionQuestion question = question_of(context, options);
   const auto store = store::open_store(context.store_url(), CommandContext::for_runs());
   const std::unique_ptr<session::CandidateSource> source = source_of(options, context.stop);
   const analysis::Bisection bisection =
       session::bisect(context.session(*store), *source, question, options.search);
-  reporting::write_bisection(
-      bisection,
-      context.json ? reporting::OutputMode::kJson : reporting::OutputMode::kText,
-      std::cout);
+  reporting::write_bisection(bisection, context.output_mode(), std::cout);
   if (bisection.undecided()) {
     context.exit_status = static_cast<int>(Error::Kind::kTryAgain);
   }
 }
 
 /// Adds the options that search commits in place of stacks.
-void add_git_options(CLI::App& command, BisectOptions& options) {
+void add_git_options(CLI::App& command, session::CommitCandidates::Options& commits) {
+  commits.recipe.stack_folder = "build";
   CLI::Option* const git =
       command.add_option("--git",
-                         options.repository,
+                         commits.repository,
                          "search the commits of this git repository, along first parents");
   CLI::Option* const build =
       command
           .add_option("--build",
-                      options.build,
+                      commits.recipe.command,
                       "command that builds a commit, such as 'make -j8'; sh runs it in a worktree "
                       "below the user's cache folder")
           ->needs(git);
   git->needs(build);
   command
       .add_option("--stack-folder",
-                  options.stack_folder,
+                  commits.recipe.stack_folder,
                   "where the build leaves the stack, relative to the worktree: a folder with a "
                   "stack.toml or the library")
       ->needs(git)
-      ->capture_default_str();
-  command
-      .add_option(
-          "--build-timeout", options.build_timeout, "how long the build of a commit may take")
-      ->needs(git)
-      ->capture_default_str();
+      ->default_str(commits.recipe.stack_folder.string());
+  add_duration_option(command,
+                      "--build-timeout",
+                      commits.recipe.time_limit,
+                      "2h",
+                      "how long the build of a commit may take")
+      ->needs(git);
   command
       .add_option("--keep-builds",
-                  options.keep_builds,
+                  commits.keep_builds,
                   "builds to keep in the cache for later; those in use stay anyway")
       ->needs(git)
       ->check(CLI::Range(std::size_t{1}, std::size_t{10'000}))
@@ -184,20 +168,20 @@ void add_bisect(CLI::App& app, CommandContext& context) {
   add_model_choice(*command, options->choice);
   command
       ->add_option("--good",
-                   options->good,
+                   options->commits.good,
                    "a stack on which all is well, or with --git a commit, the older one")
       ->required();
-  command->add_option("--bad", options->bad, "a stack or commit that is slower, or broken")
+  command->add_option("--bad", options->commits.bad, "a stack or commit that is slower, or broken")
       ->required();
   CLI::Option* const stack = command->add_option(
       "--stack",
       options->stacks,
       "a stack to search between these two; may be repeated; default: all stacks of the backend");
-  add_git_options(*command, *options);
+  add_git_options(*command, options->commits);
   stack->excludes("--git");
   command
       ->add_option("--pairs",
-                   options->search.pairs,
+                   options->search.paired.pairs,
                    "pairs of restarted processes for each stack or commit, fewer if they decide "
                    "earlier, and up to 4 times as many if they decide nothing")
       ->check(CLI::Range(analysis::kMinDesign, std::size_t{200}))
@@ -211,12 +195,8 @@ void add_bisect(CLI::App& app, CommandContext& context) {
   command->add_flag("--resume",
                     options->search.resume,
                     "continue the unfinished search for the same, if there is one");
-  command->add_option("--threads", options->search.threads, "threads of the workers")
-      ->check(CLI::Range(1, 4096))
-      ->capture_default_str();
-  add_device_option(*command, options->search.device);
-  command->add_option("--row-timeout", options->row_timeout, "how long a worker may be silent")
-      ->capture_default_str();
+  add_worker_options(*command, options->search.paired.worker);
+  add_row_timeout(*command, options->search.paired.row_timeout);
   command->callback([&context, options] { run_bisection(context, *options); });
 }
 

@@ -15,66 +15,54 @@
 namespace plumb::cli {
 namespace {
 
-struct CalibrateOptions {
-  std::string suite;
-  std::string budget;
-  std::string only;
-  std::string row_timeout = "60s";
-  session::NoiseStudyOptions study;
-};
-
-void calibrate(CommandContext& context, CalibrateOptions options) {
-  session::NoiseStudyOptions& study = options.study;
-  if (!options.budget.empty()) {
-    study.budget = suite::parse_duration(options.budget);
-  }
-  study.row_timeout = suite::parse_duration(options.row_timeout);
-  study.models = options.only != "layers";
-  study.command = {"plumb",
-                   "calibrate",
-                   options.suite,
-                   "--stack",
-                   study.stack,
-                   "--pairs",
-                   std::to_string(study.pairs)};
+void calibrate(CommandContext& context,
+               const std::string& name,
+               session::PairedOptions options,
+               const analysis::ResamplingPlan& plan) {
+  options.command = {"plumb",
+                     "calibrate",
+                     name,
+                     "--stack",
+                     options.worker.stack,
+                     "--pairs",
+                     std::to_string(options.pairs)};
   suite::ResolvedSuite suite =
-      session::resolve_suite(context.models, suite::read_suite(session::find_suite(options.suite)));
+      session::resolve_suite(context.models, suite::read_suite(session::find_suite(name)));
   const std::vector<session::PlannedModel> models = session::prepare_models(context.models, suite);
   const auto store = store::open_store(context.store_url(), CommandContext::for_runs());
   const analysis::NoiseReport report =
-      session::study_noise(context.session(*store), suite, models, study);
-  reporting::write_noise(report,
-                         context.json ? reporting::OutputMode::kJson : reporting::OutputMode::kText,
-                         std::cout);
+      session::study_noise(context.session(*store), suite, models, options, plan);
+  reporting::write_noise(report, context.output_mode(), std::cout);
 }
 
 }  // namespace
 
 void add_calibrate(CLI::App& app, CommandContext& context) {
-  const auto options = std::make_shared<CalibrateOptions>();
+  const auto suite = std::make_shared<std::string>();
+  const auto paired = std::make_shared<session::PairedOptions>();
+  const auto plan = std::make_shared<analysis::ResamplingPlan>();
   CLI::App* const command = app.add_subcommand(
       "calibrate", "measure a stack against itself: noise, false alarms, power, floors");
-  command->add_option("SUITE", options->suite, "a path or an installed name")->required();
-  command->add_option("--stack", options->study.stack, "library version to measure with")
-      ->capture_default_str();
-  command->add_option("--pairs", options->study.pairs, "pairs of restarted processes")
+  command->add_option("SUITE", *suite, "a path or an installed name")->required();
+  add_stack_option(*command, paired->worker.stack);
+  command->add_option("--pairs", paired->pairs, "pairs of restarted processes")
       ->check(CLI::Range(analysis::kMinCalibrationPairs, std::size_t{500}))
       ->capture_default_str();
-  command->add_option("--budget", options->budget, "no pair starts after this time, such as 30m");
-  command->add_option("--only", options->only, "layers: do not measure models end to end")
-      ->check(CLI::IsMember({"layers"}));
+  add_duration_option(
+      *command, "--budget", paired->budget, "no pair starts after this time, such as 30m");
   command
-      ->add_option(
-          "--comparisons", options->study.plan.comparisons, "number of pseudo comparisons to draw")
+      ->add_option_function<std::string>(
+          "--only",
+          [paired](const std::string&) { paired->modes.clear(); },
+          "layers: do not measure models end to end")
+      ->check(CLI::IsMember({"layers"}));
+  command->add_option("--comparisons", plan->comparisons, "number of pseudo comparisons to draw")
       ->check(CLI::Range(100, 100'000))
       ->capture_default_str();
-  command->add_option("--threads", options->study.threads, "threads of the workers")
-      ->check(CLI::Range(1, 4096))
-      ->capture_default_str();
-  add_device_option(*command, options->study.device);
-  command->add_option("--row-timeout", options->row_timeout, "how long a worker may be silent")
-      ->capture_default_str();
-  command->callback([&context, options] { calibrate(context, *options); });
+  add_worker_options(*command, paired->worker);
+  add_row_timeout(*command, paired->row_timeout);
+  command->callback(
+      [&context, suite, paired, plan] { calibrate(context, *suite, *paired, *plan); });
 }
 
 }  // namespace plumb::cli

@@ -6,12 +6,12 @@
 #include "harness/base/error.hpp"
 #include "harness/cli/command.hpp"
 #include "harness/cli/gate.hpp"
+#include "harness/cli/option_checks.hpp"
 #include "harness/session/stored/named_runs.hpp"
 #include "harness/session/stored/stored_boots.hpp"
 #include "harness/session/stored/stored_comparison.hpp"
 #include "harness/session/study/compared_profiles.hpp"
 #include "harness/session/study/sample_file.hpp"
-#include "harness/suite/suite.hpp"
 #include "harness/terminal/messages.hpp"
 #include "reporting/content/comparison/change_documents.hpp"
 #include "reporting/content/comparison/comparison_report.hpp"
@@ -30,7 +30,7 @@ struct CompareOptions {
   bool gate = false;
   bool sequential = false;
   bool profile = false;
-  std::string profile_budget = "2m";
+  Seconds profile_budget{};
   analysis::ComparisonLimits limits;
 };
 
@@ -72,8 +72,8 @@ analysis::ComparisonVerdict compare_stored(CommandContext& context,
             : session::compare_stored_runs(
                   archive, options.baseline, options.candidate, options.varied, options.limits);
   if (options.profile) {
-    const session::ComparedProfiles profiles = session::profile_comparison(
-        context.session(*store), report, suite::parse_duration(options.profile_budget));
+    const session::ComparedProfiles profiles =
+        session::profile_comparison(context.session(*store), report, options.profile_budget);
     for (const std::string& problem : profiles.problems) {
       terminal::say(problem);
     }
@@ -139,12 +139,12 @@ void add_compare(CLI::App& app, CommandContext& context) {
                      "profile what changed now, under the stacks of both runs in turns, and name "
                      "functions")
           ->excludes(samples);
-  command
-      ->add_option("--profile-budget",
-                   options->profile_budget,
-                   "time of these profiles, of both sides together")
-      ->needs(profile)
-      ->capture_default_str();
+  add_duration_option(*command,
+                      "--profile-budget",
+                      options->profile_budget,
+                      "2m",
+                      "time of these profiles, of both sides together")
+      ->needs(profile);
   command->add_flag(
       "--gate",
       options->gate,
@@ -176,8 +176,7 @@ void add_compare(CLI::App& app, CommandContext& context) {
     if (options->samples.empty() && options->candidate.empty()) {
       throw Error(Error::Kind::kUser, "name two runs, or a file: plumb compare --samples FILE");
     }
-    const reporting::OutputMode style =
-        context.json ? reporting::OutputMode::kJson : reporting::OutputMode::kText;
+    const reporting::OutputMode style = context.output_mode();
     const std::vector<analysis::ComparisonVerdict> verdicts =
         options->samples.empty() ? std::vector{compare_stored(context, *options, style)}
                                  : compare_samples(*options, style);

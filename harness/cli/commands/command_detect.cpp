@@ -239,8 +239,7 @@ void add_detect(CLI::App& app, CommandContext& context) {
       ->excludes(input)
       ->excludes(annotated);
   command->callback([&context, options] {
-    const reporting::OutputMode style =
-        context.json ? reporting::OutputMode::kJson : reporting::OutputMode::kText;
+    const reporting::OutputMode style = context.output_mode();
     if (!options->annotated.empty()) {
       evaluate(options->annotated, style);
     } else if (!options->input.empty()) {

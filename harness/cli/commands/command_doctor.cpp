@@ -152,7 +152,7 @@ Finding look_at_cores() {
 }
 
 Finding look_at_worker() {
-  worker::WorkerProcess worker(session::worker_options("default", 1));
+  worker::WorkerProcess worker(session::worker_options({}));
   const results::Environment environment = worker.describe();
   std::string text;
   for (const auto& [name, value] : environment.identity) {

@@ -23,7 +23,6 @@
 #include "harness/session/host/system_facts.hpp"
 #include "harness/session/host/worker_choice.hpp"
 #include "harness/session/work/profiling_pass.hpp"
-#include "harness/suite/suite.hpp"
 #include "harness/terminal/messages.hpp"
 #include "harness/worker/protocol/reproducer.hpp"
 #include "harness/worker/protocol/worker_setup.hpp"
@@ -140,14 +139,12 @@ void write_reproducer(const std::filesystem::path& folder,
 
 struct LayerOptions {
   std::string key;
-  std::string stack = "default";
+  session::WorkerChoice worker;
   std::string cache = "none";
-  std::string timeout = "60s";
+  Seconds timeout{};
   std::string variant;
   std::string emit;
   std::string metrics;  ///< "true": the backend's own choice
-  int threads = 1;
-  std::string device;
   bool force = false;
   bool all = false;
 };
@@ -174,19 +171,15 @@ void check_variant(const LayerOptions& options, const std::vector<worker::Varian
         fmt::format(
             "'--variant {}': the stack '{}' has no such variant of this key; its variants are: {}",
             options.variant,
-            options.stack,
+            options.worker.stack,
             fmt::join(names, ", ")));
   }
 }
 
 void measure_layer(CommandContext& context, const LayerOptions& options) {
-  const std::optional<results::CacheMode> cache = results::parse_cache_mode(options.cache);
-  if (!cache) {
-    throw Error(Error::Kind::kUser,
-                "'--cache " + options.cache + "' is not a cache mode: use none, weights or all");
-  }
+  const results::CacheMode cache = read_cache_option(options.cache);
   if (!options.emit.empty()) {
-    if (*cache != results::CacheMode::kNone) {
+    if (cache != results::CacheMode::kNone) {
       throw Error(Error::Kind::kUser,
                   "a reproducer times warm buffers only: --emit goes with '--cache none'");
     }
@@ -195,49 +188,43 @@ void measure_layer(CommandContext& context, const LayerOptions& options) {
   const std::optional<std::vector<std::string>> metrics = metrics_of(options);
   worker::MeasureRequest request;
   request.key = model::to_key(model::parse_key(model::LayerKey{options.key}));
-  request.caches = {*cache};
+  request.caches = {cache};
   request.race_margin = 1.0;  // all variants by the full method: one key is asked for, show all
   if (!options.variant.empty()) {
     request.variants = {options.variant};
   }
 
-  const worker::WorkerOptions worker_settings =
-      session::worker_options(options.stack, options.threads, options.device);
+  const worker::WorkerOptions worker_settings = session::worker_options(options.worker);
   std::optional<worker::WorkerProcess> worker(std::in_place, worker_settings);
   const results::Environment environment = session::join_environment(
-      session::read_system(), worker->describe(), options.threads, options.stack);
+      session::read_system(), worker->describe(), options.worker.threads, options.worker.stack);
   if (!options.variant.empty()) {
     check_variant(options, worker->variants(request.key));
   }
   std::vector<results::Measurement> rows;
   try {
-    worker->measure(request, suite::parse_duration(options.timeout), [&](results::Measurement row) {
+    worker->measure(request, options.timeout, [&](results::Measurement row) {
       rows.push_back(std::move(row));
     });
   } catch (const worker::WorkerDied& death) {
     results::Measurement row;
     row.key = request.key;
-    row.cache = *cache;
+    row.cache = cache;
     row.outcome = death.outcome();
     rows.push_back(std::move(row));
     context.exit_status = static_cast<int>(Error::Kind::kEnvironment);
   }
   if (environment.facts.contains(worker::kProfilerFact)) {
     worker.reset();  // a device has one worker at a time
-    session::look_at_kernels(worker_settings, suite::parse_duration(options.timeout), rows);
+    session::look_at_kernels(worker_settings, options.timeout, rows);
     if (metrics) {
-      session::look_at_counters(
-          worker_settings, suite::parse_duration(options.timeout), *metrics, rows);
+      session::look_at_counters(worker_settings, options.timeout, *metrics, rows);
     }
   } else if (metrics) {
     session::miss_counters("the backend of this stack has no counters to read, or no device", rows);
   }
-  reporting::write_layer(request.key,
-                         rows,
-                         environment,
-                         context.json ? reporting::OutputMode::kJson : reporting::OutputMode::kText,
-                         options.all,
-                         std::cout);
+  reporting::write_layer(
+      request.key, rows, environment, context.output_mode(), options.all, std::cout);
   if (!options.emit.empty()) {
     if (!worker) {
       worker.emplace(worker_settings);
@@ -257,14 +244,11 @@ void add_layer(CLI::App& app, CommandContext& context) {
   CLI::App* const layer = app.add_subcommand(
       "layer", "measure one layer now, all variants: reproduces any row of a report");
   layer->add_option("KEY", options->key, "a layer key, quoted: 'v1:conv;in=…'")->required();
-  layer->add_option("--stack", options->stack, "library versions")->capture_default_str();
+  add_stack_option(*layer, options->worker.stack);
   layer->add_option("--cache", options->cache, "none, weights or all")->capture_default_str();
-  layer->add_option("--threads", options->threads, "threads of the worker")
-      ->check(CLI::Range(1, 4096))
-      ->capture_default_str();
-  add_device_option(*layer, options->device);
-  layer->add_option("--timeout", options->timeout, "how long the worker may be silent")
-      ->capture_default_str();
+  add_worker_options(*layer, options->worker);
+  add_duration_option(
+      *layer, "--timeout", options->timeout, "60s", "how long the worker may be silent");
   layer->add_option(
       "--variant", options->variant, "measure only this variant, named as in a table");
   layer->add_option("--emit",

@@ -138,8 +138,7 @@ void check_fronts(const analysis::MatrixQuery& query) {
 }
 
 void show_matrix(const CommandContext& context, const MatrixOptions& options) {
-  const reporting::OutputMode style =
-      context.json ? reporting::OutputMode::kJson : reporting::OutputMode::kText;
+  const reporting::OutputMode style = context.output_mode();
   if (options.list_views) {
     reporting::write_views(analysis::matrix_views(), style, std::cout);
     return;

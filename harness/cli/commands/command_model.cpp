@@ -116,10 +116,7 @@ void add_model(CLI::App& app, CommandContext& context) {
       }
       listings.push_back(std::move(listing));
     }
-    reporting::write_model_list(
-        listings,
-        context.json ? reporting::OutputMode::kJson : reporting::OutputMode::kText,
-        std::cout);
+    reporting::write_model_list(listings, context.output_mode(), std::cout);
   });
 
   const auto options = std::make_shared<ModelChoice>();
@@ -171,8 +168,7 @@ void add_model(CLI::App& app, CommandContext& context) {
     for (const std::string& note : graph.notes) {
       spdlog::warn("{}", note);
     }
-    const reporting::OutputMode style =
-        context.json ? reporting::OutputMode::kJson : reporting::OutputMode::kText;
+    const reporting::OutputMode style = context.output_mode();
     if (options->training) {
       reporting::write_training(shown_step(graph, *options), style, std::cout);
     } else {

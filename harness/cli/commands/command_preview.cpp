@@ -100,7 +100,7 @@ results::Environment ask_all(const std::string& stack,
                              session::Progress& progress,
                              const CommandContext& context) {
   const auto begin = std::chrono::steady_clock::now();
-  stacks::StackInquiry inquiry(session::worker_options(stack, 1));
+  stacks::StackInquiry inquiry(session::worker_options({stack}));
   session::ProgressStage stage(context.progress);
   const std::size_t before = progress.done;
   const Seconds elapsed_before = progress.elapsed;
@@ -150,8 +150,7 @@ void preview(CommandContext& context, const PreviewOptions& options) {
   report.to.environment =
       ask_all(options.to, gpu, layers, &analysis::PreviewedLayer::to, progress, context);
   report.preview = analysis::preview_engines(layers);
-  print(
-      report, options, context.json ? reporting::OutputMode::kJson : reporting::OutputMode::kText);
+  print(report, options, context.output_mode());
   const bool bad = std::any_of(report.preview.comparisons.begin(),
                                report.preview.comparisons.end(),
                                [](const analysis::EngineComparison& one) {

@@ -32,9 +32,7 @@ namespace {
 
 struct ProfileOptions {
   std::vector<std::string> names;  ///< a model, or stored runs
-  std::string batch;
-  std::string dtype;
-  std::vector<std::string> dims;
+  SuiteChoice choice;              ///< shapes of the model
   ProfileSource source;
   std::string run;           ///< whose measured variants count
   std::string stored_model;  ///< of stored runs
@@ -50,10 +48,6 @@ struct ProfileDiffOptions {
   std::size_t newest = 1;
   bool all = false;
 };
-
-reporting::OutputMode output_mode(const CommandContext& context) {
-  return context.json ? reporting::OutputMode::kJson : reporting::OutputMode::kText;
-}
 
 reporting::Detail detail(bool all) {
   return all ? reporting::Detail::kAll : reporting::Detail::kShort;
@@ -87,24 +81,6 @@ std::function<void(const results::NamedProfile&, std::ostream&)> writer_of(
           "'{}' has no form of a profile: end it in one of {}", file, fmt::join(endings, ", ")));
 }
 
-suite::ResolvedSuite::Model chosen_model(const CommandContext& context,
-                                         const ProfileOptions& options) {
-  SuiteChoice choice;
-  choice.models = {options.names.front()};
-  if (!options.batch.empty()) {
-    choice.batches = {options.batch};
-  }
-  if (!options.dtype.empty()) {
-    choice.dtypes = {options.dtype};
-  }
-  choice.dims = options.dims;
-  const suite::ResolvedSuite suite = chosen_suite(context.models, choice);
-  if (suite.models.size() != 1) {
-    throw Error(Error::Kind::kUser, "a profile is of one model: give one batch and one type");
-  }
-  return suite.models.front();
-}
-
 /// Names the rate that would cost kWantedCost, where the samples certainly cost more.
 void advise_rate(const results::NamedProfile& profile) {
   constexpr double kWantedCost = 0.03;
@@ -124,8 +100,13 @@ std::vector<ProfiledExecution> find_profiles(const CommandContext& context,
                                              const ProfileOptions& options) {
   const std::string name = fmt::format("{}", fmt::join(options.names, ","));
   if (options.newest <= 1 && !names_stored_runs(context, name)) {
-    ProfiledExecution execution = profile_execution(
-        context, options.source, chosen_model(context, options), open_run(context, options.run));
+    SuiteChoice choice = options.choice;
+    choice.models = {options.names.front()};
+    ProfiledExecution execution =
+        profile_execution(context,
+                          options.source,
+                          chosen_model(context.models, choice, "a profile"),
+                          open_run(context, options.run));
     advise_rate(execution.profile);
     return {std::move(execution)};
   }
@@ -163,7 +144,7 @@ void write_profile(const CommandContext& context, const ProfileOptions& options)
   for (const ProfiledExecution& each : found) {
     shown.push_back({each.profile, each.listing ? &*each.listing : nullptr});
   }
-  reporting::write_profiles(shown, output_mode(context), std::cout, detail(options.all));
+  reporting::write_profiles(shown, context.output_mode(), std::cout, detail(options.all));
 }
 
 void write_difference(const CommandContext& context, const ProfileDiffOptions& options) {
@@ -174,7 +155,7 @@ void write_difference(const CommandContext& context, const ProfileDiffOptions& o
   reporting::write_profile_difference(baseline,
                                       candidate,
                                       analysis::compute_profile_difference(baseline, candidate),
-                                      output_mode(context),
+                                      context.output_mode(),
                                       std::cout,
                                       detail(options.all));
 }
@@ -222,14 +203,9 @@ void add_profile(CLI::App& app, CommandContext& context) {
   add_merged_runs(*command, options->newest);
   command->add_option(
       "--model", options->stored_model, "the model of a stored run that profiled several");
-  command->add_option("--batch", options->batch, "batch of the model");
-  command->add_option("--dtype", options->dtype, "element type of the model");
-  command->add_option("--dim", options->dims, "NAME=VALUE sets an axis; may be repeated");
-  command->add_option("--stack", options->source.stack, "library version to run with")
-      ->capture_default_str();
-  CLI::Option* const mode =
-      command->add_option("--mode", options->source.mode, "how the model is executed")
-          ->capture_default_str();
+  add_single_shape_choice(*command, options->choice);
+  add_stack_option(*command, options->source.worker.stack);
+  CLI::Option* const mode = add_mode_option(*command, options->source.mode);
   command
       ->add_option("--force",
                    options->source.forced,
@@ -238,10 +214,7 @@ void add_profile(CLI::App& app, CommandContext& context) {
       ->type_name("LAYER=VARIANT")
       ->allow_extra_args(false)
       ->excludes(mode);
-  command->add_option("--threads", options->source.threads, "threads of the worker")
-      ->check(CLI::Range(1, 4096))
-      ->capture_default_str();
-  add_device_option(*command, options->source.device);
+  add_worker_options(*command, options->source.worker);
   command
       ->add_option(
           "--rate", options->source.rate, "samples a second of each thread: 1000, 1000Hz or 1kHz")
@@ -250,19 +223,21 @@ void add_profile(CLI::App& app, CommandContext& context) {
                                         "RATE"))
       ->check(CLI::Range(worker::kMinSamplingRate, worker::kMaxSamplingRate))
       ->capture_default_str();
-  command
-      ->add_option("--budget",
-                   options->source.budget,
-                   "how long the model is executed; half of it without samples, for the cost")
-      ->capture_default_str();
+  add_duration_option(*command,
+                      "--budget",
+                      options->source.budget,
+                      "10s",
+                      "how long the model is executed; half of it without samples, for the cost");
   command
       ->add_option("--clock",
                    options->source.clock,
                    "what interrupts the threads; default: the first of these that the machine has")
       ->check(CLI::IsMember({"cycles", "thread", "cpu-clock", "timer"}));
-  command
-      ->add_option("--timeout", options->source.timeout, "how long it may take beside the budget")
-      ->capture_default_str();
+  add_duration_option(*command,
+                      "--timeout",
+                      options->source.timeout,
+                      "5m",
+                      "how long it may take beside the budget");
   command->add_option("--folder",
                       options->source.folder,
                       "keep the code that the library made at run time in this folder");

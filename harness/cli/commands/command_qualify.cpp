@@ -26,7 +26,6 @@ struct QualifyOptions {
   SuiteChoice choice;
   std::string criteria;
   std::string budget;
-  std::string row_timeout = "60s";
   std::string profile_budget = "2m";
   std::string only;
   std::vector<std::string> outputs;
@@ -57,9 +56,9 @@ std::vector<std::string> command_of(const QualifyOptions& options) {
                                    "--candidate",
                                    options.upgrade.candidate,
                                    "--pairs",
-                                   std::to_string(options.upgrade.pairs),
+                                   std::to_string(options.upgrade.paired.pairs),
                                    "--threads",
-                                   std::to_string(options.upgrade.threads)};
+                                   std::to_string(options.upgrade.paired.worker.threads)};
   const auto add = [&](const char* name, const std::string& value) {
     if (!value.empty()) {
       command.insert(command.end(), {name, value});
@@ -71,7 +70,7 @@ std::vector<std::string> command_of(const QualifyOptions& options) {
   for (const std::string& mode : options.modes) {
     add("--mode", mode);
   }
-  add("--device", options.upgrade.device);
+  add("--device", options.upgrade.paired.worker.device);
   const std::vector<std::string> chosen = words_of(options.choice);
   command.insert(
       command.begin() + 2, chosen.begin() + (chosen.front().empty() ? 1 : 0), chosen.end());
@@ -101,15 +100,14 @@ void qualify(CommandContext& context, QualifyOptions options) {
     criteria = session::read_criteria(options.criteria, to_text(current_time()).substr(0, 10));
   }
   if (!options.budget.empty()) {
-    options.upgrade.budget = suite::parse_duration(options.budget);
+    options.upgrade.paired.budget = suite::parse_duration(options.budget);
   }
-  options.upgrade.row_timeout = suite::parse_duration(options.row_timeout);
   options.upgrade.profile_budget =
       options.profile_budget == "0" ? std::nullopt
                                     : std::optional(suite::parse_duration(options.profile_budget));
-  options.upgrade.modes = modes_in(options);
+  options.upgrade.paired.modes = modes_in(options);
   options.upgrade.layers = options.only != "models";
-  options.upgrade.command = command_of(options);
+  options.upgrade.paired.command = command_of(options);
   options.upgrade.labels = labels_of_run(options.labels);
   export_models(
       options.choice, {options.upgrade.baseline, options.upgrade.candidate}, context.stop);
@@ -131,10 +129,7 @@ void qualify(CommandContext& context, QualifyOptions options) {
   const analysis::QualificationReport report = session::with_history(*store, qualification);
   reporting::write_reports(
       report, reporting::qualification_formats(), options.outputs, terminal::announce_report);
-  reporting::write_qualification(
-      report,
-      context.json ? reporting::OutputMode::kJson : reporting::OutputMode::kText,
-      std::cout);
+  reporting::write_qualification(report, context.output_mode(), std::cout);
   if (!outcome.stacks_unchanged) {
     context.exit_status = static_cast<int>(Error::Kind::kEnvironment);
   } else if (options.gate) {
@@ -161,7 +156,7 @@ void add_qualify(CLI::App& app, CommandContext& context) {
       "a TOML file with the criteria for the upgrade (docs/guides/qualify-an-upgrade.md)");
   command
       ->add_option("--pairs",
-                   options->upgrade.pairs,
+                   options->upgrade.paired.pairs,
                    "pairs of restarted processes, at most; fewer if everything is decided earlier")
       ->check(CLI::Range(analysis::kMinDesign, std::size_t{200}))
       ->capture_default_str();
@@ -181,12 +176,8 @@ void add_qualify(CLI::App& app, CommandContext& context) {
                    "time to profile what changed, on both sides together; 0: none")
       ->capture_default_str();
   add_label_option(*command, options->labels);
-  command->add_option("--threads", options->upgrade.threads, "threads of the workers")
-      ->check(CLI::Range(1, 4096))
-      ->capture_default_str();
-  add_device_option(*command, options->upgrade.device);
-  command->add_option("--row-timeout", options->row_timeout, "how long a worker may be silent")
-      ->capture_default_str();
+  add_worker_options(*command, options->upgrade.paired.worker);
+  add_row_timeout(*command, options->upgrade.paired.row_timeout);
   command
       ->add_option("-o,--output",
                    options->outputs,

@@ -26,10 +26,7 @@ void report_regret(const CommandContext& context, const RegretOptions& options) 
     report.push_back(analysis::heuristic_regret(
         run, store->measurements(run.header.id), results::parse_cache_mode(options.cache).value()));
   }
-  reporting::write_regret(
-      report,
-      context.json ? reporting::OutputMode::kJson : reporting::OutputMode::kText,
-      std::cout);
+  reporting::write_regret(report, context.output_mode(), std::cout);
   reporting::write_reports(
       report, reporting::regret_formats(), options.outputs, terminal::announce_report);
 }

@@ -54,15 +54,11 @@ void check_selection(const suite::ResolvedSuite& suite,
 
 /// Builds the stack that the options ask for. Returns false if the user stopped it.
 bool build(CommandContext& context, RunOptions& options) {
-  if (options.build.empty()) {
+  if (options.build.command.empty()) {
     return true;
   }
   const std::optional<session::BuiltStack> built =
-      session::build_stack(options.build,
-                           options.stack_folder,
-                           suite::parse_duration(options.build_timeout),
-                           context.stop,
-                           context.progress);
+      session::build_stack(options.build, context.stop, context.progress);
   if (built) {
     options.stacks = {built->stack};
     options.built = built->labels;
@@ -102,8 +98,8 @@ session::SuiteRunOptions::Sharing sharing_of(const CommandContext& context,
 void measure(CommandContext& context, RunOptions options) {
   export_models(options.choice, options.stacks, context.stop);
   suite::ResolvedSuite suite = requested_suite(context.models, options);
-  if (!options.shard.empty()) {
-    static_cast<void>(session::parse_shard(options.shard));
+  if (const std::string& shard = options.suite_run.shard; !shard.empty()) {
+    static_cast<void>(session::parse_shard(shard));
   }
   if (!options.is_of_layers()) {
     session::check_loads(suite);
@@ -180,22 +176,22 @@ void measure(CommandContext& context, RunOptions options) {
 }
 
 /// Adds the options by which a command builds the stack first.
-void add_build_options(CLI::App& run, CLI::Option& stack, RunOptions& options) {
+void add_build_options(CLI::App& run, CLI::Option& stack, stacks::BuildRecipe& recipe) {
   CLI::Option* const build =
       run.add_option("--build",
-                     options.build,
+                     recipe.command,
                      "command that builds what is measured, such as 'make -C ../ort'; sh runs it "
                      "here, and the commit of --stack-folder is the label 'commit'")
           ->excludes(&stack);
   CLI::Option* const folder =
       run.add_option("--stack-folder",
-                     options.stack_folder,
+                     recipe.stack_folder,
                      "the folder that it builds: with a stack.toml, or with the library")
           ->needs(build);
   build->needs(folder);
-  run.add_option("--build-timeout", options.build_timeout, "how long the build may take")
-      ->needs(build)
-      ->capture_default_str();
+  add_duration_option(
+      run, "--build-timeout", recipe.time_limit, "2h", "how long the build may take")
+      ->needs(build);
 }
 
 /// Adds the options by which several processes share a run.
@@ -218,6 +214,7 @@ void add_join_options(CLI::App& run, CLI::Option& shard, CLI::Option& resume, Ru
 
 void add_run(CLI::App& app, CommandContext& context) {
   const auto options = std::make_shared<RunOptions>();
+  session::SuiteRunOptions& suite_run = options->suite_run;
   CLI::App* const run =
       app.add_subcommand("run", "measure a suite, bound its models, store everything");
   add_suite_choice(*run, options->choice);
@@ -226,7 +223,7 @@ void add_run(CLI::App& app, CommandContext& context) {
                       options->stacks,
                       "library versions to run with: a stack's name, or with a '/' the path of its "
                       "folder; may be repeated; default: 'default'");
-  add_build_options(*run, *stack, *options);
+  add_build_options(*run, *stack, options->build);
   run->add_option("--reuse",
                   options->reuse,
                   "when to reuse earlier rows instead of measuring: never, always or max_age:7d");
@@ -234,11 +231,11 @@ void add_run(CLI::App& app, CommandContext& context) {
       "--budget", options->budget, "time to spend, such as 10m: the heaviest layers come first");
   CLI::Option* const resume =
       run->add_flag("--resume",
-                    options->resume,
+                    suite_run.resume,
                     "continue the newest unfinished run of this suite, if there is one");
   add_label_option(*run, options->labels);
   CLI::Option* const shard =
-      run->add_option("--shard", options->shard, "I/N: this machine's part of the layers");
+      run->add_option("--shard", suite_run.shard, "I/N: this machine's part of the layers");
   add_join_options(*run, *shard, *resume, *options);
   run->add_option("--layer",
                   options->layers,
@@ -258,29 +255,31 @@ void add_run(CLI::App& app, CommandContext& context) {
       "how models are executed end to end: plain, or " + results::list_mode_words() +
           " joined by '+'; may be repeated; default: every mode that the run has times for, on one "
           "path");
-  run->add_option("--workspace-cap",
-                  options->workspace_cap_bytes,
-                  "workspace that each layer may use in the mode micro_batch, such as 8MiB")
+  run->add_option_function<std::uint64_t>(
+         "--workspace-cap",
+         [&suite_run](std::uint64_t bytes) {
+           suite_run.wanted.division.workspace_cap = {static_cast<std::int64_t>(bytes)};
+         },
+         "workspace that each layer may use in the mode micro_batch, such as 8MiB")
       ->transform(CLI::AsSizeValue(false))
       ->check(CLI::Range(std::uint64_t{0}, std::uint64_t{1} << 50))
       ->default_str("64MiB");
-  run->add_option("--micro-batch-policy",
-                  options->batch_policy,
-                  "sizes of the parts in the mode micro_batch: undivided, powers_of_two or all")
+  run->add_option_function<std::string>(
+         "--micro-batch-policy",
+         [&suite_run](const std::string& policy) {
+           suite_run.wanted.division.policy = results::parse_batch_policy(policy).value();
+         },
+         "sizes of the parts in the mode micro_batch: undivided, powers_of_two or all")
       ->check(CLI::IsMember({"undivided", "powers_of_two", "all"}))
-      ->capture_default_str();
-  run->add_option("--threads", options->threads, "threads of the worker")
-      ->check(CLI::Range(1, 4096))
-      ->capture_default_str();
-  add_device_option(*run, options->device);
+      ->default_str(std::string(to_text(suite_run.wanted.division.policy)));
+  add_worker_options(*run, suite_run.worker);
   run->add_option("--processes",
-                  options->processes,
+                  suite_run.processes,
                   "restarted processes that measure each layer's fastest variant and library's "
                   "choice, and each model")
       ->check(CLI::Range(1, 100))
       ->capture_default_str();
-  run->add_option("--row-timeout", options->row_timeout, "how long a worker may be silent")
-      ->capture_default_str();
+  add_row_timeout(*run, suite_run.row_timeout);
   run->add_option("--profile",
                   options->profile,
                   "where inside layers the time goes: pass samples models after they were "
@@ -288,10 +287,11 @@ void add_run(CLI::App& app, CommandContext& context) {
                   "run is never a baseline")
       ->check(CLI::IsMember({"off", "pass", "always"}))
       ->capture_default_str();
-  run->add_option("--profile-budget",
-                  options->profile_budget,
-                  "time of the pass that samples models; default: 1 % of the run's time");
-  add_load_options(*run, options->loads);
+  add_duration_option(*run,
+                      "--profile-budget",
+                      suite_run.profile_budget,
+                      "time of the pass that samples models; default: 1 % of the run's time");
+  add_load_options(*run, options->loads, suite_run);
   add_baseline_options(*run, options->baseline);
   run->callback([&context, options] { measure(context, *options); });
 }

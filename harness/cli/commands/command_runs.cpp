@@ -28,10 +28,7 @@ void add_runs(CLI::App& app, CommandContext& context) {
     std::erase_if(runs, [&](const results::RunRecord& run) {
       return !results::has_labels(run.header.environment, wanted);
     });
-    reporting::write_runs(
-        runs,
-        context.json ? reporting::OutputMode::kJson : reporting::OutputMode::kText,
-        std::cout);
+    reporting::write_runs(runs, context.output_mode(), std::cout);
   });
 }
 

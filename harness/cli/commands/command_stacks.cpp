@@ -37,7 +37,7 @@ bool probe(const std::vector<std::string>& names,
   std::vector<analysis::StackReport> reports;
   for (const std::string& name : names) {
     try {
-      const worker::WorkerOptions options = session::worker_options(name, 1, device);
+      const worker::WorkerOptions options = session::worker_options({name, 1, device});
       worker::WorkerProcess worker(options);
       reports.push_back(stacks::probe_worker(worker, options.stack));
     } catch (const Error& error) {
@@ -81,9 +81,7 @@ void add_stacks(CLI::App& app, CommandContext& context) {
   stacks->add_subcommand("list", "list the stacks, and what their files name")
       ->callback([&context] {
         reporting::write_stacks(
-            stacks::list_stacks(stacks_folder()),
-            context.json ? reporting::OutputMode::kJson : reporting::OutputMode::kText,
-            std::cout);
+            stacks::list_stacks(stacks_folder()), context.output_mode(), std::cout);
       });
 
   CLI::App* const probing = stacks->add_subcommand(
@@ -99,9 +97,7 @@ void add_stacks(CLI::App& app, CommandContext& context) {
         wanted.push_back(stack.name);
       }
     }
-    if (!probe(wanted,
-               *probed_device,
-               context.json ? reporting::OutputMode::kJson : reporting::OutputMode::kText)) {
+    if (!probe(wanted, *probed_device, context.output_mode())) {
       context.exit_status = static_cast<int>(Error::Kind::kEnvironment);
     }
   });
@@ -126,15 +122,12 @@ void add_stacks(CLI::App& app, CommandContext& context) {
     const std::vector<model::LayerKey> keys = list_keys(context.models, sides->suite);
     const std::string device =
         sides->gpu.empty() ? "" : session::read_gpu_profile(sides->gpu).properties;
-    const worker::WorkerOptions from = session::worker_options(sides->from, 1);
-    const worker::WorkerOptions to = session::worker_options(sides->to, 1);
+    const worker::WorkerOptions from = session::worker_options({sides->from});
+    const worker::WorkerOptions to = session::worker_options({sides->to});
     analysis::StackDifference difference = analysis::stack_difference(
         stacks::stack_contents(from, keys, device), stacks::stack_contents(to, keys, device));
     stacks::explain_choices(from, to, kLayersExplained, difference);
-    reporting::write_stack_difference(
-        difference,
-        context.json ? reporting::OutputMode::kJson : reporting::OutputMode::kText,
-        std::cout);
+    reporting::write_stack_difference(difference, context.output_mode(), std::cout);
   });
 
   CLI::App* const fetching = stacks->add_subcommand(
@@ -155,9 +148,7 @@ void add_stacks(CLI::App& app, CommandContext& context) {
         *request, stacks_folder(), [](const std::string& line) { terminal::say(line); });
     terminal::say(
         fmt::format("the stack '{}' is in '{}'", name, (stacks_folder() / name).string()));
-    if (!probe({name},
-               {},
-               context.json ? reporting::OutputMode::kJson : reporting::OutputMode::kText)) {
+    if (!probe({name}, {}, context.output_mode())) {
       context.exit_status = static_cast<int>(Error::Kind::kEnvironment);
     }
   });

@@ -16,6 +16,7 @@
 #include "harness/base/timestamp.hpp"
 #include "harness/base/whole_file.hpp"
 #include "harness/cli/command.hpp"
+#include "harness/cli/option_checks.hpp"
 #include "harness/cli/run_options.hpp"
 #include "harness/session/host/user_paths.hpp"
 #include "harness/session/submit/slurm_job.hpp"
@@ -31,16 +32,8 @@ namespace fs = std::filesystem;
 struct SubmitOptions {
   SuiteChoice choice;
   std::string stack = "default";
-  std::string name;
-  std::string folder;
-  std::size_t tasks = 2;
-  std::size_t cpus = 1;
-  std::string gres;
-  std::string partition;
-  std::string time_limit;
-  std::string constraint;
+  session::SlurmJob job;  ///< as far as options say it
   std::vector<std::string> run_options;
-  bool exclusive = false;
   bool wait = false;
   bool dry_run = false;
 };
@@ -84,22 +77,19 @@ std::string submit(const CommandContext& context,
 }
 
 session::SlurmJob make_job(const CommandContext& context, const SubmitOptions& options) {
-  session::SlurmJob job;
+  session::SlurmJob job = options.job;
   // The suite is read before anything waits in a queue.
   const suite::ResolvedSuite suite = chosen_suite(context.models, options.choice);
   std::string moment = to_text(current_time()).substr(0, 19);
   std::erase_if(moment, [](char c) { return c == '-' || c == ':'; });
-  job.run_name = options.name.empty() ? suite.name + "-" + moment : options.name;
+  if (job.run_name.empty()) {
+    job.run_name = suite.name + "-" + moment;
+  }
   job.store_url = context.store_url();
-  job.folder = fs::absolute(options.folder.empty() ? "plumb-" + job.run_name : options.folder)
-                   .lexically_normal();
-  job.tasks = options.tasks;
-  job.gres = options.gres;
-  job.cpus = options.cpus;
-  job.partition = options.partition;
-  job.time_limit = options.time_limit;
-  job.constraint = options.constraint;
-  job.exclusive = options.exclusive;
+  if (job.folder.empty()) {
+    job.folder = "plumb-" + job.run_name;
+  }
+  job.folder = fs::absolute(job.folder).lexically_normal();
   const std::string plumb = fs::read_symlink("/proc/self/exe").string();
   job.run_command = {plumb, "run"};
   std::vector<std::string> words = words_of(options.choice);
@@ -124,8 +114,8 @@ session::SlurmJob make_job(const CommandContext& context, const SubmitOptions& o
                                                     : fs::absolute(options.stack).string(),
        "--join",
        job.run_name});
-  if (options.cpus > 1) {
-    job.run_command.insert(job.run_command.end(), {"--threads", std::to_string(options.cpus)});
+  if (job.cpus > 1) {
+    job.run_command.insert(job.run_command.end(), {"--threads", std::to_string(job.cpus)});
   }
   job.run_command.insert(
       job.run_command.end(), options.run_options.begin(), options.run_options.end());
@@ -264,22 +254,24 @@ void add_submit(CLI::App& app, CommandContext& context) {
   CLI::App* const slurm = submit->add_subcommand(
       "slurm", "submit an array of tasks that share one run, and its report");
   add_suite_choice(*slurm, options->choice);
-  slurm->add_option("--stack", options->stack, "library versions to run with, as in plumb run")
-      ->capture_default_str();
-  slurm->add_option("--name", options->name, "name of the run; default: the suite and the time");
-  slurm->add_option("--tasks", options->tasks, "tasks of the array")
+  add_stack_option(*slurm, options->stack);
+  slurm->add_option(
+      "--name", options->job.run_name, "name of the run; default: the suite and the time");
+  slurm->add_option("--tasks", options->job.tasks, "tasks of the array")
       ->check(CLI::Range(std::size_t{1}, std::size_t{1000}))
       ->capture_default_str();
-  slurm->add_option("--gres", options->gres, "what each task has alone, such as gpu:h100:1");
-  slurm->add_option("--cpus", options->cpus, "processors of each task, and threads of its worker")
+  slurm->add_option("--gres", options->job.gres, "what each task has alone, such as gpu:h100:1");
+  slurm
+      ->add_option(
+          "--cpus", options->job.cpus, "processors of each task, and threads of its worker")
       ->check(CLI::Range(std::size_t{1}, std::size_t{4096}))
       ->capture_default_str();
-  slurm->add_flag("--exclusive", options->exclusive, "each task has its node alone");
-  slurm->add_option("--partition", options->partition, "partition; default: Slurm's");
-  slurm->add_option("--constraint", options->constraint, "features that each node must have");
-  slurm->add_option("--time", options->time_limit, "time limit of a task, as Slurm writes it");
+  slurm->add_flag("--exclusive", options->job.exclusive, "each task has its node alone");
+  slurm->add_option("--partition", options->job.partition, "partition; default: Slurm's");
+  slurm->add_option("--constraint", options->job.constraint, "features that each node must have");
+  slurm->add_option("--time", options->job.time_limit, "time limit of a task, as Slurm writes it");
   slurm->add_option("--folder",
-                    options->folder,
+                    options->job.folder,
                     "shared folder for scripts, logs and the report; default: plumb-NAME");
   slurm
       ->add_option("--run-option",

@@ -28,10 +28,7 @@ namespace plumb::cli {
 namespace {
 
 struct TraceOptions {
-  std::string model;
-  std::string batch;
-  std::string dtype;
-  std::vector<std::string> dims;
+  SuiteChoice choice{.models = {""}};
   TraceSource source;
   std::vector<std::string> against;  ///< a stack, or files
   std::string against_mode;          ///< empty: the same
@@ -54,7 +51,7 @@ TraceSource source_of_other(const TraceOptions& options) {
   if (std::all_of(options.against.begin(), options.against.end(), is_file)) {
     other.files.assign(options.against.begin(), options.against.end());
   } else if (options.against.size() == 1) {
-    other.stack = options.against.front();
+    other.worker.stack = options.against.front();
   } else {
     throw Error(Error::Kind::kUser, "--against takes one stack, or files that exist");
   }
@@ -62,21 +59,22 @@ TraceSource source_of_other(const TraceOptions& options) {
 }
 
 /// Exports a model that code of the user builds, through the first of the stacks that can run it.
-void export_model(const CommandContext& context, const TraceOptions& options, SuiteChoice& choice) {
-  if (!session::parse_model_code(options.model)) {
+void export_model(const CommandContext& context, TraceOptions& options) {
+  const std::string& model = options.choice.models.front();
+  if (!session::parse_model_code(model)) {
     return;
   }
   if (!options.source.files.empty()) {
     throw Error(Error::Kind::kUser,
                 fmt::format("'{}' is code, and a trace from files runs none: name the ONNX file "
                             "that the model was exported to",
-                            options.model));
+                            model));
   }
-  std::vector<std::string> stacks{options.source.stack};
+  std::vector<std::string> stacks{options.source.worker.stack};
   if (!options.against.empty() && source_of_other(options).files.empty()) {
     stacks.push_back(options.against.front());
   }
-  export_models(choice, stacks, context.stop);
+  export_models(options.choice, stacks, context.stop);
 }
 
 void keep_result(const StoredRun& run,
@@ -94,27 +92,14 @@ void keep_result(const StoredRun& run,
   run.store->put_derived({&record, 1});
 }
 
-void write_trace(const CommandContext& context, const TraceOptions& options) {
-  SuiteChoice choice;
-  choice.models = {options.model};
-  if (!options.batch.empty()) {
-    choice.batches = {options.batch};
-  }
-  if (!options.dtype.empty()) {
-    choice.dtypes = {options.dtype};
-  }
-  choice.dims = options.dims;
-  export_model(context, options, choice);
-  const suite::ResolvedSuite suite = chosen_suite(context.models, choice);
-  if (suite.models.size() != 1) {
-    throw Error(Error::Kind::kUser, "a trace is of one model: give one batch and one type");
-  }
+void write_trace(const CommandContext& context, TraceOptions options) {
+  export_model(context, options);
+  const suite::ResolvedSuite::Model model = chosen_model(context.models, options.choice, "a trace");
   const std::optional<StoredRun> run = open_run(context, options.run);
-  const analysis::TraceReport report =
-      trace_execution(context, options.source, suite.models.front(), run);
+  const analysis::TraceReport report = trace_execution(context, options.source, model, run);
   std::optional<analysis::TraceReport> other;
   if (!options.against.empty() || !options.against_mode.empty()) {
-    other = trace_execution(context, source_of_other(options), suite.models.front(), run);
+    other = trace_execution(context, source_of_other(options), model, run);
   }
   if (!options.perfetto.empty()) {
     write_whole_file(options.perfetto, [&](std::ostream& out) {
@@ -126,8 +111,7 @@ void write_trace(const CommandContext& context, const TraceOptions& options) {
   if (run) {
     keep_result(*run, report.instance, options.source.mode, report);
   }
-  const reporting::OutputMode output =
-      context.json ? reporting::OutputMode::kJson : reporting::OutputMode::kText;
+  const reporting::OutputMode output = context.output_mode();
   const reporting::Detail detail =
       options.all ? reporting::Detail::kAll : reporting::Detail::kShort;
   if (other) {
@@ -147,28 +131,20 @@ void add_trace(CLI::App& app, CommandContext& context) {
       "trace", "what a runtime executes against what the model needs, call by call");
   command
       ->add_option("MODEL",
-                   options->model,
+                   options->choice.models.front(),
                    "a built-in name, an .onnx file, or FILE.py:NAME for a "
                    "function that returns a module and example inputs")
       ->required();
-  command->add_option("--batch", options->batch, "batch of the model");
-  command->add_option("--dtype", options->dtype, "element type of the model");
-  command->add_option("--dim", options->dims, "NAME=VALUE sets an axis; may be repeated");
+  add_single_shape_choice(*command, options->choice);
   CLI::Option* const file = command->add_option(
       "--file",
       options->source.files,
       "read this trace instead of making one: oneDNN's verbose log, ONNX Runtime's profile or "
       "PyTorch's, also with gzip; may be repeated: a library's log joins a runtime's trace");
-  command->add_option("--stack", options->source.stack, "library version to run with")
-      ->capture_default_str()
-      ->excludes(file);
-  command->add_option("--mode", options->source.mode, "how the model is executed")
-      ->capture_default_str();
-  command->add_option("--threads", options->source.threads, "threads of the worker")
-      ->check(CLI::Range(1, 4096))
-      ->capture_default_str()
-      ->excludes(file);
-  add_device_option(*command, options->source.device);
+  add_stack_option(*command, options->source.worker.stack)->excludes(file);
+  add_mode_option(*command, options->source.mode);
+  add_worker_options(*command, options->source.worker);
+  command->get_option("--threads")->excludes(file);
   command
       ->add_option("--executions",
                    options->source.executions,
@@ -176,8 +152,7 @@ void add_trace(CLI::App& app, CommandContext& context) {
       ->check(CLI::Range(std::uint64_t{1}, worker::kMaxTracedExecutions))
       ->capture_default_str()
       ->excludes(file);
-  command->add_option("--timeout", options->source.timeout, "how long it may take")
-      ->capture_default_str()
+  add_duration_option(*command, "--timeout", options->source.timeout, "5m", "how long it may take")
       ->excludes(file);
   command->add_option("--folder", options->source.folder, "keep the raw trace in this folder")
       ->excludes(file);

@@ -44,10 +44,6 @@ struct TrainingOptions {
   double evaluation = 0.0;
 };
 
-reporting::OutputMode style_of(const CommandContext& context) {
-  return context.json ? reporting::OutputMode::kJson : reporting::OutputMode::kText;
-}
-
 void count_last_batches(const CommandContext& context, const TrainingOptions& options) {
   std::vector<analysis::LastBatch> found;
   for (const std::int64_t batch : options.batches) {
@@ -62,7 +58,7 @@ void count_last_batches(const CommandContext& context, const TrainingOptions& op
   if (found.empty()) {
     throw Error(Error::Kind::kUser, "no batch to look at: give --batch, or --from and --to");
   }
-  reporting::write_last_batches(found, style_of(context), std::cout);
+  reporting::write_last_batches(found, context.output_mode(), std::cout);
 }
 
 void pack(const CommandContext& context, const TrainingOptions& options) {
@@ -78,7 +74,7 @@ void pack(const CommandContext& context, const TrainingOptions& options) {
   }
   reporting::write_packings(packings,
                             analysis::count_graphs(lengths, options.limits, options.batch),
-                            style_of(context),
+                            context.output_mode(),
                             std::cout);
 }
 
@@ -125,7 +121,7 @@ void find_largest_batch(const CommandContext& context, const TrainingOptions& op
       found.batches.push_back(memory_of(*batch));
     }
   }
-  reporting::write_largest_batch(found, style_of(context), std::cout);
+  reporting::write_largest_batch(found, context.output_mode(), std::cout);
 }
 
 /// Calls `visit` with each trained model of a run, and says why others are left out.
@@ -161,7 +157,7 @@ void show_checkpoints(const CommandContext& context, const TrainingOptions& opti
         {model.bounds.instance, step.total, analysis::price_checkpoints(model.graph, step)});
     return true;
   });
-  reporting::write_checkpoints(fronts, style_of(context), std::cout);
+  reporting::write_checkpoints(fronts, context.output_mode(), std::cout);
 }
 
 void show_exchanges(const CommandContext& context, const TrainingOptions& options) {
@@ -174,7 +170,7 @@ void show_exchanges(const CommandContext& context, const TrainingOptions& option
          analysis::schedule_exchanges(analysis::timed_layers(model.graph, step), communication)});
     return true;
   });
-  reporting::write_exchanges(steps, style_of(context), std::cout);
+  reporting::write_exchanges(steps, context.output_mode(), std::cout);
 }
 
 void estimate_times(const CommandContext& context, const TrainingOptions& options) {
@@ -201,7 +197,7 @@ void estimate_times(const CommandContext& context, const TrainingOptions& option
          analysis::schedule_evaluations(options.epochs, of_epoch, Seconds(options.evaluation))});
     return true;
   });
-  reporting::write_training_times(times, style_of(context), std::cout);
+  reporting::write_training_times(times, context.output_mode(), std::cout);
 }
 
 void add_samples(CLI::App& command, TrainingOptions& options) {

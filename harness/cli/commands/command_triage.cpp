@@ -27,12 +27,11 @@ void list(const CommandContext& context, const TriageOptions& options) {
   const auto store = store::open_store(context.store_url());
   const std::vector<analysis::ChangeGroup> groups =
       analysis::group_changes(session::read_open_changes(*store, options.suite, options.stack));
-  reporting::write_triage(
-      groups,
-      context.commits(),
-      context.json ? reporting::OutputMode::kJson : reporting::OutputMode::kText,
-      options.all ? reporting::Detail::kAll : reporting::Detail::kShort,
-      std::cout);
+  reporting::write_triage(groups,
+                          context.commits(),
+                          context.output_mode(),
+                          options.all ? reporting::Detail::kAll : reporting::Detail::kShort,
+                          std::cout);
 }
 
 void decide(const CommandContext& context, TriageOptions& options) {

@@ -16,7 +16,6 @@
 #include "harness/base/error.hpp"
 #include "harness/importers/symbols/code_listing.hpp"
 #include "harness/session/host/raw_folder.hpp"
-#include "harness/session/host/worker_choice.hpp"
 #include "harness/session/profile/model_profile.hpp"
 #include "harness/session/profile/stored_profiles.hpp"
 #include "harness/session/stored/named_runs.hpp"
@@ -83,18 +82,15 @@ ProfiledExecution profile_execution(const CommandContext& context,
           : force_variants(source.forced, planned.graph)};
   request.folder = folder.path();
   request.rate = source.rate;
-  request.budget = suite::parse_duration(source.budget);
+  request.budget = source.budget;
   request.chains = source.chains;
   if (!source.clock.empty()) {
     request.clock = results::sampling_clock_from(source.clock);
   }
-  const worker::WorkerOptions options =
-      session::worker_options(source.stack, source.threads, source.device);
+  const worker::WorkerOptions options = session::worker_options(source.worker);
   try {
-    const session::SampledModel sampled =
-        session::sample_model(options, request, suite::parse_duration(source.timeout), [&] {
-          return !context.stop.load();
-        });
+    const session::SampledModel sampled = session::sample_model(
+        options, request, source.timeout, [&] { return !context.stop.load(); });
     if (!source.forced.empty()) {
       check_forced(request.model.modes.front(), sampled.samples);
     }

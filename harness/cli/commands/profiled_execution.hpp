@@ -16,17 +16,15 @@ namespace plumb::cli {
 
 /// How a model is profiled.
 struct ProfileSource {
-  std::string stack = "default";
+  session::WorkerChoice worker;
   std::string mode = "fusion";
-  int threads = 1;
-  std::string device;
-  double rate = 1000.0;        ///< samples a second of each thread
-  std::string budget = "10s";  ///< of executions
-  std::string clock;           ///< empty: the best that the machine has
-  std::string timeout = "5m";  ///< beside the budget
-  std::string folder;          ///< for the library's code; empty: it is not kept
-  bool chains = false;         ///< samples have chains of calls
-  std::string listing;         ///< function whose code is listed, or kHottest; empty: none
+  double rate = 1000.0;  ///< samples a second of each thread
+  Seconds budget{};      ///< of executions
+  std::string clock;     ///< empty: the best that the machine has
+  Seconds timeout{};     ///< beside the budget
+  std::string folder;    ///< for the library's code; empty: it is not kept
+  bool chains = false;   ///< samples have chains of calls
+  std::string listing;   ///< function whose code is listed, or kHottest; empty: none
   /// LAYER=VARIANT. Not empty: `mode` does not count.
   std::vector<std::string> forced;
 };

@@ -12,7 +12,6 @@
 #include "harness/rewrite/rewrite.hpp"
 #include "harness/rewrite/types/typed_graph.hpp"
 #include "harness/session/host/raw_folder.hpp"
-#include "harness/session/host/worker_choice.hpp"
 #include "harness/session/work/mode_requests.hpp"
 #include "harness/session/work/suite_models.hpp"
 
@@ -53,16 +52,14 @@ results::ExecutedTrace make_trace(const CommandContext& context,
   const session::RawFolder folder(source.folder);
   request.folder = folder.path();
   request.executions = source.executions;
-  worker::WorkerProcess worker(
-      session::worker_options(source.stack, source.threads, source.device));
+  worker::WorkerProcess worker(session::worker_options(source.worker));
   worker::Trace trace;
   try {
-    trace = worker.trace(
-        request, suite::parse_duration(source.timeout), [&] { return !context.stop.load(); });
+    trace = worker.trace(request, source.timeout, [&] { return !context.stop.load(); });
   } catch (const worker::WorkerDied& death) {
     throw worker::lost_worker(death, "tracing " + request.model.name);
   }
-  report.stack = source.stack;
+  report.stack = source.worker.stack;
   report.mode = to_text(request.model.modes.front().mode);
   report.untraced = trace.untraced;
   std::vector<std::filesystem::path> files;

@@ -10,6 +10,7 @@
 #include "harness/analysis/bounds/result_set.hpp"
 #include "harness/analysis/trace/trace_report.hpp"
 #include "harness/cli/command.hpp"
+#include "harness/session/host/worker_choice.hpp"
 #include "harness/session/stored/run_record.hpp"
 #include "harness/session/work/planned_model.hpp"
 #include "harness/store/store.hpp"
@@ -21,12 +22,10 @@ namespace plumb::cli {
 /// Where a trace comes from: a worker that makes it, or files.
 struct TraceSource {
   std::vector<std::string> files;  ///< traces from elsewhere; none: one is made
-  std::string stack = "default";
+  session::WorkerChoice worker;
   std::string mode = "fusion";
-  int threads = 1;
-  std::string device;
   std::uint64_t executions = 11;
-  std::string timeout = "5m";
+  Seconds timeout{};
   std::string folder;  ///< for the raw trace; empty: it is not kept
 };
 

@@ -287,7 +287,7 @@ class CallCollector {
         event.name.starts_with("ProfilerStep#") && event.category != "gpu_user_annotation";
     const bool layer = event.category == "user_annotation" && event.name.starts_with(kLayer);
     of_kineto_ = of_kineto_ || op || step || compilation;
-    trace_.device_calls += is_of_device(event) ? 1 : 0;
+    trace_.device_calls += is_of_device(event) ? 1U : 0U;
     if (!kernel && !op && !run && !step && !layer && !compilation) {
       return {};
     }

@@ -124,10 +124,10 @@ class BisectionSession {
                       source_.unit(),
                       source_.identity(),
                       line,
-                      options_.pairs,
+                      options_.paired.pairs,
                       options_.drift,
-                      options_.threads,
-                      options_.device,
+                      options_.paired.worker.threads,
+                      options_.paired.worker.device,
                       read_system().id()});
   }
 
@@ -225,12 +225,7 @@ class BisectionSession {
   }
 
   [[nodiscard]] PairedRun side_of(const ReadyCandidate& candidate) const {
-    PairedRun run = paired_run(candidate.stack,
-                               options_.threads,
-                               question_.suite,
-                               question_.models,
-                               options_.command,
-                               options_.device);
+    PairedRun run = paired_run(candidate.stack, question_.suite, question_.models, options_.paired);
     results::add_labels(candidate.labels, run.header.environment);
     return run;
   }
@@ -276,7 +271,7 @@ class BisectionSession {
     const PairedRun candidate = side_of(other);
     refuse_unlike(baseline, candidate);
     PairedSession session(context_.store, baseline, candidate);
-    const StepJudge judge(options_.pairs, limits_of(step.task, baseline, candidate));
+    const StepJudge judge(options_.paired.pairs, limits_of(step.task, baseline, candidate));
     const SequentialRounds measured = measure_rounds(session, judge, step.task);
     const std::vector<std::string> faults = session.stack_faults();
     session.finish(context_.stop.load() || !faults.empty() ? results::RunState::kInterrupted
@@ -303,10 +298,11 @@ class BisectionSession {
   SequentialRounds measure_rounds(const PairedSession& session,
                                   const StepJudge& judge,
                                   const SearchTask& task) {
-    PairedOptions paired;
-    paired.row_timeout = options_.row_timeout;
-    PairedRounds pairs(
-        context_.store, session.baseline(), session.candidate(), paired, context_.stop);
+    PairedRounds pairs(context_.store,
+                       session.baseline(),
+                       session.candidate(),
+                       options_.paired.row_timeout,
+                       context_.stop);
     const RoundJudge rounds = task.purpose == SearchTask::Purpose::kEnds ? judge.of_ends()
                               : task.purpose == SearchTask::Purpose::kSearch
                                   ? judge.of_candidate(change_)

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstddef>
 #include <string>
 #include <vector>
 
 #include "harness/session/bisect/candidate_source.hpp"
-#include "harness/session/paired/paired_rounds.hpp"
+#include "harness/session/paired/paired_run.hpp"
 #include "harness/session/work/planner.hpp"
 #include "harness/session/work/session_context.hpp"
 #include "harness/suite/suite.hpp"
@@ -32,12 +31,10 @@ struct BisectionQuestion {
 
 /// Options for a search for the first candidate on which something is worse.
 struct BisectionOptions {
-  std::vector<std::string> command;  ///< as it is recorded
-  Seconds row_timeout{60.0};
-  std::size_t pairs = 20;  ///< a candidate; kLongerPairs times as many if they decide nothing
-  double drift = 0.10;     ///< of a control within a pair, for the pair to count
-  int threads = 1;
-  std::string device;   ///< see worker::WorkerSetup
+  /// Of a candidate, with kLongerPairs times the pairs if they decide nothing. A search has no
+  /// budget, and its question names the modes.
+  PairedOptions paired;
+  double drift = 0.10;  ///< of a control within a pair, for the pair to count
   bool resume = false;  ///< continues an unfinished search for the same
 };
 

@@ -31,7 +31,7 @@ void refuse_outside(const std::filesystem::path& folder) {
 /// Returns why a worker does not start with a stack. Empty: it does.
 std::string start_problem(const std::string& stack) {
   try {
-    static_cast<void>(worker::WorkerProcess(worker_options(stack, 1)).describe());
+    static_cast<void>(worker::WorkerProcess(worker_options({stack})).describe());
     return {};
   } catch (const worker::WorkerDied& death) {
     return "its worker does not start: " + death.outcome().reason;

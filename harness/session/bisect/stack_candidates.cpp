@@ -33,13 +33,13 @@ struct VersionedStack {
 
 VersionedStack read_stack(const std::string& stack, int threads, const std::string& device) {
   const results::Environment environment =
-      worker::WorkerProcess(worker_options(stack, threads, device)).describe();
+      worker::WorkerProcess(worker_options({stack, threads, device})).describe();
   const std::string version = results::fact_of(environment.facts, "library.version");
   return {{stack, version}, parse_numbers(version), environment.id()};
 }
 
 std::vector<std::string> stacks_of_backend(const std::string& like, int threads) {
-  const std::string backend = worker_options(like, threads).stack.backend;
+  const std::string backend = worker_options({like, threads}).stack.backend;
   std::vector<std::string> names;
   for (const analysis::StackReport& stack : stacks::list_stacks(data_folder() / "stacks")) {
     if (stack.backend == backend && stack.problems.empty()) {

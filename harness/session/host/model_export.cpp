@@ -70,7 +70,7 @@ bool write_with_one_of(const std::vector<std::string>& stacks,
                        const worker::ExportRequest& request,
                        const std::atomic<bool>& stop) {
   return std::any_of(stacks.begin(), stacks.end(), [&](const std::string& stack) {
-    worker::WorkerProcess worker(worker_options(stack, 1));
+    worker::WorkerProcess worker(worker_options({stack}));
     try {
       return worker.export_model(request, kTimeLimit, [&] { return !stop.load(); });
     } catch (const worker::WorkerDied& death) {

@@ -9,15 +9,13 @@
 
 namespace plumb::session {
 
-worker::WorkerOptions worker_options(const std::string& stack,
-                                     int threads,
-                                     const std::string& device) {
+worker::WorkerOptions worker_options(const WorkerChoice& choice) {
   worker::WorkerOptions options;
-  const bool by_name = stack != "default" && !worker::names_folder(stack);
+  const bool by_name = choice.stack != "default" && !worker::names_folder(choice.stack);
   const std::optional<std::filesystem::path> data = by_name ? data_folder() : known_data_folder();
-  options.stack = worker::load_stack(stack, data.value_or("") / "stacks");
-  options.threads = threads;
-  options.device = device;
+  options.stack = worker::load_stack(choice.stack, data.value_or("") / "stacks");
+  options.setup.threads = choice.threads;
+  options.setup.device = choice.device;
   if (data) {
     // Each stack has a cache of its own: one version must not find what another has compiled.
     options.stack.variables.try_emplace(

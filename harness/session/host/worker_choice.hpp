@@ -7,10 +7,15 @@
 
 namespace plumb::session {
 
-/// Returns the options to start workers of a stack with a number of threads, on one of several
-/// devices (worker::WorkerSetup). Workers are found relative to this program's folder.
-[[nodiscard]] worker::WorkerOptions worker_options(const std::string& stack,
-                                                   int threads,
-                                                   const std::string& device = {});
+/// Choice of a stack's workers.
+struct WorkerChoice {
+  std::string stack = "default";
+  int threads = 1;
+  std::string device{};  ///< see worker::WorkerSetup
+};
+
+/// Returns the options to start the chosen workers. They are found relative to this program's
+/// folder.
+[[nodiscard]] worker::WorkerOptions worker_options(const WorkerChoice& choice);
 
 }  // namespace plumb::session

@@ -88,7 +88,9 @@ class PairedRounds::Process {
   void begin(const model::LayerKey& key) {
     worker::MeasureRequest request;
     request.key = key;
-    request.sampling = rounds_.options_.sampling;
+    // Many processes measure a layer, so each may be less exact.
+    request.sampling =
+        measure::SamplingPlan{.warm_up_at_most = Seconds(0.02), .budget = Seconds(0.005)};
     try {
       if (const std::string choice = chosen(worker().variants(key)); !choice.empty()) {
         request.variants = {choice};
@@ -102,8 +104,7 @@ class PairedRounds::Process {
 
   /// Prepares a model, which goes on in take_turn() until it is complete.
   void begin(const PairedWork::Model& model) {
-    const auto silence =
-        rounds_.options_.row_timeout * static_cast<double>(model.request.modes.size());
+    const auto silence = rounds_.row_timeout_ * static_cast<double>(model.request.modes.size());
     worker::ExecuteRequest request = model.request;
     request.in_turns = true;
     request.verify = side_.verified_models.insert(model.subject).second;
@@ -150,8 +151,8 @@ class PairedRounds::Process {
     if (!worker_) {
       worker::WorkerOptions options = side_.side.worker;
       // Both processes of a round: a neighbour of one processor must not meet one side alone.
-      options.place = static_cast<std::uint32_t>(rounds_.rounds_);
-      options.takes_turns = true;
+      options.setup.place = static_cast<std::uint32_t>(rounds_.rounds_);
+      options.setup.takes_turns = true;
       worker_ = std::make_unique<worker::WorkerProcess>(options);
     }
     return *worker_;
@@ -171,9 +172,9 @@ class PairedRounds::Process {
     rows_.clear();
     started_ = current_time();
     take_turn([&] {
-      worker().begin_measurement(request,
-                                 rounds_.options_.row_timeout,
-                                 [this](results::Measurement row) { add_row(std::move(row)); });
+      worker().begin_measurement(request, rounds_.row_timeout_, [this](results::Measurement row) {
+        add_row(std::move(row));
+      });
     });
   }
 
@@ -267,12 +268,12 @@ class PairedRounds::Process {
 PairedRounds::PairedRounds(store::Store& store,
                            PairedSide baseline,
                            PairedSide candidate,
-                           PairedOptions options,
+                           Seconds row_timeout,
                            const std::atomic<bool>& stop)
     : store_(store),
       baseline_{std::move(baseline)},
       candidate_{std::move(candidate)},
-      options_(options),
+      row_timeout_(row_timeout),
       stop_(stop) {
   candidate_.side.worker.pace = baseline_.side.worker.pace;  // they run on one host
 }

@@ -32,12 +32,6 @@ struct PairedWork {
   std::string left_out{};  ///< what of the suite pairs do not measure; empty: nothing
 };
 
-struct PairedOptions {
-  /// Sampling of a layer. Many processes measure it, so each may be less exact.
-  measure::SamplingPlan sampling{.warm_up_at_most = Seconds(0.02), .budget = Seconds(0.005)};
-  Seconds row_timeout{60.0};  ///< of silence from a worker
-};
-
 /// Measurement of two sides in pairs of restarted worker processes. The two processes of a pair
 /// live side by side and take turns in the order ABBA; one waits while the other measures.
 ///
@@ -50,11 +44,12 @@ struct PairedOptions {
 class PairedRounds {
  public:
   /// Keeps references to `store` and `stop`. Both runs must have begun, and one run may keep both
-  /// sides. A signal handler may set `stop`: then the round ends after the row in progress.
+  /// sides. A worker may be silent for `row_timeout`. A signal handler may set `stop`: then the
+  /// round ends after the row in progress.
   PairedRounds(store::Store& store,
                PairedSide baseline,
                PairedSide candidate,
-               PairedOptions options,
+               Seconds row_timeout,
                const std::atomic<bool>& stop);
 
   /// Measures the next round. `report` receives what is measured now. Throws Error{kEnvironment} if
@@ -73,7 +68,7 @@ class PairedRounds {
   store::Store& store_;
   Side baseline_;
   Side candidate_;
-  PairedOptions options_;
+  Seconds row_timeout_;
   const std::atomic<bool>& stop_;
   std::size_t rounds_ = 0;
 };

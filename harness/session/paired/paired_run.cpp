@@ -56,13 +56,13 @@ std::vector<worker::ModeRequest> requests_for(const std::string& dtype,
 }  // namespace
 
 PairedRun paired_run(const std::string& stack,
-                     int threads,
                      const suite::ResolvedSuite& suite,
                      std::span<const PlannedModel> models,
-                     std::vector<std::string> command,
-                     const std::string& device) {
+                     const PairedOptions& options) {
+  WorkerChoice worker = options.worker;
+  worker.stack = stack;
   PairedRun run;
-  run.side = {worker_options(stack, threads, device), new_ulid()};
+  run.side = {worker_options(worker), new_ulid()};
   results::RunHeader& header = run.header;
   header.id = run.side.run;
   header.suite = suite.name;
@@ -70,10 +70,12 @@ PairedRun paired_run(const std::string& stack,
   header.suite_hash = sha256(header.resolved_suite);
   header.backend = run.side.worker.stack.backend;
   header.stack = run.side.worker.stack.name;
-  header.environment = join_environment(
-      read_system(), worker::WorkerProcess(run.side.worker).describe(), threads, header.stack);
+  header.environment = join_environment(read_system(),
+                                        worker::WorkerProcess(run.side.worker).describe(),
+                                        worker.threads,
+                                        header.stack);
   results::add_mark(results::kPairedMark, header.environment);
-  header.command = std::move(command);
+  header.command = options.command;
   header.started = current_time();
   return run;
 }

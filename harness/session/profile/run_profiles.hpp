@@ -22,12 +22,6 @@ enum class ProfiledTime {
   kAlways,  ///< while they are timed, which makes their times no points of a history
 };
 
-/// Options for the profiles of a run.
-struct RunProfilesOptions {
-  ProfiledTime time = ProfiledTime::kPass;
-  std::optional<Seconds> budget;  ///< of the pass; absent: kPassShare of the run's time
-};
-
 /// Returns how much a mode says of a run's models: the higher, the better.
 [[nodiscard]] int rank_profiled_mode(const results::ExecutionMode& mode);
 

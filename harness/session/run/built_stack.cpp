@@ -28,16 +28,15 @@ fs::path log_of(const std::string& command, const fs::path& folder) {
 
 }  // namespace
 
-std::optional<BuiltStack> build_stack(const std::string& command,
-                                      const fs::path& stack_folder,
-                                      Seconds time_limit,
+std::optional<BuiltStack> build_stack(const stacks::BuildRecipe& recipe,
                                       const std::atomic<bool>& stop,
                                       ProgressDisplay& display) {
-  const fs::path folder = fs::absolute(stack_folder).lexically_normal();
+  const std::string& command = recipe.command;
+  const fs::path folder = fs::absolute(recipe.stack_folder).lexically_normal();
   const fs::path log = log_of(command, fs::current_path());
   ProgressStage stage(display);
-  const stacks::ProgramEnd end =
-      stacks::run_build(command, fs::current_path(), time_limit, log, stop, [&](Seconds elapsed) {
+  const stacks::ProgramEnd end = stacks::run_build(
+      command, fs::current_path(), recipe.time_limit, log, stop, [&](Seconds elapsed) {
         stage.show({.done = 0,
                     .total = 1,
                     .unit = "builds",
@@ -57,7 +56,7 @@ std::optional<BuiltStack> build_stack(const std::string& command,
                             fmt::join(end.tail, " | ")));
   }
   BuiltStack built;
-  built.stack = worker_options(folder.string(), 1).stack.name;
+  built.stack = worker_options({folder.string()}).stack.name;
   if (const std::optional<std::string> commit = stacks::commit_of_folder(built.stack)) {
     built.labels.emplace("commit", *commit);
   }

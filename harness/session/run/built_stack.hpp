@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <filesystem>
 #include <optional>
 #include <string>
 
 #include "harness/results/labels/run_labels.hpp"
 #include "harness/session/work/session_context.hpp"
+#include "harness/stacks/built/build_cache.hpp"
 
 namespace plumb::session {
 
@@ -18,9 +18,7 @@ struct BuiltStack {
 
 /// Runs a build command by `sh -c` in the working folder. Absent: the user stopped it. Throws
 /// Error{kUser} with the end of its log if it fails, or if the folder is then no stack.
-[[nodiscard]] std::optional<BuiltStack> build_stack(const std::string& command,
-                                                    const std::filesystem::path& stack_folder,
-                                                    Seconds time_limit,
+[[nodiscard]] std::optional<BuiltStack> build_stack(const stacks::BuildRecipe& recipe,
                                                     const std::atomic<bool>& stop,
                                                     ProgressDisplay& display);
 

@@ -12,6 +12,7 @@
 #include "harness/rewrite/quantized_graph.hpp"
 #include "harness/session/mlperf/mlperf_benchmark.hpp"
 #include "harness/session/mlperf/mlperf_logs.hpp"
+#include "harness/session/mlperf/mlperf_submission.hpp"
 #include "harness/session/run/scenario_loads.hpp"
 #include "harness/session/stored/run_analysis.hpp"
 #include "harness/session/stored/run_record.hpp"
@@ -29,6 +30,12 @@ struct WantedLoad {
   results::ExecutionMode mode;
 
   [[nodiscard]] const analysis::ModelInstance& instance() const { return planned.instance; }
+};
+
+/// Options of a run with its scenarios' submission to MLPerf, if one is wanted.
+struct LoadSettings {
+  const SuiteRunOptions& options;
+  std::optional<MlperfSubmission> submission = {};
 };
 
 std::string name_of(const WantedLoad& wanted) {
@@ -117,30 +124,31 @@ std::vector<WantedLoad> wanted_loads(
 
 /// Returns the folder of a scenario's logs: the user's, else the submission's. Empty: there is
 /// none.
-std::filesystem::path log_folder(const WantedLoad& wanted, const LoadLimits& limits) {
+std::filesystem::path log_folder(const WantedLoad& wanted, const LoadSettings& settings) {
   const std::string mode = to_text(wanted.mode);
-  if (!limits.mlperf_logs.empty()) {
+  if (!settings.options.mlperf_logs.empty()) {
     return mlperf_log_folder(
-        limits.mlperf_logs, wanted.instance(), mode, to_text(wanted.scenario.name));
+        settings.options.mlperf_logs, wanted.instance(), mode, to_text(wanted.scenario.name));
   }
-  return limits.submission
-             ? submission_folder(*limits.submission, wanted.instance(), mode, wanted.scenario.name)
+  return settings.submission
+             ? submission_folder(
+                   *settings.submission, wanted.instance(), mode, wanted.scenario.name)
              : std::filesystem::path();
 }
 
 /// Writes the logs and the submission that were asked for, and what a checker will refuse.
 void write_files(const WantedLoad& wanted,
                  const results::ScenarioResult& load,
-                 const LoadLimits& limits) {
-  const std::filesystem::path folder = log_folder(wanted, limits);
-  if (!limits.mlperf_logs.empty()) {
+                 const LoadSettings& settings) {
+  const std::filesystem::path folder = log_folder(wanted, settings);
+  if (!settings.options.mlperf_logs.empty()) {
     write_mlperf_logs(folder, load);
   }
-  if (!limits.submission) {
+  if (!settings.submission) {
     return;
   }
   const SubmittedLoad submitted{wanted.instance(), wanted.planned.graph, wanted.model.path, load};
-  write_mlperf_submission(*limits.submission, submitted, mlperf_accuracy_file(folder));
+  write_mlperf_submission(*settings.submission, submitted, mlperf_accuracy_file(folder));
   for (const std::string& fault : submission_faults(submitted)) {
     spdlog::warn("{}: MLPerf's submission checker will refuse it: {}", name_of(wanted), fault);
   }
@@ -151,7 +159,7 @@ results::ScenarioResult execute(const ModelSource& models,
                                 const WantedLoad& wanted,
                                 const analysis::ResultSet& results,
                                 std::optional<Seconds> budget,
-                                const LoadLimits& limits,
+                                const LoadSettings& settings,
                                 const std::function<void(const worker::LoadProgress&)>& report) {
   if (wanted.instance().dtype == rewrite::kInt8) {
     return refused(wanted,
@@ -171,16 +179,16 @@ results::ScenarioResult execute(const ModelSource& models,
   }
   worker::LoadRequest request;
   try {
-    request = make_request(models, wanted, *mode, *load, budget, limits.row_timeout);
+    request = make_request(models, wanted, *mode, *load, budget, settings.options.row_timeout);
   } catch (const Error& error) {
     return refused(wanted,
                    fmt::format("the model cannot be built at a larger batch: {}", error.what()));
   }
-  if (limits.accuracy || limits.submission) {
-    request.accuracy_log = mlperf_accuracy_file(log_folder(wanted, limits));
+  if (settings.options.accuracy || settings.submission) {
+    request.accuracy_log = mlperf_accuracy_file(log_folder(wanted, settings));
   }
-  const DataSetSize size =
-      data_set_size(wanted.model.name, wanted.planned.graph, limits.sample_count);
+  const DataSetSize size = data_set_size(
+      wanted.model.name, wanted.planned.graph, settings.options.performance_sample_count);
   if (!size.shortage.empty()) {
     spdlog::warn("{}: {}", name_of(wanted), size.shortage);
   }
@@ -206,30 +214,38 @@ void log_verdict(const WantedLoad& wanted, const results::ScenarioResult& load) 
 
 bool execute_loads(const SessionContext& context,
                    Executor& executor,
-                   const results::RunId& run,
+                   const results::RunHeader& run,
                    const suite::ResolvedSuite& suite,
                    std::span<const PlannedModel> models,
                    std::span<const std::size_t> chosen,
-                   const std::vector<results::ExecutionMode>& modes,
-                   const LoadLimits& limits,
+                   const SuiteRunOptions& options,
+                   const std::function<std::optional<Seconds>()>& left,
                    const std::function<bool()>& stopped) {
+  LoadSettings settings{options};
+  if (!options.mlperf_submission.empty()) {
+    settings.submission = {.folder = options.mlperf_submission,
+                           .submitter = options.mlperf_submitter,
+                           .environment = run.environment,
+                           .stack = run.stack};
+  }
+  const std::vector<results::ExecutionMode>& modes = options.wanted.modes;
   PLUMB_CHECK(suite.models.size() == models.size());
   const std::vector<WantedLoad> wanted =
       wanted_loads(suite,
                    models,
                    chosen,
                    modes.empty() ? std::vector<results::ExecutionMode>{{}} : modes,
-                   read_loads(context.store, run));
+                   read_loads(context.store, run.id));
   if (wanted.empty()) {
     return true;
   }
-  const analysis::ResultSet results = read_result_set(context.store, run);
+  const analysis::ResultSet results = read_result_set(context.store, run.id);
   for (std::size_t i = 0; i < wanted.size(); ++i) {
     if (stopped()) {
       return false;
     }
     spdlog::info("scenario {}/{}: {}", i + 1, wanted.size(), name_of(wanted[i]));
-    std::optional<Seconds> budget = limits.left();
+    std::optional<Seconds> budget = left();
     if (budget) {
       *budget /= static_cast<double>(wanted.size() - i);
     }
@@ -242,7 +258,7 @@ bool execute_loads(const SessionContext& context,
           wanted[i],
           results,
           budget,
-          limits,
+          settings,
           [&](const worker::LoadProgress& progress) {
             stage.show(
                 {.done = i,
@@ -259,10 +275,10 @@ bool execute_loads(const SessionContext& context,
     }
     load.scenario = wanted[i].scenario.name;
     put_run_record(
-        context.store, run, "load", analysis::subject_of(wanted[i].instance()), to_json(load));
+        context.store, run.id, "load", analysis::subject_of(wanted[i].instance()), to_json(load));
     log_verdict(wanted[i], load);
     if (load.result) {
-      write_files(wanted[i], load, limits);
+      write_files(wanted[i], load, settings);
     }
   }
   return true;

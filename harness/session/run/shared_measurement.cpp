@@ -28,8 +28,7 @@ SharedMeasurement::SharedMeasurement(const SessionContext& context,
       stopped_(stopped),
       items_(std::move(items)),
       work_(context.store, session.id(), stopped),
-      runs_(context, executor, session.id(), suite, models, {}, {options.modes, options.division}) {
-}
+      runs_(context, executor, session.id(), suite, models, {}, options.wanted) {}
 
 bool SharedMeasurement::measure(ExecutionSummary& all, const LoadRunner& run_loads) {
   work_.set_items(without_measured(items_, context_.store.measurements(session_.id())));

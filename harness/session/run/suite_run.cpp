@@ -52,12 +52,12 @@ results::RunHeader describe_run(const SuiteRunOptions& options,
   header.suite_hash = sha256(header.resolved_suite);
   header.backend = stack.backend;
   header.stack = stack.name;
-  header.environment = join_environment(read_system(), worker, options.threads, stack.name);
+  header.environment = join_environment(read_system(), worker, options.worker.threads, stack.name);
   results::add_labels(options.labels, header.environment);
-  if (has_micro_batch(options.modes)) {
-    results::add_division_rule(options.division, header.environment);
+  if (has_micro_batch(options.wanted.modes)) {
+    results::add_division_rule(options.wanted.division, header.environment);
   }
-  if (options.profiles.time == ProfiledTime::kAlways) {
+  if (options.profiled == ProfiledTime::kAlways) {
     if (!header.environment.facts.contains(worker::kSamplingFact)) {
       throw Error(Error::Kind::kUser,
                   fmt::format("workers of the backend '{}' cannot be sampled: leave out --profile "
@@ -78,11 +78,7 @@ class SuiteRun {
            const SuiteRunOptions& options,
            const suite::ResolvedSuite& suite,
            std::span<const PlannedModel> models)
-      : SuiteRun(context,
-                 options,
-                 suite,
-                 models,
-                 worker_options(options.stack, options.threads, options.device)) {}
+      : SuiteRun(context, options, suite, models, worker_options(options.worker)) {}
 
   /// Runs to the end or until stopped.
   SuiteRunOutcome execute() {
@@ -115,9 +111,9 @@ class SuiteRun {
                    suite_,
                    models_,
                    models_of_shard(models_, shard),
-                   {options_.modes, options_.division, options_.alternations});
+                   options_.wanted);
     std::optional<TimedProfiles> timed;
-    if (options_.profiles.time == ProfiledTime::kAlways) {
+    if (options_.profiled == ProfiledTime::kAlways) {
       runs.sample(timed.emplace(context_, session_.id(), executor_.options().worker, models_));
     }
     if (summary.state == results::RunState::kFinished &&
@@ -140,7 +136,7 @@ class SuiteRun {
                           models_,
                           *options_.confirmation,
                           options_.processes)
-          .confirm(start, options_.threads, runs);
+          .confirm(start, options_.worker.threads, runs);
     }
     if (!options_.mlperf_logs.empty()) {
       write_training_logs(context_.store, session_.header(), models_, options_.mlperf_logs);
@@ -183,12 +179,12 @@ class SuiteRun {
       return {};
     }
     std::vector<model::ListedLayer> layers = suite_.layers;
-    if (has_micro_batch(options_.modes)) {
-      const auto parts = list_batch_parts(models_, options_.division.policy);
+    if (has_micro_batch(options_.wanted.modes)) {
+      const auto parts = list_batch_parts(models_, options_.wanted.division.policy);
       layers.insert(layers.end(), parts.begin(), parts.end());
     }
     std::vector<PlannedModel> models =
-        models_in_other_forms(models_, options_.modes, options_.types);
+        models_in_other_forms(models_, options_.wanted.modes, options_.types);
     models.insert(models.begin(), models_.begin(), models_.end());
     return work_items(models, layers, suite_.caches, shard, suite_.selection);
   }
@@ -375,8 +371,7 @@ class SuiteRun {
 
   /// Profiles models, by index, in a pass that takes a small part of the run's time.
   void take_profiles(std::vector<std::size_t> chosen, Seconds start) {
-    const RunProfilesOptions& options = options_.profiles;
-    if (!options_.models || options.time != ProfiledTime::kPass || is_stopped()) {
+    if (!options_.models || options_.profiled != ProfiledTime::kPass || is_stopped()) {
       return;
     }
     ProfilingRecord record;
@@ -388,8 +383,8 @@ class SuiteRun {
                            {executor_.options().worker, executor_.longest_start()},
                            suite_,
                            models_,
-                           {options_.modes, options_.division})
-                   .take(std::move(chosen), options.budget.value_or(kPassShare * elapsed));
+                           options_.wanted)
+                   .take(std::move(chosen), options_.profile_budget.value_or(kPassShare * elapsed));
       spdlog::info("profiles: {} of {} models, in {:.1f} s of {:.0f} s{}",
                    record.profiled,
                    record.models,
@@ -426,23 +421,8 @@ class SuiteRun {
       }
       return std::max(*suite_.budget - (steady_time() - start), Seconds(0.0));
     };
-    LoadLimits limits{left, options_.row_timeout, options_.mlperf_logs, options_.accuracy};
-    limits.sample_count = options_.performance_sample_count;
-    if (!options_.mlperf_submission.empty()) {
-      limits.submission = {.folder = options_.mlperf_submission,
-                           .submitter = options_.mlperf_submitter,
-                           .environment = session_.header().environment,
-                           .stack = session_.header().stack};
-    }
-    return execute_loads(context_,
-                         executor_,
-                         session_.id(),
-                         suite_,
-                         models_,
-                         chosen,
-                         options_.modes,
-                         limits,
-                         stopped);
+    return execute_loads(
+        context_, executor_, session_.header(), suite_, models_, chosen, options_, left, stopped);
   }
 
   /// Measures in one more fresh process what fewer than `processes` of them have confirmed. Returns
@@ -472,8 +452,7 @@ void refuse_unlike(const results::RunRecord& baseline,
                    const SuiteRunOptions& options,
                    const suite::ResolvedSuite& suite,
                    std::span<const PlannedModel> models) {
-  const worker::WorkerOptions worker =
-      worker_options(options.stack, options.threads, options.device);
+  const worker::WorkerOptions worker = worker_options(options.worker);
   results::RunRecord candidate;
   candidate.header =
       describe_run(options, suite, models, worker.stack, worker::WorkerProcess(worker).describe());

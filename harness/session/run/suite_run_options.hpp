@@ -10,11 +10,11 @@
 #include <string>
 #include <vector>
 
-#include "harness/results/division/divided_variant.hpp"
-#include "harness/results/execution.hpp"
 #include "harness/results/labels/run_labels.hpp"
+#include "harness/session/host/worker_choice.hpp"
 #include "harness/session/profile/run_profiles.hpp"
 #include "harness/session/run/suspect_confirmation.hpp"
+#include "harness/session/work/mode_requests.hpp"
 
 namespace plumb::session {
 
@@ -27,31 +27,27 @@ struct SuiteRunOptions {
     std::chrono::milliseconds lease{30'000};  ///< silence after which others take over its work
   };
 
-  std::string stack = "default";
+  WorkerChoice worker{};
   std::vector<std::string> command;  ///< as it is recorded
   results::RunLabels labels;         ///< of what is measured
   std::string shard;                 ///< "I/N"; empty: everything
   bool layers = true;
-  bool models = true;                         ///< end to end
-  bool loads = true;                          ///< the scenarios of the suite
-  bool alternations = true;                   ///< of models, in shapes that alternate
-  std::vector<results::ExecutionMode> modes;  ///< of models; none: every mode that the run has
-                                              ///< times for
+  bool models = true;           ///< end to end
+  bool loads = true;            ///< the scenarios of the suite
+  WantedModes wanted;           ///< of models
   std::set<std::string> types;  ///< in which layers of f32 models are measured, beside those of
                                 ///< modes that need times
-  results::DivisionRule division{};  ///< of batches in the mode micro_batch
-  Seconds row_timeout{60.0};         ///< of silence from a worker
-  int threads = 1;
-  std::string device;                 ///< see worker::WorkerSetup
-  std::size_t processes = 5;          ///< restarted ones that measure what decides
-  Sharing join;                       ///< not together with a shard or `resume`
-  bool resume = false;                ///< go on with the newest unfinished run, if there is one
-  std::filesystem::path mlperf_logs;  ///< empty: no logs
+  Seconds row_timeout{60.0};    ///< of silence from a worker
+  std::size_t processes = 5;    ///< restarted ones that measure what decides
+  Sharing join;                 ///< not together with a shard or `resume`
+  bool resume = false;          ///< go on with the newest unfinished run, if there is one
+  std::filesystem::path mlperf_logs;                      ///< empty: no logs
   std::filesystem::path mlperf_submission;                ///< empty: no submission
   std::string mlperf_submitter;                           ///< whose submission it is
   std::optional<std::uint64_t> performance_sample_count;  ///< of the data set; absent: MLPerf's
   bool accuracy = false;                                  ///< log the answer to every sample, too
-  RunProfilesOptions profiles;                            ///< of models end to end
+  ProfiledTime profiled = ProfiledTime::kPass;            ///< of models end to end
+  std::optional<Seconds> profile_budget;         ///< of the pass; absent: kPassShare of the run
   std::optional<ConfirmationPlan> confirmation;  ///< absent: suspects are not measured again
 };
 

@@ -84,7 +84,7 @@ bool is_at_hand(const results::RunHeader& run, int threads, const std::string& d
   try {
     const results::Environment here = join_environment(
         read_system(),
-        worker::WorkerProcess(worker_options(run.stack, threads, device)).describe(),
+        worker::WorkerProcess(worker_options({run.stack, threads, device})).describe(),
         threads,
         run.stack);
     if (analysis::is_same_software(run.environment, here)) {
@@ -127,10 +127,8 @@ PairedWork PairedSuspects::work() const {
 
 analysis::PairedConfirmation PairedSuspects::measure(PairedSide baseline,
                                                      PairedSide candidate) const {
-  PairedOptions options;
-  options.row_timeout = row_timeout;
   PairedRounds rounds(
-      context_.store, std::move(baseline), std::move(candidate), options, context_.stop);
+      context_.store, std::move(baseline), std::move(candidate), row_timeout, context_.stop);
   ProgressStage stage(context_.progress);
   const analysis::SequentialRule rule(kDesign);
   std::set<results::ModelMode> cleared;
@@ -216,7 +214,7 @@ analysis::Suspects SuspectConfirmation::suspects(analysis::SuspectRule rule) con
 /// pair begins after a quarter of the run's time, or kMinConfirmation if that is longer.
 bool SuspectConfirmation::confirm_in_pairs(Seconds start, int threads) {
   const results::RunHeader before = context_.store.find_run(plan_.baseline).header;
-  const std::string& device = executor_.options().worker.device;
+  const std::string& device = executor_.options().worker.setup.device;
   if (!is_at_hand(before, threads, device)) {
     return false;
   }
@@ -234,7 +232,7 @@ bool SuspectConfirmation::confirm_in_pairs(Seconds start, int threads) {
   pairs.row_timeout = executor_.options().row_timeout;
   pairs.budget = std::max(kMinConfirmation, kConfirmationShare * (steady_time() - start));
   PairedSide candidate{executor_.options().worker, {}, session_.watcher()};
-  PairedSide reference{worker_options(before.stack, threads, device), {}};
+  PairedSide reference{worker_options({before.stack, threads, device}), {}};
   reference.worker.pace = candidate.worker.pace;  // they run on one host
   analysis::PairedConfirmation confirmation =
       pairs.measure(std::move(reference), std::move(candidate));

@@ -43,7 +43,7 @@ void refuse_changed(const results::RunHeader& run, const results::Environment& n
 /// Returns how workers execute what a run measured. Its profiles are kept with the run.
 PairedSide side_of(const results::RunHeader& run) {
   const int threads = results::threads_of(run.environment);
-  PairedSide side{worker_options(run.stack, threads, device_of(run)), run.id};
+  PairedSide side{worker_options({run.stack, threads, device_of(run)}), run.id};
   const results::Environment now = join_environment(
       read_system(), worker::WorkerProcess(side.worker).describe(), threads, run.stack);
   refuse_changed(run, now);

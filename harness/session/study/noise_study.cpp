@@ -138,10 +138,9 @@ std::vector<analysis::ReplicatedMetric> replicated_metrics(
 bool measure(const SessionContext& context,
              const PairedSession& session,
              const PairedWork& work,
-             const NoiseStudyOptions& options) {
-  PairedOptions limits;
-  limits.row_timeout = options.row_timeout;
-  PairedRounds rounds(context.store, session.baseline(), session.candidate(), limits, context.stop);
+             const PairedOptions& options) {
+  PairedRounds rounds(
+      context.store, session.baseline(), session.candidate(), options.row_timeout, context.stop);
   ProgressStage stage(context.progress);
   Progress progress;
   progress.unit = "pairs";
@@ -173,18 +172,14 @@ bool measure(const SessionContext& context,
 analysis::NoiseReport study_noise(const SessionContext& context,
                                   const suite::ResolvedSuite& suite,
                                   std::span<const PlannedModel> models,
-                                  const NoiseStudyOptions& options) {
-  const auto side = [&] {
-    return paired_run(
-        options.stack, options.threads, suite, models, options.command, options.device);
-  };
+                                  const PairedOptions& options,
+                                  const analysis::ResamplingPlan& plan) {
+  const auto side = [&] { return paired_run(options.worker.stack, suite, models, options); };
   const PairedRun first = side();
   const PairedRun second = side();
   PairedSession session(context.store, first, second);
-  const auto modes =
-      options.models ? default_paired_modes() : std::vector<results::ExecutionMode>{};
-  const bool whole =
-      measure(context, session, collect_work(context.models, suite, models, modes), options);
+  const bool whole = measure(
+      context, session, collect_work(context.models, suite, models, options.modes), options);
   session.finish(whole ? results::RunState::kFinished : results::RunState::kInterrupted);
   if (const std::vector<std::string> faults = session.stack_faults(); !faults.empty()) {
     throw Error(
@@ -194,14 +189,14 @@ analysis::NoiseReport study_noise(const SessionContext& context,
   std::vector<SelfComparison> calibrations = stored_calibrations(context.store, first.header);
   calibrations.push_back(
       {context.store.find_run(first.header.id), context.store.find_run(second.header.id)});
-  analysis::NoiseReport report{.suite = suite.name,
-                               .stack = options.stack,
-                               .environment = first.header.environment.id(),
-                               .first = first.header.id,
-                               .second = second.header.id,
-                               .calibrations = calibrations.size(),
-                               .noise = analysis::calibrate_noise(
-                                   replicated_metrics(context.store, calibrations), options.plan)};
+  analysis::NoiseReport report{
+      .suite = suite.name,
+      .stack = options.worker.stack,
+      .environment = first.header.environment.id(),
+      .first = first.header.id,
+      .second = second.header.id,
+      .calibrations = calibrations.size(),
+      .noise = analysis::calibrate_noise(replicated_metrics(context.store, calibrations), plan)};
   put_run_record(context.store,
                  first.header.id,
                  kNoiseRecord,

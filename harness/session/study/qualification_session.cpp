@@ -42,7 +42,7 @@ class QualificationSession {
       : context_(context), suite_(suite), models_(models), options_(options) {
     q_.criteria = criteria;
     q_.suite = suite.name;
-    q_.command = options.command;
+    q_.command = options.paired.command;
     q_.started = clock_.begin();
   }
 
@@ -83,8 +83,7 @@ class QualificationSession {
 
  private:
   PairedRun side(const std::string& stack, analysis::Qualification::Stack& side) {
-    PairedRun run =
-        paired_run(stack, options_.threads, suite_, models_, options_.command, options_.device);
+    PairedRun run = paired_run(stack, suite_, models_, options_.paired);
     results::add_labels(options_.labels, run.header.environment);
     side.name = stack;
     side.run = run.header.id;
@@ -113,14 +112,15 @@ class QualificationSession {
   }
 
   SequentialRounds measure(const PairedSession& session) {
-    PairedOptions options;
-    options.row_timeout = options_.row_timeout;
-    PairedRounds pairs(
-        context_.store, session.baseline(), session.candidate(), options, context_.stop);
+    PairedRounds pairs(context_.store,
+                       session.baseline(),
+                       session.candidate(),
+                       options_.paired.row_timeout,
+                       context_.stop);
     analysis::RoundLimits limits;
     limits.control_drift = q_.criteria.control_drift;
     limits.floors = floors_;
-    PairedWork work = collect_work(context_.models, suite_, models_, options_.modes);
+    PairedWork work = collect_work(context_.models, suite_, models_, options_.paired.modes);
     if (!options_.layers) {
       work.layers.clear();
     }
@@ -128,12 +128,13 @@ class QualificationSession {
       q_.notes.push_back(work.left_out);
     }
     ProgressStage stage(context_.progress);
-    return measure_in_sequence(pairs,
-                               std::move(work),
-                               analysis::SequentialRule(analysis::design_for(options_.pairs)),
-                               limits,
-                               options_.budget,
-                               [&](const Progress& progress) { stage.show(progress); });
+    return measure_in_sequence(
+        pairs,
+        std::move(work),
+        analysis::SequentialRule(analysis::design_for(options_.paired.pairs)),
+        limits,
+        options_.paired.budget,
+        [&](const Progress& progress) { stage.show(progress); });
   }
 
   /// Looks for stacks that changed while they were measured: their results decide nothing.
@@ -193,7 +194,7 @@ class QualificationSession {
     LayerReplay replay(context_.store,
                        session.baseline(),
                        session.candidate(),
-                       options_.row_timeout,
+                       options_.paired.row_timeout,
                        static_cast<std::int64_t>(q_.rounds) + 1,
                        context_.stop);
     std::vector<analysis::ReplayTimes> times =

@@ -20,18 +20,11 @@ namespace plumb::session {
 struct UpgradeOptions {
   std::string baseline;
   std::string candidate;
-  std::vector<std::string> command;  ///< as it is recorded
-  results::RunLabels labels;         ///< of what is measured
-  std::size_t pairs = 20;            ///< valid ones, at most
-  std::optional<Seconds> budget;     ///< no round begins after it
-  Seconds row_timeout{60.0};
-  int threads = 1;
-  std::string device;  ///< see worker::WorkerSetup
+  PairedOptions paired;       ///< of valid pairs
+  results::RunLabels labels;  ///< of what is measured
   /// Time to profile what changed, on both sides together. Absent: nothing is profiled.
   std::optional<Seconds> profile_budget = Seconds(120.0);
   bool layers = true;  ///< measured, beside models
-  /// Of models end to end, as collect_work() takes them. None: layers only.
-  std::vector<results::ExecutionMode> modes = default_paired_modes();
 };
 
 /// Outcome of comparing two stacks.

@@ -16,7 +16,7 @@ struct SlurmJob {
   std::vector<std::string> report_command;
   std::string store_url;
   std::filesystem::path folder;  ///< absolute: scripts, logs and the report
-  std::size_t tasks = 1;
+  std::size_t tasks = 2;
   std::string gres;        ///< of a task, such as "gpu:h100:1"; empty: none
   std::size_t cpus = 1;    ///< of a task
   std::string partition;   ///< empty: Slurm's default

@@ -101,7 +101,7 @@ void look(worker::WorkerOptions settings,
   if (std::none_of(rows.begin(), rows.end(), is_wanted)) {
     return;
   }
-  settings.observe = std::move(observe);
+  settings.setup.observe = std::move(observe);
   try {
     worker::WorkerProcess worker(settings);
     worker.measure(request_for(rows), timeout, [&](const results::Measurement& seen) {

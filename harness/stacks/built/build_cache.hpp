@@ -14,10 +14,10 @@
 
 namespace plumb::stacks {
 
-/// How commits are built.
+/// How a stack is built.
 struct BuildRecipe {
-  std::string command;                 ///< for `sh -c` in the worktree
-  std::filesystem::path stack_folder;  ///< where the built stack lies, relative to the worktree
+  std::string command;                 ///< for `sh -c`, of a commit in its worktree
+  std::filesystem::path stack_folder;  ///< where the built stack lies, relative to where it runs
   Seconds time_limit{7200.0};
 };
 

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstdint>
 #include <filesystem>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,11 +16,7 @@ namespace plumb::worker {
 /// Options for starting a worker.
 struct WorkerOptions {
   Stack stack;
-  int threads = 1;
-  WorkerObservation observe;
-  std::optional<std::uint32_t> place = {};  ///< see WorkerSetup
-  std::string device = {};                  ///< see WorkerSetup
-  bool takes_turns = false;                 ///< see WorkerSetup
+  WorkerSetup setup;  ///< without the stack's libraries, which the start adds
   std::vector<std::filesystem::path>
       search_path;  ///< where plumb-worker-BACKEND may lie, first wins
   /// Fastest pace of the host in all rows so far, passed on with each request. All processes that

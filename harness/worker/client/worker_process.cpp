@@ -40,7 +40,7 @@ std::unique_ptr<ChildProcess> start(const WorkerOptions& options) {
   const Stack& stack = options.stack;
   const std::string worker = find_worker(stack.backend, options.search_path).string();
   const std::vector<std::string> environment =
-      worker_environment(stack, options.threads, ChildProcess::kChannel, ::environ);
+      worker_environment(stack, options.setup.threads, ChildProcess::kChannel, ::environ);
   if (stack.loader.empty()) {
     return std::make_unique<ChildProcess>(worker, std::vector<std::string>{}, environment);
   }
@@ -51,12 +51,8 @@ std::unique_ptr<ChildProcess> start(const WorkerOptions& options) {
 /// Starts a worker and exchanges hellos with it. One that dies meanwhile is started once more: what
 /// killed it may have been outside of it.
 std::unique_ptr<WorkerConnection> connect(const WorkerOptions& options) {
-  const WorkerSetup setup{options.stack.libraries,
-                          options.threads,
-                          options.observe,
-                          options.place,
-                          options.device,
-                          options.takes_turns};
+  WorkerSetup setup = options.setup;
+  setup.libraries = options.stack.libraries;
   for (bool first = true;; first = false) {
     auto connection = std::make_unique<WorkerConnection>(
         options.stack.backend, start(options), options.request_timeout);

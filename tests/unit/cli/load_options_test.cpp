@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 
 #include "harness/base/error.hpp"
+#include "harness/session/run/suite_run_options.hpp"
 
 namespace plumb::cli {
 namespace {
@@ -33,7 +34,7 @@ TEST(LoadOptions, replace_the_suites_scenarios_but_keep_their_limits) {
   options.maximum_batch = 4;
   options.batch_timeout = "2ms";
   options.target_rate = 50.0;
-  apply(options, suite);
+  apply(options, {}, suite);
   const std::vector<suite::Scenario>& scenarios = suite.models[0].scenarios;
   ASSERT_EQ(scenarios.size(), 2U);
   EXPECT_EQ(scenarios[0].limits.latency, Seconds(0.015));
@@ -47,9 +48,11 @@ TEST(LoadOptions, replace_the_suites_scenarios_but_keep_their_limits) {
 }
 
 TEST(LoadOptions, are_refused_where_they_change_nothing) {
-  const auto fault_of = [](const LoadOptions& options, suite::ResolvedSuite suite) -> std::string {
+  const auto fault_of = [](const LoadOptions& options,
+                           suite::ResolvedSuite suite,
+                           const session::SuiteRunOptions& run = {}) -> std::string {
     try {
-      apply(options, suite);
+      apply(options, run, suite);
     } catch (const Error& error) {
       EXPECT_EQ(error.kind(), Error::Kind::kUser);
       return error.what();
@@ -63,16 +66,16 @@ TEST(LoadOptions, are_refused_where_they_change_nothing) {
   options.latency_limit = "15ms";
   EXPECT_THAT(fault_of(options, suite_with({scenario(loadgen::ScenarioName::kOffline)})),
               HasSubstr("'--latency-limit' needs the scenario server"));
-  LoadOptions submission;
+  session::SuiteRunOptions submission;
   submission.mlperf_submission = "s";
-  EXPECT_THAT(fault_of(submission, suite_with({scenario(loadgen::ScenarioName::kOffline)})),
+  EXPECT_THAT(fault_of({}, suite_with({scenario(loadgen::ScenarioName::kOffline)}), submission),
               HasSubstr("give both --mlperf-submission and --mlperf-submitter"));
   submission.mlperf_submitter = "a/b";
-  EXPECT_THAT(fault_of(submission, suite_with({scenario(loadgen::ScenarioName::kOffline)})),
+  EXPECT_THAT(fault_of({}, suite_with({scenario(loadgen::ScenarioName::kOffline)}), submission),
               HasSubstr("'a/b' cannot name a submission's folder"));
   submission.mlperf_submitter = "example.org";
-  EXPECT_EQ(fault_of(submission, suite_with({scenario(loadgen::ScenarioName::kOffline)})), "");
-  EXPECT_THAT(fault_of(submission, suite_with({})),
+  EXPECT_EQ(fault_of({}, suite_with({scenario(loadgen::ScenarioName::kOffline)}), submission), "");
+  EXPECT_THAT(fault_of({}, suite_with({}), submission),
               HasSubstr("'--mlperf-submission' needs a scenario"));
 }
 

@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "harness/base/error.hpp"
+
 namespace plumb::cli {
 namespace {
 
@@ -103,6 +105,25 @@ TEST(OptionChecks, refuse_numbers_that_are_not_finite) {
     }
   }
   EXPECT_THAT(fault_of({"--number", "nan"}), HasSubstr("'nan' is not a finite number"));
+}
+
+TEST(OptionChecks, read_durations_and_how_workers_start) {
+  CLI::App program;
+  session::WorkerChoice worker;
+  Seconds timeout{};
+  std::optional<Seconds> budget;
+  add_stack_option(program, worker.stack);
+  add_worker_options(program, worker);
+  add_row_timeout(program, timeout);
+  add_duration_option(program, "--budget", budget, "");
+  program.parse("--stack new --threads 4 --device 1 --budget 2m", false);
+  EXPECT_EQ(worker.stack, "new");
+  EXPECT_EQ(worker.threads, 4);
+  EXPECT_EQ(worker.device, "1");
+  EXPECT_EQ(budget, Seconds(120.0));
+  EXPECT_EQ(timeout, Seconds(60.0)) << "the default, which the help names";
+  EXPECT_EQ(program.get_option("--row-timeout")->get_default_str(), "60s");
+  EXPECT_THROW(program.parse("--row-timeout soon", false), Error);
 }
 
 TEST(OptionChecks, say_what_a_positive_number_is_without_its_range) {

@@ -133,6 +133,17 @@ TEST(RunOptions, train_by_a_loss_and_leave_weights_as_they_are) {
                                      "conv1*"));
 }
 
+TEST(RunOptions, takes_one_batch_and_one_type_of_a_single_model) {
+  CLI::App app;
+  SuiteChoice choice{.models = {"lenet"}};
+  add_single_shape_choice(app, choice);
+  app.parse("--batch 2 --dtype bf16 --dim a=1 --dim b=2", false);
+  EXPECT_THAT(choice.batches, ElementsAre("2"));
+  EXPECT_THAT(choice.dtypes, ElementsAre("bf16"));
+  EXPECT_THAT(choice.dims, ElementsAre("a=1", "b=2"));
+  EXPECT_THROW(app.parse("--batch 2 --batch 3", false), CLI::ArgumentMismatch);
+}
+
 TEST(RunOptions, leaves_the_batch_open_where_nobody_asks_for_one) {
   EXPECT_TRUE(suite_of({"--model", "a.onnx"}).models.at(0).open_batch);
   EXPECT_FALSE(suite_of({"--model", "lenet"}).models.at(0).open_batch);

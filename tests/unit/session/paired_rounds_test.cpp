@@ -39,7 +39,7 @@ class PairedRoundsTest : public testing::Test {
   }
 
   PairedRounds rounds(PairedSide baseline, PairedSide candidate) {
-    return {*store_, std::move(baseline), std::move(candidate), {}, stop_};
+    return {*store_, std::move(baseline), std::move(candidate), Seconds(60.0), stop_};
   }
 
   TemporaryFolder folder_;

@@ -50,7 +50,7 @@ class SuiteRunTest : public testing::Test {
         << "backend = \"fake\"\n[variables]\nPLUMB_FAKE_SCRIPT = \"" << script_.string() << "\"\n";
     script("");
     ::setenv("XDG_DATA_HOME", folder_.path().c_str(), 1);
-    options_.stack = "fake";
+    options_.worker.stack = "fake";
     options_.command = {"plumb", "run"};
     suite_.name = "two-layers";
     suite_.caches = {results::CacheMode::kNone};

@@ -190,8 +190,8 @@ TEST_F(WorkerProcessTest, hands_over_the_stack_and_no_other_descriptor) {
   options.stack.variables["ONEDNN_MAX_CPU_ISA"] = "AVX2";
   options.stack.folders = {"/folder/of/stack"};
   options.stack.libraries = {"/folder/of/stack/lib.so"};
-  options.threads = 2;
-  options.observe = {.kernels = true, .metrics = {{"a.sum", "b.max"}}};
+  options.setup.threads = 2;
+  options.setup.observe = {.kernels = true, .metrics = {{"a.sum", "b.max"}}};
   const FileDescriptor inherited(::open("/dev/zero", O_RDONLY));  // not close-on-exec
   WorkerProcess worker(options);
   const results::Environment seen = worker.describe();
